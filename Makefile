@@ -1,0 +1,74 @@
+# What the targets do: make help
+
+GO           ?= go
+PORT         ?= 8080
+MACHINES     ?= 127.0.0.1,127.0.0.2
+ETCD_SERVERS ?=
+TRACE        ?=
+CLIENT_PORT  ?= 4001
+PEER_PORT    ?= 7001
+CHAOS        ?= 5m
+SOAK         ?= 1m
+FUZZ         ?= 1000000
+VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
+TOOL         := $(GO) tool -modfile=tools/go.mod
+RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
+FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) $(if $(TRACE),-trace)
+
+.PHONY: help run etcd build test fuzz soak chaos bench check cover clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= TRACE=
+	@exec bin/apiserver $(FLAGS)
+
+etcd: bin/etcd ## run a real etcd with the v2 API on port 4001, its data in data/
+	@echo 'etcd serves http://127.0.0.1:$(CLIENT_PORT), its data is in data/etcd'
+	@exec bin/etcd --name kube2014 --data-dir data/etcd --enable-v2=true --log-level error \
+		--listen-client-urls http://127.0.0.1:$(CLIENT_PORT) --advertise-client-urls http://127.0.0.1:$(CLIENT_PORT) \
+		--listen-peer-urls http://127.0.0.1:$(PEER_PORT) --initial-advertise-peer-urls http://127.0.0.1:$(PEER_PORT) \
+		--initial-cluster kube2014=http://127.0.0.1:$(PEER_PORT)
+
+bin/etcd: tools/go.mod
+	$(GO) build -modfile=tools/go.mod -o $@ go.etcd.io/etcd/server/v3
+
+build: ## build bin/apiserver
+	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/apiserver ./cmd/apiserver
+
+test: bin/etcd ## run all tests, with the race detector, one package at a time
+	@test -n "$(RACE)" || echo 'no C compiler: the tests run without the race detector'
+	$(GO) test -p 1 $(RACE) ./...
+	@$(MAKE) --no-print-directory fuzz FUZZ=25000
+
+# Fuzzing is counted, not timed: a target that runs out of time in the middle of
+# an input fails with "context deadline exceeded", though nothing was found.
+fuzz: ## fuzz each target with FUZZ=1000000 inputs
+	@mkdir -p bin
+	@grep -r --include=fuzz_test.go -o '^func Fuzz[A-Za-z]*' cmd pkg | sed 's|\(.*\)/fuzz_test.go:func \(.*\)|\1 \2|' | \
+	while read -r dir target; do \
+		echo "$$dir $$target"; \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ)x ./$$dir > bin/fuzz.log 2>&1 || { cat bin/fuzz.log; exit 1; }; \
+	done
+
+soak: bin/etcd ## load from 64 clients on memory and on etcd, for SOAK=1m each
+	KUBE2014_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 2h -run TestSoak ./cmd/apiserver
+
+chaos: bin/etcd ## kill members of a real cluster under load, for CHAOS=5m
+	KUBE2014_CHAOS=$(CHAOS) $(GO) test -count=1 $(RACE) -v -timeout 2h -run TestAClusterThatLosesMembersLosesNothing ./cmd/apiserver
+
+bench: build bin/etcd ## measure the program and write docs/performance.md; takes some minutes
+	$(GO) build -o bin/bench ./bench
+	@exec bin/bench
+
+check: ## gofmt, go vet, go mod tidy and staticcheck
+	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+	$(TOOL) staticcheck ./...
+
+cover: bin/etcd ## print the coverage of each package
+	$(GO) test -cover ./...
+
+clean: ## remove what was built; the data of make etcd stays
+	rm -rf bin

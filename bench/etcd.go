@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+const (
+	etcdMachines   = 100
+	etcdTasks      = 10000
+	etcdClients    = 16
+	postsInOneTurn = 400
+)
+
+// direct is go-etcd as a program would use it that knows nothing of the
+// apiserver: strong reads, and enough connections.
+func direct(url string) (*etcd.Client, error) {
+	client := etcd.NewClient([]string{url})
+	client.SetTransport(&http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 2 * etcdClients})
+	return client, client.SetConsistency(etcd.STRONG_CONSISTENCY)
+}
+
+func measureEtcd(b *bench) error {
+	store, err := etcdtest.Start(b.dir)
+	if err != nil {
+		return err
+	}
+	b.atEnd(func() { _ = store.Kill() }) // it was only for this
+	client, err := direct(store.URL)
+	if err != nil {
+		return err
+	}
+	if err := fill(client, 0, etcdMachines); err != nil {
+		return err
+	}
+	s, err := b.startApiserver(etcdMachines, "-etcd_servers", store.URL)
+	if err != nil {
+		return err
+	}
+	atFew, _, err := measureEtcdPosts(s, client)
+	if err != nil {
+		return err
+	}
+	if err := fill(client, etcdMachines, etcdTasks); err != nil {
+		return err
+	}
+	ours, theirs, err := measureEtcdPosts(s, client)
+	if err != nil {
+		return err
+	}
+	b.add(row{what: "POST of a task on etcd, 16 connections, 10,000 tasks on 100 machines", unit: "of go-etcd's rate for the same writes",
+		values: ratios(ours, theirs), bound: 0.70, atLeast: true, detail: fmt.Sprintf("%.0f/s to %.0f/s", median(ours), median(theirs))})
+	b.add(row{what: "the same beside itself at 100 tasks", unit: "× the time", values: ratios(atFew, ours), bound: 1.3,
+		detail: fmt.Sprintf("%.0f/s, at 100 tasks %.0f/s", median(ours), median(atFew))})
+	if err := measureEtcdGet(b, s, client); err != nil {
+		return err
+	}
+	return measureEtcdList(b, s, client)
+}
+
+// fill writes the tasks of a range as the apiserver would, directly: it takes
+// less time.
+func fill(client *etcd.Client, from, to int) error {
+	lists, tasks := make([][]api.ContainerManifest, etcdMachines), make([]api.Task, to)
+	for i := range tasks {
+		if err := json.Unmarshal(taskJSON(taskID(i), i%100, 1000+i/etcdMachines), &tasks[i]); err != nil {
+			return err
+		}
+		task := tasks[i].DeepCopy() // the manifest has an environment that the task has not
+		machine := i % etcdMachines
+		manifest := task.DesiredState.Manifest
+		manifest.Id = task.ID
+		manifest.Containers[0].Env = []api.EnvVar{{Name: "SERVICE_HOST", Value: machineName(machine)}}
+		lists[machine] = append(lists[machine], manifest)
+	}
+	set := func(key string, object interface{}) error {
+		value, err := json.Marshal(object)
+		if err == nil {
+			_, err = client.Set("/registry/"+key, string(value), 0)
+		}
+		return err
+	}
+	return parallel(etcdClients, func(worker int) error {
+		for i := from + worker; i < to; i += etcdClients {
+			task, machine := tasks[i], machineName(i%etcdMachines)
+			if _, err := client.Set("/registry/_tasks/"+task.ID, machine, 0); err != nil {
+				return err
+			}
+			if err := set("hosts/"+machine+"/tasks/"+task.ID, task); err != nil {
+				return err
+			}
+		}
+		for machine := worker; machine < etcdMachines; machine += etcdClients {
+			if err := set("hosts/"+machineName(machine)+"/kubelet", lists[machine]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// measureEtcdPosts measures tasks created a second: by the apiserver, and by
+// go-etcd, which does three writes of the same sizes for each.
+func measureEtcdPosts(s server, client *etcd.Client) (ours, theirs []float64, err error) {
+	for range runs {
+		// go-etcd's turn was another program's writing: the server reads its copy anew,
+		// once, and not in this turn.
+		if _, err := ask(s.address, "GET", tasksPath+"?labels=name=none", nil); err != nil {
+			return nil, nil, err
+		}
+		took, err := postAndDelete(s, etcdClients, postsInOneTurn, etcdMachines, 40000)
+		if err != nil {
+			return nil, nil, err
+		}
+		ours = append(ours, postsInOneTurn/took.Seconds())
+		rate, err := directPosts(client)
+		if err != nil {
+			return nil, nil, err
+		}
+		theirs = append(theirs, rate)
+	}
+	return ours, theirs, nil
+}
+
+func directPosts(client *etcd.Client) (float64, error) {
+	list, err := client.Get("/registry/hosts/"+machineName(0)+"/kubelet", false, false)
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	err = parallel(etcdClients, func(worker int) error {
+		kubelet := fmt.Sprintf("/direct/hosts/%d/kubelet", worker)
+		resp, err := client.Set(kubelet, list.Node.Value, 0)
+		if err != nil {
+			return err
+		}
+		for i := worker; i < postsInOneTurn; i += etcdClients {
+			id := extraID(i)
+			if _, err := client.Create("/direct/_tasks/"+id, machineName(0), 0); err != nil {
+				return err
+			}
+			if resp, err = client.CompareAndSwap(kubelet, list.Node.Value, 0, "", resp.Node.ModifiedIndex); err != nil {
+				return err
+			}
+			if _, err := client.Create("/direct/tasks/"+id, string(taskJSON(id, i%100, 40000)), 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	took := time.Since(start)
+	if err == nil {
+		_, err = client.Delete("/direct", true)
+	}
+	return postsInOneTurn / took.Seconds(), err
+}
+
+func measureEtcdGet(b *bench, s server, client *etcd.Client) error {
+	const duration = 1500 * time.Millisecond
+	var ours, theirs []float64
+	for range runs {
+		rate, err := throughput(s.address, etcdClients, request("GET", tasksPath+"/"+taskID(7), nil), duration)
+		if err != nil {
+			return err
+		}
+		ours = append(ours, rate)
+		counts := make([]int, etcdClients)
+		start := time.Now()
+		if err := parallel(etcdClients, func(worker int) error {
+			for time.Since(start) < duration {
+				if _, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false); err != nil {
+					return err
+				}
+				counts[worker]++
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		total := 0
+		for _, count := range counts {
+			total += count
+		}
+		theirs = append(theirs, float64(total)/time.Since(start).Seconds())
+	}
+	b.add(row{what: "GET of a task on etcd, 16 connections", unit: "of go-etcd's rate", values: ratios(ours, theirs), bound: 0.80, atLeast: true,
+		detail: fmt.Sprintf("%.0f/s to %.0f/s", median(ours), median(theirs))})
+	return nil
+}
+
+func measureEtcdList(b *bench, s server, client *etcd.Client) error {
+	mine, theirs, _, err := b.listers(s)
+	if err != nil {
+		return err
+	}
+	var listed, gotten []float64
+	change, list := request("PUT", tasksPath+"/"+taskID(1), taskJSON(taskID(1), 1, 1000)), request("GET", tasksPath, nil)
+	for range 2 * runs {
+		if err := inTurn(1, step{mine, change, nil}, step{mine, list, &listed}); err != nil {
+			return err
+		}
+		start := time.Now()
+		if _, err := client.Get("/registry/hosts", true, true); err != nil {
+			return err
+		}
+		read := time.Since(start)
+		sent, err := theirs.timed(list)
+		if err != nil {
+			return err
+		}
+		gotten = append(gotten, milliseconds(read+sent))
+	}
+	b.add(row{what: "list of 10,000 tasks on etcd, a write before each", unit: "× go-etcd's recursive get and a bare send",
+		values: ratios(listed, gotten), bound: 1.5, detail: fmt.Sprintf("%.1f ms to %.1f ms", median(listed), median(gotten))})
+	return nil
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// large is the largest number of tasks that is measured.
+const large = 100000
+
+const tasksPath = "/api/v1beta1/tasks"
+
+// taskJSON is a task as a Go client sends it: one container with one host port.
+// A hundredth of the tasks are in one group.
+func taskJSON(id string, group, hostPort int) []byte {
+	return fmt.Appendf(nil, `{"id":"%s","labels":{"name":"web","tier":"front","group":"g%d"},"desiredState":{"manifest":{`+
+		`"version":"v1beta1","volumes":null,"containers":[{"name":"nginx","image":"dockerfile/nginx","ports":[{"hostPort":%d,"containerPort":80}]}]}}}`,
+		id, group, hostPort)
+}
+
+// post is the request that creates task i of those that are spread over so many
+// machines: when a host port is taken on all of them the next one is used.
+func post(i, machines int) []byte {
+	return request("POST", tasksPath, taskJSON(taskID(i), i%100, 1000+i/machines))
+}
+
+func taskID(i int) string { return fmt.Sprintf("task-%06d", i) }
+
+// measureMemory measures GET, lists and label queries on 20,000 tasks.
+func measureMemory(b *bench) error {
+	const machines, tasks = 1000, 20000
+	s, err := b.startApiserver(machines)
+	if err != nil {
+		return err
+	}
+	if _, err := sendAll(s.address, 8, tasks, func(i int) []byte { return post(i, machines) }); err != nil {
+		return err
+	}
+	if err := measureGet(b, s); err != nil {
+		return err
+	}
+	return measureLists(b, s, machines, tasks)
+}
+
+func measureGet(b *bench, s server) error {
+	path := tasksPath + "/" + taskID(7)
+	body, err := ask(s.address, "GET", path, nil)
+	if err != nil {
+		return err
+	}
+	bare, err := b.startBare(body)
+	if err != nil {
+		return err
+	}
+	var ours, theirs []float64
+	for range 3 * runs { // short turns: the machine's speed may drift
+		for _, side := range []struct {
+			address string
+			into    *[]float64
+		}{{s.address, &ours}, {bare.address, &theirs}} {
+			rate, err := throughput(side.address, 16, request("GET", path, nil), 600*time.Millisecond)
+			if err != nil {
+				return err
+			}
+			*side.into = append(*side.into, rate)
+		}
+	}
+	b.add(row{what: "GET of a task, memory, 16 connections", unit: "of the bare handler's requests/s",
+		values: ratios(ours, theirs), bound: 0.90, atLeast: true, detail: fmt.Sprintf("%.0f/s to %.0f/s", median(ours), median(theirs))})
+	return nil
+}
+
+// listers returns a connection to a server, one to a bare handler that sends the
+// server's list of tasks, and the size of that.
+func (b *bench) listers(s server) (mine, theirs *conn, size int, err error) {
+	body, err := ask(s.address, "GET", tasksPath, nil)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	bare, err := b.startBare(body)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if mine, err = dial(s.address); err != nil {
+		return nil, nil, 0, err
+	}
+	theirs, err = dial(bare.address)
+	return mine, theirs, len(body), err
+}
+
+func measureLists(b *bench, s server, machines, tasks int) error {
+	mine, theirs, size, err := b.listers(s)
+	if err != nil {
+		return err
+	}
+	// Before each request something changes, so that no answer can be kept.
+	change := request("PUT", tasksPath+"/"+taskID(tasks/2), taskJSON(taskID(tasks/2), tasks/2%100, 1000+tasks/2/machines))
+	list := request("GET", tasksPath, nil)
+	var listed, queried, bared []float64
+	if err := inTurn(4*runs, step{mine, change, nil}, step{mine, list, &listed}, step{theirs, list, &bared}); err != nil {
+		return err
+	}
+	query := request("GET", tasksPath+"?labels=group=g42", nil)
+	if err := inTurn(4*runs, step{mine, change, nil}, step{mine, query, &queried}); err != nil {
+		return err
+	}
+	b.add(row{what: "list of 20,000 tasks, memory, a write before each", unit: "of the bare handler's speed",
+		values: ratios(bared, listed), bound: 0.80, atLeast: true,
+		detail: fmt.Sprintf("%.1f ms to %.1f ms for %.1f MB", median(listed), median(bared), float64(size)/1e6)})
+	b.add(row{what: "label query that matches 1 % of 20,000 tasks", unit: "of the full list's time",
+		values: ratios(queried, listed), bound: 0.03, detail: fmt.Sprintf("%.2f ms", median(queried))})
+	return nil
+}
+
+// measurePosts measures POST at a growing number of tasks, beside a server that
+// keeps 1,000, and what memory they take.
+func measurePosts(b *bench) error {
+	const machines, small = 1000, 1000
+	sizes := []int{100, 1000, 3000, 10000, 30000, large}
+	few, err := b.startApiserver(machines)
+	if err != nil {
+		return err
+	}
+	many, err := b.startApiserver(machines)
+	if err != nil {
+		return err
+	}
+	empty, err := many.residentMemory()
+	if err != nil {
+		return err
+	}
+	if _, err := sendAll(few.address, 8, small, func(i int) []byte { return post(i, machines) }); err != nil {
+		return err
+	}
+	posts := plot{file: "post", title: "POST of a task, memory: time by the number of tasks", x: "tasks", y: "µs"}
+	loaded, sent := 0, 0
+	for _, size := range sizes {
+		_, err := sendAll(many.address, 8, size-loaded, func(i int) []byte { return post(loaded+i, machines) })
+		if err != nil {
+			return err
+		}
+		loaded = size
+		var took []float64
+		for range runs {
+			one, err := postTime(many, 500, machines)
+			if err != nil {
+				return err
+			}
+			took = append(took, one)
+		}
+		posts.add(float64(size), median(took))
+	}
+	for i := range large {
+		sent += len(taskJSON(taskID(i), i%100, 1000+i/machines))
+	}
+	full, err := many.residentMemory()
+	if err != nil {
+		return err
+	}
+	var atFew, atMany []float64
+	for range 2 * runs {
+		for _, side := range []struct {
+			s    server
+			into *[]float64
+		}{{few, &atFew}, {many, &atMany}} {
+			one, err := postTime(side.s, 1000, machines)
+			if err != nil {
+				return err
+			}
+			*side.into = append(*side.into, one)
+		}
+	}
+	b.plots = append(b.plots, posts)
+	b.add(row{what: "POST of a task, memory, at 100,000 tasks on 1,000 machines", unit: "× the time at 1,000 tasks",
+		values: ratios(atMany, atFew), bound: 1.5, detail: fmt.Sprintf("%.0f µs to %.0f µs", median(atMany), median(atFew))})
+	b.add(row{what: "memory at 100,000 tasks, as the system counts it", unit: "× the size of their JSON as sent",
+		values: []float64{float64(full-empty) / float64(sent)}, bound: 4,
+		detail: fmt.Sprintf("%.0f MB for %.0f MB", float64(full-empty)/1e6, float64(sent)/1e6)})
+	return nil
+}
+
+// postAndDelete creates n more tasks, with host ports from one on, and returns how
+// long that took. It takes them away again.
+func postAndDelete(s server, connections, n, machines, hostPort int) (time.Duration, error) {
+	took, err := sendAll(s.address, connections, n, func(i int) []byte {
+		return request("POST", tasksPath, taskJSON(extraID(i), i%100, hostPort+i/machines))
+	})
+	if err != nil {
+		return 0, err
+	}
+	_, err = sendAll(s.address, connections, n, func(i int) []byte {
+		return request("DELETE", tasksPath+"/"+extraID(i), nil)
+	})
+	return took, err
+}
+
+func extraID(i int) string { return fmt.Sprintf("extra-%06d", i) }
+
+// postTime is the time of one POST after the other, in microseconds.
+func postTime(s server, n, machines int) (float64, error) {
+	took, err := postAndDelete(s, 1, n, machines, 30000)
+	return float64(took.Microseconds()) / float64(n), err
+}
+
+// measureListSizes measures lists of a growing number of tasks.
+func measureListSizes(b *bench) error {
+	const machines = 1000
+	s, err := b.startApiserver(machines)
+	if err != nil {
+		return err
+	}
+	c, err := dial(s.address)
+	if err != nil {
+		return err
+	}
+	lists := plot{file: "list", title: "list of all tasks, memory, a write before each: time by the number of tasks", x: "tasks", y: "ms"}
+	loaded := 0
+	for _, size := range []int{100, 1000, 3000, 10000, 20000, 30000} {
+		if _, err := sendAll(s.address, 8, size-loaded, func(i int) []byte { return post(loaded+i, machines) }); err != nil {
+			return err
+		}
+		loaded = size
+		var took []float64
+		change := request("PUT", tasksPath+"/"+taskID(0), taskJSON(taskID(0), 0, 1000))
+		if err := inTurn(2*runs, step{c, change, nil}, step{c, request("GET", tasksPath, nil), &took}); err != nil {
+			return err
+		}
+		lists.add(float64(size), median(took))
+	}
+	b.plots = append(b.plots, lists)
+	return nil
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// plot is a curve, with the number of tasks on a logarithmic axis.
+type plot struct {
+	file, title, x, y string
+	points            [][2]float64
+}
+
+func (p *plot) add(x, y float64) { p.points = append(p.points, [2]float64{x, y}) }
+
+const (
+	plotWidth, plotHeight    = 640.0, 320.0
+	plotLeft, plotRight      = 70.0, 40.0
+	plotTop, plotBottom      = 44.0, 48.0
+	plotAreaWidth            = plotWidth - plotLeft - plotRight
+	plotAreaHeight           = plotHeight - plotTop - plotBottom
+	plotStyle                = `text{font:13px sans-serif;fill:#333}.title{font-size:15px}.axis{stroke:#999}.curve{fill:none;stroke:#2563eb;stroke-width:2}.point{fill:#2563eb}@media(prefers-color-scheme:dark){text{fill:#ddd}.axis{stroke:#777}.curve{stroke:#7aa7ff}.point{fill:#7aa7ff}}`
+	plotTicks                = 4
+	plotLabelDown, plotLabel = 18.0, 8.0
+)
+
+// svg draws the plot, readable on light and on dark ground.
+func (p plot) svg() string {
+	low, high := math.Log10(p.points[0][0]), math.Log10(p.points[len(p.points)-1][0])
+	top := 0.0
+	for _, point := range p.points {
+		top = max(top, point[1])
+	}
+	step := niceStep(top / plotTicks)
+	top = step * math.Ceil(top/step)
+	x := func(value float64) float64 {
+		return plotLeft + plotAreaWidth*(math.Log10(value)-low)/(high-low)
+	}
+	y := func(value float64) float64 { return plotTop + plotAreaHeight*(1-value/top) }
+
+	var svg strings.Builder
+	draw := func(format string, args ...interface{}) { fmt.Fprintf(&svg, format+"\n", args...) }
+	draw(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img"><title>%s</title><style>%s</style>`, plotWidth, plotHeight, p.title, plotStyle)
+	draw(`<text class="title" x="%.0f" y="24">%s</text>`, plotLeft, p.title)
+	for value := 0.0; value <= top*1.001; value += step {
+		draw(`<line class="axis" stroke-opacity="0.4" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, plotLeft, y(value), plotWidth-plotRight, y(value))
+		draw(`<text text-anchor="end" x="%.1f" y="%.1f">%s %s</text>`, plotLeft-plotLabel, y(value)+4, number(value), p.y)
+	}
+	draw(`<line class="axis" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, plotLeft, y(0), plotWidth-plotRight, y(0))
+	var curve []string
+	for _, point := range p.points {
+		curve = append(curve, fmt.Sprintf("%.1f,%.1f", x(point[0]), y(point[1])))
+		draw(`<circle class="point" cx="%.1f" cy="%.1f" r="3"/>`, x(point[0]), y(point[1]))
+		draw(`<text text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, x(point[0]), y(0)+plotLabelDown, thousands(point[0]))
+	}
+	draw(`<polyline class="curve" points="%s"/>`, strings.Join(curve, " "))
+	draw(`<text text-anchor="middle" x="%.1f" y="%.1f">%s</text></svg>`, plotLeft+plotAreaWidth/2, y(0)+2*plotLabelDown, p.x)
+	return svg.String()
+}
+
+// niceStep is the next of 1, 2 and 5 and their tenfold that is not smaller.
+func niceStep(least float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, factor := range []float64{1, 2, 5} {
+		if factor*power >= least {
+			return factor * power
+		}
+	}
+	return 10 * power
+}
+
+// thousands is a whole number with commas.
+func thousands(value float64) string {
+	text := fmt.Sprintf("%.0f", value)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

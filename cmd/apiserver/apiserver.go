@@ -1,0 +1,139 @@
+// Command apiserver serves tasks, replication controllers and services over
+// HTTP, as the apiserver of the first Kubernetes commit did.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"kube2014/pkg/client"
+)
+
+const (
+	kubeletPort  = 10250
+	syncPeriod   = 10 * time.Second
+	drainTimeout = 10 * time.Second
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program: it serves until a signal ends it, and returns the exit
+// code. What the program was asked to print goes to stdout, its log and its
+// complaints to stderr.
+func run(args []string, stdout, stderr io.Writer) int {
+	options, err := parseFlags(args)
+	switch {
+	case errors.Is(err, errHelp):
+		fmt.Fprint(stdout, usage)
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "apiserver: %v (apiserver -h lists the flags)\n", err)
+		return 2
+	case options.version:
+		fmt.Fprintf(stdout, "kube2014 apiserver %s\n", version)
+		return 0
+	}
+	logged := &lateWriter{out: stderr}
+	defer logged.flush()
+	log.SetOutput(logged)
+	ballast := tuneCollector()
+	defer runtime.KeepAlive(ballast)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	stores, handler, err := assemble(options, logged)
+	if err != nil {
+		fmt.Fprintf(stderr, "apiserver: -etcd_servers: %v\n", err)
+		return 1
+	}
+	if stores.close != nil {
+		defer stores.close()
+	}
+	listener, err := net.Listen("tcp", options.listenAddress())
+	if err != nil {
+		fmt.Fprintf(stderr, "apiserver: cannot listen on %s: %v\n", options.listenAddress(), reason(err))
+		return 1
+	}
+	ctx, stopSync := context.WithCancel(context.Background())
+	defer stopSync()
+
+	log.Printf("kube2014 apiserver %s serves http://%s%s: registry %s, scheduler %s, machines %s",
+		version, listener.Addr(), options.prefix, stores.name, options.scheduler, options.machinesInWords())
+	go syncForever(ctx, stores)
+	return serve(newServer(handler), listener, signals)
+}
+
+func newServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:                      handler,
+		ReadTimeout:                  10 * time.Second,
+		WriteTimeout:                 10 * time.Second,
+		MaxHeaderBytes:               1 << 20,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like any other
+	}
+}
+
+// kubeletClient goes to kubelets directly: a proxy of the environment is for
+// the world outside.
+func kubeletClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = nil
+	return &http.Client{Transport: transport}
+}
+
+func kubelets() *client.HTTPContainerInfo {
+	return &client.HTTPContainerInfo{Client: kubeletClient(), Port: kubeletPort}
+}
+
+// serve answers requests until a signal comes, then finishes those in flight
+// (D30). A second signal ends it at once.
+func serve(server *http.Server, listener net.Listener, signals <-chan os.Signal) int {
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		log.Printf("the server stopped: %v", err)
+		return 1
+	case got := <-signals:
+		log.Printf("%v: finishing the requests in flight, for %v at the most", got, drainTimeout)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	drained := make(chan error, 1)
+	go func() { drained <- server.Shutdown(ctx) }()
+	select {
+	case err := <-drained:
+		if err != nil {
+			log.Printf("some requests were not finished in %v and are cut off", drainTimeout)
+			_ = server.Close() // the process ends here anyway
+		}
+		log.Print("stopped")
+		return 0
+	case got := <-signals:
+		log.Printf("%v again: stopping at once", got)
+		_ = server.Close() // as above
+		return 1
+	}
+}
+
+// reason is why listening failed, without the address, which the caller names.
+func reason(err error) error {
+	var syscallErr *os.SyscallError
+	if errors.As(err, &syscallErr) {
+		return syscallErr.Err
+	}
+	return err
+}

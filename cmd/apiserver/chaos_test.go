@@ -1,0 +1,306 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// chaosTime is how long the load runs: KUBE2014_CHAOS, or long enough for each
+// member to be killed once.
+func chaosTime(t *testing.T) time.Duration {
+	given := os.Getenv("KUBE2014_CHAOS")
+	if given == "" {
+		return 12 * time.Second
+	}
+	duration, err := time.ParseDuration(given)
+	require.NoError(t, err)
+	return duration
+}
+
+// knowledge is what a client knows about one task after all its requests.
+type knowledge int
+
+const (
+	exists  knowledge = iota // an acknowledged create
+	gone                     // an acknowledged delete
+	unknown                  // the last request was not acknowledged
+)
+
+// worker makes, changes and deletes tasks of its own through one apiserver.
+type worker struct {
+	name   string
+	port   int
+	client *client.Client
+	acks   *atomic.Int64
+
+	tasks    map[string]knowledge
+	versions map[string]string // the last acknowledged version of a task that exists
+}
+
+// liveTasks bounds how many tasks a worker has at a time.
+const liveTasks = 8
+
+func (w *worker) work(t *testing.T, stop <-chan struct{}) {
+	var live []string
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		id := fmt.Sprintf("%s-%d", w.name, n)
+		task := makeTask(id, w.port+n%liveTasks)
+		_, err := w.client.CreateTask(task)
+		if w.note(t, id, err, exists) {
+			live = append(live, id)
+			task.Labels = map[string]string{"version": id + "-2"}
+			if _, err = w.client.UpdateTask(task); err == nil {
+				w.versions[id] = id + "-2"
+			} else {
+				w.versions[id] = "" // either
+				w.expectUnavailable(t, err)
+			}
+		}
+		if len(live) >= liveTasks {
+			id, live = live[0], live[1:]
+			w.note(t, id, w.client.DeleteTask(id), gone)
+		}
+	}
+}
+
+// note writes down what a request's answer says about a task.
+func (w *worker) note(t *testing.T, id string, err error, done knowledge) bool {
+	if err == nil {
+		w.acks.Add(1)
+		w.tasks[id] = done
+		return true
+	}
+	if done == exists && api.KindOf(err) == api.Conflict {
+		w.tasks[id] = gone // a port is taken on all machines, if only by what is not mended yet
+		return false
+	}
+	w.tasks[id] = unknown
+	w.expectUnavailable(t, err)
+	return false
+}
+
+func (w *worker) expectUnavailable(t *testing.T, err error) {
+	assert.Equal(t, api.Unavailable, api.KindOf(err), "%s: %v", w.name, err)
+}
+
+// rivals make tasks of the same id through both apiservers at once.
+func rivals(t *testing.T, clients []*client.Client, stop <-chan struct{}) (once []string) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return once
+		default:
+		}
+		id := fmt.Sprintf("rival-%d", n)
+		var won atomic.Int32
+		var group sync.WaitGroup
+		for i := range 6 {
+			group.Go(func() {
+				_, err := clients[i%2].CreateTask(makeTask(id, 0))
+				switch api.KindOf(err) {
+				case api.AlreadyExists, api.Unavailable:
+				default:
+					if assert.NoError(t, err) {
+						won.Add(1)
+					}
+				}
+			})
+		}
+		group.Wait()
+		assert.LessOrEqual(t, won.Load(), int32(1), "%s was given more than once", id)
+		if won.Load() == 1 {
+			once = append(once, id)
+		}
+		if n%2 == 0 {
+			if err := clients[n/2%2].DeleteTask(id); won.Load() == 1 {
+				once = once[:len(once)-1] // gone, or unknown
+				assert.Contains(t, []api.ErrorKind{"", api.Unavailable}, api.KindOf(err), id)
+			}
+		}
+	}
+}
+
+// leader returns the number of the member that leads.
+func leader(members []*etcdtest.Server) (int, bool) {
+	for i, member := range members {
+		resp, err := http.Get(member.URL + "/v2/stats/self")
+		if err != nil {
+			continue
+		}
+		data, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err == nil && strings.Contains(string(data), "StateLeader") {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// A real cluster of three loses members, its leader among them, and gets them
+// back, under load from two apiservers: nothing that was acknowledged is lost.
+// make chaos runs it for longer.
+func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
+	t.Parallel()
+	members, err := etcdtest.StartCluster(t.TempDir(), 3)
+	require.NoError(t, err)
+	var urls []string
+	for _, member := range members {
+		t.Cleanup(func() { assert.NoError(t, member.Kill()) })
+		urls = append(urls, member.URL)
+	}
+	var clients []*client.Client
+	for range 2 {
+		_, log, address := program(t, "-etcd_servers", strings.Join(urls, ","), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")
+		go log.end() // it is not read any more, and must not fill up
+		clients = append(clients, &client.Client{Host: "http://" + address})
+	}
+
+	stop := make(chan struct{})
+	var acks atomic.Int64
+	var group sync.WaitGroup
+	var workers []*worker
+	for i := range 8 {
+		w := &worker{name: fmt.Sprintf("worker%d", i), client: clients[i%2], acks: &acks,
+			port:  10000 + 100*(i/2), // two workers want the same ports
+			tasks: map[string]knowledge{}, versions: map[string]string{}}
+		workers = append(workers, w)
+		group.Go(func() { w.work(t, stop) })
+	}
+	var once []string
+	group.Go(func() { once = rivals(t, clients, stop) })
+
+	progress := func(when string) {
+		from := acks.Load()
+		eventually(t, func() bool { return acks.Load() > from+20 }, "requests are acknowledged "+when)
+	}
+	kills := 0
+	for end := time.Now().Add(chaosTime(t)); time.Now().Before(end) || kills < 3; kills++ {
+		progress("by the whole cluster")
+		victim, led := leader(members)
+		require.True(t, led, "there is a leader")
+		if kills%2 == 0 {
+			victim = (victim + 1) % len(members) // a follower
+		}
+		if kills%3 == 2 { // it hangs, and wakes up with what it had begun
+			require.NoError(t, members[victim].Pause())
+			progress("by two members")
+			require.NoError(t, members[victim].Resume())
+		} else {
+			require.NoError(t, members[victim].Kill())
+			progress("by two members")
+			require.NoError(t, members[victim].Restart())
+		}
+		require.NoError(t, members[victim].Ready())
+	}
+	close(stop)
+	group.Wait()
+	t.Logf("%d members were killed or hung; %d creates and deletes were acknowledged", kills, acks.Load())
+
+	for i := range clients {
+		checkAcknowledged(t, clients[i], workers, once)
+	}
+	// What was left half done is mended within the reconcile loop's time.
+	require.Eventually(t, func() bool { return outOfLine(t, members[0].URL) == "" }, time.Minute, 250*time.Millisecond)
+	checkAcknowledged(t, clients[0], workers, once)
+}
+
+func checkAcknowledged(t *testing.T, c *client.Client, workers []*worker, once []string) {
+	t.Helper()
+	tasks, err := c.ListTasks(nil)
+	require.NoError(t, err)
+	found := map[string]int{}
+	versions := map[string]string{}
+	for _, task := range tasks.Items {
+		found[task.ID]++
+		versions[task.ID] = task.Labels["version"]
+	}
+	for id, times := range found {
+		assert.Equal(t, 1, times, "%s is there once", id)
+	}
+	for _, w := range workers {
+		for id, known := range w.tasks {
+			switch known {
+			case exists:
+				assert.Equal(t, 1, found[id], "%s was acknowledged", id)
+				if want := w.versions[id]; want != "" {
+					assert.Equal(t, want, versions[id], "the update of %s was acknowledged", id)
+				}
+			case gone:
+				assert.Zero(t, found[id], "deleting %s was acknowledged", id)
+			}
+		}
+	}
+	for _, id := range once {
+		assert.Equal(t, 1, found[id], "%s was acknowledged", id)
+	}
+}
+
+// outOfLine compares the tasks, the lists of manifests and the index, with
+// nothing but HTTP and the key table of docs/etcd.md. It returns what does not
+// fit, "" when all does.
+func outOfLine(t *testing.T, etcdURL string) string {
+	keys := keysIn(t, etcdURL, "/registry")
+	index := keysIn(t, etcdURL, "/registry/_tasks")
+	listed := map[string]int{} // the key of a task → how often its manifest is in its machine's list
+	owners := map[string]string{}
+	for key, value := range keys {
+		if host, _, ok := strings.Cut(key, "/tasks/"); ok {
+			var task api.Task
+			require.NoError(t, json.Unmarshal([]byte(value), &task))
+			for _, container := range task.DesiredState.Manifest.Containers {
+				for _, port := range container.Ports {
+					place := fmt.Sprint(host, ":", port.HostPort)
+					if owner, taken := owners[place]; taken && port.HostPort != 0 {
+						return place + " is shared by " + owner + " and " + key
+					}
+					owners[place] = key
+				}
+			}
+		}
+		if machine, ok := strings.CutSuffix(key, "/kubelet"); ok {
+			var manifests []api.ContainerManifest
+			require.NoError(t, json.Unmarshal([]byte(value), &manifests))
+			for _, manifest := range manifests {
+				listed[machine+"/tasks/"+manifest.Id]++
+			}
+		}
+	}
+	for key := range keys {
+		host, id, ok := strings.Cut(key, "/tasks/")
+		if !ok {
+			continue
+		}
+		if listed[key] != 1 {
+			return fmt.Sprintf("%s is listed %d times", key, listed[key])
+		}
+		if entry := "/registry/_tasks/" + id; index[entry] != strings.TrimPrefix(host, "/registry/hosts/") {
+			return fmt.Sprintf("%s is indexed as %q", key, index[entry])
+		}
+		delete(listed, key)
+		delete(index, "/registry/_tasks/"+id)
+	}
+	if len(listed)+len(index) > 0 {
+		return fmt.Sprintf("left behind: manifests %v, index %v", listed, index)
+	}
+	return ""
+}

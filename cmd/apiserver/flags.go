@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand"
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/util"
+)
+
+// version is set by the linker.
+var version = "devel"
+
+const usage = `apiserver serves tasks, replication controllers and services over HTTP.
+
+usage: apiserver [flags]
+
+  -port N              the port to listen on; 0 takes a free one (default 8080)
+  -address ADDRESS     the address to listen on (default 127.0.0.1)
+  -api_prefix PATH     where the resources are served (default /api/v1beta1)
+  -machines A,B,...    the machines that tasks are placed on; may be repeated
+                       (default 127.0.0.1)
+  -scheduler NAME      first_fit, random or round_robin (default first_fit)
+  -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
+                       http://127.0.0.1:4001 (default: keep them in memory)
+  -trace               narrate each request to standard error, layer by layer;
+                       requests are then served one at a time
+  -version             print the version and exit
+
+example:
+  apiserver -machines 127.0.0.1,127.0.0.2 -etcd_servers http://127.0.0.1:4001
+  curl http://127.0.0.1:8080/api/v1beta1/tasks
+
+There is no authentication: keep the address on loopback.
+`
+
+const (
+	defaultMachine   = "127.0.0.1"
+	defaultScheduler = "first_fit"
+	maxPort          = 65535
+)
+
+var (
+	errHelp       = flag.ErrHelp
+	validPrefix   = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
+	looksLikeAnIP = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
+)
+
+// schedulers by the name that -scheduler gives them.
+var schedulers = map[string]func(machines []string, tasks registry.TaskRegistry) registry.Scheduler{
+	defaultScheduler: registry.MakeFirstFitScheduler,
+	"random": func(machines []string, _ registry.TaskRegistry) registry.Scheduler {
+		return registry.MakeRandomScheduler(machines, *rand.New(rand.NewSource(time.Now().UnixNano())))
+	},
+	"round_robin": func(machines []string, _ registry.TaskRegistry) registry.Scheduler {
+		return registry.MakeRoundRobinScheduler(machines)
+	},
+}
+
+// options are the flags, checked.
+type options struct {
+	port           uint
+	address        string
+	prefix         string
+	etcdServers    util.StringList
+	machines       util.StringList
+	machinesByUser bool
+	scheduler      string
+	trace          bool
+	version        bool
+}
+
+func newFlagSet(o *options) *flag.FlagSet {
+	flags := flag.NewFlagSet("apiserver", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // run tells what is wrong
+	flags.UintVar(&o.port, "port", 8080, "")
+	flags.StringVar(&o.address, "address", "127.0.0.1", "")
+	flags.StringVar(&o.prefix, "api_prefix", client.DefaultPrefix, "")
+	flags.Var(&o.etcdServers, "etcd_servers", "")
+	flags.Var(&o.machines, "machines", "")
+	flags.StringVar(&o.scheduler, "scheduler", defaultScheduler, "")
+	flags.BoolVar(&o.trace, "trace", false, "")
+	flags.BoolVar(&o.version, "version", false, "")
+	return flags
+}
+
+// parseFlags reads and checks the flags. The error names the flag.
+func parseFlags(args []string) (*options, error) {
+	var o options
+	flags := newFlagSet(&o)
+	if err := flags.Parse(args); errors.Is(err, errHelp) {
+		return nil, err
+	} else if err != nil {
+		return nil, errors.New(onOneLine(err.Error()))
+	}
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("%s is not a flag: arguments are not taken", api.Quote(flags.Arg(0)))
+	case o.port > maxPort:
+		return nil, fmt.Errorf("-port: %d is not between 0 and %d", o.port, maxPort)
+	case !strings.HasPrefix(o.prefix, "/"):
+		return nil, fmt.Errorf("-api_prefix: %s must begin with a slash", api.Quote(o.prefix))
+	case !validPrefix.MatchString(o.prefix):
+		return nil, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", api.Quote(o.prefix))
+	case !isHost(o.address):
+		return nil, fmt.Errorf("-address: %s is neither a host name nor an IP address", api.Quote(o.address))
+	case schedulers[o.scheduler] == nil:
+		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random or round_robin", api.Quote(o.scheduler))
+	}
+	o.prefix = strings.TrimRight(o.prefix, "/")
+	o.machinesByUser = len(o.machines) > 0
+	if !o.machinesByUser { // D26
+		o.machines = util.StringList{defaultMachine}
+	}
+	return &o, checkMachines(o.machines)
+}
+
+// onOneLine makes what the flag package says fit for one line: it repeats what
+// it was given.
+func onOneLine(text string) string {
+	if len(text) > 200 {
+		text = text[:200] + "..."
+	}
+	return api.Printable(text, '?')
+}
+
+func checkMachines(machines []string) error {
+	seen := map[string]bool{}
+	for _, machine := range machines {
+		if !isHost(machine) {
+			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", api.Quote(machine))
+		}
+		same := strings.ToLower(machine)
+		if ip, err := netip.ParseAddr(machine); err == nil {
+			same = ip.Unmap().String()
+		}
+		if seen[same] {
+			return fmt.Errorf("-machines: %s is named twice", api.Quote(machine))
+		}
+		seen[same] = true
+	}
+	return nil
+}
+
+// isHost tells whether a text is an IP address or a host name. A host name and
+// an id have the same letters, for the same reason: both stand in keys and URLs.
+func isHost(text string) bool {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.Zone() == ""
+	}
+	return api.ValidateID(text) == nil && !looksLikeAnIP.MatchString(text)
+}
+
+func (o *options) listenAddress() string {
+	return net.JoinHostPort(o.address, strconv.FormatUint(uint64(o.port), 10))
+}
+
+func (o *options) machinesInWords() string {
+	if !o.machinesByUser {
+		return o.machines.String() + " (the default: -machines was not given)"
+	}
+	return o.machines.String()
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/registry"
+	"kube2014/pkg/util"
+)
+
+func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
+	t.Parallel()
+	o, err := parseFlags(nil)
+	require.NoError(t, err)
+	assert.Equal(t, &options{
+		port: 8080, address: "127.0.0.1", prefix: "/api/v1beta1", scheduler: "first_fit",
+		machines: util.StringList{"127.0.0.1"},
+	}, o)
+	assert.Equal(t, "127.0.0.1:8080", o.listenAddress())
+	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", o.machinesInWords(), "D26")
+}
+
+func TestFlagsAreRead(t *testing.T) {
+	t.Parallel()
+	o, err := parseFlags(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1"))
+	require.NoError(t, err)
+	assert.Equal(t, &options{
+		port: 0, address: "::1", prefix: "/x", scheduler: "random", trace: true, version: true,
+		machines: util.StringList{"a", "10.0.0.1", "::1"}, machinesByUser: true,
+		etcdServers: util.StringList{"http://a:1", "http://b:1"},
+	}, o)
+	assert.Equal(t, "[::1]:0", o.listenAddress())
+	assert.Equal(t, "a,10.0.0.1,::1", o.machinesInWords())
+}
+
+func runWith(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestABadCommandLineIsRefusedOnOneLine(t *testing.T) {
+	t.Parallel()
+	for args, says := range map[string]string{
+		"serve":                   `"serve" is not a flag: arguments are not taken`,
+		"-port 0 8080":            `"8080" is not a flag: arguments are not taken`,
+		"-a\x07b":                 "flag provided but not defined: -a?b",
+		"-prot 80":                "flag provided but not defined: -prot",
+		"-port x":                 `invalid value "x" for flag -port: parse error`,
+		"-port -1":                `invalid value "-1" for flag -port: parse error`,
+		"-port 65536":             "-port: 65536 is not between 0 and 65535",
+		"-scheduler best":         `-scheduler: "best" is not first_fit, random or round_robin`,
+		"-api_prefix api":         `-api_prefix: "api" must begin with a slash`,
+		"-api_prefix=":            `-api_prefix: "" must begin with a slash`,
+		"-api_prefix /a?b":        `-api_prefix: "/a?b" must be segments of letters, digits, '.', '_', '~' and '-'`,
+		"-api_prefix /a/../b":     `-api_prefix: "/a/../b" must be segments of letters, digits, '.', '_', '~' and '-'`,
+		"-api_prefix //":          `-api_prefix: "//" must be segments of letters, digits, '.', '_', '~' and '-'`,
+		"-address [::1]":          `-address: "[::1]" is neither a host name nor an IP address`,
+		"-address=":               `-address: "" is neither a host name nor an IP address`,
+		"-machines=":              `invalid value "" for flag -machines: a value is empty`,
+		"-machines ::1,0:0::1":    `-machines: "0:0::1" is named twice`,
+		"-machines A,a":           `-machines: "a" is named twice`,
+		"-machines 999.1.1.1":     `-machines: "999.1.1.1" is neither a host name nor an IP address`,
+		"-machines a,b,a":         `-machines: "a" is named twice`,
+		"-machines a -machines a": `-machines: "a" is named twice`,
+		"-machines a,,b":          `invalid value "a,,b" for flag -machines: a value is empty`,
+		"-machines a/b":           `-machines: "a/b" is neither a host name nor an IP address`,
+		"-machines a:80":          `-machines: "a:80" is neither a host name nor an IP address`,
+		"-machines fe80::1%eth0":  `-machines: "fe80::1%eth0" is neither a host name nor an IP address`,
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := runWith(strings.Fields(args)...)
+			assert.Equal(t, 2, code)
+			assert.Empty(t, stdout)
+			assert.Equal(t, "apiserver: "+says+" (apiserver -h lists the flags)\n", stderr)
+		})
+	}
+}
+
+func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := runWith("-h")
+	assert.Equal(t, 0, code)
+	assert.Empty(t, stderr)
+	newFlagSet(&options{}).VisitAll(func(f *flag.Flag) {
+		assert.Contains(t, stdout, "  -"+f.Name+" ")
+		if f.DefValue != "" && f.DefValue != "false" {
+			assert.Contains(t, stdout, "(default "+f.DefValue+")")
+		}
+	})
+	assert.Contains(t, stdout, "(default "+defaultMachine+")")
+	_, err := parseFlags([]string{"-help"})
+	assert.ErrorIs(t, err, flag.ErrHelp)
+}
+
+func TestVersionIsPrinted(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := runWith("-version")
+	assert.Equal(t, 0, code)
+	assert.Equal(t, "kube2014 apiserver devel\n", stdout)
+	assert.Empty(t, stderr)
+}
+
+// The log is the process's: not parallel.
+func TestATakenPortIsRefused(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	require.NoError(t, err)
+	code, stdout, stderr := runWith("-port", port)
+	assert.Equal(t, 1, code)
+	assert.Empty(t, stdout)
+	assert.Equal(t, "apiserver: cannot listen on "+taken.Addr().String()+": address already in use\n", stderr)
+
+	code, _, stderr = runWith("-address", "192.0.2.1", "-port", "0") // an address of no machine
+	assert.Equal(t, 1, code)
+	assert.Equal(t, "apiserver: cannot listen on 192.0.2.1:0: cannot assign requested address\n", stderr)
+	assert.Equal(t, 1, strings.Count(stderr, "\n"))
+}
+
+func TestEachSchedulerIsTheOneItsNameSays(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]registry.Scheduler{
+		"first_fit": &registry.FirstFitScheduler{}, "random": &registry.RandomScheduler{}, "round_robin": &registry.RoundRobinScheduler{},
+	} {
+		assert.IsType(t, want, schedulers[name]([]string{"m"}, registry.MakeMemoryRegistry()), name)
+	}
+	assert.Len(t, schedulers, 3)
+}

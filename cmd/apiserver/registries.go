@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/client"
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/util"
+)
+
+// registries are the three registries, on one kind of store.
+type registries struct {
+	name        string // the store, for people
+	tasks       registry.TaskRegistry
+	controllers registry.ControllerRegistry
+	services    registry.ServiceRegistry
+
+	healthz       func() error // why the store cannot be used; nil when it always can
+	reconcile     func() error // puts the store back in line; nil when it cannot be out of line
+	syncEndpoints func() error // brings the endpoints up to date
+	close         func()       // lets go of connections; nil when there are none
+}
+
+// assemble puts together what the flags ask for. What -trace tells goes to
+// narration.
+func assemble(o *options, narration io.Writer) (stores registries, handler http.Handler, err error) {
+	if o.trace {
+		return assembleTraced(o, narration)
+	}
+	stores = memoryRegistries()
+	if len(o.etcdServers) > 0 {
+		if stores, err = etcdRegistries(o.etcdServers, o.machines); err != nil {
+			return stores, nil, err
+		}
+	}
+	scheduler := schedulers[o.scheduler](o.machines, stores.tasks)
+	return stores, newHandler(stores, kubelets(), scheduler, o.prefix), nil
+}
+
+func memoryRegistries() registries {
+	memory := registry.MakeMemoryRegistry()
+	return registries{
+		name:  "memory",
+		tasks: memory, controllers: memory, services: memory,
+		syncEndpoints: registry.MakeEndpointController(memory, memory).SyncServiceEndpoints,
+	}
+}
+
+func etcdRegistries(servers, machines []string) (registries, error) {
+	etcdClient, err := dialEtcd(servers)
+	if err != nil {
+		return registries{}, err
+	}
+	return registriesOn(etcdClient, etcdClient.Close, servers, machines), nil
+}
+
+// dialEtcd returns a client of etcd. An etcd that does not answer yet is no
+// error: requests are answered with 503 until it does.
+func dialEtcd(servers []string) (*etcd.Client, error) {
+	etcdClient, err := etcd.New(servers)
+	if err != nil {
+		return nil, err
+	}
+	if err := etcdClient.Check(); errors.Is(err, etcd.ErrNoV2API) {
+		return nil, etcd.ErrNoV2API
+	} else if err != nil {
+		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
+	}
+	return etcdClient, nil
+}
+
+// registriesOn puts the registries on etcd.
+func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, machines []string) registries {
+	onEtcd := registry.MakeEtcdRegistry(etcdClient, machines)
+	return registries{
+		name:  "etcd at " + strings.Join(servers, ","),
+		tasks: onEtcd, controllers: onEtcd, services: onEtcd,
+		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, close: closeClient,
+		syncEndpoints: registry.MakeEndpointController(onEtcd, onEtcd).SyncServiceEndpoints,
+	}
+}
+
+// storageTable puts a storage before each registry: the table is the whole API.
+func storageTable(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler) map[string]apiserver.RESTStorage {
+	return map[string]apiserver.RESTStorage{
+		"tasks":                  registry.MakeTaskRegistryStorage(r.tasks, containerInfo, scheduler),
+		"replicationControllers": registry.MakeControllerRegistryStorage(r.controllers),
+		"services":               registry.MakeServiceRegistryStorage(r.services),
+	}
+}
+
+// newHandler puts the registries behind HTTP.
+func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) *apiserver.ApiServer {
+	return serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix)
+}
+
+func serveTable(table map[string]apiserver.RESTStorage, healthz func() error, prefix string) *apiserver.ApiServer {
+	server := apiserver.New(table, prefix)
+	server.Healthz = healthz
+	return server
+}
+
+// syncForever keeps the store in line and the endpoints up to date until the
+// server has ended.
+func syncForever(ctx context.Context, stores registries) {
+	util.Forever(func() {
+		if ctx.Err() != nil {
+			runtime.Goexit()
+		}
+		if stores.reconcile != nil {
+			logError(stores.reconcile())
+		}
+		logError(stores.syncEndpoints())
+	}, syncPeriod)
+}
+
+func logError(err error) {
+	if err != nil {
+		log.Print(strings.ReplaceAll(api.InFull(err), "\n", "; "))
+	}
+}

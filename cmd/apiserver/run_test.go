@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client"
+)
+
+// asProgram in the environment turns the test binary into the apiserver, so
+// that a test can have processes of its own to send signals to.
+const asProgram = "KUBE2014_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// watched is a log that can be waited for.
+type watched struct {
+	t     *testing.T
+	lines chan string
+	seen  []string
+}
+
+// watch reads a log until its end.
+func watch(t *testing.T, log io.Reader) *watched {
+	w := &watched{t: t, lines: make(chan string, 1000)}
+	go func() {
+		defer close(w.lines)
+		for scanner := bufio.NewScanner(log); scanner.Scan(); {
+			w.lines <- scanner.Text()
+		}
+	}()
+	return w
+}
+
+// find returns the submatches of the next line that matches.
+func (w *watched) find(pattern string) []string {
+	w.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case line, ok := <-w.lines:
+			if !ok {
+				require.FailNow(w.t, "the log ended without "+pattern, strings.Join(w.seen, "\n"))
+			}
+			w.seen = append(w.seen, line)
+			if match := regexp.MustCompile(pattern).FindStringSubmatch(line); match != nil {
+				return match
+			}
+		case <-timeout:
+			require.FailNow(w.t, "the log has no "+pattern, strings.Join(w.seen, "\n"))
+		}
+	}
+}
+
+// end waits until the program has closed its log.
+func (w *watched) end() {
+	for range w.lines {
+	}
+}
+
+const startLine = `serves (http://127\.0\.0\.1:\d+)/api/v1beta1: registry (?:memory|etcd at \S+), scheduler first_fit, machines (.*)$`
+
+// The log and the signal are the process's: not parallel.
+func TestRunServesUntilASignal(t *testing.T) {
+	reader, writer := io.Pipe()
+	log := watch(t, reader)
+	exit := make(chan int, 1)
+	go func() {
+		exit <- run([]string{"-port", "0"}, io.Discard, writer)
+		writer.Close()
+	}()
+	start := log.find(startLine)
+	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", start[2]) // D26
+	c := &client.Client{Host: start[1]}
+
+	task := api.Task{JSONBase: api.JSONBase{ID: "web-1"}, Labels: map[string]string{"name": "web"}}
+	task.DesiredState.Manifest.Containers = []api.Container{{Image: "dockerfile/nginx", Ports: []api.Port{{HostPort: 8080, ContainerPort: 80}}}}
+	accepted, err := c.CreateTask(task)
+	require.NoError(t, err)
+	assert.Equal(t, task, accepted)
+	_, err = c.CreateTask(task)
+	assert.Equal(t, &api.Error{Kind: api.AlreadyExists, Message: `task "web-1" already exists`}, err)
+	second := task
+	second.ID = "web-2"
+	_, err = c.CreateTask(second)
+	assert.Equal(t, &api.Error{Kind: api.Conflict, Message: `no machine has the host ports of task "web-2" free`}, err)
+
+	task.Labels = map[string]string{"name": "web", "rev": "2"}
+	_, err = c.UpdateTask(task)
+	require.NoError(t, err)
+	tasks, err := c.ListTasks(map[string]string{"rev": "2"})
+	require.NoError(t, err)
+	require.Len(t, tasks.Items, 1)
+	task.CurrentState.Host = "127.0.0.1"
+	assert.Equal(t, task, tasks.Items[0])
+	stored, err := c.GetTask("web-1")
+	require.NoError(t, err)
+	assert.Equal(t, task, stored)
+
+	controller, err := c.CreateReplicationController(api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}})
+	require.NoError(t, err)
+	controller.DesiredState.Replicas = 3
+	_, err = c.UpdateReplicationController(controller)
+	require.NoError(t, err)
+	controllers, err := c.ListReplicationControllers(nil)
+	require.NoError(t, err)
+	assert.Equal(t, []api.ReplicationController{controller}, controllers.Items)
+	require.NoError(t, c.DeleteReplicationController("c"))
+	_, err = c.GetReplicationController("c")
+	assert.Equal(t, api.NotFound, api.KindOf(err))
+
+	_, err = c.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}, Port: 70000})
+	assert.Equal(t, &api.Error{Kind: api.Invalid, Field: "port", Message: "70000 is not between 0 and 65535"}, err)
+	_, err = c.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}, Port: 7000})
+	require.NoError(t, err)
+	services, err := c.ListServices(nil)
+	require.NoError(t, err)
+	assert.Len(t, services.Items, 1)
+	require.NoError(t, c.DeleteService("s"))
+	require.NoError(t, c.DeleteTask("web-1"))
+	log.find(`DELETE /api/v1beta1/tasks/web-1 200 \d`)
+
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
+	log.find("terminated: finishing the requests in flight")
+	log.find("stopped$")
+	assert.Equal(t, 0, <-exit)
+}
+
+// program starts the apiserver as a process of its own.
+func program(t *testing.T, args ...string) (cmd *exec.Cmd, log *watched, address string) {
+	return startProgram(t, os.Args[0], args...)
+}
+
+func startProgram(t *testing.T, path string, args ...string) (cmd *exec.Cmd, log *watched, address string) {
+	cmd = exec.Command(path, append([]string{"-port", "0"}, args...)...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, if the test went well
+	log = watch(t, stderr)
+	return cmd, log, strings.TrimPrefix(log.find(startLine)[1], "http://")
+}
+
+// inFlight is a POST of which the server has the head and waits for the body.
+type inFlight struct {
+	t      *testing.T
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+const inFlightBody = `{"id": "s"}`
+
+func begin(t *testing.T, address string) *inFlight {
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	r := &inFlight{t: t, conn: conn, reader: bufio.NewReader(conn)}
+	_, err = fmt.Fprintf(conn, "POST /api/v1beta1/services HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(inFlightBody))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusContinue, r.answer(), "the handler reads the body")
+	return r
+}
+
+func (r *inFlight) answer() int {
+	resp, err := http.ReadResponse(r.reader, nil)
+	require.NoError(r.t, err)
+	return resp.StatusCode
+}
+
+func (r *inFlight) finish() int {
+	_, err := fmt.Fprint(r.conn, inFlightBody)
+	require.NoError(r.t, err)
+	return r.answer()
+}
+
+// D30: what is in flight is finished, nothing new is taken.
+func TestD30ASignalLetsRequestsInFlightFinish(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "terminated": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd, log, address := program(t)
+			request := begin(t, address)
+			require.NoError(t, cmd.Process.Signal(signal))
+			log.find(name + ": finishing the requests in flight, for 10s at the most")
+			require.Eventually(t, func() bool {
+				probe, err := net.Dial("tcp", address)
+				if err == nil {
+					probe.Close()
+				}
+				return err != nil
+			}, 10*time.Second, time.Millisecond, "no new connections")
+
+			assert.Equal(t, http.StatusOK, request.finish())
+			log.find("stopped$")
+			assert.NoError(t, cmd.Wait(), "exit code 0")
+		})
+	}
+}
+
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	cmd, log, address := program(t)
+	begin(t, address)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	log.find("interrupt: finishing")
+	start := time.Now()
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	log.find("interrupt again: stopping at once")
+	assert.EqualError(t, cmd.Wait(), "exit status 1")
+	assert.Less(t, time.Since(start), drainTimeout)
+}
+
+func TestAPanicInAHandlerDoesNotEndTheServer(t *testing.T) {
+	t.Parallel()
+	// Nothing a client sends makes the real handlers panic: the storage panics here.
+	stores := memoryRegistries()
+	stores.services = nil
+	server := &http.Server{Handler: newHandler(stores, nil, nil, client.DefaultPrefix)}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	signals := make(chan os.Signal, 1)
+	exit := make(chan int, 1)
+	go func() { exit <- serve(server, listener, signals) }()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			_, err := (&client.Client{Host: "http://" + listener.Addr().String()}).GetService("x")
+			assert.Equal(t, api.Internal, api.KindOf(err))
+		})
+	}
+	group.Wait()
+	signals <- os.Interrupt
+	assert.Equal(t, 0, <-exit)
+}
+
+func TestAListenerThatBreaksEndsTheServer(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	listener.Close()
+	assert.Equal(t, 1, serve(&http.Server{}, listener, nil))
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log"
+	"net/http"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/registry"
+)
+
+func TestTheServerHasTheOriginalsLimits(t *testing.T) {
+	t.Parallel()
+	server := newServer(http.NotFoundHandler())
+	assert.Equal(t, 10*time.Second, server.ReadTimeout)
+	assert.Equal(t, 10*time.Second, server.WriteTimeout)
+	assert.Equal(t, 1<<20, server.MaxHeaderBytes)
+	assert.EqualValues(t, 10250, kubeletPort)
+	assert.Nil(t, kubeletClient().Transport.(*http.Transport).Proxy, "kubelets are asked directly")
+}
+
+func endpointsIn(t *testing.T, stores registries) map[string]api.Endpoints {
+	_, endpoints, err := stores.services.(registry.EndpointsLister).ListServicesAndEndpoints()
+	require.NoError(t, err)
+	return endpoints
+}
+
+func TestTheProgramSyncsEndpointsAtStartAndEveryTenSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stores := memoryRegistries()
+		ctx, stop := context.WithCancel(t.Context())
+		require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "first"}}))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			syncForever(ctx, stores)
+		}()
+		synctest.Wait()
+		assert.Contains(t, endpointsIn(t, stores), "first")
+
+		require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "second"}}))
+		time.Sleep(syncPeriod - time.Nanosecond) // the bubble's clock: it takes no time
+		synctest.Wait()
+		assert.NotContains(t, endpointsIn(t, stores), "second")
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		assert.Contains(t, endpointsIn(t, stores), "second")
+
+		stop()
+		<-done
+	})
+}
+
+// away is a ServiceRegistry that cannot be reached.
+type away struct{ registry.ServiceRegistry }
+
+func (away) ListServices() (api.ServiceList, error) {
+	return api.ServiceList{}, api.NewUnavailable("list services", errors.New("connection refused"))
+}
+
+// The log is the process's: not parallel.
+func TestASyncThatFailsIsLoggedWithItsCause(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	logError(registry.MakeEndpointController(away{}, registry.MakeMemoryRegistry()).SyncServiceEndpoints())
+	logError(nil)
+	assert.Contains(t, logged.String(), "endpoint sync: list services: the store cannot be reached: connection refused\n")
+}

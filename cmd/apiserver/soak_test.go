@@ -1,0 +1,260 @@
+package main
+
+import (
+	"fmt"
+	"math/rand"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client"
+	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/registry"
+)
+
+// soakTime is how long the load runs on each store: KUBE2014_SOAK, or a short
+// form.
+func soakTime(t *testing.T) time.Duration {
+	given := os.Getenv("KUBE2014_SOAK")
+	if given == "" {
+		return 4 * time.Second
+	}
+	duration, err := time.ParseDuration(given)
+	require.NoError(t, err)
+	return duration
+}
+
+// soaker is a client that knows which objects of its own there are.
+type soaker struct {
+	t      *testing.T
+	client *client.Client
+	name   string
+	port   int
+	random *rand.Rand
+
+	tasks       map[string]api.Task
+	controllers map[string]api.ReplicationController
+	services    map[string]api.Service
+	answers     *atomic.Int64
+}
+
+// soak sends requests until stop is closed. No two soakers have an id or a host
+// port in common, so each knows what every answer must be.
+func (s *soaker) soak(stop <-chan struct{}) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		slot := s.random.Intn(4)
+		id := fmt.Sprintf("%s-%d", s.name, slot)
+		s.answers.Add(1)
+		switch s.random.Intn(3) {
+		case 0:
+			s.task(id, s.port+slot, n)
+		case 1:
+			controller, there := s.controllers[id]
+			soakObject(s, objectMethods[api.ReplicationController]{
+				s.client.CreateReplicationController, s.client.UpdateReplicationController, s.client.GetReplicationController, s.client.DeleteReplicationController,
+			}, s.controllers, id, controller, there, api.ReplicationController{JSONBase: api.JSONBase{ID: id}, DesiredState: api.ReplicationControllerState{Replicas: n}})
+		case 2:
+			if s.port%80 != 0 {
+				continue // every task names all services in its environment: few will do
+			}
+			service, there := s.services[id]
+			soakObject(s, objectMethods[api.Service]{s.client.CreateService, s.client.UpdateService, s.client.GetService, s.client.DeleteService},
+				s.services, id, service, there, api.Service{JSONBase: api.JSONBase{ID: id}, Port: n % 65536, Labels: map[string]string{"soaker": s.name}})
+		}
+	}
+}
+
+func (s *soaker) task(id string, port, n int) {
+	task := makeTask(id, port)
+	task.Labels = map[string]string{"soaker": s.name, "n": fmt.Sprint(n)}
+	if s.random.Intn(4) == 0 {
+		s.list()
+		return
+	}
+	current, there := s.tasks[id]
+	if there {
+		current.CurrentState.Host = "" // the server's to say: an answer to a write has none
+	}
+	methods := objectMethods[api.Task]{s.client.CreateTask, s.client.UpdateTask, func(id string) (api.Task, error) {
+		got, err := s.client.GetTask(id)
+		if err == nil {
+			assert.NotEmpty(s.t, got.CurrentState.Host)
+			got.CurrentState.Host = ""
+		}
+		return got, err
+	}, s.client.DeleteTask}
+	soakObject(s, methods, s.tasks, id, current, there, task)
+}
+
+// list compares what a list by label says with what the soaker knows.
+func (s *soaker) list() {
+	list, err := s.client.ListTasks(map[string]string{"soaker": s.name})
+	if !assert.NoError(s.t, err) {
+		return
+	}
+	assert.Len(s.t, list.Items, len(s.tasks))
+	for _, task := range list.Items {
+		task.CurrentState.Host = ""
+		assert.Equal(s.t, s.tasks[task.ID], task)
+	}
+}
+
+type objectMethods[Object any] struct {
+	create, update func(Object) (Object, error)
+	get            func(string) (Object, error)
+	remove         func(string) error
+}
+
+// soakObject sends one request for an object and checks the answer.
+func soakObject[Object any](s *soaker, methods objectMethods[Object], known map[string]Object, id string, current Object, there bool, wanted Object) {
+	switch s.random.Intn(4) {
+	case 0:
+		accepted, err := methods.create(wanted)
+		if there {
+			assert.Equal(s.t, api.AlreadyExists, api.KindOf(err), "create %s: %v", id, err)
+		} else if assert.NoError(s.t, err) {
+			assert.Equal(s.t, wanted, accepted)
+			known[id] = accepted
+		}
+	case 1:
+		if !there {
+			return // what an update of a missing object does differs by resource
+		}
+		accepted, err := methods.update(wanted)
+		if assert.NoError(s.t, err) {
+			assert.Equal(s.t, wanted, accepted)
+			known[id] = accepted
+		}
+	case 2:
+		got, err := methods.get(id)
+		if there {
+			assert.NoError(s.t, err)
+			assert.Equal(s.t, current, got)
+		} else {
+			assert.Equal(s.t, api.NotFound, api.KindOf(err), "get %s: %v", id, err)
+		}
+	case 3:
+		err := methods.remove(id)
+		if there {
+			assert.NoError(s.t, err)
+		} else {
+			assert.Equal(s.t, api.NotFound, api.KindOf(err), "delete %s: %v", id, err)
+		}
+		delete(known, id)
+	}
+}
+
+// watermark is what a process holds on to.
+func watermark() (goroutines int, heap uint64) {
+	runtime.GC()
+	runtime.GC() // what finalizers let go
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return runtime.NumGoroutine(), stats.HeapAlloc
+}
+
+// 64 clients create, read, update, list and delete; at the end they agree with
+// the server object by object, and the server has let go of all it took. It
+// measures the process: not parallel. make soak runs it for longer.
+func TestSoak(t *testing.T) {
+	for name, makeStores := range twoApiservers {
+		t.Run("backend="+name, func(t *testing.T) {
+			stores := makeStores(t)[0]
+			goroutines, heap := watermark()
+			soak(t, stores)
+			if stores.close != nil {
+				stores.close()
+			}
+			require.Eventually(t, func() bool {
+				now, _ := watermark()
+				return now <= goroutines+5
+			}, 10*time.Second, 50*time.Millisecond, "goroutines are back where they were")
+			_, after := watermark()
+			assert.Less(t, int64(after)-int64(heap), int64(16<<20), "the heap is back where it was, in bytes")
+		})
+	}
+}
+
+func soak(t *testing.T, stores registries) {
+	const clients = 64
+	machines := []string{"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"}
+	handler := newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeFirstFitScheduler(machines, stores.tasks), client.DefaultPrefix)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	signals, exit := make(chan os.Signal, 1), make(chan int, 1)
+	go func() { exit <- serve(newServer(handler), listener, signals) }()
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+	shared := &client.Client{Host: "http://" + listener.Addr().String(), HTTP: &http.Client{Transport: transport}}
+
+	stop := make(chan struct{})
+	var answers atomic.Int64
+	var group sync.WaitGroup
+	var soakers []*soaker
+	for i := range clients {
+		s := &soaker{t: t, client: shared, name: fmt.Sprintf("soaker%d", i), port: 10000 + 10*i, random: rand.New(rand.NewSource(int64(i))), answers: &answers,
+			tasks: map[string]api.Task{}, controllers: map[string]api.ReplicationController{}, services: map[string]api.Service{}}
+		soakers = append(soakers, s)
+		group.Go(func() { s.soak(stop) })
+	}
+	for end := time.Now().Add(soakTime(t)); time.Now().Before(end); {
+		assert.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+		if stores.reconcile != nil {
+			assert.NoError(t, stores.reconcile())
+		}
+		<-time.After(500 * time.Millisecond)
+	}
+	close(stop)
+	group.Wait()
+	t.Logf("%d requests", answers.Load())
+
+	var tasks, controllers, services int
+	for _, s := range soakers {
+		s.list()
+		tasks, controllers, services = tasks+len(s.tasks), controllers+len(s.controllers), services+len(s.services)
+		for id := range s.tasks {
+			assert.NoError(t, shared.DeleteTask(id))
+		}
+	}
+	gotControllers, err := shared.ListReplicationControllers(nil)
+	require.NoError(t, err)
+	gotServices, err := shared.ListServices(nil)
+	require.NoError(t, err)
+	assert.Len(t, gotControllers.Items, controllers)
+	assert.Len(t, gotServices.Items, services)
+	for _, s := range soakers {
+		for _, controller := range gotControllers.Items {
+			if known, mine := s.controllers[controller.ID]; mine {
+				assert.Equal(t, known, controller)
+				assert.NoError(t, shared.DeleteReplicationController(controller.ID))
+			}
+		}
+		for _, service := range gotServices.Items {
+			if known, mine := s.services[service.ID]; mine {
+				assert.Equal(t, known, service)
+				assert.NoError(t, shared.DeleteService(service.ID))
+			}
+		}
+	}
+	assert.NotZero(t, tasks+controllers+services)
+	list, err := shared.ListTasks(nil)
+	require.NoError(t, err)
+	assert.Empty(t, list.Items, "no task is nobody's")
+
+	transport.CloseIdleConnections()
+	signals <- os.Interrupt
+	assert.Equal(t, 0, <-exit)
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"io"
+	"net/http"
+
+	"kube2014/pkg/registry"
+	"kube2014/pkg/trace"
+)
+
+// assembleTraced is assemble with a decorator between any two layers, which
+// narrates what passes.
+func assembleTraced(o *options, narration io.Writer) (stores registries, handler http.Handler, err error) {
+	t := trace.New(narration)
+	stores = memoryRegistries()
+	if len(o.etcdServers) > 0 {
+		etcdClient, err := dialEtcd(o.etcdServers)
+		if err != nil {
+			return stores, nil, err
+		}
+		stores = registriesOn(t.EtcdClient(etcdClient), etcdClient.Close, o.etcdServers, o.machines)
+		stores.healthz = t.Call("EtcdRegistry.Healthz", stores.healthz)
+		stores.reconcile = t.Sync("EtcdRegistry.Reconcile", stores.reconcile)
+	}
+	stores.tasks = t.TaskRegistry(stores.tasks)
+	stores.controllers = t.ControllerRegistry(stores.controllers)
+	stores.services = t.ServiceRegistry(stores.services)
+	endpoints := registry.MakeEndpointController(stores.services, stores.tasks)
+	stores.syncEndpoints = t.Sync("EndpointController.SyncServiceEndpoints", endpoints.SyncServiceEndpoints)
+
+	scheduler := t.Scheduler(schedulers[o.scheduler](o.machines, stores.tasks))
+	table := storageTable(stores, t.ContainerInfo(kubelets()), scheduler)
+	for resource, storage := range table {
+		table[resource] = t.RESTStorage(storage)
+	}
+	return stores, t.Handler(serveTable(table, stores.healthz, o.prefix)), nil
+}

@@ -1,0 +1,157 @@
+package kube2014
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// code is what the project's Go files declare and use, by name.
+type code struct {
+	names    map[string]bool            // package, Name, package.Name, Type.Member, package.Type.Member
+	declared map[string]map[string]bool // the same by file: what it declares
+	words    map[string]bool            // JSON names and the words that the program itself spells out
+	flags    map[string]bool            // flags of the apiserver
+	segments map[string]bool            // what keys in etcd are made of
+}
+
+// readCode reads all Go files of the project. Of the tests it takes the names of
+// the tests only: their helpers are nothing that a document speaks of.
+func readCode(t *testing.T) *code {
+	c := &code{
+		names: map[string]bool{}, declared: map[string]map[string]bool{},
+		words: map[string]bool{}, flags: map[string]bool{}, segments: map[string]bool{},
+	}
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			c.read(filepath.ToSlash(path), file)
+		}
+		return err
+	}))
+	return c
+}
+
+func (c *code) read(path string, file *ast.File) {
+	c.declared[path] = map[string]bool{}
+	c.names[file.Name.Name] = true
+	for _, declaration := range file.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				c.declare(path, file, d.Name.Name)
+			} else {
+				c.declare(path, file, typeName(d.Recv.List[0].Type)+"."+d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				c.readSpec(path, file, spec)
+			}
+		}
+	}
+	if !isTest(path) {
+		c.readUses(path, file)
+	}
+}
+
+func isTest(path string) bool { return strings.HasSuffix(path, "_test.go") }
+
+func (c *code) readSpec(path string, file *ast.File, spec ast.Spec) {
+	switch s := spec.(type) {
+	case *ast.ValueSpec:
+		for _, name := range s.Names {
+			c.declare(path, file, name.Name)
+		}
+	case *ast.TypeSpec:
+		c.declare(path, file, s.Name.Name)
+		var members *ast.FieldList
+		switch t := s.Type.(type) {
+		case *ast.StructType:
+			members = t.Fields
+		case *ast.InterfaceType:
+			members = t.Methods
+		default:
+			return
+		}
+		for _, member := range members.List {
+			for _, name := range member.Names {
+				c.declare(path, file, s.Name.Name+"."+name.Name)
+			}
+			if member.Tag != nil && !isTest(path) {
+				name, _, _ := strings.Cut(reflect.StructTag(strings.Trim(member.Tag.Value, "`")).Get("json"), ",")
+				c.words[name] = true
+			}
+		}
+	}
+}
+
+// declare notes a name, or Type.Member, with and without what stands before it.
+func (c *code) declare(path string, file *ast.File, name string) {
+	if isTest(path) && !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
+		return
+	}
+	for _, spelling := range []string{name, name[strings.LastIndex(name, ".")+1:]} {
+		c.declared[path][spelling] = true
+		c.names[spelling] = true
+	}
+	c.names[file.Name.Name+"."+name] = true
+}
+
+// readUses notes what a file uses of the packages that it imports, its flags,
+// and its words.
+func (c *code) readUses(path string, file *ast.File) {
+	imported := map[string]bool{}
+	for _, spec := range file.Imports {
+		imported[strings.Trim(spec.Path.Value[strings.LastIndex(spec.Path.Value, "/")+1:], `"`)] = true
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && imported[of.Name] {
+				c.names[of.Name+"."+n.Sel.Name] = true
+			}
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(f.Sel.Name, "Var") && len(n.Args) > 2 {
+				if name, ok := n.Args[1].(*ast.BasicLit); ok {
+					c.flags[strings.Trim(name.Value, `"`)] = true
+				}
+			}
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(n.Value)
+			if n.Kind != token.STRING || err != nil {
+				return true
+			}
+			if path == "pkg/registry/etcd_keys.go" {
+				for segment := range strings.SplitSeq(text, "/") {
+					c.segments[segment] = true
+				}
+			}
+			c.words[text] = true
+		}
+		return true
+	})
+}
+
+// typeName is the name of a receiver's type.
+func typeName(expression ast.Expr) string {
+	switch e := expression.(type) {
+	case *ast.StarExpr:
+		return typeName(e.X)
+	case *ast.IndexExpr:
+		return typeName(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}

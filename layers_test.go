@@ -1,0 +1,80 @@
+// Package kube2014 holds the tests of the project as a whole: its layers, its
+// examples and its documents.
+package kube2014
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mayImport lists, for each package of the project, what it may import of the
+// project. Tests are held to it too, with the packages in testsMayImport.
+var mayImport = map[string][]string{
+	"bench":                 {"pkg/api", "pkg/etcd/etcdtest", "pkg/registry"},
+	"cmd/apiserver":         {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/trace", "pkg/util"},
+	"pkg/trace":             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/registry"},
+	"pkg/registry":          {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/util"},
+	"pkg/apiserver":         {"pkg/api"},
+	"pkg/client":            {"pkg/api"},
+	"pkg/client/clienttest": {"pkg/client"},
+	"pkg/etcd":              {},
+	"pkg/etcd/etcdtest":     {},
+	"pkg/api":               {},
+	"pkg/util":              {},
+}
+
+var testsMayImport = []string{"pkg/client/clienttest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/util"}
+
+// libraries are the packages outside the project and the standard library, with
+// the packages of the project that import them; tests import either.
+var libraries = map[string][]string{
+	"github.com/coreos/go-etcd/etcd":    {"bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/registry", "pkg/trace"},
+	"github.com/anishathalye/porcupine": {},
+	"github.com/stretchr/testify":       {},
+}
+
+func TestImportsFlowFromCmdToRegistryToApiserver(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() || !strings.HasSuffix(path, ".go") || !strings.Contains(path, "/") {
+			return nil
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		allowed, known := mayImport[dir]
+		assert.True(t, known, "%s: what may package %s import?", path, dir)
+		seen[dir] = true
+		isTest := strings.HasSuffix(path, "_test.go")
+		if isTest {
+			allowed = append(testsMayImport, allowed...)
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			require.NoError(t, err)
+			if own, ok := strings.CutPrefix(name, "kube2014/"); ok {
+				assert.Contains(t, allowed, own, "%s imports it", path)
+			} else if strings.Contains(strings.Split(name, "/")[0], ".") {
+				importers, known := libraries[strings.TrimSuffix(strings.TrimSuffix(name, "/assert"), "/require")]
+				assert.True(t, known && (isTest || slices.Contains(importers, dir)), "%s imports %s", path, name)
+			}
+		}
+		return nil
+	}))
+	assert.Len(t, seen, len(mayImport), "a package in the table is gone")
+}

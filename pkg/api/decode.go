@@ -1,0 +1,92 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+)
+
+// MaxIndentedSize is how long the JSON of a body may be, in bytes, once it is
+// indented as answers are. Deep JSON grows when it is indented: without a bound
+// 1 MiB of brackets in would be gigabytes of blanks out (D33).
+const MaxIndentedSize = 16 << 20
+
+// Decode reads one JSON object from a request's body into the wire type that
+// into points to. Unknown fields are ignored and field names match in any
+// letter case. The error is an Invalid one that names the field, or "body"
+// (D9).
+func Decode(body string, into interface{}) error {
+	if trimmed := strings.TrimLeft(body, " \t\r\n"); trimmed == "" {
+		return NewInvalid("body", "must be a JSON object, but it is empty")
+	} else if trimmed[0] != '{' {
+		return NewInvalid("body", "must be a JSON object")
+	}
+	if IndentedSize(body) > MaxIndentedSize {
+		return NewInvalid("body", "is so deep that it would have more than %d bytes when indented", MaxIndentedSize)
+	}
+	err := json.Unmarshal([]byte(body), into)
+	if err == nil {
+		return nil
+	}
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		return NewInvalid(fieldPath(wrongType), "there must be %s, not the JSON %s", wanted(wrongType.Type), wrongType.Value)
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return NewInvalid("body", "is not JSON: %s, at byte %d", syntax.Error(), syntax.Offset)
+	}
+	return &Error{Kind: Invalid, Field: "body", Message: "is not JSON", Err: err}
+}
+
+// fieldPath is the path of a field as the client knows it: embedded structs
+// have no name in JSON.
+func fieldPath(err *json.UnmarshalTypeError) string {
+	path := strings.TrimPrefix(err.Field, "JSONBase.")
+	if path == "" {
+		return "body"
+	}
+	return path
+}
+
+// wanted says in words what JSON a Go type is read from.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Float64:
+		return "a number that fits"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "a whole number that fits"
+}
+
+// IndentedSize returns how many bytes a JSON text would have, about, if each of
+// its values stood on a line of its own, indented by four spaces a level.
+func IndentedSize[Text string | []byte](text Text) int {
+	size, level, inString := len(text), 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{', c == '[':
+			level++
+			size += 4 * level
+		case c == '}', c == ']':
+			level--
+			size += 4 * level
+		case c == ',':
+			size += 4 * level
+		}
+	}
+	return size
+}

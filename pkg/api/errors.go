@@ -1,0 +1,149 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// ErrorKind tells what went wrong, so that a caller can decide what to do. The
+// apiserver gives each kind one HTTP status.
+type ErrorKind string
+
+// The kinds of error that an answer of the apiserver can carry.
+const (
+	Invalid          ErrorKind = "invalid"            // the request breaks a rule; Field names where
+	Forbidden        ErrorKind = "forbidden"          // the sender may not ask this
+	NotFound         ErrorKind = "not found"          // there is no such object or path
+	MethodNotAllowed ErrorKind = "method not allowed" // the path is there, the method is not
+	AlreadyExists    ErrorKind = "already exists"     // the id is taken
+	Conflict         ErrorKind = "conflict"           // the state of other objects forbids it
+	HostPortTaken    ErrorKind = "host port taken"    // a conflict over one machine; another machine may do
+	TooLarge         ErrorKind = "too large"          // the request is larger than the server reads
+	Internal         ErrorKind = "internal"           // the server or its store is at fault
+	Unavailable      ErrorKind = "unavailable"        // the store cannot be reached; asking again may help
+)
+
+// Error is an error that may be told to a client: one line, in words.
+type Error struct {
+	Kind    ErrorKind
+	Field   string // for Invalid: the path of the field, as in the JSON: desiredState.replicas
+	Message string // what is wrong; never empty
+	Err     error  // the cause, for logs; may be nil
+}
+
+// Error returns the message, after the field's path if there is one.
+func (e *Error) Error() string {
+	if e.Field == "" {
+		return e.Message
+	}
+	return e.Field + ": " + e.Message
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first *Error in err's chain, Internal for any
+// other error, and "" for none.
+func KindOf(err error) ErrorKind {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Kind
+	}
+	return Internal
+}
+
+// InFull returns an error's text with the cause that an *Error in its chain
+// keeps to itself, for logs.
+func InFull(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Err != nil {
+		return err.Error() + ": " + e.Err.Error()
+	}
+	return err.Error()
+}
+
+const (
+	notFoundEnding      = " does not exist"
+	alreadyExistsEnding = " already exists"
+)
+
+// NewNotFound returns the error for a missing object; kind is the word for it,
+// like "task".
+func NewNotFound(kind, id string) error {
+	return &Error{Kind: NotFound, Message: kind + " " + Quote(id) + notFoundEnding}
+}
+
+// NewAlreadyExists returns the error for an id that is taken.
+func NewAlreadyExists(kind, id string) error {
+	return &Error{Kind: AlreadyExists, Message: kind + " " + Quote(id) + alreadyExistsEnding}
+}
+
+// NewInvalid returns the error for a field that breaks a rule. The format's
+// words follow the field's path, so they begin with the value or with "must".
+func NewInvalid(field, format string, args ...interface{}) error {
+	return &Error{Kind: Invalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// NewConflict returns the error for a request that the state of other objects
+// forbids.
+func NewConflict(format string, args ...interface{}) error {
+	return &Error{Kind: Conflict, Message: fmt.Sprintf(format, args...)}
+}
+
+// NewHostPortTaken returns the error for a task that wants a host port which
+// another task has on that machine.
+func NewHostPortTaken(taskID string, port int, machine, owner string) error {
+	return &Error{Kind: HostPortTaken, Message: fmt.Sprintf(
+		"host port %d of task %s is taken on machine %s by task %s", port, Quote(taskID), machine, Quote(owner))}
+}
+
+// NewUnavailable returns the error for a store that could not be reached while
+// doing what operation says. The cause is for logs.
+func NewUnavailable(operation string, cause error) error {
+	return &Error{Kind: Unavailable, Message: operation + ": the store cannot be reached", Err: cause}
+}
+
+// ParseError makes the error again that an apiserver told in one line of text:
+// the inverse of Error. The line is without the status text at its head. A
+// conflict over a host port comes back as Conflict.
+func ParseError(kind ErrorKind, line string) error {
+	e := &Error{Kind: kind, Message: line}
+	switch {
+	case kind == Invalid:
+		if field, message, ok := strings.Cut(line, ": "); ok {
+			e.Field, e.Message = field, message
+		}
+	case kind == Conflict && strings.HasSuffix(line, alreadyExistsEnding):
+		e.Kind = AlreadyExists
+	}
+	return e
+}
+
+// Printable returns a text for people on one line: what cannot be printed is
+// replaced.
+func Printable(text string, replacement rune) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return replacement
+	}, text)
+}
+
+// quotedLimit keeps an error short whatever a client sent.
+const quotedLimit = 64
+
+// Quote returns a value that a client sent in a form that is fit for an error:
+// in double quotes, on one line, in ASCII, cut when it is long.
+func Quote(value string) string {
+	if len(value) > quotedLimit {
+		return strconv.QuoteToASCII(value[:quotedLimit]) + "..."
+	}
+	return strconv.QuoteToASCII(value)
+}

@@ -1,0 +1,240 @@
+// Package apiserver serves tables of objects over HTTP. It knows no kind of
+// object by name: a RESTStorage stands behind each resource.
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+)
+
+// RESTStorage is what stands behind one resource. All methods are called from
+// many goroutines at once. An error that is an *api.Error is answered with the
+// status of its kind, any other with 500.
+type RESTStorage interface {
+	// List returns the collection, narrowed by the URL's query.
+	List(*url.URL) (interface{}, error)
+	// Get returns the object, or an api.NotFound error.
+	Get(id string) (interface{}, error)
+	// Delete removes the object, or returns an api.NotFound error.
+	Delete(id string) error
+	// Extract reads an object from a request's body. It need not check more
+	// than the types: Create and Update do.
+	Extract(body string) (interface{}, error)
+	// Create stores an object that Extract returned, and does not change it.
+	Create(interface{}) error
+	// Update replaces an object by one that Extract returned, and does not
+	// change it.
+	Update(interface{}) error
+}
+
+// Identified is an object that knows its id. PUT holds such an object to the
+// id in its path (D13).
+type Identified interface {
+	// GetID returns the id, "" when there is none.
+	GetID() string
+	// WithID returns a copy of the object that has the id.
+	WithID(id string) interface{}
+}
+
+// Status is the answer to a request that has no object to answer with.
+type Status struct {
+	Success bool `json:"success"` // exported, unlike in the original: D15
+}
+
+// MaxBodySize is how many bytes of a request's body are read at the most (D29).
+const MaxBodySize = 1 << 20
+
+// ApiServer answers HTTP requests out of a table of RESTStorage:
+//
+//	GET    /                    a greeting
+//	GET    /healthz             "ok", or what is wrong with the store
+//	GET    PREFIX/RESOURCE      the list; ?labels=k=v,k2=v2 narrows it
+//	POST   PREFIX/RESOURCE      create the object in the body
+//	GET    PREFIX/RESOURCE/ID   the object
+//	PUT    PREFIX/RESOURCE/ID   replace the object by the one in the body
+//	DELETE PREFIX/RESOURCE/ID   delete the object
+//
+// HEAD is served wherever GET is. It is safe for concurrent use.
+type ApiServer struct {
+	// Healthz tells why the store cannot be used, nil when it can; without it
+	// the server always says that it is well. It is to be set before serving.
+	Healthz func() error
+
+	prefix      string
+	storage     map[string]RESTStorage
+	crossOrigin *http.CrossOriginProtection
+}
+
+// New returns a server of the storages, by the name of their resource, below
+// the prefix. The map must not be changed any more.
+func New(storage map[string]RESTStorage, prefix string) *ApiServer {
+	return &ApiServer{
+		prefix:      strings.TrimRight(prefix, "/"),
+		storage:     storage,
+		crossOrigin: http.NewCrossOriginProtection(),
+	}
+}
+
+// ServeHTTP answers one request and logs it. A panic on the way is logged with
+// its stack and answered with 500.
+func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	answer := &response{ResponseWriter: w}
+	defer logRequest(req, answer, time.Now())
+	defer func() {
+		if r := recover(); r != nil {
+			log.Printf("panic in %s %s: %v\n%s", req.Method, loggable(req.RequestURI), r, debug.Stack())
+			if answer.status != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the server failed on this request; its log tells more"})
+		}
+	}()
+	server.serve(answer, req)
+}
+
+func (server *ApiServer) serve(w http.ResponseWriter, req *http.Request) {
+	if server.crossOrigin.Check(req) != nil { // D32
+		server.error(w, req, &api.Error{Kind: api.Forbidden,
+			Message: "a page of another site may not send a " + req.Method + " request through a browser"})
+		return
+	}
+	switch path := req.URL.Path; path {
+	case "/", "/index.html":
+		server.handleIndex(w, req)
+	case "/healthz":
+		server.handleHealthz(w, req)
+	default:
+		below, ok := strings.CutPrefix(path, server.prefix+"/") // D2: the prefix ends at a slash
+		if !ok {
+			server.notFound(w, req)
+			return
+		}
+		server.handleREST(strings.Split(below, "/"), w, req)
+	}
+}
+
+func (server *ApiServer) handleIndex(w http.ResponseWriter, req *http.Request) {
+	if !server.allow(w, req, http.MethodGet) {
+		return
+	}
+	server.write(w, http.StatusOK, "text/html; charset=utf-8", EncodedBytes([]byte("<html><body>Welcome to Kubernetes</body></html>")))
+}
+
+func (server *ApiServer) handleHealthz(w http.ResponseWriter, req *http.Request) {
+	if !server.allow(w, req, http.MethodGet) {
+		return
+	}
+	if server.Healthz != nil {
+		if err := server.Healthz(); err != nil {
+			server.error(w, req, &api.Error{Kind: api.Unavailable, Message: err.Error(), Err: errors.Unwrap(err)})
+			return
+		}
+	}
+	server.write(w, http.StatusOK, plainText, EncodedBytes([]byte("ok")))
+}
+
+// handleREST answers a request below the prefix; parts is the rest of its
+// path: a resource, or a resource and an id.
+func (server *ApiServer) handleREST(parts []string, w http.ResponseWriter, req *http.Request) {
+	storage := server.storage[parts[0]]
+	switch {
+	case storage == nil:
+		server.notFound(w, req)
+	case len(parts) == 1, len(parts) == 2 && parts[1] == "": // D4: RESOURCE/ is the collection
+		if server.allow(w, req, http.MethodGet, http.MethodPost) {
+			object, err := server.handleCollection(storage, w, req)
+			server.answer(w, req, object, err)
+		}
+	case len(parts) == 2:
+		if server.allow(w, req, http.MethodGet, http.MethodPut, http.MethodDelete) {
+			object, err := server.handleObject(storage, parts[1], w, req)
+			server.answer(w, req, object, err)
+		}
+	default:
+		server.notFound(w, req)
+	}
+}
+
+func (server *ApiServer) handleCollection(storage RESTStorage, w http.ResponseWriter, req *http.Request) (interface{}, error) {
+	if req.Method != http.MethodPost {
+		return list(storage, req.URL)
+	}
+	object, err := server.extract(storage, w, req)
+	if err != nil {
+		return nil, err
+	}
+	return object, storage.Create(object)
+}
+
+func (server *ApiServer) handleObject(storage RESTStorage, id string, w http.ResponseWriter, req *http.Request) (interface{}, error) {
+	switch req.Method {
+	case http.MethodDelete:
+		return Status{Success: true}, storage.Delete(id)
+	case http.MethodPut:
+		object, err := server.extract(storage, w, req)
+		if err != nil {
+			return nil, err
+		}
+		if object, err = agreeOnID(object, id); err != nil {
+			return nil, err
+		}
+		return object, storage.Update(object)
+	}
+	return get(storage, id)
+}
+
+// agreeOnID gives the object the id of the path, or refuses it because it has
+// another one (D13).
+func agreeOnID(object interface{}, id string) (interface{}, error) {
+	identified, ok := object.(Identified)
+	if !ok {
+		return object, nil
+	}
+	switch own := identified.GetID(); own {
+	case id:
+		return object, nil
+	case "":
+		return identified.WithID(id), nil
+	default:
+		return nil, api.NewInvalid("id", "%s in the body differs from %s in the path", api.Quote(own), api.Quote(id))
+	}
+}
+
+// extract reads an object from the request's body.
+func (server *ApiServer) extract(storage RESTStorage, w http.ResponseWriter, req *http.Request) (interface{}, error) {
+	body, err := server.readBody(w, req)
+	if err != nil {
+		return nil, err
+	}
+	return storage.Extract(body)
+}
+
+func (server *ApiServer) readBody(w http.ResponseWriter, req *http.Request) (string, error) {
+	tooLarge := req.ContentLength > MaxBodySize
+	var body []byte
+	if !tooLarge {
+		var err error
+		body, err = io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBodySize))
+		var limit *http.MaxBytesError
+		if tooLarge = errors.As(err, &limit); err != nil && !tooLarge {
+			// The client took all the time there was, but it is told why. Not every
+			// connection has a deadline: then none has passed.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
+			return "", &api.Error{Kind: api.Invalid, Field: "body", Message: "ended before all of it was read", Err: err}
+		}
+	}
+	if tooLarge {
+		w.Header().Set("Connection", "close")
+		return "", &api.Error{Kind: api.TooLarge, Message: fmt.Sprintf("the body has more than %d bytes", MaxBodySize)}
+	}
+	return string(body), nil
+}

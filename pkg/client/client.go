@@ -1,0 +1,111 @@
+package client
+
+import (
+	"net/http"
+
+	"kube2014/pkg/api"
+)
+
+// ClientInterface is what an apiserver offers about its three resources. Each
+// method returns an *api.Error when the server refused, and the transport's
+// error when it could not be asked. A list holds the objects that carry all
+// the given labels, all objects for none.
+type ClientInterface interface {
+	ListTasks(labels map[string]string) (api.TaskList, error)
+	GetTask(id string) (api.Task, error)
+	CreateTask(api.Task) (api.Task, error)
+	UpdateTask(api.Task) (api.Task, error)
+	DeleteTask(id string) error
+
+	ListReplicationControllers(labels map[string]string) (api.ReplicationControllerList, error)
+	GetReplicationController(id string) (api.ReplicationController, error)
+	CreateReplicationController(api.ReplicationController) (api.ReplicationController, error)
+	UpdateReplicationController(api.ReplicationController) (api.ReplicationController, error)
+	DeleteReplicationController(id string) error
+
+	ListServices(labels map[string]string) (api.ServiceList, error)
+	GetService(id string) (api.Service, error)
+	CreateService(api.Service) (api.Service, error)
+	UpdateService(api.Service) (api.Service, error)
+	DeleteService(id string) error
+}
+
+// DefaultPrefix is where an apiserver serves its resources unless it is told
+// otherwise.
+const DefaultPrefix = "/api/v1beta1"
+
+// Client asks an apiserver. It is safe for concurrent use; its fields must not
+// change after the first request.
+type Client struct {
+	Host   string       // the server's address, like http://127.0.0.1:8080
+	Prefix string       // DefaultPrefix when empty
+	HTTP   *http.Client // one that gives up after 30 seconds when nil
+}
+
+var _ ClientInterface = (*Client)(nil)
+
+const (
+	tasks       = "tasks"
+	controllers = "replicationControllers"
+	services    = "services"
+)
+
+func (c *Client) ListTasks(labels map[string]string) (api.TaskList, error) {
+	return list[api.TaskList](c, tasks, labels)
+}
+
+func (c *Client) GetTask(id string) (api.Task, error) {
+	return get[api.Task](c, tasks, id)
+}
+
+func (c *Client) CreateTask(task api.Task) (api.Task, error) {
+	return create(c, tasks, task)
+}
+
+func (c *Client) UpdateTask(task api.Task) (api.Task, error) {
+	return update(c, tasks, task.ID, task)
+}
+
+func (c *Client) DeleteTask(id string) error {
+	return c.remove(tasks, id)
+}
+
+func (c *Client) ListReplicationControllers(labels map[string]string) (api.ReplicationControllerList, error) {
+	return list[api.ReplicationControllerList](c, controllers, labels)
+}
+
+func (c *Client) GetReplicationController(id string) (api.ReplicationController, error) {
+	return get[api.ReplicationController](c, controllers, id)
+}
+
+func (c *Client) CreateReplicationController(controller api.ReplicationController) (api.ReplicationController, error) {
+	return create(c, controllers, controller)
+}
+
+func (c *Client) UpdateReplicationController(controller api.ReplicationController) (api.ReplicationController, error) {
+	return update(c, controllers, controller.ID, controller)
+}
+
+func (c *Client) DeleteReplicationController(id string) error {
+	return c.remove(controllers, id)
+}
+
+func (c *Client) ListServices(labels map[string]string) (api.ServiceList, error) {
+	return list[api.ServiceList](c, services, labels)
+}
+
+func (c *Client) GetService(id string) (api.Service, error) {
+	return get[api.Service](c, services, id)
+}
+
+func (c *Client) CreateService(service api.Service) (api.Service, error) {
+	return create(c, services, service)
+}
+
+func (c *Client) UpdateService(service api.Service) (api.Service, error) {
+	return update(c, services, service.ID, service)
+}
+
+func (c *Client) DeleteService(id string) error {
+	return c.remove(services, id)
+}

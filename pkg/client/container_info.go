@@ -1,0 +1,165 @@
+// Package client asks other programs over HTTP: the apiserver about its
+// objects, and kubelets about containers.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"kube2014/pkg/api"
+)
+
+// ContainerInfo tells what is known about a container that runs somewhere.
+type ContainerInfo interface {
+	// GetContainerInfo returns what the host's kubelet says about the
+	// container: a value decoded from JSON, which the caller owns. It may be
+	// called from many goroutines at once.
+	GetContainerInfo(host, name string) (interface{}, error)
+}
+
+// ErrKubeletSkipped is returned for a kubelet that is not asked because it
+// failed a short while ago.
+var ErrKubeletSkipped = errors.New("the kubelet failed a short while ago and is not asked yet")
+
+const (
+	kubeletTimeout = time.Second
+	kubeletBackoff = 10 * time.Second
+	// What a kubelet answers is decoded whole. These keep what that takes below
+	// 1 MiB; the container info of a real kubelet is a few KiB.
+	maxInfoSize   = 128 << 10
+	maxInfoValues = 4096
+)
+
+// HTTPContainerInfo asks kubelets over HTTP. A question takes at most a second
+// and 1 MiB of memory; a kubelet that did not answer it well is not asked
+// again for 10 seconds (D21). It is safe for concurrent use.
+type HTTPContainerInfo struct {
+	Client *http.Client // http.DefaultClient when nil
+	Port   uint         // where the kubelets listen
+
+	mu      sync.Mutex           // held only to look at and note failures, never while asking
+	failing map[string]time.Time // host → when it may be asked again
+}
+
+var _ ContainerInfo = (*HTTPContainerInfo)(nil)
+
+// GetContainerInfo asks http://HOST:PORT/containerInfo?container=NAME.
+func (c *HTTPContainerInfo) GetContainerInfo(host, name string) (interface{}, error) {
+	if !c.mayAsk(host) {
+		return nil, ErrKubeletSkipped
+	}
+	info, err := c.ask(host, name)
+	c.note(host, err)
+	return info, err
+}
+
+// mayAsk tells whether the host may be asked now. When the wait of one that
+// failed is over, a single caller gets a yes: the others wait for what it
+// finds out.
+func (c *HTTPContainerInfo) mayAsk(host string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	again, failed := c.failing[host]
+	if !failed {
+		return true
+	}
+	now := time.Now()
+	if now.Before(again) {
+		return false
+	}
+	c.failing[host] = now.Add(kubeletBackoff)
+	return true
+}
+
+func (c *HTTPContainerInfo) note(host string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		delete(c.failing, host)
+		return
+	}
+	if c.failing == nil {
+		c.failing = map[string]time.Time{}
+	}
+	c.failing[host] = time.Now().Add(kubeletBackoff)
+}
+
+func (c *HTTPContainerInfo) ask(host, name string) (interface{}, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), kubeletTimeout)
+	defer cancel()
+	address := url.URL{
+		Scheme:   "http",
+		Host:     net.JoinHostPort(host, strconv.FormatUint(uint64(c.Port), 10)),
+		Path:     "/containerInfo",
+		RawQuery: url.Values{"container": {name}}.Encode(),
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.sameHostClient().Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the kubelet of %s answered %d", host, resp.StatusCode)
+	}
+	return decodeInfo(host, resp.Body)
+}
+
+// sameHostClient is the client, but one that does not let a kubelet send it to
+// another host.
+func (c *HTTPContainerInfo) sameHostClient() *http.Client {
+	client := http.DefaultClient
+	if c.Client != nil {
+		client = c.Client
+	}
+	bounded := *client
+	bounded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if req.URL.Host != via[0].URL.Host {
+			return errors.New("the kubelet sends to another host")
+		}
+		if len(via) >= 3 {
+			return errors.New("the kubelet redirects in a circle")
+		}
+		return nil
+	}
+	return &bounded
+}
+
+func decodeInfo(host string, body io.Reader) (interface{}, error) {
+	data, err := io.ReadAll(io.LimitReader(body, maxInfoSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxInfoSize {
+		return nil, fmt.Errorf("the kubelet of %s answered more than %d bytes", host, maxInfoSize)
+	}
+	if values(data) > maxInfoValues || api.IndentedSize(data) > maxInfoSize*8 {
+		return nil, fmt.Errorf("the kubelet of %s answered JSON that is too deep or has too many values", host)
+	}
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("the kubelet of %s answered something that is not JSON", host)
+	}
+	var info interface{}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // a large number keeps its digits
+	err = decoder.Decode(&info)
+	return info, err
+}
+
+// values returns how many values a JSON text has at the most.
+func values(data []byte) int {
+	return 1 + bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("[")) + bytes.Count(data, []byte("{"))
+}

@@ -1,0 +1,40 @@
+package client
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/api"
+)
+
+// EncodeLabelQuery writes labels as a query, k=v,k2=v2, sorted by key. Labels
+// with a comma or an equals sign in them cannot be asked for: DecodeLabelQuery
+// does not give them back.
+func EncodeLabelQuery(labels map[string]string) string {
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, key+"="+labels[key])
+	}
+	return strings.Join(pairs, ",")
+}
+
+// DecodeLabelQuery reads a label query; an empty one asks for nothing. A
+// malformed one is an Invalid error (D5).
+func DecodeLabelQuery(query string) (map[string]string, error) {
+	labels := map[string]string{}
+	if query == "" {
+		return labels, nil
+	}
+	for pair := range strings.SplitSeq(query, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" || strings.Contains(value, "=") {
+			return nil, api.NewInvalid("labels", "%s is not of the form key=value", api.Quote(pair))
+		}
+		if _, twice := labels[key]; twice {
+			return nil, api.NewInvalid("labels", "%s is named twice", api.Quote(key))
+		}
+		labels[key] = value
+	}
+	return labels, nil
+}

@@ -1,0 +1,134 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+)
+
+// maxErrorSize bounds how much of an error's line is read, in bytes.
+const maxErrorSize = 64 << 10
+
+var defaultHTTP = &http.Client{Timeout: 30 * time.Second}
+
+func list[List any](c *Client, resource string, labels map[string]string) (List, error) {
+	path := resource
+	if len(labels) > 0 {
+		query := EncodeLabelQuery(labels)
+		if decoded, err := DecodeLabelQuery(query); err != nil || !maps.Equal(decoded, labels) {
+			var none List
+			return none, api.NewInvalid("labels", "a key or value with ',' or '=' in it, or an empty key, cannot be asked for")
+		}
+		path += "?" + url.Values{"labels": {query}}.Encode()
+	}
+	return send[List](c, http.MethodGet, path, nil)
+}
+
+func get[Object any](c *Client, resource, id string) (Object, error) {
+	return sendTo[Object](c, http.MethodGet, resource, id, nil)
+}
+
+func create[Object any](c *Client, resource string, object Object) (Object, error) {
+	return send[Object](c, http.MethodPost, resource, object)
+}
+
+func update[Object any](c *Client, resource, id string, object Object) (Object, error) {
+	return sendTo[Object](c, http.MethodPut, resource, id, object)
+}
+
+func (c *Client) remove(resource, id string) error {
+	_, err := sendTo[struct{}](c, http.MethodDelete, resource, id, nil)
+	return err
+}
+
+// sendTo refuses an id that would make another path.
+func sendTo[Answer any](c *Client, method, resource, id string, object interface{}) (Answer, error) {
+	if err := api.ValidateID(id); err != nil {
+		var none Answer
+		return none, err
+	}
+	return send[Answer](c, method, resource+"/"+id, object)
+}
+
+func send[Answer any](c *Client, method, path string, object interface{}) (Answer, error) {
+	var answer Answer
+	err := c.do(method, path, object, &answer)
+	return answer, err
+}
+
+// do sends a request to a path below the prefix and decodes the answer.
+func (c *Client) do(method, path string, object, answer interface{}) error {
+	var body io.Reader
+	if object != nil {
+		data, err := json.Marshal(object)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(data)
+	}
+	prefix := c.Prefix
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	req, err := http.NewRequest(method, strings.TrimRight(c.Host, "/")+"/"+strings.Trim(prefix, "/")+"/"+path, body)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	client := c.HTTP
+	if client == nil {
+		client = defaultHTTP
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+		return fmt.Errorf("%s %s: the answer: %w", method, path, err)
+	}
+	return nil
+}
+
+var kinds = map[int]api.ErrorKind{
+	http.StatusBadRequest:            api.Invalid,
+	http.StatusForbidden:             api.Forbidden,
+	http.StatusNotFound:              api.NotFound,
+	http.StatusMethodNotAllowed:      api.MethodNotAllowed,
+	http.StatusConflict:              api.Conflict,
+	http.StatusRequestEntityTooLarge: api.TooLarge,
+	http.StatusServiceUnavailable:    api.Unavailable,
+}
+
+// refusal is the error that the server told.
+func refusal(resp *http.Response) error {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorSize))
+	if err != nil {
+		return fmt.Errorf("the server answered %s, and no reason: %w", resp.Status, err)
+	}
+	kind, ok := kinds[resp.StatusCode]
+	if !ok {
+		kind = api.Internal
+	}
+	line := strings.TrimSpace(string(data))
+	if _, reason, ok := strings.Cut(line, ": "); ok {
+		line = reason
+	}
+	if line == "" {
+		line = "the server answered " + resp.Status
+	}
+	return api.ParseError(kind, line)
+}

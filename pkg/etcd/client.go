@@ -1,0 +1,204 @@
+// Package etcd reaches an etcd cluster over its v2 keys API, through go-etcd.
+// It adds what go-etcd lacks: every call is bounded, reads see every write that
+// was acknowledged before, and a write is never sent twice.
+package etcd
+
+import (
+	"cmp"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/coreos/go-etcd/etcd"
+)
+
+// Client talks to the members of one etcd cluster: to one of them as long as
+// that answers, then to the next. It is safe for concurrent use.
+//
+// A method returns an *etcd.EtcdError when etcd has decided, and any other
+// error when nobody knows whether it did; a read may be asked again then, a
+// write may have taken effect. A call takes 3 seconds at most.
+type Client struct {
+	members   []*etcd.Client // one client each: go-etcd's own failover sends writes twice
+	current   atomic.Int32   // the member that answered last
+	transport *http.Transport
+}
+
+// New returns a client of the members at the URLs. It does not connect.
+func New(servers []string) (*Client, error) {
+	if len(servers) == 0 {
+		return nil, errors.New("there is no etcd server")
+	}
+	transport := newTransport(len(servers))
+	client := &Client{transport: transport.inner}
+	// go-etcd wants this very type: it passes the requests on, and is to do so for
+	// https too.
+	shell := &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
+	shell.RegisterProtocol("http", transport)
+	shell.RegisterProtocol("https", transport)
+	for _, server := range servers {
+		address, err := parseServer(server)
+		if err != nil {
+			return nil, err
+		}
+		member := etcd.NewClient([]string{address})
+		member.SetTransport(shell)
+		member.CheckRetry = neverRetry
+		if err := member.SetConsistency(etcd.STRONG_CONSISTENCY); err != nil {
+			return nil, err
+		}
+		client.members = append(client.members, member)
+	}
+	return client, nil
+}
+
+// parseServer checks the URL of a member and returns it without a slash at its
+// end.
+func parseServer(server string) (string, error) {
+	u, err := url.Parse(server)
+	if err == nil && u.Port() != "" {
+		_, err = strconv.ParseUint(u.Port(), 10, 16)
+	}
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
+		u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("%q is not a URL like http://127.0.0.1:4001", server)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// Close closes the idle connections.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Check returns ErrNoV2API when a member answers that it does not serve the v2
+// keys API, another error when none answers, else nil.
+func (c *Client) Check() error {
+	_, err := c.Get("/", false, false)
+	var decided *etcd.EtcdError
+	if errors.As(err, &decided) {
+		return nil
+	}
+	return err
+}
+
+// neverRetry makes go-etcd return after one attempt, with etcd's own error if
+// the answer holds one.
+func neverRetry(_ *etcd.Cluster, _ int, last http.Response, err error) error {
+	if last.StatusCode == 0 {
+		return err
+	}
+	data, readErr := io.ReadAll(io.LimitReader(last.Body, 64<<10))
+	if readErr != nil {
+		return fmt.Errorf("etcd's answer broke off: %w", readErr)
+	}
+	var decided etcd.EtcdError
+	if json.Unmarshal(data, &decided) == nil && decided.ErrorCode != 0 {
+		return &decided
+	}
+	return fmt.Errorf("etcd answered %d", last.StatusCode)
+}
+
+type call func(*etcd.Client) (*etcd.Response, error)
+
+// read asks one member after the other until one has an answer.
+func (c *Client) read(f call) (*etcd.Response, error) {
+	return c.try(f, func(error) bool { return true })
+}
+
+// write asks the next member only when the last one cannot have seen the
+// request.
+func (c *Client) write(f call) (*etcd.Response, error) {
+	return c.try(f, func(err error) bool {
+		var failed *net.OpError
+		return errors.As(err, &failed) && failed.Op == "dial"
+	})
+}
+
+func (c *Client) try(f call, again func(error) bool) (*etcd.Response, error) {
+	first := c.current.Load()
+	var noV2API error // what one of the members is, which no other can make good
+	for i := 0; ; i++ {
+		member := (int(first) + i) % len(c.members)
+		resp, err := f(c.members[member])
+		if decided(err) {
+			c.current.Store(int32(member))
+			return resp, err
+		}
+		if errors.Is(err, ErrNoV2API) {
+			noV2API = err
+		}
+		if i == len(c.members)-1 || !again(err) {
+			c.current.Store(int32((member + 1) % len(c.members)))
+			return nil, cmp.Or(noV2API, err)
+		}
+	}
+}
+
+// decided tells whether a call ended with an answer that counts. An error of
+// etcd's codes 300 to 399 is one of the raft protocol: no leader, no quorum in
+// time.
+func decided(err error) bool {
+	var answered *etcd.EtcdError
+	if errors.As(err, &answered) {
+		return answered.ErrorCode < 300 || answered.ErrorCode >= 400
+	}
+	return err == nil
+}
+
+// Get returns a key, or a directory with what is in it.
+func (c *Client) Get(key string, sort, recursive bool) (*etcd.Response, error) {
+	return c.read(func(m *etcd.Client) (*etcd.Response, error) { return m.Get(key, sort, recursive) })
+}
+
+// Set sets a key.
+func (c *Client) Set(key, value string, ttl uint64) (*etcd.Response, error) {
+	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.Set(key, value, ttl) })
+}
+
+// Create sets a key that is not there.
+func (c *Client) Create(key, value string, ttl uint64) (*etcd.Response, error) {
+	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.Create(key, value, ttl) })
+}
+
+// AddChild adds a key with a name of etcd's choice to a directory.
+func (c *Client) AddChild(key, data string, ttl uint64) (*etcd.Response, error) {
+	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.AddChild(key, data, ttl) })
+}
+
+// Delete deletes a key, or a directory with what is in it.
+func (c *Client) Delete(key string, recursive bool) (*etcd.Response, error) {
+	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.Delete(key, recursive) })
+}
+
+// CompareAndSwap sets a key that has a value ("" for any) or a modified index
+// (0 for any). When it compares the index, etcd is asked not to repeat the values,
+// which may be large: the response's node then has a key, a value and a modified
+// index only, and there is no previous one.
+func (c *Client) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
+	resp, err := c.write(func(m *etcd.Client) (*etcd.Response, error) {
+		return m.CompareAndSwap(key, value, ttl, prevValue, prevIndex)
+	})
+	if err == nil && resp.Node == nil {
+		resp.Node = &etcd.Node{Key: key, Value: value, ModifiedIndex: resp.EtcdIndex}
+	}
+	return resp, err
+}
+
+// CompareAndDelete deletes a key that has a value ("" for any) or a modified
+// index (0 for any).
+func (c *Client) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error) {
+	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.CompareAndDelete(key, prevValue, prevIndex) })
+}
+
+// Watch waits for a change as go-etcd's Watch does: without a receiver for one,
+// and at most a minute. It asks one member.
+func (c *Client) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error) {
+	return c.members[c.current.Load()].Watch(prefix, waitIndex, recursive, receiver, stop)
+}

@@ -1,0 +1,246 @@
+// Package etcdtest holds what tests need of etcd: a fake one, real ones on free
+// ports, and wrappers that count calls or let them fail.
+package etcdtest
+
+import (
+	"errors"
+	"path"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/coreos/go-etcd/etcd"
+)
+
+// Client is what the apiserver uses of etcd.
+type Client interface {
+	AddChild(key, data string, ttl uint64) (*etcd.Response, error)
+	Get(key string, sort, recursive bool) (*etcd.Response, error)
+	Set(key, value string, ttl uint64) (*etcd.Response, error)
+	Create(key, value string, ttl uint64) (*etcd.Response, error)
+	Delete(key string, recursive bool) (*etcd.Response, error)
+	CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error)
+	CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error)
+	Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error)
+}
+
+// The codes of etcd's errors.
+const (
+	KeyNotFound   = 100
+	CompareFailed = 101
+	NotAFile      = 102
+	KeyExists     = 105
+)
+
+// Fake is an etcd in memory with the rules of the v2 keys API: indexes, hidden
+// keys, directories that come with their first key. Unlike a real one it
+// forgets a directory with its last key, and it knows neither TTLs nor watches.
+// It is safe for concurrent use.
+type Fake struct {
+	mu    sync.Mutex // guards what follows
+	index uint64
+	files map[string]etcd.Node
+}
+
+var _ Client = (*Fake)(nil)
+
+// NewFake returns an empty etcd.
+func NewFake() *Fake { return &Fake{files: map[string]etcd.Node{}} }
+
+func (f *Fake) refuse(code int, message, key string) error {
+	return &etcd.EtcdError{ErrorCode: code, Message: message, Cause: key, Index: f.index}
+}
+
+func clean(key string) string { return path.Clean("/" + key) }
+
+// below returns the keys in a directory, sorted.
+func (f *Fake) below(dir string) []string {
+	prefix := strings.TrimSuffix(dir, "/") + "/"
+	var keys []string
+	for key := range f.files {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// Get implements Client. What it returns is always sorted.
+func (f *Fake) Get(key string, _, recursive bool) (*etcd.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key = clean(key)
+	if file, ok := f.files[key]; ok {
+		return f.answer("get", &file, nil), nil
+	}
+	keys := f.below(key)
+	if len(keys) == 0 && key != "/" {
+		return nil, f.refuse(KeyNotFound, "Key not found", key)
+	}
+	return f.answer("get", f.directory(key, keys, recursive), nil), nil
+}
+
+// directory makes the node of a directory out of the keys below it. Keys whose
+// name begins with _ are hidden from the directories above them.
+func (f *Fake) directory(dir string, keys []string, recursive bool) *etcd.Node {
+	node := &etcd.Node{Key: dir, Dir: true}
+	groups := map[string][]string{}
+	var names []string
+	for _, key := range keys {
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(key, dir), "/"), "/")
+		if strings.HasPrefix(name, "_") {
+			continue
+		}
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], key)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		child := strings.TrimSuffix(dir, "/") + "/" + name
+		if file, ok := f.files[child]; ok {
+			node.Nodes = append(node.Nodes, &file)
+		} else if recursive {
+			node.Nodes = append(node.Nodes, f.directory(child, groups[name], true))
+		} else {
+			node.Nodes = append(node.Nodes, &etcd.Node{Key: child, Dir: true})
+		}
+	}
+	return node
+}
+
+func (f *Fake) answer(action string, node, prev *etcd.Node) *etcd.Response {
+	return &etcd.Response{Action: action, Node: node, PrevNode: prev, EtcdIndex: f.index}
+}
+
+// put writes a key that is allowed to be written.
+func (f *Fake) put(action, key, value string) (*etcd.Response, error) {
+	f.index++
+	node := etcd.Node{Key: key, Value: value, CreatedIndex: f.index, ModifiedIndex: f.index}
+	var prev *etcd.Node
+	if old, ok := f.files[key]; ok {
+		prev = &old
+		if action == "compareAndSwap" {
+			node.CreatedIndex = old.CreatedIndex
+		}
+	}
+	f.files[key] = node
+	return f.answer(action, &node, prev), nil
+}
+
+// checkWritable refuses a key that is a directory or lies below a file.
+func (f *Fake) checkWritable(key string) error {
+	if len(f.below(key)) > 0 {
+		return f.refuse(NotAFile, "Not a file", key)
+	}
+	for dir := path.Dir(key); dir != "/"; dir = path.Dir(dir) {
+		if _, ok := f.files[dir]; ok {
+			return f.refuse(104, "Not a directory", dir)
+		}
+	}
+	return nil
+}
+
+// Set implements Client.
+func (f *Fake) Set(key, value string, _ uint64) (*etcd.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key = clean(key)
+	if err := f.checkWritable(key); err != nil {
+		return nil, err
+	}
+	return f.put("set", key, value)
+}
+
+// Create implements Client.
+func (f *Fake) Create(key, value string, _ uint64) (*etcd.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key = clean(key)
+	if _, ok := f.files[key]; ok || len(f.below(key)) > 0 {
+		return nil, f.refuse(KeyExists, "Key already exists", key)
+	}
+	if err := f.checkWritable(key); err != nil {
+		return nil, err
+	}
+	return f.put("create", key, value)
+}
+
+// compare returns a file, or the reason why it may not be changed.
+func (f *Fake) compare(key, prevValue string, prevIndex uint64) (etcd.Node, error) {
+	if prevValue == "" && prevIndex == 0 {
+		return etcd.Node{}, errors.New("You must give either prevValue or prevIndex.") //lint:ignore ST1005 go-etcd's words
+	}
+	file, ok := f.files[key]
+	switch {
+	case !ok && len(f.below(key)) > 0:
+		return file, f.refuse(NotAFile, "Not a file", key)
+	case !ok:
+		return file, f.refuse(KeyNotFound, "Key not found", key)
+	case prevValue != "" && prevValue != file.Value, prevIndex != 0 && prevIndex != file.ModifiedIndex:
+		return file, f.refuse(CompareFailed, "Compare failed", key)
+	}
+	return file, nil
+}
+
+// CompareAndSwap implements Client.
+func (f *Fake) CompareAndSwap(key, value string, _ uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key = clean(key)
+	if _, err := f.compare(key, prevValue, prevIndex); err != nil {
+		return nil, err
+	}
+	return f.put("compareAndSwap", key, value)
+}
+
+// CompareAndDelete implements Client.
+func (f *Fake) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key = clean(key)
+	old, err := f.compare(key, prevValue, prevIndex)
+	if err != nil {
+		return nil, err
+	}
+	return f.remove("compareAndDelete", key, &old)
+}
+
+// Delete implements Client.
+func (f *Fake) Delete(key string, recursive bool) (*etcd.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key = clean(key)
+	if old, ok := f.files[key]; ok {
+		return f.remove("delete", key, &old)
+	}
+	keys := f.below(key)
+	switch {
+	case len(keys) == 0:
+		return nil, f.refuse(KeyNotFound, "Key not found", key)
+	case !recursive:
+		return nil, f.refuse(NotAFile, "Not a file", key)
+	}
+	for _, file := range keys {
+		delete(f.files, file)
+	}
+	return f.remove("delete", key, &etcd.Node{Key: key, Dir: true})
+}
+
+func (f *Fake) remove(action, key string, prev *etcd.Node) (*etcd.Response, error) {
+	f.index++
+	delete(f.files, key)
+	return f.answer(action, &etcd.Node{Key: key, Dir: prev.Dir, ModifiedIndex: f.index, CreatedIndex: prev.CreatedIndex}, prev), nil
+}
+
+var errNotFaked = errors.New("the fake etcd does not do this")
+
+// AddChild implements Client.
+func (f *Fake) AddChild(string, string, uint64) (*etcd.Response, error) { return nil, errNotFaked }
+
+// Watch implements Client.
+func (f *Fake) Watch(string, uint64, bool, chan *etcd.Response, chan bool) (*etcd.Response, error) {
+	return nil, errNotFaked
+}

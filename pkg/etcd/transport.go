@@ -1,0 +1,89 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ErrNoV2API is returned when an etcd does not serve the v2 keys API.
+var ErrNoV2API = errors.New("this etcd does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2")
+
+const (
+	// A request to the apiserver makes several calls, of which one may hang: half
+	// of the 5 seconds that it may take are left for the others and for waiting.
+	callTimeout  = 2500 * time.Millisecond // once connected, for all members together
+	dialTimeout  = 500 * time.Millisecond  // likewise
+	watchTimeout = time.Minute
+	idleTimeout  = 90 * time.Second
+	maxIdle      = 128 // connections to one member: more than there are requests at once
+)
+
+// transport bounds each request, its answer's body included, and accepts only
+// answers of the v2 keys API.
+type transport struct {
+	inner       *http.Transport
+	readTimeout time.Duration
+}
+
+// newTransport returns a transport for a cluster of so many members.
+func newTransport(members int) *transport {
+	dialer := &net.Dialer{Timeout: dialTimeout / time.Duration(members)}
+	return &transport{
+		inner: &http.Transport{
+			DialContext:         dialer.DialContext,
+			MaxIdleConns:        maxIdle * members,
+			MaxIdleConnsPerHost: maxIdle,
+			IdleConnTimeout:     idleTimeout,
+		},
+		readTimeout: callTimeout / time.Duration(members), // a read may be tried on each
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	timeout, address, query := callTimeout, *req.URL, req.URL.Query()
+	switch {
+	case req.Method == http.MethodGet && query.Get("wait") == "true":
+		timeout = watchTimeout
+	case req.Method == http.MethodGet:
+		timeout = t.readTimeout
+	case req.Method == http.MethodPut && query.Has("prevIndex"):
+		query.Set("noValueOnSuccess", "true")
+		address.RawQuery = query.Encode()
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), timeout)
+	req = req.WithContext(ctx)
+	req.URL = &address
+	resp, err := t.inner.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		resp.Body.Close()
+		cancel()
+		if resp.StatusCode == http.StatusNotFound {
+			return nil, ErrNoV2API
+		}
+		return nil, fmt.Errorf("%s answered %s, which is not etcd's JSON", req.URL.Host, resp.Status)
+	}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, cancel: cancel}
+	return resp, nil
+}
+
+// boundedBody ends the request's time with its body.
+type boundedBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b *boundedBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,48 @@
+package registry
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+)
+
+// encodedTaskStorage is the storage of a registry that has its tasks encoded.
+type encodedTaskStorage struct {
+	*TaskRegistryStorage
+	encoder TaskEncoder
+}
+
+var _ apiserver.EncodedStorage = (*encodedTaskStorage)(nil)
+
+// ListEncoded returns an api.TaskList.
+func (storage *encodedTaskStorage) ListEncoded(u *url.URL) (apiserver.Encoded, error) {
+	query, err := labelQuery(u)
+	if err != nil {
+		return apiserver.Encoded{}, err
+	}
+	return storage.encoder.EncodedTasks(query)
+}
+
+// GetEncoded returns an api.Task. What its kubelet knows is not encoded yet: the
+// task that has it is.
+func (storage *encodedTaskStorage) GetEncoded(id string) (apiserver.Encoded, error) {
+	if err := api.ValidateID(id); err != nil {
+		return apiserver.Encoded{}, err
+	}
+	encoded, machine, err := storage.encoder.EncodedTask(id)
+	if err != nil {
+		return apiserver.Encoded{}, err
+	}
+	info := storage.info(machine, id)
+	if info == nil {
+		return encoded, nil
+	}
+	var task api.Task
+	if err := json.Unmarshal(encoded.Bytes(), &task); err != nil {
+		return apiserver.Encoded{}, err
+	}
+	task.CurrentState.Info = info
+	return apiserver.Encode(task)
+}

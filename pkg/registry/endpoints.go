@@ -1,0 +1,104 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+
+	"kube2014/pkg/api"
+)
+
+// EndpointController keeps the endpoints of all services up to date with the
+// tasks that they select.
+type EndpointController struct {
+	serviceRegistry ServiceRegistry
+	taskRegistry    TaskRegistry
+}
+
+// MakeEndpointController returns a controller over the two registries.
+func MakeEndpointController(serviceRegistry ServiceRegistry, taskRegistry TaskRegistry) *EndpointController {
+	return &EndpointController{serviceRegistry: serviceRegistry, taskRegistry: taskRegistry}
+}
+
+// SyncServiceEndpoints computes the endpoints of every service and writes those
+// that changed. A service that fails does not stop the others: the error joins
+// all failures.
+func (e *EndpointController) SyncServiceEndpoints() error {
+	services, known, err := e.servicesAndEndpoints()
+	if err != nil {
+		return fmt.Errorf("endpoint sync: %w", err)
+	}
+	endpointsOf, err := e.selectEndpoints()
+	if err != nil {
+		return fmt.Errorf("endpoint sync: %w", err)
+	}
+	var failures []error
+	for _, wanted := range changedEndpoints(services.Items, endpointsOf, known) {
+		err := e.serviceRegistry.UpdateEndpoints(wanted)
+		if err != nil && api.KindOf(err) != api.NotFound { // deleted meanwhile: nothing to keep
+			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", wanted.Name, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// servicesAndEndpoints reads the services and the endpoints that they have now:
+// none, when the registry cannot tell, and then all of them are written.
+func (e *EndpointController) servicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
+	if lister, ok := e.serviceRegistry.(EndpointsLister); ok {
+		return lister.ListServicesAndEndpoints()
+	}
+	services, err := e.serviceRegistry.ListServices()
+	return services, nil, err
+}
+
+// selectEndpoints asks the task registry which tasks a service selects, or makes
+// an index of all of them when it cannot tell.
+func (e *EndpointController) selectEndpoints() (func(map[string]string) []string, error) {
+	if selector, ok := e.taskRegistry.(EndpointSelector); ok {
+		return selector.SelectEndpoints()
+	}
+	tasks, err := e.taskRegistry.ListTasks(nil)
+	if err != nil {
+		return nil, err
+	}
+	index := makeTaskIndex()
+	for _, task := range tasks {
+		entry, err := makeAddressEntry(task, &taskPlace{machine: task.CurrentState.Host}, "")
+		if err != nil {
+			continue // a task that no list can hold must not stop the others
+		}
+		index.put(entry, task.Labels)
+	}
+	return func(query map[string]string) []string { return index.carrying(query).addresses() }, nil
+}
+
+// changedEndpoints returns the endpoints that differ from the known ones (D31).
+func changedEndpoints(services []api.Service, endpointsOf func(map[string]string) []string, known map[string]api.Endpoints) []api.Endpoints {
+	var changed []api.Endpoints
+	for _, service := range services {
+		addresses := endpointsOf(service.Labels)
+		if now, ok := known[service.ID]; !ok || !slices.Equal(now.Endpoints, addresses) {
+			changed = append(changed, api.Endpoints{Name: service.ID, Endpoints: addresses})
+		}
+	}
+	return changed
+}
+
+// endpointOf returns the task's machine and the host port of the first port of
+// its first container that has ports. A task without one is no endpoint (D20).
+func endpointOf(task api.Task) (string, bool) {
+	for _, container := range task.DesiredState.Manifest.Containers {
+		if len(container.Ports) == 0 {
+			continue
+		}
+		port := container.Ports[0].HostPort
+		if port == 0 || task.CurrentState.Host == "" {
+			return "", false
+		}
+		return net.JoinHostPort(task.CurrentState.Host, strconv.Itoa(port)), true
+	}
+	return "", false
+}

@@ -1,0 +1,203 @@
+package registry
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+)
+
+// writes notes which endpoints are written, and fails those it is told to.
+type writes struct {
+	*MemoryRegistry
+	fail map[string]error
+
+	mu    sync.Mutex // guards names
+	names []string
+}
+
+func (w *writes) UpdateEndpoints(endpoints api.Endpoints) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.names = append(w.names, endpoints.Name)
+	if err := w.fail[endpoints.Name]; err != nil {
+		return err
+	}
+	return w.MemoryRegistry.UpdateEndpoints(endpoints)
+}
+
+// taken returns the writes since the last call.
+func (w *writes) taken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := w.names
+	w.names = nil
+	return names
+}
+
+func (w *writes) known(t *testing.T) map[string][]string {
+	_, endpoints, err := w.ListServicesAndEndpoints()
+	require.NoError(t, err)
+	known := map[string][]string{}
+	for name := range maps.Keys(endpoints) {
+		known[name] = endpoints[name].Endpoints
+	}
+	return known
+}
+
+func selecting(id string, labels map[string]string) api.Service {
+	return api.Service{JSONBase: api.JSONBase{ID: id}, Port: 1, Labels: labels}
+}
+
+func containers(task api.Task, containers ...api.Container) api.Task {
+	task.DesiredState.Manifest.Containers = containers
+	return task
+}
+
+func TestEndpointsOfATask(t *testing.T) {
+	t.Parallel()
+	port := func(ports ...int) api.Container {
+		var container api.Container
+		for _, p := range ports {
+			container.Ports = append(container.Ports, api.Port{HostPort: p, ContainerPort: 80})
+		}
+		return container
+	}
+	for name, row := range map[string]struct {
+		task    api.Task
+		address string
+	}{
+		"its host port":                               {on("m1", makeTask("x", 80)), "m1:80"},
+		"the first of its ports":                      {on("m1", makeTask("x", 81, 80)), "m1:81"},
+		"the first container that has ports":          {on("m1", containers(makeTask("x"), port(), port(82), port(83))), "m1:82"},
+		"an IPv6 machine in brackets":                 {on("::1", makeTask("x", 80)), "[::1]:80"},
+		"none without containers (D20)":               {on("m1", containers(makeTask("x"))), ""},
+		"none without ports (D20)":                    {on("m1", makeTask("x")), ""},
+		"none when the first port is not on the host": {on("m1", makeTask("x", 0, 80)), ""},
+		"none without a machine":                      {makeTask("x", 80), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, ok := endpointOf(row.task)
+			assert.Equal(t, row.address, address)
+			assert.Equal(t, row.address != "", ok)
+		})
+	}
+}
+
+func TestEndpointsAreThoseOfTheTasksThatAServiceSelects(t *testing.T) {
+	t.Parallel()
+	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}
+	web := map[string]string{"name": "web"}
+	require.NoError(t, registry.CreateTask("m2", labelled(makeTask("b", 80), web)))
+	require.NoError(t, registry.CreateTask("m1", labelled(makeTask("c", 81), map[string]string{"name": "web", "tier": "front"})))
+	require.NoError(t, registry.CreateTask("m1", labelled(makeTask("a", 80), web)))
+	require.NoError(t, registry.CreateTask("m1", labelled(makeTask("batch"), web))) // D20
+	require.NoError(t, registry.CreateTask("m1", makeTask("other", 82)))
+	require.NoError(t, registry.CreateService(selecting("web", web)))
+	require.NoError(t, registry.CreateService(selecting("front", map[string]string{"name": "web", "tier": "front"})))
+	require.NoError(t, registry.CreateService(selecting("nobody", map[string]string{"name": "nobody"})))
+	require.NoError(t, registry.CreateService(selecting("everything", nil)))
+
+	require.NoError(t, MakeEndpointController(registry, registry).SyncServiceEndpoints())
+	assert.Equal(t, map[string][]string{
+		"web":        {"m1:80", "m2:80", "m1:81"}, // by task id: a, b, c
+		"front":      {"m1:81"},
+		"nobody":     {},
+		"everything": {"m1:80", "m2:80", "m1:81", "m1:82"},
+	}, registry.known(t))
+}
+
+// D31: endpoints are written when they change.
+func TestD31UnchangedEndpointsAreNotWritten(t *testing.T) {
+	t.Parallel()
+	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}
+	controller := MakeEndpointController(registry, registry)
+	sync := func() []string {
+		require.NoError(t, controller.SyncServiceEndpoints())
+		return registry.taken()
+	}
+	require.NoError(t, registry.CreateService(makeService("a", 1)))
+	require.NoError(t, registry.CreateService(makeService("b", 1)))
+	assert.Equal(t, []string{"a", "b"}, sync(), "new services, though empty")
+	assert.Empty(t, sync())
+	require.NoError(t, registry.CreateTask("m", labelled(makeTask("x", 80), map[string]string{"name": "a"})))
+	assert.Equal(t, []string{"a"}, sync())
+	assert.Empty(t, sync())
+	require.NoError(t, registry.DeleteService("a"))
+	require.NoError(t, registry.CreateService(makeService("a", 1)))
+	assert.Equal(t, []string{"a"}, sync(), "a service that was deleted and made again")
+	require.NoError(t, registry.DeleteTask("x"))
+	assert.Equal(t, []string{"a"}, sync())
+	assert.Equal(t, map[string][]string{"a": {}, "b": {}}, registry.known(t))
+}
+
+// bare is a ServiceRegistry that cannot tell its endpoints.
+type bare struct{ ServiceRegistry }
+
+func TestWithoutKnownEndpointsAllAreWritten(t *testing.T) {
+	t.Parallel()
+	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}
+	require.NoError(t, registry.CreateService(makeService("a", 1)))
+	controller := MakeEndpointController(bare{registry}, registry)
+	for range 2 {
+		require.NoError(t, controller.SyncServiceEndpoints())
+		assert.Equal(t, []string{"a"}, registry.taken())
+	}
+}
+
+func TestOneServiceThatFailsDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	registry := &writes{MemoryRegistry: MakeMemoryRegistry(), fail: map[string]error{
+		"a": errors.New("a broke"),
+		"b": api.NewNotFound("service", "b"), // deleted between the list and the write
+		"c": errors.New("c broke"),
+	}}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		require.NoError(t, registry.CreateService(makeService(id, 1)))
+	}
+	err := MakeEndpointController(registry, registry).SyncServiceEndpoints()
+	assert.EqualError(t, err, "endpoint sync: service a: a broke\nendpoint sync: service c: c broke")
+	assert.Equal(t, []string{"d"}, slices.Sorted(maps.Keys(registry.known(t))))
+}
+
+// awayServices is a ServiceRegistry that cannot be reached.
+type awayServices struct{ ServiceRegistry }
+
+func (awayServices) ListServices() (api.ServiceList, error) { return api.ServiceList{}, errAway }
+
+// D27: what cannot be listed is not taken for empty.
+func TestD27ASyncThatCannotReadWritesNothing(t *testing.T) {
+	t.Parallel()
+	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}
+	require.NoError(t, registry.CreateService(makeService("a", 1)))
+	requireKind(t, api.Unavailable, MakeEndpointController(awayServices{registry}, registry).SyncServiceEndpoints())
+	requireKind(t, api.Unavailable, MakeEndpointController(registry, failing{}).SyncServiceEndpoints())
+	assert.Empty(t, registry.taken())
+}
+
+func TestASyncBesideWritersIsSafe(t *testing.T) {
+	t.Parallel()
+	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}
+	controller := MakeEndpointController(registry, registry)
+	var group sync.WaitGroup
+	for i, id := range []string{"a", "b", "c", "d"} {
+		group.Go(func() {
+			for range 25 {
+				assert.NoError(t, registry.CreateService(makeService(id, 1)))
+				assert.NoError(t, registry.CreateTask("m", labelled(makeTask(id, 80+i), map[string]string{"name": id})))
+				assert.NoError(t, controller.SyncServiceEndpoints())
+				assert.NoError(t, registry.DeleteTask(id))
+				assert.NoError(t, registry.DeleteService(id))
+			}
+		})
+	}
+	group.Wait()
+	assert.Empty(t, registry.known(t), "no endpoints without a service")
+}

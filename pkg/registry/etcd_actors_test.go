@@ -1,0 +1,342 @@
+package registry
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/coreos/go-etcd/etcd"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// act is a request for the subject, and its answer.
+type act struct {
+	verb    string
+	version string        // of a create or update; of a read: what it found
+	kind    api.ErrorKind // "" for success
+}
+
+// subjectModel is one object of which a request that ended with Unavailable may
+// have taken effect or not.
+var subjectModel = porcupine.NondeterministicModel{
+	Init: func() []interface{} { return []interface{}{"", "old"} }, // whether it is there at first is the operation's
+	Step: func(state, input, _ interface{}) []interface{} {
+		version, a := state.(string), input.(act)
+		there := version != ""
+		after, possible := version, !there // of success
+		switch a.verb {
+		case "create":
+			after = a.version
+		case "update":
+			after, possible = a.version, there
+		case "delete":
+			after, possible = "", there
+		case "read":
+			possible = a.version == version
+		}
+		refusal := api.AlreadyExists
+		if a.verb != "create" {
+			refusal = api.NotFound
+		}
+		switch {
+		case a.kind == "" && possible:
+			return []interface{}{after}
+		case a.kind == refusal && !possible, a.kind == api.HostPortTaken:
+			return []interface{}{version}
+		case a.kind == api.Unavailable && possible:
+			return []interface{}{version, after}
+		case a.kind == api.Unavailable:
+			return []interface{}{version}
+		}
+		return nil
+	},
+}
+
+// history records what two actors did, one in the middle of the other.
+type history struct {
+	t    *testing.T
+	time int64
+	acts []porcupine.Operation
+}
+
+func (h *history) now() int64 { h.time++; return h.time }
+
+func (h *history) note(client int, call int64, a act) {
+	returned := h.now()
+	if a.kind == api.Unavailable {
+		returned = math.MaxInt64 // it may take effect later
+	}
+	h.acts = append(h.acts, porcupine.Operation{ClientId: client, Input: a, Call: call, Return: returned})
+}
+
+// versioned is the subject with a host port and a version.
+func versioned(version string, port int) api.Task {
+	return labelled(makeTask("subject", port), map[string]string{"version": version})
+}
+
+// actor is another apiserver, with what it does when it gets its turn.
+type actor struct {
+	h        *history
+	registry *EtcdRegistry
+	clock    *clock
+	finish   func() // ends what the actor has begun; nil for nothing
+}
+
+// beginCreate gets as far as the call that makes the subject exist, which finish
+// lets through.
+func (a *actor) beginCreate(machine, version string, port int) {
+	reached, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	registry, _ := patientless(&etcdtest.Around{Client: a.registry.client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		if method == "Create" && key == taskKey(machine, "subject") {
+			reached <- struct{}{}
+			<-goOn
+		}
+		return call()
+	}})
+	call := a.h.now()
+	var err error
+	go func() {
+		defer close(done)
+		err = registry.CreateTask(machine, versioned(version, port))
+	}()
+	select {
+	case <-reached:
+		a.finish = func() {
+			close(goOn)
+			<-done
+			a.h.note(3, call, act{"create", version, api.KindOf(err)})
+		}
+	case <-done:
+		a.h.note(3, call, act{"create", version, api.KindOf(err)})
+	}
+}
+
+// half lets a request die before one of its calls to etcd.
+func (a *actor) half(request act, run func(*EtcdRegistry) error, before string) {
+	dying, _ := patientless(&etcdtest.Around{Client: a.registry.client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		if method+" "+key == before {
+			return nil, etcdtest.ErrLost
+		}
+		return call()
+	}})
+	call := a.h.now()
+	request.kind = api.KindOf(run(dying))
+	a.h.note(2, call, request)
+}
+
+func (a *actor) create(machine, version string, port int) {
+	call := a.h.now()
+	err := a.registry.CreateTask(machine, versioned(version, port))
+	a.h.note(2, call, act{"create", version, api.KindOf(err)})
+}
+
+func (a *actor) update(version string, port int) {
+	call := a.h.now()
+	err := a.registry.UpdateTask(versioned(version, port))
+	a.h.note(2, call, act{"update", version, api.KindOf(err)})
+}
+
+func (a *actor) delete() {
+	call := a.h.now()
+	a.h.note(2, call, act{"delete", "", api.KindOf(a.registry.DeleteTask("subject"))})
+}
+
+func (a *actor) read() {
+	call := a.h.now()
+	task, err := a.registry.GetTask("subject")
+	version := ""
+	if err == nil {
+		version = task.Labels["version"]
+	} else {
+		requireKind(a.h.t, api.NotFound, err)
+	}
+	a.h.note(2, call, act{verb: "read", version: version})
+}
+
+// halfUpdate is an update that dies between its two writes.
+func (a *actor) halfUpdate(version string, port int) {
+	a.half(act{verb: "update", version: version}, func(r *EtcdRegistry) error { return r.UpdateTask(versioned(version, port)) },
+		"CompareAndSwap "+taskKey("m", "subject"))
+}
+
+func (a *actor) halfCreate(version string, port int) {
+	a.half(act{verb: "create", version: version}, func(r *EtcdRegistry) error { return r.CreateTask("m", versioned(version, port)) },
+		"Create "+taskKey("m", "subject"))
+}
+
+func (a *actor) halfDelete() {
+	a.half(act{verb: "delete"}, func(r *EtcdRegistry) error { return r.DeleteTask("subject") }, "CompareAndSwap "+kubeletKey("m"))
+}
+
+func (a *actor) thieves() {
+	for _, port := range []int{80, 82, 83, 84} {
+		err := a.registry.CreateTask("m", makeTask(fmt.Sprintf("thief-%d", port), port))
+		if err != nil {
+			requireKind(a.h.t, api.HostPortTaken, err)
+		}
+	}
+}
+
+func (a *actor) reconcile() {
+	_ = a.registry.Reconcile() // what it cannot mend now it mends later
+	a.clock.time = a.clock.time.Add(grace)
+	_ = a.registry.Reconcile() // as above
+}
+
+var turns = map[string]func(*actor){
+	"create":                             func(a *actor) { a.create("m", "2", 83) },
+	"create elsewhere":                   func(a *actor) { a.create("m2", "2", 83) },
+	"update":                             func(a *actor) { a.update("2", 83) },
+	"update of the labels":               func(a *actor) { a.update("2", 80) },
+	"update to the same":                 func(a *actor) { a.update("2", 82) },
+	"delete":                             func(a *actor) { a.delete() },
+	"delete and create":                  func(a *actor) { a.delete(); a.create("m", "2", 83) },
+	"delete and create elsewhere":        func(a *actor) { a.delete(); a.create("m2", "2", 82) },
+	"thieves of its ports":               func(a *actor) { a.thieves() },
+	"update, thieves":                    func(a *actor) { a.update("2", 83); a.thieves() },
+	"half an update, thieves":            func(a *actor) { a.halfUpdate("2", 83); a.thieves() },
+	"half an update, update, thieves":    func(a *actor) { a.halfUpdate("2", 83); a.update("3", 84); a.thieves() },
+	"delete, thieves":                    func(a *actor) { a.delete(); a.thieves() },
+	"delete, create, thieves":            func(a *actor) { a.delete(); a.create("m", "2", 83); a.thieves() },
+	"reconcile, thieves":                 func(a *actor) { a.reconcile(); a.thieves() },
+	"half an update, reconcile, thieves": func(a *actor) { a.halfUpdate("2", 83); a.reconcile(); a.thieves() },
+	"reconcile, delete, create":          func(a *actor) { a.reconcile(); a.delete(); a.create("m", "2", 83) },
+	"reconcile, create, thieves":         func(a *actor) { a.reconcile(); a.create("m", "2", 83); a.thieves() },
+	"reconcile, create elsewhere":        func(a *actor) { a.reconcile(); a.create("m2", "2", 83); a.thieves() },
+	"reconcile, a create at work":        func(a *actor) { a.reconcile(); a.beginCreate("m", "2", 83) },
+	"reconcile, a create at work there":  func(a *actor) { a.reconcile(); a.beginCreate("m2", "2", 83) },
+	"a reader":                           func(a *actor) { a.read() },
+}
+
+// middle is a request of the first apiserver, or a Reconcile of its, that another
+// apiserver may come into.
+type middle struct {
+	act     // verb is "" for a Reconcile
+	there   bool
+	prepare func(*actor)
+	run     func(*EtcdRegistry) error
+	// heldUp is a request that cannot stand being held up for the 15 seconds in
+	// which Reconcile takes it for abandoned: docs/etcd.md tells what may come of it.
+	heldUp bool
+}
+
+func middles() map[string]middle {
+	update := func(r *EtcdRegistry) error { return r.UpdateTask(versioned("1", 82)) }
+	return map[string]middle{
+		"create": {act: act{verb: "create", version: "1"}, heldUp: true, run: func(r *EtcdRegistry) error { return r.CreateTask("m", versioned("1", 82)) }},
+		"update": {act: act{verb: "update", version: "1"}, there: true, run: update},
+		"update that was half done": {act: act{verb: "update", version: "1"}, there: true, run: update,
+			prepare: func(a *actor) { a.halfUpdate("1", 82) }},
+		"delete":                  {act: act{verb: "delete"}, there: true, run: func(r *EtcdRegistry) error { return r.DeleteTask("subject") }},
+		"reconcile a half create": {prepare: func(a *actor) { a.halfCreate("1", 82) }},
+		"reconcile a half update": {there: true, prepare: func(a *actor) { a.halfUpdate("1", 82) }},
+		"reconcile a half delete": {there: true, prepare: func(a *actor) { a.halfDelete() }},
+		"reconcile a foreign task": {there: true, prepare: func(a *actor) {
+			_, err := a.registry.client.Delete(indexEntryKey("subject"), false)
+			require.NoError(a.h.t, err)
+		}},
+		"reconcile an unlisted one": {there: true, prepare: func(a *actor) { put(a.h.t, a.registry.client, kubeletKey("m"), []api.ContainerManifest{}) }},
+	}
+}
+
+// Between any two calls to etcd of a create, an update, a delete or a Reconcile
+// another apiserver may do anything: what both answered fits one order of the
+// requests, and in the end nothing is half and no host port is shared.
+func TestAnotherApiserverMayComeBetweenAnyTwoCalls(t *testing.T) {
+	t.Parallel()
+	for name, m := range middles() {
+		for turn := range turns {
+			if m.heldUp && strings.Contains(turn, "reconcile") {
+				continue
+			}
+			for k := 1; ; k++ {
+				reached := false
+				t.Run(fmt.Sprintf("%s; before its call %d: %s", name, k, turn), func(t *testing.T) { reached = comeBetween(t, m, k, turns[turn]) })
+				if !reached {
+					break
+				}
+			}
+		}
+	}
+}
+
+// comeBetween lets the other apiserver take its turn before the k-th call; it
+// returns false when there are not so many.
+func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool) {
+	fake := etcdtest.NewFake()
+	other, otherClock := patientless(fake)
+	h := &history{t: t}
+	second := &actor{h: h, registry: other, clock: otherClock}
+	if m.there {
+		require.NoError(t, other.CreateTask("m", versioned("old", 80)))
+	}
+	second.read()
+	if m.prepare != nil {
+		m.prepare(second)
+	}
+	second.read()
+	calls, counting := 0, false
+	first, firstClock := patientless(&etcdtest.Around{Client: fake, Do: func(_, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		if counting {
+			calls++
+		}
+		if counting && calls == k {
+			reached = true
+			turn(second)
+			second.read()
+		}
+		return call()
+	}})
+	if m.run == nil {
+		require.NoError(t, first.Reconcile())
+		firstClock.time = firstClock.time.Add(grace)
+		m.run = (*EtcdRegistry).Reconcile
+	}
+	counting = true
+	call := h.now()
+	err := m.run(first)
+	counting = false
+	if m.verb != "" {
+		m.kind = api.KindOf(err)
+		h.note(1, call, m.act)
+	}
+	if second.finish != nil { // others try to profit from what is not finished
+		second.thieves()
+		second.create("m3", "3", 85)
+		second.finish()
+	}
+	second.read()
+	second.reconcile()
+	second.reconcile()
+	second.read()
+	require.True(t, porcupine.CheckOperations(subjectModel.ToModel(), h.acts), "%+v", h.acts)
+	requireInLine(t, fake)
+	return reached
+}
+
+// The order of the writes is what docs/etcd.md says.
+func TestTheOrderOfTheWrites(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{
+		"create": {"Create " + indexEntryKey("subject"), "CompareAndSwap " + kubeletKey("m"), "Create " + taskKey("m", "subject")},
+		"update": {"CompareAndSwap " + kubeletKey("m"), "CompareAndSwap " + taskKey("m", "subject")},
+		"delete": {"CompareAndDelete " + taskKey("m", "subject"), "CompareAndSwap " + kubeletKey("m"), "CompareAndDelete " + indexEntryKey("subject")},
+	}
+	for name, op := range operations() {
+		faults := stage(t, op)
+		faults.Heal()
+		require.NoError(t, op.run(MakeEtcdRegistry(faults, nil)))
+		var writes []string
+		for _, call := range faults.Calls() {
+			if call[:4] != "Get " {
+				writes = append(writes, call)
+			}
+		}
+		require.Equal(t, want[name], writes, name)
+	}
+}

@@ -1,0 +1,32 @@
+package registry
+
+import (
+	"time"
+
+	"kube2014/pkg/api"
+)
+
+// maxRequestTime is the age at which a request begins none of its further steps
+// on etcd. A call takes about as long again at the most: when etcd hangs, a
+// request takes 5 seconds. It is far below the age at which Reconcile takes what
+// a request left for abandoned.
+const maxRequestTime = 2500 * time.Millisecond
+
+// requestBudget is the time that a request has.
+type requestBudget struct {
+	began time.Time
+	now   func() time.Time
+}
+
+func (registry *EtcdRegistry) startBudget() requestBudget {
+	return requestBudget{began: registry.now(), now: registry.now}
+}
+
+// left returns nil while there is time left, and an api.Unavailable error when
+// there is none: etcd is slow.
+func (b requestBudget) left(operation string) error {
+	if b.now().Sub(b.began) > maxRequestTime {
+		return &api.Error{Kind: api.Unavailable, Message: operation + ": the store is too slow"}
+	}
+	return nil
+}

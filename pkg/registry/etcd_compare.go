@@ -1,0 +1,173 @@
+package registry
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
+)
+
+// compare returns all that is out of line: first the lists, then the index, then
+// the endpoints.
+func compare(registry *EtcdRegistry, index *etcd.Node, all *hosts, services *etcd.Node) []problem {
+	var inLists, inIndex []problem
+	machineOf := map[string]string{}
+	for _, directory := range all.machines {
+		machine := baseName(directory.Key)
+		state := makeMachineState(machine, directory, all.index, nil)
+		inLists = append(inLists, compareList(all, index, state)...)
+		for _, task := range state.tasks {
+			node, id := task.node, task.id()
+			if child(index, id) == nil {
+				inIndex = append(inIndex, notIndexed(machine, node))
+			}
+			if other, twice := machineOf[id]; twice {
+				registry.warnOnce(node, "the task is on machine "+other+" too; delete one of the two keys")
+			}
+			machineOf[id] = machine
+		}
+	}
+	if index != nil {
+		for _, entry := range index.Nodes {
+			if entry.Dir {
+				registry.warnOnce(entry, "this directory is in the place of an index entry; delete it")
+			} else if all.state(entry.Value).task(baseName(entry.Key)) == nil {
+				inIndex = append(inIndex, leftInIndex(entry))
+			}
+		}
+	}
+	return slices.Concat(inLists, inIndex, compareEndpoints(services))
+}
+
+// strayCopy tells whether a task is on another machine according to the index,
+// and there too: this one was written too late, after its claim had been taken
+// back, or by another program. It is nobody's, and gets no manifest.
+func strayCopy(all *hosts, index *etcd.Node, machine, taskID string) bool {
+	entry := child(index, taskID)
+	return entry != nil && entry.Value != machine && all.state(entry.Value).task(taskID) != nil
+}
+
+func compareList(all *hosts, index *etcd.Node, state *machineState) []problem {
+	if state.listError != nil {
+		return nil // it is reported to those who want to change it
+	}
+	var problems []problem
+	ids := map[string]int{}
+	for _, entry := range state.entries {
+		ids[entry.id]++
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if state.task(id) == nil {
+			problems = append(problems, leftInList(state.machine, id, child(index, id)))
+		}
+	}
+	for _, stored := range state.tasks {
+		task, err := decodeTask(state.machine, stored.node)
+		if err != nil {
+			continue // it is logged by those who list tasks
+		}
+		if !state.inLine(stored.node, task) && !strayCopy(all, index, state.machine, task.ID) {
+			problems = append(problems, notInList(state.machine, task, stored.node.ModifiedIndex))
+		}
+	}
+	return problems
+}
+
+// madeFrom tells whether a manifest is the task's with variables added to the
+// environment of its containers. Which ones depends on the services there were.
+func madeFrom(entry *manifestEntry, task api.Task) bool {
+	want := task.DesiredState.Manifest
+	want.Id = task.ID
+	var got api.ContainerManifest
+	if err := json.Unmarshal(entry.raw, &got); err != nil {
+		return false
+	}
+	if len(got.Containers) != len(want.Containers) {
+		return false
+	}
+	for i := range got.Containers {
+		own := want.Containers[i].Env
+		if len(got.Containers[i].Env) < len(own) {
+			return false
+		}
+		if got.Containers[i].Env = got.Containers[i].Env[:len(own)]; len(own) == 0 {
+			got.Containers[i].Env = own
+		}
+	}
+	gotJSON, gotErr := encode(got) // null and [] mean the same where the JSON leaves both out
+	wantJSON, wantErr := encode(want)
+	return gotErr == nil && wantErr == nil && gotJSON == wantJSON
+}
+
+func leftInList(machine, id string, entry *etcd.Node) problem {
+	var version uint64
+	if entry != nil {
+		version = entry.CreatedIndex
+	}
+	return problem{finding{"manifest without its task", machine, id}, version, func(registry *EtcdRegistry) error {
+		return registry.removeFromList(machine, id, entry, nil)
+	}}
+}
+
+func notInList(machine string, task *api.Task, version uint64) problem {
+	return problem{finding{"task without its manifest", machine, task.ID}, version, func(registry *EtcdRegistry) error {
+		manifest, err := registry.manifestFor(machine, *task)
+		if err != nil {
+			return err
+		}
+		return registry.changeList(machine, task.ID, nil, func(state *machineState) ([]manifestEntry, error) {
+			node := state.task(task.ID)
+			if node == nil || node.ModifiedIndex != version {
+				return nil, nil
+			}
+			if err := state.checkPorts(*task); err != nil {
+				return nil, err
+			}
+			var err error
+			if version, err = registry.fence(node); err != nil {
+				return nil, err
+			}
+			return state.replacing(manifest), nil
+		})
+	}}
+}
+
+func notIndexed(machine string, node *etcd.Node) problem {
+	id := baseName(node.Key)
+	return problem{finding{"task that is not in the index", machine, id}, node.CreatedIndex, func(registry *EtcdRegistry) error {
+		if now, err := registry.readKey("index task", node.Key); now == nil {
+			return err
+		}
+		_, err := registry.client.Create(indexEntryKey(id), machine, 0)
+		return failed("index task", ignore(err, alreadyExists))
+	}}
+}
+
+func leftInIndex(entry *etcd.Node) problem {
+	return problem{finding{"index entry without its task", entry.Value, baseName(entry.Key)}, entry.ModifiedIndex, deleteUnchanged(entry)}
+}
+
+func compareEndpoints(services *etcd.Node) []problem {
+	endpoints := child(services, baseName(endpointsKey))
+	if endpoints == nil {
+		return nil
+	}
+	var problems []problem
+	for _, node := range endpoints.Nodes {
+		if id := baseName(node.Key); child(child(services, baseName(specsKey)), id) == nil && !node.Dir {
+			problems = append(problems, problem{finding{"endpoints without their service", "", id}, node.ModifiedIndex, deleteUnchanged(node)})
+		}
+	}
+	return problems
+}
+
+// deleteUnchanged deletes a key if it has not changed since it was read.
+func deleteUnchanged(node *etcd.Node) func(*EtcdRegistry) error {
+	return func(registry *EtcdRegistry) error {
+		_, err := registry.client.CompareAndDelete(node.Key, "", node.ModifiedIndex)
+		return failed("delete "+node.Key, ignore(err, notFound, compareFailed))
+	}
+}

@@ -1,0 +1,70 @@
+package registry
+
+import (
+	"kube2014/pkg/api"
+)
+
+// DeleteTask implements TaskRegistry: task, list, index. With its own key the
+// task has ceased to exist; what stays behind if the rest fails is Reconcile's.
+// Each of the three is compared with what was read, so that a call which arrives
+// late deletes nothing of a newer task.
+func (registry *EtcdRegistry) DeleteTask(taskID string) error {
+	budget := registry.startBudget()
+	found, err := registry.locate("delete task", taskID)
+	if err != nil {
+		return err
+	}
+	state := found.state
+	for {
+		if err := budget.left("delete task"); err != nil {
+			return err
+		}
+		if state == nil {
+			if state, err = registry.readMachine(found.machine); err != nil {
+				return err
+			}
+		}
+		node := state.task(taskID)
+		if node == nil {
+			return api.NewNotFound("task", taskID)
+		}
+		if node.CreatedIndex > found.seen { // made since: the entry is that of a task before it
+			if found, err = registry.locate("delete task", taskID); err != nil {
+				return err
+			}
+			state = found.state
+			continue
+		}
+		if state.listError != nil {
+			return state.listError
+		}
+		if err := budget.left("delete task"); err != nil {
+			return err
+		}
+		_, err = registry.client.CompareAndDelete(node.Key, "", node.ModifiedIndex)
+		if err == nil {
+			break
+		}
+		if hasCode(err, notFound) {
+			return api.NewNotFound("task", taskID)
+		}
+		if !hasCode(err, compareFailed) {
+			return failed("delete task", err)
+		}
+		state = nil // it was updated, or made again
+	}
+	if err := budget.left("delete task"); err != nil {
+		return err
+	}
+	if err := registry.removeFromList(found.machine, taskID, found.entry, state.afterDeletion(taskID)); err != nil {
+		return err
+	}
+	if found.entry == nil { // Reconcile may have added it meanwhile
+		found.entry, err = registry.readKey("delete task", indexEntryKey(taskID))
+		if err != nil || found.entry == nil || found.entry.Value != found.machine {
+			return err
+		}
+	}
+	_, err = registry.client.CompareAndDelete(found.entry.Key, "", found.entry.ModifiedIndex)
+	return failed("delete task", ignore(err, notFound, compareFailed))
+}

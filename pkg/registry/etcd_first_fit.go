@@ -1,0 +1,115 @@
+package registry
+
+import (
+	"slices"
+	"time"
+
+	"kube2014/pkg/api"
+)
+
+// portOwners are the tasks that have a host port on one machine. Two may have it
+// when other programs write too.
+type portOwners map[int][2]string
+
+func (owners portOwners) take(taskID string, ports []int) {
+	for _, port := range ports {
+		switch has := owners[port]; {
+		case has[0] == "":
+			owners[port] = [2]string{taskID}
+		case has[0] != taskID:
+			owners[port] = [2]string{has[0], taskID}
+		}
+	}
+}
+
+func (owners portOwners) free(taskID string, ports []int) bool {
+	for _, port := range ports {
+		for _, owner := range owners[port] {
+			if owner != "" && owner != taskID {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// portOwners returns who has the machine's host ports: a task has those of its
+// stored version and those of its manifest.
+func (state *machineState) portOwners() portOwners {
+	owners := portOwners{}
+	for _, entry := range state.entries {
+		owners.take(entry.id, entry.ports)
+	}
+	for _, task := range state.tasks {
+		owners.take(task.id(), task.hostPorts())
+	}
+	return owners
+}
+
+// reservation keeps host ports on a machine for a task that is about to be
+// created there, so that requests which come at once do not all go for the same
+// machine. It is a courtesy: what counts is the list.
+type reservation struct {
+	machine string
+	ports   []int
+	until   time.Time
+}
+
+const reservationTime = 5 * time.Second
+
+// firstFree returns the first of the machines on which, as far as the copy tells,
+// the task's host ports are free, and reserves them. When they are free only on
+// machines where they are reserved, it is one of those.
+func (m *mirror) firstFree(machines []string, task api.Task, refused map[string]bool, now time.Time) string {
+	ports := hostPorts(task)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	reserved := m.reservedPorts(task.ID, ports, now)
+	second := ""
+	for _, machine := range machines {
+		if refused[machine] || !m.contents.portOwners(machine).free(task.ID, ports) {
+			continue
+		}
+		if !reserved[machine] {
+			m.reserved[task.ID] = reservation{machine: machine, ports: ports, until: now.Add(reservationTime)}
+			return machine
+		}
+		if second == "" {
+			second = machine
+		}
+	}
+	return second
+}
+
+// reservedPorts returns the machines where one of the ports is reserved for
+// another task.
+func (m *mirror) reservedPorts(taskID string, ports []int, now time.Time) map[string]bool {
+	machines := map[string]bool{}
+	for id, r := range m.reserved {
+		if now.After(r.until) {
+			delete(m.reserved, id)
+			continue
+		}
+		for _, port := range r.ports {
+			if id != taskID && slices.Contains(ports, port) {
+				machines[r.machine] = true
+			}
+		}
+	}
+	return machines
+}
+
+// unreserve ends a task's reservation.
+func (m *mirror) unreserve(taskID string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.reserved, taskID)
+}
+
+// FirstFree implements HostPortIndex.
+func (registry *EtcdRegistry) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
+	if err := registry.mirror.fresh("place task"); err != nil {
+		return "", err
+	}
+	return registry.mirror.firstFree(machines, task, refused, registry.now()), nil
+}

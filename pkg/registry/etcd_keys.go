@@ -1,0 +1,45 @@
+package registry
+
+import "strings"
+
+// The keys in etcd. All but the index are the original's: the kubelet, the
+// proxy and the controller manager of that commit read them.
+const (
+	registryKey    = "/registry"
+	hostsKey       = "/registry/hosts"
+	controllersKey = "/registry/controllers"
+	servicesKey    = "/registry/services"
+	specsKey       = "/registry/services/specs"
+	endpointsKey   = "/registry/services/endpoints"
+
+	// indexKey holds a key for each task's id, with its machine as the value.
+	// etcd hides a name that begins with _ from listings and watches of the
+	// directories above it: who reads the original's keys does not meet it.
+	indexKey = "/registry/_tasks"
+
+	// syncKey is never there: asking for it costs little, and the refusal tells
+	// etcd's index.
+	syncKey = "/registry/_sync"
+)
+
+func hostKey(machine string) string            { return hostsKey + "/" + machine }
+func kubeletKey(machine string) string         { return hostKey(machine) + "/kubelet" }
+func tasksKey(machine string) string           { return hostKey(machine) + "/tasks" }
+func taskKey(machine, taskID string) string    { return tasksKey(machine) + "/" + taskID }
+func indexEntryKey(taskID string) string       { return indexKey + "/" + taskID }
+func controllerKey(controllerID string) string { return controllersKey + "/" + controllerID }
+func specKey(serviceID string) string          { return specsKey + "/" + serviceID }
+func endpointKey(serviceID string) string      { return endpointsKey + "/" + serviceID }
+
+// machineOf is the machine whose directory a key is in, "" when it is in none.
+func machineOf(key string) string {
+	below, found := strings.CutPrefix(key, hostsKey+"/")
+	if !found {
+		return ""
+	}
+	machine, _, _ := strings.Cut(below, "/")
+	return machine
+}
+
+// baseName is the last segment of a key.
+func baseName(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }

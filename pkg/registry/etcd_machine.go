@@ -1,0 +1,139 @@
+package registry
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
+)
+
+// machineState is what etcd held about one machine at one moment: its tasks,
+// and the list of manifests that its kubelet reads. Nobody changes it.
+type machineState struct {
+	machine   string
+	index     uint64        // etcd's index at that moment
+	tasks     []*storedTask // sorted by id
+	entries   []manifestEntry
+	listIndex uint64 // the list's modified index, 0 when there is no list
+	listError error  // why the list could not be read
+}
+
+// makeMachineState reads the directory of a machine; nil means that there is
+// none. What is as it was in an older state, which may be nil, is taken from
+// there.
+func makeMachineState(machine string, directory *etcd.Node, index uint64, old *machineState) *machineState {
+	if old == nil {
+		old = &machineState{}
+	}
+	state := &machineState{machine: machine, index: index, tasks: storedTasks(machine, directory, old.tasks)}
+	list := child(directory, "kubelet")
+	switch {
+	case list == nil:
+	case list.ModifiedIndex == old.listIndex:
+		state.entries, state.listIndex, state.listError = old.entries, old.listIndex, old.listError
+	default:
+		state.setList(list)
+	}
+	return state
+}
+
+// withTask returns the state after a change of a task: a version, or its
+// deletion.
+func (state *machineState) withTask(id string, change *etcd.Node) *machineState {
+	after := *state
+	after.index = max(after.index, change.ModifiedIndex)
+	place, found := findTask(state.tasks, id)
+	var version []*storedTask
+	if change.Value != "" {
+		version = []*storedTask{{node: change, machine: state.machine}}
+	}
+	behind := place
+	if found {
+		behind++
+	}
+	after.tasks = slices.Concat(state.tasks[:place], version, state.tasks[behind:])
+	return &after
+}
+
+// withList returns the state after a change of the list. If it is the known one
+// it need not be decoded.
+func (state *machineState) withList(change *etcd.Node, known knownList) *machineState {
+	after := *state
+	after.index = max(after.index, change.ModifiedIndex)
+	after.entries, after.listIndex, after.listError = nil, 0, nil
+	switch change.Value {
+	case "":
+	case known.value:
+		after.entries, after.listIndex = known.entries, change.ModifiedIndex
+	default:
+		after.setList(change)
+	}
+	return &after
+}
+
+func (state *machineState) setList(list *etcd.Node) {
+	state.listIndex = list.ModifiedIndex
+	var raw []json.RawMessage
+	if err := decode("list of manifests", list, &raw); err != nil {
+		state.listError = err
+		return
+	}
+	for _, manifest := range raw {
+		entry, err := makeManifestEntry(manifest)
+		if err != nil {
+			state.listError = &api.Error{Kind: api.Internal, Message: "the stored list of manifests (key " + list.Key + ") holds something else", Err: err}
+			return
+		}
+		state.entries = append(state.entries, entry)
+	}
+}
+
+// task returns the node of a task, nil when it is not there.
+func (state *machineState) task(taskID string) *etcd.Node {
+	if place, found := findTask(state.tasks, taskID); found {
+		return state.tasks[place].node
+	}
+	return nil
+}
+
+// entry returns the manifest of a task, nil when it is not in the list.
+func (state *machineState) entry(taskID string) *manifestEntry {
+	for i := range state.entries {
+		if state.entries[i].id == taskID {
+			return &state.entries[i]
+		}
+	}
+	return nil
+}
+
+// checkPorts returns an api.HostPortTaken error when a task wants a host port
+// that another task has on the machine. Both a task and its manifest hold
+// ports: while a task is replaced or deleted they differ, and what either has
+// is not given away.
+func (state *machineState) checkPorts(task api.Task) error {
+	wanted := hostPorts(task)
+	for _, entry := range state.entries {
+		if err := checkOwner(state.machine, task.ID, wanted, entry.id, entry.ports); err != nil {
+			return err
+		}
+	}
+	for _, other := range state.tasks {
+		if err := checkOwner(state.machine, task.ID, wanted, other.id(), other.hostPorts()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOwner returns an api.HostPortTaken error when a port that a task wants is
+// one of those that an owner has, which is another task.
+func checkOwner(machine, taskID string, wanted []int, owner string, has []int) error {
+	for _, port := range has {
+		if owner != taskID && slices.Contains(wanted, port) {
+			return api.NewHostPortTaken(taskID, port, machine, owner)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,405 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-etcd/etcd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// listed returns a registry's tasks as they are answered.
+func listed(t *testing.T, registry TaskEncoder) string {
+	t.Helper()
+	encoded, err := registry.EncodedTasks(nil)
+	require.NoError(t, err)
+	return string(encoded.Bytes())
+}
+
+// requireExact checks that what a registry's copy holds is what etcd does: tasks,
+// lists and services.
+func requireExact(t *testing.T, client etcdtest.Client, registry *EtcdRegistry) {
+	t.Helper()
+	fresh := MakeEtcdRegistry(client, nil)
+	require.Equal(t, listed(t, fresh), listed(t, registry))
+	require.NoError(t, fresh.mirror.reload("check"))
+	for machine, known := range fresh.mirror.contents.machines {
+		state := registry.mirror.state(machine)
+		require.Equal(t, known.state.listIndex, state.listIndex, machine)
+		require.Len(t, state.entries, len(known.state.entries), machine)
+		for i, entry := range known.state.entries {
+			require.Equal(t, entry, state.entries[i], machine)
+		}
+		require.Len(t, state.tasks, len(known.state.tasks))
+		for i, task := range known.state.tasks {
+			require.Equal(t, task.node.ModifiedIndex, state.tasks[i].node.ModifiedIndex, task.node.Key)
+			require.Equal(t, task.node.Value, state.tasks[i].node.Value)
+		}
+	}
+	want, known := fresh.mirror.servicesAt(fresh.mirror.known)
+	require.True(t, known)
+	got, known := registry.mirror.servicesAt(registry.mirror.known)
+	require.True(t, known)
+	require.Equal(t, want, got)
+	registry.mirror.mu.Lock()
+	defer registry.mirror.mu.Unlock()
+	require.Empty(t, registry.mirror.ahead, "changes that nothing is missing before are let go")
+	require.Empty(t, registry.mirror.inFlight)
+	require.Empty(t, registry.mirror.reserved)
+}
+
+// changeAtRandom makes a random change through a registry, or none when it is refused.
+func changeAtRandom(t *testing.T, registry *EtcdRegistry, random *rand.Rand) {
+	storage := MakeTaskRegistryStorage(registry, nil, MakeFirstFitScheduler(machineNames(3), registry))
+	id, port := fmt.Sprintf("task-%d", random.Intn(12)), 80+random.Intn(5)
+	var err error
+	switch random.Intn(6) {
+	case 0, 1:
+		err = storage.Create(makeTask(id, port))
+	case 2:
+		err = storage.Update(makeTask(id, port))
+	case 3:
+		err = storage.Delete(id)
+	case 4:
+		err = registry.UpdateService(makeService(fmt.Sprintf("service-%d", random.Intn(3)), port))
+	case 5:
+		err = registry.DeleteService(fmt.Sprintf("service-%d", random.Intn(3)))
+	}
+	assert.Contains(t, []api.ErrorKind{"", api.NotFound, api.AlreadyExists, api.Conflict, api.HostPortTaken}, api.KindOf(err))
+}
+
+func TestTheCopyIsExactWhoeverWrites(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		random := rand.New(rand.NewSource(1))
+		registries := []*EtcdRegistry{MakeEtcdRegistry(client, nil), MakeEtcdRegistry(client, nil)}
+		for step := range 200 {
+			writer := registries[0]
+			if random.Intn(4) == 0 {
+				writer = registries[1]
+			}
+			changeAtRandom(t, writer, random)
+			if random.Intn(20) == 0 { // another program, which knows no index
+				put(t, client, taskKey(machineNames(3)[random.Intn(3)], "foreign"), makeTask("foreign", 1000+step))
+			}
+			if step%5 == 0 {
+				requireExact(t, client, registries[random.Intn(2)])
+			}
+		}
+	})
+}
+
+func TestTheCopyIsExactAfterConcurrentWrites(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		for _, writers := range []int{1, 2} {
+			var registries []*EtcdRegistry
+			for range writers {
+				registries = append(registries, MakeEtcdRegistry(client, nil))
+			}
+			var group sync.WaitGroup
+			for worker := range 8 {
+				group.Go(func() {
+					random := rand.New(rand.NewSource(int64(worker)))
+					registry := registries[worker%writers]
+					for range 15 {
+						changeAtRandom(t, registry, random)
+						_, err := registry.ListTasks(nil)
+						assert.NoError(t, err)
+					}
+				})
+			}
+			group.Wait()
+			for _, registry := range registries {
+				requireExact(t, client, registry)
+			}
+		}
+	})
+}
+
+// As long as one process writes, nothing is read anew, whatever the order in which
+// the answers to its writes come.
+func TestOwnWritesNeverMakeTheCopyOld(t *testing.T) {
+	t.Parallel()
+	fake, reads := etcdtest.NewFake(), 0
+	var mu sync.Mutex // guards reads and delays
+	delays := rand.New(rand.NewSource(1))
+	slow := &etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		resp, err := call()
+		mu.Lock()
+		delay := time.Duration(delays.Intn(300)) * time.Microsecond
+		if key == registryKey {
+			reads++
+		}
+		mu.Unlock()
+		time.Sleep(delay) // the answers overtake each other
+		return resp, err
+	}}
+	registry := MakeEtcdRegistry(slow, nil)
+	require.NoError(t, registry.mirror.fresh("begin"))
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			random := rand.New(rand.NewSource(int64(worker)))
+			for range 30 {
+				changeAtRandom(t, registry, random)
+			}
+		})
+	}
+	group.Wait()
+	requireExact(t, fake, registry)
+	assert.Equal(t, 1, reads)
+}
+
+// What is remembered while nobody reads is bounded.
+func TestTheCopyRemembersNoEndOfChanges(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry := MakeEtcdRegistry(fake, nil)
+	for i := range 3 * maxAhead {
+		require.NoError(t, registry.UpdateService(makeService("s", i)))
+	}
+	assert.LessOrEqual(t, len(registry.mirror.ahead), maxAhead)
+	requireExact(t, fake, registry)
+}
+
+func TestAnEtcdThatHasLostItsDataIsReadAnew(t *testing.T) {
+	t.Parallel()
+	first, second := etcdtest.NewFake(), etcdtest.NewFake()
+	registry := MakeEtcdRegistry(first, nil)
+	for i := range 5 {
+		require.NoError(t, registry.CreateTask("m", makeTask(fmt.Sprintf("old-%d", i))))
+	}
+	require.Contains(t, listed(t, registry), "old-0")
+	put(t, second, taskKey("m", "new"), makeTask("new"))
+	registry.mirror.EtcdClient = second
+	var list api.TaskList
+	require.NoError(t, json.Unmarshal([]byte(listed(t, registry)), &list))
+	assert.Equal(t, []string{"new"}, taskIDs(list.Items))
+	require.NoError(t, registry.CreateTask("m", makeTask("newer")))
+	requireExact(t, second, registry)
+}
+
+// A write whose answer is lost may take effect: the copy is not trusted until it
+// has been read anew.
+func TestAWriteWhoseAnswerIsLostMakesTheCopyOld(t *testing.T) {
+	t.Parallel()
+	faults := etcdtest.NewFaults(etcdtest.NewFake())
+	registry := MakeEtcdRegistry(faults, nil)
+	require.NoError(t, registry.CreateTask("m", makeTask("a")))
+	faults.FailAt(3, etcdtest.LostAfter) // index, list, task
+	requireKind(t, api.Unavailable, registry.CreateTask("m", makeTask("b")))
+	faults.Heal()
+	got, err := registry.GetTask("b")
+	require.NoError(t, err)
+	assert.Equal(t, on("m", makeTask("b")), *got)
+	requireExact(t, faults, registry)
+}
+
+func TestAReservationEndsWithItsRequest(t *testing.T) {
+	t.Parallel()
+	registry := MakeEtcdRegistry(etcdtest.NewFake(), nil)
+	machines := machineNames(2)
+	for _, want := range []string{machines[0], machines[1], machines[0]} { // the third time there is no other left
+		got, err := registry.FirstFree(machines, makeTask("task-for-"+want+fmt.Sprint(len(registry.mirror.reserved)), 80), nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	registry.now = func() time.Time { return time.Now().Add(2 * reservationTime) }
+	got, err := registry.FirstFree(machines, makeTask("late", 80), nil)
+	require.NoError(t, err)
+	assert.Equal(t, machines[0], got, "who never comes keeps nothing for long")
+	require.NoError(t, registry.CreateTask(got, makeTask("late", 80)))
+	assert.Empty(t, registry.mirror.reserved)
+}
+
+// switching is an etcd in whose place another one comes.
+type switching struct{ etcdtest.Client }
+
+// The other etcd has counted further than the first had when it was last asked,
+// but not as far as the first has told since.
+func TestAnEtcdThatWasReplacedIsReadAnew(t *testing.T) {
+	t.Parallel()
+	client := &switching{etcdtest.NewFake()}
+	registry := MakeEtcdRegistry(client, nil)
+	listed(t, registry)
+	for i := range 5 {
+		require.NoError(t, registry.CreateTask("m", makeTask(fmt.Sprintf("old-%d", i))))
+	}
+	client.Client = etcdtest.NewFake()
+	require.NoError(t, MakeEtcdRegistry(client, nil).CreateTask("m", makeTask("new-0")))
+	require.NoError(t, registry.CreateTask("m", makeTask("new-1")))
+	tasks, err := registry.ListTasks(nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"new-0", "new-1"}, taskIDs(tasks))
+	requireExact(t, client, registry)
+}
+
+// after returns a client that does something once, after a call.
+func after(client etcdtest.Client, call string, do *func()) etcdtest.Client {
+	return &etcdtest.Around{Client: client, Do: func(method, key string, f func() (*etcd.Response, error)) (*etcd.Response, error) {
+		resp, err := f()
+		if once := *do; once != nil && method+" "+key == call {
+			*do = nil
+			once()
+		}
+		return resp, err
+	}}
+}
+
+// The copy is etcd at one moment: an own write that comes after another program's
+// is not done to it before that is.
+func TestAListIsThatOfOneMoment(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	var meanwhile func()
+	registry, other := MakeEtcdRegistry(after(fake, "Get "+syncKey, &meanwhile), nil), MakeEtcdRegistry(fake, nil)
+	require.NoError(t, registry.CreateTask("m", makeTask("y", 80)))
+	listed(t, registry)
+	meanwhile = func() {
+		require.NoError(t, other.CreateTask("m", makeTask("x", 81)))
+		require.NoError(t, registry.DeleteTask("y"))
+	}
+	tasks, err := registry.ListTasks(nil)
+	require.NoError(t, err)
+	assert.NotEmpty(t, tasks, "at no moment there was no task")
+}
+
+// A host port of a task whose update stopped half way, which the copy has not seen,
+// is not given away.
+func TestAHalfUpdateBesideTheCopyKeepsItsHostPorts(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	var meanwhile func()
+	registry, other := MakeEtcdRegistry(fake, nil), MakeEtcdRegistry(fake, nil)
+	require.NoError(t, registry.CreateTask("m", makeTask("x", 81)))
+	require.NoError(t, registry.CreateTask("m", makeTask("y", 99)))
+	listed(t, registry)
+	base, looks := registry.now, 0
+	registry.now = func() time.Time {
+		if looks++; meanwhile != nil && looks == 4 { // the claim is written, the copy has caught up
+			once := meanwhile
+			meanwhile = nil
+			once()
+		}
+		return base()
+	}
+	meanwhile = func() {
+		require.NoError(t, other.UpdateTask(makeTask("x", 82)))
+		dying := MakeEtcdRegistry(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if method+" "+key == "CompareAndSwap "+taskKey("m", "x") {
+				return nil, etcdtest.ErrLost
+			}
+			return call()
+		}}, nil)
+		require.Error(t, dying.UpdateTask(makeTask("x", 83)))
+		require.NoError(t, registry.UpdateTask(makeTask("y", 98)))
+	}
+	looks = 0
+	requireKind(t, api.HostPortTaken, registry.CreateTask("m", makeTask("new", 82)))
+	require.Nil(t, meanwhile)
+}
+
+// Another program's task of the same id is met even if another request has read
+// the copy anew just before.
+func TestAForeignTaskThatTheCopyHasJustGotIsMet(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	var meanwhile func()
+	registry := MakeEtcdRegistry(after(fake, "Create "+indexEntryKey("x"), &meanwhile), nil)
+	listed(t, registry)
+	put(t, fake, taskKey("m1", "x"), makeTask("x"))
+	meanwhile = func() { listed(t, registry) }
+	requireKind(t, api.AlreadyExists, registry.CreateTask("m2", makeTask("x")))
+	require.Nil(t, meanwhile)
+}
+
+func TestABrokenServiceHidesNoOtherFromManifests(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry := MakeEtcdRegistry(fake, nil)
+	require.NoError(t, registry.CreateService(makeService("aaa", 1)))
+	require.NoError(t, registry.CreateService(makeService("zzz", 2)))
+	_, err := fake.Set(specKey("broken"), "not JSON", 0)
+	require.NoError(t, err)
+	for i := range 3 {
+		require.NoError(t, registry.CreateTask("m", makeTask(fmt.Sprint(i), 80+i)))
+	}
+	assert.Equal(t, 3, strings.Count(keysOf(t, fake, hostsKey)[kubeletKey("m")], "ZZZ_SERVICE_PORT"))
+}
+
+// What another program puts beside a task does not change who the task is.
+func TestATaskIsWhereTheIndexHasIt(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{"another copy": `{"id":"x"}`, "what is no task": "nope"} {
+		fake := etcdtest.NewFake()
+		registry := MakeEtcdRegistry(fake, nil)
+		require.NoError(t, registry.CreateTask("m2", makeTask("x")))
+		_, err := fake.Set(taskKey("m1", "x"), value, 0)
+		require.NoError(t, err)
+		for _, before := range []func(){func() {}, func() { listed(t, registry) }, func() { put(t, fake, "/other", "1") }} {
+			before()
+			got, err := registry.GetTask("x")
+			require.NoError(t, err, name)
+			assert.Equal(t, "m2", got.CurrentState.Host, name)
+		}
+	}
+}
+
+func TestAForeignTaskWithAnEndlessNameIsLeftOut(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry := MakeEtcdRegistry(fake, nil)
+	long := strings.Repeat("i", 70000)
+	put(t, fake, taskKey("m", long), makeTask(long, 80))
+	require.NoError(t, registry.CreateTask("m", makeTask("x", 81)))
+	tasks, err := registry.ListTasks(nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x"}, taskIDs(tasks))
+}
+
+// A task that is created after the index was looked up, and deleted at once, takes
+// its manifest and its entry along, though the list changes meanwhile.
+func TestADeleteThatOvertakesItsCreateLeavesNothing(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	other := MakeEtcdRegistry(fake, nil)
+	var created, deleted func()
+	client := after(after(fake, "Get "+indexEntryKey("x"), &created), "CompareAndDelete "+taskKey("m", "x"), &deleted)
+	registry := MakeEtcdRegistry(client, nil)
+	created = func() { require.NoError(t, other.CreateTask("m", makeTask("x", 80))) }
+	deleted = func() { require.NoError(t, other.CreateTask("m", makeTask("y", 81))) }
+	require.NoError(t, registry.DeleteTask("x"))
+	require.Nil(t, created)
+	require.Nil(t, deleted)
+	requireInLine(t, fake)
+}
+
+// A task that is deleted and created again while its delete is under way is deleted
+// with its own manifest and entry, not with those of the task before.
+func TestADeleteOfATaskThatIsMadeAgainLeavesNothing(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	other := MakeEtcdRegistry(fake, nil)
+	require.NoError(t, other.CreateTask("m", makeTask("x", 80)))
+	var located, deleted func()
+	client := after(after(fake, "Get "+indexEntryKey("x"), &located), "CompareAndDelete "+taskKey("m", "x"), &deleted)
+	registry := MakeEtcdRegistry(client, nil)
+	located = func() {
+		require.NoError(t, other.DeleteTask("x"))
+		require.NoError(t, other.CreateTask("m", makeTask("x", 80)))
+		require.NoError(t, other.UpdateTask(makeTask("x", 82)))
+	}
+	deleted = func() { require.NoError(t, other.CreateTask("m", makeTask("y", 81))) }
+	require.NoError(t, registry.DeleteTask("x"))
+	require.Nil(t, located)
+	require.Nil(t, deleted)
+	requireInLine(t, fake)
+}

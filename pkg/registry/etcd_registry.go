@@ -1,0 +1,88 @@
+package registry
+
+import (
+	"log"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-etcd/etcd"
+)
+
+// EtcdClient is what the registry uses of etcd's v2 keys API. Its methods are
+// called from many goroutines at once and take a bounded time. Their errors are
+// *etcd.EtcdError when etcd refused; after any other error nobody knows whether
+// the call took effect. Reads see all writes that were acknowledged before.
+type EtcdClient interface {
+	AddChild(key, data string, ttl uint64) (*etcd.Response, error)
+	Get(key string, sort, recursive bool) (*etcd.Response, error)
+	Set(key, value string, ttl uint64) (*etcd.Response, error)
+	Create(key, value string, ttl uint64) (*etcd.Response, error)
+	Delete(key string, recursive bool) (*etcd.Response, error)
+	CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error)
+	CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error)
+	// Watch waits for a change. The registry itself does not watch.
+	Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error)
+}
+
+// EtcdRegistry keeps tasks, controllers and services in etcd, under the
+// original's keys. Any number of apiservers may share one etcd. It is safe for
+// concurrent use; docs/etcd.md tells the order of its writes, and why a crash
+// between any two is harmless.
+type EtcdRegistry struct {
+	client  EtcdClient // the mirror
+	mirror  *mirror
+	writers listWriters
+	texts   listTexts
+
+	now      func() time.Time
+	patience time.Duration // how long a claim waits for another request to end
+
+	mu     sync.Mutex           // guards what follows
+	warned map[string]uint64    // key → modified index of the value that was warned of
+	odd    map[finding]sighting // what Reconcile saw that may yet be in progress
+}
+
+var (
+	_ TaskRegistry       = (*EtcdRegistry)(nil)
+	_ HostPortIndex      = (*EtcdRegistry)(nil)
+	_ EndpointSelector   = (*EtcdRegistry)(nil)
+	_ TaskEncoder        = (*EtcdRegistry)(nil)
+	_ ControllerRegistry = (*EtcdRegistry)(nil)
+	_ ServiceRegistry    = (*EtcdRegistry)(nil)
+	_ EndpointsLister    = (*EtcdRegistry)(nil)
+)
+
+// MakeEtcdRegistry returns a registry on etcd. The machines are the original's
+// parameter; here every machine that has keys is read, so that a task stays
+// visible when its machine is no longer named.
+func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
+	mirror := makeMirror(client)
+	registry := &EtcdRegistry{
+		client:   mirror,
+		mirror:   mirror,
+		writers:  listWriters{machines: map[string]*listWriter{}},
+		now:      time.Now,
+		patience: 2 * time.Second,
+		warned:   map[string]uint64{},
+		odd:      map[finding]sighting{},
+	}
+	registry.texts.sweep = func() bool { return mirror.carrying(nil).sweep() }
+	return registry
+}
+
+// Healthz returns nil when etcd answers, else an api.Unavailable error.
+func (registry *EtcdRegistry) Healthz() error {
+	_, err := registry.client.Get(registryKey, false, false)
+	return failed("health check", ignore(err, notFound))
+}
+
+// warnOnce logs that a value is not what it should be, once for each value.
+func (registry *EtcdRegistry) warnOnce(node *etcd.Node, what string) {
+	registry.mu.Lock()
+	seen := registry.warned[node.Key] == node.ModifiedIndex
+	registry.warned[node.Key] = node.ModifiedIndex
+	registry.mu.Unlock()
+	if !seen {
+		log.Printf("etcd key %s: %s", node.Key, what)
+	}
+}

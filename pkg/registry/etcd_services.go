@@ -1,0 +1,58 @@
+package registry
+
+import "kube2014/pkg/api"
+
+const serviceKind = "service"
+
+// ListServices implements ServiceRegistry.
+func (registry *EtcdRegistry) ListServices() (api.ServiceList, error) {
+	directory, _, err := registry.readDirectory("list services", specsKey)
+	if err != nil {
+		return api.ServiceList{}, err
+	}
+	return api.ServiceList{Items: listObjects[api.Service](registry, serviceKind, directory)}, nil
+}
+
+// GetService implements ServiceRegistry.
+func (registry *EtcdRegistry) GetService(name string) (*api.Service, error) {
+	return getObject[api.Service](registry, serviceKind, specKey(name))
+}
+
+// CreateService implements ServiceRegistry.
+func (registry *EtcdRegistry) CreateService(service api.Service) error {
+	return registry.createObject(serviceKind, specKey(service.ID), service)
+}
+
+// UpdateService implements ServiceRegistry.
+func (registry *EtcdRegistry) UpdateService(service api.Service) error {
+	return registry.setObject(serviceKind, specKey(service.ID), service)
+}
+
+// DeleteService implements ServiceRegistry. Endpoints that stay behind, because
+// etcd went away between the two, are Reconcile's.
+func (registry *EtcdRegistry) DeleteService(name string) error {
+	if err := registry.deleteObject(serviceKind, specKey(name)); err != nil {
+		return err
+	}
+	_, err := registry.client.Delete(endpointKey(name), false)
+	return failed("delete endpoints", ignore(err, notFound)) // D14: the sync may not have come by yet
+}
+
+// UpdateEndpoints implements ServiceRegistry. It does not look for the service.
+func (registry *EtcdRegistry) UpdateEndpoints(endpoints api.Endpoints) error {
+	return registry.setObject("endpoints", endpointKey(endpoints.Name), endpoints)
+}
+
+// ListServicesAndEndpoints implements EndpointsLister with one read.
+func (registry *EtcdRegistry) ListServicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
+	directory, _, err := registry.readDirectory("list services", servicesKey)
+	if err != nil {
+		return api.ServiceList{}, nil, err
+	}
+	services := listObjects[api.Service](registry, serviceKind, child(directory, baseName(specsKey)))
+	endpoints := map[string]api.Endpoints{}
+	for _, of := range listObjects[api.Endpoints](registry, "endpoints", child(directory, baseName(endpointsKey))) {
+		endpoints[of.Name] = of
+	}
+	return api.ServiceList{Items: services}, endpoints, nil
+}

@@ -1,0 +1,73 @@
+package registry
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/coreos/go-etcd/etcd"
+)
+
+// errChanged is returned by a swap that came too late: the state is old.
+var errChanged = errors.New("the list of manifests has changed")
+
+// swapList replaces the list that the state was read with, and returns the index
+// of the new one: D23.
+func (registry *EtcdRegistry) swapList(state *machineState, entries []manifestEntry) (uint64, error) {
+	if state.listError != nil {
+		return 0, state.listError
+	}
+	raw := make([][]byte, len(entries))
+	for i, entry := range entries {
+		raw[i] = entry.raw
+	}
+	value := "[" + string(bytes.Join(raw, []byte(","))) + "]"
+	var resp *etcd.Response
+	var err error
+	key := kubeletKey(state.machine)
+	registry.mirror.expectList(state.machine, value, entries)
+	if state.listIndex == 0 {
+		resp, err = registry.client.Create(key, value, 0)
+	} else {
+		resp, err = registry.client.CompareAndSwap(key, value, 0, "", state.listIndex)
+	}
+	if hasCode(err, alreadyExists, compareFailed, notFound) {
+		return 0, errChanged
+	}
+	if err != nil {
+		return 0, failed("change the list of manifests of machine "+state.machine, err)
+	}
+	return resp.Node.ModifiedIndex, nil
+}
+
+// readMachine reads the tasks and the list of a machine, as of one moment.
+func (registry *EtcdRegistry) readMachine(machine string) (*machineState, error) {
+	directory, index, err := registry.readDirectory("read machine "+machine, hostKey(machine))
+	if err != nil {
+		return nil, err
+	}
+	return makeMachineState(machine, directory, index, registry.mirror.state(machine)), nil
+}
+
+// removeFromList takes a task's manifest out of a machine's list, if it is in
+// it, and if the id still is whose it was: entry is its entry in the index, nil
+// for none. Else the manifest may be that of a newer task. For the state see
+// changeList.
+func (registry *EtcdRegistry) removeFromList(machine, taskID string, entry *etcd.Node, known *machineState) error {
+	return registry.changeList(machine, taskID, known, func(state *machineState) ([]manifestEntry, error) {
+		if state.task(taskID) != nil || (state.listError == nil && state.entry(taskID) == nil) {
+			return nil, nil // it has been created again, or it is not in the list
+		}
+		if known == nil || state.listIndex != known.listIndex {
+			// The list was read before: if the entry changes after this, so will
+			// the list, and the swap will fail.
+			now, err := registry.readKey("read the index", indexEntryKey(taskID))
+			if err != nil {
+				return nil, err
+			}
+			if (now == nil) != (entry == nil) || (now != nil && now.CreatedIndex != entry.CreatedIndex) {
+				return nil, nil
+			}
+		}
+		return state.without(taskID), nil
+	})
+}

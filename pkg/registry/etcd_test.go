@@ -1,0 +1,690 @@
+package registry
+
+import (
+	"bytes"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/go-etcd/etcd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+func inParallel(work []func()) {
+	var group sync.WaitGroup
+	for _, one := range work {
+		group.Go(one)
+	}
+	group.Wait()
+}
+
+// Tasks that another program wrote, without the index, are tasks like others.
+func TestTasksWithoutAnIndexEntryAreFound(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry, time := patientless(client)
+		for _, id := range []string{"a", "b", "c"} {
+			put(t, client, taskKey("m1", id), makeTask(id))
+		}
+		put(t, client, kubeletKey("m1"), []api.ContainerManifest{{Id: "a"}})
+		storage := taskStorage(registry, nil)
+
+		got, err := registry.GetTask("a")
+		require.NoError(t, err)
+		assert.Equal(t, on("m1", makeTask("a")), *got)
+		_, err = registry.GetTask("nope")
+		requireKind(t, api.NotFound, err)
+		requireKind(t, api.AlreadyExists, storage.Create(makeTask("a")))
+		requireKind(t, api.AlreadyExists, registry.CreateTask("m1", makeTask("b")))
+		requireKind(t, api.AlreadyExists, registry.CreateTask("m2", makeTask("c")))
+		require.NoError(t, registry.UpdateTask(makeTask("a", 80)))
+		require.NoError(t, registry.DeleteTask("b"))
+		requireKind(t, api.NotFound, registry.DeleteTask("b"))
+
+		reconcile(t, registry, time)
+		requireInLine(t, client)
+		tasks, err := registry.ListTasks(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a", "c"}, taskIDs(tasks))
+	})
+}
+
+// The key says the id, whatever the value says.
+func TestObjectsHaveTheIDOfTheirKey(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry, time := patientless(client)
+		for key, value := range map[string]string{
+			specKey("a"): `{"port":1}`, specKey("b"): `null`, specKey("c"): `{"id":"../specs/a","port":3}`,
+			controllerKey("a"): `{}`, endpointKey("a"): `{"Name":"../specs/a","Endpoints":["m:1"]}`,
+			taskKey("m", "a"): `{"id":"b"}`,
+		} {
+			_, err := client.Set(key, value, 0)
+			require.NoError(t, err)
+		}
+		require.NoError(t, MakeEndpointController(registry, registry).SyncServiceEndpoints())
+		reconcile(t, registry, time)
+		services, endpoints, err := registry.ListServicesAndEndpoints()
+		require.NoError(t, err)
+		var ids []string
+		for _, service := range services.Items {
+			ids = append(ids, service.ID)
+			assert.Equal(t, api.Endpoints{Name: service.ID, Endpoints: []string{}}, endpoints[service.ID])
+		}
+		assert.Equal(t, []string{"a", "b", "c"}, ids)
+		service, err := registry.GetService("c")
+		require.NoError(t, err)
+		assert.Equal(t, api.Service{JSONBase: api.JSONBase{ID: "c"}, Port: 3}, *service)
+		controllers, err := registry.ListControllers()
+		require.NoError(t, err)
+		assert.Equal(t, "a", controllers[0].ID)
+		requireInLine(t, client)
+	})
+}
+
+func TestWhatAnotherProgramWroteStaysInTheList(t *testing.T) {
+	t.Parallel()
+	client := etcdtest.NewFake()
+	_, err := client.Set(kubeletKey("m"), `[{"id":"theirs","version":"v9","volumes":null,"containers":[{"new":"field","ports":[{"hostPort":80}]}]}]`, 0)
+	require.NoError(t, err)
+	registry := MakeEtcdRegistry(client, nil)
+	requireKind(t, api.HostPortTaken, registry.CreateTask("m", makeTask("x", 80)))
+	require.NoError(t, registry.CreateTask("m", makeTask("x", 81)))
+	list := keysOf(t, client, hostsKey)[kubeletKey("m")]
+	assert.True(t, strings.HasPrefix(list, `[{"id":"theirs","version":"v9","volumes":null,"containers":[{"new":"field","ports":[{"hostPort":80}]}]},`), list)
+}
+
+// An entry of the index that a crash left behind does not block its id for good.
+func TestAClaimThatWasLeftBehindIsReleased(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry, time := patientless(client)
+		_, err := client.Create(indexEntryKey("x"), "m", 0)
+		require.NoError(t, err)
+		_, err = registry.GetTask("x")
+		requireKind(t, api.NotFound, err)
+		requireKind(t, api.NotFound, registry.DeleteTask("x"))
+		requireKind(t, api.NotFound, registry.UpdateTask(makeTask("x")))
+		err = registry.CreateTask("m2", makeTask("x"))
+		requireKind(t, api.Unavailable, err)
+		assert.EqualError(t, err, `task "x" is being created or deleted by a request that has not ended; ask again in half a minute`)
+
+		require.NoError(t, registry.Reconcile())
+		requireKind(t, api.Unavailable, registry.CreateTask("m2", makeTask("x")))
+		time.time = time.time.Add(grace - 1)
+		require.NoError(t, registry.Reconcile())
+		requireKind(t, api.Unavailable, registry.CreateTask("m2", makeTask("x")))
+		time.time = time.time.Add(1)
+		require.NoError(t, registry.Reconcile())
+		require.NoError(t, registry.CreateTask("m2", makeTask("x")))
+		requireInLine(t, client)
+	})
+}
+
+// A create or delete that is at work looks half done: it is not mended under its
+// hands.
+func TestReconcileLeavesAloneWhatIsStillChanging(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry, time := patientless(fake)
+	for range 5 { // another request each time, seen in the middle each time
+		claimed, err := registry.claim("m", "x", registry.startBudget())
+		require.NoError(t, err)
+		require.NoError(t, registry.Reconcile())
+		time.time = time.time.Add(grace - 1)
+		require.NoError(t, registry.Reconcile())
+		assert.Len(t, keysOf(t, fake, indexKey), 1)
+		registry.release(claimed)
+		assert.Empty(t, keysOf(t, fake, indexKey))
+	}
+}
+
+// A slow etcd does not make a request last: after half of its time it makes no
+// further call, and what it has begun is taken back later.
+func TestARequestOnASlowEtcdGivesUpInTime(t *testing.T) {
+	t.Parallel()
+	const slow = maxRequestTime - 200*time.Millisecond // for one call
+	for name, op := range operations() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			faults := stage(t, op)
+			registry, clock := patientless(faults)
+			before := subject(t, registry)
+			start := clock.time
+			registry.mirror.EtcdClient = &etcdtest.Around{Client: faults, Do: func(_, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+				clock.time = clock.time.Add(slow)
+				return call()
+			}}
+			err := op.run(registry)
+			requireKind(t, api.Unavailable, err)
+			assert.Contains(t, err.Error(), "the store is too slow")
+			assert.LessOrEqual(t, clock.time.Sub(start), 5*time.Second)
+			registry.mirror.EtcdClient = faults
+			reconcile(t, registry, clock)
+			requireInLine(t, faults)
+			if name != "delete" {
+				assert.Equal(t, before, subject(t, registry))
+			}
+		})
+	}
+	assert.Less(t, 4*maxRequestTime, grace, "no request is as old when its last call ends")
+}
+
+func TestATaskOnTwoMachinesIsLeftToItsOwner(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry, time := patientless(fake)
+	for _, machine := range []string{"m1", "m2"} {
+		put(t, fake, taskKey(machine, "x"), makeTask("x"))
+	}
+	reconcile(t, registry, time)
+	tasks, err := registry.ListTasks(nil)
+	require.NoError(t, err)
+	assert.Equal(t, []api.Task{on("m1", makeTask("x")), on("m2", makeTask("x"))}, tasks)
+}
+
+// A value that is not what it should be is skipped in lists and named by GET.
+func TestValuesThatAreNotJSON(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry, time := patientless(client)
+		require.NoError(t, registry.CreateTask("m1", makeTask("good", 80)))
+		require.NoError(t, registry.CreateController(makeController("good", 1)))
+		require.NoError(t, registry.CreateService(makeService("good", 1)))
+		for _, key := range []string{taskKey("m1", "bad"), controllerKey("bad"), specKey("bad"), endpointKey("good"), kubeletKey("m2")} {
+			_, err := client.Set(key, "<html>", 0)
+			require.NoError(t, err)
+		}
+		_, err := client.Create(indexEntryKey("bad"), "m1", 0)
+		require.NoError(t, err)
+		_, err = client.Create(specsKey+"/directory/key", "1", 0)
+		require.NoError(t, err)
+		_, err = client.Create(kubeletKey("m3"), `[7]`, 0)
+		require.NoError(t, err)
+
+		tasks, err := registry.ListTasks(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"good"}, taskIDs(tasks))
+		controllers, err := registry.ListControllers()
+		require.NoError(t, err)
+		assert.Len(t, controllers, 1)
+		services, endpoints, err := registry.ListServicesAndEndpoints()
+		require.NoError(t, err)
+		assert.Len(t, services.Items, 1)
+		assert.Empty(t, endpoints)
+
+		_, err = registry.GetTask("bad")
+		requireKind(t, api.Internal, err)
+		assert.EqualError(t, err, "the stored task (key /registry/hosts/m1/tasks/bad) is not its JSON")
+		_, err = registry.GetController("bad")
+		assert.EqualError(t, err, "the stored replication controller (key /registry/controllers/bad) is not its JSON")
+		_, err = registry.GetService("bad")
+		assert.EqualError(t, err, "the stored service (key /registry/services/specs/bad) is not its JSON")
+		_, err = registry.GetService("directory")
+		assert.EqualError(t, err, "the stored service (key /registry/services/specs/directory) is a directory")
+		requireKind(t, api.Internal, registry.UpdateTask(makeTask("bad")))
+
+		err = registry.CreateTask("m2", makeTask("x"))
+		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m2/kubelet) is not its JSON")
+		err = registry.CreateTask("m3", makeTask("x"))
+		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m3/kubelet) holds something else")
+		require.NoError(t, registry.CreateTask("m1", makeTask("x")), "a failed create leaves no claim")
+
+		reconcile(t, registry, time)
+		require.NoError(t, registry.DeleteTask("bad"))
+		require.NoError(t, MakeEndpointController(registry, registry).SyncServiceEndpoints())
+		assert.JSONEq(t, `{"Name":"good","Endpoints":[]}`, keysOf(t, client, servicesKey)[endpointKey("good")], "what is broken is written anew")
+	})
+}
+
+// D27: etcd's failures are told as what they are.
+func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		err  error
+		kind api.ErrorKind
+		text string
+	}{
+		"the way to etcd":  {etcdtest.ErrLost, api.Unavailable, "list tasks: the store cannot be reached"},
+		"no leader":        {&etcd.EtcdError{ErrorCode: 301, Message: "During Leader Election"}, api.Unavailable, "list tasks: the store cannot be reached"},
+		"anything else":    {&etcd.EtcdError{ErrorCode: 107, Message: "Root is read only"}, api.Internal, "list tasks: etcd refused it: Root is read only"},
+		"a missing folder": {&etcd.EtcdError{ErrorCode: notFound}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken := &etcdtest.Around{Do: func(string, string, func() (*etcd.Response, error)) (*etcd.Response, error) { return nil, row.err }}
+			registry := MakeEtcdRegistry(broken, nil)
+			_, err := registry.ListTasks(nil)
+			if row.kind == "" {
+				assert.NoError(t, err)
+				assert.NoError(t, registry.Healthz())
+				return
+			}
+			requireKind(t, row.kind, err)
+			assert.EqualError(t, err, row.text)
+			operations := []error{
+				registry.CreateTask("m", makeTask("x")), registry.UpdateTask(makeTask("x")), registry.DeleteTask("x"),
+				registry.CreateController(makeController("x", 1)), registry.UpdateController(makeController("x", 1)), registry.DeleteController("x"),
+				registry.CreateService(makeService("x", 1)), registry.UpdateService(makeService("x", 1)), registry.DeleteService("x"),
+				registry.UpdateEndpoints(api.Endpoints{Name: "x"}), registry.Reconcile(), registry.Healthz(),
+			}
+			_, err = registry.GetTask("x")
+			operations = append(operations, err)
+			_, err = registry.ListControllers()
+			operations = append(operations, err)
+			_, err = registry.ListServices()
+			operations = append(operations, err)
+			_, _, err = registry.ListServicesAndEndpoints()
+			operations = append(operations, err)
+			for _, err := range operations {
+				requireKind(t, row.kind, err)
+			}
+		})
+	}
+}
+
+// apiservers makes two apiservers' task storages on one etcd.
+func apiservers(client etcdtest.Client, machines []string, scheduler string) []apiserver.RESTStorage {
+	var storages []apiserver.RESTStorage
+	for range 2 {
+		registry := MakeEtcdRegistry(client, machines)
+		storages = append(storages, MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, schedulersOver(machines, registry)[scheduler]))
+	}
+	return storages
+}
+
+// D6: of concurrent creates of one id one wins, through two apiservers, whatever
+// machines they choose.
+func TestD6OneIDIsGivenOnceInTheCluster(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		for _, scheduler := range []string{"first fit", "random", "round robin"} {
+			storages := apiservers(client, machineNames(8), scheduler)
+			id := strings.ReplaceAll(scheduler, " ", "-")
+			var won atomic.Int32
+			var work []func()
+			for i := range 32 {
+				work = append(work, func() {
+					if err := storages[i%2].Create(makeTask(id, 80)); err == nil {
+						won.Add(1)
+					} else {
+						assert.Equal(t, api.AlreadyExists, api.KindOf(err), err.Error())
+					}
+				})
+			}
+			inParallel(work)
+			assert.EqualValues(t, 1, won.Load(), scheduler)
+			require.NoError(t, storages[0].Delete(id))
+		}
+		requireInLine(t, client)
+	})
+}
+
+func TestTwoApiserversShareNoHostPort(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		for _, scheduler := range []string{"first fit", "random", "round robin"} {
+			// 5 machines × 4 host ports, for 60 tasks.
+			storages := apiservers(client, machineNames(5), scheduler)
+			var placed atomic.Int32
+			var work []func()
+			id := func(i int) string { return fmt.Sprintf("%s-%d", strings.ReplaceAll(scheduler, " ", "-"), i) }
+			for i := range 60 {
+				work = append(work, func() {
+					if err := storages[i%2].Create(makeTask(id(i), 8000+i%4)); err == nil {
+						placed.Add(1)
+					} else {
+						assert.Equal(t, api.Conflict, api.KindOf(err), err.Error())
+					}
+				})
+			}
+			inParallel(work)
+			assert.EqualValues(t, 20, placed.Load(), scheduler)
+			requireInLine(t, client)
+			for i := range 60 {
+				if err := storages[i%2].Delete(id(i)); err != nil {
+					requireKind(t, api.NotFound, err)
+				}
+			}
+		}
+	})
+}
+
+func TestATaskThatIsDeletedCanBeMadeAgainAtOnce(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		for _, scheduler := range []string{"first fit", "round robin"} {
+			storages := apiservers(client, machineNames(1), scheduler)
+			for i := range 6 {
+				require.NoError(t, storages[i%2].Create(makeTask("x", 80)))
+				_, err := storages[0].List(nil) // what it sees is old soon
+				require.NoError(t, err)
+				require.NoError(t, storages[(i+1)%2].Delete("x"))
+			}
+		}
+		requireInLine(t, client)
+	})
+}
+
+// Creates, updates and deletes of the same few tasks through two apiservers.
+func TestConcurrentChangesLeaveNothingHalf(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		storages := apiservers(client, machineNames(2), "first fit")
+		var work []func()
+		for i := range 8 {
+			work = append(work, func() {
+				for round := range 12 {
+					id := fmt.Sprintf("task-%d", (i+round)%3)
+					storage := storages[(i+round)%2]
+					for _, err := range []error{
+						storage.Create(makeTask(id, 80+i)),
+						storage.Update(makeTask(id, 90+round)),
+						storage.Delete(id),
+					} {
+						if err != nil {
+							assert.Contains(t, []api.ErrorKind{api.AlreadyExists, api.NotFound, api.HostPortTaken, api.Conflict}, api.KindOf(err), api.InFull(err))
+						}
+					}
+				}
+			})
+		}
+		inParallel(work)
+		requireInLine(t, client)
+	})
+}
+
+// Requests for one machine that come while another one writes are written
+// together.
+func TestChangesThatWaitAreWrittenInOneSwap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var swaps atomic.Int32
+		slow := &etcdtest.Around{Client: etcdtest.NewFake(), Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if key == kubeletKey("m") {
+				time.Sleep(100 * time.Millisecond) // the bubble's clock: it takes no time
+				swaps.Add(1)
+			}
+			return call()
+		}}
+		registry := MakeEtcdRegistry(slow, nil)
+		var group sync.WaitGroup
+		var placed atomic.Int32
+		for i := range 60 {
+			group.Go(func() {
+				err := registry.CreateTask("m", makeTask(fmt.Sprintf("task-%d", i), 1000+i/2)) // each port is wanted twice
+				if err == nil {
+					placed.Add(1)
+				} else {
+					assert.Equal(t, api.HostPortTaken, api.KindOf(err), err.Error())
+				}
+			})
+		}
+		group.Wait()
+		assert.EqualValues(t, 30, placed.Load())
+		assert.LessOrEqual(t, swaps.Load(), int32(5))
+		requireInLine(t, slow)
+	})
+}
+
+func TestARequestDoesNotWaitForOthersForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		fake := etcdtest.NewFake()
+		registry := MakeEtcdRegistry(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if key == kubeletKey("m") {
+				<-release
+			}
+			return call()
+		}}, nil)
+		first := make(chan error, 1)
+		go func() { first <- registry.CreateTask("m", makeTask("first")) }()
+		synctest.Wait()
+		start := time.Now()
+		requireKind(t, api.Unavailable, registry.CreateTask("m", makeTask("second")))
+		assert.Equal(t, writerPatience, time.Since(start))
+		close(release)
+		require.NoError(t, <-first)
+		_, err := registry.GetTask("second")
+		requireKind(t, api.NotFound, err)
+	})
+}
+
+// callsOf counts the calls to etcd of one request.
+func callsOf(t *testing.T, faults *etcdtest.Faults, request func() error) int {
+	faults.Heal()
+	require.NoError(t, request())
+	return len(faults.Calls())
+}
+
+// What a request costs does not grow with machines or tasks: docs/etcd.md.
+func TestCostInCallsToEtcd(t *testing.T) {
+	t.Parallel()
+	for _, machines := range []int{2, 60} {
+		for _, scheduler := range []string{"first fit", "random", "round robin"} {
+			t.Run(fmt.Sprintf("%d machines, %s", machines, scheduler), func(t *testing.T) {
+				t.Parallel()
+				faults := etcdtest.NewFaults(etcdtest.NewFake())
+				registry := MakeEtcdRegistry(faults, nil)
+				names := machineNames(machines)
+				for i := range 2 * machines {
+					require.NoError(t, registry.CreateTask(names[i%machines], makeTask(fmt.Sprintf("old-%03d", i), 8000+i)))
+				}
+				tasks := MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, schedulersOver(names, registry)[scheduler])
+				controllers, services := MakeControllerRegistryStorage(registry), MakeServiceRegistryStorage(registry)
+				get := func(storage apiserver.RESTStorage, id string) func() error {
+					return func() error { _, err := storage.Get(id); return err }
+				}
+				list := func(storage apiserver.RESTStorage) func() error {
+					return func() error { _, err := storage.List(nil); return err }
+				}
+				for _, row := range []struct {
+					name    string
+					request func() error
+					cost    int
+				}{
+					{"create task", func() error { return tasks.Create(makeTask("new", 80)) }, map[string]int{"first fit": 4, "random": 3, "round robin": 3}[scheduler]},
+					{"get task", get(tasks, "new"), 1},
+					{"update task", func() error { return tasks.Update(makeTask("new", 81)) }, 5},
+					{"delete task", func() error { return tasks.Delete("new") }, 5},
+					{"list tasks", list(tasks), 1},
+					{"create controller", func() error { return controllers.Create(makeController("c", 1)) }, 1},
+					{"get controller", get(controllers, "c"), 1},
+					{"update controller", func() error { return controllers.Update(makeController("c", 2)) }, 1},
+					{"list controllers", list(controllers), 1},
+					{"delete controller", func() error { return controllers.Delete("c") }, 1},
+					{"create service", func() error { return services.Create(makeService("s", 1)) }, 1},
+					{"get service", get(services, "s"), 1},
+					{"update service", func() error { return services.Update(makeService("s", 2)) }, 1},
+					{"list services", list(services), 1},
+					{"sync a new service", MakeEndpointController(registry, registry).SyncServiceEndpoints, 3},
+					{"sync without a change", MakeEndpointController(registry, registry).SyncServiceEndpoints, 2},
+					{"delete service", func() error { return services.Delete("s") }, 2},
+					{"reconcile without a find", registry.Reconcile, 3},
+				} {
+					assert.Equal(t, row.cost, callsOf(t, faults, row.request), "%s: %v", row.name, faults.Calls())
+				}
+				for i := range 4 { // right after each other
+					create := func() error { return tasks.Create(makeTask(fmt.Sprintf("row-%d", i), 90+i)) }
+					assert.LessOrEqual(t, callsOf(t, faults, create), 5, "%v", faults.Calls())
+				}
+				others := func(i int) { // another program writes
+					put(t, faults.Client, controllerKey("other"), makeController("other", i))
+				}
+				others(1)
+				assert.Equal(t, 2, callsOf(t, faults, list(tasks)), "%v", faults.Calls())
+				others(2)
+				create := func() error { return tasks.Create(makeTask("last", 100)) }
+				assert.LessOrEqual(t, callsOf(t, faults, create), 5, "%v", faults.Calls())
+				others(3)
+				for range 3 {
+					assert.LessOrEqual(t, callsOf(t, faults, get(tasks, "last")), 2, "%v", faults.Calls())
+				}
+				_, err := tasks.Get("nope")
+				requireKind(t, api.NotFound, err)
+			})
+		}
+	}
+}
+
+// Somebody else is quicker each time: the request gives up within its time.
+func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry, time := patientless(fake)
+	require.NoError(t, registry.CreateTask("m", makeTask("x", 80)))
+	quicker := func(method, key string, every int) etcdtest.Client {
+		times := 0
+		return &etcdtest.Around{Client: fake, Do: func(called, at string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if called == method && at == key {
+				if times++; times%every != 0 {
+					return call()
+				}
+				time.time = time.time.Add(swapTime / 10)
+				node, err := fake.Get(key, false, false)
+				require.NoError(t, err)
+				_, err = fake.Set(key, node.Node.Value, 0)
+				require.NoError(t, err)
+			}
+			return call()
+		}}
+	}
+	registry.mirror.EtcdClient = quicker("CompareAndSwap", kubeletKey("m"), 1)
+	err := registry.UpdateTask(makeTask("x", 81))
+	requireKind(t, api.Unavailable, err)
+	assert.EqualError(t, err, "the list of manifests of machine m was changed by others each time, or the store is slow; ask again")
+
+	// The first call is the swap, the second fences the next one.
+	registry.mirror.EtcdClient = quicker("CompareAndSwap", taskKey("m", "x"), 1)
+	requireKind(t, api.Unavailable, registry.UpdateTask(makeTask("x", 81)))
+	registry.mirror.EtcdClient = quicker("CompareAndSwap", taskKey("m", "x"), 2)
+	err = registry.UpdateTask(makeTask("x", 81))
+	requireKind(t, api.Conflict, err)
+	assert.EqualError(t, err, `task "x" is changed by too many others at once`)
+
+	registry.mirror.EtcdClient = fake
+	reconcile(t, registry, time)
+	requireInLine(t, fake)
+	got, err := registry.GetTask("x")
+	require.NoError(t, err)
+	assert.Equal(t, on("m", makeTask("x", 80)), *got)
+}
+
+// A delete that looks for the index entry before a create writes it, and finds
+// the task after, deletes the entry too.
+func TestADeleteThatOvertakesACreateLeavesNoEntry(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry := MakeEtcdRegistry(fake, nil)
+	created := false
+	deleting := MakeEtcdRegistry(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		resp, err := call()
+		if method == "Get" && key == indexEntryKey("x") && !created {
+			created = true
+			require.NoError(t, registry.CreateTask("m", makeTask("x")))
+		}
+		return resp, err
+	}}, nil)
+	require.NoError(t, deleting.DeleteTask("x"))
+	requireInLine(t, fake)
+	require.NoError(t, registry.CreateTask("m", makeTask("x")))
+}
+
+// A copy of a task on a machine that the index does not name is nobody's: it
+// gets no manifest, and none of its ports is given away.
+func TestAStrayCopyOfATaskGetsNoManifest(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry, time := patientless(fake)
+	require.NoError(t, registry.CreateTask("m2", makeTask("x", 80)))
+	put(t, fake, taskKey("m1", "x"), makeTask("x", 81))
+	reconcile(t, registry, time)
+	assert.NotContains(t, keysOf(t, fake, hostsKey), kubeletKey("m1"))
+	assert.Contains(t, keysOf(t, fake, hostsKey)[kubeletKey("m2")], `"id":"x"`)
+	requireKind(t, api.HostPortTaken, registry.CreateTask("m1", makeTask("y", 81)))
+}
+
+// Reconcile gives no host port twice: a foreign task whose port is taken stays
+// without a manifest, and is reported.
+func TestReconcileGivesNoHostPortTwice(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry, time := patientless(fake)
+	require.NoError(t, registry.CreateTask("m", makeTask("x", 80)))
+	put(t, fake, taskKey("m", "foreign"), makeTask("foreign", 80))
+	require.NoError(t, registry.Reconcile())
+	time.time = time.time.Add(grace)
+	assert.ErrorContains(t, registry.Reconcile(), `host port 80 of task "foreign" is taken on machine m by task "x"`)
+	assert.NotContains(t, keysOf(t, fake, hostsKey)[kubeletKey("m")], "foreign")
+}
+
+// A create that etcd refuses at its last write takes the others back.
+func TestACreateThatIsRefusedTakesBackWhatItWrote(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry := MakeEtcdRegistry(client, nil)
+		_, err := client.Set(tasksKey("m"), "a file where a directory should be", 0)
+		require.NoError(t, err)
+		requireKind(t, api.Internal, registry.CreateTask("m", makeTask("x", 80)))
+		assert.Equal(t, "[]", keysOf(t, client, hostsKey)[kubeletKey("m")])
+		assert.Empty(t, keysOf(t, client, indexKey))
+	})
+}
+
+// Another program writes a task of the same id while ours is being created.
+func TestACreateThatAForeignTaskOvertakesIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"Create " + indexEntryKey("x"), "Create " + kubeletKey("m"), "Create " + taskKey("m", "x")} {
+		fake := etcdtest.NewFake()
+		registry, time := patientless(fake)
+		registry.mirror.EtcdClient = &etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if method+" "+key == before {
+				put(t, fake, taskKey("m", "x"), makeTask("x", 90))
+			}
+			return call()
+		}}
+		requireKind(t, api.AlreadyExists, registry.CreateTask("m", makeTask("x", 80)))
+		registry.mirror.EtcdClient = fake
+		got, err := registry.GetTask("x")
+		require.NoError(t, err)
+		assert.Equal(t, on("m", makeTask("x", 90)), *got, before)
+		reconcile(t, registry, time)
+		requireInLine(t, fake)
+	}
+}
+
+// What is not what it should be is logged once for each value, with its key. The
+// log is the process's: not parallel.
+func TestABadValueIsLoggedOnce(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	fake := etcdtest.NewFake()
+	registry := MakeEtcdRegistry(fake, nil)
+	for range 2 {
+		_, err := fake.Set(taskKey("m", "bad"), "<html>", 0)
+		require.NoError(t, err)
+		for range 3 {
+			_, err = registry.ListTasks(nil)
+			require.NoError(t, err)
+		}
+	}
+	assert.Equal(t, 2, strings.Count(logged.String(), "etcd key /registry/hosts/m/tasks/bad: the stored task"))
+}
+
+// A manifest that stays behind although its id was given anew on another machine
+// is taken out, and the new task's stays.
+func TestALeftManifestOfAnOlderTaskIsTakenOut(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry, time := patientless(fake)
+	put(t, fake, kubeletKey("m1"), []api.ContainerManifest{{Id: "x"}})
+	require.NoError(t, registry.CreateTask("m2", makeTask("x", 80)))
+	reconcile(t, registry, time)
+	requireInLine(t, fake)
+	assert.Equal(t, "[]", keysOf(t, fake, hostsKey)[kubeletKey("m1")])
+}

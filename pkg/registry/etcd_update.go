@@ -1,0 +1,96 @@
+package registry
+
+import (
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
+)
+
+// UpdateTask implements TaskRegistry: list, then task. Between the two the
+// manifest is ahead of its task; if it stays so, Reconcile takes it back.
+func (registry *EtcdRegistry) UpdateTask(task api.Task) error {
+	budget := registry.startBudget()
+	found, err := registry.locate("update task", task.ID)
+	if err != nil {
+		return err
+	}
+	if err := budget.left("update task"); err != nil {
+		return err
+	}
+	manifest, err := registry.manifestFor(found.machine, task)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := budget.left("update task"); err != nil {
+			return err
+		}
+		swapped, err := registry.replace(found.machine, task, manifest, budget)
+		if err != nil || swapped {
+			return err
+		}
+		if registry.now().After(budget.began.Add(swapTime)) {
+			return api.NewConflict("task %s is changed by too many others at once", api.Quote(task.ID))
+		}
+	}
+}
+
+// replace is one attempt to replace a task and its manifest; it returns false
+// when another request came between.
+func (registry *EtcdRegistry) replace(machine string, task api.Task, manifest manifestEntry, budget requestBudget) (bool, error) {
+	var index uint64
+	var value string
+	err := registry.changeList(machine, task.ID, nil, func(state *machineState) ([]manifestEntry, error) {
+		node := state.task(task.ID)
+		if node == nil {
+			return nil, api.NewNotFound("task", task.ID)
+		}
+		stored, err := decodeTask(machine, node)
+		if err != nil {
+			return nil, err
+		}
+		task.CurrentState = stored.CurrentState
+		if value, err = encodeTask(task); err != nil {
+			return nil, err
+		}
+		if err := state.checkPorts(task); err != nil {
+			return nil, err
+		}
+		if index = node.ModifiedIndex; state.inLine(node, stored) {
+			return state.with(manifest), nil
+		}
+		if index, err = registry.fence(node); err != nil {
+			return nil, err
+		}
+		return state.replacing(manifest), nil
+	})
+	if err == nil {
+		err = budget.left("update task")
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = registry.client.CompareAndSwap(taskKey(machine, task.ID), value, 0, "", index)
+	switch {
+	case hasCode(err, compareFailed):
+		return false, nil
+	case hasCode(err, notFound):
+		return false, api.NewNotFound("task", task.ID)
+	}
+	return err == nil, failed("update task", err)
+}
+
+// fence writes a task again as it is, so that no update that has read it before
+// can be completed: such an update relies on the manifest in the list, which the
+// caller is about to overwrite. It returns the task's new index, or errChanged
+// when the task is no longer what the caller has read.
+func (registry *EtcdRegistry) fence(node *etcd.Node) (uint64, error) {
+	resp, err := registry.client.CompareAndSwap(node.Key, node.Value, 0, "", node.ModifiedIndex)
+	if hasCode(err, compareFailed, notFound) {
+		return 0, errChanged
+	}
+	if err != nil {
+		return 0, failed("update task", err)
+	}
+	return resp.Node.ModifiedIndex, nil
+}

@@ -1,0 +1,100 @@
+// Package registry stores tasks, replication controllers and services,
+// chooses machines for tasks and keeps the endpoints of services up to date.
+// It knows no HTTP.
+//
+// What holds for every registry: its methods are called from many goroutines
+// at once; it shares no map or slice with its callers, so that what goes in and
+// what comes out can be changed freely; lists are sorted by id; a missing
+// object is an api.NotFound error, an id that is taken an api.AlreadyExists
+// one, a store that cannot be reached an api.Unavailable one.
+package registry
+
+import (
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+)
+
+// TaskRegistry stores tasks, each on one machine.
+type TaskRegistry interface {
+	// ListTasks returns the tasks that carry all labels of the query, all
+	// tasks when it is nil. CurrentState.Host is the machine.
+	ListTasks(query *map[string]string) ([]api.Task, error)
+	// GetTask returns the task.
+	GetTask(taskID string) (*api.Task, error)
+	// CreateTask puts a task on a machine and takes its host ports there, in
+	// one step: both happen or neither. When another task has one of the ports
+	// the error is an api.HostPortTaken one.
+	CreateTask(machine string, task api.Task) error
+	// UpdateTask replaces a task but keeps its CurrentState, and so its
+	// machine. When it wants a host port that another task has there, the
+	// error is an api.HostPortTaken one.
+	UpdateTask(task api.Task) error
+	// DeleteTask removes a task and frees its host ports.
+	DeleteTask(taskID string) error
+}
+
+// HostPortIndex is what a TaskRegistry may offer besides: an answer about host
+// ports without listing all tasks.
+type HostPortIndex interface {
+	// FirstFree returns the first of the machines on which no other task has one
+	// of the task's host ports, but none of the refused; "" when there is none.
+	// The answer may be old when it arrives: CreateTask decides.
+	FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error)
+}
+
+// EndpointSelector is what a TaskRegistry may offer besides: the addresses of
+// tasks without listing all of them.
+type EndpointSelector interface {
+	// SelectEndpoints returns a function that knows the tasks of this moment, or
+	// newer ones. It returns the address of each task that carries all labels of
+	// the query and can be reached, sorted by the task's id.
+	SelectEndpoints() (func(query map[string]string) []string, error)
+}
+
+// TaskEncoder is what a TaskRegistry may offer besides: tasks in the JSON that is
+// answered, which it need not encode for each answer.
+type TaskEncoder interface {
+	// EncodedTask returns the task, and its machine.
+	EncodedTask(taskID string) (task apiserver.Encoded, machine string, err error)
+	// EncodedTasks returns the api.TaskList of the tasks that carry all labels of
+	// the query.
+	EncodedTasks(query map[string]string) (apiserver.Encoded, error)
+}
+
+// ControllerRegistry stores replication controllers.
+type ControllerRegistry interface {
+	// ListControllers returns all controllers.
+	ListControllers() ([]api.ReplicationController, error)
+	// GetController returns the controller.
+	GetController(controllerID string) (*api.ReplicationController, error)
+	// CreateController stores a controller under an id that is free.
+	CreateController(controller api.ReplicationController) error
+	// UpdateController replaces a controller, or creates it.
+	UpdateController(controller api.ReplicationController) error
+	// DeleteController removes a controller.
+	DeleteController(controllerID string) error
+}
+
+// ServiceRegistry stores services and their endpoints.
+type ServiceRegistry interface {
+	// ListServices returns all services.
+	ListServices() (api.ServiceList, error)
+	// GetService returns the service.
+	GetService(name string) (*api.Service, error)
+	// CreateService stores a service under an id that is free.
+	CreateService(service api.Service) error
+	// UpdateService replaces a service, or creates it.
+	UpdateService(service api.Service) error
+	// DeleteService removes a service and its endpoints, if it has any.
+	DeleteService(name string) error
+	// UpdateEndpoints replaces the endpoints of a service.
+	UpdateEndpoints(endpoints api.Endpoints) error
+}
+
+// EndpointsLister is what a ServiceRegistry may offer besides: the endpoints
+// that it has.
+type EndpointsLister interface {
+	// ListServicesAndEndpoints returns all services, and the endpoints by the
+	// name of their service. A service that never had any is not in the map.
+	ListServicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error)
+}

@@ -1,0 +1,47 @@
+package registry
+
+import (
+	"net/url"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client"
+)
+
+// hasLabels tells whether labels holds all of the query.
+func hasLabels(labels, query map[string]string) bool {
+	for key, value := range query {
+		if own, ok := labels[key]; !ok || own != value {
+			return false
+		}
+	}
+	return true
+}
+
+// labelsOf returns the labels that a query asks for; a nil query asks for nothing.
+func labelsOf(query *map[string]string) map[string]string {
+	if query == nil {
+		return nil
+	}
+	return *query
+}
+
+// labelQuery reads the labels parameter of a list's URL. Anything about the
+// query that cannot be understood is an error: it must not match everything
+// (D5).
+func labelQuery(u *url.URL) (map[string]string, error) {
+	if u == nil {
+		return nil, nil
+	}
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, api.NewInvalid("query", "%s", err)
+	}
+	switch given := values["labels"]; len(given) {
+	case 0:
+		return nil, nil
+	case 1:
+		return client.DecodeLabelQuery(given[0])
+	default:
+		return nil, api.NewInvalid("labels", "is given %d times; put a comma between the pairs", len(given))
+	}
+}

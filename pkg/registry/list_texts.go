@@ -1,0 +1,48 @@
+package registry
+
+import (
+	"sync"
+	"time"
+
+	"kube2014/pkg/apiserver"
+)
+
+// textAge is how long the text of a list is kept without being used, at the least.
+const textAge = time.Minute
+
+// listTexts lets go of the texts of a list that is no longer asked for: they are
+// three times as large as the tasks.
+type listTexts struct {
+	sweep func() bool // lets go of what was not used since the last call; false when nothing is left
+
+	mu       sync.Mutex // guards sweeping
+	sweeping bool       // a sweep will come
+}
+
+// encode returns the JSON of a list. Only that of all tasks is kept.
+func (t *listTexts) encode(tasks taskRuns, query map[string]string) apiserver.Encoded {
+	if len(query) > 0 {
+		return tasks.encoded(false)
+	}
+	t.keep()
+	return tasks.encoded(true)
+}
+
+// keep is to be called before texts are made.
+func (t *listTexts) keep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.sweeping {
+		t.sweeping = true
+		time.AfterFunc(textAge, t.run)
+	}
+}
+
+func (t *listTexts) run() {
+	t.mu.Lock()
+	t.sweeping = false
+	t.mu.Unlock()
+	if t.sweep() {
+		t.keep()
+	}
+}

@@ -1,0 +1,65 @@
+package registry
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+)
+
+// makeTask returns a task with one container that has the host ports.
+func makeTask(id string, ports ...int) api.Task {
+	container := api.Container{Image: "dockerfile/nginx"}
+	for _, port := range ports {
+		container.Ports = append(container.Ports, api.Port{HostPort: port, ContainerPort: 80})
+	}
+	task := api.Task{JSONBase: api.JSONBase{ID: id}}
+	task.DesiredState.Manifest.Containers = []api.Container{container}
+	return task
+}
+
+func labelled(task api.Task, labels map[string]string) api.Task {
+	task.Labels = labels
+	return task
+}
+
+func on(host string, task api.Task) api.Task {
+	task.CurrentState.Host = host
+	return task
+}
+
+func makeController(id string, replicas int) api.ReplicationController {
+	return api.ReplicationController{
+		JSONBase:     api.JSONBase{ID: id},
+		DesiredState: api.ReplicationControllerState{Replicas: replicas, ReplicasInSet: map[string]string{"name": id}},
+		Labels:       map[string]string{"name": id},
+	}
+}
+
+func makeService(id string, port int) api.Service {
+	return api.Service{JSONBase: api.JSONBase{ID: id}, Port: port, Labels: map[string]string{"name": id}}
+}
+
+func taskIDs(tasks []api.Task) []string {
+	ids := []string{}
+	for _, task := range tasks {
+		ids = append(ids, task.ID)
+	}
+	return ids
+}
+
+func machineNames(n int) []string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("machine-%03d", i))
+	}
+	return names
+}
+
+func requireKind(t *testing.T, kind api.ErrorKind, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, kind, api.KindOf(err), err.Error())
+}

@@ -1,0 +1,35 @@
+package registry
+
+import "kube2014/pkg/api"
+
+// ManifestFactory turns a task into what its machine's kubelet is told.
+type ManifestFactory interface {
+	// MakeManifest returns the manifest of a task on a machine. It shares
+	// nothing with the task.
+	MakeManifest(machine string, task api.Task) (api.ContainerManifest, error)
+}
+
+// BasicManifestFactory makes a manifest of the one that the task desires: its
+// id is the task's, and each container finds the services in its environment.
+// It is safe for concurrent use.
+type BasicManifestFactory struct {
+	serviceRegistry ServiceRegistry
+}
+
+var _ ManifestFactory = (*BasicManifestFactory)(nil)
+
+// MakeManifest reads the services and adds them to a copy of the task's
+// manifest; the task stays as it is (D24).
+func (b *BasicManifestFactory) MakeManifest(machine string, task api.Task) (api.ContainerManifest, error) {
+	env, err := GetServiceEnvironmentVariables(b.serviceRegistry, machine)
+	if err != nil {
+		return api.ContainerManifest{}, err
+	}
+	manifest := task.DesiredState.Manifest.DeepCopy()
+	manifest.Id = task.ID
+	for i := range manifest.Containers {
+		container := &manifest.Containers[i]
+		container.Env = append(container.Env, env...)
+	}
+	return manifest, nil
+}

@@ -1,0 +1,102 @@
+package registry
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/api"
+)
+
+// packed is JSON as it is answered, indented by four spaces a level, but with
+// each line's indentation as a number: two fifths of the size, and quick to
+// unfold at any depth. A line is its depth, its length, both as uvarints, and its
+// text. JSON has line breaks only between its values, so nothing is lost.
+type packed string
+
+const indentation = "    "
+
+// pack encodes an object.
+func pack(object interface{}) (packed, error) {
+	data, err := json.MarshalIndent(object, "", indentation)
+	if err != nil {
+		return "", &api.Error{Kind: api.Internal, Message: "the object has no JSON form", Err: err}
+	}
+	folded := make([]byte, 0, len(data)/2)
+	for line := range strings.SplitSeq(string(data), "\n") {
+		text := strings.TrimLeft(line, " ")
+		folded = binary.AppendUvarint(folded, uint64((len(line)-len(text))/len(indentation)))
+		folded = binary.AppendUvarint(folded, uint64(len(text)))
+		folded = append(folded, text...)
+	}
+	return packed(folded), nil
+}
+
+// blankLine is what stands before the text of a line that is not too deep.
+var blankLine = "\n" + strings.Repeat(indentation, 15)
+
+// appendTo appends the JSON to a text, each line of it after a line break and so
+// many levels deeper than it was packed.
+func (p packed) appendTo(text []byte, depth int) []byte {
+	for next := 0; next < len(p); {
+		level, length := int(p[next]), int(p[next+1])
+		if level|length < 0x80 { // as in nearly all lines
+			next += lineHead
+		} else {
+			level, length, next = p.longHead(next)
+		}
+		blanks := blankLine
+		if n := 1 + len(indentation)*(level+depth); n > len(blankLine) {
+			blanks = "\n" + strings.Repeat(indentation, level+depth)
+		} else {
+			blanks = blanks[:n]
+		}
+		end := len(text)
+		if room := len(blanks) + length; end+room > cap(text) {
+			text = slices.Grow(text, room)
+		}
+		text = text[:end+len(blanks)+length] // to copy twice costs less than to append twice
+		copy(text[end:], blanks)
+		copy(text[end+len(blanks):], p[next:next+length])
+		next += length
+	}
+	return text
+}
+
+// longHead returns the numbers at the head of a line, of which one is longer than a
+// byte, and the place behind them.
+func (p packed) longHead(at int) (level, length, next int) {
+	numbers := []byte(p[at:min(len(p), at+2*binary.MaxVarintLen64)])
+	first, n := binary.Uvarint(numbers)
+	second, m := binary.Uvarint(numbers[n:])
+	return int(first), int(second), at + n + m
+}
+
+// size is the length of what appendTo appends.
+func (p packed) size(depth int) int {
+	size := 0
+	for next := 0; next < len(p); {
+		level, length := int(p[next]), int(p[next+1])
+		if level|length < 0x80 { // as in nearly all lines
+			next += lineHead
+		} else {
+			level, length, next = p.longHead(next)
+		}
+		size += 1 + len(indentation)*(level+depth) + length
+		next += length
+	}
+	return size
+}
+
+// lineHead is how many bytes stand before the text of a line that is short and
+// not deep.
+const lineHead = 2
+
+// decodeJSON reads an object that was packed.
+func decodeJSON(text []byte, into interface{}) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return &api.Error{Kind: api.Internal, Message: "the stored object is not its JSON", Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+)
+
+// listOnly is a TaskRegistry that offers nothing besides.
+type listOnly struct{ TaskRegistry }
+
+// failing is a TaskRegistry that cannot be reached.
+type failing struct{ TaskRegistry }
+
+var errAway = api.NewUnavailable("list tasks", errors.New("refused"))
+
+func (failing) ListTasks(*map[string]string) ([]api.Task, error) { return nil, errAway }
+func (failing) FirstFree([]string, api.Task, map[string]bool) (string, error) {
+	return "", errAway
+}
+
+func expectSchedule(t *testing.T, scheduler Scheduler, task api.Task, machine string) {
+	t.Helper()
+	got, err := scheduler.Schedule(task)
+	require.NoError(t, err)
+	assert.Equal(t, machine, got)
+}
+
+func seeded() rand.Rand { return *rand.New(rand.NewSource(1)) }
+
+// schedulersOver makes one scheduler of each kind.
+func schedulersOver(machines []string, tasks TaskRegistry) map[string]Scheduler {
+	return map[string]Scheduler{
+		"first fit":   MakeFirstFitScheduler(machines, tasks),
+		"random":      MakeRandomScheduler(machines, seeded()),
+		"round robin": MakeRoundRobinScheduler(machines),
+	}
+}
+
+func TestRoundRobinTakesTheMachinesInTurn(t *testing.T) {
+	t.Parallel()
+	scheduler := MakeRoundRobinScheduler([]string{"m1", "m2", "m3"})
+	for _, machine := range []string{"m1", "m2", "m3", "m1"} {
+		expectSchedule(t, scheduler, makeTask("x"), machine)
+	}
+}
+
+func TestRandomReachesEveryMachine(t *testing.T) {
+	t.Parallel()
+	scheduler := MakeRandomScheduler([]string{"m1", "m2", "m3"}, seeded())
+	seen := map[string]int{}
+	for range 300 {
+		machine, err := scheduler.Schedule(makeTask("x"))
+		require.NoError(t, err)
+		seen[machine]++
+	}
+	require.Len(t, seen, 3)
+	for machine, times := range seen {
+		assert.Greater(t, times, 50, machine)
+	}
+}
+
+func TestFirstFitTakesTheFirstMachineWithTheHostPortsFree(t *testing.T) {
+	t.Parallel()
+	memory := MakeMemoryRegistry()
+	require.NoError(t, memory.CreateTask("m1", makeTask("a", 8080)))
+	require.NoError(t, memory.CreateTask("m1", makeTask("b", 8081)))
+	require.NoError(t, memory.CreateTask("m2", makeTask("c", 8080, 9090)))
+	for name, registry := range map[string]TaskRegistry{"with an index": memory, "by listing": listOnly{memory}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scheduler := MakeFirstFitScheduler([]string{"m1", "m2", "m3"}, registry)
+			expectSchedule(t, scheduler, makeTask("x", 9090), "m1")
+			expectSchedule(t, scheduler, makeTask("x", 8081), "m2")
+			expectSchedule(t, scheduler, makeTask("x", 8080), "m3")
+			expectSchedule(t, scheduler, makeTask("x", 8082, 8080), "m3")
+			expectSchedule(t, scheduler, makeTask("x"), "m1")
+			expectSchedule(t, scheduler, makeTask("x", 0), "m1")    // D19
+			expectSchedule(t, scheduler, makeTask("a", 8080), "m1") // its own port does not stand in its way: CreateTask decides
+			_, err := MakeFirstFitScheduler([]string{"m1", "m2"}, registry).Schedule(makeTask("x", 8080))
+			requireKind(t, api.Conflict, err)
+			assert.EqualError(t, err, `no machine has the host ports of task "x" free`)
+		})
+	}
+}
+
+func TestFirstFitFollowsTheOrderOfTheMachines(t *testing.T) {
+	t.Parallel()
+	expectSchedule(t, MakeFirstFitScheduler([]string{"z", "a"}, MakeMemoryRegistry()), makeTask("x", 80), "z")
+}
+
+func TestFirstFitReportsARegistryThatIsAway(t *testing.T) {
+	t.Parallel()
+	_, err := MakeFirstFitScheduler([]string{"m"}, failing{}).Schedule(makeTask("x", 80))
+	requireKind(t, api.Unavailable, err)
+	_, err = MakeFirstFitScheduler([]string{"m"}, listOnly{failing{}}).Schedule(makeTask("x", 80))
+	requireKind(t, api.Unavailable, err)
+}
+
+func TestEverySchedulerPassesOverMachinesThatRefused(t *testing.T) {
+	t.Parallel()
+	machines := machineNames(5)
+	for name, scheduler := range schedulersOver(machines, MakeMemoryRegistry()) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused := map[string]bool{}
+			for range machines {
+				machine, err := scheduler.(Rescheduler).Reschedule(makeTask("x"), refused)
+				require.NoError(t, err)
+				assert.NotContains(t, refused, machine)
+				refused[machine] = true
+			}
+			assert.Len(t, refused, len(machines))
+			_, err := scheduler.(Rescheduler).Reschedule(makeTask("x"), refused)
+			requireKind(t, api.Conflict, err)
+		})
+	}
+}
+
+func TestWithoutMachinesNoTaskIsPlaced(t *testing.T) {
+	t.Parallel()
+	for name, scheduler := range schedulersOver(nil, MakeMemoryRegistry()) {
+		_, err := scheduler.Schedule(makeTask("x"))
+		require.Error(t, err, name)
+		requireKind(t, api.Conflict, err)
+	}
+}
+
+func TestSchedulersAreSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+	machines := machineNames(4)
+	for name, scheduler := range schedulersOver(machines, MakeMemoryRegistry()) {
+		var group sync.WaitGroup
+		for range 16 {
+			group.Go(func() {
+				for range 50 {
+					machine, err := scheduler.Schedule(makeTask("x", 80))
+					assert.NoError(t, err, name)
+					assert.Contains(t, machines, machine)
+				}
+			})
+		}
+		group.Wait()
+	}
+}
+
+// Placing a task and taking its host ports is one step: as many tasks are
+// placed as there are free places, whatever the scheduler.
+func TestOf400TasksFor80PlacesExactly80ArePlaced(t *testing.T) {
+	t.Parallel()
+	const places, clients = 80, 400
+	memory := func() *MemoryRegistry { return MakeMemoryRegistry() }
+	for _, kind := range []string{"first fit", "random", "round robin"} {
+		for name, registry := range map[string]TaskRegistry{"index": memory(), "list": listOnly{memory()}} {
+			t.Run(kind+", "+name, func(t *testing.T) {
+				t.Parallel()
+				// 20 machines × 4 host ports.
+				storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(20), registry)[kind])
+				var placed atomic.Int32
+				var group sync.WaitGroup
+				for i := range clients {
+					group.Go(func() {
+						err := storage.Create(makeTask(fmt.Sprintf("task-%d", i), 8000+i%4))
+						if err == nil {
+							placed.Add(1)
+						} else {
+							assert.Equal(t, api.Conflict, api.KindOf(err))
+						}
+					})
+				}
+				group.Wait()
+				assert.EqualValues(t, places, placed.Load())
+				tasks, err := registry.ListTasks(nil)
+				require.NoError(t, err)
+				require.Len(t, tasks, places)
+				taken := map[string]string{}
+				for _, task := range tasks {
+					place := fmt.Sprint(task.CurrentState.Host, ":", hostPorts(task))
+					assert.Empty(t, taken[place], "%s is shared", place)
+					taken[place] = task.ID
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package registry
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+)
+
+// ServiceRegistryStorage is the RESTStorage of services.
+type ServiceRegistryStorage struct {
+	registry ServiceRegistry
+}
+
+// MakeServiceRegistryStorage returns the storage of the registry's services.
+func MakeServiceRegistryStorage(registry ServiceRegistry) apiserver.RESTStorage {
+	return &ServiceRegistryStorage{registry: registry}
+}
+
+// GetServiceEnvironmentVariables returns the variables by which a container on
+// the machine finds the services: a port each, sorted by the service's id, and
+// the machine itself as their host.
+func GetServiceEnvironmentVariables(registry ServiceRegistry, machine string) ([]api.EnvVar, error) {
+	services, err := registry.ListServices()
+	if err != nil {
+		return nil, err
+	}
+	var env []api.EnvVar
+	for _, service := range services.Items {
+		name := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(service.ID)) // D25
+		env = append(env, api.EnvVar{Name: name + "_SERVICE_PORT", Value: strconv.Itoa(service.Port)})
+	}
+	return append(env, api.EnvVar{Name: "SERVICE_HOST", Value: machine}), nil
+}
+
+// List returns an api.ServiceList.
+func (storage *ServiceRegistryStorage) List(u *url.URL) (interface{}, error) {
+	query, err := labelQuery(u)
+	if err != nil {
+		return nil, err
+	}
+	services, err := storage.registry.ListServices()
+	if err != nil {
+		return nil, err
+	}
+	services.Items = slices.DeleteFunc(services.Items, func(s api.Service) bool { return !hasLabels(s.Labels, query) })
+	return services, nil
+}
+
+// Get returns an *api.Service.
+func (storage *ServiceRegistryStorage) Get(id string) (interface{}, error) {
+	if err := api.ValidateID(id); err != nil {
+		return nil, err
+	}
+	return orError(storage.registry.GetService(id))
+}
+
+// Delete removes a service and its endpoints.
+func (storage *ServiceRegistryStorage) Delete(id string) error {
+	if err := api.ValidateID(id); err != nil {
+		return err
+	}
+	return storage.registry.DeleteService(id)
+}
+
+// Extract returns an api.Service.
+func (storage *ServiceRegistryStorage) Extract(body string) (interface{}, error) {
+	var service api.Service
+	if err := api.Decode(body, &service); err != nil {
+		return nil, err
+	}
+	return service, nil
+}
+
+// Create stores an api.Service.
+func (storage *ServiceRegistryStorage) Create(object interface{}) error {
+	service, err := serviceOf(object)
+	if err != nil {
+		return err
+	}
+	return storage.registry.CreateService(service)
+}
+
+// Update replaces an api.Service, or creates it.
+func (storage *ServiceRegistryStorage) Update(object interface{}) error {
+	service, err := serviceOf(object)
+	if err != nil {
+		return err
+	}
+	return storage.registry.UpdateService(service)
+}
+
+func serviceOf(object interface{}) (api.Service, error) {
+	service, ok := object.(api.Service)
+	if !ok {
+		return service, fmt.Errorf("a service is wanted, not %T", object)
+	}
+	return service, api.ValidateService(service)
+}

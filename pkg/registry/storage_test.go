@@ -1,0 +1,276 @@
+package registry
+
+import (
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/util"
+)
+
+// storages makes the three storages over one memory registry with two machines
+// whose kubelets know nothing.
+func storages() (*MemoryRegistry, map[string]apiserver.RESTStorage) {
+	memory := MakeMemoryRegistry()
+	return memory, map[string]apiserver.RESTStorage{
+		"task":                   taskStorage(memory, clienttest.FakeContainerInfo{}),
+		"replication controller": MakeControllerRegistryStorage(memory),
+		"service":                MakeServiceRegistryStorage(memory),
+	}
+}
+
+func taskStorage(registry TaskRegistry, info clienttest.FakeContainerInfo) apiserver.RESTStorage {
+	return MakeTaskRegistryStorage(registry, info, MakeFirstFitScheduler([]string{"m1", "m2"}, registry))
+}
+
+// objects makes an object for each storage.
+func objects(id string, labels map[string]string) map[string]interface{} {
+	controller, service := makeController(id, 1), makeService(id, 1)
+	controller.Labels, service.Labels = labels, labels
+	return map[string]interface{}{"task": labelled(makeTask(id), labels), "replication controller": controller, "service": service}
+}
+
+func onEachStorage(t *testing.T, test func(t *testing.T, kind string, storage apiserver.RESTStorage)) {
+	t.Parallel()
+	_, all := storages()
+	for kind, storage := range all {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind, storage)
+		})
+	}
+}
+
+func TestAnObjectGoesThroughItsStorage(t *testing.T) {
+	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
+		first, second := objects("x", map[string]string{"rev": "1"})[kind], objects("x", map[string]string{"rev": "2"})[kind]
+		extracted, err := storage.Extract(util.MakeJSONString(first))
+		require.NoError(t, err)
+		assert.Equal(t, first, extracted)
+		require.NoError(t, storage.Create(extracted))
+		assert.EqualError(t, storage.Create(extracted), fmt.Sprintf("%s %q already exists", kind, "x"))
+
+		got, err := storage.Get("x")
+		require.NoError(t, err)
+		assert.Contains(t, util.MakeJSONString(got), `"rev":"1"`)
+		require.NoError(t, storage.Update(second))
+		list, err := storage.List(&url.URL{})
+		require.NoError(t, err)
+		assert.Contains(t, util.MakeJSONString(list), `"rev":"2"`)
+
+		require.NoError(t, storage.Delete("x"))
+		got, err = storage.Get("x")
+		assert.EqualError(t, err, fmt.Sprintf("%s %q does not exist", kind, "x"))
+		assert.True(t, got == nil, "no nil pointer hides in the interface")
+		requireKind(t, api.NotFound, storage.Delete("x"))
+	})
+}
+
+// D34: labels narrow every list.
+func TestD34EveryResourceIsListedByLabels(t *testing.T) {
+	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
+		require.NoError(t, storage.Create(objects("a", map[string]string{"name": "web", "tier": "front"})[kind]))
+		require.NoError(t, storage.Create(objects("b", map[string]string{"name": "web"})[kind]))
+		require.NoError(t, storage.Create(objects("c", nil)[kind]))
+		for query, want := range map[string][]bool{
+			"":                               {true, true, true},
+			"labels=":                        {true, true, true},
+			"other=1":                        {true, true, true},
+			"labels=name%3Dweb":              {true, true, false},
+			"labels=name%3Dweb,tier%3Dfront": {true, false, false},
+			"labels=name%3Dnobody":           {false, false, false},
+		} {
+			list, err := storage.List(&url.URL{RawQuery: query})
+			require.NoError(t, err, query)
+			json := util.MakeJSONString(list)
+			for i, id := range []string{"a", "b", "c"} {
+				if want[i] {
+					assert.Contains(t, json, `"id":"`+id+`"`, query)
+				} else {
+					assert.NotContains(t, json, `"id":"`+id+`"`, query)
+				}
+			}
+		}
+		all, err := storage.List(nil)
+		require.NoError(t, err)
+		assert.Contains(t, util.MakeJSONString(all), `"id":"c"`)
+	})
+}
+
+// D5: a query that is not understood does not match everything.
+func TestD5AQueryThatIsNotUnderstoodIsRefused(t *testing.T) {
+	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
+		for query, text := range map[string]string{
+			"labels=name":               `labels: "name" is not of the form key=value`,
+			"labels=a%3D1&labels=b%3D2": "labels: is given 2 times; put a comma between the pairs",
+			"labels=%zz":                `query: invalid URL escape "%zz"`,
+			"labels=a%3D1;x=2":          "query: invalid semicolon separator in query",
+		} {
+			list, err := storage.List(&url.URL{RawQuery: query})
+			require.EqualError(t, err, text)
+			assert.Equal(t, api.Invalid, api.KindOf(err))
+			assert.Nil(t, list)
+		}
+	})
+}
+
+// D8, D9, D10: what breaks a rule is refused and nothing is stored.
+func TestD8D9D10BadObjectsAreRefused(t *testing.T) {
+	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
+		_, err := storage.Extract("[]")
+		assert.EqualError(t, err, "body: must be a JSON object")
+		for _, id := range []string{"", "../x", "a/b"} {
+			bad := objects(id, nil)[kind]
+			requireKind(t, api.Invalid, storage.Create(bad))
+			requireKind(t, api.Invalid, storage.Update(bad))
+			_, err := storage.Get(id)
+			requireKind(t, api.Invalid, err)
+			requireKind(t, api.Invalid, storage.Delete(id))
+		}
+		list, err := storage.List(nil)
+		require.NoError(t, err)
+		assert.NotContains(t, util.MakeJSONString(list), `"id"`)
+	})
+}
+
+func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
+	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
+		assert.ErrorContains(t, storage.Create("text"), "a "+kind+" is wanted")
+		assert.ErrorContains(t, storage.Update(nil), "a "+kind+" is wanted")
+	})
+}
+
+// D11: what a client says about a task's current state is dropped.
+func TestD11CurrentStateOfAClientIsDropped(t *testing.T) {
+	t.Parallel()
+	_, all := storages()
+	storage := all["task"]
+	const spoof = `{"id": "x", "currentState": {"host": "elsewhere", "status": "Running", "info": {"a": 1}}}`
+	extracted, err := storage.Extract(spoof)
+	require.NoError(t, err)
+	assert.Equal(t, api.TaskState{}, extracted.(api.Task).CurrentState)
+	require.NoError(t, storage.Create(extracted))
+	require.NoError(t, storage.Update(extracted))
+	got, err := storage.Get("x")
+	require.NoError(t, err)
+	assert.Equal(t, api.TaskState{Host: "m1"}, got.(*api.Task).CurrentState)
+}
+
+// D7: no room is an error, and the reason is the better one of two.
+func TestD7ATaskThatFitsNowhereIsAConflict(t *testing.T) {
+	t.Parallel()
+	_, all := storages()
+	storage := all["task"]
+	require.NoError(t, storage.Create(makeTask("a", 80)))
+	require.NoError(t, storage.Create(makeTask("b", 80)))
+	err := storage.Create(makeTask("c", 80))
+	requireKind(t, api.Conflict, err)
+	assert.EqualError(t, err, `no machine has the host ports of task "c" free`)
+	assert.EqualError(t, storage.Create(makeTask("a", 80)), `task "a" already exists`)
+	_, err = storage.Get("c")
+	requireKind(t, api.NotFound, err)
+}
+
+func TestD7AFailingSchedulerOrRegistryIsReported(t *testing.T) {
+	t.Parallel()
+	storage := MakeTaskRegistryStorage(failing{}, nil, MakeFirstFitScheduler([]string{"m"}, failing{}))
+	requireKind(t, api.Unavailable, storage.Create(makeTask("x", 1)))
+	_, err := storage.List(nil)
+	requireKind(t, api.Unavailable, err)
+}
+
+// stubborn is a Scheduler that has one answer.
+type stubborn string
+
+func (s stubborn) Schedule(api.Task) (string, error) { return string(s), nil }
+
+func TestASchedulerThatCannotChooseAgainIsAskedTwice(t *testing.T) {
+	t.Parallel()
+	memory := MakeMemoryRegistry()
+	storage := MakeTaskRegistryStorage(memory, nil, stubborn("m"))
+	require.NoError(t, storage.Create(makeTask("a", 80)))
+	requireKind(t, api.HostPortTaken, storage.Create(makeTask("b", 80)))
+}
+
+// hinting is a registry whose index knows nothing: every port looks free.
+type hinting struct{ *MemoryRegistry }
+
+func (hinting) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
+	return portTable{}.FirstFree(machines, task, refused)
+}
+
+func TestTheRegistryDecidesWhenTheIndexIsWrong(t *testing.T) {
+	t.Parallel()
+	registry := hinting{MakeMemoryRegistry()}
+	storage := taskStorage(registry, nil)
+	for _, id := range []string{"a", "b"} {
+		require.NoError(t, storage.Create(makeTask(id, 80)))
+	}
+	requireKind(t, api.Conflict, storage.Create(makeTask("c", 80)))
+	b, err := registry.GetTask("b")
+	require.NoError(t, err)
+	assert.Equal(t, "m2", b.CurrentState.Host)
+}
+
+func TestATaskIsAnsweredWithWhatItsKubeletKnows(t *testing.T) {
+	t.Parallel()
+	memory := MakeMemoryRegistry()
+	storage := taskStorage(memory, clienttest.FakeContainerInfo{"m1": {"known": map[string]interface{}{"Pid": 7}}})
+	require.NoError(t, storage.Create(makeTask("known", 80)))
+	require.NoError(t, storage.Create(makeTask("unknown", 80)))
+	known, err := storage.Get("known")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]interface{}{"Pid": 7}, known.(*api.Task).CurrentState.Info)
+	stored, err := memory.GetTask("known")
+	require.NoError(t, err)
+	assert.Nil(t, stored.CurrentState.Info, "it is not stored")
+
+	// D21: without its kubelet the task is answered all the same.
+	unknown, err := storage.Get("unknown")
+	require.NoError(t, err)
+	assert.Equal(t, api.TaskState{Host: "m2"}, unknown.(*api.Task).CurrentState)
+}
+
+func TestLabelMatches(t *testing.T) {
+	t.Parallel()
+	task := labelled(makeTask("x"), map[string]string{"name": "web", "empty": ""})
+	assert.True(t, LabelMatch(task, "name", "web"))
+	assert.True(t, LabelMatch(task, "empty", ""))
+	assert.False(t, LabelMatch(task, "name", "db"))
+	assert.False(t, LabelMatch(task, "other", ""))
+	assert.True(t, LabelsMatch(task, nil))
+	assert.True(t, LabelsMatch(task, &map[string]string{"name": "web", "empty": ""}))
+	assert.False(t, LabelsMatch(task, &map[string]string{"name": "web", "other": ""}))
+}
+
+func TestStoragesAreSafeForConcurrentUse(t *testing.T) {
+	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
+		var created atomic.Int32
+		var group sync.WaitGroup
+		for range 16 {
+			group.Go(func() {
+				for i := range 10 {
+					object := objects(fmt.Sprintf("x-%d", i), map[string]string{"a": "b"})[kind]
+					if storage.Create(object) == nil {
+						created.Add(1)
+					}
+					assert.NoError(t, storage.Update(object))
+					_, err := storage.List(&url.URL{RawQuery: "labels=a%3Db"})
+					assert.NoError(t, err)
+				}
+			})
+		}
+		group.Wait()
+		if kind == "task" { // the others may have been created by Update
+			assert.EqualValues(t, 10, created.Load())
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"net/url"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/client"
+)
+
+// TaskRegistryStorage is the RESTStorage of tasks: it places a new task on a
+// machine and adds what the machine's kubelet knows to a task it returns.
+type TaskRegistryStorage struct {
+	registry      TaskRegistry
+	containerInfo client.ContainerInfo
+	scheduler     Scheduler
+}
+
+// MakeTaskRegistryStorage returns the storage of the registry's tasks.
+func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.ContainerInfo, scheduler Scheduler) apiserver.RESTStorage {
+	storage := &TaskRegistryStorage{registry: registry, containerInfo: containerInfo, scheduler: scheduler}
+	if encoder, ok := registry.(TaskEncoder); ok {
+		return &encodedTaskStorage{TaskRegistryStorage: storage, encoder: encoder}
+	}
+	return storage
+}
+
+// LabelMatch tells whether the task carries the label.
+func LabelMatch(task api.Task, queryKey, queryValue string) bool {
+	return hasLabels(task.Labels, map[string]string{queryKey: queryValue})
+}
+
+// LabelsMatch tells whether the task carries all labels of the query; a nil
+// query asks for nothing.
+func LabelsMatch(task api.Task, labelQuery *map[string]string) bool {
+	return hasLabels(task.Labels, labelsOf(labelQuery))
+}
+
+// List returns an api.TaskList.
+func (storage *TaskRegistryStorage) List(u *url.URL) (interface{}, error) {
+	query, err := labelQuery(u)
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := storage.registry.ListTasks(&query)
+	if err != nil {
+		return nil, err
+	}
+	return api.TaskList{Items: tasks}, nil
+}
+
+// Get returns an *api.Task with what its kubelet knows, if it answers.
+func (storage *TaskRegistryStorage) Get(id string) (interface{}, error) {
+	if err := api.ValidateID(id); err != nil {
+		return nil, err
+	}
+	task, err := storage.registry.GetTask(id)
+	if err != nil {
+		return nil, err
+	}
+	task.CurrentState.Info = storage.info(task.CurrentState.Host, id)
+	return task, nil
+}
+
+// info returns what a machine's kubelet knows about a task, nil when it does not
+// answer: a kubelet that is away does not hide the task (D21).
+func (storage *TaskRegistryStorage) info(machine, id string) interface{} {
+	info, err := storage.containerInfo.GetContainerInfo(machine, id)
+	if err == nil {
+		return info
+	}
+	if !errors.Is(err, client.ErrKubeletSkipped) { // its failure was logged
+		log.Printf("task %s is answered without info: %v", id, err)
+	}
+	return nil
+}
+
+// Delete removes a task.
+func (storage *TaskRegistryStorage) Delete(id string) error {
+	if err := api.ValidateID(id); err != nil {
+		return err
+	}
+	return storage.registry.DeleteTask(id)
+}
+
+// Extract returns an api.Task without a CurrentState: that is the server's to
+// say (D11).
+func (storage *TaskRegistryStorage) Extract(body string) (interface{}, error) {
+	var task api.Task
+	if err := api.Decode(body, &task); err != nil {
+		return nil, err
+	}
+	task.CurrentState = api.TaskState{}
+	return task, nil
+}
+
+// Create places an api.Task on a machine.
+func (storage *TaskRegistryStorage) Create(object interface{}) error {
+	task, err := taskOf(object)
+	if err != nil {
+		return err
+	}
+	err = storage.place(task)
+	if api.KindOf(err) == api.Conflict {
+		// The better reason, should it be that the task is there already.
+		if _, getErr := storage.registry.GetTask(task.ID); getErr == nil {
+			return api.NewAlreadyExists("task", task.ID)
+		}
+	}
+	return err
+}
+
+// place asks the scheduler for a machine until one takes the task: the
+// registry decides about host ports, and between the scheduler's look and the
+// registry's decision another task may have come. A machine is tried once.
+func (storage *TaskRegistryStorage) place(task api.Task) error {
+	refused := map[string]bool{}
+	for {
+		machine, err := storage.schedule(task, refused)
+		if err != nil {
+			return err
+		}
+		err = storage.registry.CreateTask(machine, task)
+		if api.KindOf(err) != api.HostPortTaken || refused[machine] {
+			return err
+		}
+		refused[machine] = true
+	}
+}
+
+func (storage *TaskRegistryStorage) schedule(task api.Task, refused map[string]bool) (string, error) {
+	if rescheduler, ok := storage.scheduler.(Rescheduler); ok {
+		return rescheduler.Reschedule(task, refused)
+	}
+	return storage.scheduler.Schedule(task)
+}
+
+// Update replaces an api.Task.
+func (storage *TaskRegistryStorage) Update(object interface{}) error {
+	task, err := taskOf(object)
+	if err != nil {
+		return err
+	}
+	return storage.registry.UpdateTask(task)
+}
+
+func taskOf(object interface{}) (api.Task, error) {
+	task, ok := object.(api.Task)
+	if !ok {
+		return task, fmt.Errorf("a task is wanted, not %T", object)
+	}
+	return task, api.ValidateTask(task)
+}

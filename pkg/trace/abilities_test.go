@@ -1,0 +1,132 @@
+package trace
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/registry"
+)
+
+// What can be asked of a task registry besides, in each combination.
+type (
+	index    struct{ registry.HostPortIndex }
+	selector struct{ registry.EndpointSelector }
+	encoder  struct{ registry.TaskEncoder }
+)
+
+func TestATaskRegistryKeepsItsAbilitiesAndGetsNoOthers(t *testing.T) {
+	t.Parallel()
+	type plain = registry.TaskRegistry
+	for _, next := range []registry.TaskRegistry{
+		struct{ plain }{},
+		struct {
+			plain
+			index
+		}{},
+		struct {
+			plain
+			selector
+		}{},
+		struct {
+			plain
+			encoder
+		}{},
+		struct {
+			plain
+			index
+			selector
+		}{},
+		struct {
+			plain
+			index
+			encoder
+		}{},
+		struct {
+			plain
+			selector
+			encoder
+		}{},
+		struct {
+			plain
+			index
+			selector
+			encoder
+		}{},
+		registry.MakeMemoryRegistry(),
+		registry.MakeEtcdRegistry(nil, nil),
+	} {
+		decorated := New(io.Discard).TaskRegistry(next)
+		assert.Equal(t, is[registry.HostPortIndex](next), is[registry.HostPortIndex](decorated), "%T", next)
+		assert.Equal(t, is[registry.EndpointSelector](next), is[registry.EndpointSelector](decorated), "%T", next)
+		assert.Equal(t, is[registry.TaskEncoder](next), is[registry.TaskEncoder](decorated), "%T", next)
+	}
+}
+
+func is[Ability any](value interface{}) bool {
+	_, ok := value.(Ability)
+	return ok
+}
+
+type onlySchedules struct{}
+
+func (onlySchedules) Schedule(api.Task) (string, error) { return "m", nil }
+
+func TestTheOthersKeepTheirAbilitiesToo(t *testing.T) {
+	t.Parallel()
+	tracer := New(io.Discard)
+	memory := registry.MakeMemoryRegistry()
+	assert.True(t, is[registry.EndpointsLister](tracer.ServiceRegistry(memory)))
+	assert.False(t, is[registry.EndpointsLister](tracer.ServiceRegistry(broken{})))
+	assert.True(t, is[registry.Rescheduler](tracer.Scheduler(registry.MakeRoundRobinScheduler(nil))))
+	assert.False(t, is[registry.Rescheduler](tracer.Scheduler(onlySchedules{})))
+	assert.True(t, is[apiserver.EncodedStorage](tracer.RESTStorage(registry.MakeTaskRegistryStorage(memory, nil, nil))))
+	assert.False(t, is[apiserver.EncodedStorage](tracer.RESTStorage(registry.MakeServiceRegistryStorage(memory))))
+}
+
+// A method is named by the type that declares it, where its code is found.
+func TestAMethodIsNamedByItsDeclaration(t *testing.T) {
+	t.Parallel()
+	memory := registry.MakeMemoryRegistry()
+	encoded := registry.MakeTaskRegistryStorage(memory, nil, nil)
+	assert.Equal(t, "TaskRegistryStorage.Create(a, b)", called(encoded, "Create", "a", "b"))
+	assert.Equal(t, "encodedTaskStorage.GetEncoded()", called(encoded, "GetEncoded"))
+	assert.Equal(t, "broken.ListServices()", called(broken{}, "ListServices"))
+	assert.Equal(t, "broken.ListServices()", called(&broken{}, "ListServices"))
+	assert.Equal(t, "ServiceRegistry.GetService()", called(broken{}, "GetService"))
+}
+
+func TestAnObjectOfAnyTypeIsTold(t *testing.T) {
+	t.Parallel()
+	var five []api.Task
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		five = append(five, api.Task{JSONBase: api.JSONBase{ID: id}})
+	}
+	for _, told := range []struct {
+		object interface{}
+		want   string
+	}{
+		{nil, "nothing"},
+		{(*api.Task)(nil), "nothing"},
+		{&api.Task{}, "task without an id"},
+		{&api.Service{JSONBase: api.JSONBase{ID: "s"}}, `service "s"`},
+		{&api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}}, `replication controller "c"`},
+		{api.ServiceList{}, "no services"},
+		{api.ReplicationControllerList{}, "no replication controllers"},
+		{five[:1], `1 task: "a"`},
+		{api.TaskList{Items: five}, `5 tasks: "a", "b", "c", "d", …`},
+		{api.Endpoints{Name: "s"}, `"s" at no address`},
+		{apiserver.EncodedBytes([]byte("1")), "1 byte of JSON"},
+		{object{api.JSONBase{ID: "x"}}, `trace.object "x"`},
+		{"x", "a string"},
+	} {
+		assert.Equal(t, told.want, words(told.object))
+	}
+}
+
+type object struct{ api.JSONBase }
+
+func (o object) WithID(string) interface{} { return o }

@@ -1,0 +1,116 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/registry"
+)
+
+// EtcdClient narrates every call to etcd. Its lines name the interface, because
+// the calls end in libraries.
+func (t *Tracer) EtcdClient(next registry.EtcdClient) registry.EtcdClient {
+	return etcdClient{t, next}
+}
+
+type etcdClient struct {
+	t    *Tracer
+	next registry.EtcdClient
+}
+
+var _ registry.EtcdClient = etcdClient{}
+
+func (c etcdClient) AddChild(key, data string, ttl uint64) (*etcd.Response, error) {
+	return c.write("AddChild", key, "", data, func() (*etcd.Response, error) { return c.next.AddChild(key, data, ttl) })
+}
+
+func (c etcdClient) Get(key string, sort, recursive bool) (*etcd.Response, error) {
+	return c.call("Get", key, "", found, func() (*etcd.Response, error) { return c.next.Get(key, sort, recursive) })
+}
+
+func (c etcdClient) Set(key, value string, ttl uint64) (*etcd.Response, error) {
+	return c.write("Set", key, "", value, func() (*etcd.Response, error) { return c.next.Set(key, value, ttl) })
+}
+
+func (c etcdClient) Create(key, value string, ttl uint64) (*etcd.Response, error) {
+	return c.write("Create", key, "", value, func() (*etcd.Response, error) { return c.next.Create(key, value, ttl) })
+}
+
+func (c etcdClient) Delete(key string, recursive bool) (*etcd.Response, error) {
+	c.t.change()
+	return c.call("Delete", key, "", written, func() (*etcd.Response, error) { return c.next.Delete(key, recursive) })
+}
+
+func (c etcdClient) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
+	return c.write("CompareAndSwap", key, condition(prevValue, prevIndex), value, func() (*etcd.Response, error) {
+		return c.next.CompareAndSwap(key, value, ttl, prevValue, prevIndex)
+	})
+}
+
+func (c etcdClient) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error) {
+	c.t.change()
+	return c.call("CompareAndDelete", key, condition(prevValue, prevIndex), written, func() (*etcd.Response, error) {
+		return c.next.CompareAndDelete(key, prevValue, prevIndex)
+	})
+}
+
+func (c etcdClient) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error) {
+	return c.call("Watch", prefix, "", found, func() (*etcd.Response, error) {
+		return c.next.Watch(prefix, waitIndex, recursive, receiver, stop)
+	})
+}
+
+func (c etcdClient) write(method, key, condition, data string, f func() (*etcd.Response, error)) (*etcd.Response, error) {
+	c.t.change()
+	return c.call(method, key, condition+" = "+value(data), written, f)
+}
+
+// call narrates a call; more is what it has besides its key.
+func (c etcdClient) call(method, key, more string, words func(*etcd.Node) string, f func() (*etcd.Response, error)) (*etcd.Response, error) {
+	return narrate(c.t, "EtcdClient."+method+" "+cut(key, maxFailure)+more, func(answer *etcd.Response, err error) string {
+		var refused *etcd.EtcdError
+		switch {
+		case errors.As(err, &refused): // by its code: pkg/registry/etcd_errors.go acts on that
+			return fmt.Sprintf("%d %s, index %d", refused.ErrorCode, cut(refused.Message, maxValue), refused.Index)
+		case err != nil:
+			return failure(err)
+		case answer == nil || answer.Node == nil:
+			return "ok"
+		}
+		return words(answer.Node)
+	}, f)
+}
+
+// condition tells what a key must be for a call to take effect.
+func condition(prevValue string, prevIndex uint64) string {
+	if prevIndex == 0 {
+		return " if " + value(prevValue)
+	}
+	return fmt.Sprint(" if index ", prevIndex)
+}
+
+// found tells what was read: a value and when it was written, or how many keys a
+// directory has below it.
+func found(node *etcd.Node) string {
+	if node.Dir {
+		return counted(keysBelow(node), "key")
+	}
+	return fmt.Sprintf("%s, index %d", value(node.Value), node.ModifiedIndex)
+}
+
+// written tells when it was written.
+func written(node *etcd.Node) string { return fmt.Sprint("index ", node.ModifiedIndex) }
+
+func keysBelow(directory *etcd.Node) int {
+	keys := 0
+	for _, node := range directory.Nodes {
+		if node.Dir {
+			keys += keysBelow(node)
+		} else {
+			keys++
+		}
+	}
+	return keys
+}

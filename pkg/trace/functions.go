@@ -1,0 +1,36 @@
+package trace
+
+// Sync narrates something that is done now and then, under the name that it has
+// in the code, but only if it tried to write something: most of the time it does
+// not. Requests wait while it is at work, and it waits for them.
+func (t *Tracer) Sync(name string, next func() error) func() error {
+	return func() error {
+		t.turn.Lock()
+		defer t.turn.Unlock()
+		t.hold()
+		defer t.release()
+		return t.tell(name+"()", next)
+	}
+}
+
+// Call narrates a function that a request calls, under the name that it has in
+// the code.
+func (t *Tracer) Call(name string, next func() error) func() error {
+	return func() error { return t.tell(name+"()", next) }
+}
+
+func (t *Tracer) hold() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holding, t.changed = true, false
+}
+
+// release writes the lines that were held back, if they are worth telling.
+func (t *Tracer) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.changed {
+		_, _ = t.out.Write(t.held) // as in writeLocked
+	}
+	t.holding, t.held = false, nil
+}

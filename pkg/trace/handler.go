@@ -1,0 +1,70 @@
+package trace
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Handler narrates requests, each from its beginning to its answer, and lets
+// them through one at a time: a client that takes long keeps the others waiting.
+func (t *Tracer) Handler(next http.Handler) http.Handler {
+	return &handler{t, next}
+}
+
+type handler struct {
+	t    *Tracer
+	next http.Handler
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	h.t.turn.Lock()
+	defer h.t.turn.Unlock()
+	c := h.t.begin(req.Method + " " + cut(req.RequestURI, maxFailure) + " to " + declarer(h.next, "ServeHTTP") + ".ServeHTTP")
+	result := "panic"
+	defer func() { h.t.end(c, result) }()
+	h.next.ServeHTTP(&response{ResponseWriter: w, end: func(result string) { h.t.end(c, result) }}, req)
+	result = "an empty answer"
+}
+
+// response ends the narration of its request when the answer is written: what
+// the server logs about it then comes after it.
+type response struct {
+	http.ResponseWriter
+	status int
+	end    func(result string) // is nil once it was called
+}
+
+func (r *response) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *response) Write(body []byte) (int, error) {
+	n, err := r.ResponseWriter.Write(body)
+	if r.end != nil {
+		r.end(r.answer(body))
+		r.end = nil
+	}
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// answer tells what is answered: the text of a refusal, the size of anything
+// else.
+func (r *response) answer(body []byte) string {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	if r.status >= http.StatusBadRequest {
+		return fmt.Sprintf("%d %s", r.status, cut(string(body), maxFailure))
+	}
+	size, kind := r.Header().Get("Content-Length"), r.Header().Get("Content-Type")
+	if size == "" {
+		size = fmt.Sprint(len(body))
+	}
+	kind, _, _ = strings.Cut(kind, ";")
+	return fmt.Sprintf("%d %s, %s bytes of %s", r.status, http.StatusText(r.status), size, kind)
+}

@@ -1,0 +1,53 @@
+package trace
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/registry"
+)
+
+// Scheduler narrates a scheduler.
+func (t *Tracer) Scheduler(next registry.Scheduler) registry.Scheduler {
+	plain := scheduler{t, next}
+	if again, ok := next.(registry.Rescheduler); ok {
+		return rescheduler{plain, again}
+	}
+	return plain
+}
+
+type scheduler struct {
+	t    *Tracer
+	next registry.Scheduler
+}
+
+func (s scheduler) Schedule(task api.Task) (string, error) {
+	return ask(s.t, called(s.next, "Schedule", words(task)), machineWords, func() (string, error) { return s.next.Schedule(task) })
+}
+
+type rescheduler struct {
+	scheduler
+	again registry.Rescheduler
+}
+
+func (s rescheduler) Reschedule(task api.Task, refused map[string]bool) (string, error) {
+	return ask(s.t, called(s.again, "Reschedule", append([]string{words(task)}, refusals(refused)...)...), machineWords,
+		func() (string, error) { return s.again.Reschedule(task, refused) })
+}
+
+// refusals tells which machines have refused, if one has.
+func refusals(refused map[string]bool) []string {
+	if len(refused) == 0 {
+		return nil
+	}
+	return []string{"but not " + cut(strings.Join(slices.Sorted(maps.Keys(refused)), ","), maxValue)}
+}
+
+func machineWords(machine string) string {
+	if machine == "" {
+		return "no machine"
+	}
+	return "machine " + cut(machine, maxValue)
+}

@@ -1,0 +1,62 @@
+package trace
+
+import (
+	"kube2014/pkg/api"
+	"kube2014/pkg/registry"
+)
+
+// ServiceRegistry narrates a service registry.
+func (t *Tracer) ServiceRegistry(next registry.ServiceRegistry) registry.ServiceRegistry {
+	services := serviceRegistry{t, next}
+	if lister, ok := next.(registry.EndpointsLister); ok {
+		return serviceAndEndpointsRegistry{services, lister}
+	}
+	return services
+}
+
+type serviceRegistry struct {
+	t    *Tracer
+	next registry.ServiceRegistry
+}
+
+func (r serviceRegistry) ListServices() (api.ServiceList, error) {
+	return ask(r.t, called(r.next, "ListServices"), func(services api.ServiceList) string { return words(services) }, r.next.ListServices)
+}
+
+func (r serviceRegistry) GetService(name string) (*api.Service, error) {
+	return ask(r.t, called(r.next, "GetService", api.Quote(name)), func(service *api.Service) string { return words(service) },
+		func() (*api.Service, error) { return r.next.GetService(name) })
+}
+
+func (r serviceRegistry) CreateService(service api.Service) error {
+	return r.t.write(called(r.next, "CreateService", words(service)), func() error { return r.next.CreateService(service) })
+}
+
+func (r serviceRegistry) UpdateService(service api.Service) error {
+	return r.t.write(called(r.next, "UpdateService", words(service)), func() error { return r.next.UpdateService(service) })
+}
+
+func (r serviceRegistry) DeleteService(name string) error {
+	return r.t.write(called(r.next, "DeleteService", api.Quote(name)), func() error { return r.next.DeleteService(name) })
+}
+
+func (r serviceRegistry) UpdateEndpoints(endpoints api.Endpoints) error {
+	return r.t.write(called(r.next, "UpdateEndpoints", words(endpoints)), func() error { return r.next.UpdateEndpoints(endpoints) })
+}
+
+type serviceAndEndpointsRegistry struct {
+	serviceRegistry
+	lister registry.EndpointsLister
+}
+
+func (r serviceAndEndpointsRegistry) ListServicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
+	var endpoints map[string]api.Endpoints
+	both := func(services api.ServiceList) string {
+		return words(services) + "; endpoints of " + counted(len(endpoints), "service")
+	}
+	services, err := ask(r.t, called(r.lister, "ListServicesAndEndpoints"), both, func() (services api.ServiceList, err error) {
+		services, endpoints, err = r.lister.ListServicesAndEndpoints()
+		return services, err
+	})
+	return services, endpoints, err
+}

@@ -1,0 +1,111 @@
+package trace
+
+import (
+	"strings"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/registry"
+)
+
+// TaskRegistry narrates a task registry.
+func (t *Tracer) TaskRegistry(next registry.TaskRegistry) registry.TaskRegistry {
+	tasks := taskRegistry{t, next}
+	indexOf, isIndex := next.(registry.HostPortIndex)
+	selectorOf, isSelector := next.(registry.EndpointSelector)
+	encoderOf, isEncoder := next.(registry.TaskEncoder)
+	index, selector, encoder := hostPortIndex{t, indexOf}, endpointSelector{t, selectorOf}, taskEncoder{t, encoderOf}
+	switch [3]bool{isIndex, isSelector, isEncoder} {
+	case [3]bool{true, true, true}:
+		return struct {
+			taskRegistry
+			hostPortIndex
+			endpointSelector
+			taskEncoder
+		}{tasks, index, selector, encoder}
+	case [3]bool{true, true, false}:
+		return struct {
+			taskRegistry
+			hostPortIndex
+			endpointSelector
+		}{tasks, index, selector}
+	case [3]bool{true, false, true}:
+		return struct {
+			taskRegistry
+			hostPortIndex
+			taskEncoder
+		}{tasks, index, encoder}
+	case [3]bool{false, true, true}:
+		return struct {
+			taskRegistry
+			endpointSelector
+			taskEncoder
+		}{tasks, selector, encoder}
+	case [3]bool{true, false, false}:
+		return struct {
+			taskRegistry
+			hostPortIndex
+		}{tasks, index}
+	case [3]bool{false, true, false}:
+		return struct {
+			taskRegistry
+			endpointSelector
+		}{tasks, selector}
+	case [3]bool{false, false, true}:
+		return struct {
+			taskRegistry
+			taskEncoder
+		}{tasks, encoder}
+	}
+	return tasks
+}
+
+type hostPortIndex struct {
+	indexT *Tracer
+	index  registry.HostPortIndex
+}
+
+func (i hostPortIndex) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
+	arguments := []string{"[" + cut(strings.Join(machines, ","), maxValue) + "]", words(task)}
+	return ask(i.indexT, called(i.index, "FirstFree", append(arguments, refusals(refused)...)...), machineWords,
+		func() (string, error) { return i.index.FirstFree(machines, task, refused) })
+}
+
+type endpointSelector struct {
+	selectorT *Tracer
+	selector  registry.EndpointSelector
+}
+
+// SelectEndpoints narrates the function that it returns too, each time that it is
+// called.
+func (s endpointSelector) SelectEndpoints() (func(query map[string]string) []string, error) {
+	method := called(s.selector, "SelectEndpoints")
+	selected, err := ask(s.selectorT, method, func(func(map[string]string) []string) string { return "a function of labels" }, s.selector.SelectEndpoints)
+	if err != nil {
+		return nil, err
+	}
+	return func(query map[string]string) []string {
+		found, _ := ask(s.selectorT, method+"("+labels(query)+")", addresses, func() ([]string, error) { return selected(query), nil })
+		return found
+	}, nil
+}
+
+type taskEncoder struct {
+	encoderT *Tracer
+	encoder  registry.TaskEncoder
+}
+
+func (e taskEncoder) EncodedTask(taskID string) (apiserver.Encoded, string, error) {
+	var machine string
+	onMachine := func(task apiserver.Encoded) string { return words(task) + ", on " + cut(machine, maxValue) }
+	task, err := ask(e.encoderT, called(e.encoder, "EncodedTask", api.Quote(taskID)), onMachine, func() (task apiserver.Encoded, err error) {
+		task, machine, err = e.encoder.EncodedTask(taskID)
+		return task, err
+	})
+	return task, machine, err
+}
+
+func (e taskEncoder) EncodedTasks(query map[string]string) (apiserver.Encoded, error) {
+	return ask(e.encoderT, called(e.encoder, "EncodedTasks", labels(query)), encodedWords,
+		func() (apiserver.Encoded, error) { return e.encoder.EncodedTasks(query) })
+}

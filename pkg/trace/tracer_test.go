@@ -1,0 +1,286 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/registry"
+)
+
+// traced is a whole server, on a fake etcd or in memory, and what it narrates.
+// Each look at its clock takes a millisecond.
+type traced struct {
+	*Tracer
+	told     bytes.Buffer
+	handler  http.Handler
+	tasks    registry.TaskRegistry
+	services registry.ServiceRegistry
+	sync     func() error
+}
+
+func makeTraced(etcdClient registry.EtcdClient) *traced {
+	s := &traced{}
+	s.Tracer = New(&s.told)
+	clock := time.Unix(0, 0)
+	s.now = func() time.Time { clock = clock.Add(time.Millisecond); return clock }
+	memory := registry.MakeMemoryRegistry()
+	var controllers registry.ControllerRegistry = memory
+	s.tasks, s.services = memory, memory
+	if etcdClient != nil {
+		onEtcd := registry.MakeEtcdRegistry(s.EtcdClient(etcdClient), nil)
+		s.tasks, s.services, controllers = onEtcd, onEtcd, onEtcd
+	}
+	s.tasks, s.services, controllers = s.TaskRegistry(s.tasks), s.ServiceRegistry(s.services), s.ControllerRegistry(controllers)
+	s.sync = s.Sync("EndpointController.SyncServiceEndpoints", registry.MakeEndpointController(s.services, s.tasks).SyncServiceEndpoints)
+	scheduler := s.Scheduler(registry.MakeFirstFitScheduler([]string{"m1", "m2"}, s.tasks))
+	info := s.ContainerInfo(clienttest.FakeContainerInfo{"m1": {"web": map[string]interface{}{"Pid": 1}}})
+	s.handler = s.Handler(apiserver.New(map[string]apiserver.RESTStorage{
+		"tasks":                  s.RESTStorage(registry.MakeTaskRegistryStorage(s.tasks, info, scheduler)),
+		"replicationControllers": s.RESTStorage(registry.MakeControllerRegistryStorage(controllers)),
+		"services":               s.RESTStorage(registry.MakeServiceRegistryStorage(s.services)),
+	}, "/api"))
+	return s
+}
+
+// narration returns what was told since it was asked last.
+func (s *traced) narration() string {
+	defer s.told.Reset()
+	return s.told.String()
+}
+
+func (s *traced) send(method, path, body string) (narration string) {
+	s.narration()
+	s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, path, strings.NewReader(body)))
+	return s.narration()
+}
+
+const task = `{"id": "web", "labels": {"a": "b"}, "desiredState": {"manifest": {"containers": [{"ports": [{"hostPort": 80}]}]}}}`
+
+func TestARequestIsNarratedLayerByLayer(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `
+         POST /api/tasks to ApiServer.ServeHTTP
+     1ms   TaskRegistryStorage.Extract(114 bytes) → task "web"
+           TaskRegistryStorage.Create(task "web")
+             FirstFitScheduler.Reschedule(task "web")
+     1ms       MemoryRegistry.FirstFree([m1,m2], task "web") → machine m1
+     3ms     → machine m1
+     1ms     MemoryRegistry.CreateTask(m1, task "web") → ok
+     7ms   → ok
+    11ms → 200 OK, 550 bytes of application/json
+`, "\n"+makeTraced(nil).send("POST", "/api/tasks", task))
+}
+
+func TestEveryCallToEtcdIsNarrated(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	etcdClient := s.EtcdClient(etcdtest.NewFake())
+	_, _ = etcdClient.Get("/r/a", false, false)
+	_, _ = etcdClient.Create("/r/a", "m1", 0)
+	_, _ = etcdClient.Create("/r/a", "m2", 0)
+	_, _ = etcdClient.Set("/r/d/b", `{"id":"b","labels":{"name":"web","tier":"front"},"desiredState":{"manifest":{}}}`, 0)
+	_, _ = etcdClient.CompareAndSwap("/r/a", "[]", 0, "", 1)
+	_, _ = etcdClient.CompareAndSwap("/r/a", "m3", 0, "m2", 0)
+	_, _ = etcdClient.Get("/r/a", false, false)
+	_, _ = etcdClient.Get("/r", true, true)
+	_, _ = etcdClient.CompareAndDelete("/r/a", "", 3)
+	_, _ = etcdClient.Delete("/r/d/b", false)
+	assert.Equal(t, `
+     1ms EtcdClient.Get /r/a → 100 Key not found, index 0
+     1ms EtcdClient.Create /r/a = "m1" → index 1
+     1ms EtcdClient.Create /r/a = "m2" → 105 Key already exists, index 1
+     1ms EtcdClient.Set /r/d/b = {"id":"b","labels":{"name":"web","tier":"front"},"desiredState":… 80 bytes → index 2
+     1ms EtcdClient.CompareAndSwap /r/a if index 1 = [] → index 3
+     1ms EtcdClient.CompareAndSwap /r/a if "m2" = "m3" → 101 Compare failed, index 3
+     1ms EtcdClient.Get /r/a → [], index 3
+     1ms EtcdClient.Get /r → 2 keys
+     1ms EtcdClient.CompareAndDelete /r/a if index 3 → index 4
+     1ms EtcdClient.Delete /r/d/b → index 5
+`, "\n"+s.narration())
+}
+
+func TestAKubeletsAnswerIsNarrated(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	s.send("POST", "/api/tasks", task)
+	assert.Contains(t, s.send("GET", "/api/tasks/web", ""), `FakeContainerInfo.GetContainerInfo(m1, "web") → {"Pid":1}`)
+}
+
+// All that a registry on etcd does is inside its own lines.
+func TestARegistryOnEtcdIsNarratedWithItsCallsToEtcd(t *testing.T) {
+	t.Parallel()
+	told := makeTraced(etcdtest.NewFake()).send("POST", "/api/tasks", task)
+	assert.Regexp(t, `
+             EtcdRegistry.CreateTask\(m1, task "web"\)
+     1ms       EtcdClient.Create /registry/_tasks/web = "m1" → index 1
+(?s:.*)     1ms       EtcdClient.Create /registry/hosts/m1/tasks/web = {"id":"web",.* → index 3
+ *\d+ms     → ok
+`, told)
+}
+
+func TestARefusalIsNarratedWithItsKind(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	assert.Equal(t, `
+         DELETE /api/services/x to ApiServer.ServeHTTP
+           ServiceRegistryStorage.Delete("x")
+     1ms     MemoryRegistry.DeleteService("x") → error (not found): service "x" does not exist
+     3ms   → error (not found): service "x" does not exist
+     5ms → 404 Not Found: service "x" does not exist
+`, "\n"+s.send("DELETE", "/api/services/x", ""))
+	assert.Equal(t, "     1ms GET /nope to ApiServer.ServeHTTP → 404 Not Found: GET /nope\n", s.send("GET", "/nope", ""))
+	assert.Equal(t, "     1ms GET / to ApiServer.ServeHTTP → 200 OK, 47 bytes of text/html\n", s.send("GET", "/", ""))
+}
+
+func TestAMachineThatRefusedIsNamed(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	machine, err := s.Scheduler(registry.MakeRoundRobinScheduler([]string{"m1", "m2"})).(registry.Rescheduler).
+		Reschedule(api.Task{JSONBase: api.JSONBase{ID: "web"}}, map[string]bool{"m1": true})
+	require.NoError(t, err)
+	assert.Equal(t, "m2", machine)
+	assert.Equal(t, "     1ms RoundRobinScheduler.Reschedule(task \"web\", but not m1) → machine m2\n", s.narration())
+}
+
+func TestASyncIsNarratedOnlyWhenItWritesSomething(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	require.NoError(t, s.sync())
+	assert.Empty(t, s.narration())
+	s.send("POST", "/api/tasks", task)
+	s.send("POST", "/api/services", `{"id": "s", "labels": {"a": "b"}}`)
+	require.NoError(t, s.sync())
+	assert.Contains(t, s.narration(), `
+     1ms   MemoryRegistry.SelectEndpoints() → a function of labels
+     1ms   MemoryRegistry.SelectEndpoints()(a=b) → m1:80
+     1ms   MemoryRegistry.UpdateEndpoints("s" at m1:80) → ok
+`)
+	require.NoError(t, s.sync())
+	assert.Empty(t, s.narration())
+}
+
+// A store whose methods panic.
+type broken struct{ registry.ServiceRegistry }
+
+func (broken) ListServices() (api.ServiceList, error) { panic("broken") }
+
+func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(s.ServiceRegistry(broken{})))
+	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(nil) }))
+	sync := s.Sync("a.sync", func() error { return s.services.UpdateEndpoints(api.Endpoints{}) })
+	for range 2 {
+		assert.Panics(t, func() { handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) })
+		assert.Equal(t, `
+         GET / to HandlerFunc.ServeHTTP
+           ServiceRegistryStorage.List()
+     1ms     broken.ListServices() → panic
+     3ms   → panic
+     5ms → panic
+`, "\n"+s.narration())
+		assert.Panics(t, func() { _ = s.Sync("a.sync", func() error { panic("broken") })() })
+		assert.Empty(t, s.narration(), "nothing was written")
+		assert.Error(t, sync())
+		assert.Contains(t, s.narration(), "MemoryRegistry.UpdateEndpoints(")
+	}
+}
+
+func TestALineIsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
+	t.Parallel()
+	evil := "a\nb\x1b[31m\u202e\xff" + strings.Repeat("é", 10000)
+	for name, etcdClient := range map[string]registry.EtcdClient{"memory": nil, "etcd": etcdtest.NewFake()} {
+		s := makeTraced(etcdClient)
+		s.send("POST", "/api/tasks", evil)
+		_ = s.tasks.CreateTask(evil, api.Task{JSONBase: api.JSONBase{ID: evil}})
+		_, _ = s.tasks.ListTasks(&map[string]string{evil: evil})
+		_ = s.services.UpdateEndpoints(api.Endpoints{Name: evil, Endpoints: []string{evil}})
+		_ = s.Call("a.function", func() error { return errors.New(evil) })()
+		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/"+evil, evil, 0)
+		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/x", "{"+evil, 0)
+		for line := range strings.SplitSeq(strings.TrimSuffix(s.narration(), "\n"), "\n") {
+			assert.Regexp(t, `^ +(\d+ms)? `, line, name)
+			assert.Less(t, len(line), 600, name)
+			assert.NotContains(t, line, "\x1b", name)
+			assert.NotContains(t, line, "\u202e", name)
+		}
+	}
+}
+
+// Calls that overlap, as those of several goroutines do, are all told.
+func TestCallsThatOverlapAreAllTold(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	first := s.begin("first")
+	second := s.begin("second")
+	s.end(first, "done")
+	s.end(second, "done")
+	assert.Equal(t, "         first\n     2ms first → done\n     2ms second → done\n", s.narration())
+}
+
+func TestATracerIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+	tracer := New(io.Discard)
+	etcdClient := tracer.EtcdClient(etcdtest.NewFake())
+	handler := tracer.Handler(http.NotFoundHandler())
+	sync := func(n int) func() error {
+		return tracer.Sync("a.sync", func() error { _, err := etcdClient.Set(fmt.Sprint("/", n), "v", 0); return err })
+	}
+	inGoroutines(8, func(n int) {
+		_, _ = etcdClient.Get("/0", false, false)
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+		assert.NoError(t, sync(n)())
+	})
+	assert.Empty(t, tracer.open)
+}
+
+func inGoroutines(n int, f func(int)) {
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { f(i) })
+	}
+	group.Wait()
+}
+
+func TestRequestsAreServedOneAtATime(t *testing.T) {
+	t.Parallel()
+	atWork := make(chan struct{}, 1)
+	handler := New(io.Discard).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case atWork <- struct{}{}:
+		default:
+			t.Error("two at once")
+		}
+		fmt.Fprint(w, "done")
+		<-atWork
+	}))
+	inGoroutines(16, func(int) {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+		assert.Equal(t, "done", answer.Body.String())
+	})
+}
+
+func TestTimesHaveThreeDigitsOrSo(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]string{
+		1499 * time.Nanosecond: "1µs", 1234567: "1.23ms", 98765432: "98.77ms", 123456789: "123ms", 12345678901: "12.35s",
+	} {
+		assert.Equal(t, want, inWords(took))
+	}
+}

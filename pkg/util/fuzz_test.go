@@ -1,0 +1,25 @@
+package util
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// What a list accepts it gives back, and no value of it is empty.
+func FuzzStringListSet(f *testing.F) {
+	for _, value := range []string{"", "a", "a,b", ",", "a,,b", "a\nb, ,c"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		var list StringList
+		if err := list.Set(value); err != nil {
+			assert.Empty(t, list)
+			return
+		}
+		assert.Equal(t, value, list.String())
+		assert.Len(t, list, strings.Count(value, ",")+1)
+		assert.NotContains(t, list, "")
+	})
+}

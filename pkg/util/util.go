@@ -1,0 +1,43 @@
+// Package util holds the few helpers that every program of the original
+// shared: a loop that never ends, the last line of defence against a panic,
+// and a flag of many values.
+package util
+
+import (
+	"encoding/json"
+	"log"
+	"runtime/debug"
+	"time"
+)
+
+// HandleCrash ends a panic of the function that defers it and logs the panic
+// with its stack.
+func HandleCrash() {
+	if r := recover(); r != nil {
+		log.Printf("panic: %v\n%s", r, debug.Stack())
+	}
+}
+
+// Forever calls f, waits for the period, and so on without end. A panic in f
+// is logged and the loop goes on. It is to be run in a goroutine of its own;
+// f ends that goroutine with runtime.Goexit.
+func Forever(f func(), period time.Duration) {
+	for {
+		func() {
+			defer HandleCrash()
+			f()
+		}()
+		time.Sleep(period)
+	}
+}
+
+// MakeJSONString returns the compact JSON of a value. It panics on a value that
+// has none, such as a channel: it is meant for values of the wire types, which
+// always have one.
+func MakeJSONString(value interface{}) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,221 @@
+package kube2014
+
+import (
+	"bufio"
+	"flag"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// The narrations in testdata are written anew by
+//
+//	go test -run TestTheTourInTheREADMEIsNarrated . -update
+var update = flag.Bool("update", false, "write the narrations in testdata anew")
+
+// traced is an apiserver that narrates, and the lines of its narration: its log
+// is left out.
+type traced struct {
+	address string
+	server  *exec.Cmd
+	lines   chan string
+}
+
+var logLine = regexp.MustCompile(`^\d{4}/\d\d/\d\d .*?(?:serves http://(127\.0\.0\.1:\d+)/|$)`)
+
+// startTraced starts an apiserver on a free port. It is to be stopped.
+func startTraced(t *testing.T, program string, args ...string) *traced {
+	server := exec.Command(program, append([]string{"-port", "0", "-trace", "-machines", "127.0.0.1,127.0.0.2"}, args...)...)
+	stderr, err := server.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() { _ = server.Process.Kill() }) // if the test did not stop it
+	s := &traced{server: server, lines: make(chan string, 10000)}
+	addresses := make(chan string, 1)
+	go func() {
+		defer close(s.lines)
+		defer close(addresses)
+		for log := bufio.NewScanner(stderr); log.Scan(); {
+			if match := logLine.FindStringSubmatch(log.Text()); match == nil {
+				s.lines <- log.Text()
+			} else if match[1] != "" {
+				addresses <- match[1]
+			}
+		}
+	}()
+	s.address = <-addresses
+	require.NotEmpty(t, s.address, "the server says where it serves")
+	return s
+}
+
+// warmUp lets the server read what is in etcd, which it does for whatever comes
+// first, a request or the sync.
+func (s *traced) warmUp(t *testing.T) {
+	resp, err := http.Get("http://" + s.address + "/api/v1beta1/tasks")
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	s.until(t, "GET /api/v1beta1/tasks")
+}
+
+// stop ends the server and returns the rest of its narration.
+func (s *traced) stop(t *testing.T) (narration []string) {
+	assert.NoError(t, s.server.Process.Signal(syscall.SIGTERM))
+	for line := range s.lines {
+		narration = append(narration, line)
+	}
+	assert.NoError(t, s.server.Wait())
+	return narration
+}
+
+// until returns the narration up to the line that ends what a line began, which
+// is at the outermost level.
+func (s *traced) until(t *testing.T, beginning string) (narration []string) {
+	timeout := time.After(time.Minute)
+	began := false
+	for {
+		select {
+		case line, ok := <-s.lines:
+			require.True(t, ok, "the narration ended without %s", beginning)
+			narration = append(narration, line)
+			began = began || strings.Contains(line, beginning)
+			if began && strings.Contains(line, " → ") && outermost.MatchString(line) {
+				return narration
+			}
+		case <-timeout:
+			require.FailNow(t, "the narration has no "+beginning, strings.Join(narration, "\n"))
+		}
+	}
+}
+
+var (
+	outermost = regexp.MustCompile(`^.{8} [^ ]`)
+	took      = regexp.MustCompile(`^ *[\d.]+(µs|ms|s) `)
+	etcdIndex = regexp.MustCompile(`index \d+`)
+	noKubelet = regexp.MustCompile(`(GetContainerInfo\(.*\) → error): .*`)
+)
+
+// blank blanks out what differs from run to run: times, etcd's indexes, and the
+// words of the system about a kubelet that is away.
+func blank(narration []string) string {
+	var text strings.Builder
+	for _, line := range narration {
+		line = took.ReplaceAllString(line, "    time ")
+		line = etcdIndex.ReplaceAllString(line, "index N")
+		line = noKubelet.ReplaceAllString(line, "$1")
+		text.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return text.String()
+}
+
+// What happens in a tour by itself when the machine is slow, or etcd writes
+// something of its own: a request reads etcd once more.
+var disturbed = regexp.MustCompile(`(?m)^ *[\d.]+s |EtcdClient.Get /registry → `)
+
+// undisturbed takes a tour, and takes it again if it was disturbed. The server
+// has read what is in etcd before.
+func undisturbed(t *testing.T, program, backend string, tour func(server *traced, etcd string) (narration []string)) []string {
+	once := func() []string {
+		if backend == "memory" {
+			server := startTraced(t, program)
+			server.warmUp(t)
+			return tour(server, "")
+		}
+		etcd, err := etcdtest.Start(t.TempDir())
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, etcd.Kill()) }()
+		server := startTraced(t, program, "-etcd_servers", etcd.URL)
+		server.warmUp(t)
+		return tour(server, strings.TrimPrefix(etcd.URL, "http://"))
+	}
+	for range 5 {
+		if narration := once(); !disturbed.MatchString(strings.Join(narration, "\n")) {
+			return narration
+		}
+	}
+	require.FailNow(t, "each tour was disturbed")
+	return nil
+}
+
+func TestTheTourInTheREADMEIsNarrated(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	tour := commandsOf(section(t, "README.md", "## A tour with curl"))
+	for _, backend := range []string{"memory", "etcd"} {
+		t.Run("backend="+backend, func(t *testing.T) {
+			t.Parallel()
+			narration := undisturbed(t, program, backend, func(server *traced, _ string) []string {
+				checkSession(t, tour, map[string]string{"127.0.0.1:8080": server.address})
+				narration := server.stop(t)
+				if strings.Contains(strings.Join(narration, "\n"), "SyncServiceEndpoints") {
+					return []string{"10s it took so long that the sync came by"}
+				}
+				return narration
+			})
+			file := "testdata/tour-" + backend + ".txt"
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(blank(narration)), 0o644))
+			}
+			golden, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.Equal(t, string(golden), blank(narration), file)
+		})
+	}
+}
+
+var narratedName = regexp.MustCompile(`(?m)^.{8} +(?:[A-Z]+ \S+ to )?(\w+\.\w+)`)
+
+// A reader can jump to what a line names.
+func TestEveryNameInANarrationExists(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, backend := range []string{"memory", "etcd"} {
+		narration, err := os.ReadFile("testdata/tour-" + backend + ".txt")
+		require.NoError(t, err)
+		for _, match := range narratedName.FindAllStringSubmatch(string(narration), -1) {
+			names[match[1]] = true
+		}
+	}
+	assert.Greater(t, len(names), 35)
+	c := readCode(t)
+	for name := range names {
+		assert.True(t, c.names[name], "the narration names %s", name)
+	}
+}
+
+var textBlock = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
+
+// narrationOf returns the narration that a part of a document shows.
+func narrationOf(part string) (narration []string) {
+	for _, block := range textBlock.FindAllStringSubmatch(part, -1) {
+		narration = append(narration, strings.Split(strings.TrimSuffix(block[1], "\n"), "\n")...)
+	}
+	return narration
+}
+
+func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	requests := section(t, "docs/tour.md", "## Two requests")
+	sync := section(t, "docs/tour.md", "## Every ten seconds")
+	told := undisturbed(t, program, "etcd", func(server *traced, etcd string) []string {
+		actual := map[string]string{"127.0.0.1:8080": server.address, "127.0.0.1:4001": etcd}
+		checkSession(t, commandsOf(section(t, "docs/tour.md", "## Two requests")), actual)
+		checkSession(t, commandsOf(section(t, "docs/tour.md", "### A service")), actual)
+		told := server.until(t, "EndpointController.SyncServiceEndpoints()")
+		checkSession(t, commandsOf(section(t, "docs/tour.md", "### Its endpoints")), actual)
+		assert.Empty(t, server.stop(t), "nothing more is narrated")
+		return told
+	})
+	assert.Equal(t, blank(append(narrationOf(requests), narrationOf(sync)...)), blank(told))
+}

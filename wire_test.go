@@ -1,0 +1,74 @@
+package kube2014
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"kube2014/pkg/api"
+)
+
+// wireTypes are the original's: each field with its type and its JSON name, and
+// a question mark where it is left out when it is empty. Their order is the
+// order in the JSON.
+var wireTypes = []struct {
+	zero   interface{}
+	fields string
+}{
+	{api.ContainerManifest{}, "Version string version · Volumes []Volume volumes · Containers []Container containers · Id string id?"},
+	{api.Volume{}, "Name string name"},
+	{api.Port{}, "Name string name? · HostPort int hostPort? · ContainerPort int containerPort? · Protocol string protocol?"},
+	{api.VolumeMount{}, "Name string name? · ReadOnly bool readOnly? · MountPath string mountPath?"},
+	{api.EnvVar{}, "Name string name? · Value string value?"},
+	{api.Container{}, "Name string name? · Image string image? · Command string command? · WorkingDir string workingDir? · " +
+		"Ports []Port ports? · Env []EnvVar env? · Memory int memory? · CPU int cpu? · VolumeMounts []VolumeMount volumeMounts?"},
+	{api.Event{}, "Event string event? · Manifest *ContainerManifest manifest? · Container *Container container? · Timestamp int64 timestamp"},
+	{api.JSONBase{}, "Kind string kind? · ID string id? · CreationTimestamp string creationTimestamp? · SelfLink string selfLink?"},
+	{api.TaskState{}, "Manifest ContainerManifest manifest? · Status string status? · Host string host? · HostIP string hostIP? · " +
+		"Info interface {} info?"},
+	{api.Task{}, "JSONBase · Labels map[string]string labels? · DesiredState TaskState desiredState? · CurrentState TaskState currentState?"},
+	{api.TaskList{}, "JSONBase · Items []Task items"},
+	{api.TaskTemplate{}, "DesiredState TaskState desiredState? · Labels map[string]string labels?"},
+	{api.ReplicationControllerState{}, "Replicas int replicas · ReplicasInSet map[string]string replicasInSet? · " +
+		"TaskTemplate TaskTemplate taskTemplate?"},
+	{api.ReplicationController{}, "JSONBase · DesiredState ReplicationControllerState desiredState? · Labels map[string]string labels?"},
+	{api.ReplicationControllerList{}, "JSONBase · Items []ReplicationController items?"},
+	{api.Service{}, "JSONBase · Port int port? · Labels map[string]string labels?"},
+	{api.ServiceList{}, "Items []Service items"},
+	{api.Endpoints{}, "Name string - · Endpoints []string -"}, // no tags
+}
+
+func TestTheWireTypesAreTheOriginals(t *testing.T) {
+	t.Parallel()
+	for _, wire := range wireTypes {
+		structure := reflect.TypeOf(wire.zero)
+		var fields []string
+		for i := range structure.NumField() {
+			fields = append(fields, describe(structure.Field(i)))
+		}
+		assert.Equal(t, wire.fields, strings.Join(fields, " · "), structure.Name())
+	}
+	assert.Len(t, strings.Fields(namesOfTheOriginal["pkg/api/types.go"]), len(wireTypes))
+}
+
+// describe writes a field as wireTypes does. Where there is a yaml tag too, it
+// has the same name.
+func describe(field reflect.StructField) string {
+	if field.Anonymous {
+		return field.Name
+	}
+	name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if yaml, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); yaml != "" && yaml != name {
+		return fmt.Sprintf("%s is %s in YAML and %s in JSON", field.Name, yaml, name)
+	}
+	switch {
+	case name == "":
+		name = "-"
+	case option == "omitempty":
+		name += "?"
+	}
+	return field.Name + " " + strings.ReplaceAll(field.Type.String(), "api.", "") + " " + name
+}
