@@ -48,7 +48,11 @@ fuzz: ## fuzz each target with FUZZ=1000000 inputs
 	@grep -r --include=fuzz_test.go -o '^func Fuzz[A-Za-z]*' cmd pkg | sed 's|\(.*\)/fuzz_test.go:func \(.*\)|\1 \2|' | \
 	while read -r dir target; do \
 		echo "$$dir $$target"; \
-		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ)x ./$$dir > bin/fuzz.log 2>&1 || { cat bin/fuzz.log; exit 1; }; \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ)x ./$$dir > bin/fuzz.log 2>&1 || { \
+			cat bin/fuzz.log; \
+			sed -n 's/.*Failing input written to //p' bin/fuzz.log | while read -r input; do cat "$$dir/$$input"; done; \
+			exit 1; \
+		}; \
 	done
 
 soak: bin/etcd ## load from 64 clients on memory and on etcd, for SOAK=1m each

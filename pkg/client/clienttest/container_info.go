@@ -1,4 +1,5 @@
-// Package clienttest holds a stand-in for kubelets, for tests.
+// Package clienttest holds a stand-in for kubelets, and what no text for a client
+// may hold, for tests.
 package clienttest
 
 import (
