@@ -7,45 +7,6 @@ import (
 	"kube2014/pkg/api"
 )
 
-// portOwners are the tasks that have a host port on one machine. Two may have it
-// when other programs write too.
-type portOwners map[int][2]string
-
-func (owners portOwners) take(taskID string, ports []int) {
-	for _, port := range ports {
-		switch has := owners[port]; {
-		case has[0] == "":
-			owners[port] = [2]string{taskID}
-		case has[0] != taskID:
-			owners[port] = [2]string{has[0], taskID}
-		}
-	}
-}
-
-func (owners portOwners) free(taskID string, ports []int) bool {
-	for _, port := range ports {
-		for _, owner := range owners[port] {
-			if owner != "" && owner != taskID {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// portOwners returns who has the machine's host ports: a task has those of its
-// stored version and those of its manifest.
-func (state *machineState) portOwners() portOwners {
-	owners := portOwners{}
-	for _, entry := range state.entries {
-		owners.take(entry.id, entry.ports)
-	}
-	for _, task := range state.tasks {
-		owners.take(task.id(), task.hostPorts())
-	}
-	return owners
-}
-
 // reservation keeps host ports on a machine for a task that is about to be
 // created there, so that requests which come at once do not all go for the same
 // machine. It is a courtesy: what counts is the list.
@@ -67,7 +28,7 @@ func (m *mirror) firstFree(machines []string, task api.Task, refused map[string]
 	reserved := m.reservedPorts(task.ID, ports, now)
 	second := ""
 	for _, machine := range machines {
-		if refused[machine] || !m.contents.portOwners(machine).free(task.ID, ports) {
+		if _, owner := m.contents.portOwners(machine).other(task.ID, ports); owner != "" || refused[machine] {
 			continue
 		}
 		if !reserved[machine] {

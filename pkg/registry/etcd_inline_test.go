@@ -51,7 +51,7 @@ func requireInLine(t *testing.T, client etcdtest.Client) {
 		for _, entry := range state.entries {
 			inList[entry.id]++
 		}
-		ports := portTable{}
+		ports := portOwners{}
 		for _, stored := range state.tasks {
 			task, err := decodeTask(state.machine, stored.node)
 			require.NoError(t, err)
@@ -59,7 +59,7 @@ func requireInLine(t *testing.T, client etcdtest.Client) {
 			delete(inList, task.ID)
 			require.True(t, madeFrom(state.entry(task.ID), *task), "%s: its manifest is that of another version", task.ID)
 			require.NoError(t, ports.check(state.machine, *task))
-			ports.take(state.machine, task.ID, hostPorts(*task))
+			ports.take(task.ID, hostPorts(*task))
 			require.Equal(t, state.machine, index[indexEntryKey(task.ID)], "%s: its entry in the index", task.ID)
 			delete(index, indexEntryKey(task.ID))
 		}

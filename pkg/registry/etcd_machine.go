@@ -108,32 +108,22 @@ func (state *machineState) entry(taskID string) *manifestEntry {
 	return nil
 }
 
-// checkPorts returns an api.HostPortTaken error when a task wants a host port
-// that another task has on the machine. Both a task and its manifest hold
-// ports: while a task is replaced or deleted they differ, and what either has
-// is not given away.
-func (state *machineState) checkPorts(task api.Task) error {
-	wanted := hostPorts(task)
+// portOwners returns who has the machine's host ports. Both a task and its
+// manifest hold ports: while a task is replaced or deleted they differ, and what
+// either has is not given away.
+func (state *machineState) portOwners() portOwners {
+	owners := portOwners{}
 	for _, entry := range state.entries {
-		if err := checkOwner(state.machine, task.ID, wanted, entry.id, entry.ports); err != nil {
-			return err
-		}
+		owners.take(entry.id, entry.ports)
 	}
-	for _, other := range state.tasks {
-		if err := checkOwner(state.machine, task.ID, wanted, other.id(), other.hostPorts()); err != nil {
-			return err
-		}
+	for _, task := range state.tasks {
+		owners.take(task.id(), task.hostPorts())
 	}
-	return nil
+	return owners
 }
 
-// checkOwner returns an api.HostPortTaken error when a port that a task wants is
-// one of those that an owner has, which is another task.
-func checkOwner(machine, taskID string, wanted []int, owner string, has []int) error {
-	for _, port := range has {
-		if owner != taskID && slices.Contains(wanted, port) {
-			return api.NewHostPortTaken(taskID, port, machine, owner)
-		}
-	}
-	return nil
+// checkPorts returns an api.HostPortTaken error when a task wants a host port
+// that another task has on the machine.
+func (state *machineState) checkPorts(task api.Task) error {
+	return state.portOwners().check(state.machine, task)
 }

@@ -16,9 +16,61 @@ func hostPorts(task api.Task) []int {
 	return ports
 }
 
-// portTable tells which task has a host port: port → machine → task id. It has no
-// lock of its own.
-type portTable map[int]map[string]string
+// portOwners are the tasks that have a host port on one machine. Two may have it
+// when other programs write too. It has no lock of its own.
+type portOwners map[int][2]string
+
+func (owners portOwners) take(taskID string, ports []int) {
+	for _, port := range ports {
+		switch has := owners[port]; {
+		case has[0] == "":
+			owners[port] = [2]string{taskID}
+		case has[0] != taskID:
+			owners[port] = [2]string{has[0], taskID}
+		}
+	}
+}
+
+func (owners portOwners) release(taskID string, ports []int) {
+	for _, port := range ports {
+		has := owners[port]
+		switch taskID {
+		case has[0]:
+			has = [2]string{has[1]}
+		case has[1]:
+			has[1] = ""
+		}
+		if owners[port] = has; has[0] == "" {
+			delete(owners, port)
+		}
+	}
+}
+
+// other returns the first of the ports that another task has, and that task; ""
+// when there is none.
+func (owners portOwners) other(taskID string, ports []int) (port int, owner string) {
+	for _, port := range ports {
+		for _, owner := range owners[port] {
+			if owner != "" && owner != taskID {
+				return port, owner
+			}
+		}
+	}
+	return 0, ""
+}
+
+// check returns an api.HostPortTaken error when another task on the machine, whose
+// ports these are, has one of the task's ports.
+func (owners portOwners) check(machine string, task api.Task) error {
+	if port, owner := owners.other(task.ID, hostPorts(task)); owner != "" {
+		return api.NewHostPortTaken(task.ID, port, machine, owner)
+	}
+	return nil
+}
+
+// portTable tells which tasks have the host ports of each machine. It has no lock
+// of its own.
+type portTable map[string]portOwners
 
 var _ HostPortIndex = portTable(nil)
 
@@ -30,9 +82,17 @@ func listHostPorts(registry TaskRegistry) (portTable, error) {
 	}
 	table := portTable{}
 	for _, task := range tasks {
-		table.take(task.CurrentState.Host, task.ID, hostPorts(task))
+		table.of(task.CurrentState.Host).take(task.ID, hostPorts(task))
 	}
 	return table, nil
+}
+
+// of returns the owners of a machine's ports, to be changed.
+func (table portTable) of(machine string) portOwners {
+	if table[machine] == nil {
+		table[machine] = portOwners{}
+	}
+	return table[machine]
 }
 
 // FirstFree implements HostPortIndex. What it costs depends on the machines that
@@ -40,46 +100,9 @@ func listHostPorts(registry TaskRegistry) (portTable, error) {
 func (table portTable) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
 	ports := hostPorts(task)
 	for _, machine := range machines {
-		if !refused[machine] && table.free(machine, task.ID, ports) {
+		if _, owner := table[machine].other(task.ID, ports); owner == "" && !refused[machine] {
 			return machine, nil
 		}
 	}
 	return "", nil
-}
-
-func (table portTable) free(machine, taskID string, ports []int) bool {
-	for _, port := range ports {
-		if owner, taken := table[port][machine]; taken && owner != taskID {
-			return false
-		}
-	}
-	return true
-}
-
-// check returns an api.HostPortTaken error when another task on the machine
-// has one of the task's ports.
-func (table portTable) check(machine string, task api.Task) error {
-	for _, port := range hostPorts(task) {
-		if owner, taken := table[port][machine]; taken && owner != task.ID {
-			return api.NewHostPortTaken(task.ID, port, machine, owner)
-		}
-	}
-	return nil
-}
-
-func (table portTable) take(machine, taskID string, ports []int) {
-	for _, port := range ports {
-		if table[port] == nil {
-			table[port] = map[string]string{}
-		}
-		table[port][machine] = taskID
-	}
-}
-
-func (table portTable) release(machine string, ports []int) {
-	for _, port := range ports {
-		if delete(table[port], machine); len(table[port]) == 0 {
-			delete(table, port)
-		}
-	}
 }

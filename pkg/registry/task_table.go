@@ -26,7 +26,7 @@ func (t *taskTable) get(id string) (api.Task, *taskEntry, error) {
 // add stores a new task, of which the entry is made, and takes its host ports, or
 // none of both.
 func (t *taskTable) add(task api.Task, entry *taskEntry) error {
-	if err := t.hostPorts.check(entry.machine(), task); err != nil {
+	if err := t.hostPorts[entry.machine()].check(entry.machine(), task); err != nil {
 		return err
 	}
 	t.store(task, entry)
@@ -35,7 +35,7 @@ func (t *taskTable) add(task api.Task, entry *taskEntry) error {
 
 // replace is like add, for a task of which another version is here.
 func (t *taskTable) replace(task api.Task, entry *taskEntry, old api.Task, oldEntry *taskEntry) error {
-	if err := t.hostPorts.check(entry.machine(), task); err != nil {
+	if err := t.hostPorts[entry.machine()].check(entry.machine(), task); err != nil {
 		return err
 	}
 	t.drop(old, oldEntry)
@@ -45,11 +45,11 @@ func (t *taskTable) replace(task api.Task, entry *taskEntry, old api.Task, oldEn
 
 func (t *taskTable) store(task api.Task, entry *taskEntry) {
 	t.put(entry, task.Labels)
-	t.hostPorts.take(entry.machine(), entry.id(), hostPorts(task))
+	t.hostPorts.of(entry.machine()).take(entry.id(), hostPorts(task))
 }
 
 // drop takes out a task that is here.
 func (t *taskTable) drop(task api.Task, entry *taskEntry) {
 	t.remove(entry, task.Labels)
-	t.hostPorts.release(entry.machine(), hostPorts(task))
+	t.hostPorts.of(entry.machine()).release(entry.id(), hostPorts(task))
 }
