@@ -64,15 +64,15 @@ func (e *EndpointController) selectEndpoints() (func(map[string]string) []string
 	if err != nil {
 		return nil, err
 	}
-	index := makeTaskIndex()
-	for _, task := range tasks {
-		entry, err := makeAddressEntry(task, &taskPlace{machine: task.CurrentState.Host}, "")
-		if err != nil {
-			continue // a task that no list can hold must not stop the others
+	return func(query map[string]string) []string {
+		addresses := []string{}
+		for _, task := range tasks {
+			if address, ok := endpointOf(task); ok && hasLabels(task.Labels, query) {
+				addresses = append(addresses, address)
+			}
 		}
-		index.put(entry, task.Labels)
-	}
-	return func(query map[string]string) []string { return index.carrying(query).addresses() }, nil
+		return addresses
+	}, nil
 }
 
 // changedEndpoints returns the endpoints that differ from the known ones (D31).

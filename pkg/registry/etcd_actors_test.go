@@ -91,7 +91,7 @@ type actor struct {
 // lets through.
 func (a *actor) beginCreate(machine, version string, port int) {
 	reached, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	registry, _ := patientless(&etcdtest.Around{Client: a.registry.client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+	registry, _ := patientless(&etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		if method == "Create" && key == taskKey(machine, "subject") {
 			reached <- struct{}{}
 			<-goOn
@@ -118,7 +118,7 @@ func (a *actor) beginCreate(machine, version string, port int) {
 
 // half lets a request die before one of its calls to etcd.
 func (a *actor) half(request act, run func(*EtcdRegistry) error, before string) {
-	dying, _ := patientless(&etcdtest.Around{Client: a.registry.client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+	dying, _ := patientless(&etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		if method+" "+key == before {
 			return nil, etcdtest.ErrLost
 		}
@@ -237,10 +237,10 @@ func middles() map[string]middle {
 		"reconcile a half update": {there: true, prepare: func(a *actor) { a.halfUpdate("1", 82) }},
 		"reconcile a half delete": {there: true, prepare: func(a *actor) { a.halfDelete() }},
 		"reconcile a foreign task": {there: true, prepare: func(a *actor) {
-			_, err := a.registry.client.Delete(indexEntryKey("subject"), false)
+			_, err := a.registry.mirror.Delete(indexEntryKey("subject"), false)
 			require.NoError(a.h.t, err)
 		}},
-		"reconcile an unlisted one": {there: true, prepare: func(a *actor) { put(a.h.t, a.registry.client, kubeletKey("m"), []api.ContainerManifest{}) }},
+		"reconcile an unlisted one": {there: true, prepare: func(a *actor) { put(a.h.t, a.registry.mirror, kubeletKey("m"), []api.ContainerManifest{}) }},
 	}
 }
 

@@ -12,12 +12,17 @@ import (
 
 // compare returns all that is out of line: first the lists, then the index, then
 // the endpoints.
-func compare(registry *EtcdRegistry, index *etcd.Node, all *hosts, services *etcd.Node) []problem {
+func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []problem {
 	var inLists, inIndex []problem
 	machineOf := map[string]string{}
-	for _, directory := range all.machines {
+	all := map[string]*machineState{}
+	for _, directory := range nodesOf(hosts) {
 		machine := baseName(directory.Key)
-		state := makeMachineState(machine, directory, all.index, nil)
+		all[machine] = makeMachineState(machine, directory, 0, registry.mirror.state(machine))
+	}
+	for _, directory := range nodesOf(hosts) {
+		machine := baseName(directory.Key)
+		state := all[machine]
 		inLists = append(inLists, compareList(all, index, state)...)
 		for _, task := range state.tasks {
 			node, id := task.node, task.id()
@@ -34,7 +39,7 @@ func compare(registry *EtcdRegistry, index *etcd.Node, all *hosts, services *etc
 		for _, entry := range index.Nodes {
 			if entry.Dir {
 				registry.warnOnce(entry, "this directory is in the place of an index entry; delete it")
-			} else if all.state(entry.Value).task(baseName(entry.Key)) == nil {
+			} else if all[entry.Value].task(baseName(entry.Key)) == nil {
 				inIndex = append(inIndex, leftInIndex(entry))
 			}
 		}
@@ -45,12 +50,12 @@ func compare(registry *EtcdRegistry, index *etcd.Node, all *hosts, services *etc
 // strayCopy tells whether a task is on another machine according to the index,
 // and there too: this one was written too late, after its claim had been taken
 // back, or by another program. It is nobody's, and gets no manifest.
-func strayCopy(all *hosts, index *etcd.Node, machine, taskID string) bool {
+func strayCopy(all map[string]*machineState, index *etcd.Node, machine, taskID string) bool {
 	entry := child(index, taskID)
-	return entry != nil && entry.Value != machine && all.state(entry.Value).task(taskID) != nil
+	return entry != nil && entry.Value != machine && all[entry.Value].task(taskID) != nil
 }
 
-func compareList(all *hosts, index *etcd.Node, state *machineState) []problem {
+func compareList(all map[string]*machineState, index *etcd.Node, state *machineState) []problem {
 	if state.listError != nil {
 		return nil // it is reported to those who want to change it
 	}
@@ -141,7 +146,7 @@ func notIndexed(machine string, node *etcd.Node) problem {
 		if now, err := registry.readKey("index task", node.Key); now == nil {
 			return err
 		}
-		_, err := registry.client.Create(indexEntryKey(id), machine, 0)
+		_, err := registry.mirror.Create(indexEntryKey(id), machine, 0)
 		return failed("index task", ignore(err, alreadyExists))
 	}}
 }
@@ -167,7 +172,7 @@ func compareEndpoints(services *etcd.Node) []problem {
 // deleteUnchanged deletes a key if it has not changed since it was read.
 func deleteUnchanged(node *etcd.Node) func(*EtcdRegistry) error {
 	return func(registry *EtcdRegistry) error {
-		_, err := registry.client.CompareAndDelete(node.Key, "", node.ModifiedIndex)
+		_, err := registry.mirror.CompareAndDelete(node.Key, "", node.ModifiedIndex)
 		return failed("delete "+node.Key, ignore(err, notFound, compareFailed))
 	}
 }

@@ -175,7 +175,7 @@ func (c *contents) portOwners(machine string) portOwners {
 		return nil
 	}
 	if known.taken == nil {
-		known.taken = known.state.portOwners()
+		known.taken = known.state.portOwners("")
 	}
 	return known.taken
 }

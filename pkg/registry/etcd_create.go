@@ -73,7 +73,7 @@ func (registry *EtcdRegistry) claim(machine, taskID string, budget requestBudget
 		if err := budget.left("create task"); err != nil {
 			return nil, err
 		}
-		resp, err := registry.client.Create(indexEntryKey(taskID), machine, 0)
+		resp, err := registry.mirror.Create(indexEntryKey(taskID), machine, 0)
 		if err == nil {
 			return resp.Node, nil
 		}
@@ -106,7 +106,7 @@ func (registry *EtcdRegistry) checkAbsent(machine, taskID string) error {
 
 // release takes a claim back. When that fails, Reconcile does it later.
 func (registry *EtcdRegistry) release(claimed *etcd.Node) {
-	_, _ = registry.client.CompareAndDelete(claimed.Key, "", claimed.ModifiedIndex)
+	_, _ = registry.mirror.CompareAndDelete(claimed.Key, "", claimed.ModifiedIndex)
 }
 
 // createClaimed writes the manifest and the task, or neither.
@@ -137,7 +137,7 @@ func (registry *EtcdRegistry) createClaimed(machine string, task api.Task, claim
 	if err := budget.left("create task"); err != nil {
 		return err
 	}
-	_, err = registry.client.Create(taskKey(machine, task.ID), value, 0)
+	_, err = registry.mirror.Create(taskKey(machine, task.ID), value, 0)
 	if err == nil {
 		return nil
 	}

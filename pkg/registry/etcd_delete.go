@@ -41,7 +41,7 @@ func (registry *EtcdRegistry) DeleteTask(taskID string) error {
 		if err := budget.left("delete task"); err != nil {
 			return err
 		}
-		_, err = registry.client.CompareAndDelete(node.Key, "", node.ModifiedIndex)
+		_, err = registry.mirror.CompareAndDelete(node.Key, "", node.ModifiedIndex)
 		if err == nil {
 			break
 		}
@@ -65,6 +65,6 @@ func (registry *EtcdRegistry) DeleteTask(taskID string) error {
 			return err
 		}
 	}
-	_, err = registry.client.CompareAndDelete(found.entry.Key, "", found.entry.ModifiedIndex)
+	_, err = registry.mirror.CompareAndDelete(found.entry.Key, "", found.entry.ModifiedIndex)
 	return failed("delete task", ignore(err, notFound, compareFailed))
 }

@@ -41,11 +41,11 @@ func keysOf(t *testing.T, client etcdtest.Client, dir string) map[string]string 
 func requireInLine(t *testing.T, client etcdtest.Client) {
 	t.Helper()
 	registry := MakeEtcdRegistry(client, nil)
-	all, err := registry.readHosts("check")
+	all, _, err := registry.readDirectory("check", hostsKey)
 	require.NoError(t, err)
 	index := keysOf(t, client, indexKey)
-	for _, directory := range all.machines {
-		state := makeMachineState(baseName(directory.Key), directory, all.index, nil)
+	for _, directory := range nodesOf(all) {
+		state := makeMachineState(baseName(directory.Key), directory, 0, nil)
 		require.NoError(t, state.listError)
 		inList := map[string]int{}
 		for _, entry := range state.entries {

@@ -92,6 +92,9 @@ func (state *machineState) setList(list *etcd.Node) {
 
 // task returns the node of a task, nil when it is not there.
 func (state *machineState) task(taskID string) *etcd.Node {
+	if state == nil {
+		return nil
+	}
 	if place, found := findTask(state.tasks, taskID); found {
 		return state.tasks[place].node
 	}
@@ -108,16 +111,20 @@ func (state *machineState) entry(taskID string) *manifestEntry {
 	return nil
 }
 
-// portOwners returns who has the machine's host ports. Both a task and its
-// manifest hold ports: while a task is replaced or deleted they differ, and what
-// either has is not given away.
-func (state *machineState) portOwners() portOwners {
+// portOwners returns who has the machine's host ports, a task apart: "" for none.
+// Both a task and its manifest hold ports: while a task is replaced or deleted they
+// differ, and what either has is not given away.
+func (state *machineState) portOwners(apart string) portOwners {
 	owners := portOwners{}
 	for _, entry := range state.entries {
-		owners.take(entry.id, entry.ports)
+		if entry.id != apart {
+			owners.take(entry.id, entry.ports)
+		}
 	}
 	for _, task := range state.tasks {
-		owners.take(task.id(), task.hostPorts())
+		if task.id() != apart {
+			owners.take(task.id(), task.hostPorts())
+		}
 	}
 	return owners
 }
@@ -125,5 +132,5 @@ func (state *machineState) portOwners() portOwners {
 // checkPorts returns an api.HostPortTaken error when a task wants a host port
 // that another task has on the machine.
 func (state *machineState) checkPorts(task api.Task) error {
-	return state.portOwners().check(state.machine, task)
+	return state.portOwners(task.ID).check(state.machine, task)
 }

@@ -56,7 +56,7 @@ func listObjects[Object keyed](registry *EtcdRegistry, kind string, directory *e
 
 // readKey returns the node of a key, nil when it is not there.
 func (registry *EtcdRegistry) readKey(operation, key string) (*etcd.Node, error) {
-	resp, err := registry.client.Get(key, false, false)
+	resp, err := registry.mirror.Get(key, false, false)
 	if hasCode(err, notFound) {
 		return nil, nil
 	}
@@ -69,7 +69,7 @@ func (registry *EtcdRegistry) readKey(operation, key string) (*etcd.Node, error)
 // readDirectory returns a directory with all that is in it, sorted by key; nil
 // when it is not there.
 func (registry *EtcdRegistry) readDirectory(operation, key string) (*etcd.Node, uint64, error) {
-	resp, err := registry.client.Get(key, true, true)
+	resp, err := registry.mirror.Get(key, true, true)
 	if hasCode(err, notFound) {
 		return nil, 0, nil
 	}
@@ -131,7 +131,7 @@ func (registry *EtcdRegistry) createObject(kind, key string, object interface{})
 	if err != nil {
 		return err
 	}
-	_, err = registry.client.Create(key, value, 0)
+	_, err = registry.mirror.Create(key, value, 0)
 	if hasCode(err, alreadyExists) {
 		return api.NewAlreadyExists(kind, baseName(key))
 	}
@@ -144,13 +144,13 @@ func (registry *EtcdRegistry) setObject(kind, key string, object interface{}) er
 	if err != nil {
 		return err
 	}
-	_, err = registry.client.Set(key, value, 0)
+	_, err = registry.mirror.Set(key, value, 0)
 	return failed("update "+kind, err)
 }
 
 // deleteObject deletes a key.
 func (registry *EtcdRegistry) deleteObject(kind, key string) error {
-	_, err := registry.client.Delete(key, false)
+	_, err := registry.mirror.Delete(key, false)
 	if hasCode(err, notFound) {
 		return api.NewNotFound(kind, baseName(key))
 	}

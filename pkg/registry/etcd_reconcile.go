@@ -40,7 +40,7 @@ func (registry *EtcdRegistry) Reconcile() error {
 	if err != nil {
 		return err
 	}
-	all, err := registry.readHosts("reconcile")
+	all, _, err := registry.readDirectory("reconcile", hostsKey)
 	if err != nil {
 		return err
 	}

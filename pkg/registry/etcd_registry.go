@@ -29,7 +29,6 @@ type EtcdClient interface {
 // concurrent use; docs/etcd.md tells the order of its writes, and why a crash
 // between any two is harmless.
 type EtcdRegistry struct {
-	client  EtcdClient // the mirror
 	mirror  *mirror
 	writers listWriters
 	texts   listTexts
@@ -58,7 +57,7 @@ var (
 func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 	mirror := makeMirror(client)
 	registry := &EtcdRegistry{
-		client:   mirror,
+
 		mirror:   mirror,
 		writers:  listWriters{machines: map[string]*listWriter{}},
 		now:      time.Now,
@@ -72,7 +71,7 @@ func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 
 // Healthz returns nil when etcd answers, else an api.Unavailable error.
 func (registry *EtcdRegistry) Healthz() error {
-	_, err := registry.client.Get(registryKey, false, false)
+	_, err := registry.mirror.Get(registryKey, false, false)
 	return failed("health check", ignore(err, notFound))
 }
 

@@ -34,7 +34,7 @@ func (registry *EtcdRegistry) DeleteService(name string) error {
 	if err := registry.deleteObject(serviceKind, specKey(name)); err != nil {
 		return err
 	}
-	_, err := registry.client.Delete(endpointKey(name), false)
+	_, err := registry.mirror.Delete(endpointKey(name), false)
 	return failed("delete endpoints", ignore(err, notFound)) // D14: the sync may not have come by yet
 }
 

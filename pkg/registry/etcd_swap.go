@@ -26,9 +26,9 @@ func (registry *EtcdRegistry) swapList(state *machineState, entries []manifestEn
 	key := kubeletKey(state.machine)
 	registry.mirror.expectList(state.machine, value, entries)
 	if state.listIndex == 0 {
-		resp, err = registry.client.Create(key, value, 0)
+		resp, err = registry.mirror.Create(key, value, 0)
 	} else {
-		resp, err = registry.client.CompareAndSwap(key, value, 0, "", state.listIndex)
+		resp, err = registry.mirror.CompareAndSwap(key, value, 0, "", state.listIndex)
 	}
 	if hasCode(err, alreadyExists, compareFailed, notFound) {
 		return 0, errChanged

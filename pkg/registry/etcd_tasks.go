@@ -67,31 +67,23 @@ func (registry *EtcdRegistry) EncodedTask(taskID string) (apiserver.Encoded, str
 // readTask returns a task: out of the copy if it is exact; else out of the key
 // where the copy has it, or the index.
 func (registry *EtcdRegistry) readTask(taskID string) (*storedTask, error) {
-	mirror := registry.mirror
-	usable := mirror.isLoaded()
-	exact, err := mirror.exact("get task")
+	exact, err := registry.mirror.exact("get task")
 	if err != nil {
 		return nil, err
 	}
-	stored, places := mirror.stored(taskID)
-	if places == 2 {
-		return registry.readIndexed(taskID)
-	}
-	if usable && !exact { // another program has just written
-		if stored != nil {
-			if found, err := registry.readStored(stored.machine, taskID); found != nil || err != nil {
-				return found, err
-			}
-		}
-		return registry.readIndexed(taskID)
-	}
+	stored, places := registry.mirror.stored(taskID)
 	switch {
-	case !exact:
-		return registry.readIndexed(taskID)
-	case stored == nil:
+	case places == 2:
+	case exact && stored == nil:
 		return nil, api.NewNotFound("task", taskID)
+	case exact:
+		return stored, nil
+	case stored != nil: // most likely it is still there
+		if found, err := registry.readStored(stored.machine, taskID); found != nil || err != nil {
+			return found, err
+		}
 	}
-	return stored, nil
+	return registry.readIndexed(taskID)
 }
 
 // readStored reads the task that is expected on a machine, nil when it is not
@@ -182,7 +174,7 @@ func (registry *EtcdRegistry) locate(operation, taskID string) (location, error)
 // readEntry returns a task's entry in the index, nil when it is not there, and
 // etcd's index at that moment.
 func (registry *EtcdRegistry) readEntry(operation, taskID string) (entry *etcd.Node, seen uint64, err error) {
-	resp, err := registry.client.Get(indexEntryKey(taskID), false, false)
+	resp, err := registry.mirror.Get(indexEntryKey(taskID), false, false)
 	if seen, err = indexOf(resp, err); err != nil {
 		return nil, 0, failed(operation, err)
 	}

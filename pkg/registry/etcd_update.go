@@ -70,7 +70,7 @@ func (registry *EtcdRegistry) replace(machine string, task api.Task, manifest ma
 	if err != nil {
 		return false, err
 	}
-	_, err = registry.client.CompareAndSwap(taskKey(machine, task.ID), value, 0, "", index)
+	_, err = registry.mirror.CompareAndSwap(taskKey(machine, task.ID), value, 0, "", index)
 	switch {
 	case hasCode(err, compareFailed):
 		return false, nil
@@ -85,7 +85,7 @@ func (registry *EtcdRegistry) replace(machine string, task api.Task, manifest ma
 // caller is about to overwrite. It returns the task's new index, or errChanged
 // when the task is no longer what the caller has read.
 func (registry *EtcdRegistry) fence(node *etcd.Node) (uint64, error) {
-	resp, err := registry.client.CompareAndSwap(node.Key, node.Value, 0, "", node.ModifiedIndex)
+	resp, err := registry.mirror.CompareAndSwap(node.Key, node.Value, 0, "", node.ModifiedIndex)
 	if hasCode(err, compareFailed, notFound) {
 		return 0, errChanged
 	}

@@ -16,33 +16,19 @@ func hostPorts(task api.Task) []int {
 	return ports
 }
 
-// portOwners are the tasks that have a host port on one machine. Two may have it
-// when other programs write too. It has no lock of its own.
-type portOwners map[int][2]string
+// portOwners tells which task has a host port of one machine. It has no lock of
+// its own.
+type portOwners map[int]string
 
 func (owners portOwners) take(taskID string, ports []int) {
 	for _, port := range ports {
-		switch has := owners[port]; {
-		case has[0] == "":
-			owners[port] = [2]string{taskID}
-		case has[0] != taskID:
-			owners[port] = [2]string{has[0], taskID}
-		}
+		owners[port] = taskID
 	}
 }
 
-func (owners portOwners) release(taskID string, ports []int) {
+func (owners portOwners) release(ports []int) {
 	for _, port := range ports {
-		has := owners[port]
-		switch taskID {
-		case has[0]:
-			has = [2]string{has[1]}
-		case has[1]:
-			has[1] = ""
-		}
-		if owners[port] = has; has[0] == "" {
-			delete(owners, port)
-		}
+		delete(owners, port)
 	}
 }
 
@@ -50,10 +36,8 @@ func (owners portOwners) release(taskID string, ports []int) {
 // when there is none.
 func (owners portOwners) other(taskID string, ports []int) (port int, owner string) {
 	for _, port := range ports {
-		for _, owner := range owners[port] {
-			if owner != "" && owner != taskID {
-				return port, owner
-			}
+		if owner := owners[port]; owner != "" && owner != taskID {
+			return port, owner
 		}
 	}
 	return 0, ""

@@ -47,7 +47,7 @@ func MakeMemoryRegistry() *MemoryRegistry {
 func (registry *MemoryRegistry) ListControllers() ([]api.ReplicationController, error) {
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
-	return registry.controllers.list(nil), nil
+	return registry.controllers.list(), nil
 }
 
 // GetController implements ControllerRegistry.
@@ -83,7 +83,7 @@ func (registry *MemoryRegistry) DeleteController(controllerID string) error {
 func (registry *MemoryRegistry) ListServices() (api.ServiceList, error) {
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
-	return api.ServiceList{Items: registry.services.list(nil)}, nil
+	return api.ServiceList{Items: registry.services.list()}, nil
 }
 
 // GetService implements ServiceRegistry.
@@ -138,8 +138,8 @@ func (registry *MemoryRegistry) ListServicesAndEndpoints() (api.ServiceList, map
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
 	endpoints := map[string]api.Endpoints{}
-	for _, of := range registry.endpoints.list(nil) {
+	for _, of := range registry.endpoints.list() {
 		endpoints[of.Name] = of
 	}
-	return api.ServiceList{Items: registry.services.list(nil)}, endpoints, nil
+	return api.ServiceList{Items: registry.services.list()}, endpoints, nil
 }

@@ -22,14 +22,11 @@ func makeTable[Object copier[Object]](kind string) table[Object] {
 	return table[Object]{kind: kind, objects: map[string]Object{}}
 }
 
-// list returns copies of the wanted objects, sorted by id (D28). They are all
-// wanted when wanted is nil.
-func (t table[Object]) list(wanted func(Object) bool) []Object {
+// list returns copies of the objects, sorted by id (D28).
+func (t table[Object]) list() []Object {
 	list := []Object{}
 	for _, id := range slices.Sorted(maps.Keys(t.objects)) {
-		if object := t.objects[id]; wanted == nil || wanted(object) {
-			list = append(list, object.DeepCopy())
-		}
+		list = append(list, t.objects[id].DeepCopy())
 	}
 	return list
 }

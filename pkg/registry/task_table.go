@@ -51,5 +51,5 @@ func (t *taskTable) store(task api.Task, entry *taskEntry) {
 // drop takes out a task that is here.
 func (t *taskTable) drop(task api.Task, entry *taskEntry) {
 	t.remove(entry, task.Labels)
-	t.hostPorts.of(entry.machine()).release(entry.id(), hostPorts(task))
+	t.hostPorts.of(entry.machine()).release(hostPorts(task))
 }
