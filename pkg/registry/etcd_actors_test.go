@@ -220,7 +220,7 @@ type middle struct {
 	there   bool
 	prepare func(*actor)
 	run     func(*EtcdRegistry) error
-	// heldUp is a request that cannot stand being held up for the 15 seconds in
+	// heldUp is a request that cannot stand being held up for the time in
 	// which Reconcile takes it for abandoned: docs/etcd.md tells what may come of it.
 	heldUp bool
 }

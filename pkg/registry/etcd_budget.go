@@ -7,9 +7,9 @@ import (
 )
 
 // maxRequestTime is the age at which a request begins none of its further steps
-// on etcd. A call takes about as long again at the most: when etcd hangs, a
-// request takes 5 seconds. It is far below the age at which Reconcile takes what
-// a request left for abandoned.
+// on etcd; a create's begins with its claim. A call takes about as long again at
+// the most: when etcd hangs, a request takes 5 seconds. Who finds something half
+// done for longer knows that nobody is about to go on with it.
 const maxRequestTime = 2500 * time.Millisecond
 
 // requestBudget is the time that a request has.

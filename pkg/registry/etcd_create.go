@@ -13,23 +13,23 @@ import (
 // decided; and the task itself, which makes it exist. A task exists if and only
 // if its own key does: whatever else is there without it was left behind.
 
-// CreateTask implements TaskRegistry: index, list, task.
+// CreateTask implements TaskRegistry: index, list, task. When a request for the
+// same id was broken off, it may be that the task goes to that request's machine.
 func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
 	defer registry.mirror.unreserve(task.ID)
-	budget := registry.startBudget()
 	if !registry.mirror.isLoaded() {
-		if err := registry.mirror.fresh("create task"); err != nil {
+		if err := registry.mirror.reload("create task"); err != nil {
 			return err
 		}
 	}
 	if err := registry.checkUnindexed(task.ID); err != nil {
 		return err
 	}
-	claimed, err := registry.claim(machine, task.ID, budget)
+	claimed, err := registry.claim(machine, task.ID)
 	if err != nil {
 		return err
 	}
-	err = registry.createClaimed(machine, task, claimed, budget)
+	err = registry.createClaimed(task, claimed)
 	switch api.KindOf(err) {
 	case api.Unavailable, api.AlreadyExists:
 		// Either nobody knows what was written, and Reconcile finds out; or the
@@ -37,7 +37,10 @@ func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
 		// now right.
 	case "":
 	default:
-		registry.release(claimed)
+		registry.release(claimed.entry)
+	}
+	if claimed.machine != machine && api.KindOf(err) == api.HostPortTaken {
+		return registry.CreateTask(machine, task) // the id is free now
 	}
 	return err
 }
@@ -64,35 +67,67 @@ func (registry *EtcdRegistry) catchUp(claimed *etcd.Node, taskID string) error {
 	return registry.checkUnindexed(taskID)
 }
 
+// claim is an entry in the index that a request has written for its task.
+type claim struct {
+	entry   *etcd.Node
+	machine string
+	budget  requestBudget // of the request's further steps: others rely on it
+}
+
+const (
+	// claimPatience is how long another request's claim has to stay as it is, with
+	// no task, until it is taken for left behind: that request begins no further
+	// step then.
+	claimPatience = maxRequestTime + 100*time.Millisecond
+	// maxClaimTime bounds how long claims of others are waited for.
+	maxClaimTime = 2 * claimPatience
+)
+
 // claim writes a task's entry in the index. When there is one, another request
 // has the id: for good if its task exists, else it is about to create or delete
-// it, and a moment later it is known which.
-func (registry *EtcdRegistry) claim(machine, taskID string, budget requestBudget) (*etcd.Node, error) {
+// it, and a moment later it is known which. A claim that was left behind is taken
+// over with its machine: should the last call of its request still be on the way,
+// it creates the key that this one creates, so that only one of them can.
+func (registry *EtcdRegistry) claim(machine, taskID string) (claim, error) {
+	var theirs *etcd.Node
+	var since time.Time
 	wait := 2 * time.Millisecond
-	for deadline := registry.now().Add(registry.patience); ; wait = min(2*wait, 20*time.Millisecond) {
-		if err := budget.left("create task"); err != nil {
-			return nil, err
-		}
+	for end := registry.now().Add(maxClaimTime); registry.now().Before(end); {
+		budget := registry.startBudget()
 		resp, err := registry.mirror.Create(indexEntryKey(taskID), machine, 0)
 		if err == nil {
-			return resp.Node, nil
+			return claim{entry: resp.Node, machine: machine, budget: budget}, nil
 		}
 		if !hasCode(err, alreadyExists) {
-			return nil, failed("create task", err)
+			return claim{}, failed("create task", err)
 		}
 		entry, err := registry.readKey("create task", indexEntryKey(taskID))
 		if err == nil && entry != nil {
 			err = registry.checkAbsent(entry.Value, taskID)
 		}
 		if err != nil {
-			return nil, err
+			return claim{}, err
 		}
-		if registry.now().After(deadline) {
-			return nil, &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(taskID) +
-				" is being created or deleted by a request that has not ended; ask again in half a minute"}
+		if entry == nil {
+			continue
 		}
-		time.Sleep(wait)
+		if theirs == nil || theirs.CreatedIndex != entry.CreatedIndex {
+			theirs, since = entry, registry.now()
+		}
+		if registry.now().Sub(since) < claimPatience {
+			registry.sleep(wait)
+			wait = min(2*wait, 200*time.Millisecond)
+			continue
+		}
+		if err := deleteUnchanged(entry)(registry); err != nil {
+			return claim{}, err
+		}
+		if isName(entry.Value) {
+			machine = entry.Value
+		}
 	}
+	return claim{}, &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(taskID) +
+		" is being created or deleted by others all the time, or the store is slow; ask again"}
 }
 
 // checkAbsent returns an api.AlreadyExists error when the task is on the machine.
@@ -105,12 +140,13 @@ func (registry *EtcdRegistry) checkAbsent(machine, taskID string) error {
 }
 
 // release takes a claim back. When that fails, Reconcile does it later.
-func (registry *EtcdRegistry) release(claimed *etcd.Node) {
-	_, _ = registry.mirror.CompareAndDelete(claimed.Key, "", claimed.ModifiedIndex)
+func (registry *EtcdRegistry) release(entry *etcd.Node) {
+	_, _ = registry.mirror.CompareAndDelete(entry.Key, "", entry.ModifiedIndex)
 }
 
 // createClaimed writes the manifest and the task, or neither.
-func (registry *EtcdRegistry) createClaimed(machine string, task api.Task, claimed *etcd.Node, budget requestBudget) error {
+func (registry *EtcdRegistry) createClaimed(task api.Task, claimed claim) error {
+	machine, budget := claimed.machine, claimed.budget
 	value, err := encodeTask(task)
 	if err != nil {
 		return err
@@ -118,13 +154,13 @@ func (registry *EtcdRegistry) createClaimed(machine string, task api.Task, claim
 	if err := budget.left("create task"); err != nil {
 		return err
 	}
-	if err := registry.catchUp(claimed, task.ID); err != nil {
+	if err := registry.catchUp(claimed.entry, task.ID); err != nil {
 		return err
 	}
 	if err := budget.left("create task"); err != nil {
 		return err
 	}
-	manifest, err := registry.manifestAt(claimed.ModifiedIndex, machine, task)
+	manifest, err := registry.manifestAt(claimed.entry.ModifiedIndex, machine, task)
 	if err != nil {
 		return err
 	}
@@ -145,7 +181,7 @@ func (registry *EtcdRegistry) createClaimed(machine string, task api.Task, claim
 		return api.NewAlreadyExists("task", task.ID)
 	}
 	if err = failed("create task", err); api.KindOf(err) != api.Unavailable {
-		if undoErr := registry.removeFromList(machine, task.ID, claimed, nil); undoErr != nil {
+		if undoErr := registry.removeFromList(machine, task.ID, claimed.entry, nil); undoErr != nil {
 			return undoErr
 		}
 	}
@@ -153,7 +189,9 @@ func (registry *EtcdRegistry) createClaimed(machine string, task api.Task, claim
 }
 
 // addToList puts the manifest of a new task into its machine's list, if its
-// host ports are free there. For the state see changeList.
+// host ports are free there. The list is written even if the manifest was left
+// there: who is late in taking that one out relies on it. For the state see
+// changeList.
 func (registry *EtcdRegistry) addToList(machine string, task api.Task, manifest manifestEntry, state *machineState) error {
 	return registry.changeList(machine, task.ID, state, func(state *machineState) ([]manifestEntry, error) {
 		if state.task(task.ID) != nil {
@@ -162,6 +200,6 @@ func (registry *EtcdRegistry) addToList(machine string, task api.Task, manifest 
 		if err := state.checkPorts(task); err != nil {
 			return nil, err
 		}
-		return state.with(manifest), nil
+		return state.replacing(manifest), nil
 	})
 }

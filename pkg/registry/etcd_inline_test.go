@@ -81,11 +81,11 @@ type clock struct{ time time.Time }
 
 func (c *clock) now() time.Time { return c.time }
 
-// patientless makes a registry with a clock of the test's, which does not wait
-// for other requests.
+// patientless makes a registry with a clock of the test's: when it waits for other
+// requests, only that clock goes on.
 func patientless(client etcdtest.Client) (*EtcdRegistry, *clock) {
 	registry, c := MakeEtcdRegistry(client, nil), &clock{time.Unix(1_400_000_000, 0)}
-	registry.now, registry.patience = c.now, -1
+	registry.now, registry.sleep = c.now, func(wait time.Duration) { c.time = c.time.Add(wait) }
 	return registry, c
 }
 

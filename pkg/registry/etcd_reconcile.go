@@ -9,9 +9,10 @@ import (
 )
 
 // grace is how long something has to look half done, and the same, before it is
-// taken for abandoned. A request that is at work looks half done too; none is
-// that long between its first write and its last that counts.
-const grace = 15 * time.Second
+// taken for abandoned. A request that is at work looks half done too: it begins
+// its last step within maxRequestTime, and etcd carries a step out, or gives it
+// up, within 7 seconds. What is found at the start is mended at the second look.
+const grace = maxRequestTime + 7*time.Second
 
 // finding names something in etcd that is out of line.
 type finding struct{ what, machine, id string }
@@ -33,7 +34,7 @@ type problem struct {
 // Reconcile puts tasks, lists of manifests, index and endpoints back in line
 // after crashes and after writes of other programs: the task is the truth, the
 // rest follows it. What is out of line is mended by the first call that finds
-// it unchanged after 15 seconds. It is to be called now and then. The error
+// it unchanged after the grace. It is to be called now and then. The error
 // joins all failures.
 func (registry *EtcdRegistry) Reconcile() error {
 	index, _, err := registry.readDirectory("reconcile", indexKey) // before the tasks: a new task has an older entry

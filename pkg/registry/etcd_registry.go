@@ -33,8 +33,8 @@ type EtcdRegistry struct {
 	writers listWriters
 	texts   listTexts
 
-	now      func() time.Time
-	patience time.Duration // how long a claim waits for another request to end
+	now   func() time.Time
+	sleep func(time.Duration)
 
 	mu     sync.Mutex           // guards what follows
 	warned map[string]uint64    // key → modified index of the value that was warned of
@@ -58,12 +58,12 @@ func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 	mirror := makeMirror(client)
 	registry := &EtcdRegistry{
 
-		mirror:   mirror,
-		writers:  listWriters{machines: map[string]*listWriter{}},
-		now:      time.Now,
-		patience: 2 * time.Second,
-		warned:   map[string]uint64{},
-		odd:      map[finding]sighting{},
+		mirror:  mirror,
+		writers: listWriters{machines: map[string]*listWriter{}},
+		now:     time.Now,
+		sleep:   time.Sleep,
+		warned:  map[string]uint64{},
+		odd:     map[finding]sighting{},
 	}
 	registry.texts.sweep = func() bool { return mirror.carrying(nil).sweep() }
 	return registry
