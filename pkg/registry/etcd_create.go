@@ -58,11 +58,8 @@ func (registry *EtcdRegistry) checkUnindexed(taskID string) error {
 // catchUp makes sure that the copy is not older than the claim. If it has to be
 // read anew, another program has written: a task of this id, it may be.
 func (registry *EtcdRegistry) catchUp(claimed *etcd.Node, taskID string) error {
-	mirror := registry.mirror
-	if !mirror.reaches(mirror.now(claimed.ModifiedIndex)) {
-		if err := mirror.reload("create task"); err != nil {
-			return err
-		}
+	if err := registry.mirror.reach(claimed.ModifiedIndex, "create task"); err != nil {
+		return err
 	}
 	return registry.checkUnindexed(taskID)
 }
@@ -102,7 +99,7 @@ func (registry *EtcdRegistry) claim(machine, taskID string) (claim, error) {
 			return claim{}, failed("create task", err)
 		}
 		entry, err := registry.readKey("create task", indexEntryKey(taskID))
-		if err == nil && entry != nil {
+		if err == nil && entry != nil && isName(entry.Value) {
 			err = registry.checkAbsent(entry.Value, taskID)
 		}
 		if err != nil {

@@ -37,6 +37,14 @@ func (m *mirror) exact(operation string) (bool, error) {
 	return m.reaches(point), nil
 }
 
+// reach brings the copy to an index that etcd has just told, or further.
+func (m *mirror) reach(index uint64, operation string) error {
+	if m.reaches(m.now(index)) {
+		return nil
+	}
+	return m.reload(operation)
+}
+
 // reload makes the copy anew.
 func (m *mirror) reload(operation string) error {
 	_, err := m.load.do(m.read)
@@ -184,8 +192,8 @@ func (m *mirror) carrying(query map[string]string) taskRuns {
 	return m.contents.tasks.carrying(query)
 }
 
-// servicesAt returns the services as of an index that a write has just told, if
-// the copy reaches it. They are not to be changed.
+// servicesAt returns the services as of an index that etcd has just told, if the
+// copy reaches it. They are not to be changed.
 func (m *mirror) servicesAt(index uint64) ([]api.Service, bool) {
 	if !m.reaches(m.now(index)) {
 		return nil, false

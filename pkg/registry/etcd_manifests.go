@@ -34,7 +34,7 @@ func (registry *EtcdRegistry) manifestFor(machine string, task api.Task) (manife
 	return manifestWith(registry, machine, task)
 }
 
-// manifestAt is like manifestFor, right after a write that had an index: the
+// manifestAt is like manifestFor, right after etcd has told its index: the
 // services need not be read if the copy tells them.
 func (registry *EtcdRegistry) manifestAt(index uint64, machine string, task api.Task) (manifestEntry, error) {
 	services, known := registry.mirror.servicesAt(index)

@@ -65,54 +65,71 @@ func (registry *EtcdRegistry) EncodedTask(taskID string) (apiserver.Encoded, str
 }
 
 // readTask returns a task: out of the copy if it is exact; else out of the key
-// where the copy has it, or the index.
+// where the copy has it, as it most likely is there still. What the copy does not
+// have, or has twice, the index knows.
 func (registry *EtcdRegistry) readTask(taskID string) (*storedTask, error) {
-	exact, err := registry.mirror.exact("get task")
+	mirror := registry.mirror
+	if _, places := mirror.stored(taskID); places != 1 {
+		return registry.readIndexed(taskID)
+	}
+	exact, err := mirror.exact("get task")
 	if err != nil {
 		return nil, err
 	}
-	stored, places := registry.mirror.stored(taskID)
-	switch {
-	case places == 2:
-	case exact && stored == nil:
-		return nil, api.NewNotFound("task", taskID)
-	case exact:
-		return stored, nil
-	case stored != nil: // most likely it is still there
-		if found, err := registry.readStored(stored.machine, taskID); found != nil || err != nil {
-			return found, err
+	stored, places := mirror.stored(taskID)
+	if !exact && places == 1 {
+		if now, err := registry.readStored(stored.machine, taskID); now != nil || err != nil {
+			return now, err
 		}
+		if err := mirror.reload("get task"); err != nil {
+			return nil, err
+		}
+		stored, places = mirror.stored(taskID)
+		exact = true
 	}
-	return registry.readIndexed(taskID)
+	if !exact || places > 1 {
+		return registry.readIndexed(taskID)
+	}
+	return found(stored, taskID)
+}
+
+// readIndexed reads a task where the index has it. A task that is not in the index
+// may have been written by another program: then it is in the copy.
+func (registry *EtcdRegistry) readIndexed(taskID string) (*storedTask, error) {
+	entry, seen, err := registry.readEntry("get task", taskID)
+	if err != nil {
+		return nil, err
+	}
+	if entry != nil {
+		stored, err := registry.readStored(entry.Value, taskID)
+		if err != nil {
+			return nil, err
+		}
+		return found(stored, taskID)
+	}
+	if err := registry.mirror.reach(seen, "get task"); err != nil {
+		return nil, err
+	}
+	stored, _ := registry.mirror.stored(taskID)
+	return found(stored, taskID)
+}
+
+// found returns a task, or that there is none.
+func found(stored *storedTask, taskID string) (*storedTask, error) {
+	if stored == nil {
+		return nil, api.NewNotFound("task", taskID)
+	}
+	return stored, nil
 }
 
 // readStored reads the task that is expected on a machine, nil when it is not
 // there.
 func (registry *EtcdRegistry) readStored(machine, taskID string) (*storedTask, error) {
-	if machine == "" {
-		return nil, nil
-	}
 	node, err := registry.readKey("get task", taskKey(machine, taskID))
 	if err != nil || node == nil {
 		return nil, err
 	}
 	return &storedTask{node: node, machine: machine}, nil
-}
-
-// readIndexed reads a task where the index has it.
-func (registry *EtcdRegistry) readIndexed(taskID string) (*storedTask, error) {
-	found, err := registry.locate("get task", taskID)
-	if err != nil {
-		return nil, err
-	}
-	if found.node != nil {
-		return &storedTask{node: found.node, machine: found.machine}, nil
-	}
-	stored, err := registry.readStored(found.machine, taskID)
-	if err == nil && stored == nil {
-		err = api.NewNotFound("task", taskID)
-	}
-	return stored, err
 }
 
 // decodeTask reads a task from its key, which says its id and its machine.
@@ -135,11 +152,9 @@ func encodeTask(task api.Task) (string, error) {
 // location is where a task is, or where the index says it is.
 type location struct {
 	machine string
-	entry   *etcd.Node // in the index; nil when it is not there
-	seen    uint64     // etcd's index when the entry was looked up
-	// When the task was seen on the way:
-	node  *etcd.Node
-	state *machineState
+	entry   *etcd.Node    // in the index; nil when it is not there
+	seen    uint64        // etcd's index when the entry was looked up
+	state   *machineState // of the machine, when the task was seen on the way
 }
 
 // locate finds a task's machine: by the index, or among all tasks when it is
@@ -152,7 +167,7 @@ func (registry *EtcdRegistry) locate(operation, taskID string) (location, error)
 	if entry != nil {
 		return location{machine: entry.Value, entry: entry, seen: seen}, nil
 	}
-	if err := registry.mirror.fresh(operation); err != nil {
+	if err := registry.mirror.reach(seen, operation); err != nil {
 		return location{}, err
 	}
 	machine := registry.mirror.find(taskID)
@@ -161,24 +176,25 @@ func (registry *EtcdRegistry) locate(operation, taskID string) (location, error)
 	if node == nil {
 		return location{}, api.NewNotFound("task", taskID)
 	}
-	// Its entry is older than a task: one that was created meanwhile has it now.
-	if entry, seen, err = registry.readEntry(operation, taskID); err != nil {
-		return location{}, err
+	if node.CreatedIndex > seen { // its entry is older than a task, and not yet looked for
+		if entry, seen, err = registry.readEntry(operation, taskID); err != nil {
+			return location{}, err
+		}
+		if entry != nil {
+			return location{machine: entry.Value, entry: entry, seen: seen}, nil
+		}
 	}
-	if entry != nil {
-		return location{machine: entry.Value, entry: entry, seen: seen}, nil
-	}
-	return location{machine: machine, seen: seen, node: node, state: state}, nil
+	return location{machine: machine, seen: seen, state: state}, nil
 }
 
 // readEntry returns a task's entry in the index, nil when it is not there, and
-// etcd's index at that moment.
+// etcd's index at that moment. What names no machine is no entry.
 func (registry *EtcdRegistry) readEntry(operation, taskID string) (entry *etcd.Node, seen uint64, err error) {
 	resp, err := registry.mirror.Get(indexEntryKey(taskID), false, false)
 	if seen, err = indexOf(resp, err); err != nil {
 		return nil, 0, failed(operation, err)
 	}
-	if resp != nil {
+	if resp != nil && isName(resp.Node.Value) {
 		entry = resp.Node
 	}
 	return entry, seen, nil

@@ -17,15 +17,15 @@ func (registry *EtcdRegistry) UpdateTask(task api.Task) error {
 	if err := budget.left("update task"); err != nil {
 		return err
 	}
-	manifest, err := registry.manifestFor(found.machine, task)
+	manifest, err := registry.manifestAt(found.seen, found.machine, task)
 	if err != nil {
 		return err
 	}
-	for {
+	for state := found.state; ; state = nil {
 		if err := budget.left("update task"); err != nil {
 			return err
 		}
-		swapped, err := registry.replace(found.machine, task, manifest, budget)
+		swapped, err := registry.replace(found.machine, task, manifest, state, budget)
 		if err != nil || swapped {
 			return err
 		}
@@ -36,11 +36,11 @@ func (registry *EtcdRegistry) UpdateTask(task api.Task) error {
 }
 
 // replace is one attempt to replace a task and its manifest; it returns false
-// when another request came between.
-func (registry *EtcdRegistry) replace(machine string, task api.Task, manifest manifestEntry, budget requestBudget) (bool, error) {
+// when another request came between. For the state see changeList.
+func (registry *EtcdRegistry) replace(machine string, task api.Task, manifest manifestEntry, state *machineState, budget requestBudget) (bool, error) {
 	var index uint64
 	var value string
-	err := registry.changeList(machine, task.ID, nil, func(state *machineState) ([]manifestEntry, error) {
+	err := registry.changeList(machine, task.ID, state, func(state *machineState) ([]manifestEntry, error) {
 		node := state.task(task.ID)
 		if node == nil {
 			return nil, api.NewNotFound("task", task.ID)
