@@ -26,6 +26,10 @@ func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []proble
 		inLists = append(inLists, compareList(all, index, state)...)
 		for _, task := range state.tasks {
 			node, id := task.node, task.id()
+			if node.Dir || api.ValidateID(id) != nil {
+				registry.warnOnce(node, "this is in the place of a task, and can be none; delete it")
+				continue
+			}
 			if child(index, id) == nil {
 				inIndex = append(inIndex, notIndexed(machine, node))
 			}
@@ -70,12 +74,13 @@ func compareList(all map[string]*machineState, index *etcd.Node, state *machineS
 		}
 	}
 	for _, stored := range state.tasks {
-		task, err := decodeTask(state.machine, stored.node)
-		if err != nil {
-			continue // it is logged by those who list tasks
+		id := stored.id()
+		if stored.read(); stored.err != nil || api.ValidateID(id) != nil {
+			continue // it is logged by those who list tasks, or with the index
 		}
-		if !state.inLine(stored.node, task) && !strayCopy(all, index, state.machine, task.ID) {
-			problems = append(problems, notInList(state.machine, task, stored.node.ModifiedIndex))
+		inLine := ids[id] == 1 && madeFrom(state.entry(id), stored.task)
+		if !inLine && !strayCopy(all, index, state.machine, id) {
+			problems = append(problems, notInList(state.machine, stored.task, stored.node.ModifiedIndex))
 		}
 	}
 	return problems
@@ -117,9 +122,9 @@ func leftInList(machine, id string, entry *etcd.Node) problem {
 	}}
 }
 
-func notInList(machine string, task *api.Task, version uint64) problem {
+func notInList(machine string, task api.Task, version uint64) problem {
 	return problem{finding{"task without its manifest", machine, task.ID}, version, func(registry *EtcdRegistry) error {
-		manifest, err := registry.manifestFor(machine, *task)
+		manifest, err := registry.manifestFor(machine, task)
 		if err != nil {
 			return err
 		}
@@ -128,7 +133,7 @@ func notInList(machine string, task *api.Task, version uint64) problem {
 			if node == nil || node.ModifiedIndex != version {
 				return nil, nil
 			}
-			if err := state.checkPorts(*task); err != nil {
+			if err := state.checkPorts(task); err != nil {
 				return nil, err
 			}
 			var err error

@@ -109,10 +109,10 @@ func (c *contents) show(task *storedTask) {
 }
 
 // find returns the machine of a task, "" when it is not there. Should it be on
-// two, it is the first of them.
+// two, it is one of them.
 func (c *contents) find(taskID string) string {
-	if entry := c.tasks.byID.get(taskID); entry != nil {
-		return entry.machine()
+	if stored := c.stored(taskID); stored != nil {
+		return stored.machine
 	}
 	return ""
 }
@@ -135,7 +135,7 @@ func (c *contents) places(taskID string) int {
 	return min(places, 2)
 }
 
-// stored returns a task that is in one place, nil when it is not there.
+// stored returns a task, or what is in its place, nil when it is not there.
 func (c *contents) stored(taskID string) *storedTask {
 	for _, broken := range c.broken {
 		if broken.id() == taskID {

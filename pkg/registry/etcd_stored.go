@@ -59,9 +59,6 @@ func storedTasks(machine string, directory *etcd.Node, old []*storedTask) []*sto
 	}
 	tasks := make([]*storedTask, 0, len(dir.Nodes))
 	for _, node := range dir.Nodes {
-		if node.Dir {
-			continue
-		}
 		if i, found := findTask(old, baseName(node.Key)); found && sameVersion(old[i].node, node) {
 			tasks = append(tasks, old[i])
 		} else {

@@ -744,6 +744,24 @@ func TestACreateThatAForeignTaskOvertakesIsRefused(t *testing.T) {
 	}
 }
 
+// What is in the place of a task and can be none is told, and left as it is.
+func TestWhatCanBeNoTaskIsLeftAlone(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		put(t, client, taskKey("m", "dir")+"/below", makeTask("dir"))
+		put(t, client, taskKey("m", "~odd"), makeTask("~odd"))
+		before := keysOf(t, client, registryKey)
+		registry, time := patientless(client)
+		_, err := registry.GetTask("dir")
+		requireKind(t, api.Internal, err)
+		assert.EqualError(t, err, "the stored task (key "+taskKey("m", "dir")+") is a directory")
+		requireKind(t, api.Internal, registry.UpdateTask(makeTask("dir")))
+		requireKind(t, api.Internal, registry.DeleteTask("dir"))
+		reconcile(t, registry, time)
+		assert.Equal(t, before, keysOf(t, client, registryKey))
+		assert.Empty(t, keysOf(t, client, indexKey))
+	})
+}
+
 // What is not what it should be is logged once for each value, with its key. The
 // log is the process's: not parallel.
 func TestABadValueIsLoggedOnce(t *testing.T) {
