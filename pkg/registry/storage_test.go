@@ -187,17 +187,25 @@ func TestD7AFailingSchedulerOrRegistryIsReported(t *testing.T) {
 	requireKind(t, api.Unavailable, err)
 }
 
-// stubborn is a Scheduler that has one answer.
-type stubborn string
+// stubborn is a Scheduler that has one answer. It counts how often it is asked.
+type stubborn struct {
+	machine string
+	asked   int
+}
 
-func (s stubborn) Schedule(api.Task) (string, error) { return string(s), nil }
+func (s *stubborn) Schedule(api.Task) (string, error) {
+	s.asked++
+	return s.machine, nil
+}
 
 func TestASchedulerThatCannotChooseAgainIsAskedTwice(t *testing.T) {
 	t.Parallel()
-	memory := MakeMemoryRegistry()
-	storage := MakeTaskRegistryStorage(memory, nil, stubborn("m"))
+	scheduler := &stubborn{machine: "m"}
+	storage := MakeTaskRegistryStorage(MakeMemoryRegistry(), nil, scheduler)
 	require.NoError(t, storage.Create(makeTask("a", 80)))
+	assert.Equal(t, 1, scheduler.asked)
 	requireKind(t, api.HostPortTaken, storage.Create(makeTask("b", 80)))
+	assert.Equal(t, 1+2, scheduler.asked)
 }
 
 // hinting is a registry whose index knows nothing: every port looks free.
@@ -209,15 +217,26 @@ func (hinting) FirstFree(machines []string, task api.Task, refused map[string]bo
 
 func TestTheRegistryDecidesWhenTheIndexIsWrong(t *testing.T) {
 	t.Parallel()
-	registry := hinting{MakeMemoryRegistry()}
-	storage := taskStorage(registry, nil)
-	for _, id := range []string{"a", "b"} {
-		require.NoError(t, storage.Create(makeTask(id, 80)))
+	machines := machineNames(5)
+	for _, kind := range []string{"first fit", "random", "round robin"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			registry := hinting{MakeMemoryRegistry()}
+			storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machines, registry)[kind])
+			var hosts []string
+			for i := range machines {
+				id := fmt.Sprint("task-", i)
+				require.NoError(t, storage.Create(makeTask(id, 80)))
+				task, err := registry.GetTask(id)
+				require.NoError(t, err)
+				hosts = append(hosts, task.CurrentState.Host)
+			}
+			assert.ElementsMatch(t, machines, hosts)
+			err := storage.Create(makeTask("one-more", 80))
+			requireKind(t, api.Conflict, err)
+			assert.EqualError(t, err, `no machine has the host ports of task "one-more" free`)
+		})
 	}
-	requireKind(t, api.Conflict, storage.Create(makeTask("c", 80)))
-	b, err := registry.GetTask("b")
-	require.NoError(t, err)
-	assert.Equal(t, "m2", b.CurrentState.Host)
 }
 
 func TestATaskIsAnsweredWithWhatItsKubeletKnows(t *testing.T) {

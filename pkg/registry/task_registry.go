@@ -115,7 +115,9 @@ func (storage *TaskRegistryStorage) Create(object interface{}) error {
 
 // place asks the scheduler for a machine until one takes the task: the
 // registry decides about host ports, and between the scheduler's look and the
-// registry's decision another task may have come. A machine is tried once.
+// registry's decision another task may have come. A scheduler that cannot pass
+// over machines may name one again that has refused: it is tried a second time,
+// and that is the end.
 func (storage *TaskRegistryStorage) place(task api.Task) error {
 	refused := map[string]bool{}
 	for {
@@ -132,8 +134,11 @@ func (storage *TaskRegistryStorage) place(task api.Task) error {
 }
 
 func (storage *TaskRegistryStorage) schedule(task api.Task, refused map[string]bool) (string, error) {
-	if rescheduler, ok := storage.scheduler.(Rescheduler); ok {
-		return rescheduler.Reschedule(task, refused)
+	switch scheduler := storage.scheduler.(type) {
+	case Rescheduler:
+		return scheduler.Reschedule(task, refused)
+	case Ranker:
+		return firstFit(scheduler.Rank(), storage.registry, task, refused)
 	}
 	return storage.scheduler.Schedule(task)
 }
