@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -236,6 +237,46 @@ func TestTheRegistryDecidesWhenTheIndexIsWrong(t *testing.T) {
 			requireKind(t, api.Conflict, err)
 			assert.EqualError(t, err, `no machine has the host ports of task "one-more" free`)
 		})
+	}
+}
+
+// refusing is a registry that takes a while to refuse a task.
+type refusing struct {
+	hinting
+	clock *clock
+	takes time.Duration
+	tries int
+}
+
+func (r *refusing) CreateTask(machine string, task api.Task) error {
+	r.tries++
+	r.clock.time = r.clock.time.Add(r.takes)
+	return api.NewHostPortTaken(task.ID, 80, machine, "other")
+}
+
+// setClock gives the storage of tasks a clock of the test's.
+func setClock(storage apiserver.RESTStorage, c *clock) {
+	if encoded, ok := storage.(*encodedTaskStorage); ok {
+		storage = encoded.TaskRegistryStorage
+	}
+	storage.(*TaskRegistryStorage).now = c.now
+}
+
+func TestPlacingATaskBeginsNoTryAfterItsTime(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		takes time.Duration
+		tries int
+	}{{placeTime, 1}, {placeTime - 1, 2}, {placeTime / 5, 5}} {
+		for _, kind := range []string{"first fit", "random", "round robin"} {
+			registry := &refusing{hinting: hinting{MakeMemoryRegistry()}, clock: &clock{}, takes: row.takes}
+			storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(60), registry)[kind])
+			setClock(storage, registry.clock)
+			err := storage.Create(makeTask("x", 80))
+			requireKind(t, api.Unavailable, err)
+			assert.EqualError(t, err, `task "x" is not placed: others took its host ports first each time, or the store is slow; ask again`)
+			assert.Equal(t, row.tries, registry.tries, kind)
+		}
 	}
 }
 
