@@ -328,7 +328,7 @@ func TestD22ARegistryIsSafeForConcurrentUse(t *testing.T) {
 				}
 			}
 			group.Go(func() {
-				for range 10 {
+				for range 5 {
 					for _, id := range []string{own, shared} {
 						calm(registry.CreateTask("m", makeTask(id, 1000+i)), api.AlreadyExists, api.HostPortTaken)
 						calm(registry.UpdateTask(makeTask(id, 2000+i)), api.NotFound, api.HostPortTaken)

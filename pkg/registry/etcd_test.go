@@ -529,7 +529,7 @@ func TestCostInCallsToEtcd(t *testing.T) {
 					request func() error
 					cost    int
 				}{
-					{"create task", func() error { return tasks.Create(makeTask("new", 80)) }, map[string]int{"first fit": 4, "random": 3, "round robin": 3}[scheduler]},
+					{"create task", func() error { return tasks.Create(makeTask("new", 80)) }, 4},
 					{"get task", get(tasks, "new"), 1},
 					{"update task", func() error { return tasks.Update(makeTask("new", 81)) }, 4},
 					{"delete task", func() error { return tasks.Delete("new") }, 5},
@@ -616,6 +616,41 @@ func TestCostInCallsToEtcdBesideOthers(t *testing.T) {
 			require.NoError(t, row.others(), row.name)
 		}
 		assert.LessOrEqual(t, callsOf(t, faults, row.request), row.most, "%s: %v", row.name, faults.Calls())
+	}
+}
+
+// Machines whose host ports are taken are not asked one by one.
+func TestAFullMachineCostsNoCallToEtcd(t *testing.T) {
+	t.Parallel()
+	for _, machines := range []int{2, 60} {
+		for _, scheduler := range []string{"first fit", "random", "round robin"} {
+			t.Run(fmt.Sprintf("%d machines, %s", machines, scheduler), func(t *testing.T) {
+				t.Parallel()
+				faults := etcdtest.NewFaults(etcdtest.NewFake())
+				registry, names := MakeEtcdRegistry(faults, nil), machineNames(machines)
+				last := names[machines-1]
+				for _, machine := range names[:machines-1] {
+					require.NoError(t, registry.CreateTask(machine, makeTask("on-"+machine, 80)))
+				}
+				tasks := MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, schedulersOver(names, registry)[scheduler])
+				fits := func() error { return tasks.Create(makeTask("fits", 80)) }
+				assert.Equal(t, 4, callsOf(t, faults, fits), "%v", faults.Calls())
+				task, err := registry.GetTask("fits")
+				require.NoError(t, err)
+				assert.Equal(t, last, task.CurrentState.Host)
+
+				fitsNowhere := func() error {
+					requireKind(t, api.Conflict, tasks.Create(makeTask("fits-nowhere", 80)))
+					return nil
+				}
+				assert.Equal(t, 2, callsOf(t, faults, fitsNowhere), "%v", faults.Calls())
+				put(t, faults.Client, controllerKey("other"), makeController("other", 1)) // another program writes
+				assert.Equal(t, 3, callsOf(t, faults, fitsNowhere), "%v", faults.Calls())
+				require.NoError(t, tasks.Delete("fits"))
+				put(t, faults.Client, controllerKey("other"), makeController("other", 2))
+				assert.Equal(t, 5, callsOf(t, faults, fits), "%v", faults.Calls())
+			})
+		}
 	}
 }
 

@@ -36,8 +36,9 @@ type TaskRegistry interface {
 // HostPortIndex is what a TaskRegistry may offer besides: an answer about host
 // ports without listing all tasks.
 type HostPortIndex interface {
-	// FirstFree returns the first of the machines on which no other task has one
-	// of the task's host ports, but none of the refused; "" when there is none.
+	// FirstFree returns the first of the machines, in the order given, on which no
+	// other task has one of the task's host ports, but none of the refused; ""
+	// when there is none.
 	// The answer may be old when it arrives: CreateTask decides.
 	FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error)
 }

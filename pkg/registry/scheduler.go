@@ -2,6 +2,7 @@ package registry
 
 import (
 	"math/rand"
+	"slices"
 	"sync"
 
 	"kube2014/pkg/api"
@@ -24,9 +25,18 @@ type Rescheduler interface {
 	Reschedule(task api.Task, refused map[string]bool) (string, error)
 }
 
+// Ranker is a Scheduler that does not look at host ports, and tells in which order
+// it would try the machines: who has asked takes the first of them that fits.
+type Ranker interface {
+	Scheduler
+	// Rank returns all machines in the order for one task. The caller may keep
+	// and change what it gets.
+	Rank() []string
+}
+
 var (
-	_ Rescheduler = (*RandomScheduler)(nil)
-	_ Rescheduler = (*RoundRobinScheduler)(nil)
+	_ Ranker      = (*RandomScheduler)(nil)
+	_ Ranker      = (*RoundRobinScheduler)(nil)
 	_ Rescheduler = (*FirstFitScheduler)(nil)
 )
 
@@ -43,25 +53,18 @@ func MakeRandomScheduler(machines []string, random rand.Rand) Scheduler {
 	return &RandomScheduler{machines: machines, random: random}
 }
 
-// Schedule returns any machine.
+// Schedule returns any machine, whether it fits or not.
 func (s *RandomScheduler) Schedule(task api.Task) (string, error) {
-	return s.Reschedule(task, nil)
+	return firstOf(s.Rank(), task)
 }
 
-// Reschedule returns any of the machines that have not refused.
-func (s *RandomScheduler) Reschedule(task api.Task, refused map[string]bool) (string, error) {
-	left := make([]string, 0, len(s.machines))
-	for _, machine := range s.machines {
-		if !refused[machine] {
-			left = append(left, machine)
-		}
-	}
-	if len(left) == 0 {
-		return "", noMachine(task)
-	}
+// Rank returns the machines in any order.
+func (s *RandomScheduler) Rank() []string {
+	order := slices.Clone(s.machines)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return left[s.random.Intn(len(left))], nil
+	s.random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	return order
 }
 
 // RoundRobinScheduler chooses one machine after the other.
@@ -78,23 +81,21 @@ func MakeRoundRobinScheduler(machines []string) Scheduler {
 	return &RoundRobinScheduler{machines: machines}
 }
 
-// Schedule returns the machine whose turn it is.
+// Schedule returns the machine whose turn it is, whether it fits or not.
 func (s *RoundRobinScheduler) Schedule(task api.Task) (string, error) {
-	return s.Reschedule(task, nil)
+	return firstOf(s.Rank(), task)
 }
 
-// Reschedule returns the next machine that has not refused.
-func (s *RoundRobinScheduler) Reschedule(task api.Task, refused map[string]bool) (string, error) {
+// Rank returns the machine whose turn it is, then those whose turn comes after.
+// The turn goes on by one, however many of them do not fit.
+func (s *RoundRobinScheduler) Rank() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for range s.machines {
-		machine := s.machines[s.next]
-		s.next = (s.next + 1) % len(s.machines)
-		if !refused[machine] {
-			return machine, nil
-		}
+	turn := s.next
+	if s.next++; s.next >= len(s.machines) {
+		s.next = 0
 	}
-	return "", noMachine(task)
+	return slices.Concat(s.machines[turn:], s.machines[:turn])
 }
 
 // FirstFitScheduler chooses the first machine on which none of the task's host
@@ -118,18 +119,34 @@ func (s *FirstFitScheduler) Schedule(task api.Task) (string, error) {
 
 // Reschedule returns the first machine that fits and has not refused.
 func (s *FirstFitScheduler) Reschedule(task api.Task, refused map[string]bool) (string, error) {
-	index, ok := s.registry.(HostPortIndex)
+	return firstFit(s.machines, s.registry, task, refused)
+}
+
+// firstFit returns the first of the machines on which none of the task's host
+// ports is taken, but none of the refused; an api.Conflict error when there is
+// none left. It asks one question, however many the machines are.
+func firstFit(machines []string, registry TaskRegistry, task api.Task, refused map[string]bool) (string, error) {
+	index, ok := registry.(HostPortIndex)
 	if !ok {
 		var err error
-		if index, err = listHostPorts(s.registry); err != nil {
+		if index, err = listHostPorts(registry); err != nil {
 			return "", err
 		}
 	}
-	machine, err := index.FirstFree(s.machines, task, refused)
+	machine, err := index.FirstFree(machines, task, refused)
 	if err == nil && machine == "" {
 		err = noMachine(task)
 	}
 	return machine, err
+}
+
+// firstOf returns the first of the machines, an api.Conflict error when there is
+// none.
+func firstOf(machines []string, task api.Task) (string, error) {
+	if len(machines) == 0 {
+		return "", noMachine(task)
+	}
+	return machines[0], nil
 }
 
 func noMachine(task api.Task) error {

@@ -105,24 +105,78 @@ func TestFirstFitReportsARegistryThatIsAway(t *testing.T) {
 	requireKind(t, api.Unavailable, err)
 }
 
-func TestEverySchedulerPassesOverMachinesThatRefused(t *testing.T) {
+func TestFirstFitPassesOverMachinesThatRefused(t *testing.T) {
 	t.Parallel()
-	machines := machineNames(5)
-	for name, scheduler := range schedulersOver(machines, MakeMemoryRegistry()) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			refused := map[string]bool{}
-			for range machines {
-				machine, err := scheduler.(Rescheduler).Reschedule(makeTask("x"), refused)
-				require.NoError(t, err)
-				assert.NotContains(t, refused, machine)
-				refused[machine] = true
-			}
-			assert.Len(t, refused, len(machines))
-			_, err := scheduler.(Rescheduler).Reschedule(makeTask("x"), refused)
-			requireKind(t, api.Conflict, err)
-		})
+	scheduler := MakeFirstFitScheduler([]string{"m1", "m2", "m3"}, MakeMemoryRegistry()).(Rescheduler)
+	machine, err := scheduler.Reschedule(makeTask("x"), map[string]bool{"m1": true, "m3": true})
+	require.NoError(t, err)
+	assert.Equal(t, "m2", machine)
+	_, err = scheduler.Reschedule(makeTask("x"), map[string]bool{"m1": true, "m2": true, "m3": true})
+	requireKind(t, api.Conflict, err)
+}
+
+func TestRankNamesEveryMachineOnceInTheSchedulersOrder(t *testing.T) {
+	t.Parallel()
+	machines := []string{"m1", "m2", "m3"}
+	inTurn := MakeRoundRobinScheduler(machines).(Ranker)
+	for _, order := range [][]string{{"m1", "m2", "m3"}, {"m2", "m3", "m1"}, {"m3", "m1", "m2"}, {"m1", "m2", "m3"}} {
+		assert.Equal(t, order, inTurn.Rank())
 	}
+	atRandom := MakeRandomScheduler(machines, seeded()).(Ranker)
+	seen := map[string]int{}
+	for range 600 {
+		order := atRandom.Rank()
+		assert.ElementsMatch(t, machines, order)
+		seen[fmt.Sprint(order)]++
+	}
+	assert.Len(t, seen, 6)
+	for order, times := range seen {
+		assert.Greater(t, times, 50, order)
+	}
+	for _, ranker := range []Ranker{inTurn, atRandom} {
+		ranker.Rank()[0] = "changed"
+		assert.ElementsMatch(t, machines, ranker.Rank())
+	}
+	assert.Equal(t, []string{"m1", "m2", "m3"}, machines)
+	assert.Empty(t, MakeRoundRobinScheduler(nil).(Ranker).Rank())
+	assert.Empty(t, MakeRandomScheduler(nil, seeded()).(Ranker).Rank())
+}
+
+// placesOf places tasks that want host port 80, one after the other is gone
+// again, where the machines in full have one that stays. It tells where they went.
+func placesOf(t *testing.T, kind string, machines, full []string, tasks int) (places []string) {
+	memory := MakeMemoryRegistry()
+	for _, machine := range full {
+		require.NoError(t, memory.CreateTask(machine, makeTask("on-"+machine, 80)))
+	}
+	storage := MakeTaskRegistryStorage(memory, nil, schedulersOver(machines, memory)[kind])
+	for range tasks {
+		require.NoError(t, storage.Create(makeTask("x", 80)))
+		task, err := memory.GetTask("x")
+		require.NoError(t, err)
+		places = append(places, task.CurrentState.Host)
+		require.NoError(t, storage.Delete("x"))
+	}
+	return places
+}
+
+func TestRandomChoosesAmongTheMachinesThatFit(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	for _, machine := range placesOf(t, "random", []string{"m1", "m2", "m3", "m4", "m5"}, []string{"m1", "m3"}, 300) {
+		seen[machine]++
+	}
+	require.Len(t, seen, 3)
+	for _, machine := range []string{"m2", "m4", "m5"} {
+		assert.Greater(t, seen[machine], 50, machine)
+	}
+}
+
+// A machine that does not fit gives its turn to the next one that does.
+func TestRoundRobinSkipsTheMachinesThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{"m1", "m3", "m3", "m4", "m1", "m3"}, placesOf(t, "round robin", []string{"m1", "m2", "m3", "m4"}, []string{"m2"}, 6))
+	assert.Equal(t, []string{"m2", "m2", "m2"}, placesOf(t, "round robin", []string{"m1", "m2", "m3"}, []string{"m1", "m3"}, 3))
 }
 
 func TestWithoutMachinesNoTaskIsPlaced(t *testing.T) {
@@ -164,6 +218,7 @@ func TestOf400TasksFor80PlacesExactly80ArePlaced(t *testing.T) {
 				t.Parallel()
 				// 20 machines × 4 host ports.
 				storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(20), registry)[kind])
+				setClock(storage, &clock{}) // it stands still: nobody gives up
 				var placed atomic.Int32
 				var group sync.WaitGroup
 				for i := range clients {

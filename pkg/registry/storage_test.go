@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -187,17 +188,25 @@ func TestD7AFailingSchedulerOrRegistryIsReported(t *testing.T) {
 	requireKind(t, api.Unavailable, err)
 }
 
-// stubborn is a Scheduler that has one answer.
-type stubborn string
+// stubborn is a Scheduler that has one answer. It counts how often it is asked.
+type stubborn struct {
+	machine string
+	asked   int
+}
 
-func (s stubborn) Schedule(api.Task) (string, error) { return string(s), nil }
+func (s *stubborn) Schedule(api.Task) (string, error) {
+	s.asked++
+	return s.machine, nil
+}
 
 func TestASchedulerThatCannotChooseAgainIsAskedTwice(t *testing.T) {
 	t.Parallel()
-	memory := MakeMemoryRegistry()
-	storage := MakeTaskRegistryStorage(memory, nil, stubborn("m"))
+	scheduler := &stubborn{machine: "m"}
+	storage := MakeTaskRegistryStorage(MakeMemoryRegistry(), nil, scheduler)
 	require.NoError(t, storage.Create(makeTask("a", 80)))
+	assert.Equal(t, 1, scheduler.asked)
 	requireKind(t, api.HostPortTaken, storage.Create(makeTask("b", 80)))
+	assert.Equal(t, 1+2, scheduler.asked)
 }
 
 // hinting is a registry whose index knows nothing: every port looks free.
@@ -209,15 +218,66 @@ func (hinting) FirstFree(machines []string, task api.Task, refused map[string]bo
 
 func TestTheRegistryDecidesWhenTheIndexIsWrong(t *testing.T) {
 	t.Parallel()
-	registry := hinting{MakeMemoryRegistry()}
-	storage := taskStorage(registry, nil)
-	for _, id := range []string{"a", "b"} {
-		require.NoError(t, storage.Create(makeTask(id, 80)))
+	machines := machineNames(5)
+	for _, kind := range []string{"first fit", "random", "round robin"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			registry := hinting{MakeMemoryRegistry()}
+			storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machines, registry)[kind])
+			var hosts []string
+			for i := range machines {
+				id := fmt.Sprint("task-", i)
+				require.NoError(t, storage.Create(makeTask(id, 80)))
+				task, err := registry.GetTask(id)
+				require.NoError(t, err)
+				hosts = append(hosts, task.CurrentState.Host)
+			}
+			assert.ElementsMatch(t, machines, hosts)
+			err := storage.Create(makeTask("one-more", 80))
+			requireKind(t, api.Conflict, err)
+			assert.EqualError(t, err, `no machine has the host ports of task "one-more" free`)
+		})
 	}
-	requireKind(t, api.Conflict, storage.Create(makeTask("c", 80)))
-	b, err := registry.GetTask("b")
-	require.NoError(t, err)
-	assert.Equal(t, "m2", b.CurrentState.Host)
+}
+
+// refusing is a registry that takes a while to refuse a task.
+type refusing struct {
+	hinting
+	clock *clock
+	takes time.Duration
+	tries int
+}
+
+func (r *refusing) CreateTask(machine string, task api.Task) error {
+	r.tries++
+	r.clock.time = r.clock.time.Add(r.takes)
+	return api.NewHostPortTaken(task.ID, 80, machine, "other")
+}
+
+// setClock gives the storage of tasks a clock of the test's.
+func setClock(storage apiserver.RESTStorage, c *clock) {
+	if encoded, ok := storage.(*encodedTaskStorage); ok {
+		storage = encoded.TaskRegistryStorage
+	}
+	storage.(*TaskRegistryStorage).now = c.now
+}
+
+func TestPlacingATaskBeginsNoTryAfterItsTime(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		takes time.Duration
+		tries int
+	}{{placeTime, 1}, {placeTime - 1, 2}, {placeTime / 5, 5}} {
+		for _, kind := range []string{"first fit", "random", "round robin"} {
+			registry := &refusing{hinting: hinting{MakeMemoryRegistry()}, clock: &clock{}, takes: row.takes}
+			storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(60), registry)[kind])
+			setClock(storage, registry.clock)
+			err := storage.Create(makeTask("x", 80))
+			requireKind(t, api.Unavailable, err)
+			assert.EqualError(t, err, `task "x" is not placed: others took its host ports first each time, or the store is slow; ask again`)
+			assert.Equal(t, row.tries, registry.tries, kind)
+		}
+	}
 }
 
 func TestATaskIsAnsweredWithWhatItsKubeletKnows(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"net/url"
+	"time"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/apiserver"
@@ -17,11 +18,12 @@ type TaskRegistryStorage struct {
 	registry      TaskRegistry
 	containerInfo client.ContainerInfo
 	scheduler     Scheduler
+	now           func() time.Time
 }
 
 // MakeTaskRegistryStorage returns the storage of the registry's tasks.
 func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.ContainerInfo, scheduler Scheduler) apiserver.RESTStorage {
-	storage := &TaskRegistryStorage{registry: registry, containerInfo: containerInfo, scheduler: scheduler}
+	storage := &TaskRegistryStorage{registry: registry, containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
 	if encoder, ok := registry.(TaskEncoder); ok {
 		return &encodedTaskStorage{TaskRegistryStorage: storage, encoder: encoder}
 	}
@@ -113,12 +115,19 @@ func (storage *TaskRegistryStorage) Create(object interface{}) error {
 	return err
 }
 
+// placeTime is the age at which placing a task begins no further try: each try
+// on etcd has a time of its own, see maxRequestTime, and no answer can be sent
+// after 10 seconds.
+const placeTime = 5 * time.Second
+
 // place asks the scheduler for a machine until one takes the task: the
 // registry decides about host ports, and between the scheduler's look and the
-// registry's decision another task may have come. A machine is tried once.
+// registry's decision another task may have come. A scheduler that cannot pass
+// over machines may name one again that has refused: it is tried a second time,
+// and that is the end.
 func (storage *TaskRegistryStorage) place(task api.Task) error {
 	refused := map[string]bool{}
-	for {
+	for began := storage.now(); ; {
 		machine, err := storage.schedule(task, refused)
 		if err != nil {
 			return err
@@ -127,13 +136,20 @@ func (storage *TaskRegistryStorage) place(task api.Task) error {
 		if api.KindOf(err) != api.HostPortTaken || refused[machine] {
 			return err
 		}
+		if storage.now().Sub(began) >= placeTime {
+			return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(task.ID) +
+				" is not placed: others took its host ports first each time, or the store is slow; ask again"}
+		}
 		refused[machine] = true
 	}
 }
 
 func (storage *TaskRegistryStorage) schedule(task api.Task, refused map[string]bool) (string, error) {
-	if rescheduler, ok := storage.scheduler.(Rescheduler); ok {
-		return rescheduler.Reschedule(task, refused)
+	switch scheduler := storage.scheduler.(type) {
+	case Rescheduler:
+		return scheduler.Reschedule(task, refused)
+	case Ranker:
+		return firstFit(scheduler.Rank(), storage.registry, task, refused)
 	}
 	return storage.scheduler.Schedule(task)
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"io"
+	"math/rand"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -71,9 +72,15 @@ func is[Ability any](value interface{}) bool {
 	return ok
 }
 
-type onlySchedules struct{}
+type (
+	onlySchedules struct{}
+	reschedules   struct{}
+	ranks         struct{}
+)
 
-func (onlySchedules) Schedule(api.Task) (string, error) { return "m", nil }
+func (onlySchedules) Schedule(api.Task) (string, error)                  { return "m", nil }
+func (reschedules) Reschedule(api.Task, map[string]bool) (string, error) { return "m", nil }
+func (ranks) Rank() []string                                             { return []string{"m"} }
 
 func TestTheOthersKeepTheirAbilitiesToo(t *testing.T) {
 	t.Parallel()
@@ -81,8 +88,18 @@ func TestTheOthersKeepTheirAbilitiesToo(t *testing.T) {
 	memory := registry.MakeMemoryRegistry()
 	assert.True(t, is[registry.EndpointsLister](tracer.ServiceRegistry(memory)))
 	assert.False(t, is[registry.EndpointsLister](tracer.ServiceRegistry(broken{})))
-	assert.True(t, is[registry.Rescheduler](tracer.Scheduler(registry.MakeRoundRobinScheduler(nil))))
-	assert.False(t, is[registry.Rescheduler](tracer.Scheduler(onlySchedules{})))
+	for _, next := range []registry.Scheduler{
+		onlySchedules{}, registry.MakeFirstFitScheduler(nil, nil), registry.MakeRandomScheduler(nil, rand.Rand{}), registry.MakeRoundRobinScheduler(nil),
+		struct {
+			onlySchedules
+			reschedules
+			ranks
+		}{},
+	} {
+		decorated := tracer.Scheduler(next)
+		assert.Equal(t, is[registry.Rescheduler](next), is[registry.Rescheduler](decorated), "%T", next)
+		assert.Equal(t, is[registry.Ranker](next), is[registry.Ranker](decorated), "%T", next)
+	}
 	assert.True(t, is[apiserver.EncodedStorage](tracer.RESTStorage(registry.MakeTaskRegistryStorage(memory, nil, nil))))
 	assert.False(t, is[apiserver.EncodedStorage](tracer.RESTStorage(registry.MakeServiceRegistryStorage(memory))))
 }

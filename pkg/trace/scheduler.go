@@ -12,8 +12,25 @@ import (
 // Scheduler narrates a scheduler.
 func (t *Tracer) Scheduler(next registry.Scheduler) registry.Scheduler {
 	plain := scheduler{t, next}
-	if again, ok := next.(registry.Rescheduler); ok {
-		return rescheduler{plain, again}
+	again, reschedules := next.(registry.Rescheduler)
+	order, ranks := next.(registry.Ranker)
+	switch {
+	case reschedules && ranks:
+		return struct {
+			scheduler
+			rescheduler
+			ranker
+		}{plain, rescheduler{t, again}, ranker{t, order}}
+	case reschedules:
+		return struct {
+			scheduler
+			rescheduler
+		}{plain, rescheduler{t, again}}
+	case ranks:
+		return struct {
+			scheduler
+			ranker
+		}{plain, ranker{t, order}}
 	}
 	return plain
 }
@@ -28,13 +45,23 @@ func (s scheduler) Schedule(task api.Task) (string, error) {
 }
 
 type rescheduler struct {
-	scheduler
-	again registry.Rescheduler
+	againT *Tracer
+	again  registry.Rescheduler
 }
 
 func (s rescheduler) Reschedule(task api.Task, refused map[string]bool) (string, error) {
-	return ask(s.t, called(s.again, "Reschedule", append([]string{words(task)}, refusals(refused)...)...), machineWords,
+	return ask(s.againT, called(s.again, "Reschedule", append([]string{words(task)}, refusals(refused)...)...), machineWords,
 		func() (string, error) { return s.again.Reschedule(task, refused) })
+}
+
+type ranker struct {
+	orderT *Tracer
+	order  registry.Ranker
+}
+
+func (r ranker) Rank() []string {
+	machines, _ := ask(r.orderT, called(r.order, "Rank"), machinesWords, func() ([]string, error) { return r.order.Rank(), nil })
+	return machines
 }
 
 // refusals tells which machines have refused, if one has.
@@ -50,4 +77,8 @@ func machineWords(machine string) string {
 		return "no machine"
 	}
 	return "machine " + cut(machine, maxValue)
+}
+
+func machinesWords(machines []string) string {
+	return "[" + cut(strings.Join(machines, ","), maxValue) + "]"
 }

@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"strings"
-
 	"kube2014/pkg/api"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/registry"
@@ -66,7 +64,7 @@ type hostPortIndex struct {
 }
 
 func (i hostPortIndex) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
-	arguments := []string{"[" + cut(strings.Join(machines, ","), maxValue) + "]", words(task)}
+	arguments := []string{machinesWords(machines), words(task)}
 	return ask(i.indexT, called(i.index, "FirstFree", append(arguments, refusals(refused)...)...), machineWords,
 		func() (string, error) { return i.index.FirstFree(machines, task, refused) })
 }

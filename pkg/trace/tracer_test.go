@@ -150,11 +150,31 @@ func TestARefusalIsNarratedWithItsKind(t *testing.T) {
 func TestAMachineThatRefusedIsNamed(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
-	machine, err := s.Scheduler(registry.MakeRoundRobinScheduler([]string{"m1", "m2"})).(registry.Rescheduler).
+	machine, err := s.Scheduler(registry.MakeFirstFitScheduler([]string{"m1", "m2"}, registry.MakeMemoryRegistry())).(registry.Rescheduler).
 		Reschedule(api.Task{JSONBase: api.JSONBase{ID: "web"}}, map[string]bool{"m1": true})
 	require.NoError(t, err)
 	assert.Equal(t, "m2", machine)
-	assert.Equal(t, "     1ms RoundRobinScheduler.Reschedule(task \"web\", but not m1) → machine m2\n", s.narration())
+	assert.Equal(t, "     1ms FirstFitScheduler.Reschedule(task \"web\", but not m1) → machine m2\n", s.narration())
+}
+
+func TestTheOrderOfAnotherSchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	storage := registry.MakeTaskRegistryStorage(s.tasks, nil, s.Scheduler(registry.MakeRoundRobinScheduler([]string{"m1", "m2", "m3"})))
+	web := api.Task{JSONBase: api.JSONBase{ID: "web"}}
+	web.DesiredState.Manifest.Containers = []api.Container{{Ports: []api.Port{{HostPort: 80}}}}
+	for _, machine := range []string{"m1", "m2"} {
+		web.ID = "on-" + machine
+		require.NoError(t, s.tasks.CreateTask(machine, web))
+	}
+	s.narration()
+	web.ID = "web"
+	require.NoError(t, storage.Create(web))
+	assert.Equal(t, `
+     1ms RoundRobinScheduler.Rank() → [m1,m2,m3]
+     1ms MemoryRegistry.FirstFree([m1,m2,m3], task "web") → machine m3
+     1ms MemoryRegistry.CreateTask(m3, task "web") → ok
+`, "\n"+s.narration())
 }
 
 func TestASyncIsNarratedOnlyWhenItWritesSomething(t *testing.T) {
