@@ -68,6 +68,36 @@ func TestTheLogIsBounded(t *testing.T) {
 	})
 }
 
+// buffers remembers where each piece that was written to it stood.
+type buffers []*byte
+
+func (b *buffers) Write(text []byte) (int, error) {
+	*b = append(*b, &text[0])
+	return len(text), nil
+}
+
+func TestTheLogIsWrittenFromTwoBuffersInTurnUntilOneIsLarge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		out := &buffers{}
+		writer := &lateWriter{out: out}
+		flushed := func(size int) *byte {
+			io.WriteString(writer, strings.Repeat("x", size))
+			writer.flush()
+			return (*out)[len(*out)-1]
+		}
+		first, second := flushed(100), flushed(100)
+		assert.NotSame(t, first, second)
+		assert.Same(t, first, flushed(100))
+		assert.Same(t, second, flushed(100))
+		assert.Same(t, first, flushed(100))
+		large := flushed(maxPending + 1)
+		for range 4 {
+			assert.NotSame(t, large, flushed(100))
+		}
+	})
+}
+
 // Eight goroutines write at once; each second one flushes too, after each line.
 func TestTheLogKeepsItsOrder(t *testing.T) {
 	t.Parallel()
