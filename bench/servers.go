@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,7 +23,10 @@ type server struct {
 	pid     int
 }
 
-var servesAt = regexp.MustCompile(`http://([0-9.:]+)`)
+var (
+	servesAt     = regexp.MustCompile(`http://([0-9.:]+)`)
+	errNoAddress = errors.New("there is no address in it")
+)
 
 // startServer starts a program that says where it serves in its first line. It
 // is ended with the group.
@@ -35,17 +40,21 @@ func (b *bench) startServer(program string, args ...string) (server, error) {
 		return server{}, err
 	}
 	log := bufio.NewReader(stderr)
+	drained := make(chan struct{})
 	b.atEnd(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
-		_, _ = io.Copy(io.Discard, log)         // Wait closes the pipe
+		<-drained                               // Wait closes the pipe
 		_ = cmd.Wait()
 	})
 	first, err := log.ReadString('\n')
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, log) // the log goes through a pipe, as it would to a file
+	}()
 	at := servesAt.FindStringSubmatch(first)
 	if at == nil {
-		return server{}, fmt.Errorf("%s does not serve: %s %w", program, first, err)
+		return server{}, fmt.Errorf("%s does not serve: %q: %w", program, first, cmp.Or(err, errNoAddress))
 	}
-	go func() { _, _ = io.Copy(io.Discard, log) }() // the log goes through a pipe, as it would to a file
 	return server{at[1], cmd.Process.Pid}, nil
 }
 

@@ -87,10 +87,12 @@ func newServer(handler http.Handler) *http.Server {
 }
 
 // kubeletClient goes to kubelets directly: a proxy of the environment is for
-// the world outside.
+// the world outside. It takes 8 KiB of headers (D35): once parsed, small ones
+// take some twenty times their size, and those of each redirect are kept.
 func kubeletClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
+	transport.MaxResponseHeaderBytes = 8 << 10
 	return &http.Client{Transport: transport}
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -50,6 +52,7 @@ func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 				}
 			}
 		},
+		"headers without end": headersWithoutEnd,
 		"redirects elsewhere": func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, other.URL, http.StatusFound) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,30 +82,97 @@ func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 	}
 }
 
-// The largest answers that are taken, and one without end, take less than 1 MiB.
-// It measures the process: not parallel.
+// headersWithoutEnd answers small headers until the connection is closed.
+func headersWithoutEnd(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	headers := []byte(strings.Repeat("a:\r\n", 1000))
+	for _, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\n"); err == nil; {
+		_, err = conn.Write(headers)
+	}
+}
+
+// says answers a text.
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
+}
+
+// redirectsTwice sends twice to another path of the same kubelet and answers the
+// text there, each time with almost as many headers as are taken.
+func redirectsTwice(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		w.Header()["a"] = make([]string, 1500) // of five bytes each
+		switch req.URL.Path {
+		case "/containerInfo":
+			http.Redirect(w, req, "/second", http.StatusFound)
+		case "/second":
+			http.Redirect(w, req, "/third", http.StatusFound)
+		default:
+			io.WriteString(w, text)
+		}
+	}
+}
+
+// counted counts what is read from the connections of a client.
+func counted(client *http.Client) (read *atomic.Int64) {
+	read = &atomic.Int64{}
+	transport := client.Transport.(*http.Transport)
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return countedConn{conn, read}, err
+	}
+	return read
+}
+
+type countedConn struct {
+	net.Conn
+	read *atomic.Int64
+}
+
+func (c countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// Of the largest answers that are taken, and of those without end, no more is read
+// than 128 KiB, 8 KiB of headers for each answer on the way, and a buffer. All that
+// is allocated on the way is measured too, garbage included. It measures the
+// process: not parallel.
 func TestD35AKubeletsAnswerTakesLittleMemory(t *testing.T) {
-	for name, answer := range map[string]string{
-		"without end":     strings.Repeat(" ", 100<<20),
-		"many values":     "[" + strings.Repeat(`{"a":1},`, 1300) + "1]",
-		"a large text":    `"` + strings.Repeat("x", 127<<10) + `"`,
-		"a real one":      `{"ID": "abc", "State": {"Running": true, "Pid": 4711}, "Config": {"Env": ["A=b", "C=d"]}}`,
-		"too many by far": "[" + strings.Repeat("1,", 60_000) + "1]",
+	const headers, text, buffer = 8 << 10, 128 << 10, 4 << 10
+	aLargeText := `"` + strings.Repeat("x", 127<<10) + `"`
+	for name, row := range map[string]struct {
+		answer http.HandlerFunc
+		most   int // that is read, without the buffer
+		taken  bool
+	}{
+		"without end":                     {says(strings.Repeat(" ", 100<<20)), headers + text, false},
+		"too many by far":                 {says("[" + strings.Repeat("1,", 60_000) + "1]"), headers + text, false},
+		"headers without end":             {headersWithoutEnd, headers, false},
+		"many values":                     {says("[" + strings.Repeat(`{"a":1},`, 1300) + "1]"), headers + text, true},
+		"a large text":                    {says(aLargeText), headers + text, true},
+		"many headers, thrice, and large": {redirectsTwice(aLargeText), 3*headers + text, true},
+		"a real one":                      {says(`{"ID": "abc", "State": {"Running": true, "Pid": 4711}, "Config": {"Env": ["A=b", "C=d"]}}`), headers + text, true},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			io.WriteString(w, answer)
-		}))
+		server := httptest.NewServer(row.answer)
 		address, err := url.Parse(server.URL)
 		require.NoError(t, err)
 		port, err := strconv.Atoi(address.Port())
 		require.NoError(t, err)
 		info := &client.HTTPContainerInfo{Client: kubeletClient(), Port: uint(port)}
-		_, before := watermark()
-		got, err := info.GetContainerInfo("127.0.0.1", "x")
-		_, after := watermark()
-		assert.Equal(t, name == "without end" || name == "too many by far", err != nil, "%s: %v", name, err)
-		assert.Less(t, int64(after)-int64(before), int64(1<<20), name)
-		runtime.KeepAlive(got)
+		read := counted(info.Client)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = info.GetContainerInfo("127.0.0.1", "x")
+		runtime.ReadMemStats(&after)
+		assert.Equal(t, row.taken, err == nil, "%s: %v", name, err)
+		assert.LessOrEqual(t, read.Load(), int64(row.most+buffer), name)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(3<<20), name)
 		server.Close()
 	}
 }

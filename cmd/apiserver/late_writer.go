@@ -22,6 +22,7 @@ type lateWriter struct {
 	due     bool // flush will be called
 
 	writing sync.Mutex // held while out is written to: the pieces keep their order
+	spare   []byte     // guarded by writing: empty, the next pending
 }
 
 // Write never fails: nobody is told when a log cannot be written.
@@ -40,15 +41,19 @@ func (w *lateWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// flush passes on what was written until now.
+// flush passes on what was written until now. Its buffer is the next but one, if
+// it has not grown too large.
 func (w *lateWriter) flush() {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	w.mu.Lock()
 	text := w.pending
-	w.pending, w.due = nil, false
+	w.pending, w.spare, w.due = w.spare, nil, false
 	w.mu.Unlock()
 	if len(text) > 0 {
 		_, _ = w.out.Write(text) // there is no other place to tell it
+	}
+	if cap(text) <= maxPending {
+		w.spare = text[:0]
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // pieces remembers each piece that is written to it.
@@ -51,19 +53,68 @@ func TestTheLogIsWrittenTogetherAndSoon(t *testing.T) {
 	})
 }
 
-func TestTheLogKeepsItsOrderAndIsBounded(t *testing.T) {
+// The clock of the bubble stands still while the test runs: no flush is due.
+func TestTheLogIsBounded(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		out := &pieces{}
+		writer := &lateWriter{out: out}
+		line := strings.Repeat("x", 1000) + "\n"
+		for range 2 * maxPending / len(line) {
+			io.WriteString(writer, line)
+			require.Less(t, len(writer.pending), maxPending)
+		}
+		assert.Len(t, out.written(), 1)
+	})
+}
+
+// buffers remembers where each piece that was written to it stood.
+type buffers []*byte
+
+func (b *buffers) Write(text []byte) (int, error) {
+	*b = append(*b, &text[0])
+	return len(text), nil
+}
+
+func TestTheLogIsWrittenFromTwoBuffersInTurnUntilOneIsLarge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		out := &buffers{}
+		writer := &lateWriter{out: out}
+		flushed := func(size int) *byte {
+			io.WriteString(writer, strings.Repeat("x", size))
+			writer.flush()
+			return (*out)[len(*out)-1]
+		}
+		first, second := flushed(100), flushed(100)
+		assert.NotSame(t, first, second)
+		assert.Same(t, first, flushed(100))
+		assert.Same(t, second, flushed(100))
+		assert.Same(t, first, flushed(100))
+		large := flushed(maxPending + 1)
+		for range 4 {
+			assert.NotSame(t, large, flushed(100))
+		}
+	})
+}
+
+// Eight goroutines write at once; each second one flushes too, after each line.
+func TestTheLogKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	const writers, lines = 8, 500
+	line := func(id, number int) string {
+		return fmt.Sprintf("%d: %d %s\n", id, number, strings.Repeat("x", 1000))
+	}
 	var out bytes.Buffer
 	writer := &lateWriter{out: &out}
-	line := strings.Repeat("x", 1000) + "\n"
 	var group sync.WaitGroup
-	for range 8 {
+	for id := range writers {
 		group.Go(func() {
-			for range 500 {
-				fmt.Fprint(writer, line)
-				writer.mu.Lock()
-				assert.Less(t, len(writer.pending), maxPending+8*len(line))
-				writer.mu.Unlock()
+			for number := range lines {
+				io.WriteString(writer, line(id, number))
+				if id%2 == 0 {
+					writer.flush()
+				}
 			}
 		})
 	}
@@ -71,5 +122,13 @@ func TestTheLogKeepsItsOrderAndIsBounded(t *testing.T) {
 	writer.flush()
 	writer.writing.Lock()
 	defer writer.writing.Unlock()
-	assert.Equal(t, strings.Repeat(line, 4000), out.String())
+	var next [writers]int // the number of each writer's next line
+	for got := range strings.Lines(out.String()) {
+		id := int(got[0] - '0')
+		require.Equal(t, line(id, next[id]), got)
+		next[id]++
+	}
+	for id := range writers {
+		assert.Equal(t, lines, next[id], "the lines of writer %d", id)
+	}
 }

@@ -41,14 +41,19 @@ func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err err
 	server.write(w, status, plainText, EncodedBytes([]byte(line)))
 }
 
-// allow tells whether the request's method is among those that its path
-// serves, and answers 405 when it is not (D16). HEAD counts as GET.
-func (server *ApiServer) allow(w http.ResponseWriter, req *http.Request, methods ...string) bool {
-	asked := req.Method
-	if asked == http.MethodHead {
-		asked = http.MethodGet
+// served is the method that a request is served by: HEAD is GET without the body,
+// so its answer, and the size of it, are GET's.
+func served(req *http.Request) string {
+	if req.Method == http.MethodHead {
+		return http.MethodGet
 	}
-	if slices.Contains(methods, asked) {
+	return req.Method
+}
+
+// allow tells whether the request's method is among those that its path
+// serves, and answers 405 when it is not (D16).
+func (server *ApiServer) allow(w http.ResponseWriter, req *http.Request, methods ...string) bool {
+	if slices.Contains(methods, served(req)) {
 		return true
 	}
 	allowed := strings.ReplaceAll(strings.Join(methods, ", "), http.MethodGet, http.MethodGet+", "+http.MethodHead)
@@ -59,7 +64,7 @@ func (server *ApiServer) allow(w http.ResponseWriter, req *http.Request, methods
 }
 
 func (server *ApiServer) notFound(w http.ResponseWriter, req *http.Request) {
-	server.error(w, req, &api.Error{Kind: api.NotFound, Message: req.Method + " " + loggable(req.URL.EscapedPath())}) // D1
+	server.error(w, req, &api.Error{Kind: api.NotFound, Message: served(req) + " " + loggable(req.URL.EscapedPath())}) // D1
 }
 
 // write is the one place that writes an answer.

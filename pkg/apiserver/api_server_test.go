@@ -179,7 +179,10 @@ func TestD16HeadIsGetWithoutABody(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newServer(nil))
 	defer server.Close()
-	for _, path := range []string{"/", "/healthz", "/prefix/v1/toys", "/prefix/v1/toys/bear", "/prefix/v1/toys/nope"} {
+	for _, path := range []string{
+		"/", "/healthz", "/prefix/v1/toys", "/prefix/v1/toys/bear", "/prefix/v1/toys/nope",
+		"/nope", "/prefix/v1/cars", "/prefix/v1/toys/bear/log", "/prefix/v1/strange", "/prefix/v1/strange/x",
+	} {
 		get, err := http.Get(server.URL + path)
 		require.NoError(t, err)
 		get.Body.Close()

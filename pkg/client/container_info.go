@@ -35,7 +35,8 @@ const (
 	kubeletTimeout = time.Second
 	kubeletBackoff = 10 * time.Second
 	// What a kubelet answers is decoded whole. These keep what that takes below
-	// 1 MiB; the container info of a real kubelet is a few KiB.
+	// 1 MiB, if the client takes few headers; the container info of a real kubelet
+	// is a few KiB.
 	maxInfoSize   = 128 << 10
 	maxInfoValues = 4096
 )
@@ -44,7 +45,7 @@ const (
 // and 1 MiB of memory; a kubelet that did not answer it well is not asked
 // again for 10 seconds (D21). It is safe for concurrent use.
 type HTTPContainerInfo struct {
-	Client *http.Client // http.DefaultClient when nil
+	Client *http.Client // http.DefaultClient when nil; it bounds the headers
 	Port   uint         // where the kubelets listen
 
 	mu      sync.Mutex           // held only to look at and note failures, never while asking

@@ -25,7 +25,8 @@ import (
 //
 // A method returns an *etcd.EtcdError when etcd has decided, and any other
 // error when nobody knows whether it did; a read may be asked again then, a
-// write may have taken effect. A call takes 3 seconds at most.
+// write may have taken effect. A call takes 3 seconds at most; Watch says how
+// long it takes.
 type Client struct {
 	members   []*etcd.Client // one client each: go-etcd's own failover sends writes twice
 	current   atomic.Int32   // the member that answered last
@@ -39,8 +40,9 @@ func New(servers []string) (*Client, error) {
 	}
 	transport := newTransport(len(servers))
 	client := &Client{transport: transport.inner}
-	// go-etcd wants this very type: it passes the requests on, and is to do so for
-	// https too.
+	// SetTransport takes an *http.Transport and no other http.RoundTripper. This
+	// empty one hands every request to ours; with TLSNextProto set, net/http does not
+	// put its own HTTP/2 in the place of ours for https.
 	shell := &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
 	shell.RegisterProtocol("http", transport)
 	shell.RegisterProtocol("https", transport)

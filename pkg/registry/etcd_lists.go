@@ -133,11 +133,29 @@ func (writer *listWriter) giveUp(change *waitingChange) bool {
 	return true
 }
 
-// writeList swaps the list for what all changes of the batch make of it, one
-// after the other, and tells each how it ended. It returns the index of the list
-// that it wrote, 0 for none.
+// writeList swaps the list for what all changes of the batch make of it, and tells
+// each how it ended, even if it breaks off with a panic: then nobody knows what was
+// written. It returns the index of the list that it wrote, 0 for none.
 func (registry *EtcdRegistry) writeList(machine string, state *machineState, batch []*waitingChange) (written uint64) {
-	var err error = errChanged
+	var err error = &api.Error{Kind: api.Unavailable,
+		Message: "writing the list of manifests of machine " + machine + " broke off; ask again"}
+	defer func() {
+		for _, one := range batch {
+			if err != nil {
+				one.done <- err
+			} else {
+				one.done <- one.refused
+			}
+		}
+	}()
+	written, err = registry.swapInTime(machine, state, batch)
+	return written
+}
+
+// swapInTime applies the changes one after the other and swaps the list, again and
+// again while others are quicker.
+func (registry *EtcdRegistry) swapInTime(machine string, state *machineState, batch []*waitingChange) (written uint64, err error) {
+	err = errChanged
 	for end := registry.now().Add(swapTime); registry.now().Before(end); state = nil {
 		mayBeOld := state != nil
 		if !mayBeOld {
@@ -164,14 +182,7 @@ func (registry *EtcdRegistry) writeList(machine string, state *machineState, bat
 	if errors.Is(err, errChanged) {
 		err = tooBusy(machine)
 	}
-	for _, one := range batch {
-		if err != nil {
-			one.done <- err
-		} else {
-			one.done <- one.refused
-		}
-	}
-	return written
+	return written, err
 }
 
 // applyAll returns the list that the changes make, nil when none changes it, and

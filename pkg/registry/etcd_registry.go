@@ -75,11 +75,18 @@ func (registry *EtcdRegistry) Healthz() error {
 	return failed("health check", ignore(err, notFound))
 }
 
-// warnOnce logs that a value is not what it should be, once for each value.
+// maxWarned bounds how many values are remembered as warned of.
+const maxWarned = 1000
+
+// warnOnce logs that a value is not what it should be: once for each value, unless
+// there are so many that they are forgotten.
 func (registry *EtcdRegistry) warnOnce(node *etcd.Node, what string) {
 	registry.mu.Lock()
 	seen := registry.warned[node.Key] == node.ModifiedIndex
 	registry.warned[node.Key] = node.ModifiedIndex
+	if len(registry.warned) > maxWarned {
+		clear(registry.warned)
+	}
 	registry.mu.Unlock()
 	if !seen {
 		log.Printf("etcd key %s: %s", node.Key, what)

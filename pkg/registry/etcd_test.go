@@ -816,6 +816,29 @@ func TestABadValueIsLoggedOnce(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(logged.String(), "etcd key /registry/hosts/m/tasks/bad: the stored task"))
 }
 
+// What was warned of is not remembered without bound: then a warning may come
+// again. The log is the process's: not parallel.
+func TestThatBadValuesWereLoggedIsForgottenWhenTheyAreVeryMany(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	registry := MakeEtcdRegistry(etcdtest.NewFake(), nil)
+	warn := func(i int) { registry.warnOnce(&etcd.Node{Key: fmt.Sprint("/k", i), ModifiedIndex: 1}, "bad") }
+	for range 2 {
+		for i := range maxWarned {
+			warn(i)
+		}
+	}
+	assert.Equal(t, maxWarned, strings.Count(logged.String(), "\n"), "each is logged once")
+	for i := range 3 * maxWarned {
+		warn(maxWarned + i)
+		require.LessOrEqual(t, len(registry.warned), maxWarned)
+	}
+	assert.Equal(t, 4*maxWarned, strings.Count(logged.String(), "\n"))
+	warn(0)
+	assert.Equal(t, 4*maxWarned+1, strings.Count(logged.String(), "\n"))
+}
+
 // A manifest that stays behind although its id was given anew on another machine
 // is taken out, and the new task's stays.
 func TestALeftManifestOfAnOlderTaskIsTakenOut(t *testing.T) {

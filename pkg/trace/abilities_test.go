@@ -12,58 +12,49 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// What can be asked of a task registry besides, in each combination.
+// What can be asked of a task registry besides.
 type (
 	index    struct{ registry.HostPortIndex }
 	selector struct{ registry.EndpointSelector }
 	encoder  struct{ registry.TaskEncoder }
 )
 
-func TestATaskRegistryKeepsItsAbilitiesAndGetsNoOthers(t *testing.T) {
+func TestATaskRegistryKeepsAllItsAbilitiesOrNone(t *testing.T) {
 	t.Parallel()
 	type plain = registry.TaskRegistry
-	for _, next := range []registry.TaskRegistry{
-		struct{ plain }{},
-		struct {
-			plain
-			index
-		}{},
-		struct {
-			plain
-			selector
-		}{},
-		struct {
-			plain
-			encoder
-		}{},
-		struct {
-			plain
-			index
-			selector
-		}{},
-		struct {
-			plain
-			index
-			encoder
-		}{},
-		struct {
+	for name, row := range map[string]struct {
+		next registry.TaskRegistry
+		all  bool
+	}{
+		"none": {struct{ plain }{}, false},
+		"no index": {struct {
 			plain
 			selector
 			encoder
-		}{},
-		struct {
+		}{}, false},
+		"no selector": {struct {
+			plain
+			index
+			encoder
+		}{}, false},
+		"no encoder": {struct {
+			plain
+			index
+			selector
+		}{}, false},
+		"all three": {struct {
 			plain
 			index
 			selector
 			encoder
-		}{},
-		registry.MakeMemoryRegistry(),
-		registry.MakeEtcdRegistry(nil, nil),
+		}{}, true},
+		"on memory": {registry.MakeMemoryRegistry(), true},
+		"on etcd":   {registry.MakeEtcdRegistry(nil, nil), true},
 	} {
-		decorated := New(io.Discard).TaskRegistry(next)
-		assert.Equal(t, is[registry.HostPortIndex](next), is[registry.HostPortIndex](decorated), "%T", next)
-		assert.Equal(t, is[registry.EndpointSelector](next), is[registry.EndpointSelector](decorated), "%T", next)
-		assert.Equal(t, is[registry.TaskEncoder](next), is[registry.TaskEncoder](decorated), "%T", next)
+		decorated := New(io.Discard).TaskRegistry(row.next)
+		assert.Equal(t, row.all, is[registry.HostPortIndex](decorated), name)
+		assert.Equal(t, row.all, is[registry.EndpointSelector](decorated), name)
+		assert.Equal(t, row.all, is[registry.TaskEncoder](decorated), name)
 	}
 }
 

@@ -6,56 +6,22 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// TaskRegistry narrates a task registry.
+// TaskRegistry narrates a task registry, with its abilities if it has all three,
+// as both of ours do. Whoever asks for one does without it where it is missing.
 func (t *Tracer) TaskRegistry(next registry.TaskRegistry) registry.TaskRegistry {
 	tasks := taskRegistry{t, next}
-	indexOf, isIndex := next.(registry.HostPortIndex)
-	selectorOf, isSelector := next.(registry.EndpointSelector)
-	encoderOf, isEncoder := next.(registry.TaskEncoder)
-	index, selector, encoder := hostPortIndex{t, indexOf}, endpointSelector{t, selectorOf}, taskEncoder{t, encoderOf}
-	switch [3]bool{isIndex, isSelector, isEncoder} {
-	case [3]bool{true, true, true}:
-		return struct {
-			taskRegistry
-			hostPortIndex
-			endpointSelector
-			taskEncoder
-		}{tasks, index, selector, encoder}
-	case [3]bool{true, true, false}:
-		return struct {
-			taskRegistry
-			hostPortIndex
-			endpointSelector
-		}{tasks, index, selector}
-	case [3]bool{true, false, true}:
-		return struct {
-			taskRegistry
-			hostPortIndex
-			taskEncoder
-		}{tasks, index, encoder}
-	case [3]bool{false, true, true}:
-		return struct {
-			taskRegistry
-			endpointSelector
-			taskEncoder
-		}{tasks, selector, encoder}
-	case [3]bool{true, false, false}:
-		return struct {
-			taskRegistry
-			hostPortIndex
-		}{tasks, index}
-	case [3]bool{false, true, false}:
-		return struct {
-			taskRegistry
-			endpointSelector
-		}{tasks, selector}
-	case [3]bool{false, false, true}:
-		return struct {
-			taskRegistry
-			taskEncoder
-		}{tasks, encoder}
+	index, isIndex := next.(registry.HostPortIndex)
+	selector, isSelector := next.(registry.EndpointSelector)
+	encoder, isEncoder := next.(registry.TaskEncoder)
+	if !isIndex || !isSelector || !isEncoder {
+		return tasks
 	}
-	return tasks
+	return struct {
+		taskRegistry
+		hostPortIndex
+		endpointSelector
+		taskEncoder
+	}{tasks, hostPortIndex{t, index}, endpointSelector{t, selector}, taskEncoder{t, encoder}}
 }
 
 type hostPortIndex struct {

@@ -14,7 +14,8 @@
 //	 25µs   → ok
 //	112µs → 200 OK, 93 bytes of application/json
 //
-// A decorator has the optional abilities of what it decorates, and no others.
+// A decorator has the optional abilities of what it decorates, and no others; that
+// of a task registry has all of them or none.
 package trace
 
 import (

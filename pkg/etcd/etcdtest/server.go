@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -157,18 +158,38 @@ func (s *Server) Pause() error {
 // Resume lets a paused member go on.
 func (s *Server) Resume() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
 
-// freePorts returns ports of 127.0.0.1 that nobody listened on a moment ago.
+// given are the ports that freePorts has returned to this process.
+var given = struct {
+	mu    sync.Mutex // guards ports
+	ports map[int]bool
+}{ports: map[int]bool{}}
+
+// freePorts returns ports of 127.0.0.1 that nobody listened on a moment ago, each
+// once. They are below those that systems give to sockets that name none: such a
+// socket would take the port of a member that is down.
 func freePorts(n int) ([]int, error) {
+	given.mu.Lock()
+	defer given.mu.Unlock()
 	var ports []int
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	for range 1000 * n {
+		port := 15000 + rand.IntN(17000)
+		if given.ports[port] || !isFree(port) {
+			continue
 		}
-		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		given.ports[port] = true
+		if ports = append(ports, port); len(ports) == n {
+			return ports, nil
+		}
 	}
-	return ports, nil
+	return nil, errors.New("no port of 127.0.0.1 from 15000 to 31999 is free")
+}
+
+func isFree(port int) bool {
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	return listener.Close() == nil
 }
 
 // Binary returns the path of the etcd that tools/go.mod pins, and builds it
