@@ -40,7 +40,7 @@ const (
 )
 
 // sendSize is about how many bytes of a list are sent at once.
-const sendSize = 32 << 10
+const sendSize = 64 << 10
 
 // encoded returns the JSON of the tasks' api.TaskList, which is made while it is
 // sent; the text of whole runs is kept if keep is set.

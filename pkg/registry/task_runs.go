@@ -5,9 +5,12 @@ import (
 	"sync"
 )
 
+// How many tasks a run has, and how many bytes of JSON, at the most. A list is
+// sent run by run, and large pieces wake its reader less often; a change makes the
+// JSON of one run anew.
 const (
-	maxRunLength = 128
-	maxRunSize   = 256 << 10
+	maxRunLength = 512
+	maxRunSize   = 1 << 20
 )
 
 // taskRuns are tasks sorted by id, in runs of bounded length: a change replaces
@@ -41,6 +44,18 @@ func makeTaskRun(entries []*taskEntry) *taskRun {
 		run.size += int(entry.listSize)
 	}
 	return run
+}
+
+// replace returns the run with some entries, or none, in the place of others.
+func (run *taskRun) replace(from, to int, by ...*taskEntry) *taskRun {
+	size := run.size
+	for _, entry := range run.entries[from:to] {
+		size -= int(entry.listSize)
+	}
+	for _, entry := range by {
+		size += int(entry.listSize)
+	}
+	return &taskRun{entries: slices.Concat(run.entries[:from], by, run.entries[to:]), size: size}
 }
 
 // text returns the run as items of a list's JSON, with a comma before each, and
@@ -124,12 +139,11 @@ func (t *taskRuns) put(entry *taskEntry) {
 		t.runs = []*taskRun{makeTaskRun([]*taskEntry{entry})}
 		return
 	}
-	old := t.runs[run].entries
 	after := place
 	if found {
 		after++
 	}
-	grown := makeTaskRun(slices.Concat(old[:place], []*taskEntry{entry}, old[after:])).split()
+	grown := t.runs[run].replace(place, after, entry).split()
 	t.runs[run] = grown[0]
 	t.runs = slices.Insert(t.runs, run+1, grown[1:]...)
 }
@@ -140,16 +154,15 @@ func (t *taskRuns) remove(entry *taskEntry) {
 	if !found {
 		return
 	}
-	old := t.runs[run].entries
-	left := slices.Concat(old[:place], old[place+1:])
+	left := t.runs[run].replace(place, place+1)
 	switch {
-	case len(left) == 0:
+	case len(left.entries) == 0:
 		t.runs = slices.Delete(t.runs, run, run+1)
-	case run > 0 && len(left)+len(t.runs[run-1].entries) <= maxRunLength/2: // else short runs would remain
-		t.runs[run-1] = makeTaskRun(slices.Concat(t.runs[run-1].entries, left))
+	case run > 0 && len(left.entries)+len(t.runs[run-1].entries) <= maxRunLength/2: // else short runs would remain
+		t.runs[run-1] = makeTaskRun(slices.Concat(t.runs[run-1].entries, left.entries))
 		t.runs = slices.Delete(t.runs, run, run+1)
 	default:
-		t.runs[run] = makeTaskRun(left)
+		t.runs[run] = left
 	}
 }
 
