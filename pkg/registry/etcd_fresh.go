@@ -45,6 +45,16 @@ func (m *mirror) reach(index uint64, operation string) error {
 	return m.reload(operation)
 }
 
+// missedTooOften counts a read of one task that the copy cannot serve, and tells
+// whether it is time to read all anew: that costs about as much as to read a tenth
+// of the tasks one by one.
+func (m *mirror) missedTooOften() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.missed++
+	return 10*m.missed > m.contents.tasks.byID.length()
+}
+
 // reload makes the copy anew.
 func (m *mirror) reload(operation string) error {
 	_, err := m.load.do(m.read)

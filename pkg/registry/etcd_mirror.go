@@ -21,6 +21,7 @@ type mirror struct {
 	mu       sync.Mutex // guards what follows
 	loaded   bool
 	old      bool                  // another program has written since
+	missed   int                   // how many reads it could not serve because it is old
 	heard    uint64                // the highest index that etcd has told
 	known    uint64                // the copy is etcd after this change
 	ahead    map[uint64]*etcd.Node // own changes beyond; a deletion is a node without a value
@@ -145,7 +146,7 @@ func (m *mirror) replace(read *contents, index uint64) {
 	if m.loaded && m.known >= index {
 		return // own writes have closed the gap meanwhile: the copy is newer
 	}
-	m.loaded, m.known, m.contents = true, index, read
+	m.loaded, m.known, m.contents, m.missed = true, index, read, 0
 	maps.DeleteFunc(m.ahead, func(change uint64, _ *etcd.Node) bool { return change <= index })
 	m.advance()
 }

@@ -158,6 +158,27 @@ func TestOwnWritesNeverMakeTheCopyOld(t *testing.T) {
 	assert.Equal(t, 1, reads)
 }
 
+// After another program's write, tasks are read one by one, but not for ever.
+func TestACopyThatIsMissedOftenIsReadAnew(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	faults := etcdtest.NewFaults(fake)
+	registry := MakeEtcdRegistry(faults, nil)
+	for i := range 100 {
+		require.NoError(t, registry.CreateTask("m", makeTask(fmt.Sprintf("x-%d", i))))
+	}
+	put(t, fake, controllerKey("other"), makeController("other", 1))
+	get := func() error { _, err := registry.GetTask("x-7"); return err }
+	for i := range 10 {
+		callsOf(t, faults, get)
+		assert.Contains(t, faults.Calls(), "Get "+taskKey("m", "x-7"), "GET %d", i)
+	}
+	callsOf(t, faults, get)
+	assert.Equal(t, []string{"Get " + registryKey}, faults.Calls())
+	callsOf(t, faults, get)
+	assert.Equal(t, []string{"Get " + syncKey}, faults.Calls())
+}
+
 // What is remembered while nobody reads is bounded.
 func TestTheCopyRemembersNoEndOfChanges(t *testing.T) {
 	t.Parallel()

@@ -65,8 +65,8 @@ func (registry *EtcdRegistry) EncodedTask(taskID string) (apiserver.Encoded, str
 }
 
 // readTask returns a task: out of the copy if it is exact; else out of the key
-// where the copy has it, as it most likely is there still. What the copy does not
-// have, or has twice, the index knows.
+// where the copy has it, as it most likely is there still, unless it is time to
+// read all. What the copy does not have, or has twice, the index knows.
 func (registry *EtcdRegistry) readTask(taskID string) (*storedTask, error) {
 	mirror := registry.mirror
 	if _, places := mirror.stored(taskID); places != 1 {
@@ -78,8 +78,10 @@ func (registry *EtcdRegistry) readTask(taskID string) (*storedTask, error) {
 	}
 	stored, places := mirror.stored(taskID)
 	if !exact && places == 1 {
-		if now, err := registry.readStored(stored.machine, taskID); now != nil || err != nil {
-			return now, err
+		if !mirror.missedTooOften() {
+			if now, err := registry.readStored(stored.machine, taskID); now != nil || err != nil {
+				return now, err
+			}
 		}
 		if err := mirror.reload("get task"); err != nil {
 			return nil, err
