@@ -2,9 +2,13 @@ package registry
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/coreos/go-etcd/etcd"
@@ -46,7 +50,7 @@ var subjectModel = porcupine.NondeterministicModel{
 		switch {
 		case a.kind == "" && possible:
 			return []interface{}{after}
-		case a.kind == refusal && !possible, a.kind == api.HostPortTaken:
+		case a.kind == refusal && !possible, a.kind == api.HostPortTaken, a.kind == api.Conflict:
 			return []interface{}{version}
 		case a.kind == api.Unavailable && possible:
 			return []interface{}{version, after}
@@ -98,6 +102,7 @@ func (a *actor) beginCreate(machine, version string, port int) {
 		}
 		return call()
 	}})
+	registry.now, registry.sleep = a.registry.now, a.registry.sleep
 	call := a.h.now()
 	var err error
 	go func() {
@@ -124,9 +129,17 @@ func (a *actor) half(request act, run func(*EtcdRegistry) error, before string) 
 		}
 		return call()
 	}})
+	dying.now, dying.sleep = a.registry.now, a.registry.sleep
 	call := a.h.now()
 	request.kind = api.KindOf(run(dying))
 	a.h.note(2, call, request)
+}
+
+// third is one more apiserver.
+func (a *actor) third() *actor {
+	registry, _ := patientless(a.registry.mirror.EtcdClient.(etcdtest.Client))
+	registry.now, registry.sleep = a.registry.now, a.registry.sleep
+	return &actor{h: a.h, registry: registry, clock: a.clock}
 }
 
 func (a *actor) create(machine, version string, port int) {
@@ -176,7 +189,7 @@ func (a *actor) halfDelete() {
 func (a *actor) thieves() {
 	for _, port := range []int{80, 82, 83, 84} {
 		err := a.registry.CreateTask("m", makeTask(fmt.Sprintf("thief-%d", port), port))
-		if err != nil {
+		if err != nil && api.KindOf(err) != api.AlreadyExists {
 			requireKind(a.h.t, api.HostPortTaken, err)
 		}
 	}
@@ -211,6 +224,14 @@ var turns = map[string]func(*actor){
 	"reconcile, a create at work":        func(a *actor) { a.reconcile(); a.beginCreate("m", "2", 83) },
 	"reconcile, a create at work there":  func(a *actor) { a.reconcile(); a.beginCreate("m2", "2", 83) },
 	"a reader":                           func(a *actor) { a.read() },
+	"reconcile":                          func(a *actor) { a.reconcile() },
+	"a third creates":                    func(a *actor) { a.third().create("m", "9", 86) },
+	"a third creates elsewhere":          func(a *actor) { a.third().create("m2", "9", 86) },
+	"half a create":                      func(a *actor) { a.halfCreate("5", 83) },
+	"half a delete, create":              func(a *actor) { a.halfDelete(); a.create("m", "6", 83) },
+	"half a create, delete":              func(a *actor) { a.halfCreate("5", 83); a.delete() },
+	"half a create, reconcile, update":   func(a *actor) { a.halfCreate("5", 83); a.reconcile(); a.update("6", 83) },
+	"half an update, delete, create":     func(a *actor) { a.halfUpdate("5", 83); a.delete(); a.create("m", "6", 84) },
 }
 
 // middle is a request of the first apiserver, or a Reconcile of its, that another
@@ -265,6 +286,99 @@ func TestAnotherApiserverMayComeBetweenAnyTwoCalls(t *testing.T) {
 	}
 }
 
+// The same with several turns at once, of which there are too many to try all.
+func TestOthersMayComeBetweenInAnyOrder(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(2014, 6))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(turns)), func(name string) bool { return strings.Contains(name, "at work") })
+	all := middles()
+	kinds := slices.Sorted(maps.Keys(all))
+	for range 3000 {
+		kind, k := kinds[random.IntN(len(kinds))], 1+random.IntN(9)
+		var some []string
+		for range 1 + random.IntN(3) {
+			some = append(some, names[random.IntN(len(names))])
+		}
+		name := strings.Join(some, "; ")
+		if all[kind].heldUp && strings.Contains(name, "reconcile") {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s; before its call %d: %s", kind, k, name), func(t *testing.T) {
+			comeBetween(t, all[kind], k, func(a *actor) {
+				for _, turn := range some {
+					turns[turn](a)
+				}
+			})
+		})
+	}
+}
+
+// A create may hang before its last call while others find its claim, for longer
+// than they wait. Whoever goes on, one of them has the id, and each its host port.
+func TestACreateWhoseLastCallIsLate(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string]func(b *EtcdRegistry) []error{
+		"the id with another port": func(b *EtcdRegistry) []error {
+			return []error{b.CreateTask("m", versioned("B", 83)), b.CreateTask("m", makeTask("thief", 82))}
+		},
+		"the id where its port is taken": func(b *EtcdRegistry) []error { return []error{b.CreateTask("m2", versioned("B", 80))} },
+		"the id elsewhere, deleted, and again": func(b *EtcdRegistry) []error {
+			return []error{b.CreateTask("m2", versioned("B", 84)), b.DeleteTask("subject"), b.CreateTask("m3", versioned("C", 85))}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := etcdtest.NewFake()
+			b, clock := patientless(fake)
+			require.NoError(t, b.CreateTask("m", makeTask("owner", 80)))
+			var answers []error
+			a, _ := patientless(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+				if method == "Create" && key == taskKey("m", "subject") {
+					answers = others(b)
+				}
+				return call()
+			}})
+			require.NoError(t, a.CreateTask("m", versioned("A", 81)))
+			requireKind(t, api.Unavailable, answers[0])
+			reconcile(t, b, clock)
+			requireInLine(t, fake)
+			found, err := b.GetTask("subject")
+			require.NoError(t, err)
+			require.Equal(t, on("m", versioned("A", 81)), *found)
+		})
+	}
+}
+
+// A create that comes too late with its list does not write it again over that of
+// the one who has taken over its claim.
+func TestACreateThatIsLateWithItsListGivesUp(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	b, bClock := patientless(fake)
+	require.NoError(t, b.CreateTask("m", makeTask("beside", 90)))
+	second := &actor{h: &history{t: t}, registry: b, clock: bClock}
+	swaps := 0
+	var a *EtcdRegistry
+	var aClock *clock
+	a, aClock = patientless(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		switch {
+		case method == "Create" && key == indexEntryKey("subject"):
+			defer func() { aClock.time = aClock.time.Add(2300 * time.Millisecond) }()
+		case method == "CompareAndSwap" && key == kubeletKey("m"):
+			if swaps++; swaps == 1 {
+				aClock.time = aClock.time.Add(400 * time.Millisecond)
+				second.beginCreate("m", "B", 83)
+			}
+		}
+		return call()
+	}})
+	requireKind(t, api.Unavailable, a.CreateTask("m", versioned("A", 82)))
+	require.Equal(t, 1, swaps)
+	requireKind(t, api.HostPortTaken, b.CreateTask("m", makeTask("thief", 83)))
+	second.finish()
+	reconcile(t, b, bClock)
+	requireInLine(t, fake)
+}
+
 // comeBetween lets the other apiserver take its turn before the k-th call; it
 // returns false when there are not so many.
 func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool) {
@@ -292,6 +406,7 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 		}
 		return call()
 	}})
+	first.now, first.sleep, firstClock = other.now, other.sleep, otherClock
 	if m.run == nil {
 		require.NoError(t, first.Reconcile())
 		firstClock.time = firstClock.time.Add(grace)

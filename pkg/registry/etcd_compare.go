@@ -27,7 +27,7 @@ func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []proble
 		for _, task := range state.tasks {
 			node, id := task.node, task.id()
 			if node.Dir || api.ValidateID(id) != nil {
-				registry.warnOnce(node, "this is in the place of a task, and can be none; delete it")
+				registry.warnOnce(node, "no request can name a task by this key; delete it")
 				continue
 			}
 			if child(index, id) == nil {
@@ -115,7 +115,7 @@ func madeFrom(entry *manifestEntry, task api.Task) bool {
 func leftInList(machine, id string, entry *etcd.Node) problem {
 	var version uint64
 	if entry != nil {
-		version = entry.CreatedIndex
+		version = entry.ModifiedIndex
 	}
 	return problem{finding{"manifest without its task", machine, id}, version, func(registry *EtcdRegistry) error {
 		return registry.removeFromList(machine, id, entry, nil)

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
@@ -13,10 +14,10 @@ import (
 // decided; and the task itself, which makes it exist. A task exists if and only
 // if its own key does: whatever else is there without it was left behind.
 
-// CreateTask implements TaskRegistry: index, list, task. When a request for the
-// same id was broken off, it may be that the task goes to that request's machine.
+// CreateTask implements TaskRegistry: index, list, task.
 func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
 	defer registry.mirror.unreserve(task.ID)
+	began := registry.now()
 	if !registry.mirror.isLoaded() {
 		if err := registry.mirror.reload("create task"); err != nil {
 			return err
@@ -25,11 +26,11 @@ func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
 	if err := registry.checkUnindexed(task.ID); err != nil {
 		return err
 	}
-	claimed, err := registry.claim(machine, task.ID)
+	claimed, err := registry.claim(machine, task.ID, began)
 	if err != nil {
 		return err
 	}
-	err = registry.createClaimed(task, claimed)
+	err = registry.createClaimed(machine, task, claimed)
 	switch api.KindOf(err) {
 	case api.Unavailable, api.AlreadyExists:
 		// Either nobody knows what was written, and Reconcile finds out; or the
@@ -38,9 +39,6 @@ func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
 	case "":
 	default:
 		registry.release(claimed.entry)
-	}
-	if claimed.machine != machine && api.KindOf(err) == api.HostPortTaken {
-		return registry.CreateTask(machine, task) // the id is free now
 	}
 	return err
 }
@@ -66,9 +64,8 @@ func (registry *EtcdRegistry) catchUp(claimed *etcd.Node, taskID string) error {
 
 // claim is an entry in the index that a request has written for its task.
 type claim struct {
-	entry   *etcd.Node
-	machine string
-	budget  requestBudget // of the request's further steps: others rely on it
+	entry  *etcd.Node
+	budget requestBudget // of the request's further steps: others rely on it
 }
 
 const (
@@ -76,55 +73,84 @@ const (
 	// no task, until it is taken for left behind: that request begins no further
 	// step then.
 	claimPatience = maxRequestTime + 100*time.Millisecond
-	// maxClaimTime bounds how long claims of others are waited for.
-	maxClaimTime = 2 * claimPatience
+	// maxClaimTime is the age at which a request does not claim any more.
+	maxClaimTime = claimPatience + 600*time.Millisecond
 )
 
 // claim writes a task's entry in the index. When there is one, another request
 // has the id: for good if its task exists, else it is about to create or delete
 // it, and a moment later it is known which. A claim that was left behind is taken
-// over with its machine: should the last call of its request still be on the way,
-// it creates the key that this one creates, so that only one of them can.
-func (registry *EtcdRegistry) claim(machine, taskID string) (claim, error) {
+// over, if no call that creates its task can be on the way.
+func (registry *EtcdRegistry) claim(machine, taskID string, began time.Time) (claim, error) {
+	late := func() bool { return registry.now().Sub(began) >= maxClaimTime }
 	var theirs *etcd.Node
 	var since time.Time
-	wait := 2 * time.Millisecond
-	for end := registry.now().Add(maxClaimTime); registry.now().Before(end); {
+	for wait := 2 * time.Millisecond; !late(); wait = min(2*wait, 200*time.Millisecond) {
 		budget := registry.startBudget()
 		resp, err := registry.mirror.Create(indexEntryKey(taskID), machine, 0)
 		if err == nil {
-			return claim{entry: resp.Node, machine: machine, budget: budget}, nil
+			return claim{entry: resp.Node, budget: budget}, nil
 		}
 		if !hasCode(err, alreadyExists) {
 			return claim{}, failed("create task", err)
 		}
-		entry, err := registry.readKey("create task", indexEntryKey(taskID))
-		if err == nil && entry != nil && isName(entry.Value) {
-			err = registry.checkAbsent(entry.Value, taskID)
+		if late() {
+			break
 		}
+		entry, err := registry.readKey("create task", indexEntryKey(taskID))
 		if err != nil {
 			return claim{}, err
 		}
 		if entry == nil {
 			continue
 		}
-		if theirs == nil || theirs.CreatedIndex != entry.CreatedIndex {
+		if late() {
+			break
+		}
+		if isName(entry.Value) {
+			if err := registry.checkAbsent(entry.Value, taskID); err != nil {
+				return claim{}, err
+			}
+		}
+		if theirs == nil || theirs.ModifiedIndex != entry.ModifiedIndex {
 			theirs, since = entry, registry.now()
 		}
 		if registry.now().Sub(since) < claimPatience {
 			registry.sleep(wait)
-			wait = min(2*wait, 200*time.Millisecond)
 			continue
 		}
-		if err := deleteUnchanged(entry)(registry); err != nil {
-			return claim{}, err
+		if mayCome, err := registry.mayCome(entry, taskID); err != nil || mayCome || late() {
+			return claim{}, cmp.Or(err, error(claimedByOther(taskID)))
 		}
-		if isName(entry.Value) {
-			machine = entry.Value
+		budget = registry.startBudget()
+		resp, err = registry.mirror.CompareAndSwap(entry.Key, machine, 0, "", entry.ModifiedIndex)
+		if err == nil {
+			return claim{entry: resp.Node, budget: budget}, nil
+		}
+		if !hasCode(err, compareFailed, notFound) {
+			return claim{}, failed("create task", err)
 		}
 	}
-	return claim{}, &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(taskID) +
-		" is being created or deleted by others all the time, or the store is slow; ask again"}
+	return claim{}, claimedByOther(taskID)
+}
+
+func claimedByOther(taskID string) *api.Error {
+	return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(taskID) +
+		" is being created or deleted by a request that has not ended; ask again in 20 seconds"}
+}
+
+// mayCome tells whether the task of a claim that was left behind may still be
+// created, by a call that is on its way: one was sent only if its manifest is in
+// the list. Then it is for Reconcile, which waits until etcd has given up the call.
+func (registry *EtcdRegistry) mayCome(entry *etcd.Node, taskID string) (bool, error) {
+	if !isName(entry.Value) {
+		return false, nil
+	}
+	state, err := registry.readMachine(entry.Value)
+	if err != nil {
+		return false, err
+	}
+	return state.listError != nil || state.entry(taskID) != nil, nil
 }
 
 // checkAbsent returns an api.AlreadyExists error when the task is on the machine.
@@ -142,8 +168,8 @@ func (registry *EtcdRegistry) release(entry *etcd.Node) {
 }
 
 // createClaimed writes the manifest and the task, or neither.
-func (registry *EtcdRegistry) createClaimed(task api.Task, claimed claim) error {
-	machine, budget := claimed.machine, claimed.budget
+func (registry *EtcdRegistry) createClaimed(machine string, task api.Task, claimed claim) error {
+	budget := claimed.budget
 	value, err := encodeTask(task)
 	if err != nil {
 		return err
@@ -152,6 +178,9 @@ func (registry *EtcdRegistry) createClaimed(task api.Task, claimed claim) error 
 		return err
 	}
 	if err := registry.catchUp(claimed.entry, task.ID); err != nil {
+		if api.KindOf(err) == api.AlreadyExists {
+			registry.release(claimed.entry) // it may be on another machine
+		}
 		return err
 	}
 	if err := budget.left("create task"); err != nil {
@@ -164,7 +193,7 @@ func (registry *EtcdRegistry) createClaimed(task api.Task, claimed claim) error 
 	if err := budget.left("create task"); err != nil {
 		return err
 	}
-	if err := registry.addToList(machine, task, manifest, registry.mirror.state(machine)); err != nil {
+	if err := registry.addToList(machine, task, manifest, registry.mirror.state(machine), budget); err != nil {
 		return err
 	}
 	if err := budget.left("create task"); err != nil {
@@ -189,8 +218,11 @@ func (registry *EtcdRegistry) createClaimed(task api.Task, claimed claim) error 
 // host ports are free there. The list is written even if the manifest was left
 // there: who is late in taking that one out relies on it. For the state see
 // changeList.
-func (registry *EtcdRegistry) addToList(machine string, task api.Task, manifest manifestEntry, state *machineState) error {
+func (registry *EtcdRegistry) addToList(machine string, task api.Task, manifest manifestEntry, state *machineState, budget requestBudget) error {
 	return registry.changeList(machine, task.ID, state, func(state *machineState) ([]manifestEntry, error) {
+		if err := budget.left("create task"); err != nil {
+			return nil, err
+		}
 		if state.task(task.ID) != nil {
 			return nil, api.NewAlreadyExists("task", task.ID)
 		}

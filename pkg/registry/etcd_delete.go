@@ -31,7 +31,7 @@ func (registry *EtcdRegistry) DeleteTask(taskID string) error {
 		if node.Dir {
 			return decode("task", node, nil)
 		}
-		if node.CreatedIndex > found.seen { // made since: the entry is that of a task before it
+		if createdBy(node) > found.seen { // made since: the entry is that of a task before it
 			if found, err = registry.locate("delete task", taskID); err != nil {
 				return err
 			}

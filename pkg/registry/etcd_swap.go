@@ -64,7 +64,7 @@ func (registry *EtcdRegistry) removeFromList(machine, taskID string, entry *etcd
 			if err != nil {
 				return nil, err
 			}
-			if (now == nil) != (entry == nil) || (now != nil && now.CreatedIndex != entry.CreatedIndex) {
+			if (now == nil) != (entry == nil) || (now != nil && now.ModifiedIndex != entry.ModifiedIndex) {
 				return nil, nil
 			}
 		}

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"cmp"
+
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
@@ -178,7 +180,7 @@ func (registry *EtcdRegistry) locate(operation, taskID string) (location, error)
 	if node == nil {
 		return location{}, api.NewNotFound("task", taskID)
 	}
-	if node.CreatedIndex > seen { // its entry is older than a task, and not yet looked for
+	if createdBy(node) > seen { // its entry is older than a task, and not yet looked for
 		if entry, seen, err = registry.readEntry(operation, taskID); err != nil {
 			return location{}, err
 		}
@@ -188,6 +190,10 @@ func (registry *EtcdRegistry) locate(operation, taskID string) (location, error)
 	}
 	return location{machine: machine, seen: seen, state: state}, nil
 }
+
+// createdBy returns an index by which a node was there: that of its creation, if it
+// is known. What a compare-and-swap answers does not tell it.
+func createdBy(node *etcd.Node) uint64 { return cmp.Or(node.CreatedIndex, node.ModifiedIndex) }
 
 // readEntry returns a task's entry in the index, nil when it is not there, and
 // etcd's index at that moment. What names no machine is no entry.

@@ -105,45 +105,69 @@ func TestWhatAnotherProgramWroteStaysInTheList(t *testing.T) {
 }
 
 // An entry of the index that a crash left behind is taken over by the next request
-// for its id, on its machine, as soon as nobody can be at work there.
+// for its id, as soon as nobody can be at work there.
 func TestAClaimThatWasLeftBehindIsTakenOver(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry, time := patientless(client)
-		_, err := client.Create(indexEntryKey("x"), "m", 0)
-		require.NoError(t, err)
-		put(t, client, kubeletKey("m"), []api.ContainerManifest{{Id: "x"}})
-		_, err = registry.GetTask("x")
-		requireKind(t, api.NotFound, err)
-		requireKind(t, api.NotFound, registry.DeleteTask("x"))
-		requireKind(t, api.NotFound, registry.UpdateTask(makeTask("x")))
+		for _, machine := range []string{"m", "m2", "_m", "a/b"} {
+			_, err := client.Create(indexEntryKey("x"), machine, 0)
+			require.NoError(t, err)
+			_, err = registry.GetTask("x")
+			requireKind(t, api.NotFound, err)
+			requireKind(t, api.NotFound, registry.DeleteTask("x"))
+			requireKind(t, api.NotFound, registry.UpdateTask(makeTask("x")))
 
-		start := time.time
-		require.NoError(t, registry.CreateTask("m2", makeTask("x", 80)))
-		assert.GreaterOrEqual(t, time.time.Sub(start), claimPatience)
-		got, err := registry.GetTask("x")
-		require.NoError(t, err)
-		assert.Equal(t, on("m", makeTask("x", 80)), *got)
-		requireInLine(t, client)
+			start := time.time
+			require.NoError(t, registry.CreateTask("m2", makeTask("x", 80)))
+			assert.GreaterOrEqual(t, time.time.Sub(start), claimPatience)
+			assert.LessOrEqual(t, time.time.Sub(start), maxClaimTime)
+			got, err := registry.GetTask("x")
+			require.NoError(t, err)
+			assert.Equal(t, on("m2", makeTask("x", 80)), *got)
+			requireInLine(t, client)
+			require.NoError(t, registry.DeleteTask("x"))
+		}
 	})
 }
 
-// A claim whose machine does not take the task any more does not keep it from
-// others.
-func TestAClaimThatWasLeftBehindOnAFullMachineIsDropped(t *testing.T) {
+// When there is a manifest, the call that creates the task may be on its way: its
+// id is free when Reconcile has taken the manifest out.
+func TestAClaimWithAManifestIsLeftToReconcile(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
-	registry, _ := patientless(fake)
-	require.NoError(t, registry.CreateTask("m", makeTask("other", 80)))
-	for _, machine := range []string{"m", "", "_m", "a/b"} {
-		_, err := fake.Create(indexEntryKey("x"), machine, 0)
-		require.NoError(t, err)
-		require.NoError(t, registry.CreateTask("m2", makeTask("x", 80)), machine)
-		got, err := registry.GetTask("x")
-		require.NoError(t, err)
-		assert.Equal(t, "m2", got.CurrentState.Host)
-		requireInLine(t, fake)
-		require.NoError(t, registry.DeleteTask("x"))
-	}
+	registry, time := patientless(fake)
+	_, err := fake.Create(indexEntryKey("x"), "m", 0)
+	require.NoError(t, err)
+	put(t, fake, kubeletKey("m"), []api.ContainerManifest{{Id: "x"}})
+	before := keysOf(t, fake, registryKey)
+	start := time.time
+	err = registry.CreateTask("m2", makeTask("x"))
+	requireKind(t, api.Unavailable, err)
+	assert.EqualError(t, err, `task "x" is being created or deleted by a request that has not ended; ask again in 20 seconds`)
+	assert.LessOrEqual(t, time.time.Sub(start), maxClaimTime)
+	assert.Equal(t, before, keysOf(t, fake, registryKey))
+	reconcile(t, registry, time)
+	require.NoError(t, registry.CreateTask("m2", makeTask("x")))
+	requireInLine(t, fake)
+}
+
+// A task that another program writes while its id is claimed is the one there is.
+func TestAClaimGivesWayToAForeignTask(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	foreign := makeTask("x", 80)
+	registry, _ := patientless(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		if method == "Create" && key == indexEntryKey("x") {
+			put(t, fake, taskKey("m2", "x"), foreign)
+		}
+		return call()
+	}})
+	require.NoError(t, registry.CreateTask("m", makeTask("beside", 90)))
+	requireKind(t, api.AlreadyExists, registry.CreateTask("m", makeTask("x", 82)))
+	got, err := MakeEtcdRegistry(fake, nil).GetTask("x")
+	require.NoError(t, err)
+	assert.Equal(t, on("m2", foreign), *got)
+	require.NoError(t, registry.DeleteTask("x"))
 }
 
 // What is left of a request is mended when it has stayed as it is for the grace.
@@ -169,7 +193,7 @@ func TestReconcileLeavesAloneWhatIsStillChanging(t *testing.T) {
 	fake := etcdtest.NewFake()
 	registry, time := patientless(fake)
 	for range 5 { // another request each time, seen in the middle each time
-		claimed, err := registry.claim("m", "x")
+		claimed, err := registry.claim("m", "x", time.time)
 		require.NoError(t, err)
 		require.NoError(t, registry.Reconcile())
 		time.time = time.time.Add(grace - 1)

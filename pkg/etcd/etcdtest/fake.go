@@ -193,7 +193,11 @@ func (f *Fake) CompareAndSwap(key, value string, _ uint64, prevValue string, pre
 	if _, err := f.compare(key, prevValue, prevIndex); err != nil {
 		return nil, err
 	}
-	return f.put("compareAndSwap", key, value)
+	resp, err := f.put("compareAndSwap", key, value)
+	if err == nil {
+		resp.Node.CreatedIndex = 0 // as a real one answers when it is asked not to repeat the value
+	}
+	return resp, err
 }
 
 // CompareAndDelete implements Client.
