@@ -383,9 +383,9 @@ func TestACreateThatIsLateWithItsListGivesUp(t *testing.T) {
 // returns false when there are not so many.
 func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool) {
 	fake := etcdtest.NewFake()
-	other, otherClock := patientless(fake)
+	other, clock := patientless(fake) // the clock is everybody's
 	h := &history{t: t}
-	second := &actor{h: h, registry: other, clock: otherClock}
+	second := &actor{h: h, registry: other, clock: clock}
 	if m.there {
 		require.NoError(t, other.CreateTask("m", versioned("old", 80)))
 	}
@@ -395,7 +395,7 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 	}
 	second.read()
 	calls, counting := 0, false
-	first, firstClock := patientless(&etcdtest.Around{Client: fake, Do: func(_, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+	first, _ := patientless(&etcdtest.Around{Client: fake, Do: func(_, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		if counting {
 			calls++
 		}
@@ -406,10 +406,10 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 		}
 		return call()
 	}})
-	first.now, first.sleep, firstClock = other.now, other.sleep, otherClock
+	first.now, first.sleep = other.now, other.sleep
 	if m.run == nil {
 		require.NoError(t, first.Reconcile())
-		firstClock.time = firstClock.time.Add(grace)
+		clock.time = clock.time.Add(grace)
 		m.run = (*EtcdRegistry).Reconcile
 	}
 	counting = true
