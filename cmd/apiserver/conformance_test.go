@@ -185,6 +185,7 @@ func assertOneLine(t *testing.T, status int, text string) {
 	t.Helper()
 	assert.True(t, strings.HasPrefix(text, statusTexts[status]), text)
 	assert.Empty(t, clienttest.Leaks(text, ""), text)
+	assert.NotContains(t, text, "&")
 }
 
 // What the original answered rightly is answered with the same bytes.
