@@ -57,7 +57,6 @@ var (
 func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 	mirror := makeMirror(client)
 	registry := &EtcdRegistry{
-
 		mirror:  mirror,
 		writers: listWriters{machines: map[string]*listWriter{}},
 		now:     time.Now,

@@ -79,19 +79,21 @@ func (registry *EtcdRegistry) readTask(taskID string) (*storedTask, error) {
 		return nil, err
 	}
 	stored, places := mirror.stored(taskID)
-	if !exact && places == 1 {
-		if !mirror.missedTooOften() {
-			if now, err := registry.readStored(stored.machine, taskID); now != nil || err != nil {
-				return now, err
-			}
-		}
-		if err := mirror.reload("get task"); err != nil {
-			return nil, err
-		}
-		stored, places = mirror.stored(taskID)
-		exact = true
+	switch {
+	case exact && places <= 1:
+		return found(stored, taskID)
+	case places != 1:
+		return registry.readIndexed(taskID)
 	}
-	if !exact || places > 1 {
+	if !mirror.missedTooOften() {
+		if now, err := registry.readStored(stored.machine, taskID); now != nil || err != nil {
+			return now, err
+		}
+	}
+	if err := mirror.reload("get task"); err != nil {
+		return nil, err
+	}
+	if stored, places = mirror.stored(taskID); places > 1 {
 		return registry.readIndexed(taskID)
 	}
 	return found(stored, taskID)
