@@ -95,14 +95,13 @@ type actor struct {
 // lets through.
 func (a *actor) beginCreate(machine, version string, port int) {
 	reached, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	registry, _ := patientless(&etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+	registry := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		if method == "Create" && key == taskKey(machine, "subject") {
 			reached <- struct{}{}
 			<-goOn
 		}
 		return call()
 	}})
-	registry.now, registry.sleep = a.registry.now, a.registry.sleep
 	call := a.h.now()
 	var err error
 	go func() {
@@ -123,13 +122,12 @@ func (a *actor) beginCreate(machine, version string, port int) {
 
 // half lets a request die before one of its calls to etcd.
 func (a *actor) half(request act, run func(*EtcdRegistry) error, before string) {
-	dying, _ := patientless(&etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+	dying := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		if method+" "+key == before {
 			return nil, etcdtest.ErrLost
 		}
 		return call()
 	}})
-	dying.now, dying.sleep = a.registry.now, a.registry.sleep
 	call := a.h.now()
 	request.kind = api.KindOf(run(dying))
 	a.h.note(2, call, request)
@@ -137,8 +135,7 @@ func (a *actor) half(request act, run func(*EtcdRegistry) error, before string) 
 
 // third is one more apiserver.
 func (a *actor) third() *actor {
-	registry, _ := patientless(a.registry.mirror.EtcdClient.(etcdtest.Client))
-	registry.now, registry.sleep = a.registry.now, a.registry.sleep
+	registry := onClockOf(a.registry, a.registry.mirror.EtcdClient.(etcdtest.Client))
 	return &actor{h: a.h, registry: registry, clock: a.clock}
 }
 
@@ -395,7 +392,7 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 	}
 	second.read()
 	calls, counting := 0, false
-	first, _ := patientless(&etcdtest.Around{Client: fake, Do: func(_, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+	first := onClockOf(other, &etcdtest.Around{Client: fake, Do: func(_, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		if counting {
 			calls++
 		}
@@ -406,7 +403,6 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 		}
 		return call()
 	}})
-	first.now, first.sleep = other.now, other.sleep
 	if m.run == nil {
 		require.NoError(t, first.Reconcile())
 		clock.time = clock.time.Add(grace)

@@ -89,6 +89,13 @@ func patientless(client etcdtest.Client) (*EtcdRegistry, *clock) {
 	return registry, c
 }
 
+// onClockOf is like patientless, with the clock of another registry.
+func onClockOf(other *EtcdRegistry, client etcdtest.Client) *EtcdRegistry {
+	registry, _ := patientless(client)
+	registry.now, registry.sleep = other.now, other.sleep
+	return registry
+}
+
 // reconcile lets Reconcile see what there is, and see it again after the grace.
 func reconcile(t *testing.T, registry *EtcdRegistry, c *clock) {
 	t.Helper()
