@@ -87,18 +87,12 @@ func changedEndpoints(services []api.Service, endpointsOf func(map[string]string
 	return changed
 }
 
-// endpointOf returns the task's machine and the host port of the first port of
-// its first container that has ports. A task without one is no endpoint (D20).
+// endpointOf returns the task's machine and the first of its host ports (D38). A
+// task without one is no endpoint (D20).
 func endpointOf(task api.Task) (string, bool) {
-	for _, container := range task.DesiredState.Manifest.Containers {
-		if len(container.Ports) == 0 {
-			continue
-		}
-		port := container.Ports[0].HostPort
-		if port == 0 || task.CurrentState.Host == "" {
-			return "", false
-		}
-		return net.JoinHostPort(task.CurrentState.Host, strconv.Itoa(port)), true
+	ports := hostPorts(task)
+	if len(ports) == 0 || task.CurrentState.Host == "" {
+		return "", false
 	}
-	return "", false
+	return net.JoinHostPort(task.CurrentState.Host, strconv.Itoa(ports[0])), true
 }

@@ -60,7 +60,7 @@ func containers(task api.Task, containers ...api.Container) api.Task {
 	return task
 }
 
-func TestEndpointsOfATask(t *testing.T) {
+func TestD38TheEndpointOfATaskIsItsFirstHostPort(t *testing.T) {
 	t.Parallel()
 	port := func(ports ...int) api.Container {
 		var container api.Container
@@ -73,14 +73,16 @@ func TestEndpointsOfATask(t *testing.T) {
 		task    api.Task
 		address string
 	}{
-		"its host port":                               {on("m1", makeTask("x", 80)), "m1:80"},
-		"the first of its ports":                      {on("m1", makeTask("x", 81, 80)), "m1:81"},
-		"the first container that has ports":          {on("m1", containers(makeTask("x"), port(), port(82), port(83))), "m1:82"},
-		"an IPv6 machine in brackets":                 {on("::1", makeTask("x", 80)), "[::1]:80"},
-		"none without containers (D20)":               {on("m1", containers(makeTask("x"))), ""},
-		"none without ports (D20)":                    {on("m1", makeTask("x")), ""},
-		"none when the first port is not on the host": {on("m1", makeTask("x", 0, 80)), ""},
-		"none without a machine":                      {makeTask("x", 80), ""},
+		"its host port":                                {on("m1", makeTask("x", 80)), "m1:80"},
+		"the first of its host ports":                  {on("m1", makeTask("x", 81, 80)), "m1:81"},
+		"an IPv6 machine in brackets":                  {on("::1", makeTask("x", 80)), "[::1]:80"},
+		"D38: a container without ports is passed":     {on("m1", containers(makeTask("x"), port(), port(82), port(83))), "m1:82"},
+		"D38: a port without a host port is passed":    {on("m1", makeTask("x", 0, 80)), "m1:80"},
+		"D38: it may be a port of a later container":   {on("m1", containers(makeTask("x"), port(0), port(0, 82))), "m1:82"},
+		"D38: none when no port is a port of the host": {on("m1", makeTask("x", 0, 0)), ""},
+		"none without containers (D20)":                {on("m1", containers(makeTask("x"))), ""},
+		"none without ports (D20)":                     {on("m1", makeTask("x")), ""},
+		"none without a machine":                       {makeTask("x", 80), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
