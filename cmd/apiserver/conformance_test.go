@@ -290,3 +290,31 @@ func TestD6Of32ClientsOneGetsTheID(t *testing.T) {
 		}
 	})
 }
+
+// D36: an empty list of services is empty, not null, and so is one of which no item
+// carries the labels.
+func TestD36AnEmptyListHasItsItems(t *testing.T) {
+	onEachStore(t, func(t *testing.T, stores registries) {
+		handler := newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeRoundRobinScheduler(nil), client.DefaultPrefix)
+		check := func() {
+			for path, want := range map[string]string{
+				"/tasks": "{\n    \"items\": []\n}", "/services": "{\n    \"items\": []\n}", "/replicationControllers": "{}",
+			} {
+				for _, query := range []string{"?labels=name=nobody", "?labels=name=nobody,tier=none"} {
+					status, text := serveOne(handler, "GET", client.DefaultPrefix+path+query, "")
+					assert.Equal(t, http.StatusOK, status)
+					assert.Equal(t, want, text, path)
+				}
+			}
+		}
+		check()
+		require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}}))
+		require.NoError(t, stores.controllers.CreateController(api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}}))
+		require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("t", 80)))
+		check()
+		require.NoError(t, stores.services.DeleteService("s"))
+		status, text := serveOne(handler, "GET", client.DefaultPrefix+"/services", "")
+		assert.Equal(t, http.StatusOK, status)
+		assert.Equal(t, "{\n    \"items\": []\n}", text)
+	})
+}

@@ -172,12 +172,12 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	assert.Equal(t, "/registry/services/endpoints/web", change.Node.Key)
 	assert.Equal(t, []string{"10.0.0.1:8080"}, endpointsOf(change.Node.Value))
 
-	// A changed service is set as well.
+	// A changed service is no set: the proxy meets it at its next resync (D43).
 	service.Port = 8001
 	require.NoError(t, stores.services.UpdateService(service))
 	change, err = reader.Watch("/registry/services", change.Node.ModifiedIndex+1, true, nil, nil)
 	require.NoError(t, err)
-	assert.Equal(t, "set", change.Action)
+	assert.Equal(t, "compareAndSwap", change.Action)
 	assert.Equal(t, "/registry/services/specs/web", change.Node.Key)
 
 	// The kubelet reads its machine's list, and waits for it to change.
@@ -237,6 +237,45 @@ func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, tasks, i+1)
 	}
+}
+
+// D41: with the real program, as a person with curl would break it and repair it.
+func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
+	t.Parallel()
+	server := startEtcd(t)
+	_, log, address := program(t, "-machines", "127.0.0.1,127.0.0.2", "-etcd_servers", server.URL)
+	c := &client.Client{Host: "http://" + address}
+	key := server.URL + "/v2/keys/registry/hosts/127.0.0.1/kubelet"
+	send := func(method, body string) {
+		req, err := http.NewRequest(method, key, strings.NewReader(body))
+		require.NoError(t, err)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Less(t, resp.StatusCode, 300)
+	}
+	send(http.MethodPut, "value=broken")
+
+	_, err := c.CreateTask(makeTask("web", 80))
+	require.NoError(t, err)
+	log.find("etcd key /registry/hosts/127.0.0.1/kubelet: the stored list of manifests .* cannot be decoded")
+	task, err := c.GetTask("web")
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.2", task.CurrentState.Host)
+	status, text := healthz(t, address)
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "ok\nwarning: the stored list of manifests (key /registry/hosts/127.0.0.1/kubelet) cannot be decoded", text)
+	_, err = c.CreateTask(makeTask("web-2", 80))
+	assert.EqualError(t, err, `no machine takes task "web-2": machine 127.0.0.1 is passed over, `+
+		"the stored list of manifests (key /registry/hosts/127.0.0.1/kubelet) cannot be decoded")
+
+	send(http.MethodDelete, "")
+	_, err = c.CreateTask(makeTask("web-2", 80))
+	require.NoError(t, err)
+	status, text = healthz(t, address)
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "ok", text)
 }
 
 func TestSIGTERMEndsTheProgramOnEtcdToo(t *testing.T) {

@@ -45,7 +45,7 @@ func runWith(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func TestABadCommandLineIsRefusedOnOneLine(t *testing.T) {
+func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
 		"serve":                   `"serve" is not a flag: arguments are not taken`,

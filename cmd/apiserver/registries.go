@@ -24,10 +24,10 @@ type registries struct {
 	controllers registry.ControllerRegistry
 	services    registry.ServiceRegistry
 
-	healthz       func() error // why the store cannot be used; nil when it always can
-	reconcile     func() error // puts the store back in line; nil when it cannot be out of line
-	syncEndpoints func() error // brings the endpoints up to date
-	close         func()       // lets go of connections; nil when there are none
+	healthz       func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
+	reconcile     func() error             // puts the store back in line; nil when it cannot be out of line
+	syncEndpoints func() error             // brings the endpoints up to date
+	close         func()                   // lets go of connections; nil when there are none
 }
 
 // assemble puts together what the flags ask for. What -trace tells goes to
@@ -103,7 +103,7 @@ func newHandler(r registries, containerInfo client.ContainerInfo, scheduler regi
 	return serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix)
 }
 
-func serveTable(table map[string]apiserver.RESTStorage, healthz func() error, prefix string) *apiserver.ApiServer {
+func serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
 	server := apiserver.New(table, prefix)
 	server.Healthz = healthz
 	return server

@@ -19,7 +19,7 @@ func assembleTraced(o *options, narration io.Writer) (stores registries, handler
 			return stores, nil, err
 		}
 		stores = registriesOn(t.EtcdClient(etcdClient), etcdClient.Close, o.etcdServers, o.machines)
-		stores.healthz = t.Call("EtcdRegistry.Healthz", stores.healthz)
+		stores.healthz = t.Healthz("EtcdRegistry.Healthz", stores.healthz)
 		stores.reconcile = t.Sync("EtcdRegistry.Reconcile", stores.reconcile)
 	}
 	stores.tasks = t.TaskRegistry(stores.tasks)

@@ -65,9 +65,11 @@ const MaxBodySize = 1 << 20
 //
 // HEAD is served wherever GET is. It is safe for concurrent use.
 type ApiServer struct {
-	// Healthz tells why the store cannot be used, nil when it can; without it
-	// the server always says that it is well. It is to be set before serving.
-	Healthz func() error
+	// Healthz returns an error when the store cannot be used; GET /healthz is 503
+	// then. Warnings are lines about what is wrong but stops nobody: they follow the
+	// ok of a 200. Without Healthz the server always says ok. It is to be set before
+	// serving.
+	Healthz func() (warnings []string, err error)
 
 	prefix      string
 	storage     map[string]RESTStorage
@@ -127,19 +129,6 @@ func (server *ApiServer) handleIndex(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	server.write(w, http.StatusOK, "text/html; charset=utf-8", EncodedBytes([]byte("<html><body>Welcome to Kubernetes</body></html>")))
-}
-
-func (server *ApiServer) handleHealthz(w http.ResponseWriter, req *http.Request) {
-	if !server.allow(w, req, http.MethodGet) {
-		return
-	}
-	if server.Healthz != nil {
-		if err := server.Healthz(); err != nil {
-			server.error(w, req, &api.Error{Kind: api.Unavailable, Message: err.Error(), Err: errors.Unwrap(err)})
-			return
-		}
-	}
-	server.write(w, http.StatusOK, plainText, EncodedBytes([]byte("ok")))
 }
 
 // handleREST answers a request below the prefix; parts is the rest of its

@@ -327,17 +327,34 @@ func TestD32CrossSiteRequestsOfBrowsers(t *testing.T) {
 	}
 }
 
-func TestHealthzTellsWhatIsWrong(t *testing.T) {
+func TestD42HealthzTellsWhetherTheStoreCanBeUsed(t *testing.T) {
 	t.Parallel()
 	server := newServer(nil)
-	server.Healthz = func() error { return api.NewUnavailable("ping", errors.New("refused")) }
+	server.Healthz = func() ([]string, error) { return nil, api.NewUnavailable("ping", errors.New("refused")) }
 	answer := ask(server, "GET", "/healthz", "")
 	assert.Equal(t, http.StatusServiceUnavailable, answer.Code)
 	assert.Equal(t, "Service Unavailable: ping: the store cannot be reached", answer.Body.String())
-	server.Healthz = func() error { return errors.New("broken") }
+	server.Healthz = func() ([]string, error) { return nil, errors.New("broken") }
 	assert.Equal(t, "Service Unavailable: broken", ask(server, "GET", "/healthz", "").Body.String())
-	server.Healthz = func() error { return nil }
+	server.Healthz = func() ([]string, error) { return nil, nil }
 	assert.Equal(t, "ok", ask(server, "GET", "/healthz", "").Body.String())
+}
+
+// D41: what is wrong but stops nobody is told with a 200, on lines that are bounded.
+func TestD41HealthzWarnsBesideItsOK(t *testing.T) {
+	t.Parallel()
+	server := newServer(nil)
+	warnings := []string{"key /a is bad", "key /b\n\x1b is bad"}
+	server.Healthz = func() ([]string, error) { return warnings, nil }
+	answer := ask(server, "GET", "/healthz", "")
+	assert.Equal(t, http.StatusOK, answer.Code)
+	assert.Equal(t, "ok\nwarning: key /a is bad\nwarning: key /b?? is bad", answer.Body.String())
+	for range 1000 {
+		warnings = append(warnings, "key /c is bad")
+	}
+	lines := strings.Split(ask(server, "GET", "/healthz", "").Body.String(), "\n")
+	assert.Len(t, lines, 1+maxWarnings+1)
+	assert.Equal(t, "warning: and 992 more", lines[len(lines)-1])
 }
 
 func TestAPrefixMayBeTheRootOrEndInASlash(t *testing.T) {

@@ -25,7 +25,7 @@ func logOf(f func()) string {
 	return logged.String()
 }
 
-func TestARequestIsLoggedOnOneLineWithStatusAndDuration(t *testing.T) {
+func TestD47ARequestIsLoggedOnOneLineWithStatusAndDuration(t *testing.T) {
 	for name, row := range map[string]struct{ uri, logged string }{
 		"a plain URI":         {"/prefix/v1/toys?labels=a%3Db", "GET /prefix/v1/toys?labels=a%3Db 200 "},
 		"a missing object":    {"/prefix/v1/toys/nope", "GET /prefix/v1/toys/nope 404 "},
@@ -62,7 +62,7 @@ func TestTheLoggedDurationIsTheRequests(t *testing.T) {
 	assert.Contains(t, logged, "GET /p/slow 200 1m0s\n")
 }
 
-func TestAPanicIsA500AndALoggedStack(t *testing.T) {
+func TestD48APanicIsA500AndALoggedStack(t *testing.T) {
 	var answer *httptest.ResponseRecorder
 	logged := logOf(func() { answer = ask(newServer(nil), "GET", "/prefix/v1/strange/x", "") })
 	assert.Equal(t, http.StatusInternalServerError, answer.Code)

@@ -175,7 +175,7 @@ const aNode = `{"action":"get","node":{"key":"/x","value":"1","modifiedIndex":7,
 
 // What goes wrong on the way does not send a write twice; a read goes on to the
 // next member.
-func TestAWriteIsSentOnceAndAReadUntilItIsAnswered(t *testing.T) {
+func TestD45AWriteIsSentOnceAndAReadUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]http.HandlerFunc{
 		"the connection breaks": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
@@ -257,7 +257,7 @@ func TestEtcdsOwnAnswersAreFinal(t *testing.T) {
 
 // An etcd that hangs costs a call at most 3 seconds, read or write, one member or
 // three.
-func TestAnEtcdThatHangsIsGivenUp(t *testing.T) {
+func TestD45AnEtcdThatHangsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	hanging := func(w http.ResponseWriter, req *http.Request) {
@@ -327,4 +327,46 @@ func TestTheClientKeepsConnectionsForManyRequestsAtOnce(t *testing.T) {
 		group.Wait()
 	}
 	assert.LessOrEqual(t, opened.Load(), int32(clients+clients/4), "connections are used again")
+}
+
+// docs/etcd.md: a name that begins with _ is hidden from listings, and from a watch
+// that waits for what comes; a watch from a past index shows it.
+func TestAWatchFromThePastShowsHiddenNames(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, realEtcd(t).URL)
+	first, err := client.Set("/dir/before", "1", 0)
+	require.NoError(t, err)
+	hidden, err := client.Set("/dir/_hidden/x", "2", 0)
+	require.NoError(t, err)
+	seen, err := client.Watch("/dir", first.Node.ModifiedIndex+1, true, nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "/dir/_hidden/x", seen.Node.Key)
+	assert.Equal(t, hidden.Node.ModifiedIndex, seen.Node.ModifiedIndex)
+
+	listed, err := client.Get("/dir", true, true)
+	require.NoError(t, err)
+	require.Len(t, listed.Node.Nodes, 1)
+	assert.Equal(t, "/dir/before", listed.Node.Nodes[0].Key)
+
+	next := make(chan string, 1)
+	go func() {
+		seen, err := client.Watch("/dir", 0, true, nil, nil)
+		if err != nil {
+			next <- err.Error()
+			return
+		}
+		next <- seen.Node.Key
+	}()
+	for { // nobody tells when the watch has begun
+		_, err = client.Set("/dir/_hidden/x", "3", 0)
+		require.NoError(t, err)
+		_, err = client.Set("/dir/shown", "4", 0)
+		require.NoError(t, err)
+		select {
+		case key := <-next:
+			assert.Equal(t, "/dir/shown", key)
+			return
+		default:
+		}
+	}
 }

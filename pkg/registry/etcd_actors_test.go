@@ -431,7 +431,7 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 }
 
 // The order of the writes is what docs/etcd.md says.
-func TestTheOrderOfTheWrites(t *testing.T) {
+func TestD37TheOrderOfTheWrites(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
 		"create": {"Create " + indexEntryKey("subject"), "CompareAndSwap " + kubeletKey("m"), "Create " + taskKey("m", "subject")},

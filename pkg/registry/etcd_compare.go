@@ -60,8 +60,8 @@ func strayCopy(all map[string]*machineState, index *etcd.Node, machine, taskID s
 }
 
 func compareList(all map[string]*machineState, index *etcd.Node, state *machineState) []problem {
-	if state.listError != nil {
-		return nil // it is reported to those who want to change it
+	if state.badList != nil {
+		return nil // the log and /healthz name it
 	}
 	var problems []problem
 	ids := map[string]int{}

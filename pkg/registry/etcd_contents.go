@@ -14,9 +14,10 @@ import (
 type contents struct {
 	machines map[string]*knownMachine
 	tasks    taskIndex
-	broken   []*storedTask         // what is in a task's place and is none
-	specs    map[string]*etcd.Node // id → service
-	services []api.Service         // of the specs, sorted by id; nil until they are asked for
+	broken   []*storedTask            // what is in a task's place and is none
+	others   map[string]unreadableKey // what cannot be read and belongs to no machine
+	specs    map[string]*etcd.Node    // id → service
+	services []api.Service            // of the specs, sorted by id; nil until they are asked for
 }
 
 // knownMachine is a machine with what first fit asks about it.
@@ -47,6 +48,7 @@ func readContents(root *etcd.Node, index uint64, older map[string]*machineState)
 			c.show(task)
 		}
 	}
+	c.others = unreadableBelow(root)
 	for _, stored := range nodesOf(child(child(root, baseName(servicesKey)), baseName(specsKey))) {
 		c.specs[baseName(stored.Key)] = stored
 	}
@@ -73,6 +75,7 @@ func (c *contents) state(machine string) *machineState {
 // apply does a change; a deletion has no value.
 func (c *contents) apply(change *etcd.Node, lists map[string]knownList) {
 	machine, name := machineOf(change.Key), baseName(change.Key)
+	delete(c.others, change.Key)
 	switch change.Key {
 	case taskKey(machine, name):
 		c.applyTask(machine, name, change)

@@ -25,7 +25,7 @@ func (registry *EtcdRegistry) CreateController(controller api.ReplicationControl
 
 // UpdateController implements ControllerRegistry.
 func (registry *EtcdRegistry) UpdateController(controller api.ReplicationController) error {
-	return registry.setObject(controllerKind, controllerKey(controller.ID), controller)
+	return registry.putObject(controllerKind, controllerKey(controller.ID), controller)
 }
 
 // DeleteController implements ControllerRegistry.

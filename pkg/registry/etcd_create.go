@@ -150,7 +150,7 @@ func (registry *EtcdRegistry) mayCome(entry *etcd.Node, taskID string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return state.listError != nil || state.entry(taskID) != nil, nil
+	return state.badList != nil || state.entry(taskID) != nil, nil
 }
 
 // checkAbsent returns an api.AlreadyExists error when the task is on the machine.

@@ -38,8 +38,8 @@ func (registry *EtcdRegistry) DeleteTask(taskID string) error {
 			state = found.state
 			continue
 		}
-		if state.listError != nil {
-			return state.listError
+		if state.badList != nil {
+			return state.badList.err
 		}
 		if err := budget.left("delete task"); err != nil {
 			return err

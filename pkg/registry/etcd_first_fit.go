@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -20,26 +21,34 @@ const reservationTime = 5 * time.Second
 
 // firstFree returns the first of the machines on which, as far as the copy tells,
 // the task's host ports are free, and reserves them. When they are free only on
-// machines where they are reserved, it is one of those.
-func (m *mirror) firstFree(machines []string, task api.Task, refused map[string]bool, now time.Time) string {
+// machines where they are reserved, it is one of those. It passes over machines
+// that cannot be read (D41): passedOver tells about the first of them, nil when
+// there was none.
+func (m *mirror) firstFree(machines []string, task api.Task, refused map[string]bool, now time.Time) (free string, passedOver error) {
 	ports := hostPorts(task)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	reserved := m.reservedPorts(task.ID, ports, now)
-	second := ""
 	for _, machine := range machines {
+		if why := m.contents.whyPassedOver(machine); why != nil {
+			if passedOver == nil {
+				passedOver = &api.Error{Kind: api.Internal, Err: errors.Unwrap(why),
+					Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + machine + " is passed over, " + why.Error()}
+			}
+			continue
+		}
 		if _, owner := m.contents.portOwners(machine).other(task.ID, ports); owner != "" || refused[machine] {
 			continue
 		}
 		if !reserved[machine] {
 			m.reserved[task.ID] = reservation{machine: machine, ports: ports, until: now.Add(reservationTime)}
-			return machine
+			return machine, passedOver
 		}
-		if second == "" {
-			second = machine
+		if free == "" {
+			free = machine
 		}
 	}
-	return second
+	return free, passedOver
 }
 
 // reservedPorts returns the machines where one of the ports is reserved for
@@ -72,5 +81,12 @@ func (registry *EtcdRegistry) FirstFree(machines []string, task api.Task, refuse
 	if err := registry.mirror.fresh("place task"); err != nil {
 		return "", err
 	}
-	return registry.mirror.firstFree(machines, task, refused, registry.now()), nil
+	machine, passedOver := registry.mirror.firstFree(machines, task, refused, registry.now())
+	if passedOver != nil {
+		registry.warnOfUnreadable()
+	}
+	if machine != "" {
+		return machine, nil
+	}
+	return "", passedOver
 }

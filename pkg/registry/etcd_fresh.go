@@ -2,7 +2,6 @@ package registry
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
@@ -186,13 +185,6 @@ func (m *mirror) find(taskID string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.contents.find(taskID)
-}
-
-// brokenTasks returns what is in a task's place and is none.
-func (m *mirror) brokenTasks() []*storedTask {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.contents.broken)
 }
 
 // carrying returns the tasks in the copy that carry all labels of the query.

@@ -46,7 +46,7 @@ func requireInLine(t *testing.T, client etcdtest.Client) {
 	index := keysOf(t, client, indexKey)
 	for _, directory := range nodesOf(all) {
 		state := makeMachineState(baseName(directory.Key), directory, 0, nil)
-		require.NoError(t, state.listError)
+		require.Nil(t, state.badList)
 		inList := map[string]int{}
 		for _, entry := range state.entries {
 			inList[entry.id]++

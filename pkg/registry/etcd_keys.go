@@ -13,8 +13,9 @@ const (
 	endpointsKey   = "/registry/services/endpoints"
 
 	// indexKey holds a key for each task's id, with its machine as the value.
-	// etcd hides a name that begins with _ from listings and watches of the
-	// directories above it: who reads the original's keys does not meet it.
+	// etcd hides a name that begins with _ from listings of the directories above it,
+	// and from watches of them that do not start in the past: who reads the original's
+	// keys does not meet it.
 	indexKey = "/registry/_tasks"
 
 	// syncKey is never there: asking for it costs little, and the refusal tells

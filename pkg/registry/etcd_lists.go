@@ -39,7 +39,7 @@ type waitingChange struct {
 }
 
 const (
-	// swapTime bounds how long a list, or a task, is swapped in vain. Each time
+	// swapTime bounds how long a list, or an object, is swapped in vain. Each time
 	// another apiserver was quicker.
 	swapTime = 2 * time.Second
 	// writerPatience bounds how long a request waits for others: it may take 5

@@ -16,8 +16,8 @@ type machineState struct {
 	index     uint64        // etcd's index at that moment
 	tasks     []*storedTask // sorted by id
 	entries   []manifestEntry
-	listIndex uint64 // the list's modified index, 0 when there is no list
-	listError error  // why the list could not be read
+	listIndex uint64         // the list's modified index, 0 when there is no list
+	badList   *unreadableKey // the list, or its directory, if it cannot be read
 }
 
 // makeMachineState reads the directory of a machine; nil means that there is
@@ -29,10 +29,13 @@ func makeMachineState(machine string, directory *etcd.Node, index uint64, old *m
 	}
 	state := &machineState{machine: machine, index: index, tasks: storedTasks(machine, directory, old.tasks)}
 	list := child(directory, "kubelet")
+	misplaced := misplacedDirectory(directory, child(directory, "tasks"))
 	switch {
+	case misplaced != nil:
+		state.badList = misplaced
 	case list == nil:
-	case list.ModifiedIndex == old.listIndex:
-		state.entries, state.listIndex, state.listError = old.entries, old.listIndex, old.listError
+	case !list.Dir && list.ModifiedIndex == old.listIndex:
+		state.entries, state.listIndex, state.badList = old.entries, old.listIndex, old.badList
 	default:
 		state.setList(list)
 	}
@@ -62,7 +65,7 @@ func (state *machineState) withTask(id string, change *etcd.Node) *machineState 
 func (state *machineState) withList(change *etcd.Node, known knownList) *machineState {
 	after := *state
 	after.index = max(after.index, change.ModifiedIndex)
-	after.entries, after.listIndex, after.listError = nil, 0, nil
+	after.entries, after.listIndex, after.badList = nil, 0, nil
 	switch change.Value {
 	case "":
 	case known.value:
@@ -77,13 +80,13 @@ func (state *machineState) setList(list *etcd.Node) {
 	state.listIndex = list.ModifiedIndex
 	var raw []json.RawMessage
 	if err := decode("list of manifests", list, &raw); err != nil {
-		state.listError = err
+		state.badList = &unreadableKey{list, err}
 		return
 	}
 	for _, manifest := range raw {
 		entry, err := makeManifestEntry(manifest)
 		if err != nil {
-			state.listError = &api.Error{Kind: api.Internal, Message: "the stored list of manifests (key " + list.Key + ") holds something else", Err: err}
+			state.badList = &unreadableKey{list, undecodable("list of manifests", list.Key, err)}
 			return
 		}
 		state.entries = append(state.entries, entry)

@@ -22,12 +22,26 @@ func encode(object interface{}) (string, error) {
 // decode reads the object in a key; kind is the word for it.
 func decode(kind string, node *etcd.Node, into interface{}) error {
 	if node.Dir {
-		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + node.Key + ") is a directory"}
+		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + keyInWords(node.Key) + ") is a directory"}
 	}
 	if err := json.Unmarshal([]byte(node.Value), into); err != nil {
-		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + node.Key + ") is not its JSON", Err: err}
+		return undecodable(kind, node.Key, err)
 	}
 	return nil
+}
+
+func undecodable(kind, key string, cause error) error {
+	return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + keyInWords(key) + ") cannot be decoded", Err: cause}
+}
+
+// keyInWords returns a key in a form that is fit for an error: another program may
+// have written any key.
+func keyInWords(key string) string {
+	const limit = 400
+	if len(key) > limit {
+		key = key[:limit] + "..."
+	}
+	return api.Printable(key, '?')
 }
 
 // keyed is a wire type whose id is the last segment of its key, whatever its
@@ -138,7 +152,50 @@ func (registry *EtcdRegistry) createObject(kind, key string, object interface{})
 	return failed("create "+kind, err)
 }
 
-// setObject writes an object to a key.
+// putObject replaces the object in a key, or creates it. It compares and swaps
+// (D43): a call that etcd carries out late overwrites nothing newer. When others
+// change the key first each time, the error is an api.Conflict one.
+func (registry *EtcdRegistry) putObject(kind, key string, object interface{}) error {
+	value, err := encode(object)
+	if err != nil {
+		return err
+	}
+	for budget := registry.startBudget(); ; {
+		swapped, err := registry.replaceObject(kind, key, value, budget)
+		if err != nil || swapped {
+			return err
+		}
+		if registry.now().Sub(budget.began) > swapTime {
+			return api.NewConflict("%s %s is changed by too many others at once", kind, api.Quote(baseName(key)))
+		}
+	}
+}
+
+// replaceObject is one attempt to write the value of a key; it returns false when
+// somebody else changed the key meanwhile.
+func (registry *EtcdRegistry) replaceObject(kind, key, value string, budget requestBudget) (bool, error) {
+	operation := "update " + kind
+	node, err := registry.readKey(operation, key)
+	if err == nil {
+		err = budget.left(operation)
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case node == nil:
+		_, err = registry.mirror.Create(key, value, 0)
+	case node.Dir:
+		return false, decode(kind, node, nil)
+	default:
+		_, err = registry.mirror.CompareAndSwap(key, value, 0, "", node.ModifiedIndex)
+	}
+	if hasCode(err, alreadyExists, compareFailed, notFound) {
+		return false, nil
+	}
+	return err == nil, failed(operation, err)
+}
+
+// setObject writes an object to a key, whatever is there.
 func (registry *EtcdRegistry) setObject(kind, key string, object interface{}) error {
 	value, err := encode(object)
 	if err != nil {

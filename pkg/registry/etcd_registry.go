@@ -68,10 +68,16 @@ func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 	return registry
 }
 
-// Healthz returns nil when etcd answers, else an api.Unavailable error.
-func (registry *EtcdRegistry) Healthz() error {
-	_, err := registry.mirror.Get(registryKey, false, false)
-	return failed("health check", ignore(err, notFound))
+// Healthz returns an api.Unavailable error when etcd does not answer. When it
+// does, the warnings name each key that cannot be read, one line a key.
+func (registry *EtcdRegistry) Healthz() (warnings []string, err error) {
+	if err := registry.mirror.fresh("health check"); err != nil {
+		return nil, err
+	}
+	for _, key := range registry.warnOfUnreadable() {
+		warnings = append(warnings, key.err.Error())
+	}
+	return warnings, nil
 }
 
 // maxWarned bounds how many values are remembered as warned of.
@@ -88,6 +94,6 @@ func (registry *EtcdRegistry) warnOnce(node *etcd.Node, what string) {
 	}
 	registry.mu.Unlock()
 	if !seen {
-		log.Printf("etcd key %s: %s", node.Key, what)
+		log.Printf("etcd key %s: %s", keyInWords(node.Key), what)
 	}
 }

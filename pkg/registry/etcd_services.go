@@ -25,7 +25,7 @@ func (registry *EtcdRegistry) CreateService(service api.Service) error {
 
 // UpdateService implements ServiceRegistry.
 func (registry *EtcdRegistry) UpdateService(service api.Service) error {
-	return registry.setObject(serviceKind, specKey(service.ID), service)
+	return registry.putObject(serviceKind, specKey(service.ID), service)
 }
 
 // DeleteService implements ServiceRegistry. Endpoints that stay behind, because

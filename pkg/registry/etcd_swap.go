@@ -13,8 +13,8 @@ var errChanged = errors.New("the list of manifests has changed")
 // swapList replaces the list that the state was read with, and returns the index
 // of the new one: D23.
 func (registry *EtcdRegistry) swapList(state *machineState, entries []manifestEntry) (uint64, error) {
-	if state.listError != nil {
-		return 0, state.listError
+	if state.badList != nil {
+		return 0, state.badList.err
 	}
 	raw := make([][]byte, len(entries))
 	for i, entry := range entries {
@@ -54,7 +54,7 @@ func (registry *EtcdRegistry) readMachine(machine string) (*machineState, error)
 // changeList.
 func (registry *EtcdRegistry) removeFromList(machine, taskID string, entry *etcd.Node, known *machineState) error {
 	return registry.changeList(machine, taskID, known, func(state *machineState) ([]manifestEntry, error) {
-		if state.task(taskID) != nil || (state.listError == nil && state.entry(taskID) == nil) {
+		if state.task(taskID) != nil || (state.badList == nil && state.entry(taskID) == nil) {
 			return nil, nil // it has been created again, or it is not in the list
 		}
 		if known == nil || state.listIndex != known.listIndex {

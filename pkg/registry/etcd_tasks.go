@@ -24,9 +24,7 @@ func (registry *EtcdRegistry) carrying(query map[string]string) (taskRuns, error
 	if err := registry.mirror.fresh("list tasks"); err != nil {
 		return taskRuns{}, err
 	}
-	for _, broken := range registry.mirror.brokenTasks() {
-		registry.warnOnce(broken.node, api.InFull(broken.err))
-	}
+	registry.warnOfUnreadable()
 	return registry.mirror.carrying(query), nil
 }
 

@@ -60,6 +60,25 @@ func TestTasksWithoutAnIndexEntryAreFound(t *testing.T) {
 	})
 }
 
+// D39: a task is found on its machine, whichever machines -machines names.
+func TestD39ATaskIsFoundOnAnyMachine(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		require.NoError(t, MakeEtcdRegistry(client, []string{"m9"}).CreateTask("m9", makeTask("x", 80)))
+		registry := MakeEtcdRegistry(client, []string{"m1", "m2"})
+		storage := taskStorage(registry, nil)
+		got, err := registry.GetTask("x")
+		require.NoError(t, err)
+		assert.Equal(t, "m9", got.CurrentState.Host)
+		tasks, err := registry.ListTasks(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"x"}, taskIDs(tasks))
+		requireKind(t, api.AlreadyExists, storage.Create(makeTask("x", 81)))
+		require.NoError(t, storage.Update(makeTask("x", 82)))
+		require.NoError(t, storage.Delete("x"))
+		assert.Equal(t, map[string]string{kubeletKey("m9"): "[]"}, keysOf(t, client, registryKey))
+	})
+}
+
 // The key says the id, whatever the value says.
 func TestObjectsHaveTheIDOfTheirKey(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
@@ -288,19 +307,19 @@ func TestValuesThatAreNotJSON(t *testing.T) {
 
 		_, err = registry.GetTask("bad")
 		requireKind(t, api.Internal, err)
-		assert.EqualError(t, err, "the stored task (key /registry/hosts/m1/tasks/bad) is not its JSON")
+		assert.EqualError(t, err, "the stored task (key /registry/hosts/m1/tasks/bad) cannot be decoded")
 		_, err = registry.GetController("bad")
-		assert.EqualError(t, err, "the stored replication controller (key /registry/controllers/bad) is not its JSON")
+		assert.EqualError(t, err, "the stored replication controller (key /registry/controllers/bad) cannot be decoded")
 		_, err = registry.GetService("bad")
-		assert.EqualError(t, err, "the stored service (key /registry/services/specs/bad) is not its JSON")
+		assert.EqualError(t, err, "the stored service (key /registry/services/specs/bad) cannot be decoded")
 		_, err = registry.GetService("directory")
 		assert.EqualError(t, err, "the stored service (key /registry/services/specs/directory) is a directory")
 		requireKind(t, api.Internal, registry.UpdateTask(makeTask("bad")))
 
 		err = registry.CreateTask("m2", makeTask("x"))
-		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m2/kubelet) is not its JSON")
+		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m2/kubelet) cannot be decoded")
 		err = registry.CreateTask("m3", makeTask("x"))
-		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m3/kubelet) holds something else")
+		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m3/kubelet) cannot be decoded")
 		require.NoError(t, registry.CreateTask("m1", makeTask("x")), "a failed create leaves no claim")
 
 		reconcile(t, registry, time)
@@ -330,7 +349,8 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 			_, err := registry.ListTasks(nil)
 			if row.kind == "" {
 				assert.NoError(t, err)
-				assert.NoError(t, registry.Healthz())
+				_, err = registry.Healthz()
+				assert.NoError(t, err)
 				return
 			}
 			requireKind(t, row.kind, err)
@@ -339,8 +359,10 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 				registry.CreateTask("m", makeTask("x")), registry.UpdateTask(makeTask("x")), registry.DeleteTask("x"),
 				registry.CreateController(makeController("x", 1)), registry.UpdateController(makeController("x", 1)), registry.DeleteController("x"),
 				registry.CreateService(makeService("x", 1)), registry.UpdateService(makeService("x", 1)), registry.DeleteService("x"),
-				registry.UpdateEndpoints(api.Endpoints{Name: "x"}), registry.Reconcile(), registry.Healthz(),
+				registry.UpdateEndpoints(api.Endpoints{Name: "x"}), registry.Reconcile(),
 			}
+			_, err = registry.Healthz()
+			operations = append(operations, err)
 			_, err = registry.GetTask("x")
 			operations = append(operations, err)
 			_, err = registry.ListControllers()
@@ -560,12 +582,12 @@ func TestCostInCallsToEtcd(t *testing.T) {
 					{"list tasks", list(tasks), 1},
 					{"create controller", func() error { return controllers.Create(makeController("c", 1)) }, 1},
 					{"get controller", get(controllers, "c"), 1},
-					{"update controller", func() error { return controllers.Update(makeController("c", 2)) }, 1},
+					{"update controller", func() error { return controllers.Update(makeController("c", 2)) }, 2},
 					{"list controllers", list(controllers), 1},
 					{"delete controller", func() error { return controllers.Delete("c") }, 1},
 					{"create service", func() error { return services.Create(makeService("s", 1)) }, 1},
 					{"get service", get(services, "s"), 1},
-					{"update service", func() error { return services.Update(makeService("s", 2)) }, 1},
+					{"update service", func() error { return services.Update(makeService("s", 2)) }, 2},
 					{"list services", list(services), 1},
 					{"sync a new service", MakeEndpointController(registry, registry).SyncServiceEndpoints, 3},
 					{"sync without a change", MakeEndpointController(registry, registry).SyncServiceEndpoints, 2},
@@ -772,9 +794,12 @@ func TestReconcileGivesNoHostPortTwice(t *testing.T) {
 // A create that etcd refuses at its last write takes the others back.
 func TestACreateThatIsRefusedTakesBackWhatItWrote(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-		registry := MakeEtcdRegistry(client, nil)
-		_, err := client.Set(tasksKey("m"), "a file where a directory should be", 0)
-		require.NoError(t, err)
+		registry := MakeEtcdRegistry(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if method == "Create" && key == taskKey("m", "x") {
+				return nil, &etcd.EtcdError{ErrorCode: 104, Message: "Not a directory", Cause: tasksKey("m")}
+			}
+			return call()
+		}}, nil)
 		requireKind(t, api.Internal, registry.CreateTask("m", makeTask("x", 80)))
 		assert.Equal(t, "[]", keysOf(t, client, hostsKey)[kubeletKey("m")])
 		assert.Empty(t, keysOf(t, client, indexKey))

@@ -39,7 +39,9 @@ type HostPortIndex interface {
 	// FirstFree returns the first of the machines, in the order given, on which no
 	// other task has one of the task's host ports, but none of the refused; ""
 	// when there is none.
-	// The answer may be old when it arrives: CreateTask decides.
+	// The answer may be old when it arrives: CreateTask decides. The error is an
+	// api.Internal one when there is none, and what is stored of one of them cannot
+	// be read.
 	FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error)
 }
 

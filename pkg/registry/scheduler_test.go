@@ -160,7 +160,7 @@ func placesOf(t *testing.T, kind string, machines, full []string, tasks int) (pl
 	return places
 }
 
-func TestRandomChoosesAmongTheMachinesThatFit(t *testing.T) {
+func TestD40RandomChoosesAmongTheMachinesThatFit(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	for _, machine := range placesOf(t, "random", []string{"m1", "m2", "m3", "m4", "m5"}, []string{"m1", "m3"}, 300) {
@@ -173,7 +173,7 @@ func TestRandomChoosesAmongTheMachinesThatFit(t *testing.T) {
 }
 
 // A machine that does not fit gives its turn to the next one that does.
-func TestRoundRobinSkipsTheMachinesThatDoNotFit(t *testing.T) {
+func TestD40RoundRobinSkipsTheMachinesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{"m1", "m3", "m3", "m4", "m1", "m3"}, placesOf(t, "round robin", []string{"m1", "m2", "m3", "m4"}, []string{"m2"}, 6))
 	assert.Equal(t, []string{"m2", "m2", "m2"}, placesOf(t, "round robin", []string{"m1", "m2", "m3"}, []string{"m1", "m3"}, 3))
@@ -208,7 +208,7 @@ func TestSchedulersAreSafeForConcurrentUse(t *testing.T) {
 
 // Placing a task and taking its host ports is one step: as many tasks are
 // placed as there are free places, whatever the scheduler.
-func TestOf400TasksFor80PlacesExactly80ArePlaced(t *testing.T) {
+func TestD44Of400TasksFor80PlacesExactly80ArePlaced(t *testing.T) {
 	t.Parallel()
 	const places, clients = 80, 400
 	memory := func() *MemoryRegistry { return MakeMemoryRegistry() }

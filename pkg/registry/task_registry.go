@@ -106,7 +106,7 @@ func (storage *TaskRegistryStorage) Create(object interface{}) error {
 		return err
 	}
 	err = storage.place(task)
-	if api.KindOf(err) == api.Conflict {
+	if kind := api.KindOf(err); kind == api.Conflict || kind == api.Internal {
 		// The better reason, should it be that the task is there already.
 		if _, getErr := storage.registry.GetTask(task.ID); getErr == nil {
 			return api.NewAlreadyExists("task", task.ID)

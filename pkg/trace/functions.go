@@ -1,5 +1,7 @@
 package trace
 
+import "strings"
+
 // Sync narrates something that is done now and then, under the name that it has
 // in the code, but only if it tried to write something: most of the time it does
 // not. Requests wait while it is at work, and it waits for them.
@@ -13,10 +15,11 @@ func (t *Tracer) Sync(name string, next func() error) func() error {
 	}
 }
 
-// Call narrates a function that a request calls, under the name that it has in
-// the code.
-func (t *Tracer) Call(name string, next func() error) func() error {
-	return func() error { return t.tell(name+"()", next) }
+// Healthz narrates what GET /healthz asks, under the name that it has in the
+// code.
+func (t *Tracer) Healthz(name string, next func() ([]string, error)) func() ([]string, error) {
+	words := func(warnings []string) string { return strings.Join(append([]string{"ok"}, warnings...), "; ") }
+	return func() ([]string, error) { return ask(t, name+"()", words, next) }
 }
 
 func (t *Tracer) hold() {

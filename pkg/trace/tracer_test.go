@@ -230,7 +230,8 @@ func TestALineIsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
 		_ = s.tasks.CreateTask(evil, api.Task{JSONBase: api.JSONBase{ID: evil}})
 		_, _ = s.tasks.ListTasks(&map[string]string{evil: evil})
 		_ = s.services.UpdateEndpoints(api.Endpoints{Name: evil, Endpoints: []string{evil}})
-		_ = s.Call("a.function", func() error { return errors.New(evil) })()
+		_, _ = s.Healthz("a.function", func() ([]string, error) { return nil, errors.New(evil) })()
+		_, _ = s.Healthz("a.function", func() ([]string, error) { return []string{evil, evil}, nil })()
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/"+evil, evil, 0)
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/x", "{"+evil, 0)
 		for line := range strings.SplitSeq(strings.TrimSuffix(s.narration(), "\n"), "\n") {

@@ -1,0 +1,156 @@
+package registry
+
+import (
+	"bytes"
+	"log"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/coreos/go-etcd/etcd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// badMachines are the ways in which another program can make a machine m1
+// unreadable: what it writes, and the key that is to be named.
+var badMachines = map[string]struct{ written, value, named string }{
+	"a list of manifests that is no JSON":       {kubeletKey("m1"), "broken", kubeletKey("m1")},
+	"a list of something else":                  {kubeletKey("m1"), "[7]", kubeletKey("m1")},
+	"a list that is an object":                  {kubeletKey("m1"), "{}", kubeletKey("m1")},
+	"a directory in the place of the list":      {kubeletKey("m1") + "/below", "[]", kubeletKey("m1")},
+	"a task that is no JSON":                    {taskKey("m1", "bad"), "<html>", taskKey("m1", "bad")},
+	"a task of other types":                     {taskKey("m1", "bad"), `{"labels":7}`, taskKey("m1", "bad")},
+	"a directory in the place of a task":        {taskKey("m1", "bad") + "/below", "{}", taskKey("m1", "bad")},
+	"a value in the place of the tasks":         {tasksKey("m1"), "broken", tasksKey("m1")},
+	"a value in the place of the machine's own": {hostKey("m1"), "broken", hostKey("m1")},
+}
+
+// D41: a machine whose keys cannot be read is passed over, with every scheduler;
+// nothing else is affected, and all is well when the key is repaired.
+func TestD41AMachineThatCannotBeReadIsPassedOver(t *testing.T) {
+	t.Parallel()
+	for name, bad := range badMachines {
+		t.Run(name, func(t *testing.T) {
+			onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+				registry := MakeEtcdRegistry(client, nil)
+				require.NoError(t, registry.CreateTask("m2", labelled(makeTask("old", 80), map[string]string{"name": "web"})))
+				require.NoError(t, registry.CreateService(selecting("web", map[string]string{"name": "web"})))
+				_, err := client.Create(bad.written, bad.value, 0)
+				require.NoError(t, err)
+
+				machines := []string{"m1", "m2"}
+				for scheduler, s := range schedulersOver(machines, registry) {
+					storage := MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, s)
+					for i, id := range []string{"a", "b"} {
+						require.NoError(t, storage.Create(makeTask(id, 81+i)), scheduler)
+						task, err := registry.GetTask(id)
+						require.NoError(t, err)
+						assert.Equal(t, "m2", task.CurrentState.Host, scheduler)
+						require.NoError(t, storage.Update(makeTask(id, 91+i)))
+						require.NoError(t, storage.Delete(id))
+					}
+				}
+				require.NoError(t, MakeEndpointController(registry, registry).SyncServiceEndpoints())
+				assert.JSONEq(t, `{"Name":"web","Endpoints":["m2:80"]}`, keysOf(t, client, servicesKey)[endpointKey("web")])
+				tasks, err := registry.ListTasks(nil)
+				require.NoError(t, err)
+				assert.Equal(t, []string{"old"}, taskIDs(tasks))
+
+				warnings, err := registry.Healthz()
+				require.NoError(t, err)
+				require.Len(t, warnings, 1)
+				assert.Contains(t, warnings[0], "(key "+bad.named+")")
+
+				// Where no other machine is free, the answer names the key, unless the id is taken.
+				storage := taskStorage(registry, nil)
+				err = storage.Create(makeTask("new", 80))
+				requireKind(t, api.Internal, err)
+				assert.Contains(t, err.Error(), `no machine takes task "new": machine m1 is passed over, `)
+				assert.Contains(t, err.Error(), "(key "+bad.named+")")
+				requireKind(t, api.AlreadyExists, storage.Create(makeTask("old", 80)))
+				assert.NotContains(t, keysOf(t, client, registryKey), indexEntryKey("new"))
+
+				_, err = client.Delete(bad.named, true)
+				require.NoError(t, err)
+				warnings, err = registry.Healthz()
+				require.NoError(t, err)
+				assert.Empty(t, warnings)
+				require.NoError(t, storage.Create(makeTask("new", 80)))
+				task, err := registry.GetTask("new")
+				require.NoError(t, err)
+				assert.Equal(t, "m1", task.CurrentState.Host)
+			})
+		})
+	}
+}
+
+// What belongs to no machine stops no task, and is named too.
+func TestD41EveryUnreadableKeyIsNamed(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry := MakeEtcdRegistry(client, nil)
+		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "good"}))
+		bad := []string{controllerKey("bad"), endpointKey("bad"), specKey("bad"), specKey("dir") + "/below"}
+		for _, key := range bad {
+			_, err := client.Create(key, `"a text"`, 0)
+			require.NoError(t, err)
+		}
+		require.NoError(t, taskStorage(registry, nil).Create(makeTask("x", 80)))
+		warnings, err := registry.Healthz()
+		require.NoError(t, err)
+		assert.Equal(t, []string{
+			"the stored replication controller (key /registry/controllers/bad) cannot be decoded",
+			"the stored endpoints (key /registry/services/endpoints/bad) cannot be decoded",
+			"the stored service (key /registry/services/specs/bad) cannot be decoded",
+			"the stored service (key /registry/services/specs/dir) is a directory",
+		}, warnings)
+
+		// The apiserver's own writes repair what they overwrite.
+		require.NoError(t, registry.UpdateController(makeController("bad", 1)))
+		require.NoError(t, registry.UpdateService(makeService("bad", 1)))
+		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "bad"}))
+		requireKind(t, api.Internal, registry.UpdateService(makeService("dir", 1)))
+		warnings, err = registry.Healthz()
+		require.NoError(t, err)
+		assert.Equal(t, []string{"the stored service (key /registry/services/specs/dir) is a directory"}, warnings)
+	})
+}
+
+func TestD41AValueInThePlaceOfADirectoryOfAllIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{registryKey, hostsKey, servicesKey, specsKey, endpointsKey, controllersKey} {
+		fake := etcdtest.NewFake()
+		_, err := fake.Set(key, "broken", 0)
+		require.NoError(t, err)
+		warnings, err := MakeEtcdRegistry(fake, nil).Healthz()
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a value is stored in the place of a directory (key " + key + ")"}, warnings)
+	}
+}
+
+// Another program may give a key any name; an error stays one line of text.
+func TestTheNameOfAnUnreadableKeyIsPrintableAndBounded(t *testing.T) {
+	t.Parallel()
+	evil := taskKey("m1", "a\nb\x1b"+strings.Repeat("i", 100000))
+	err := decode("task", &etcd.Node{Key: evil, Value: "broken"}, &api.Task{})
+	assert.Less(t, len(err.Error()), 600)
+	assert.Contains(t, err.Error(), "/m1/tasks/a?b?iii")
+}
+
+// The log is the process's: not parallel.
+func TestD41APOSTLogsTheKeyOfTheMachineItPassesOver(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	fake := etcdtest.NewFake()
+	_, err := fake.Set(kubeletKey("m1"), "broken", 0)
+	require.NoError(t, err)
+	storage := taskStorage(MakeEtcdRegistry(fake, nil), nil)
+	require.NoError(t, storage.Create(makeTask("a", 80)))
+	require.NoError(t, storage.Create(makeTask("b", 81)))
+	assert.Equal(t, 1, strings.Count(logged.String(), "etcd key /registry/hosts/m1/kubelet: "), logged.String())
+}
