@@ -70,8 +70,9 @@ func dialEtcd(servers []string) (*etcd.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := etcdClient.Check(); errors.Is(err, etcd.ErrNoV2API) {
-		return nil, etcd.ErrNoV2API
+	var unusable *etcd.UnusableError
+	if err := etcdClient.Check(); errors.As(err, &unusable) {
+		return nil, unusable
 	} else if err != nil {
 		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
 	}

@@ -4,7 +4,7 @@
 package etcd
 
 import (
-	"cmp"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -28,6 +28,7 @@ import (
 // write may have taken effect. A call takes 3 seconds at most; Watch says how
 // long it takes.
 type Client struct {
+	urls      []string       // of the members
 	members   []*etcd.Client // one client each: go-etcd's own failover sends writes twice
 	current   atomic.Int32   // the member that answered last
 	transport *http.Transport
@@ -38,19 +39,19 @@ func New(servers []string) (*Client, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("there is no etcd server")
 	}
+	urls, err := ParseServers(servers)
+	if err != nil {
+		return nil, err
+	}
 	transport := newTransport(len(servers))
-	client := &Client{transport: transport.inner}
+	client := &Client{urls: urls, transport: transport.inner}
 	// SetTransport takes an *http.Transport and no other http.RoundTripper. This
 	// empty one hands every request to ours; with TLSNextProto set, net/http does not
 	// put its own HTTP/2 in the place of ours for https.
 	shell := &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
 	shell.RegisterProtocol("http", transport)
 	shell.RegisterProtocol("https", transport)
-	for _, server := range servers {
-		address, err := parseServer(server)
-		if err != nil {
-			return nil, err
-		}
+	for _, address := range urls {
 		member := etcd.NewClient([]string{address})
 		member.SetTransport(shell)
 		member.CheckRetry = neverRetry
@@ -62,8 +63,24 @@ func New(servers []string) (*Client, error) {
 	return client, nil
 }
 
-// parseServer checks the URL of a member and returns it without a slash at its
-// end.
+// ParseServers checks the URLs of members and returns them without a slash at the
+// end. The error names what is wrong, but never shows a password.
+func ParseServers(servers []string) (urls []string, err error) {
+	for _, server := range servers {
+		if strings.Contains(server, "@") { // a password may hold a comma: no other value is shown either
+			return nil, errors.New("a URL with a user or a password (it is not shown here): this server has no use for them; name http://HOST:PORT")
+		}
+	}
+	for _, server := range servers {
+		address, err := parseServer(server)
+		if err != nil {
+			return nil, err
+		}
+		urls = append(urls, address)
+	}
+	return urls, nil
+}
+
 func parseServer(server string) (string, error) {
 	u, err := url.Parse(server)
 	if err == nil && u.Port() != "" {
@@ -79,13 +96,21 @@ func parseServer(server string) (string, error) {
 // Close closes the idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Check returns ErrNoV2API when a member answers that it does not serve the v2
-// keys API, another error when none answers, else nil.
+// Check returns nil when a member serves the v2 keys API. When none does, it is an
+// *UnusableError if what is at one of the URLs can never serve it, and another error
+// if that may change.
 func (c *Client) Check() error {
 	_, err := c.Get("/", false, false)
-	var decided *etcd.EtcdError
-	if errors.As(err, &decided) {
+	var answered *etcd.EtcdError
+	if err == nil || errors.As(err, &answered) {
 		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	for _, member := range c.urls {
+		if unusable := c.diagnose(ctx, member); unusable != nil {
+			return unusable
+		}
 	}
 	return err
 }
@@ -125,7 +150,6 @@ func (c *Client) write(f call) (*etcd.Response, error) {
 
 func (c *Client) try(f call, again func(error) bool) (*etcd.Response, error) {
 	first := c.current.Load()
-	var noV2API error // what one of the members is, which no other can make good
 	for i := 0; ; i++ {
 		member := (int(first) + i) % len(c.members)
 		resp, err := f(c.members[member])
@@ -133,12 +157,9 @@ func (c *Client) try(f call, again func(error) bool) (*etcd.Response, error) {
 			c.current.Store(int32(member))
 			return resp, err
 		}
-		if errors.Is(err, ErrNoV2API) {
-			noV2API = err
-		}
 		if i == len(c.members)-1 || !again(err) {
 			c.current.Store(int32((member + 1) % len(c.members)))
-			return nil, cmp.Or(noV2API, err)
+			return nil, err
 		}
 	}
 }

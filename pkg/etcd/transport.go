@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,9 +9,6 @@ import (
 	"strings"
 	"time"
 )
-
-// ErrNoV2API is returned when an etcd does not serve the v2 keys API.
-var ErrNoV2API = errors.New("this etcd does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2")
 
 const (
 	// A request to the apiserver makes several calls, of which one may hang: half
@@ -65,16 +61,17 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+	if !isJSON(resp) {
 		resp.Body.Close()
 		cancel()
-		if resp.StatusCode == http.StatusNotFound {
-			return nil, ErrNoV2API
-		}
-		return nil, fmt.Errorf("%s answered %s, which is not etcd's JSON", req.URL.Host, resp.Status)
+		return nil, fmt.Errorf("%s does not answer as etcd's v2 keys API does, but with %s", req.URL.Host, resp.Status)
 	}
 	resp.Body = &boundedBody{ReadCloser: resp.Body, cancel: cancel}
 	return resp, nil
+}
+
+func isJSON(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
 }
 
 // boundedBody ends the request's time with its body.
