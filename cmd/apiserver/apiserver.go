@@ -57,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	stores, handler, err := assemble(options, logged)
 	if err != nil {
 		fmt.Fprintf(stderr, "apiserver: -etcd_servers: %v\n", err)
-		return 1
+		return 2
 	}
 	if stores.close != nil {
 		defer stores.close()
@@ -72,8 +72,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 	log.Printf("kube2014 apiserver %s serves http://%s%s: registry %s, scheduler %s, machines %s",
 		version, listener.Addr(), options.prefix, stores.name, options.scheduler, options.machinesInWords())
+	if reachableByOthers(listener.Addr()) {
+		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", options.address)
+	}
 	go syncForever(ctx, stores)
 	return serve(newServer(handler), listener, signals)
+}
+
+// reachableByOthers tells whether other machines may reach an address.
+func reachableByOthers(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback()
 }
 
 func newServer(handler http.Handler) *http.Server {

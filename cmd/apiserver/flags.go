@@ -15,6 +15,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
+	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/util"
 )
@@ -43,6 +44,7 @@ example:
   curl http://127.0.0.1:8080/api/v1beta1/tasks
 
 There is no authentication: keep the address on loopback.
+The exit code is 2 when a flag is wrong, 1 when the server cannot serve.
 `
 
 const (
@@ -84,14 +86,15 @@ type options struct {
 func newFlagSet(o *options) *flag.FlagSet {
 	flags := flag.NewFlagSet("apiserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // run tells what is wrong
-	flags.UintVar(&o.port, "port", 8080, "")
+	o.port = 8080
+	flags.Var(&valueInWords{Value: (*portValue)(&o.port)}, "port", "")
 	flags.StringVar(&o.address, "address", "127.0.0.1", "")
 	flags.StringVar(&o.prefix, "api_prefix", client.DefaultPrefix, "")
-	flags.Var(&o.etcdServers, "etcd_servers", "")
-	flags.Var(&o.machines, "machines", "")
+	flags.Var(&valueInWords{Value: &o.etcdServers}, "etcd_servers", "")
+	flags.Var(&valueInWords{Value: &o.machines}, "machines", "")
 	flags.StringVar(&o.scheduler, "scheduler", defaultScheduler, "")
-	flags.BoolVar(&o.trace, "trace", false, "")
-	flags.BoolVar(&o.version, "version", false, "")
+	flags.Var(&valueInWords{Value: (*boolValue)(&o.trace)}, "trace", "")
+	flags.Var(&valueInWords{Value: (*boolValue)(&o.version)}, "version", "")
 	return flags
 }
 
@@ -104,19 +107,23 @@ func parseFlags(args []string) (*options, error) {
 	} else if err != nil {
 		return nil, errors.New(onOneLine(err.Error()))
 	}
+	if err := badValue(flags); err != nil {
+		return nil, err
+	}
 	switch {
 	case flags.NArg() > 0:
-		return nil, fmt.Errorf("%s is not a flag: arguments are not taken", api.Quote(flags.Arg(0)))
-	case o.port > maxPort:
-		return nil, fmt.Errorf("-port: %d is not between 0 and %d", o.port, maxPort)
+		return nil, fmt.Errorf("%s is not a flag: arguments are not taken", shown(flags.Arg(0)))
 	case !strings.HasPrefix(o.prefix, "/"):
-		return nil, fmt.Errorf("-api_prefix: %s must begin with a slash", api.Quote(o.prefix))
+		return nil, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.prefix))
 	case !validPrefix.MatchString(o.prefix):
-		return nil, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", api.Quote(o.prefix))
+		return nil, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", shown(o.prefix))
 	case !isHost(o.address):
-		return nil, fmt.Errorf("-address: %s is neither a host name nor an IP address", api.Quote(o.address))
+		return nil, fmt.Errorf("-address: %s is neither a host name nor an IP address", shown(o.address))
 	case schedulers[o.scheduler] == nil:
-		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random or round_robin", api.Quote(o.scheduler))
+		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random or round_robin", shown(o.scheduler))
+	}
+	if _, err := etcd.ParseServers(o.etcdServers); err != nil {
+		return nil, fmt.Errorf("-etcd_servers: %w", err)
 	}
 	o.prefix = strings.TrimRight(o.prefix, "/")
 	o.machinesByUser = len(o.machines) > 0
@@ -139,7 +146,7 @@ func checkMachines(machines []string) error {
 	seen := map[string]bool{}
 	for _, machine := range machines {
 		if !isHost(machine) {
-			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", api.Quote(machine))
+			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", shown(machine))
 		}
 		same := strings.ToLower(machine)
 		if ip, err := netip.ParseAddr(machine); err == nil {

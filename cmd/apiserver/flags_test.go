@@ -48,31 +48,40 @@ func runWith(args ...string) (code int, stdout, stderr string) {
 func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
-		"serve":                   `"serve" is not a flag: arguments are not taken`,
-		"-port 0 8080":            `"8080" is not a flag: arguments are not taken`,
-		"-a\x07b":                 "flag provided but not defined: -a?b",
-		"-prot 80":                "flag provided but not defined: -prot",
-		"-port x":                 `invalid value "x" for flag -port: parse error`,
-		"-port -1":                `invalid value "-1" for flag -port: parse error`,
-		"-port 65536":             "-port: 65536 is not between 0 and 65535",
-		"-scheduler best":         `-scheduler: "best" is not first_fit, random or round_robin`,
-		"-api_prefix api":         `-api_prefix: "api" must begin with a slash`,
-		"-api_prefix=":            `-api_prefix: "" must begin with a slash`,
-		"-api_prefix /a?b":        `-api_prefix: "/a?b" must be segments of letters, digits, '.', '_', '~' and '-'`,
-		"-api_prefix /a/../b":     `-api_prefix: "/a/../b" must be segments of letters, digits, '.', '_', '~' and '-'`,
-		"-api_prefix //":          `-api_prefix: "//" must be segments of letters, digits, '.', '_', '~' and '-'`,
-		"-address [::1]":          `-address: "[::1]" is neither a host name nor an IP address`,
-		"-address=":               `-address: "" is neither a host name nor an IP address`,
-		"-machines=":              `invalid value "" for flag -machines: a value is empty`,
-		"-machines ::1,0:0::1":    `-machines: "0:0::1" is named twice`,
-		"-machines A,a":           `-machines: "a" is named twice`,
-		"-machines 999.1.1.1":     `-machines: "999.1.1.1" is neither a host name nor an IP address`,
-		"-machines a,b,a":         `-machines: "a" is named twice`,
-		"-machines a -machines a": `-machines: "a" is named twice`,
-		"-machines a,,b":          `invalid value "a,,b" for flag -machines: a value is empty`,
-		"-machines a/b":           `-machines: "a/b" is neither a host name nor an IP address`,
-		"-machines a:80":          `-machines: "a:80" is neither a host name nor an IP address`,
-		"-machines fe80::1%eth0":  `-machines: "fe80::1%eth0" is neither a host name nor an IP address`,
+		"serve":                          `"serve" is not a flag: arguments are not taken`,
+		"-port 0 8080":                   `"8080" is not a flag: arguments are not taken`,
+		"-a\x07b":                        "flag provided but not defined: -a?b",
+		"-prot 80":                       "flag provided but not defined: -prot",
+		"-port x":                        `-port: "x" is not a number between 0 and 65535`,
+		"-port -1":                       `-port: "-1" is not a number between 0 and 65535`,
+		"-port 65536":                    `-port: "65536" is not a number between 0 and 65535`,
+		"-port=":                         `-port: "" is not a number between 0 and 65535`,
+		"-port x -prot 1":                "flag provided but not defined: -prot",
+		"-port 80 -port":                 "flag needs an argument: -port",
+		"-trace=maybe":                   `-trace: "maybe" is neither true nor false`,
+		"-etcd_servers 127.0.0.1:4001":   `-etcd_servers: "127.0.0.1:4001" is not a URL like http://127.0.0.1:4001`,
+		"-etcd_servers http://u:p@x:1":   "-etcd_servers: a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT",
+		"-etcd_servers http://u:p@x:1,,": "-etcd_servers: the value (not shown here) has an empty value between its commas",
+		"-machines http://u:p@x":         "-machines: the value (not shown here) is neither a host name nor an IP address",
+		"http://u:p@x:1":                 "the value (not shown here) is not a flag: arguments are not taken",
+		"-scheduler best":                `-scheduler: "best" is not first_fit, random or round_robin`,
+		"-api_prefix api":                `-api_prefix: "api" must begin with a slash`,
+		"-api_prefix=":                   `-api_prefix: "" must begin with a slash`,
+		"-api_prefix /a?b":               `-api_prefix: "/a?b" must be segments of letters, digits, '.', '_', '~' and '-'`,
+		"-api_prefix /a/../b":            `-api_prefix: "/a/../b" must be segments of letters, digits, '.', '_', '~' and '-'`,
+		"-api_prefix //":                 `-api_prefix: "//" must be segments of letters, digits, '.', '_', '~' and '-'`,
+		"-address [::1]":                 `-address: "[::1]" is neither a host name nor an IP address`,
+		"-address=":                      `-address: "" is neither a host name nor an IP address`,
+		"-machines=":                     `-machines: "" has an empty value between its commas`,
+		"-machines ::1,0:0::1":           `-machines: "0:0::1" is named twice`,
+		"-machines A,a":                  `-machines: "a" is named twice`,
+		"-machines 999.1.1.1":            `-machines: "999.1.1.1" is neither a host name nor an IP address`,
+		"-machines a,b,a":                `-machines: "a" is named twice`,
+		"-machines a -machines a":        `-machines: "a" is named twice`,
+		"-machines a,,b":                 `-machines: "a,,b" has an empty value between its commas`,
+		"-machines a/b":                  `-machines: "a/b" is neither a host name nor an IP address`,
+		"-machines a:80":                 `-machines: "a:80" is neither a host name nor an IP address`,
+		"-machines fe80::1%eth0":         `-machines: "fe80::1%eth0" is neither a host name nor an IP address`,
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +133,15 @@ func TestATakenPortIsRefused(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Equal(t, "apiserver: cannot listen on 192.0.2.1:0: cannot assign requested address\n", stderr)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"))
+}
+
+func TestOnlyLoopbackAddressesAreOutOfReachOfOthers(t *testing.T) {
+	t.Parallel()
+	for address, reachable := range map[string]bool{
+		"127.0.0.1": false, "127.0.0.2": false, "::1": false, "0.0.0.0": true, "::": true, "192.0.2.1": true,
+	} {
+		assert.Equal(t, reachable, reachableByOthers(&net.TCPAddr{IP: net.ParseIP(address)}), address)
+	}
 }
 
 func TestEachSchedulerIsTheOneItsNameSays(t *testing.T) {

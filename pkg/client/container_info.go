@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -110,13 +111,26 @@ func (c *HTTPContainerInfo) ask(host, name string) (interface{}, error) {
 	}
 	resp, err := c.sameHostClient().Do(req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the kubelet at %s does not answer: %w", address.Host, reason(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the kubelet of %s answered %d", host, resp.StatusCode)
 	}
 	return decodeInfo(host, resp.Body)
+}
+
+// reason is why a request failed, without the URL, which the caller names.
+func reason(err error) error {
+	var failed *os.SyscallError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	var request *url.Error
+	if errors.As(err, &request) {
+		return request.Err
+	}
+	return err
 }
 
 // sameHostClient is the client, but one that does not let a kubelet send it to

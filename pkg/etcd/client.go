@@ -68,7 +68,7 @@ func New(servers []string) (*Client, error) {
 func ParseServers(servers []string) (urls []string, err error) {
 	for _, server := range servers {
 		if strings.Contains(server, "@") { // a password may hold a comma: no other value is shown either
-			return nil, errors.New("a URL with a user or a password (it is not shown here): this server has no use for them; name http://HOST:PORT")
+			return nil, errors.New("a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT")
 		}
 	}
 	for _, server := range servers {

@@ -70,7 +70,7 @@ func TestAPasswordInAURLIsNotShown(t *testing.T) {
 		{"http://u:secret@x:1"}, {"http://x:1", "http://u:secret@x:1"}, {"http://u:secret", "comma@x:1"}, {"u:secret@x"}, {"http://u:secret@%zz"},
 	} {
 		_, err := New(servers)
-		assert.ErrorContains(t, err, "a URL with a user or a password")
+		assert.ErrorContains(t, err, "a user or a password in a URL is not supported")
 		assert.NotContains(t, err.Error(), "secret")
 	}
 }

@@ -20,7 +20,7 @@ func (list *StringList) Set(value string) error {
 	items := strings.Split(value, ",")
 	for _, item := range items {
 		if item == "" {
-			return errors.New("a value is empty")
+			return errors.New("has an empty value between its commas")
 		}
 	}
 	*list = append(*list, items...)
