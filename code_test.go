@@ -16,25 +16,31 @@ import (
 
 // code is what the project's Go files declare and use, by name.
 type code struct {
-	names    map[string]bool            // package, Name, package.Name, Type.Member, package.Type.Member
-	declared map[string]map[string]bool // the same by file: what it declares
-	words    map[string]bool            // JSON names and the words that the program itself spells out
-	flags    map[string]bool            // flags of the apiserver
-	segments map[string]bool            // what keys in etcd are made of
+	names    map[string]bool             // package, Name, package.Name, Type.Member, package.Type.Member
+	declared map[string]map[string]lines // by file: where it declares Name or Type.Method
+	words    map[string]bool             // JSON names and the words that the program itself spells out
+	flags    map[string]bool             // flags of the apiserver
+	segments map[string]bool             // what keys in etcd are made of
+
+	positions *token.FileSet
 }
+
+// lines are those of a declaration, without the comment above it.
+type lines struct{ first, last int }
 
 // readCode reads all Go files of the project. Of the tests it takes the names of
 // the tests only: their helpers are nothing that a document speaks of.
 func readCode(t *testing.T) *code {
 	c := &code{
-		names: map[string]bool{}, declared: map[string]map[string]bool{},
+		names: map[string]bool{}, declared: map[string]map[string]lines{},
 		words: map[string]bool{}, flags: map[string]bool{}, segments: map[string]bool{},
+		positions: token.NewFileSet(),
 	}
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(c.positions, path, nil, parser.SkipObjectResolution)
 		if err == nil {
 			c.read(filepath.ToSlash(path), file)
 		}
@@ -44,16 +50,17 @@ func readCode(t *testing.T) *code {
 }
 
 func (c *code) read(path string, file *ast.File) {
-	c.declared[path] = map[string]bool{}
+	c.declared[path] = map[string]lines{}
 	c.names[file.Name.Name] = true
 	for _, declaration := range file.Decls {
 		switch d := declaration.(type) {
 		case *ast.FuncDecl:
-			if d.Recv == nil {
-				c.declare(path, file, d.Name.Name)
-			} else {
-				c.declare(path, file, typeName(d.Recv.List[0].Type)+"."+d.Name.Name)
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = typeName(d.Recv.List[0].Type) + "." + name
 			}
+			c.declare(path, file, name)
+			c.locate(path, name, d)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				c.readSpec(path, file, spec)
@@ -72,9 +79,11 @@ func (c *code) readSpec(path string, file *ast.File, spec ast.Spec) {
 	case *ast.ValueSpec:
 		for _, name := range s.Names {
 			c.declare(path, file, name.Name)
+			c.locate(path, name.Name, s)
 		}
 	case *ast.TypeSpec:
 		c.declare(path, file, s.Name.Name)
+		c.locate(path, s.Name.Name, s)
 		var members *ast.FieldList
 		switch t := s.Type.(type) {
 		case *ast.StructType:
@@ -102,10 +111,20 @@ func (c *code) declare(path string, file *ast.File, name string) {
 		return
 	}
 	for _, spelling := range []string{name, name[strings.LastIndex(name, ".")+1:]} {
-		c.declared[path][spelling] = true
 		c.names[spelling] = true
 	}
 	c.names[file.Name.Name+"."+name] = true
+}
+
+// locate notes where a file declares a name. No document speaks of lines of tests.
+func (c *code) locate(path, name string, declaration ast.Node) {
+	if isTest(path) {
+		return
+	}
+	c.declared[path][name] = lines{
+		first: c.positions.Position(declaration.Pos()).Line,
+		last:  c.positions.Position(declaration.End()).Line,
+	}
 }
 
 // readUses notes what a file uses of the packages that it imports, its flags,

@@ -1,10 +1,13 @@
 package kube2014
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -57,15 +60,33 @@ func brokenLinks(file, document string) (broken []string, links int) {
 		}
 		_, err := os.Stat(linked)
 		there := err == nil
-		if there && anchor != "" { // only a document has headings
-			data, err := os.ReadFile(linked)
-			there = err == nil && strings.HasSuffix(linked, ".md") && anchors(string(data))[anchor]
+		if there && anchor != "" {
+			there = hasAnchor(linked, anchor)
 		}
 		if !there || text == "" || isPicture && len(text) < 40 {
 			broken = append(broken, match[0])
 		}
 	}
 	return broken, links
+}
+
+var lineAnchor = regexp.MustCompile(`^#L([1-9]\d*)(?:-L([1-9]\d*))?$`)
+
+// hasAnchor tells whether a document has a heading, or a Go file has lines.
+func hasAnchor(file, anchor string) bool {
+	data, err := os.ReadFile(file)
+	match := lineAnchor.FindStringSubmatch(anchor)
+	switch {
+	case err != nil:
+		return false
+	case strings.HasSuffix(file, ".md"):
+		return anchors(string(data))[anchor]
+	case !strings.HasSuffix(file, ".go") || match == nil:
+		return false
+	}
+	first, _ := strconv.Atoi(match[1])
+	last, _ := strconv.Atoi(cmp.Or(match[2], match[1]))
+	return first <= last && last <= bytes.Count(data, []byte("\n"))
 }
 
 // A picture also says in words what it shows.
@@ -86,10 +107,14 @@ func TestALinkThatLeadsNowhereIsFound(t *testing.T) {
 	t.Parallel()
 	broken, links := brokenLinks("docs/etcd.md", strings.Join([]string{
 		"[a](deviations.md) [a](etcd.md#the-keys) [a](../README.md#a-tour-with-curl) [a](../api/examples) [a](https://example.com/#b)",
+		"[a](../links_test.go) [a](../links_test.go#L1) [a](../links_test.go#L1-L9)",
 		"[b](nothing.md) [b](#the-locks) [b](../LICENSE#license) [](etcd.md) ![short](etcd.md)",
+		"[b](../nothing.go#L1) [b](../links_test.go#L0) [b](../links_test.go#L9-L8) [b](../links_test.go#L1-L9999) [b](etcd.md#L1)",
 	}, "\n"))
-	assert.Equal(t, 9, links)
-	assert.Equal(t, []string{"[b](nothing.md)", "[b](#the-locks)", "[b](../LICENSE#license)", "[](etcd.md)", "![short](etcd.md)"}, broken)
+	assert.Equal(t, 17, links)
+	assert.Equal(t, []string{"[b](nothing.md)", "[b](#the-locks)", "[b](../LICENSE#license)", "[](etcd.md)", "![short](etcd.md)",
+		"[b](../nothing.go#L1)", "[b](../links_test.go#L0)", "[b](../links_test.go#L9-L8)", "[b](../links_test.go#L1-L9999)",
+		"[b](etcd.md#L1)"}, broken)
 	assert.Equal(t, map[string]bool{"#a-b_c-d": true, "#the-cmdapiserverapiservergo-file": true, "#a-b_c-d-1": true},
 		anchors("# A b_c, d!\n## The `cmd/apiserver/apiserver.go` file\n### A B_C D\n```text\n# no\n```\n"))
 }

@@ -1,10 +1,9 @@
 package kube2014
 
 import (
+	"fmt"
 	"os"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,66 +11,47 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// namesOfTheOriginal lists, by its file, what a reader of the original looks
-// for.
-var namesOfTheOriginal = map[string]string{
-	"cmd/apiserver/apiserver.go":          "main",
-	"pkg/apiserver/api_server.go":         "RESTStorage Status ApiServer New ServeHTTP handleIndex handleREST notFound error write readBody",
-	"pkg/registry/interfaces.go":          "TaskRegistry ControllerRegistry",
-	"pkg/registry/service_registry.go":    "ServiceRegistry ServiceRegistryStorage MakeServiceRegistryStorage GetServiceEnvironmentVariables",
-	"pkg/registry/task_registry.go":       "TaskRegistryStorage MakeTaskRegistryStorage LabelMatch LabelsMatch",
-	"pkg/registry/controller_registry.go": "ControllerRegistryStorage MakeControllerRegistryStorage",
-	"pkg/registry/memory_registry.go":     "MemoryRegistry MakeMemoryRegistry",
-	"pkg/registry/etcd_registry.go":       "EtcdClient EtcdRegistry MakeEtcdRegistry",
-	"pkg/registry/scheduler.go": "Scheduler RandomScheduler RoundRobinScheduler FirstFitScheduler " +
-		"MakeRandomScheduler MakeRoundRobinScheduler MakeFirstFitScheduler",
-	"pkg/registry/endpoints.go":        "EndpointController MakeEndpointController SyncServiceEndpoints",
-	"pkg/registry/manifest_factory.go": "ManifestFactory BasicManifestFactory MakeManifest",
-	"pkg/client/container_info.go":     "ContainerInfo HTTPContainerInfo FakeContainerInfo GetContainerInfo",
-	"pkg/client/client.go":             "EncodeLabelQuery DecodeLabelQuery Client ClientInterface",
-	"pkg/util/util.go":                 "Forever HandleCrash MakeJSONString",
-	"pkg/util/stringlist.go":           "StringList",
-	"pkg/api/types.go": "ContainerManifest Volume Port VolumeMount EnvVar Container Event JSONBase TaskState Task TaskList TaskTemplate " +
-		"ReplicationControllerState ReplicationController ReplicationControllerList Service ServiceList Endpoints",
-}
+// tableRows are the rows below a table's head.
+var tableRows = regexp.MustCompile(`(?m)^\|-.*\n((?:\|.*\n)+)`)
 
-// mapRow is a row of a table of docs/original.md: a name of the original, and
-// the file that has it here.
-var mapRow = regexp.MustCompile("(?m)^\\| `([A-Za-z]+)`[^|]*\\| (?:\\[)?`([^`]+)`")
-
-// Each file of the original has a section in the map, with a row for each of its
-// names, which tells where it is here.
-func TestTheMapHasEveryNameOfTheOriginalAndTheFileThatDeclaresItHere(t *testing.T) {
+// The tables of the map have a row for each name of the original, which tells
+// where it is here, and no others.
+func TestTheMapHasEveryNameOfTheOriginalAndNoOthers(t *testing.T) {
 	t.Parallel()
-	c := readCode(t)
-	for file, names := range namesOfTheOriginal {
-		rows := map[string]string{}
-		for _, row := range mapRow.FindAllStringSubmatch(section(t, "docs/original.md", "### `"+file+"`"), -1) {
-			rows[row[1]] = row[2]
+	o := readOriginal(t)
+	placed := map[string]bool{}
+	files := section(t, mapFile, "## File by file")
+	for _, table := range tableRows.FindAllStringSubmatch(files, -1) {
+		for row := range strings.Lines(table[1]) {
+			cells := strings.Split(row, " | ")
+			names := link.FindAllStringSubmatch(cells[0], -1)
+			assert.NotEmpty(t, names, "what is this in the original? %s", row)
+			for _, name := range names {
+				assert.True(t, strings.HasPrefix(name[3], o.url), "%s is not in the original: %s", name[0], row)
+				placed[strings.TrimPrefix(name[3], o.url)+" "+strings.Trim(name[2], "`*")] = true
+			}
+			assert.Regexp(t, `\]\(\.\./.*\.go#L|^not here$`, cells[1], "where is it here? %s", row)
+			assert.False(t, cells[1] == "not here" && strings.Contains(cells[0], "[`"), "it is here: %s", row)
 		}
-		for name := range strings.FieldsSeq(names) {
-			here, ok := rows[name]
-			assert.True(t, ok, "%s: the map has no row for %s", file, name)
-			assert.True(t, c.declared[here][name], "%s: %s is not declared in %q", file, name, here)
-			delete(rows, name)
+	}
+	for file, names := range o.declared {
+		assert.Contains(t, files, fmt.Sprintf("[%d lines](%s%s)", o.length[file], o.url, file))
+		for name := range names {
+			assert.True(t, placed[file+" "+name], "the map has no row for %s of %s", name, file)
 		}
-		assert.Empty(t, rows, "%s: the original has no such names", file)
 	}
 }
 
-// Each Go file of ours, tests aside, is in the map: beside one of the original,
-// or among those that have no counterpart.
-func TestTheMapHasEveryFileOfOurs(t *testing.T) {
+func TestTheMapLeadsFromEachSnippetToBoth(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("docs/original.md")
-	require.NoError(t, err)
-	spans := spansOf(string(data))
-	for file := range readCode(t).declared {
-		listed := slices.ContainsFunc(spans, func(pattern string) bool {
-			matches, err := path.Match(pattern, file)
-			return err == nil && matches
-		})
-		assert.True(t, listed || isTest(file), "the map does not have %s", file)
+	o := readOriginal(t)
+	rows := tableRows.FindStringSubmatch(section(t, mapFile, "## Snippets that articles quote"))
+	require.NotNil(t, rows)
+	for row := range strings.Lines(rows[1]) {
+		cells := strings.Split(row, " | ")
+		require.Len(t, cells, 3, row)
+		assert.Contains(t, cells[1], "]("+o.url, row)
+		assert.Regexp(t, `\]\(\.\./.*\.go#L`, cells[2], row)
 	}
 }
 
@@ -92,7 +72,7 @@ func TestEveryDeviationHasAPlaceOnTheMap(t *testing.T) {
 		require.NoError(t, err)
 		for _, number := range deviation.FindAllString(string(data), -1) {
 			assert.Contains(t, known, number, document)
-			if document == "docs/original.md" {
+			if document == mapFile {
 				known[number] = true
 			}
 		}

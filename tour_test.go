@@ -18,10 +18,12 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
-// The narrations in testdata are written anew by
+// The narrations in testdata, and the lines in the links of docs/original.md, are
+// written anew by
 //
 //	go test -run TestTheTourInTheREADMEIsNarrated . -update
-var update = flag.Bool("update", false, "write the narrations in testdata anew")
+//	go test -run TestTheMap . -update
+var update = flag.Bool("update", false, "write anew what a test compares with the code")
 
 // traced is an apiserver that narrates, and the lines of its narration: its log
 // is left out.
