@@ -9,16 +9,17 @@ CLIENT_PORT  ?= 4001
 PEER_PORT    ?= 7001
 CHAOS        ?= 5m
 SOAK         ?= 1m
+ORIGINAL     ?=
 FUZZ         ?= 1000000
 VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 TOOL         := $(GO) tool -modfile=tools/go.mod
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) $(if $(TRACE),-trace)
 
-.PHONY: help run etcd build test fuzz soak chaos bench check cover clean
+.PHONY: help run etcd build test fuzz soak chaos bench compare-original check cover clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= TRACE=
 	@exec bin/apiserver $(FLAGS)
@@ -64,6 +65,13 @@ chaos: bin/etcd ## kill members of a real cluster under load, for CHAOS=5m
 bench: build bin/etcd ## measure the program and write docs/performance.md; takes some minutes
 	$(GO) build -o bin/bench ./bench
 	@exec bin/bench
+
+compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:8001 and ours, and tell the differences
+	@test -n '$(ORIGINAL)' || { \
+		echo 'which server? make compare-original ORIGINAL=http://127.0.0.1:8001 (docs/deviations.md tells more)' >&2; exit 2; }
+	@$(MAKE) --no-print-directory build
+	$(GO) build -o bin/compare-original ./compare/original
+	@exec bin/compare-original -original '$(ORIGINAL)'
 
 check: ## gofmt, go vet, go mod tidy and staticcheck
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
