@@ -39,7 +39,7 @@ func (c *Client) diagnose(ctx context.Context, member string) error {
 	case err != nil, keys.isJSON, keys.status >= http.StatusInternalServerError:
 		return nil // it may serve later
 	case c.isPeerPort(ctx, member):
-		return unusable("is the port that the members of etcd use among themselves: name the port for clients")
+		return unusable("is a peer port of etcd, for its members only: name a client port")
 	case c.isEtcd(ctx, member):
 		return unusable("is an etcd that does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2")
 	}

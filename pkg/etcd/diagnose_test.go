@@ -45,7 +45,7 @@ func TestWhatIsNoUsableEtcdIsNamed(t *testing.T) {
 	t.Cleanup(overTLS.Close)
 	for given, says := range map[string]string{
 		v3.URL: "is an etcd that does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2",
-		peer:   "is the port that the members of etcd use among themselves: name the port for clients",
+		peer:   "is a peer port of etcd, for its members only: name a client port",
 		other:  "is no etcd: it answers 404 to GET /v2/keys/",
 		page:   "is no etcd: it answers 200 to GET /v2/keys/",
 		strings.Replace(v2.URL, "http:", "https:", 1):      "serves http, not https",
