@@ -66,7 +66,7 @@ func measureGet(b *bench, s server) error {
 		}
 	}
 	b.add(row{what: "GET of a task, memory, 16 connections", unit: "of the bare handler's requests/s",
-		values: ratios(ours, theirs), bound: 0.90, atLeast: true, detail: fmt.Sprintf("%.0f/s to %.0f/s", median(ours), median(theirs))})
+		values: ratios(ours, theirs), bound: 0.90, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
 	return nil
 }
 
@@ -106,7 +106,7 @@ func measureLists(b *bench, s server, machines, tasks int) error {
 	}
 	b.add(row{what: "list of 20,000 tasks, memory, a write before each", unit: "of the bare handler's speed",
 		values: ratios(bared, listed), bound: 0.80, atLeast: true,
-		detail: fmt.Sprintf("%.1f ms to %.1f ms for %.1f MB", median(listed), median(bared), float64(size)/1e6)})
+		detail: fmt.Sprintf("%.1f ms vs %.1f ms for %.1f MB", median(listed), median(bared), float64(size)/1e6)})
 	b.add(row{what: "label query that matches 1 % of 20,000 tasks", unit: "of the full list's time",
 		values: ratios(queried, listed), bound: 0.03, detail: fmt.Sprintf("%.2f ms", median(queried))})
 	return nil
@@ -172,8 +172,8 @@ func measurePosts(b *bench) error {
 	}
 	b.plots = append(b.plots, posts)
 	b.add(row{what: "POST of a task, memory, at 100,000 tasks on 1,000 machines", unit: "× the time at 1,000 tasks",
-		values: ratios(atMany, atFew), bound: 1.5, detail: fmt.Sprintf("%.0f µs to %.0f µs", median(atMany), median(atFew))})
-	b.add(row{what: "memory at 100,000 tasks, as the system counts it", unit: "× the size of their JSON as sent",
+		values: ratios(atMany, atFew), bound: 1.5, detail: fmt.Sprintf("%.0f µs vs %.0f µs", median(atMany), median(atFew))})
+	b.add(row{what: "resident memory at 100,000 tasks", unit: "× the size of their JSON as sent",
 		values: []float64{float64(full-empty) / float64(sent)}, bound: 4,
 		detail: fmt.Sprintf("%.0f MB for %.0f MB", float64(full-empty)/1e6, float64(sent)/1e6)})
 	return nil
