@@ -79,12 +79,12 @@ func TestBrokenClientsDoNotStopTheServer(t *testing.T) {
 	clients := map[string]func(t *testing.T, conn net.Conn){
 		"a body that never comes": func(t *testing.T, conn net.Conn) {
 			fmt.Fprintf(conn, post, 100)
-			assert.Contains(t, untilClosed(conn), "Bad Request: body: ended before all of it was read")
+			assert.Contains(t, untilClosed(conn), "Bad Request: body: is incomplete: the client stopped sending it or was too slow")
 		},
 		"a body that trickles": func(t *testing.T, conn net.Conn) {
 			fmt.Fprintf(conn, post, 1000)
 			go drip(conn, " ", 500*time.Millisecond)
-			assert.Contains(t, untilClosed(conn), "Bad Request: body: ended before all of it was read")
+			assert.Contains(t, untilClosed(conn), "Bad Request: body: is incomplete: the client stopped sending it or was too slow")
 		},
 		"a header that never ends": func(t *testing.T, conn net.Conn) {
 			io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n")

@@ -23,7 +23,7 @@ func Decode(body string, into interface{}) error {
 		return NewInvalid("body", "must be a JSON object")
 	}
 	if IndentedSize(body) > MaxIndentedSize {
-		return NewInvalid("body", "is so deep that it would have more than %d bytes when indented", MaxIndentedSize)
+		return NewInvalid("body", "is nested too deeply: indented, it would have more than %d bytes", MaxIndentedSize)
 	}
 	err := json.Unmarshal([]byte(body), into)
 	if err == nil {
@@ -31,7 +31,7 @@ func Decode(body string, into interface{}) error {
 	}
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
-		return NewInvalid(fieldPath(wrongType), "there must be %s, not the JSON %s", wanted(wrongType.Type), wrongType.Value)
+		return NewInvalid(fieldPath(wrongType), "expected %s, got %s", wanted(wrongType.Type), wrongType.Value)
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -56,7 +56,7 @@ func wanted(t reflect.Type) string {
 	case reflect.String:
 		return "a string"
 	case reflect.Float64:
-		return "a number that fits"
+		return "a number in range"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:
@@ -64,7 +64,7 @@ func wanted(t reflect.Type) string {
 	case reflect.Struct, reflect.Map:
 		return "an object"
 	}
-	return "a whole number that fits"
+	return "an integer in range"
 }
 
 // IndentedSize returns how many bytes a JSON text would have, about, if each of

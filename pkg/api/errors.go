@@ -100,7 +100,7 @@ func NewConflict(format string, args ...interface{}) error {
 // another task has on that machine.
 func NewHostPortTaken(taskID string, port int, machine, owner string) error {
 	return &Error{Kind: HostPortTaken, Message: fmt.Sprintf(
-		"host port %d of task %s is taken on machine %s by task %s", port, Quote(taskID), machine, Quote(owner))}
+		"task %s needs host port %d, but on machine %s task %s has it", Quote(taskID), port, machine, Quote(owner))}
 }
 
 // NewUnavailable returns the error for a store that could not be reached while

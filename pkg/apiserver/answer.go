@@ -59,7 +59,7 @@ func (server *ApiServer) allow(w http.ResponseWriter, req *http.Request, methods
 	allowed := strings.ReplaceAll(strings.Join(methods, ", "), http.MethodGet, http.MethodGet+", "+http.MethodHead)
 	w.Header().Set("Allow", allowed)
 	server.error(w, req, &api.Error{Kind: api.MethodNotAllowed,
-		Message: fmt.Sprintf("%s is not served at %s, only %s", req.Method, loggable(req.URL.EscapedPath()), allowed)})
+		Message: fmt.Sprintf("%s is not allowed at %s; allowed: %s", req.Method, loggable(req.URL.EscapedPath()), allowed)})
 	return false
 }
 
@@ -102,7 +102,7 @@ var statuses = map[api.ErrorKind]struct {
 // error says is for the log only.
 func statusLine(err error) (status int, line string) {
 	var typed *api.Error
-	text := "the server failed on this request; its log tells more"
+	text := "the request failed; the server's log has the reason"
 	if errors.As(err, &typed) {
 		text = err.Error()
 	}

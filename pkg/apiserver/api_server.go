@@ -95,7 +95,7 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			if answer.status != 0 {
 				panic(http.ErrAbortHandler)
 			}
-			server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the server failed on this request; its log tells more"})
+			server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
 		}
 	}()
 	server.serve(answer, req)
@@ -104,7 +104,7 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (server *ApiServer) serve(w http.ResponseWriter, req *http.Request) {
 	if server.crossOrigin.Check(req) != nil { // D32
 		server.error(w, req, &api.Error{Kind: api.Forbidden,
-			Message: "a page of another site may not send a " + req.Method + " request through a browser"})
+			Message: "a browser may not send a cross-site " + req.Method + " request"})
 		return
 	}
 	switch path := req.URL.Path; path {
@@ -229,7 +229,7 @@ func (server *ApiServer) readBody(w http.ResponseWriter, req *http.Request) (str
 			// The client took all the time there was, but it is told why. Not every
 			// connection has a deadline: then none has passed.
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
-			return "", &api.Error{Kind: api.Invalid, Field: "body", Message: "ended before all of it was read", Err: err}
+			return "", &api.Error{Kind: api.Invalid, Field: "body", Message: "is incomplete: the client stopped sending it or was too slow", Err: err}
 		}
 	}
 	if tooLarge {

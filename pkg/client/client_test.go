@@ -138,7 +138,7 @@ func TestAServerThatIsAwayOrTalksNonsenseIsAnError(t *testing.T) {
 	t.Parallel()
 	client, _ := record(t, 200, "<html>")
 	_, err := client.GetTask("x")
-	assert.ErrorContains(t, err, "GET tasks/x: the answer: ")
+	assert.ErrorContains(t, err, "GET tasks/x: cannot decode the answer: ")
 
 	away := &Client{Host: "http://127.0.0.1:1"}
 	_, err = away.GetTask("x")

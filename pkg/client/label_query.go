@@ -32,7 +32,7 @@ func DecodeLabelQuery(query string) (map[string]string, error) {
 			return nil, api.NewInvalid("labels", "%s is not of the form key=value", api.Quote(pair))
 		}
 		if _, twice := labels[key]; twice {
-			return nil, api.NewInvalid("labels", "%s is named twice", api.Quote(key))
+			return nil, api.NewInvalid("labels", "key %s is given twice", api.Quote(key))
 		}
 		labels[key] = value
 	}

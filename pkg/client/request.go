@@ -25,7 +25,7 @@ func list[List any](c *Client, resource string, labels map[string]string) (List,
 		query := EncodeLabelQuery(labels)
 		if decoded, err := DecodeLabelQuery(query); err != nil || !maps.Equal(decoded, labels) {
 			var none List
-			return none, api.NewInvalid("labels", "a key or value with ',' or '=' in it, or an empty key, cannot be asked for")
+			return none, api.NewInvalid("labels", "a key or value with ',' or '=' in it, or an empty key, cannot be queried")
 		}
 		path += "?" + url.Values{"labels": {query}}.Encode()
 	}
@@ -98,7 +98,7 @@ func (c *Client) do(method, path string, object, answer interface{}) error {
 		return refusal(resp)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
-		return fmt.Errorf("%s %s: the answer: %w", method, path, err)
+		return fmt.Errorf("%s %s: cannot decode the answer: %w", method, path, err)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ var kinds = map[int]api.ErrorKind{
 func refusal(resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorSize))
 	if err != nil {
-		return fmt.Errorf("the server answered %s, and no reason: %w", resp.Status, err)
+		return fmt.Errorf("the server answered %s, and its reason could not be read: %w", resp.Status, err)
 	}
 	kind, ok := kinds[resp.StatusCode]
 	if !ok {

@@ -165,7 +165,7 @@ func TestAHostPortIsGivenOncePerMachine(t *testing.T) {
 		require.NoError(t, registry.CreateTask("m1", makeTask("a", 80, 81)))
 		err := registry.CreateTask("m1", makeTask("b", 82, 81))
 		requireKind(t, api.HostPortTaken, err)
-		assert.EqualError(t, err, `host port 81 of task "b" is taken on machine m1 by task "a"`)
+		assert.EqualError(t, err, `task "b" needs host port 81, but on machine m1 task "a" has it`)
 		require.NoError(t, registry.CreateTask("m2", makeTask("b", 82, 81)))
 		require.NoError(t, registry.CreateTask("m1", makeTask("c", 82)), "the refused task took nothing")
 		require.NoError(t, registry.DeleteTask("a"))

@@ -80,7 +80,7 @@ func (storage *ControllerRegistryStorage) Update(object interface{}) error {
 func controllerOf(object interface{}) (api.ReplicationController, error) {
 	controller, ok := object.(api.ReplicationController)
 	if !ok {
-		return controller, fmt.Errorf("a replication controller is wanted, not %T", object)
+		return controller, fmt.Errorf("expected a replication controller, got %T", object)
 	}
 	return controller, api.ValidateReplicationController(controller)
 }

@@ -26,7 +26,7 @@ func (registry *EtcdRegistry) startBudget() requestBudget {
 // there is none: etcd is slow.
 func (b requestBudget) left(operation string) error {
 	if b.now().Sub(b.began) > maxRequestTime {
-		return &api.Error{Kind: api.Unavailable, Message: operation + ": the store is too slow"}
+		return &api.Error{Kind: api.Unavailable, Message: operation + ": the store is too slow; try again"}
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func (registry *EtcdRegistry) claim(machine, taskID string, began time.Time) (cl
 
 func claimedByOther(taskID string) *api.Error {
 	return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(taskID) +
-		" is being created or deleted by a request that has not ended; ask again in 20 seconds"}
+		" is being created or deleted by another request that has not finished; try again in 20 seconds"}
 }
 
 // mayCome tells whether the task of a claim that was left behind may still be

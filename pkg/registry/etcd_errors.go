@@ -39,7 +39,7 @@ func failed(operation string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused) && (refused.ErrorCode < 300 || refused.ErrorCode >= 400):
-		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused it: " + refused.Message, Err: err}
+		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused the request: " + refused.Message, Err: err}
 	}
 	return api.NewUnavailable(operation, err)
 }

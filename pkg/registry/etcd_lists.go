@@ -138,7 +138,7 @@ func (writer *listWriter) giveUp(change *waitingChange) bool {
 // written. It returns the index of the list that it wrote, 0 for none.
 func (registry *EtcdRegistry) writeList(machine string, state *machineState, batch []*waitingChange) (written uint64) {
 	var err error = &api.Error{Kind: api.Unavailable,
-		Message: "writing the list of manifests of machine " + machine + " broke off; ask again"}
+		Message: "writing the list of manifests of machine " + machine + " was interrupted; try again"}
 	defer func() {
 		for _, one := range batch {
 			if err != nil {
@@ -206,5 +206,5 @@ func applyAll(state *machineState, batch []*waitingChange) (entries []manifestEn
 
 func tooBusy(machine string) error {
 	return &api.Error{Kind: api.Unavailable, Message: "the list of manifests of machine " + machine +
-		" was changed by others each time, or the store is slow; ask again"}
+		" could not be changed: other requests keep changing it, or the store is slow; try again"}
 }

@@ -47,7 +47,7 @@ func TestARequestThatPanicsWhileItWritesAListAnswersTheOthers(t *testing.T) {
 					}
 				}()
 				err := registry.CreateTask("m", makeTask(id))
-				assert.EqualError(t, err, "writing the list of manifests of machine m broke off; ask again")
+				assert.EqualError(t, err, "writing the list of manifests of machine m was interrupted; try again")
 				assert.Equal(t, api.Unavailable, api.KindOf(err))
 				unknown.Add(1)
 			})

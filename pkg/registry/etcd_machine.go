@@ -83,7 +83,7 @@ func (state *machineState) setList(list *etcd.Node) {
 	for _, manifest := range raw {
 		entry, err := makeManifestEntry(manifest)
 		if err != nil {
-			state.listError = &api.Error{Kind: api.Internal, Message: "the stored list of manifests (key " + list.Key + ") holds something else", Err: err}
+			state.listError = &api.Error{Kind: api.Internal, Message: "the stored list of manifests (key " + list.Key + ") holds something that is not a manifest", Err: err}
 			return
 		}
 		state.entries = append(state.entries, entry)

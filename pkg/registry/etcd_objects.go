@@ -14,7 +14,7 @@ import (
 func encode(object interface{}) (string, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
-		return "", &api.Error{Kind: api.Internal, Message: "the object has no JSON form", Err: err}
+		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
 	}
 	return string(data), nil
 }
@@ -25,7 +25,7 @@ func decode(kind string, node *etcd.Node, into interface{}) error {
 		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + node.Key + ") is a directory"}
 	}
 	if err := json.Unmarshal([]byte(node.Value), into); err != nil {
-		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + node.Key + ") is not its JSON", Err: err}
+		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + node.Key + ") cannot be decoded", Err: err}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (registry *EtcdRegistry) Reconcile() error {
 			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", p.what, p.id, err))
 			continue
 		}
-		log.Printf("reconcile: mended: %s: %s", p.what, strings.TrimSpace(p.machine+" "+p.id))
+		log.Printf("reconcile: repaired %s: %s", p.what, strings.TrimSpace(p.machine+" "+p.id))
 	}
 	return errors.Join(failures...)
 }

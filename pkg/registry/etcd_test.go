@@ -143,7 +143,7 @@ func TestAClaimWithAManifestIsLeftToReconcile(t *testing.T) {
 	start := time.time
 	err = registry.CreateTask("m2", makeTask("x"))
 	requireKind(t, api.Unavailable, err)
-	assert.EqualError(t, err, `task "x" is being created or deleted by a request that has not ended; ask again in 20 seconds`)
+	assert.EqualError(t, err, `task "x" is being created or deleted by another request that has not finished; try again in 20 seconds`)
 	assert.LessOrEqual(t, time.time.Sub(start), maxClaimTime)
 	assert.Equal(t, before, keysOf(t, fake, registryKey))
 	reconcile(t, registry, time)
@@ -288,19 +288,19 @@ func TestValuesThatAreNotJSON(t *testing.T) {
 
 		_, err = registry.GetTask("bad")
 		requireKind(t, api.Internal, err)
-		assert.EqualError(t, err, "the stored task (key /registry/hosts/m1/tasks/bad) is not its JSON")
+		assert.EqualError(t, err, "the stored task (key /registry/hosts/m1/tasks/bad) cannot be decoded")
 		_, err = registry.GetController("bad")
-		assert.EqualError(t, err, "the stored replication controller (key /registry/controllers/bad) is not its JSON")
+		assert.EqualError(t, err, "the stored replication controller (key /registry/controllers/bad) cannot be decoded")
 		_, err = registry.GetService("bad")
-		assert.EqualError(t, err, "the stored service (key /registry/services/specs/bad) is not its JSON")
+		assert.EqualError(t, err, "the stored service (key /registry/services/specs/bad) cannot be decoded")
 		_, err = registry.GetService("directory")
 		assert.EqualError(t, err, "the stored service (key /registry/services/specs/directory) is a directory")
 		requireKind(t, api.Internal, registry.UpdateTask(makeTask("bad")))
 
 		err = registry.CreateTask("m2", makeTask("x"))
-		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m2/kubelet) is not its JSON")
+		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m2/kubelet) cannot be decoded")
 		err = registry.CreateTask("m3", makeTask("x"))
-		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m3/kubelet) holds something else")
+		assert.EqualError(t, err, "the stored list of manifests (key /registry/hosts/m3/kubelet) holds something that is not a manifest")
 		require.NoError(t, registry.CreateTask("m1", makeTask("x")), "a failed create leaves no claim")
 
 		reconcile(t, registry, time)
@@ -320,7 +320,7 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 	}{
 		"the way to etcd":  {etcdtest.ErrLost, api.Unavailable, "list tasks: the store cannot be reached"},
 		"no leader":        {&etcd.EtcdError{ErrorCode: 301, Message: "During Leader Election"}, api.Unavailable, "list tasks: the store cannot be reached"},
-		"anything else":    {&etcd.EtcdError{ErrorCode: 107, Message: "Root is read only"}, api.Internal, "list tasks: etcd refused it: Root is read only"},
+		"anything else":    {&etcd.EtcdError{ErrorCode: 107, Message: "Root is read only"}, api.Internal, "list tasks: etcd refused the request: Root is read only"},
 		"a missing folder": {&etcd.EtcdError{ErrorCode: notFound}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -703,7 +703,7 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 	registry.mirror.EtcdClient = quicker("CompareAndSwap", kubeletKey("m"), 1)
 	err := registry.UpdateTask(makeTask("x", 81))
 	requireKind(t, api.Unavailable, err)
-	assert.EqualError(t, err, "the list of manifests of machine m was changed by others each time, or the store is slow; ask again")
+	assert.EqualError(t, err, "the list of manifests of machine m could not be changed: other requests keep changing it, or the store is slow; try again")
 
 	// The first call is the swap, the second fences the next one.
 	registry.mirror.EtcdClient = quicker("CompareAndSwap", taskKey("m", "x"), 1)
@@ -711,7 +711,7 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 	registry.mirror.EtcdClient = quicker("CompareAndSwap", taskKey("m", "x"), 2)
 	err = registry.UpdateTask(makeTask("x", 81))
 	requireKind(t, api.Conflict, err)
-	assert.EqualError(t, err, `task "x" is changed by too many others at once`)
+	assert.EqualError(t, err, `task "x" is being updated by too many other requests`)
 
 	registry.mirror.EtcdClient = fake
 	reconcile(t, registry, time)
@@ -765,7 +765,7 @@ func TestReconcileGivesNoHostPortTwice(t *testing.T) {
 	put(t, fake, taskKey("m", "foreign"), makeTask("foreign", 80))
 	require.NoError(t, registry.Reconcile())
 	time.time = time.time.Add(grace)
-	assert.ErrorContains(t, registry.Reconcile(), `host port 80 of task "foreign" is taken on machine m by task "x"`)
+	assert.ErrorContains(t, registry.Reconcile(), `task "foreign" needs host port 80, but on machine m task "x" has it`)
 	assert.NotContains(t, keysOf(t, fake, hostsKey)[kubeletKey("m")], "foreign")
 }
 

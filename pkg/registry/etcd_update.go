@@ -30,7 +30,7 @@ func (registry *EtcdRegistry) UpdateTask(task api.Task) error {
 			return err
 		}
 		if registry.now().After(budget.began.Add(swapTime)) {
-			return api.NewConflict("task %s is changed by too many others at once", api.Quote(task.ID))
+			return api.NewConflict("task %s is being updated by too many other requests", api.Quote(task.ID))
 		}
 	}
 }

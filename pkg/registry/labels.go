@@ -42,6 +42,6 @@ func labelQuery(u *url.URL) (map[string]string, error) {
 	case 1:
 		return client.DecodeLabelQuery(given[0])
 	default:
-		return nil, api.NewInvalid("labels", "is given %d times; put a comma between the pairs", len(given))
+		return nil, api.NewInvalid("labels", "is given %d times; give it once, with commas between the pairs", len(given))
 	}
 }

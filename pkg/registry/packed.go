@@ -21,7 +21,7 @@ const indentation = "    "
 func pack(object interface{}) (packed, error) {
 	data, err := json.MarshalIndent(object, "", indentation)
 	if err != nil {
-		return "", &api.Error{Kind: api.Internal, Message: "the object has no JSON form", Err: err}
+		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
 	}
 	folded := make([]byte, 0, len(data)/2)
 	for line := range strings.SplitSeq(string(data), "\n") {
@@ -96,7 +96,7 @@ const lineHead = 2
 // decodeJSON reads an object that was packed.
 func decodeJSON(text []byte, into interface{}) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return &api.Error{Kind: api.Internal, Message: "the stored object is not its JSON", Err: err}
+		return &api.Error{Kind: api.Internal, Message: "the stored object cannot be decoded", Err: err}
 	}
 	return nil
 }

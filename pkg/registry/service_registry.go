@@ -97,7 +97,7 @@ func (storage *ServiceRegistryStorage) Update(object interface{}) error {
 func serviceOf(object interface{}) (api.Service, error) {
 	service, ok := object.(api.Service)
 	if !ok {
-		return service, fmt.Errorf("a service is wanted, not %T", object)
+		return service, fmt.Errorf("expected a service, got %T", object)
 	}
 	return service, api.ValidateService(service)
 }

@@ -34,7 +34,7 @@ func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
 	if before != nil && before.err != nil {
 		own.err = before.err // to try again would double the time that it takes
 	} else {
-		own.err = errors.New("the call broke off")
+		own.err = errors.New("the call was interrupted")
 		own.result, own.err = f()
 	}
 	return own.result, own.err

@@ -111,7 +111,7 @@ func TestD5AQueryThatIsNotUnderstoodIsRefused(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
 		for query, text := range map[string]string{
 			"labels=name":               `labels: "name" is not of the form key=value`,
-			"labels=a%3D1&labels=b%3D2": "labels: is given 2 times; put a comma between the pairs",
+			"labels=a%3D1&labels=b%3D2": "labels: is given 2 times; give it once, with commas between the pairs",
 			"labels=%zz":                `query: invalid URL escape "%zz"`,
 			"labels=a%3D1;x=2":          "query: invalid semicolon separator in query",
 		} {
@@ -144,8 +144,8 @@ func TestD8D9D10BadObjectsAreRefused(t *testing.T) {
 
 func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
-		assert.ErrorContains(t, storage.Create("text"), "a "+kind+" is wanted")
-		assert.ErrorContains(t, storage.Update(nil), "a "+kind+" is wanted")
+		assert.ErrorContains(t, storage.Create("text"), "expected a "+kind+", got ")
+		assert.ErrorContains(t, storage.Update(nil), "expected a "+kind+", got ")
 	})
 }
 
@@ -274,7 +274,7 @@ func TestPlacingATaskBeginsNoTryAfterItsTime(t *testing.T) {
 			setClock(storage, registry.clock)
 			err := storage.Create(makeTask("x", 80))
 			requireKind(t, api.Unavailable, err)
-			assert.EqualError(t, err, `task "x" is not placed: others took its host ports first each time, or the store is slow; ask again`)
+			assert.EqualError(t, err, `task "x" could not be placed: other requests keep taking its host ports, or the store is slow; try again`)
 			assert.Equal(t, row.tries, registry.tries, kind)
 		}
 	}

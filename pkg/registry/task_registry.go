@@ -138,7 +138,7 @@ func (storage *TaskRegistryStorage) place(task api.Task) error {
 		}
 		if storage.now().Sub(began) >= placeTime {
 			return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(task.ID) +
-				" is not placed: others took its host ports first each time, or the store is slow; ask again"}
+				" could not be placed: other requests keep taking its host ports, or the store is slow; try again"}
 		}
 		refused[machine] = true
 	}
@@ -166,7 +166,7 @@ func (storage *TaskRegistryStorage) Update(object interface{}) error {
 func taskOf(object interface{}) (api.Task, error) {
 	task, ok := object.(api.Task)
 	if !ok {
-		return task, fmt.Errorf("a task is wanted, not %T", object)
+		return task, fmt.Errorf("expected a task, got %T", object)
 	}
 	return task, api.ValidateTask(task)
 }
