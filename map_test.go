@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// namesOfTheOriginal lists, by its file, what a reader of the original looks
-// for.
+// namesOfTheOriginal lists the names in each file of the original.
 var namesOfTheOriginal = map[string]string{
 	"cmd/apiserver/apiserver.go":          "main",
 	"pkg/apiserver/api_server.go":         "RESTStorage Status ApiServer New ServeHTTP handleIndex handleREST notFound error write readBody",
@@ -40,7 +39,7 @@ var namesOfTheOriginal = map[string]string{
 var mapRow = regexp.MustCompile("(?m)^\\| `([A-Za-z]+)`[^|]*\\| (?:\\[)?`([^`]+)`")
 
 // Each file of the original has a section in the map, with a row for each of its
-// names, which tells where it is here.
+// names that says where it is here.
 func TestTheMapHasEveryNameOfTheOriginalAndTheFileThatDeclaresItHere(t *testing.T) {
 	t.Parallel()
 	c := readCode(t)
@@ -77,8 +76,8 @@ func TestTheMapHasEveryFileOfOurs(t *testing.T) {
 
 var deviation = regexp.MustCompile(`\bD\d+\b`)
 
-// A document speaks of no deviation that is not in the table, and each one has
-// its place on the map.
+// Every deviation in a document is in the table, and every one in the table is
+// on the map.
 func TestEveryDeviationHasAPlaceOnTheMap(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("docs/deviations.md")

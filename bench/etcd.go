@@ -20,8 +20,8 @@ const (
 	postsInOneTurn = 400
 )
 
-// direct is go-etcd as a program would use it that knows nothing of the
-// apiserver: strong reads, and enough connections.
+// direct returns a plain go-etcd client, with strong reads and enough
+// connections.
 func direct(url string) (*etcd.Client, error) {
 	client := etcd.NewClient([]string{url})
 	client.SetTransport(&http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 2 * etcdClients})
@@ -66,8 +66,8 @@ func measureEtcd(b *bench) error {
 	return measureEtcdList(b, s, client)
 }
 
-// fill writes the tasks of a range as the apiserver would, directly: it takes
-// less time.
+// fill writes a range of tasks directly to etcd, as the apiserver would but
+// faster.
 func fill(client *etcd.Client, from, to int) error {
 	lists, tasks := make([][]api.ContainerManifest, etcdMachines), make([]api.Task, to)
 	for i := range tasks {
@@ -107,12 +107,12 @@ func fill(client *etcd.Client, from, to int) error {
 	})
 }
 
-// measureEtcdPosts measures tasks created a second: by the apiserver, and by
-// go-etcd, which does three writes of the same sizes for each.
+// measureEtcdPosts measures tasks created per second: by the apiserver, and by
+// go-etcd, which makes three writes of the same sizes for each.
 func measureEtcdPosts(s server, client *etcd.Client) (ours, theirs []float64, err error) {
 	for range runs {
-		// go-etcd's turn was another program's writing: the server reads its copy anew,
-		// once, and not in this turn.
+		// go-etcd's writes have made the server's cache stale: this request
+		// makes it read again, outside the measurement.
 		if _, err := ask(s.address, "GET", tasksPath+"?labels=name=none", nil); err != nil {
 			return nil, nil, err
 		}

@@ -38,8 +38,8 @@ func median(values []float64) float64 {
 	return sorted[middle]
 }
 
-// ratios divides the values run by run: what a noisy machine does to one side it
-// does to the other.
+// ratios divides the values run by run, because a noisy machine slows both sides
+// of a run.
 func ratios(a, b []float64) []float64 {
 	quotients := make([]float64, len(a))
 	for i := range a {

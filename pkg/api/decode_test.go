@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// D9: what is wrong with a body is told in words, and names the field.
+// D9: the error says what is wrong with a body, and names the field.
 func TestD9ABodyThatIsNotAnObjectOfTheRightTypesIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ body, text string }{

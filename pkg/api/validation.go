@@ -3,13 +3,13 @@ package api
 import "fmt"
 
 const (
-	// MaxIDLength is how many characters an id may have.
+	// MaxIDLength is the largest number of characters in an id.
 	MaxIDLength = 253
 	maxPort     = 65535
 )
 
-// ValidateID checks that an id can stand in an etcd key, a URL and the name of
-// an environment variable (D8, D10).
+// ValidateID checks that an id can be part of an etcd key, of a URL and of the
+// name of an environment variable (D8, D10).
 func ValidateID(id string) error {
 	switch {
 	case id == "":

@@ -29,7 +29,7 @@ type toy struct {
 func (o toy) GetID() string                { return o.Name }
 func (o toy) WithID(id string) interface{} { o.Name = id; return o }
 
-// toyStorage keeps toys. When fail is set, every method returns it.
+// toyStorage stores toys. When fail is set, every method returns it.
 type toyStorage struct {
 	fail error
 
@@ -74,13 +74,13 @@ func (s *toyStorage) put(object interface{}) error {
 	return nil
 }
 
-// strangeStorage returns objects that JSON has no form for, and panics.
+// strangeStorage returns objects that cannot be encoded as JSON, and panics.
 type strangeStorage struct{ toyStorage }
 
 func (s *strangeStorage) List(*url.URL) (interface{}, error) { return make(chan int), nil }
 func (s *strangeStorage) Get(string) (interface{}, error)    { panic("a toy broke") }
 
-// plainStorage keeps objects that cannot tell their id: strings.
+// plainStorage stores objects without an id: strings.
 type plainStorage struct{ toyStorage }
 
 func (s *plainStorage) Extract(body string) (interface{}, error) { return body, nil }
@@ -148,7 +148,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// D16: the path is there, the method is not.
+// D16: the path exists, the method is not served.
 func TestD16OtherMethodsAreToldWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	for target, allow := range map[string]string{

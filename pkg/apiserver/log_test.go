@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// logOf returns what is logged while f runs. Tests that use it do not run in
-// parallel: the log is the process's.
+// logOf returns what is logged while f runs. It replaces the process's log, so
+// its tests are not parallel.
 func logOf(f func()) string {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)

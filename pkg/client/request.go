@@ -14,7 +14,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// maxErrorSize bounds how much of an error's line is read, in bytes.
+// maxErrorSize is how much of an error's line is read at most, in bytes.
 const maxErrorSize = 64 << 10
 
 var defaultHTTP = &http.Client{Timeout: 30 * time.Second}
@@ -49,7 +49,7 @@ func (c *Client) remove(resource, id string) error {
 	return err
 }
 
-// sendTo refuses an id that would make another path.
+// sendTo checks the id, which could otherwise lead to another path.
 func sendTo[Answer any](c *Client, method, resource, id string, object interface{}) (Answer, error) {
 	if err := api.ValidateID(id); err != nil {
 		var none Answer
@@ -113,7 +113,7 @@ var kinds = map[int]api.ErrorKind{
 	http.StatusServiceUnavailable:    api.Unavailable,
 }
 
-// refusal is the error that the server told.
+// refusal returns the error that the server answered.
 func refusal(resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorSize))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 var ErrNoV2API = errors.New("this etcd does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2")
 
 const (
-	// A request to the apiserver makes several calls, of which one may hang: half
-	// of the 5 seconds that it may take are left for the others and for waiting.
+	// A request to the apiserver makes several calls. If one hangs, half of the
+	// 5 seconds that the request may take are left for the others.
 	callTimeout  = 2500 * time.Millisecond // once connected, for all members together
 	dialTimeout  = 500 * time.Millisecond  // likewise
 	watchTimeout = time.Minute
@@ -24,8 +24,8 @@ const (
 	maxIdle      = 128 // connections to one member: more than there are requests at once
 )
 
-// transport bounds each request, its answer's body included, and accepts only
-// answers of the v2 keys API.
+// transport limits the time of each request, reading the body included, and
+// accepts only answers of the v2 keys API.
 type transport struct {
 	inner       *http.Transport
 	readTimeout time.Duration
@@ -77,7 +77,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// boundedBody ends the request's time with its body.
+// boundedBody cancels the request's timeout when it is closed.
 type boundedBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -6,10 +6,10 @@ import (
 	"kube2014/pkg/api"
 )
 
-// maxRequestTime is the age at which a request begins none of its further steps
-// on etcd; a create's begins with its claim. A call takes about as long again at
-// the most: when etcd hangs, a request takes 5 seconds. Who finds something half
-// done for longer knows that nobody is about to go on with it.
+// maxRequestTime is the age after which a request starts no further step on
+// etcd; a create's age counts from its claim. A call takes about as long again
+// at most, so when etcd hangs a request takes 5 seconds. No request continues
+// what has been half done for longer.
 const maxRequestTime = 2500 * time.Millisecond
 
 // requestBudget is the time that a request has.

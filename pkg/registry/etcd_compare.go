@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// compare returns all that is out of line: first the lists, then the index, then
-// the endpoints.
+// compare returns all inconsistencies: first of the lists, then of the index,
+// then of the endpoints.
 func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []problem {
 	var inLists, inIndex []problem
 	machineOf := map[string]string{}
@@ -51,9 +51,10 @@ func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []proble
 	return slices.Concat(inLists, inIndex, compareEndpoints(services))
 }
 
-// strayCopy tells whether a task is on another machine according to the index,
-// and there too: this one was written too late, after its claim had been taken
-// back, or by another program. It is nobody's, and gets no manifest.
+// strayCopy reports whether the index names another machine for a task, which
+// has the task too. Then this copy was written by another program, or by a
+// create that was delayed until its claim had been repaired. It gets no
+// manifest.
 func strayCopy(all map[string]*machineState, index *etcd.Node, machine, taskID string) bool {
 	entry := child(index, taskID)
 	return entry != nil && entry.Value != machine && all[entry.Value].task(taskID) != nil
@@ -86,8 +87,9 @@ func compareList(all map[string]*machineState, index *etcd.Node, state *machineS
 	return problems
 }
 
-// madeFrom tells whether a manifest is the task's with variables added to the
-// environment of its containers. Which ones depends on the services there were.
+// madeFrom reports whether a manifest is the task's, plus variables in the
+// environment of its containers. Any variables will do: they depend on the
+// services at that time.
 func madeFrom(entry *manifestEntry, task api.Task) bool {
 	want := task.DesiredState.Manifest
 	want.Id = task.ID

@@ -30,9 +30,9 @@ func ignore(err error, codes ...int) error {
 	return err
 }
 
-// failed turns what etcd or the way to it had against an operation into one of
-// our errors; nil stays nil. Codes 300 to 399 are the raft protocol's: the
-// cluster has no leader, or no quorum in time.
+// failed turns an error of etcd, or of the connection to it, into an *api.Error;
+// nil stays nil. Codes 300 to 399 are the raft protocol's: no leader, or no
+// quorum in time.
 func failed(operation string, err error) error {
 	var refused *etcd.EtcdError
 	switch {

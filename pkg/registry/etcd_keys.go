@@ -12,13 +12,13 @@ const (
 	specsKey       = "/registry/services/specs"
 	endpointsKey   = "/registry/services/endpoints"
 
-	// indexKey holds a key for each task's id, with its machine as the value.
-	// etcd hides a name that begins with _ from listings and watches of the
-	// directories above it: who reads the original's keys does not meet it.
+	// indexKey has a key for each task's id, with its machine as the value. etcd
+	// leaves a name that begins with _ out of listings and watches of the
+	// directories above it, so readers of the original's keys do not see it.
 	indexKey = "/registry/_tasks"
 
-	// syncKey is never there: asking for it costs little, and the refusal tells
-	// etcd's index.
+	// syncKey never exists: reading it costs little, and the refusal has etcd's
+	// index.
 	syncKey = "/registry/_sync"
 )
 

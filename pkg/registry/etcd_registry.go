@@ -51,9 +51,9 @@ var (
 	_ EndpointsLister    = (*EtcdRegistry)(nil)
 )
 
-// MakeEtcdRegistry returns a registry on etcd. The machines are the original's
-// parameter; here every machine that has keys is read, so that a task stays
-// visible when its machine is no longer named.
+// MakeEtcdRegistry returns a registry on etcd. The machines, a parameter of the
+// original, are not used: every machine that has keys is read, so that a task
+// stays visible when its machine is no longer in -machines.
 func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 	mirror := makeMirror(client)
 	registry := &EtcdRegistry{

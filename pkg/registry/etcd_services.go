@@ -28,8 +28,8 @@ func (registry *EtcdRegistry) UpdateService(service api.Service) error {
 	return registry.setObject(serviceKind, specKey(service.ID), service)
 }
 
-// DeleteService implements ServiceRegistry. Endpoints that stay behind, because
-// etcd went away between the two, are Reconcile's.
+// DeleteService implements ServiceRegistry. If etcd fails between the two
+// deletes, Reconcile deletes the orphaned endpoints.
 func (registry *EtcdRegistry) DeleteService(name string) error {
 	if err := registry.deleteObject(serviceKind, specKey(name)); err != nil {
 		return err

@@ -79,8 +79,8 @@ func (table portTable) of(machine string) portOwners {
 	return table[machine]
 }
 
-// FirstFree implements HostPortIndex. What it costs depends on the machines that
-// it has to pass, not on the tasks.
+// FirstFree implements HostPortIndex. Its cost depends on the machines that it
+// skips, not on the number of tasks.
 func (table portTable) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
 	ports := hostPorts(task)
 	for _, machine := range machines {

@@ -25,9 +25,8 @@ func labelsOf(query *map[string]string) map[string]string {
 	return *query
 }
 
-// labelQuery reads the labels parameter of a list's URL. Anything about the
-// query that cannot be understood is an error: it must not match everything
-// (D5).
+// labelQuery decodes the labels parameter of a list's URL. A malformed query is
+// an error: it must not match everything (D5).
 func labelQuery(u *url.URL) (map[string]string, error) {
 	if u == nil {
 		return nil, nil

@@ -17,8 +17,8 @@ import (
 	"kube2014/pkg/util"
 )
 
-// storages makes the three storages over one memory registry with two machines
-// whose kubelets know nothing.
+// storages makes the three storages over one memory registry, with two machines
+// whose kubelets have no containers.
 func storages() (*MemoryRegistry, map[string]apiserver.RESTStorage) {
 	memory := MakeMemoryRegistry()
 	return memory, map[string]apiserver.RESTStorage{
@@ -75,7 +75,7 @@ func TestAnObjectGoesThroughItsStorage(t *testing.T) {
 	})
 }
 
-// D34: labels narrow every list.
+// D34: labels filter every list.
 func TestD34EveryResourceIsListedByLabels(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
 		require.NoError(t, storage.Create(objects("a", map[string]string{"name": "web", "tier": "front"})[kind]))
@@ -106,7 +106,7 @@ func TestD34EveryResourceIsListedByLabels(t *testing.T) {
 	})
 }
 
-// D5: a query that is not understood does not match everything.
+// D5: a malformed query does not match everything.
 func TestD5AQueryThatIsNotUnderstoodIsRefused(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
 		for query, text := range map[string]string{
@@ -149,7 +149,7 @@ func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	})
 }
 
-// D11: what a client says about a task's current state is dropped.
+// D11: a task's current state in a request is dropped.
 func TestD11CurrentStateOfAClientIsDropped(t *testing.T) {
 	t.Parallel()
 	_, all := storages()
@@ -165,7 +165,8 @@ func TestD11CurrentStateOfAClientIsDropped(t *testing.T) {
 	assert.Equal(t, api.TaskState{Host: "m1"}, got.(*api.Task).CurrentState)
 }
 
-// D7: no room is an error, and the reason is the better one of two.
+// D7: a task that fits nowhere is an error. If its id is taken too, that is the
+// reason given.
 func TestD7ATaskThatFitsNowhereIsAConflict(t *testing.T) {
 	t.Parallel()
 	_, all := storages()
@@ -293,7 +294,7 @@ func TestATaskIsAnsweredWithWhatItsKubeletKnows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, stored.CurrentState.Info, "it is not stored")
 
-	// D21: without its kubelet the task is answered all the same.
+	// D21: the task is answered even if its kubelet is down.
 	unknown, err := storage.Get("unknown")
 	require.NoError(t, err)
 	assert.Equal(t, api.TaskState{Host: "m2"}, unknown.(*api.Task).CurrentState)

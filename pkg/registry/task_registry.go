@@ -88,8 +88,8 @@ func (storage *TaskRegistryStorage) Delete(id string) error {
 	return storage.registry.DeleteTask(id)
 }
 
-// Extract returns an api.Task without a CurrentState: that is the server's to
-// say (D11).
+// Extract returns an api.Task without its CurrentState, which only the server
+// sets (D11).
 func (storage *TaskRegistryStorage) Extract(body string) (interface{}, error) {
 	var task api.Task
 	if err := api.Decode(body, &task); err != nil {
@@ -107,7 +107,7 @@ func (storage *TaskRegistryStorage) Create(object interface{}) error {
 	}
 	err = storage.place(task)
 	if api.KindOf(err) == api.Conflict {
-		// The better reason, should it be that the task is there already.
+		// If the task exists already, that is the better reason.
 		if _, getErr := storage.registry.GetTask(task.ID); getErr == nil {
 			return api.NewAlreadyExists("task", task.ID)
 		}
@@ -115,16 +115,15 @@ func (storage *TaskRegistryStorage) Create(object interface{}) error {
 	return err
 }
 
-// placeTime is the age at which placing a task begins no further try: each try
-// on etcd has a time of its own, see maxRequestTime, and no answer can be sent
-// after 10 seconds.
+// placeTime is the age after which placing a task makes no further attempt. Each
+// attempt on etcd is bounded by maxRequestTime, and the answer must be sent
+// within 10 seconds.
 const placeTime = 5 * time.Second
 
-// place asks the scheduler for a machine until one takes the task: the
-// registry decides about host ports, and between the scheduler's look and the
-// registry's decision another task may have come. A scheduler that cannot pass
-// over machines may name one again that has refused: it is tried a second time,
-// and that is the end.
+// place asks the scheduler for machines until one takes the task. The registry
+// decides about host ports: another task may have taken them since the scheduler
+// looked. A scheduler that cannot skip machines may return one that has refused:
+// it is tried once more, then place gives up.
 func (storage *TaskRegistryStorage) place(task api.Task) error {
 	refused := map[string]bool{}
 	for began := storage.now(); ; {

@@ -1,8 +1,7 @@
 package trace
 
-// Sync narrates something that is done now and then, under the name that it has
-// in the code, but only if it tried to write something: most of the time it does
-// not. Requests wait while it is at work, and it waits for them.
+// Sync traces a periodic function, by its name in the code, but only when it
+// tries to write something. Requests wait while it runs, and it waits for them.
 func (t *Tracer) Sync(name string, next func() error) func() error {
 	return func() error {
 		t.turn.Lock()
@@ -13,8 +12,7 @@ func (t *Tracer) Sync(name string, next func() error) func() error {
 	}
 }
 
-// Call narrates a function that a request calls, under the name that it has in
-// the code.
+// Call traces a function that a request calls, by its name in the code.
 func (t *Tracer) Call(name string, next func() error) func() error {
 	return func() error { return t.tell(name+"()", next) }
 }
@@ -25,7 +23,8 @@ func (t *Tracer) hold() {
 	t.holding, t.changed = true, false
 }
 
-// release writes the lines that were held back, if they are worth telling.
+// release writes the lines that were held back, if something was written
+// meanwhile.
 func (t *Tracer) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
