@@ -90,7 +90,7 @@ func (c *code) check(text string) error {
 	return nil
 }
 
-// isFieldPath tells whether a text is a path of JSON names, like
+// isFieldPath reports whether a text is a path of JSON names, like
 // currentState.host.
 func (c *code) isFieldPath(text string) bool {
 	for name := range strings.SplitSeq(text, ".") {

@@ -30,7 +30,7 @@ type reply struct {
 }
 
 // object is the model of one object: its version, "" when it does not exist.
-// putCreates tells whether an update of a missing object creates it.
+// putCreates reports whether an update of a missing object creates it.
 func object(putCreates bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() interface{} { return "" },

@@ -27,7 +27,7 @@ type registries struct {
 	healthz       func() error // why the store cannot be used; nil when it always can
 	reconcile     func() error // repairs inconsistencies; nil when there cannot be any
 	syncEndpoints func() error // brings the endpoints up to date
-	close         func()       // lets go of connections; nil when there are none
+	close         func()       // closes connections; nil when there are none
 }
 
 // assemble builds the registries and the handler that the flags ask for. The

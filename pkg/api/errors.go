@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// ErrorKind tells what went wrong, so that a caller can decide what to do. The
+// ErrorKind is what went wrong, so that a caller can decide what to do. The
 // apiserver gives each kind one HTTP status.
 type ErrorKind string
 

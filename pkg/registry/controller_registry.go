@@ -85,7 +85,8 @@ func controllerOf(object interface{}) (api.ReplicationController, error) {
 	return controller, api.ValidateReplicationController(controller)
 }
 
-// orError keeps the nil pointer that comes with an error out of an interface{}.
+// orError returns a nil interface with an error, not an interface that holds a
+// nil pointer.
 func orError[Object any](object *Object, err error) (interface{}, error) {
 	if err != nil {
 		return nil, err

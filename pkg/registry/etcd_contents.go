@@ -157,7 +157,7 @@ func (c *contents) listServices() ([]api.Service, bool) {
 		for _, id := range slices.Sorted(maps.Keys(c.specs)) {
 			var service api.Service
 			if decode(serviceKind, c.specs[id], &service) != nil {
-				return nil, false // whoever reads the services logs it
+				return nil, false // logged where the services are read
 			}
 			services = append(services, service.WithID(id).(api.Service))
 		}

@@ -16,7 +16,7 @@ const (
 	alreadyExists = 105
 )
 
-// hasCode tells whether etcd refused with one of the codes.
+// hasCode reports whether etcd refused with one of the codes.
 func hasCode(err error, codes ...int) bool {
 	var refused *etcd.EtcdError
 	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode)

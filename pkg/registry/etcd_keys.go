@@ -44,7 +44,7 @@ func machineOf(key string) string {
 // baseName is the last segment of a key.
 func baseName(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
-// isName tells whether a text can be a segment of a key that is not hidden.
+// isName reports whether a text can be a segment of a key that is not hidden.
 func isName(text string) bool {
 	return text != "" && text[0] != '_' && text[0] != '.' && !strings.Contains(text, "/")
 }

@@ -26,7 +26,7 @@ type EtcdClient interface {
 
 // EtcdRegistry keeps tasks, controllers and services in etcd, under the
 // original's keys. Any number of apiservers may share one etcd. It is safe for
-// concurrent use; docs/etcd.md tells the order of its writes, and why a crash
+// concurrent use; docs/etcd.md has the order of its writes, and why a crash
 // between any two is harmless.
 type EtcdRegistry struct {
 	mirror  *mirror

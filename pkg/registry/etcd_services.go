@@ -35,7 +35,7 @@ func (registry *EtcdRegistry) DeleteService(name string) error {
 		return err
 	}
 	_, err := registry.mirror.Delete(endpointKey(name), false)
-	return failed("delete endpoints", ignore(err, notFound)) // D14: the sync may not have come by yet
+	return failed("delete endpoints", ignore(err, notFound)) // D14: there may be none yet
 }
 
 // UpdateEndpoints implements ServiceRegistry. It does not look for the service.

@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// storedTask is a version of a task in etcd. It is read once, by the first who
-// needs more than its key. Nobody changes it.
+// storedTask is a version of a task in etcd. It is decoded once, when more than
+// its key is needed. It is immutable.
 type storedTask struct {
 	node    *etcd.Node
 	machine string

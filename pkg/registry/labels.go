@@ -7,7 +7,7 @@ import (
 	"kube2014/pkg/client"
 )
 
-// hasLabels tells whether labels holds all of the query.
+// hasLabels reports whether labels holds all of the query.
 func hasLabels(labels, query map[string]string) bool {
 	for key, value := range query {
 		if own, ok := labels[key]; !ok || own != value {

@@ -28,7 +28,7 @@ func (t *listTexts) encode(tasks taskRuns, query map[string]string) apiserver.En
 	return tasks.encoded(true)
 }
 
-// keep is to be called before texts are made.
+// keep schedules a sweep, unless there is one. Call it before texts are made.
 func (t *listTexts) keep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -49,7 +49,8 @@ func makeTaskEntry(task api.Task, place *taskPlace) (*taskEntry, error) {
 	return entry, nil
 }
 
-// makeAddressEntry makes an entry of a task with what is to be kept of its JSON.
+// makeAddressEntry makes the entry of a task; json is the part of its JSON that
+// the entry keeps.
 func makeAddressEntry(task api.Task, place *taskPlace, json string) (*taskEntry, error) {
 	address, _ := endpointOf(task)
 	idEnd, addressEnd := len(task.ID), len(task.ID)+len(address)

@@ -30,12 +30,12 @@ func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.Contain
 	return storage
 }
 
-// LabelMatch tells whether the task carries the label.
+// LabelMatch reports whether the task carries the label.
 func LabelMatch(task api.Task, queryKey, queryValue string) bool {
 	return hasLabels(task.Labels, map[string]string{queryKey: queryValue})
 }
 
-// LabelsMatch tells whether the task carries all labels of the query; a nil
+// LabelsMatch reports whether the task carries all labels of the query; a nil
 // query asks for nothing.
 func LabelsMatch(task api.Task, labelQuery *map[string]string) bool {
 	return hasLabels(task.Labels, labelsOf(labelQuery))

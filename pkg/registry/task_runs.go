@@ -125,7 +125,7 @@ func (t *taskRuns) getFrom(id, machine string) *taskEntry {
 	return t.runs[run].entries[place]
 }
 
-// has tells whether a task is here.
+// has reports whether a task is here.
 func (t *taskRuns) has(entry *taskEntry) bool {
 	_, _, found := t.find(entry.id(), entry.machine())
 	return found
