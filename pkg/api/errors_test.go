@@ -33,7 +33,7 @@ func TestErrorTextIsWords(t *testing.T) {
 	}
 }
 
-func TestNoErrorIsOfNoKind(t *testing.T) {
+func TestNilHasNoKind(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, KindOf(nil))
 }

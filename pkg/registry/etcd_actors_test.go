@@ -265,7 +265,7 @@ func middles() map[string]middle {
 // Between any two calls to etcd of a create, an update, a delete or a Reconcile
 // another apiserver may do anything. The answers of both fit one order of the
 // requests, and in the end nothing is inconsistent and no host port is shared.
-func TestAnotherApiserverMayComeBetweenAnyTwoCalls(t *testing.T) {
+func TestAnotherApiserverMayActBetweenAnyTwoCalls(t *testing.T) {
 	t.Parallel()
 	for name, m := range middles() {
 		for turn := range turns {
@@ -284,7 +284,7 @@ func TestAnotherApiserverMayComeBetweenAnyTwoCalls(t *testing.T) {
 }
 
 // The same with several turns at once, of which there are too many to try all.
-func TestOthersMayComeBetweenInAnyOrder(t *testing.T) {
+func TestOthersMayActInAnyOrder(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2014, 6))
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(turns)), func(name string) bool { return strings.Contains(name, "at work") })
@@ -312,7 +312,7 @@ func TestOthersMayComeBetweenInAnyOrder(t *testing.T) {
 
 // A create may hang before its last call for longer than others wait for its
 // claim. One of them gets the id, and no host port is shared.
-func TestACreateWhoseLastCallIsLate(t *testing.T) {
+func TestACreateWhoseLastCallIsDelayed(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]func(b *EtcdRegistry) []error{
 		"the id with another port": func(b *EtcdRegistry) []error {
@@ -347,7 +347,7 @@ func TestACreateWhoseLastCallIsLate(t *testing.T) {
 
 // A create that is delayed before it writes the list does not overwrite the list
 // of the request that has taken over its claim.
-func TestACreateThatIsLateWithItsListGivesUp(t *testing.T) {
+func TestACreateThatIsDelayedBeforeItsListGivesUp(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	b, bClock := patientless(fake)

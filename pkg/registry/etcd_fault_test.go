@@ -230,7 +230,7 @@ func TestAnyCallForAServiceOrControllerMayFail(t *testing.T) {
 	}
 }
 
-func TestDeletingAServiceByHalfIsMended(t *testing.T) {
+func TestAHalfDeletedServiceIsRepaired(t *testing.T) {
 	t.Parallel()
 	faults := etcdtest.NewFaults(etcdtest.NewFake())
 	registry, time := patientless(faults)

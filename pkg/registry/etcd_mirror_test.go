@@ -77,7 +77,7 @@ func changeAtRandom(t *testing.T, registry *EtcdRegistry, random *rand.Rand) {
 	assert.Contains(t, []api.ErrorKind{"", api.NotFound, api.AlreadyExists, api.Conflict, api.HostPortTaken}, api.KindOf(err))
 }
 
-func TestTheCopyIsExactWhoeverWrites(t *testing.T) {
+func TestTheCacheIsUpToDateWhoeverWrites(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		random := rand.New(rand.NewSource(1))
 		registries := []*EtcdRegistry{MakeEtcdRegistry(client, nil), MakeEtcdRegistry(client, nil)}
@@ -97,7 +97,7 @@ func TestTheCopyIsExactWhoeverWrites(t *testing.T) {
 	})
 }
 
-func TestTheCopyIsExactAfterConcurrentWrites(t *testing.T) {
+func TestTheCacheIsUpToDateAfterConcurrentWrites(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		for _, writers := range []int{1, 2} {
 			var registries []*EtcdRegistry
@@ -126,7 +126,7 @@ func TestTheCopyIsExactAfterConcurrentWrites(t *testing.T) {
 
 // As long as only one process writes, the cache is not read again, in whatever
 // order the answers to its writes arrive.
-func TestOwnWritesNeverMakeTheCopyOld(t *testing.T) {
+func TestOwnWritesNeverMakeTheCacheStale(t *testing.T) {
 	t.Parallel()
 	fake, reads := etcdtest.NewFake(), 0
 	var mu sync.Mutex // guards reads and delays
@@ -159,7 +159,7 @@ func TestOwnWritesNeverMakeTheCopyOld(t *testing.T) {
 }
 
 // After another program's write, tasks are read one by one, but not for ever.
-func TestACopyThatIsMissedOftenIsReadAnew(t *testing.T) {
+func TestAStaleCacheThatIsMissedOftenIsReadAgain(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	faults := etcdtest.NewFaults(fake)
@@ -180,7 +180,7 @@ func TestACopyThatIsMissedOftenIsReadAnew(t *testing.T) {
 }
 
 // What the cache remembers while nobody reads is bounded.
-func TestTheCopyRemembersNoEndOfChanges(t *testing.T) {
+func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	registry := MakeEtcdRegistry(fake, nil)
@@ -191,7 +191,7 @@ func TestTheCopyRemembersNoEndOfChanges(t *testing.T) {
 	requireExact(t, fake, registry)
 }
 
-func TestAnEtcdThatHasLostItsDataIsReadAnew(t *testing.T) {
+func TestAnEtcdThatHasLostItsDataIsReadAgain(t *testing.T) {
 	t.Parallel()
 	first, second := etcdtest.NewFake(), etcdtest.NewFake()
 	registry := MakeEtcdRegistry(first, nil)
@@ -210,7 +210,7 @@ func TestAnEtcdThatHasLostItsDataIsReadAnew(t *testing.T) {
 
 // A write whose answer is lost may take effect: the cache is stale until it has
 // been read again.
-func TestAWriteWhoseAnswerIsLostMakesTheCopyOld(t *testing.T) {
+func TestAWriteWhoseAnswerIsLostMakesTheCacheStale(t *testing.T) {
 	t.Parallel()
 	faults := etcdtest.NewFaults(etcdtest.NewFake())
 	registry := MakeEtcdRegistry(faults, nil)
@@ -246,7 +246,7 @@ type switching struct{ etcdtest.Client }
 
 // The other etcd's index is higher than the first one's when that was last
 // asked, but lower than one that it has answered since.
-func TestAnEtcdThatWasReplacedIsReadAnew(t *testing.T) {
+func TestAnEtcdThatWasReplacedIsReadAgain(t *testing.T) {
 	t.Parallel()
 	client := &switching{etcdtest.NewFake()}
 	registry := MakeEtcdRegistry(client, nil)
@@ -295,7 +295,7 @@ func TestAListIsThatOfOneMoment(t *testing.T) {
 
 // A host port of a task whose update stopped half way, which is not in the
 // cache, is not given away.
-func TestAHalfUpdateBesideTheCopyKeepsItsHostPorts(t *testing.T) {
+func TestAHalfUpdateThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var meanwhile func()
@@ -330,7 +330,7 @@ func TestAHalfUpdateBesideTheCopyKeepsItsHostPorts(t *testing.T) {
 
 // Another program's task with the same id is noticed even if another request has
 // just refreshed the cache.
-func TestAForeignTaskThatTheCopyHasJustGotIsMet(t *testing.T) {
+func TestAForeignTaskThatTheCacheHasJustReadIsNoticed(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var meanwhile func()

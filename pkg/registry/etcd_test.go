@@ -106,7 +106,7 @@ func TestWhatAnotherProgramWroteStaysInTheList(t *testing.T) {
 
 // An orphaned claim is taken over by the next create of its id, as soon as no
 // request can be working on it.
-func TestAClaimThatWasLeftBehindIsTakenOver(t *testing.T) {
+func TestAnOrphanedClaimIsTakenOver(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry, time := patientless(client)
 		for _, machine := range []string{"m", "m2", "_m", "a/b"} {
@@ -171,7 +171,7 @@ func TestAClaimGivesWayToAForeignTask(t *testing.T) {
 }
 
 // What a request left behind is repaired when it has not changed for the grace.
-func TestReconcileReleasesAClaimThatWasLeftBehind(t *testing.T) {
+func TestReconcileDeletesAnOrphanedClaim(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	registry, time := patientless(fake)
@@ -436,7 +436,7 @@ func TestATaskThatIsDeletedCanBeMadeAgainAtOnce(t *testing.T) {
 }
 
 // Creates, updates and deletes of the same few tasks through two apiservers.
-func TestConcurrentChangesLeaveNothingHalf(t *testing.T) {
+func TestConcurrentChangesLeaveNothingHalfDone(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		storages := apiservers(client, machineNames(2), "first fit")
 		var work []func()
@@ -803,7 +803,7 @@ func TestACreateThatAForeignTaskOvertakesIsRefused(t *testing.T) {
 }
 
 // A key that should be a task's, but cannot be, is logged and left as it is.
-func TestWhatCanBeNoTaskIsLeftAlone(t *testing.T) {
+func TestAKeyThatCannotBeATasksIsLeftAlone(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		put(t, client, taskKey("m", "dir")+"/below", makeTask("dir"))
 		put(t, client, taskKey("m", "~odd"), makeTask("~odd"))
@@ -841,7 +841,7 @@ func TestABadValueIsLoggedOnce(t *testing.T) {
 
 // The memory of what was logged is bounded, so a warning may come again. The
 // test replaces the process's log, so it is not parallel.
-func TestThatBadValuesWereLoggedIsForgottenWhenTheyAreVeryMany(t *testing.T) {
+func TestTheMemoryOfLoggedValuesIsBounded(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
@@ -864,7 +864,7 @@ func TestThatBadValuesWereLoggedIsForgottenWhenTheyAreVeryMany(t *testing.T) {
 
 // An orphaned manifest is removed even if its id is used again on another
 // machine, and the new task's manifest stays.
-func TestALeftManifestOfAnOlderTaskIsTakenOut(t *testing.T) {
+func TestAnOrphanedManifestOfAnEarlierTaskIsRemoved(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	registry, time := patientless(fake)
