@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a document tells to run, runs. A block is one of these:
+// Every command in a document works. A block is one of these:
 //
 //   - a console block, in a section that a test gives to checkSession, as
 //     commandsOf(section(t, FILE, HEADING)) with both as literals;
@@ -26,8 +26,8 @@ var (
 	runSection = regexp.MustCompile(`commandsOf\(section\(t, "([^"]+)", "([^"]+)"\)\)`)
 )
 
-// badBlocks returns what is wrong with the blocks of a document; sections are
-// the parts of it that tests run.
+// badBlocks returns what is wrong with the blocks of a document. The sections
+// are the parts that tests run.
 func badBlocks(document string, sections []string) []string {
 	var bad []string
 	for _, match := range fence.FindAllStringSubmatch(document, -1) {
@@ -52,7 +52,7 @@ func badBlocks(document string, sections []string) []string {
 	return bad
 }
 
-// dryRun checks that make knows the target and reads the variables of a command.
+// dryRun checks that make knows a command's target and reads its variables.
 func dryRun(command []string) error {
 	if len(command) < 2 || command[0] != "make" {
 		return fmt.Errorf("%q is no make command, and an indented block holds nothing else", strings.Join(command, " "))

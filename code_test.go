@@ -18,9 +18,9 @@ import (
 type code struct {
 	names    map[string]bool             // package, Name, package.Name, Type.Member, package.Type.Member
 	declared map[string]map[string]lines // by file: where it declares Name or Type.Method
-	words    map[string]bool             // JSON names and the words that the program itself spells out
+	words    map[string]bool             // JSON names and string literals of the program
 	flags    map[string]bool             // flags of the apiserver
-	segments map[string]bool             // what keys in etcd are made of
+	segments map[string]bool             // segments of keys in etcd
 
 	positions *token.FileSet
 }
@@ -28,8 +28,8 @@ type code struct {
 // lines are those of a declaration, without the comment above it.
 type lines struct{ first, last int }
 
-// readCode reads all Go files of the project. Of the tests it takes the names of
-// the tests only: their helpers are nothing that a document speaks of.
+// readCode reads all Go files of the project. Of test files it takes only the
+// names of tests, because documents do not mention their helpers.
 func readCode(t *testing.T) *code {
 	c := &code{
 		names: map[string]bool{}, declared: map[string]map[string]lines{},
@@ -105,7 +105,7 @@ func (c *code) readSpec(path string, file *ast.File, spec ast.Spec) {
 	}
 }
 
-// declare notes a name, or Type.Member, with and without what stands before it.
+// declare records a name or Type.Member, with and without its type and package.
 func (c *code) declare(path string, file *ast.File, name string) {
 	if isTest(path) && !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
 		return
@@ -116,7 +116,7 @@ func (c *code) declare(path string, file *ast.File, name string) {
 	c.names[file.Name.Name+"."+name] = true
 }
 
-// locate notes where a file declares a name. No document speaks of lines of tests.
+// locate records where a file declares a name. No document links to lines of tests.
 func (c *code) locate(path, name string, declaration ast.Node) {
 	if isTest(path) {
 		return
@@ -127,8 +127,7 @@ func (c *code) locate(path, name string, declaration ast.Node) {
 	}
 }
 
-// readUses notes what a file uses of the packages that it imports, its flags,
-// and its words.
+// readUses records the imported names, flags and string literals in a file.
 func (c *code) readUses(path string, file *ast.File) {
 	imported := map[string]bool{}
 	for _, spec := range file.Imports {
@@ -162,7 +161,7 @@ func (c *code) readUses(path string, file *ast.File) {
 	})
 }
 
-// typeName is the name of a receiver's type.
+// typeName returns the name of a receiver's type.
 func typeName(expression ast.Expr) string {
 	switch e := expression.(type) {
 	case *ast.StarExpr:

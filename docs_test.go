@@ -18,8 +18,8 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
-// A console block of a document is a shell session: lines that begin with "$ "
-// are commands (a backslash at the end goes on), the rest is what they print.
+// A console block of a document is a shell session: a line that begins with "$ "
+// is a command (a backslash at its end continues it), the rest is the output.
 type command struct{ text, output string }
 
 var consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
@@ -46,8 +46,8 @@ func commandsOf(document string) []command {
 	return commands
 }
 
-// section returns a document from one heading to the next of the same level, or
-// of one above it.
+// section returns the part of a document from a heading to the next one of the
+// same or a higher level.
 func section(t *testing.T, file, heading string) string {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -60,9 +60,9 @@ func section(t *testing.T, file, heading string) string {
 	return text
 }
 
-// checkSession runs commands in one shell and compares what they print with
-// what the document says. Each address in them is replaced by the actual one, and
-// put back in what is printed.
+// checkSession runs commands in one shell and compares the output with the
+// document. The addresses in the document are replaced by the actual ones in the
+// commands, and back in the output.
 func checkSession(t *testing.T, commands []command, actual map[string]string) {
 	var there, back []string
 	for documented, address := range actual {
@@ -91,8 +91,8 @@ func build(t *testing.T) string {
 	return program
 }
 
-// start starts the apiserver on a free port and returns its address. It is
-// ended with the test, gracefully.
+// start starts the apiserver on a free port and returns its address. The test
+// stops it gracefully at its end.
 func start(t *testing.T, args ...string) string {
 	server := exec.Command(build(t), append([]string{"-port", "0"}, args...)...)
 	stderr, err := server.StderrPipe()
@@ -101,7 +101,7 @@ func start(t *testing.T, args ...string) string {
 	log := bufio.NewScanner(stderr)
 	t.Cleanup(func() {
 		assert.NoError(t, server.Process.Signal(syscall.SIGTERM))
-		for log.Scan() { // to its end: Wait closes the pipe
+		for log.Scan() { // read all: Wait closes the pipe
 		}
 		assert.NoError(t, server.Wait())
 	})
@@ -118,8 +118,7 @@ func TestTheTourInTheREADMEPrintsWhatItSays(t *testing.T) {
 	checkSession(t, tour, map[string]string{"127.0.0.1:8080": start(t, "-machines", "127.0.0.1,127.0.0.2")})
 }
 
-// On etcd the tour prints the same; after it, the keys are those that the README
-// shows.
+// On etcd the tour prints the same; then the keys are those in the README.
 func TestTheTourInTheREADMEPrintsTheSameOnEtcd(t *testing.T) {
 	t.Parallel()
 	server, err := etcdtest.Start(t.TempDir())

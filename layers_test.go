@@ -1,5 +1,5 @@
-// Package kube2014 holds the tests of the project as a whole: its layers, its
-// examples and its documents.
+// Package kube2014 tests the project as a whole: its layers, its examples and
+// its documents.
 package kube2014
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayImport lists, for each package of the project, what it may import of the
-// project. Tests are held to it too, with the packages in testsMayImport.
+// mayImport lists, for each package, the packages of the project that it may
+// import. Its tests may also import testsMayImport.
 var mayImport = map[string][]string{
 	"bench":                 {"pkg/api", "pkg/etcd/etcdtest", "pkg/registry"},
 	"compare/original":      {},
@@ -35,8 +35,8 @@ var mayImport = map[string][]string{
 
 var testsMayImport = []string{"pkg/client/clienttest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/util"}
 
-// libraries are the packages outside the project and the standard library, with
-// the packages of the project that import them; tests import either.
+// libraries lists the packages from outside the project and the standard
+// library, with the packages that may import them. Tests may import all.
 var libraries = map[string][]string{
 	"github.com/coreos/go-etcd/etcd":    {"bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/registry", "pkg/trace"},
 	"github.com/anishathalye/porcupine": {},

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A link or a picture: what it shows, the file, the heading in it.
+// A link or a picture: its text, the file, the heading in it.
 var (
 	link    = regexp.MustCompile(`(!?)\[([^\]]*)\]\(([^)#]*)(#[^)]*)?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.*?) *$`)
@@ -45,8 +45,8 @@ func anchors(document string) map[string]bool {
 	return found
 }
 
-// brokenLinks returns the links of a document that lead nowhere, and how many it
-// has. Links to other sites are theirs.
+// brokenLinks returns the broken links of a document, and the number of its
+// links. Links to other sites are not checked.
 func brokenLinks(file, document string) (broken []string, links int) {
 	for _, match := range link.FindAllStringSubmatch(block.ReplaceAllString(document, ""), -1) {
 		isPicture, text, target, anchor := match[1] == "!", match[2], match[3], match[4]
@@ -89,7 +89,7 @@ func hasAnchor(file, anchor string) bool {
 	return first <= last && last <= bytes.Count(data, []byte("\n"))
 }
 
-// A picture also says in words what it shows.
+// A picture also needs a description.
 func TestEveryLinkInADocumentLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	checked := 0

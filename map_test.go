@@ -57,8 +57,8 @@ func TestTheMapLeadsFromEachSnippetToBoth(t *testing.T) {
 
 var deviation = regexp.MustCompile(`\bD\d+\b`)
 
-// A document speaks of no deviation that is not in the table, and each one has
-// its place on the map.
+// Every deviation in a document is in the table, and every one in the table is
+// on the map.
 func TestEveryDeviationHasAPlaceOnTheMap(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("docs/deviations.md")

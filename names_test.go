@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What stands in backticks in a document is the project's: a name of the code, a
-// file, a flag, a key in etcd; if it is gone from there, the document is wrong.
-// Names of others (the original's other programs, later Kubernetes) are written
-// in *italics* instead. Not looked at is what cannot be a name: what holds a
-// blank (commands, JSON, sentences), a sign that no name has, or capitals only
-// (HTTP methods, placeholders, environment variables).
+// Text in backticks in a document names something of the project: a name in the
+// code, a file, a flag, a key in etcd. If that is gone, the document is wrong.
+// Names of others (the original's other programs, later Kubernetes) are in
+// *italics*. Not checked is text that cannot be a name: with a blank (commands,
+// JSON, sentences), with a character that no name has, or in capitals only (HTTP
+// methods, placeholders, environment variables).
 //
-// A name may stand for itself or with what it belongs to (Name, package.Name,
-// Type.Member), if the project declares it, or uses it of a library; a word also
-// for a JSON name or for a text that the program itself spells out.
+// A name may be given alone or with its type or package (Name, package.Name,
+// Type.Member), if the project declares it or uses it from a library. A word may
+// also be a JSON name or a string literal of the program.
 
 // othersNames are in backticks although they are not the project's.
 var othersNames = map[string]string{
@@ -53,7 +53,7 @@ var (
 	codeSpan = regexp.MustCompile("`([^`\n]+)`")
 )
 
-// spansOf returns what stands in backticks in the text of a document.
+// spansOf returns the texts in backticks of a document, outside blocks.
 func spansOf(document string) []string {
 	var spans []string
 	for _, match := range codeSpan.FindAllStringSubmatch(block.ReplaceAllString(document, ""), -1) {
@@ -90,7 +90,7 @@ func (c *code) check(text string) error {
 	return nil
 }
 
-// isFieldPath tells whether a text is a path of JSON names, like
+// isFieldPath reports whether a text is a path of JSON names, like
 // currentState.host.
 func (c *code) isFieldPath(text string) bool {
 	for name := range strings.SplitSeq(text, ".") {
@@ -108,8 +108,8 @@ func exists(known bool, kind, text string) error {
 	return nil
 }
 
-// existsFile looks for one file, or for those that a pattern matches. What git
-// ignores is made by make.
+// existsFile checks that a file matches one of the patterns. Files that git
+// ignores need not exist: make builds them.
 func existsFile(patterns ...string) error {
 	for _, pattern := range patterns {
 		if found, err := filepath.Glob(pattern); err != nil || len(found) > 0 {
@@ -154,7 +154,7 @@ func namesInPicture(t *testing.T, file string) []string {
 	require.NoError(t, err)
 	defer picture.Close()
 	var names []string
-	var isCode []bool // of each element that is open
+	var isCode []bool // for each open element
 	for decoder := xml.NewDecoder(picture); ; {
 		switch node, err := decoder.Token(); node := node.(type) {
 		case nil:
@@ -185,7 +185,7 @@ func TestThePictureIsReadableInTheDarkAndAloud(t *testing.T) {
 	}
 }
 
-// The first test is worth something only if it fails on what is wrong.
+// The check must also fail on names that do not exist.
 func TestANameThatDoesNotExistIsFound(t *testing.T) {
 	t.Parallel()
 	c := readCode(t)

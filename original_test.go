@@ -17,8 +17,8 @@ import (
 	"kube2014/pkg/util"
 )
 
-// The names and signatures of the original that belong here. The compiler
-// compares them with ours: what differs does not build.
+// The names and signatures of the original. The compiler compares them with
+// ours: if they differ, this does not build.
 
 // The original's interfaces, method for method.
 type (
@@ -115,7 +115,7 @@ var (
 	_ scheduler              = (*registry.FirstFitScheduler)(nil)
 	_ manifestFactory        = (*registry.BasicManifestFactory)(nil)
 	_ containerInfo          = (*client.HTTPContainerInfo)(nil)
-	_ containerInfo          = clienttest.FakeContainerInfo{} // in the original it stands beside the real one
+	_ containerInfo          = clienttest.FakeContainerInfo{} // in the original it is beside the real one
 	_ client.ClientInterface = (*client.Client)(nil)
 	_ flag.Value             = (*util.StringList)(nil)
 	_ []string               = util.StringList(nil)

@@ -18,15 +18,15 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
-// The narrations in testdata, and the lines in the links of docs/original.md, are
-// written anew by
+// Write the traces in testdata, and the lines in the links of docs/original.md,
+// again with
 //
 //	go test -run TestTheTourInTheREADMEIsNarrated . -update
 //	go test -run TestTheMap . -update
 var update = flag.Bool("update", false, "write anew what a test compares with the code")
 
-// traced is an apiserver that narrates, and the lines of its narration: its log
-// is left out.
+// traced is an apiserver with -trace, and the lines of its trace, without its
+// log.
 type traced struct {
 	address string
 	server  *exec.Cmd
@@ -35,7 +35,7 @@ type traced struct {
 
 var logLine = regexp.MustCompile(`^\d{4}/\d\d/\d\d .*?(?:serves http://(127\.0\.0\.1:\d+)/|$)`)
 
-// startTraced starts an apiserver on a free port. It is to be stopped.
+// startTraced starts an apiserver on a free port. The caller stops it.
 func startTraced(t *testing.T, program string, args ...string) *traced {
 	server := exec.Command(program, append([]string{"-port", "0", "-trace", "-machines", "127.0.0.1,127.0.0.2"}, args...)...)
 	stderr, err := server.StderrPipe()
@@ -60,8 +60,8 @@ func startTraced(t *testing.T, program string, args ...string) *traced {
 	return s
 }
 
-// warmUp lets the server read what is in etcd, which it does for whatever comes
-// first, a request or the sync.
+// warmUp makes the server fill its cache, which otherwise the first request or
+// sync does.
 func (s *traced) warmUp(t *testing.T) {
 	resp, err := http.Get("http://" + s.address + "/api/v1beta1/tasks")
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func (s *traced) warmUp(t *testing.T) {
 	s.until(t, "GET /api/v1beta1/tasks")
 }
 
-// stop ends the server and returns the rest of its narration.
+// stop stops the server and returns the rest of its trace.
 func (s *traced) stop(t *testing.T) (narration []string) {
 	assert.NoError(t, s.server.Process.Signal(syscall.SIGTERM))
 	for line := range s.lines {
@@ -80,8 +80,8 @@ func (s *traced) stop(t *testing.T) (narration []string) {
 	return narration
 }
 
-// until returns the narration up to the line that ends what a line began, which
-// is at the outermost level.
+// until returns the trace up to the end of the outermost call in which a line
+// contains beginning.
 func (s *traced) until(t *testing.T, beginning string) (narration []string) {
 	timeout := time.After(time.Minute)
 	began := false
@@ -107,8 +107,8 @@ var (
 	noKubelet = regexp.MustCompile(`(GetContainerInfo\(.*\) → error): .*`)
 )
 
-// blank blanks out what differs from run to run: times, etcd's indexes, and the
-// words of the system about a kubelet that is away.
+// blank removes what differs from run to run: times, etcd's indexes, and the
+// system's error for a kubelet that is down.
 func blank(narration []string) string {
 	var text strings.Builder
 	for _, line := range narration {
@@ -120,12 +120,13 @@ func blank(narration []string) string {
 	return text.String()
 }
 
-// What happens in a tour by itself when the machine is slow, or etcd writes
-// something of its own: a request reads etcd once more.
+// disturbed matches the trace of a tour on a slow machine, where a call takes a
+// second, or on an etcd that has written something of its own, so that the cache
+// is read again.
 var disturbed = regexp.MustCompile(`(?m)^ *[\d.]+s |EtcdClient.Get /registry → `)
 
-// undisturbed takes a tour, and takes it again if it was disturbed. The server
-// has read what is in etcd before.
+// undisturbed takes a tour, and repeats it if it was disturbed. The server's
+// cache is filled before.
 func undisturbed(t *testing.T, program, backend string, tour func(server *traced, etcd string) (narration []string)) []string {
 	once := func() []string {
 		if backend == "memory" {
@@ -197,7 +198,7 @@ func TestEveryNameInANarrationExists(t *testing.T) {
 
 var textBlock = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
 
-// narrationOf returns the narration that a part of a document shows.
+// narrationOf returns the trace in a part of a document.
 func narrationOf(part string) (narration []string) {
 	for _, block := range textBlock.FindAllStringSubmatch(part, -1) {
 		narration = append(narration, strings.Split(strings.TrimSuffix(block[1], "\n"), "\n")...)

@@ -11,9 +11,9 @@ import (
 	"kube2014/pkg/api"
 )
 
-// wireTypes are the original's: each field with its type and its JSON name, and
-// a question mark where it is left out when it is empty. Their order is the
-// order in the JSON.
+// wireTypes describes the types of the original: each field with its type and
+// its JSON name, and a question mark if it is left out when empty. The fields
+// are in the order of the JSON.
 var wireTypes = []struct {
 	zero   interface{}
 	fields string
@@ -54,8 +54,8 @@ func TestTheWireTypesAreTheOriginals(t *testing.T) {
 	assert.Len(t, readOriginal(t).declared["pkg/api/types.go"], len(wireTypes))
 }
 
-// describe writes a field as wireTypes does. Where there is a yaml tag too, it
-// has the same name.
+// describe describes a field as in wireTypes. A yaml tag, if there is one, has
+// the same name.
 func describe(field reflect.StructField) string {
 	if field.Anonymous {
 		return field.Name

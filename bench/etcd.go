@@ -20,8 +20,8 @@ const (
 	postsInOneTurn = 400
 )
 
-// direct is go-etcd as a program would use it that knows nothing of the
-// apiserver: strong reads, and enough connections.
+// direct returns a plain go-etcd client, with strong reads and enough
+// connections.
 func direct(url string) (*etcd.Client, error) {
 	client := etcd.NewClient([]string{url})
 	client.SetTransport(&http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 2 * etcdClients})
@@ -57,17 +57,17 @@ func measureEtcd(b *bench) error {
 		return err
 	}
 	b.add(row{what: "POST of a task on etcd, 16 connections, 10,000 tasks on 100 machines", unit: "of go-etcd's rate for the same writes",
-		values: ratios(ours, theirs), bound: 0.70, atLeast: true, detail: fmt.Sprintf("%.0f/s to %.0f/s", median(ours), median(theirs))})
-	b.add(row{what: "the same beside itself at 100 tasks", unit: "× the time", values: ratios(atFew, ours), bound: 1.3,
-		detail: fmt.Sprintf("%.0f/s, at 100 tasks %.0f/s", median(ours), median(atFew))})
+		values: ratios(ours, theirs), bound: 0.70, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
+	b.add(row{what: "the same, compared with 100 tasks", unit: "× the time", values: ratios(atFew, ours), bound: 1.3,
+		detail: fmt.Sprintf("%.0f/s vs %.0f/s at 100 tasks", median(ours), median(atFew))})
 	if err := measureEtcdGet(b, s, client); err != nil {
 		return err
 	}
 	return measureEtcdList(b, s, client)
 }
 
-// fill writes the tasks of a range as the apiserver would, directly: it takes
-// less time.
+// fill writes a range of tasks directly to etcd, as the apiserver would but
+// faster.
 func fill(client *etcd.Client, from, to int) error {
 	lists, tasks := make([][]api.ContainerManifest, etcdMachines), make([]api.Task, to)
 	for i := range tasks {
@@ -107,12 +107,12 @@ func fill(client *etcd.Client, from, to int) error {
 	})
 }
 
-// measureEtcdPosts measures tasks created a second: by the apiserver, and by
-// go-etcd, which does three writes of the same sizes for each.
+// measureEtcdPosts measures tasks created per second: by the apiserver, and by
+// go-etcd, which makes three writes of the same sizes for each.
 func measureEtcdPosts(s server, client *etcd.Client) (ours, theirs []float64, err error) {
 	for range runs {
-		// go-etcd's turn was another program's writing: the server reads its copy anew,
-		// once, and not in this turn.
+		// go-etcd's writes have made the server's cache stale: this request
+		// makes it read again, outside the measurement.
 		if _, err := ask(s.address, "GET", tasksPath+"?labels=name=none", nil); err != nil {
 			return nil, nil, err
 		}
@@ -192,7 +192,7 @@ func measureEtcdGet(b *bench, s server, client *etcd.Client) error {
 		theirs = append(theirs, float64(total)/time.Since(start).Seconds())
 	}
 	b.add(row{what: "GET of a task on etcd, 16 connections", unit: "of go-etcd's rate", values: ratios(ours, theirs), bound: 0.80, atLeast: true,
-		detail: fmt.Sprintf("%.0f/s to %.0f/s", median(ours), median(theirs))})
+		detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
 	return nil
 }
 
@@ -219,6 +219,6 @@ func measureEtcdList(b *bench, s server, client *etcd.Client) error {
 		gotten = append(gotten, milliseconds(read+sent))
 	}
 	b.add(row{what: "list of 10,000 tasks on etcd, a write before each", unit: "× go-etcd's recursive get and a bare send",
-		values: ratios(listed, gotten), bound: 1.5, detail: fmt.Sprintf("%.1f ms to %.1f ms", median(listed), median(gotten))})
+		values: ratios(listed, gotten), bound: 1.5, detail: fmt.Sprintf("%.1f ms vs %.1f ms", median(listed), median(gotten))})
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// conn is a client of one connection that does as little as possible: what it
-// costs is measured on both sides of a row, and would hide what differs.
+// conn is a minimal HTTP client on one connection: its own cost is part of both
+// sides of a row, and would hide the difference.
 type conn struct {
 	net.Conn
 	reader *bufio.Reader
@@ -68,7 +68,7 @@ func (c *conn) do(request []byte, keep bool) (body []byte, err error) {
 	return body, err
 }
 
-// request is an HTTP request as it goes over the wire.
+// request returns an HTTP request as it goes over the wire.
 func request(method, path string, body []byte) []byte {
 	head := method + " " + path + " HTTP/1.1\r\nHost: bench\r\n"
 	if body != nil {
@@ -94,7 +94,6 @@ func (c *conn) timed(request []byte) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// milliseconds is a time as the rows have it.
 func milliseconds(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 }
 
 // step is a request whose time, in milliseconds, is noted unless into is nil.
@@ -120,8 +119,8 @@ func inTurn(n int, steps ...step) error {
 	return nil
 }
 
-// throughput sends a request again and again through so many connections, and
-// returns how many were answered a second.
+// throughput repeats a request on a number of connections, and returns the
+// answers per second.
 func throughput(address string, connections int, request []byte, duration time.Duration) (float64, error) {
 	var answered atomic.Int64
 	start := time.Now()
@@ -143,8 +142,8 @@ func throughput(address string, connections int, request []byte, duration time.D
 	return float64(answered.Load()) / time.Since(start).Seconds(), err
 }
 
-// sendAll sends the requests, of which there are n, through so many connections,
-// and returns how long it took.
+// sendAll sends n requests over a number of connections, and returns the time
+// taken.
 func sendAll(address string, connections, n int, requestOf func(i int) []byte) (time.Duration, error) {
 	var next atomic.Int64
 	start := time.Now()

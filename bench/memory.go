@@ -18,8 +18,8 @@ func taskJSON(id string, group, hostPort int) []byte {
 		id, group, hostPort)
 }
 
-// post is the request that creates task i of those that are spread over so many
-// machines: when a host port is taken on all of them the next one is used.
+// post returns the request that creates task i. Tasks are spread over the
+// machines by their host ports: each port is used once on every machine.
 func post(i, machines int) []byte {
 	return request("POST", tasksPath, taskJSON(taskID(i), i%100, 1000+i/machines))
 }
@@ -66,12 +66,12 @@ func measureGet(b *bench, s server) error {
 		}
 	}
 	b.add(row{what: "GET of a task, memory, 16 connections", unit: "of the bare handler's requests/s",
-		values: ratios(ours, theirs), bound: 0.90, atLeast: true, detail: fmt.Sprintf("%.0f/s to %.0f/s", median(ours), median(theirs))})
+		values: ratios(ours, theirs), bound: 0.90, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
 	return nil
 }
 
 // listers returns a connection to a server, one to a bare handler that sends the
-// server's list of tasks, and the size of that.
+// server's list of tasks, and the size of the list.
 func (b *bench) listers(s server) (mine, theirs *conn, size int, err error) {
 	body, err := ask(s.address, "GET", tasksPath, nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func measureLists(b *bench, s server, machines, tasks int) error {
 	if err != nil {
 		return err
 	}
-	// Before each request something changes, so that no answer can be kept.
+	// A write before each request, so that no answer can be cached.
 	change := request("PUT", tasksPath+"/"+taskID(tasks/2), taskJSON(taskID(tasks/2), tasks/2%100, 1000+tasks/2/machines))
 	list := request("GET", tasksPath, nil)
 	var listed, queried, bared []float64
@@ -106,14 +106,14 @@ func measureLists(b *bench, s server, machines, tasks int) error {
 	}
 	b.add(row{what: "list of 20,000 tasks, memory, a write before each", unit: "of the bare handler's speed",
 		values: ratios(bared, listed), bound: 0.80, atLeast: true,
-		detail: fmt.Sprintf("%.1f ms to %.1f ms for %.1f MB", median(listed), median(bared), float64(size)/1e6)})
+		detail: fmt.Sprintf("%.1f ms vs %.1f ms for %.1f MB", median(listed), median(bared), float64(size)/1e6)})
 	b.add(row{what: "label query that matches 1 % of 20,000 tasks", unit: "of the full list's time",
 		values: ratios(queried, listed), bound: 0.03, detail: fmt.Sprintf("%.2f ms", median(queried))})
 	return nil
 }
 
-// measurePosts measures POST at a growing number of tasks, beside a server that
-// keeps 1,000, and what memory they take.
+// measurePosts measures POST at a growing number of tasks, compared with a
+// server that keeps 1,000, and the memory that the tasks take.
 func measurePosts(b *bench) error {
 	const machines, small = 1000, 1000
 	sizes := []int{100, 1000, 3000, 10000, 30000, large}
@@ -172,15 +172,15 @@ func measurePosts(b *bench) error {
 	}
 	b.plots = append(b.plots, posts)
 	b.add(row{what: "POST of a task, memory, at 100,000 tasks on 1,000 machines", unit: "× the time at 1,000 tasks",
-		values: ratios(atMany, atFew), bound: 1.5, detail: fmt.Sprintf("%.0f µs to %.0f µs", median(atMany), median(atFew))})
-	b.add(row{what: "memory at 100,000 tasks, as the system counts it", unit: "× the size of their JSON as sent",
+		values: ratios(atMany, atFew), bound: 1.5, detail: fmt.Sprintf("%.0f µs vs %.0f µs", median(atMany), median(atFew))})
+	b.add(row{what: "resident memory at 100,000 tasks", unit: "× the size of their JSON as sent",
 		values: []float64{float64(full-empty) / float64(sent)}, bound: 4,
 		detail: fmt.Sprintf("%.0f MB for %.0f MB", float64(full-empty)/1e6, float64(sent)/1e6)})
 	return nil
 }
 
-// postAndDelete creates n more tasks, with host ports from one on, and returns how
-// long that took. It takes them away again.
+// postAndDelete creates n more tasks, with host ports from hostPort on, returns
+// the time taken, and deletes them.
 func postAndDelete(s server, connections, n, machines, hostPort int) (time.Duration, error) {
 	took, err := sendAll(s.address, connections, n, func(i int) []byte {
 		return request("POST", tasksPath, taskJSON(extraID(i), i%100, hostPort+i/machines))
@@ -196,7 +196,8 @@ func postAndDelete(s server, connections, n, machines, hostPort int) (time.Durat
 
 func extraID(i int) string { return fmt.Sprintf("extra-%06d", i) }
 
-// postTime is the time of one POST after the other, in microseconds.
+// postTime returns the time of a POST, in microseconds, when n are sent one
+// after the other.
 func postTime(s server, n, machines int) (float64, error) {
 	took, err := postAndDelete(s, 1, n, machines, 30000)
 	return float64(took.Microseconds()) / float64(n), err

@@ -59,7 +59,8 @@ func (p plot) svg() string {
 	return svg.String()
 }
 
-// niceStep is the next of 1, 2 and 5 and their tenfold that is not smaller.
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is at
+// least as large.
 func niceStep(least float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, factor := range []float64{1, 2, 5} {

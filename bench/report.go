@@ -38,8 +38,8 @@ func median(values []float64) float64 {
 	return sorted[middle]
 }
 
-// ratios divides the values run by run: what a noisy machine does to one side it
-// does to the other.
+// ratios divides the values run by run, because a noisy machine slows both sides
+// of a run.
 func ratios(a, b []float64) []float64 {
 	quotients := make([]float64, len(a))
 	for i := range a {
@@ -80,9 +80,9 @@ var notes string
 // writeReport writes performance.md and its plots.
 func writeReport(docs string, b *bench) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# Performance\n\nWritten by `make bench` on %s: %s, %d cores,\n%s. Each figure is a median, with the smallest and the largest beside it; "+
-		"both sides of a\nratio were measured in turn in one run.\n\n", time.Now().Format("2 January 2006"), processor(), runtime.NumCPU(), runtime.Version())
-	text.WriteString("| what | target | median | smallest – largest | in figures | |\n|---|---|---|---|---|---|\n" + table(b.rows) + "\n")
+	fmt.Fprintf(&text, "# Performance\n\nWritten by `make bench` on %s: %s, %d cores,\n%s. Both sides of a ratio are measured in turn, in one run of the benchmark. The "+
+		"last\nfigures are their medians.\n\n", time.Now().Format("2 January 2006"), processor(), runtime.NumCPU(), runtime.Version())
+	text.WriteString("| what | target | median | smallest – largest | figures | |\n|---|---|---|---|---|---|\n" + table(b.rows) + "\n")
 	for _, p := range b.plots {
 		file := "performance-" + p.file + ".svg"
 		fmt.Fprintf(&text, "![%s, measured at %d sizes on a logarithmic axis](%s)\n\n", p.title, len(p.points), file)

@@ -29,7 +29,7 @@ var (
 )
 
 // startServer starts a program that says where it serves in its first line. It
-// is ended with the group.
+// is stopped at the end of the group.
 func (b *bench) startServer(program string, args ...string) (server, error) {
 	cmd := exec.Command(program, args...)
 	stderr, err := cmd.StderrPipe()
@@ -69,7 +69,7 @@ func (b *bench) startApiserver(machines int, args ...string) (server, error) {
 
 func machineName(i int) string { return fmt.Sprintf("m%04d", i+1) }
 
-// startBare starts a bare handler that sends the bytes, whatever is asked.
+// startBare starts a bare handler that answers every request with the bytes.
 func (b *bench) startBare(body []byte) (server, error) {
 	file, err := os.CreateTemp(b.dir, "body")
 	if err != nil {

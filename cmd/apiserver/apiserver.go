@@ -29,9 +29,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program: it serves until a signal ends it, and returns the exit
-// code. What the program was asked to print goes to stdout, its log and its
-// complaints to stderr.
+// run is the program: it serves until a signal stops it, and returns the exit
+// code. Help and version go to stdout, the log and errors to stderr.
 func run(args []string, stdout, stderr io.Writer) int {
 	options, err := parseFlags(args)
 	switch {
@@ -95,9 +94,10 @@ func newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// kubeletClient goes to kubelets directly: a proxy of the environment is for
-// the world outside. It takes 8 KiB of headers (D35): once parsed, small ones
-// take some twenty times their size, and those of each redirect are kept.
+// kubeletClient connects to kubelets directly, not through a proxy that the
+// environment names. It accepts 8 KiB of headers (D35): once parsed, small
+// headers take some twenty times their size, and those of each redirect are
+// kept.
 func kubeletClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil

@@ -41,7 +41,7 @@ const (
 	unknown                  // the last request was not acknowledged
 )
 
-// worker makes, changes and deletes tasks of its own through one apiserver.
+// worker creates, updates and deletes its own tasks through one apiserver.
 type worker struct {
 	name   string
 	port   int
@@ -83,7 +83,7 @@ func (w *worker) work(t *testing.T, stop <-chan struct{}) {
 	}
 }
 
-// note writes down what a request's answer says about a task.
+// note records what an answer says about a task.
 func (w *worker) note(t *testing.T, id string, err error, done knowledge) bool {
 	if err == nil {
 		w.acks.Add(1)
@@ -91,7 +91,7 @@ func (w *worker) note(t *testing.T, id string, err error, done knowledge) bool {
 		return true
 	}
 	if done == exists && api.KindOf(err) == api.Conflict {
-		w.tasks[id] = gone // a port is taken on all machines, if only by what is not mended yet
+		w.tasks[id] = gone // its port is taken on all machines, perhaps by an orphaned manifest
 		return false
 	}
 	w.tasks[id] = unknown
@@ -103,7 +103,7 @@ func (w *worker) expectUnavailable(t *testing.T, err error) {
 	assert.Equal(t, api.Unavailable, api.KindOf(err), "%s: %v", w.name, err)
 }
 
-// rivals make tasks of the same id through both apiservers at once.
+// rivals create tasks with the same id through both apiservers at once.
 func rivals(t *testing.T, clients []*client.Client, stop <-chan struct{}) (once []string) {
 	for n := 0; ; n++ {
 		select {
@@ -156,9 +156,9 @@ func leader(members []*etcdtest.Server) (int, bool) {
 	return 0, false
 }
 
-// A real cluster of three loses members, its leader among them, and gets them
-// back, under load from two apiservers: nothing that was acknowledged is lost.
-// make chaos runs it for longer.
+// A real cluster of three loses members, also its leader, and gets them back,
+// under load from two apiservers: nothing that was acknowledged is lost. make
+// chaos runs it for longer.
 func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	t.Parallel()
 	members, err := etcdtest.StartCluster(t.TempDir(), 3)
@@ -171,7 +171,7 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	var clients []*client.Client
 	for range 2 {
 		_, log, address := program(t, "-etcd_servers", strings.Join(urls, ","), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")
-		go log.end() // it is not read any more, and must not fill up
+		go log.end() // nobody reads it any more, and it must not fill up
 		clients = append(clients, &client.Client{Host: "http://" + address})
 	}
 
@@ -201,7 +201,7 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 		if kills%2 == 0 {
 			victim = (victim + 1) % len(members) // a follower
 		}
-		if kills%3 == 2 { // it hangs, and wakes up with what it had begun
+		if kills%3 == 2 { // it hangs, then continues what it had begun
 			require.NoError(t, members[victim].Pause())
 			progress("by two members")
 			require.NoError(t, members[victim].Resume())
@@ -219,7 +219,7 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	for i := range clients {
 		checkAcknowledged(t, clients[i], workers, once)
 	}
-	// What was left half done is mended within the reconcile loop's time.
+	// The reconcile loop repairs what was left half done.
 	require.Eventually(t, func() bool { return outOfLine(t, members[0].URL) == "" }, time.Minute, 250*time.Millisecond)
 	checkAcknowledged(t, clients[0], workers, once)
 }
@@ -255,9 +255,9 @@ func checkAcknowledged(t *testing.T, c *client.Client, workers []*worker, once [
 	}
 }
 
-// outOfLine compares the tasks, the lists of manifests and the index, with
-// nothing but HTTP and the key table of docs/etcd.md. It returns what does not
-// fit, "" when all does.
+// outOfLine compares the tasks, the lists of manifests and the index, using only
+// HTTP and the key table of docs/etcd.md. It returns an inconsistency, "" for
+// none.
 func outOfLine(t *testing.T, etcdURL string) string {
 	keys := keysIn(t, etcdURL, "/registry")
 	index := keysIn(t, etcdURL, "/registry/_tasks")

@@ -47,8 +47,7 @@ func untilClosed(conn net.Conn) string {
 	return string(data)
 }
 
-// drip sends a text again and again, a little later each time, until the server
-// has enough.
+// drip sends a text at intervals until the server closes the connection.
 func drip(conn net.Conn, text string, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -59,8 +58,8 @@ func drip(conn net.Conn, text string, every time.Duration) {
 	}
 }
 
-// Clients that are broken or hostile cost the server a bounded time and a
-// bounded memory, and others are served meanwhile.
+// Broken or hostile clients cost a bounded time and memory, and other clients
+// are served meanwhile.
 func TestBrokenClientsDoNotStopTheServer(t *testing.T) {
 	t.Parallel()
 	const post = "POST /api/v1beta1/services HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
@@ -79,12 +78,12 @@ func TestBrokenClientsDoNotStopTheServer(t *testing.T) {
 	clients := map[string]func(t *testing.T, conn net.Conn){
 		"a body that never comes": func(t *testing.T, conn net.Conn) {
 			fmt.Fprintf(conn, post, 100)
-			assert.Contains(t, untilClosed(conn), "Bad Request: body: ended before all of it was read")
+			assert.Contains(t, untilClosed(conn), "Bad Request: body: is incomplete: the client stopped sending it or was too slow")
 		},
 		"a body that trickles": func(t *testing.T, conn net.Conn) {
 			fmt.Fprintf(conn, post, 1000)
 			go drip(conn, " ", 500*time.Millisecond)
-			assert.Contains(t, untilClosed(conn), "Bad Request: body: ended before all of it was read")
+			assert.Contains(t, untilClosed(conn), "Bad Request: body: is incomplete: the client stopped sending it or was too slow")
 		},
 		"a header that never ends": func(t *testing.T, conn net.Conn) {
 			io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n")
@@ -121,7 +120,7 @@ func TestBrokenClientsDoNotStopTheServer(t *testing.T) {
 				if read += n; err != nil {
 					break
 				}
-				if read > 100<<10 { // by now the server has given up: the rest comes at once
+				if read > 100<<10 { // the server has given up: the rest comes at once
 					rest, _ := io.Copy(io.Discard, conn)
 					read += int(rest)
 					break

@@ -10,10 +10,11 @@ const (
 	ballastSize = 64 << 20
 )
 
-// tuneCollector makes the garbage collector fit a heap of objects that stay: when
-// there are many, little garbage is to lie beside them; when there are few, it is
-// not to run all the time. What it returns is to be kept: it counts as heap, but
-// as nobody touches it the system gives it no memory. GOGC overrides all this.
+// tuneCollector tunes the garbage collector for a heap of long-lived objects. A
+// low percentage limits the garbage when there are many. The ballast that it
+// returns keeps the collector from running all the time when there are few: it
+// counts as heap but takes no memory, because nothing touches it. The caller
+// keeps it alive. GOGC overrides all this.
 func tuneCollector() (ballast []byte) {
 	if os.Getenv("GOGC") != "" {
 		return nil

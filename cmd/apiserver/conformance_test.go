@@ -54,7 +54,7 @@ func load(t *testing.T, file string) recording {
 	return recorded
 }
 
-// makeRegistries makes the registries of each kind, empty.
+// makeRegistries makes empty registries of each kind.
 var makeRegistries = map[string]func(t *testing.T) registries{
 	"memory": func(*testing.T) registries { return memoryRegistries() },
 	"fake etcd": func(*testing.T) registries {
@@ -76,7 +76,7 @@ func startEtcd(t *testing.T, flags ...string) *etcdtest.Server {
 	return server
 }
 
-// keysIn reads all keys in a directory with nothing but HTTP, as curl would.
+// keysIn reads all keys in a directory over plain HTTP, as curl would.
 func keysIn(t *testing.T, etcdURL, directory string) map[string]string {
 	resp, err := http.Get(etcdURL + "/v2/keys" + directory + "?recursive=true&quorum=true")
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestTheWrongRecordingIsAnsweredAsTheDeviationsSay(t *testing.T) {
 	onEachStore(t, func(t *testing.T, stores registries) { replay(t, recorded, stores) })
 }
 
-// The examples of wrong.json are not all: nothing is stored by what was refused.
+// wrong.json does not show it: a refused request stores nothing.
 func TestWhatWasRefusedIsNotStored(t *testing.T) {
 	recorded := load(t, "testdata/wrong.json")
 	onEachStore(t, func(t *testing.T, stores registries) {
@@ -250,7 +250,7 @@ func checkWhatIsStored(t *testing.T, stores registries) {
 
 func sortedKeys(keys map[string]string) []string { return slices.Sorted(maps.Keys(keys)) }
 
-// serveOne asks a handler without a network.
+// serveOne sends a request to a handler without a network.
 func serveOne(handler http.Handler, method, path, body string) (int, string) {
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, httptest.NewRequest(method, path, strings.NewReader(body)))

@@ -19,7 +19,7 @@ import (
 
 const costMachines = 100
 
-// nowhere is a http.ResponseWriter that keeps nothing but the status.
+// nowhere is an http.ResponseWriter that keeps only the status.
 type nowhere struct {
 	header http.Header
 	status int
@@ -29,8 +29,9 @@ func (w *nowhere) Header() http.Header            { return w.header }
 func (w *nowhere) WriteHeader(status int)         { w.status = status }
 func (w *nowhere) Write(body []byte) (int, error) { return len(body), nil }
 
-// filled is the API on memory with so many tasks on 100 machines. A hundredth of
-// the tasks are in one group. The log goes nowhere: not for parallel tests.
+// filled returns the API in memory, with tasks on 100 machines; a hundredth of
+// the tasks are in one group. It discards the log, so its tests are not
+// parallel.
 func filled(tb testing.TB, tasks int) http.Handler {
 	log.SetOutput(io.Discard)
 	tb.Cleanup(func() { log.SetOutput(os.Stderr) })
@@ -44,7 +45,7 @@ func filled(tb testing.TB, tasks int) http.Handler {
 		task.DesiredState.Manifest.Containers = []api.Container{{Image: "dockerfile/nginx", Ports: []api.Port{{HostPort: 1000 + i/costMachines}}}}
 		require.NoError(tb, stores.tasks.CreateTask(machines[i%costMachines], task))
 	}
-	// Nothing listens on port 1: the kubelets are away.
+	// Nothing listens on port 1: the kubelets are down.
 	info := &client.HTTPContainerInfo{Client: kubeletClient(), Port: 1}
 	return newHandler(stores, info, schedulers[defaultScheduler](machines, stores.tasks), client.DefaultPrefix)
 }
@@ -55,7 +56,7 @@ func send(tb testing.TB, handler http.Handler, method, path, body string) {
 	require.Equal(tb, http.StatusOK, w.status)
 }
 
-// What a GET and a POST cost does not grow with the tasks that there are.
+// The cost of a GET and a POST does not grow with the number of tasks.
 func TestAllocationsDoNotGrowWithTheTasks(t *testing.T) {
 	few, many := filled(t, 100), filled(t, 5000)
 	created := 0

@@ -50,8 +50,8 @@ func TestAnEtcdThatCannotServeEndsTheProgramWithALine(t *testing.T) {
 	assert.Equal(t, "apiserver: -etcd_servers: "+server.URL+" is an etcd that does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2\n", stderr)
 }
 
-// An etcd that goes away and comes back is 503 in between, and loses nothing;
-// the apiserver itself may be killed at any time.
+// While etcd is down requests are answered with 503, and nothing is lost; the
+// apiserver may be killed at any time.
 func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
@@ -126,8 +126,8 @@ func TestAnEtcdThatHangsCostsFiveSecondsAtMost(t *testing.T) {
 	eventually(t, func() bool { status, _ := serveOne(handler, "GET", "/api/v1beta1/tasks", ""); return status == 200 }, "it recovers by itself")
 }
 
-// The keys are an interface: this plays the proxy and the kubelet of that
-// commit, which read them and wait for changes.
+// The keys are an interface: this test reads them and waits for changes like the
+// proxy and the kubelet of that commit.
 func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
@@ -160,7 +160,8 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, endpointsOf(endpoints.Node.Value))
 
-	// A task comes. The proxy acts on the action set, which is what the sync does.
+	// A task is created. The proxy reacts to the action set, which the sync
+	// uses.
 	require.NoError(t, stores.tasks.CreateTask("10.0.0.1", makeTask("web", 8080)))
 	sync()
 	change, err := reader.Watch("/registry/services", endpoints.EtcdIndex+1, true, nil, nil)
@@ -206,7 +207,7 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	assert.Equal(t, []string{"/registry/hosts/10.0.0.1/kubelet", "/registry/hosts/10.0.0.1/tasks/db"}, sortedKeys(keysIn(t, server.URL, "/registry")))
 }
 
-// After an acknowledged write a read through any apiserver on any member sees it.
+// A read through any apiserver on any member sees every acknowledged write.
 func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	members, err := etcdtest.StartCluster(t.TempDir(), 3)

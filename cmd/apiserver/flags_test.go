@@ -117,7 +117,7 @@ func TestVersionIsPrinted(t *testing.T) {
 	assert.Empty(t, stderr)
 }
 
-// The log is the process's: not parallel.
+// It replaces the process's log, so it is not parallel.
 func TestATakenPortIsRefused(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

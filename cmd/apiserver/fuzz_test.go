@@ -23,11 +23,11 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// secret is a header's value that must not be told to anybody.
+// secret is a header's value that must appear nowhere.
 const secret = "the-secret-of-a-header"
 
-// fuzzServer is a server on a fake etcd that holds an object of each kind, and
-// notes which keys are touched.
+// fuzzServer is a server on a fake etcd that holds an object of each kind; it
+// records which keys are touched.
 type fuzzServer struct {
 	http.Handler
 	keys []string
@@ -63,7 +63,7 @@ func (s *fuzzServer) send(method, path, query, body, header, value string) *http
 }
 
 // keysOfResource lists the directories that a resource may touch. Tasks are
-// answered from a copy of all that is there, so it is read.
+// answered from the cache, which reads everything.
 var keysOfResource = map[string][]string{
 	"tasks":                  {"/registry/hosts", "/registry/_tasks/", "/registry/_sync"},
 	"replicationControllers": {"/registry/controllers"},
@@ -88,7 +88,7 @@ func FuzzHandler(f *testing.F) {
 	f.Add("GET", prefix+"/tasks/../services", "labels=%zz", "", "Host", "x")
 	f.Add("GET", prefix+"/tasks/a\nb", "labels=a=b;c", "", "A", "b")
 	f.Add("DELETE", prefix+"/tasks/web\x00", "", "", "", "")
-	f.Add("0", " x", "", "", "", "") // a path that is told as 0%20x
+	f.Add("0", " x", "", "", "", "") // a path that is shown as 0%20x
 	f.Add("POST", prefix+"/tasks", "", `{"id":"0x&{"}`, "", "")
 	f.Add("POST", prefix+"/tasks", "", "{\"id\":\"\u1230x\"}", "", "")
 	f.Add("", "", "", "", "", "")
@@ -120,7 +120,7 @@ func FuzzHandler(f *testing.F) {
 		if answer.Code != http.StatusOK || (method != http.MethodPost && method != http.MethodPut) {
 			return
 		}
-		// What was acknowledged is what GET answers.
+		// GET answers what was acknowledged.
 		var accepted, stored map[string]interface{}
 		require.NoError(t, json.Unmarshal([]byte(text), &accepted))
 		if id == "" {
@@ -138,7 +138,7 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// A command line is accepted, and then its values hold, or refused on one line.
+// A command line is accepted with valid values, or refused in one line.
 func FuzzParseFlags(f *testing.F) {
 	for _, args := range []string{"", "-port=0", "-port\x00x", "-machines\x00a,b\x00-machines=c", "-api_prefix=/x/", "-scheduler=random", "serve",
 		"-etcd_servers=http://127.0.0.1:4001", "-h", "-version", "--", "-a\nb", "-port=\n", "-machines=::1,a\x00-address=::1"} {

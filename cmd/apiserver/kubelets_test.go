@@ -21,8 +21,9 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// D21: whatever its kubelet does, a task is answered, within a second the first
-// time and at once after that, and the kubelet is not asked again for a while.
+// D21: whatever the kubelet does, the task is answered, within a second the
+// first time and at once after that, and the kubelet is not asked again for a
+// while.
 func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 	t.Parallel()
 	var elsewhere atomic.Int32
@@ -95,13 +96,12 @@ func headersWithoutEnd(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// says answers a text.
 func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
 }
 
-// redirectsTwice sends twice to another path of the same kubelet and answers the
-// text there, each time with almost as many headers as are taken.
+// redirectsTwice redirects twice within the kubelet and then answers the text,
+// each time with almost as many headers as are accepted.
 func redirectsTwice(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		w.Header()["a"] = make([]string, 1500) // of five bytes each
@@ -116,7 +116,7 @@ func redirectsTwice(text string) http.HandlerFunc {
 	}
 }
 
-// counted counts what is read from the connections of a client.
+// counted counts the bytes that are read from a client's connections.
 func counted(client *http.Client) (read *atomic.Int64) {
 	read = &atomic.Int64{}
 	transport := client.Transport.(*http.Transport)
@@ -139,10 +139,9 @@ func (c countedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Of the largest answers that are taken, and of those without end, no more is read
-// than 128 KiB, 8 KiB of headers for each answer on the way, and a buffer. All that
-// is allocated on the way is measured too, garbage included. It measures the
-// process: not parallel.
+// Even of an endless answer no more is read than 128 KiB, 8 KiB of headers for
+// each redirect and for the answer, and a buffer. All allocations are counted,
+// garbage included. It measures the process, so it is not parallel.
 func TestD35AKubeletsAnswerTakesLittleMemory(t *testing.T) {
 	const headers, text, buffer = 8 << 10, 128 << 10, 4 << 10
 	aLargeText := `"` + strings.Repeat("x", 127<<10) + `"`

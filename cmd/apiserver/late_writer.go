@@ -11,9 +11,9 @@ const (
 	maxPending = 1 << 20
 )
 
-// lateWriter gathers what is written for a moment, and passes it on in one piece:
-// under load, a line of the log for each request would cost more than the rest of
-// a GET. It is safe for concurrent use.
+// lateWriter buffers what is written for 10 milliseconds, then writes it as one
+// piece: a write for each line of the log would cost more than the rest of a
+// GET. It is safe for concurrent use.
 type lateWriter struct {
 	out io.Writer
 
@@ -25,7 +25,7 @@ type lateWriter struct {
 	spare   []byte     // guarded by writing: empty, the next pending
 }
 
-// Write never fails: nobody is told when a log cannot be written.
+// Write never fails: if the log cannot be written, nothing can report it.
 func (w *lateWriter) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	w.pending = append(w.pending, text...)
@@ -41,8 +41,8 @@ func (w *lateWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// flush passes on what was written until now. Its buffer is the next but one, if
-// it has not grown too large.
+// flush writes what is in the buffer. Two buffers take turns; one that has grown
+// too large is dropped.
 func (w *lateWriter) flush() {
 	w.writing.Lock()
 	defer w.writing.Unlock()
@@ -51,7 +51,7 @@ func (w *lateWriter) flush() {
 	w.pending, w.spare, w.due = w.spare, nil, false
 	w.mu.Unlock()
 	if len(text) > 0 {
-		_, _ = w.out.Write(text) // there is no other place to tell it
+		_, _ = w.out.Write(text) // as in Write
 	}
 	if cap(text) <= maxPending {
 		w.spare = text[:0]

@@ -53,7 +53,7 @@ func TestTheLogIsWrittenTogetherAndSoon(t *testing.T) {
 	})
 }
 
-// The clock of the bubble stands still while the test runs: no flush is due.
+// The bubble's clock stands still while the test runs, so no flush is due.
 func TestTheLogIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestTheLogIsBounded(t *testing.T) {
 	})
 }
 
-// buffers remembers where each piece that was written to it stood.
+// buffers records the address of each piece that is written to it.
 type buffers []*byte
 
 func (b *buffers) Write(text []byte) (int, error) {
@@ -98,7 +98,7 @@ func TestTheLogIsWrittenFromTwoBuffersInTurnUntilOneIsLarge(t *testing.T) {
 	})
 }
 
-// Eight goroutines write at once; each second one flushes too, after each line.
+// Eight goroutines write at once; every other one also flushes after each line.
 func TestTheLogKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	const writers, lines = 8, 500

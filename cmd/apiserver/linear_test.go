@@ -30,7 +30,7 @@ type reply struct {
 }
 
 // object is the model of one object: its version, "" when it does not exist.
-// putCreates tells whether an update of a missing object creates it.
+// putCreates reports whether an update of a missing object creates it.
 func object(putCreates bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() interface{} { return "" },
@@ -63,7 +63,7 @@ func object(putCreates bool) porcupine.Model {
 	}
 }
 
-// objectClient asks for one object of one resource.
+// objectClient sends a request for one object of one resource.
 type objectClient func(c *client.Client, in request) (version string, err error)
 
 func taskClient(c *client.Client, in request) (string, error) {
@@ -115,7 +115,8 @@ func controllerClient(c *client.Client, in request) (string, error) {
 	return controller.Labels["version"], err
 }
 
-// recordHistory lets 8 clients ask for the object through two apiservers at once.
+// recordHistory lets 8 clients send requests for the object through two
+// apiservers at once.
 func recordHistory(t *testing.T, clients []*client.Client, ask objectClient) []porcupine.Operation {
 	const workers, requests = 8, 40
 	verbs := []string{"create", "read", "update", "delete", "read"}
@@ -149,8 +150,8 @@ func recordHistory(t *testing.T, clients []*client.Client, ask objectClient) []p
 	return history
 }
 
-// Concurrent histories of one object look as if its requests had come one after
-// the other: on memory, and on etcd through two apiservers.
+// Concurrent requests for one object look as if they came one after the other:
+// in memory, and on etcd through two apiservers.
 func TestTheRequestsForOneObjectAreLinearizable(t *testing.T) {
 	t.Parallel()
 	for name, makeStores := range twoApiservers {
@@ -180,7 +181,7 @@ func TestTheRequestsForOneObjectAreLinearizable(t *testing.T) {
 }
 
 // twoApiservers makes the registries of two apiservers on one store; in memory
-// there is but one.
+// there is only one.
 var twoApiservers = map[string]func(t *testing.T) []registries{
 	"memory": func(*testing.T) []registries { return []registries{memoryRegistries()} },
 	"etcd": func(t *testing.T) []registries {
@@ -195,7 +196,7 @@ var twoApiservers = map[string]func(t *testing.T) []registries{
 	},
 }
 
-// The checker can tell: histories that are not linearizable are found out.
+// The checker finds histories that are not linearizable.
 func TestTheModelRefusesWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	op := func(verb, version string, kind api.ErrorKind, read string, call, ret int64) porcupine.Operation {

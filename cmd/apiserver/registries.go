@@ -25,13 +25,13 @@ type registries struct {
 	services    registry.ServiceRegistry
 
 	healthz       func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
-	reconcile     func() error             // puts the store back in line; nil when it cannot be out of line
+	reconcile     func() error             // repairs inconsistencies; nil when there cannot be any
 	syncEndpoints func() error             // brings the endpoints up to date
-	close         func()                   // lets go of connections; nil when there are none
+	close         func()                   // closes connections; nil when there are none
 }
 
-// assemble puts together what the flags ask for. What -trace tells goes to
-// narration.
+// assemble builds the registries and the handler that the flags ask for. The
+// trace goes to narration.
 func assemble(o *options, narration io.Writer) (stores registries, handler http.Handler, err error) {
 	if o.trace {
 		return assembleTraced(o, narration)
@@ -90,7 +90,7 @@ func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, m
 	}
 }
 
-// storageTable puts a storage before each registry: the table is the whole API.
+// storageTable makes a storage for each registry. The table is the whole API.
 func storageTable(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler) map[string]apiserver.RESTStorage {
 	return map[string]apiserver.RESTStorage{
 		"tasks":                  registry.MakeTaskRegistryStorage(r.tasks, containerInfo, scheduler),
@@ -110,8 +110,8 @@ func serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string
 	return server
 }
 
-// syncForever keeps the store in line and the endpoints up to date until the
-// server has ended.
+// syncForever repairs inconsistencies and updates endpoints every syncPeriod,
+// until ctx ends.
 func syncForever(ctx context.Context, stores registries) {
 	util.Forever(func() {
 		if ctx.Err() != nil {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// watched is a log that can be waited for.
+// watched is a log whose lines can be waited for.
 type watched struct {
 	t     *testing.T
 	lines chan string
@@ -80,7 +80,7 @@ func (w *watched) end() {
 
 const startLine = `serves (http://127\.0\.0\.1:\d+)/api/v1beta1: registry (?:memory|etcd at \S+), scheduler first_fit, machines (.*)$`
 
-// The log and the signal are the process's: not parallel.
+// It uses the process's log and signals, so it is not parallel.
 func TestRunServesUntilASignal(t *testing.T) {
 	reader, writer := io.Pipe()
 	log := watch(t, reader)
@@ -162,7 +162,7 @@ func startProgram(t *testing.T, path string, args ...string) (cmd *exec.Cmd, log
 	return cmd, log, strings.TrimPrefix(log.find(startLine)[1], "http://")
 }
 
-// inFlight is a POST of which the server has the head and waits for the body.
+// inFlight is a POST whose head the server has read; it waits for the body.
 type inFlight struct {
 	t      *testing.T
 	conn   net.Conn
@@ -194,7 +194,7 @@ func (r *inFlight) finish() int {
 	return r.answer()
 }
 
-// D30: what is in flight is finished, nothing new is taken.
+// D30: requests in flight are finished, new ones are not accepted.
 func TestD30ASignalLetsRequestsInFlightFinish(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "terminated": syscall.SIGTERM} {
@@ -234,7 +234,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 
 func TestAPanicInAHandlerDoesNotEndTheServer(t *testing.T) {
 	t.Parallel()
-	// Nothing a client sends makes the real handlers panic: the storage panics here.
+	// No request makes the real handlers panic, so here the storage does.
 	stores := memoryRegistries()
 	stores.services = nil
 	server := &http.Server{Handler: newHandler(stores, nil, nil, client.DefaultPrefix)}

@@ -68,7 +68,7 @@ func (away) ListServices() (api.ServiceList, error) {
 	return api.ServiceList{}, api.NewUnavailable("list services", errors.New("connection refused"))
 }
 
-// The log is the process's: not parallel.
+// It replaces the process's log, so it is not parallel.
 func TestASyncThatFailsIsLoggedWithItsCause(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)

@@ -33,7 +33,7 @@ func soakTime(t *testing.T) time.Duration {
 	return duration
 }
 
-// soaker is a client that knows which objects of its own there are.
+// soaker is a client that keeps track of its own objects.
 type soaker struct {
 	t      *testing.T
 	client *client.Client
@@ -69,7 +69,7 @@ func (s *soaker) soak(stop <-chan struct{}) {
 			}, s.controllers, id, controller, there, api.ReplicationController{JSONBase: api.JSONBase{ID: id}, DesiredState: api.ReplicationControllerState{Replicas: n}})
 		case 2:
 			if s.port%80 != 0 {
-				continue // every task names all services in its environment: few will do
+				continue // every task has all services in its environment, so keep them few
 			}
 			service, there := s.services[id]
 			soakObject(s, objectMethods[api.Service]{s.client.CreateService, s.client.UpdateService, s.client.GetService, s.client.DeleteService},
@@ -87,7 +87,7 @@ func (s *soaker) task(id string, port, n int) {
 	}
 	current, there := s.tasks[id]
 	if there {
-		current.CurrentState.Host = "" // the server's to say: an answer to a write has none
+		current.CurrentState.Host = "" // set by the server; the answer to a write does not have it
 	}
 	methods := objectMethods[api.Task]{s.client.CreateTask, s.client.UpdateTask, func(id string) (api.Task, error) {
 		got, err := s.client.GetTask(id)
@@ -100,7 +100,7 @@ func (s *soaker) task(id string, port, n int) {
 	soakObject(s, methods, s.tasks, id, current, there, task)
 }
 
-// list compares what a list by label says with what the soaker knows.
+// list compares a list by label with the objects that the soaker expects.
 func (s *soaker) list() {
 	list, err := s.client.ListTasks(map[string]string{"soaker": s.name})
 	if !assert.NoError(s.t, err) {
@@ -158,18 +158,18 @@ func soakObject[Object any](s *soaker, methods objectMethods[Object], known map[
 	}
 }
 
-// watermark is what a process holds on to.
+// watermark returns what the process keeps after garbage collection.
 func watermark() (goroutines int, heap uint64) {
 	runtime.GC()
-	runtime.GC() // what finalizers let go
+	runtime.GC() // what finalizers release
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return runtime.NumGoroutine(), stats.HeapAlloc
 }
 
-// 64 clients create, read, update, list and delete; at the end they agree with
-// the server object by object, and the server has let go of all it took. It
-// measures the process: not parallel. make soak runs it for longer.
+// 64 clients create, read, update, list and delete. At the end the server has
+// the objects that they expect, and has released goroutines and memory. It
+// measures the process, so it is not parallel. make soak runs it for longer.
 func TestSoak(t *testing.T) {
 	for name, makeStores := range twoApiservers {
 		t.Run("backend="+name, func(t *testing.T) {

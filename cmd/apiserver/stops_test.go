@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Under full load from 16 clients the program is ended, gracefully or by kill -9:
+// The program is stopped under load from 16 clients, gracefully or by kill -9:
 // what was answered with 200 is in etcd, and no client sees half an answer.
 func TestTheProgramIsEndedUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestTheProgramIsEndedUnderLoad(t *testing.T) {
 						}
 						resp, err := httpClient.Post("http://"+address+"/api/v1beta1/"+resource, "", strings.NewReader(`{"id": "`+id+`"}`))
 						if err != nil {
-							continue // the program has ended, or is about to
+							continue // the program has stopped, or is about to
 						}
 						body, err := io.ReadAll(resp.Body)
 						resp.Body.Close()

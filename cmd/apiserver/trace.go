@@ -8,8 +8,7 @@ import (
 	"kube2014/pkg/trace"
 )
 
-// assembleTraced is assemble with a decorator between any two layers, which
-// narrates what passes.
+// assembleTraced is assemble with a tracing decorator between any two layers.
 func assembleTraced(o *options, narration io.Writer) (stores registries, handler http.Handler, err error) {
 	t := trace.New(narration)
 	stores = memoryRegistries()

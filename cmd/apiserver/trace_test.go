@@ -34,8 +34,7 @@ func answersOf(t *testing.T, handler http.Handler, recorded recording) (answers 
 	return answers
 }
 
-// Whoever is watched does the same as when nobody looks: the answers, and what
-// is left in etcd.
+// Tracing changes neither the answers nor what is in etcd.
 func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"testdata/happy.json", "testdata/wrong.json"} {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// MaxIndentedSize is how long the JSON of a body may be, in bytes, once it is
-// indented as answers are. Deep JSON grows when it is indented: without a bound
-// 1 MiB of brackets in would be gigabytes of blanks out (D33).
+// MaxIndentedSize is the size of the largest accepted body, in bytes, once it is
+// indented like an answer. Without this limit, 1 MiB of nested brackets would be
+// answered with gigabytes of blanks (D33).
 const MaxIndentedSize = 16 << 20
 
 // Decode reads one JSON object from a request's body into the wire type that
@@ -23,7 +23,7 @@ func Decode(body string, into interface{}) error {
 		return NewInvalid("body", "must be a JSON object")
 	}
 	if IndentedSize(body) > MaxIndentedSize {
-		return NewInvalid("body", "is so deep that it would have more than %d bytes when indented", MaxIndentedSize)
+		return NewInvalid("body", "is nested too deeply: indented, it would have more than %d bytes", MaxIndentedSize)
 	}
 	err := json.Unmarshal([]byte(body), into)
 	if err == nil {
@@ -31,7 +31,7 @@ func Decode(body string, into interface{}) error {
 	}
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
-		return NewInvalid(fieldPath(wrongType), "there must be %s, not the JSON %s", wanted(wrongType.Type), wrongType.Value)
+		return NewInvalid(fieldPath(wrongType), "expected %s, got %s", wanted(wrongType.Type), wrongType.Value)
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -40,8 +40,8 @@ func Decode(body string, into interface{}) error {
 	return &Error{Kind: Invalid, Field: "body", Message: "is not JSON", Err: err}
 }
 
-// fieldPath is the path of a field as the client knows it: embedded structs
-// have no name in JSON.
+// fieldPath returns a field's path in the JSON, where embedded structs have no
+// name.
 func fieldPath(err *json.UnmarshalTypeError) string {
 	path := strings.TrimPrefix(err.Field, "JSONBase.")
 	if path == "" {
@@ -50,13 +50,13 @@ func fieldPath(err *json.UnmarshalTypeError) string {
 	return path
 }
 
-// wanted says in words what JSON a Go type is read from.
+// wanted describes the JSON that a Go type is decoded from.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"
 	case reflect.Float64:
-		return "a number that fits"
+		return "a number in range"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:
@@ -64,11 +64,11 @@ func wanted(t reflect.Type) string {
 	case reflect.Struct, reflect.Map:
 		return "an object"
 	}
-	return "a whole number that fits"
+	return "an integer in range"
 }
 
-// IndentedSize returns how many bytes a JSON text would have, about, if each of
-// its values stood on a line of its own, indented by four spaces a level.
+// IndentedSize estimates the size of a JSON text, in bytes, if each of its
+// values were on a line of its own, indented by four spaces a level.
 func IndentedSize[Text string | []byte](text Text) int {
 	size, level, inString := len(text), 0, false
 	for i := 0; i < len(text); i++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// D9: what is wrong with a body is told in words, and names the field.
+// D9: the error says what is wrong with a body, and names the field.
 func TestD9ABodyThatIsNotAnObjectOfTheRightTypesIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ body, text string }{
@@ -21,27 +21,27 @@ func TestD9ABodyThatIsNotAnObjectOfTheRightTypesIsRefused(t *testing.T) {
 		"a string":                 {`"task"`, "body: must be a JSON object"},
 		"cut short":                {`{"id": "cut"`, "body: is not JSON: unexpected end of JSON input, at byte 12"},
 		"two objects":              {`{} {}`, "body: is not JSON: invalid character '{' after top-level value, at byte 4"},
-		"an id that is a number":   {`{"id": 7}`, "id: there must be a string, not the JSON number"},
-		"labels that are numbers":  {`{"labels": {"a": 1}}`, "labels: there must be a string, not the JSON number"},
-		"labels that are an array": {`{"labels": []}`, "labels: there must be an object, not the JSON array"},
+		"an id that is a number":   {`{"id": 7}`, "id: expected a string, got number"},
+		"labels that are numbers":  {`{"labels": {"a": 1}}`, "labels: expected a string, got number"},
+		"labels that are an array": {`{"labels": []}`, "labels: expected an object, got array"},
 		"a container that is a number": {
 			`{"desiredState": {"manifest": {"containers": [5]}}}`,
-			"desiredState.manifest.containers: there must be an object, not the JSON number",
+			"desiredState.manifest.containers: expected an object, got number",
 		},
 		"a number that no float holds": {
-			`{"desiredState": {"info": 1e999}}`, "desiredState.info: there must be a number that fits, not the JSON number 1e999",
+			`{"desiredState": {"info": 1e999}}`, "desiredState.info: expected a number in range, got number 1e999",
 		},
 		"a port with a fraction": {
 			`{"desiredState": {"manifest": {"containers": [{"ports": [{"hostPort": 1.5}]}]}}}`,
-			"desiredState.manifest.containers.ports.hostPort: there must be a whole number that fits, not the JSON number 1.5",
+			"desiredState.manifest.containers.ports.hostPort: expected an integer in range, got number 1.5",
 		},
 		"containers that are an object": {
 			`{"desiredState": {"manifest": {"containers": {}}}}`,
-			"desiredState.manifest.containers: there must be an array, not the JSON object",
+			"desiredState.manifest.containers: expected an array, got object",
 		},
 		"a read-only that is a word": {
 			`{"desiredState": {"manifest": {"containers": [{"volumeMounts": [{"readOnly": "yes"}]}]}}}`,
-			"desiredState.manifest.containers.volumeMounts.readOnly: there must be true or false, not the JSON string",
+			"desiredState.manifest.containers.volumeMounts.readOnly: expected true or false, got string",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestD33ABodyThatWouldGrowTooMuchIsRefused(t *testing.T) {
 		"deepest":       nested(100_000, ""),
 		"deep and wide": nested(29, wide),
 	} {
-		assert.EqualError(t, Decode(body, &task), "body: is so deep that it would have more than 16777216 bytes when indented", name)
+		assert.EqualError(t, Decode(body, &task), "body: is nested too deeply: indented, it would have more than 16777216 bytes", name)
 	}
 }
 

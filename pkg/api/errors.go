@@ -8,25 +8,26 @@ import (
 	"unicode"
 )
 
-// ErrorKind tells what went wrong, so that a caller can decide what to do. The
+// ErrorKind is what went wrong, so that a caller can decide what to do. The
 // apiserver gives each kind one HTTP status.
 type ErrorKind string
 
 // The kinds of error that an answer of the apiserver can carry.
 const (
 	Invalid          ErrorKind = "invalid"            // the request breaks a rule; Field names where
-	Forbidden        ErrorKind = "forbidden"          // the sender may not ask this
+	Forbidden        ErrorKind = "forbidden"          // the sender may not do this
 	NotFound         ErrorKind = "not found"          // there is no such object or path
 	MethodNotAllowed ErrorKind = "method not allowed" // the path is there, the method is not
 	AlreadyExists    ErrorKind = "already exists"     // the id is taken
 	Conflict         ErrorKind = "conflict"           // the state of other objects forbids it
-	HostPortTaken    ErrorKind = "host port taken"    // a conflict over one machine; another machine may do
+	HostPortTaken    ErrorKind = "host port taken"    // a conflict on one machine; another machine may be free
 	TooLarge         ErrorKind = "too large"          // the request is larger than the server reads
 	Internal         ErrorKind = "internal"           // the server or its store is at fault
-	Unavailable      ErrorKind = "unavailable"        // the store cannot be reached; asking again may help
+	Unavailable      ErrorKind = "unavailable"        // the store cannot be reached; a retry may help
 )
 
-// Error is an error that may be told to a client: one line, in words.
+// Error is an error whose text may be sent to a client: one line that reveals no
+// internals.
 type Error struct {
 	Kind    ErrorKind
 	Field   string // for Invalid: the path of the field, as in the JSON: desiredState.replicas
@@ -58,8 +59,8 @@ func KindOf(err error) ErrorKind {
 	return Internal
 }
 
-// InFull returns an error's text with the cause that an *Error in its chain
-// keeps to itself, for logs.
+// InFull returns an error's text, for logs: with the cause, which Error leaves
+// out.
 func InFull(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Err != nil {
@@ -84,8 +85,8 @@ func NewAlreadyExists(kind, id string) error {
 	return &Error{Kind: AlreadyExists, Message: kind + " " + Quote(id) + alreadyExistsEnding}
 }
 
-// NewInvalid returns the error for a field that breaks a rule. The format's
-// words follow the field's path, so they begin with the value or with "must".
+// NewInvalid returns the error for a field that breaks a rule. The text follows
+// the field's path, so it begins with the value or with a verb.
 func NewInvalid(field, format string, args ...interface{}) error {
 	return &Error{Kind: Invalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }
@@ -100,18 +101,18 @@ func NewConflict(format string, args ...interface{}) error {
 // another task has on that machine.
 func NewHostPortTaken(taskID string, port int, machine, owner string) error {
 	return &Error{Kind: HostPortTaken, Message: fmt.Sprintf(
-		"host port %d of task %s is taken on machine %s by task %s", port, Quote(taskID), machine, Quote(owner))}
+		"task %s needs host port %d, but on machine %s task %s has it", Quote(taskID), port, machine, Quote(owner))}
 }
 
-// NewUnavailable returns the error for a store that could not be reached while
-// doing what operation says. The cause is for logs.
+// NewUnavailable returns the error for an operation that could not reach the
+// store. The cause is only logged.
 func NewUnavailable(operation string, cause error) error {
 	return &Error{Kind: Unavailable, Message: operation + ": the store cannot be reached", Err: cause}
 }
 
-// ParseError makes the error again that an apiserver told in one line of text:
-// the inverse of Error. The line is without the status text at its head. A
-// conflict over a host port comes back as Conflict.
+// ParseError is the inverse of Error: it returns the error that an apiserver
+// sent as a line of text. The line is without the status text at its beginning.
+// HostPortTaken comes back as Conflict.
 func ParseError(kind ErrorKind, line string) error {
 	e := &Error{Kind: kind, Message: line}
 	switch {
@@ -125,8 +126,8 @@ func ParseError(kind ErrorKind, line string) error {
 	return e
 }
 
-// Printable returns a text for people on one line: what cannot be printed is
-// replaced.
+// Printable replaces each character of a text that is not printable, such as a
+// line break.
 func Printable(text string, replacement rune) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -136,11 +137,11 @@ func Printable(text string, replacement rune) string {
 	}, text)
 }
 
-// quotedLimit keeps an error short whatever a client sent.
+// quotedLimit keeps errors short, in bytes of a client's value.
 const quotedLimit = 64
 
-// Quote returns a value that a client sent in a form that is fit for an error:
-// in double quotes, on one line, in ASCII, cut when it is long.
+// Quote returns a client's value for use in an error: in double quotes, in
+// ASCII, cut if it is long.
 func Quote(value string) string {
 	if len(value) > quotedLimit {
 		return strconv.QuoteToASCII(value[:quotedLimit]) + "..."

@@ -20,7 +20,7 @@ func TestErrorTextIsWords(t *testing.T) {
 		"an id that is taken":      {NewAlreadyExists("service", "s1"), AlreadyExists, `service "s1" already exists`},
 		"a field out of range":     {NewInvalid("desiredState.replicas", "%d is negative", -1), Invalid, "desiredState.replicas: -1 is negative"},
 		"a conflict":               {NewConflict("no machine for %s", "web-1"), Conflict, "no machine for web-1"},
-		"a host port in use":       {NewHostPortTaken("b", 80, "m1", "a"), HostPortTaken, `host port 80 of task "b" is taken on machine m1 by task "a"`},
+		"a host port in use":       {NewHostPortTaken("b", 80, "m1", "a"), HostPortTaken, `task "b" needs host port 80, but on machine m1 task "a" has it`},
 		"a store out of reach":     {NewUnavailable("list tasks", errors.New("dial tcp")), Unavailable, "list tasks: the store cannot be reached"},
 		"an error of another kind": {errors.New("boom"), Internal, "boom"},
 		"an error inside another":  {fmt.Errorf("sync: %w", NewNotFound("task", "x")), NotFound, `sync: task "x" does not exist`},
@@ -33,7 +33,7 @@ func TestErrorTextIsWords(t *testing.T) {
 	}
 }
 
-func TestNoErrorIsOfNoKind(t *testing.T) {
+func TestNilHasNoKind(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, KindOf(nil))
 }

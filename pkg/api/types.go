@@ -1,6 +1,5 @@
-// Package api holds what the apiserver and its clients exchange: the wire
-// types of June 2014, the errors an answer can carry, and the rules an object
-// has to follow to be accepted.
+// Package api has the wire types of June 2014, the errors that an answer can
+// carry, and the rules that an object must follow.
 package api
 
 // ContainerManifest describes a group of containers that run together on one
@@ -17,8 +16,7 @@ type Volume struct {
 	Name string `yaml:"name" json:"name"`
 }
 
-// Port connects a port of the machine with one of a container. A number of 0
-// means that there is none.
+// Port maps a port of the machine to a port of a container. 0 means no port.
 type Port struct {
 	Name          string `yaml:"name,omitempty" json:"name,omitempty"`
 	HostPort      int    `yaml:"hostPort,omitempty" json:"hostPort,omitempty"`
@@ -26,7 +24,7 @@ type Port struct {
 	Protocol      string `yaml:"protocol,omitempty" json:"protocol,omitempty"`
 }
 
-// VolumeMount puts a volume of the manifest into a container's file tree.
+// VolumeMount mounts a volume of the manifest in a container.
 type VolumeMount struct {
 	Name      string `yaml:"name,omitempty" json:"name,omitempty"`
 	ReadOnly  bool   `yaml:"readOnly,omitempty" json:"readOnly,omitempty"`
@@ -73,8 +71,8 @@ type JSONBase struct {
 // GetID returns the object's id, "" when it has none.
 func (b JSONBase) GetID() string { return b.ID }
 
-// TaskState is a state that a task is wanted in or was seen in. Host is the
-// machine, Info what its kubelet answered: any JSON.
+// TaskState is the desired or the current state of a task. Host is its machine;
+// Info is any JSON that the machine's kubelet answered.
 type TaskState struct {
 	Manifest ContainerManifest `json:"manifest,omitempty" yaml:"manifest,omitempty"`
 	Status   string            `json:"status,omitempty" yaml:"status,omitempty"`
@@ -83,8 +81,8 @@ type TaskState struct {
 	Info     interface{}       `json:"info,omitempty" yaml:"info,omitempty"`
 }
 
-// Task is a manifest with labels, placed on one machine. A later Kubernetes
-// calls it a pod.
+// Task is a manifest with labels, placed on one machine. Kubernetes later
+// renamed it pod.
 type Task struct {
 	JSONBase     `json:",inline" yaml:",inline"`
 	Labels       map[string]string `json:"labels,omitempty" yaml:"labels,omitempty"`
@@ -108,15 +106,15 @@ type TaskTemplate struct {
 	Labels       map[string]string `json:"labels,omitempty" yaml:"labels,omitempty"`
 }
 
-// ReplicationControllerState says how many tasks there shall be, which ones
-// count, and how a missing one is made.
+// ReplicationControllerState is the wanted number of tasks, the labels of the
+// tasks that count, and the template of new ones.
 type ReplicationControllerState struct {
 	Replicas      int               `json:"replicas" yaml:"replicas"`
 	ReplicasInSet map[string]string `json:"replicasInSet,omitempty" yaml:"replicasInSet,omitempty"`
 	TaskTemplate  TaskTemplate      `json:"taskTemplate,omitempty" yaml:"taskTemplate,omitempty"`
 }
 
-// ReplicationController keeps a number of equal tasks alive. The apiserver
+// ReplicationController keeps a number of identical tasks running. The apiserver
 // only stores it; the controller manager acts on it.
 type ReplicationController struct {
 	JSONBase     `json:",inline" yaml:",inline"`
@@ -128,15 +126,15 @@ type ReplicationController struct {
 // controller's maps and slices.
 func (c ReplicationController) WithID(id string) interface{} { c.ID = id; return c }
 
-// ReplicationControllerList is a list of replication controllers. Empty, its
-// JSON is {}: the original leaves empty items out.
+// ReplicationControllerList is a list of replication controllers. The JSON of an
+// empty one is {}, as in the original.
 type ReplicationControllerList struct {
 	JSONBase
 	Items []ReplicationController `json:"items,omitempty" yaml:"items,omitempty"`
 }
 
-// Service gives a set of tasks a port under one name. Its labels select the
-// tasks: those that carry all of them.
+// Service gives a set of tasks one name and one port. It selects the tasks that
+// have all of its labels.
 type Service struct {
 	JSONBase
 	Port   int               `json:"port,omitempty" yaml:"port,omitempty"`
@@ -152,13 +150,13 @@ type ServiceList struct {
 	Items []Service `json:"items" yaml:"items"`
 }
 
-// Endpoints are the addresses, HOST:PORT, at which a service's tasks are
-// reached. The proxy reads them.
+// Endpoints are the addresses (HOST:PORT) of a service's tasks. The proxy reads
+// them.
 type Endpoints struct {
 	Name      string
 	Endpoints []string
 }
 
-// WithID returns a copy of the endpoints that is of the service with the id. The
-// copy shares the slice.
+// WithID returns a copy of the endpoints for the service with the id. The copy
+// shares the slice.
 func (e Endpoints) WithID(id string) interface{} { e.Name = id; return e }

@@ -3,25 +3,25 @@ package api
 import "fmt"
 
 const (
-	// MaxIDLength is how many characters an id may have.
+	// MaxIDLength is the largest number of characters in an id.
 	MaxIDLength = 253
 	maxPort     = 65535
 )
 
-// ValidateID checks that an id can stand in an etcd key, a URL and the name of
-// an environment variable (D8, D10).
+// ValidateID checks that an id can be part of an etcd key, of a URL and of the
+// name of an environment variable (D8, D10).
 func ValidateID(id string) error {
 	switch {
 	case id == "":
 		return NewInvalid("id", "must not be empty")
 	case len(id) > MaxIDLength:
-		return NewInvalid("id", "%s has %d characters, %d are allowed", Quote(id), len(id), MaxIDLength)
+		return NewInvalid("id", "%s has %d characters; at most %d are allowed", Quote(id), len(id), MaxIDLength)
 	case !isAlphanumeric(id[0]):
 		return NewInvalid("id", "%s must begin with a letter or a digit", Quote(id))
 	}
 	for i := range len(id) {
 		if c := id[i]; !isAlphanumeric(c) && c != '.' && c != '_' && c != '-' {
-			return NewInvalid("id", "%s may hold only letters, digits, '.', '_' and '-'", Quote(id))
+			return NewInvalid("id", "%s may contain only letters, digits, '.', '_' and '-'", Quote(id))
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func validateManifest(path string, manifest ContainerManifest) error {
 				continue
 			}
 			if taken[port.HostPort] {
-				return NewInvalid(field+".hostPort", "%d is named twice", port.HostPort)
+				return NewInvalid(field+".hostPort", "%d is used twice in one task", port.HostPort)
 			}
 			taken[port.HostPort] = true
 		}

@@ -27,12 +27,12 @@ func TestD8D10Ids(t *testing.T) {
 		"../../controllers/evil": `id: "../../controllers/evil" must begin with a letter or a digit`,
 		".":                      `id: "." must begin with a letter or a digit`,
 		"-a":                     `id: "-a" must begin with a letter or a digit`,
-		"a/b":                    `id: "a/b" may hold only letters, digits, '.', '_' and '-'`,
-		"a b":                    `id: "a b" may hold only letters, digits, '.', '_' and '-'`,
-		"a\n":                    `id: "a\n" may hold only letters, digits, '.', '_' and '-'`,
+		"a/b":                    `id: "a/b" may contain only letters, digits, '.', '_' and '-'`,
+		"a b":                    `id: "a b" may contain only letters, digits, '.', '_' and '-'`,
+		"a\n":                    `id: "a\n" may contain only letters, digits, '.', '_' and '-'`,
 		"é":                      `id: "\u00e9" must begin with a letter or a digit`,
-		"a\x00":                  `id: "a\x00" may hold only letters, digits, '.', '_' and '-'`,
-		strings.Repeat("x", 254): `id: "` + strings.Repeat("x", 64) + `"... has 254 characters, 253 are allowed`,
+		"a\x00":                  `id: "a\x00" may contain only letters, digits, '.', '_' and '-'`,
+		strings.Repeat("x", 254): `id: "` + strings.Repeat("x", 64) + `"... has 254 characters; at most 253 are allowed`,
 	} {
 		assert.EqualError(t, ValidateID(id), text)
 	}
@@ -70,7 +70,7 @@ func TestD10ValuesOutOfRangeAreRefused(t *testing.T) {
 		},
 		"a host port named twice": {
 			ValidateTask(withPorts("t", Port{HostPort: 80}, Port{HostPort: 80})),
-			"desiredState.manifest.containers[1].ports[0].hostPort: 80 is named twice",
+			"desiredState.manifest.containers[1].ports[0].hostPort: 80 is used twice in one task",
 		},
 		"a task without id": {ValidateTask(Task{}), "id: must not be empty"},
 		"negative replicas": {controller(-1, Task{}), "desiredState.replicas: -1 is negative"},

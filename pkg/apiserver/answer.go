@@ -22,7 +22,7 @@ func (server *ApiServer) answer(w http.ResponseWriter, req *http.Request, object
 	}
 	body, ok := object.(Encoded)
 	if !ok {
-		// The status is written after encoding, so that a failure has its own.
+		// Encode before the status is written: a failure has another one.
 		if body, err = Encode(object); err != nil {
 			server.error(w, req, err)
 			return
@@ -31,8 +31,7 @@ func (server *ApiServer) answer(w http.ResponseWriter, req *http.Request, object
 	server.write(w, http.StatusOK, "application/json", body) // D17
 }
 
-// error writes an error as one line of text. What is the server's fault is
-// logged with its cause.
+// error writes an error as one line of text. A 5xx is logged with its cause.
 func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err error) {
 	status, line := statusLine(err)
 	if status >= http.StatusInternalServerError {
@@ -41,8 +40,8 @@ func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err err
 	server.write(w, status, plainText, EncodedBytes([]byte(line)))
 }
 
-// served is the method that a request is served by: HEAD is GET without the body,
-// so its answer, and the size of it, are GET's.
+// served returns the method by which a request is served. HEAD is served like
+// GET, so it has the same headers; net/http leaves out the body.
 func served(req *http.Request) string {
 	if req.Method == http.MethodHead {
 		return http.MethodGet
@@ -50,8 +49,8 @@ func served(req *http.Request) string {
 	return req.Method
 }
 
-// allow tells whether the request's method is among those that its path
-// serves, and answers 405 when it is not (D16).
+// allow reports whether the path serves the request's method, and answers 405 if
+// not (D16).
 func (server *ApiServer) allow(w http.ResponseWriter, req *http.Request, methods ...string) bool {
 	if slices.Contains(methods, served(req)) {
 		return true
@@ -59,7 +58,7 @@ func (server *ApiServer) allow(w http.ResponseWriter, req *http.Request, methods
 	allowed := strings.ReplaceAll(strings.Join(methods, ", "), http.MethodGet, http.MethodGet+", "+http.MethodHead)
 	w.Header().Set("Allow", allowed)
 	server.error(w, req, &api.Error{Kind: api.MethodNotAllowed,
-		Message: fmt.Sprintf("%s is not served at %s, only %s", req.Method, loggable(req.URL.EscapedPath()), allowed)})
+		Message: fmt.Sprintf("%s is not allowed at %s; allowed: %s", req.Method, loggable(req.URL.EscapedPath()), allowed)})
 	return false
 }
 
@@ -67,7 +66,7 @@ func (server *ApiServer) notFound(w http.ResponseWriter, req *http.Request) {
 	server.error(w, req, &api.Error{Kind: api.NotFound, Message: served(req) + " " + loggable(req.URL.EscapedPath())}) // D1
 }
 
-// write is the one place that writes an answer.
+// write writes every answer.
 func (server *ApiServer) write(w http.ResponseWriter, status int, contentType string, body Encoded) {
 	header := w.Header()
 	header["Content-Type"] = []string{contentType}
@@ -75,12 +74,12 @@ func (server *ApiServer) write(w http.ResponseWriter, status int, contentType st
 	w.WriteHeader(status)
 	for piece := range body.Pieces {
 		if _, err := w.Write(piece); err != nil {
-			return // the client has gone: there is nobody left to tell
+			return // the client is gone
 		}
 	}
 }
 
-// statuses gives each kind of error its status and the words that begin its
+// statuses maps each kind of error to its status and to the first words of its
 // line.
 var statuses = map[api.ErrorKind]struct {
 	code int
@@ -98,11 +97,11 @@ var statuses = map[api.ErrorKind]struct {
 	api.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},
 }
 
-// statusLine turns an error into a status and a line of text. What an untyped
-// error says is for the log only.
+// statusLine turns an error into a status and a line of text. The text of an
+// error that is not an *api.Error is only logged.
 func statusLine(err error) (status int, line string) {
 	var typed *api.Error
-	text := "the server failed on this request; its log tells more"
+	text := "the request failed; the server's log has the reason"
 	if errors.As(err, &typed) {
 		text = err.Error()
 	}
@@ -113,10 +112,10 @@ func statusLine(err error) (status int, line string) {
 	return known.code, known.text + ": " + oneLine(text)
 }
 
-// maxLine bounds a line of text, in bytes, whatever went into it.
+// maxLine is where a text in an answer or in the log is cut, in bytes.
 const maxLine = 1024
 
-// oneLine makes a text fit to be an answer of one line.
+// oneLine makes a text printable on one line, and cuts it at maxLine.
 func oneLine(text string) string {
 	if len(text) > maxLine {
 		text = text[:maxLine] + "..."

@@ -1,5 +1,5 @@
-// Package apiserver serves tables of objects over HTTP. It knows no kind of
-// object by name: a RESTStorage stands behind each resource.
+// Package apiserver serves resources over HTTP. It knows no resource by name:
+// each one is a RESTStorage.
 package apiserver
 
 import (
@@ -16,18 +16,18 @@ import (
 	"kube2014/pkg/api"
 )
 
-// RESTStorage is what stands behind one resource. All methods are called from
-// many goroutines at once. An error that is an *api.Error is answered with the
-// status of its kind, any other with 500.
+// RESTStorage stores the objects of one resource. Its methods are called
+// concurrently. An *api.Error is answered with the status of its kind, any other
+// error with 500.
 type RESTStorage interface {
-	// List returns the collection, narrowed by the URL's query.
+	// List returns the collection, filtered by the URL's query.
 	List(*url.URL) (interface{}, error)
 	// Get returns the object, or an api.NotFound error.
 	Get(id string) (interface{}, error)
 	// Delete removes the object, or returns an api.NotFound error.
 	Delete(id string) error
-	// Extract reads an object from a request's body. It need not check more
-	// than the types: Create and Update do.
+	// Extract decodes an object from a request's body. It need only check the
+	// types: Create and Update check the values.
 	Extract(body string) (interface{}, error)
 	// Create stores an object that Extract returned, and does not change it.
 	Create(interface{}) error
@@ -36,8 +36,8 @@ type RESTStorage interface {
 	Update(interface{}) error
 }
 
-// Identified is an object that knows its id. PUT holds such an object to the
-// id in its path (D13).
+// Identified is an object that has an id. PUT compares it with the id in the
+// path (D13).
 type Identified interface {
 	// GetID returns the id, "" when there is none.
 	GetID() string
@@ -45,19 +45,19 @@ type Identified interface {
 	WithID(id string) interface{}
 }
 
-// Status is the answer to a request that has no object to answer with.
+// Status is the answer to a request that returns no object.
 type Status struct {
 	Success bool `json:"success"` // exported, unlike in the original: D15
 }
 
-// MaxBodySize is how many bytes of a request's body are read at the most (D29).
+// MaxBodySize is the size of the largest accepted body, in bytes (D29).
 const MaxBodySize = 1 << 20
 
-// ApiServer answers HTTP requests out of a table of RESTStorage:
+// ApiServer serves a table of RESTStorage over HTTP:
 //
 //	GET    /                    a greeting
 //	GET    /healthz             "ok", or what is wrong with the store
-//	GET    PREFIX/RESOURCE      the list; ?labels=k=v,k2=v2 narrows it
+//	GET    PREFIX/RESOURCE      the list, filtered by ?labels=k=v,k2=v2
 //	POST   PREFIX/RESOURCE      create the object in the body
 //	GET    PREFIX/RESOURCE/ID   the object
 //	PUT    PREFIX/RESOURCE/ID   replace the object by the one in the body
@@ -65,10 +65,10 @@ const MaxBodySize = 1 << 20
 //
 // HEAD is served wherever GET is. It is safe for concurrent use.
 type ApiServer struct {
-	// Healthz returns an error when the store cannot be used; GET /healthz is 503
-	// then. Warnings are lines about what is wrong but stops nobody: they follow the
-	// ok of a 200. Without Healthz the server always says ok. It is to be set before
-	// serving.
+	// Healthz returns an error if the store cannot be used; GET /healthz is 503
+	// then. Warnings tell what is wrong although requests are served: each is a line
+	// after the ok of a 200. If Healthz is not set, /healthz always answers ok. Set it
+	// before serving.
 	Healthz func() (warnings []string, err error)
 
 	prefix      string
@@ -76,8 +76,8 @@ type ApiServer struct {
 	crossOrigin *http.CrossOriginProtection
 }
 
-// New returns a server of the storages, by the name of their resource, below
-// the prefix. The map must not be changed any more.
+// New returns a server of the storages, keyed by the name of their resource,
+// below the prefix. The caller must not change the map afterwards.
 func New(storage map[string]RESTStorage, prefix string) *ApiServer {
 	return &ApiServer{
 		prefix:      strings.TrimRight(prefix, "/"),
@@ -86,8 +86,8 @@ func New(storage map[string]RESTStorage, prefix string) *ApiServer {
 	}
 }
 
-// ServeHTTP answers one request and logs it. A panic on the way is logged with
-// its stack and answered with 500.
+// ServeHTTP answers one request and logs it. A panic is logged with its stack
+// and answered with 500; if the answer has begun, the connection is closed.
 func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer := &response{ResponseWriter: w}
 	defer logRequest(req, answer, time.Now())
@@ -97,7 +97,7 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			if answer.status != 0 {
 				panic(http.ErrAbortHandler)
 			}
-			server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the server failed on this request; its log tells more"})
+			server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
 		}
 	}()
 	server.serve(answer, req)
@@ -106,7 +106,7 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (server *ApiServer) serve(w http.ResponseWriter, req *http.Request) {
 	if server.crossOrigin.Check(req) != nil { // D32
 		server.error(w, req, &api.Error{Kind: api.Forbidden,
-			Message: "a page of another site may not send a " + req.Method + " request through a browser"})
+			Message: "a browser may not send a cross-site " + req.Method + " request"})
 		return
 	}
 	switch path := req.URL.Path; path {
@@ -181,8 +181,8 @@ func (server *ApiServer) handleObject(storage RESTStorage, id string, w http.Res
 	return get(storage, id)
 }
 
-// agreeOnID gives the object the id of the path, or refuses it because it has
-// another one (D13).
+// agreeOnID gives an object without an id the id of the path, and refuses an
+// object that has another one (D13).
 func agreeOnID(object interface{}, id string) (interface{}, error) {
 	identified, ok := object.(Identified)
 	if !ok {
@@ -198,7 +198,6 @@ func agreeOnID(object interface{}, id string) (interface{}, error) {
 	}
 }
 
-// extract reads an object from the request's body.
 func (server *ApiServer) extract(storage RESTStorage, w http.ResponseWriter, req *http.Request) (interface{}, error) {
 	body, err := server.readBody(w, req)
 	if err != nil {
@@ -215,10 +214,11 @@ func (server *ApiServer) readBody(w http.ResponseWriter, req *http.Request) (str
 		body, err = io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBodySize))
 		var limit *http.MaxBytesError
 		if tooLarge = errors.As(err, &limit); err != nil && !tooLarge {
-			// The client took all the time there was, but it is told why. Not every
-			// connection has a deadline: then none has passed.
+			// The deadline may have passed: allow another second for the answer.
+			// The error is ignored, because a connection without deadlines needs
+			// none.
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
-			return "", &api.Error{Kind: api.Invalid, Field: "body", Message: "ended before all of it was read", Err: err}
+			return "", &api.Error{Kind: api.Invalid, Field: "body", Message: "is incomplete: the client stopped sending it or was too slow", Err: err}
 		}
 	}
 	if tooLarge {

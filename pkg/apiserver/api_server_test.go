@@ -29,7 +29,7 @@ type toy struct {
 func (o toy) GetID() string                { return o.Name }
 func (o toy) WithID(id string) interface{} { o.Name = id; return o }
 
-// toyStorage keeps toys. When fail is set, every method returns it.
+// toyStorage stores toys. When fail is set, every method returns it.
 type toyStorage struct {
 	fail error
 
@@ -74,13 +74,13 @@ func (s *toyStorage) put(object interface{}) error {
 	return nil
 }
 
-// strangeStorage returns objects that JSON has no form for, and panics.
+// strangeStorage returns objects that cannot be encoded as JSON, and panics.
 type strangeStorage struct{ toyStorage }
 
 func (s *strangeStorage) List(*url.URL) (interface{}, error) { return make(chan int), nil }
 func (s *strangeStorage) Get(string) (interface{}, error)    { panic("a toy broke") }
 
-// plainStorage keeps objects that cannot tell their id: strings.
+// plainStorage stores objects without an id: strings.
 type plainStorage struct{ toyStorage }
 
 func (s *plainStorage) Extract(body string) (interface{}, error) { return body, nil }
@@ -148,7 +148,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// D16: the path is there, the method is not.
+// D16: the path exists, the method is not served.
 func TestD16OtherMethodsAreToldWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	for target, allow := range map[string]string{
@@ -169,7 +169,7 @@ func TestD16OtherMethodsAreToldWhatIsAllowed(t *testing.T) {
 				}
 				assert.Equal(t, http.StatusMethodNotAllowed, answer.Code)
 				assert.Equal(t, allow, answer.Header().Get("Allow"))
-				assert.Equal(t, fmt.Sprintf("Method Not Allowed: %s is not served at %s, only %s", method, target, allow), answer.Body.String())
+				assert.Equal(t, fmt.Sprintf("Method Not Allowed: %s is not allowed at %s; allowed: %s", method, target, allow), answer.Body.String())
 			})
 		}
 	}
@@ -215,11 +215,11 @@ func TestD7AStoragesErrorBecomesAStatusAndALine(t *testing.T) {
 		"not found":           {api.NewNotFound("toy", "bear"), 404, `Not Found: toy "bear" does not exist`},
 		"already exists":      {api.NewAlreadyExists("toy", "bear"), 409, `Conflict: toy "bear" already exists`},
 		"conflict":            {api.NewConflict("no room"), 409, "Conflict: no room"},
-		"host port taken":     {api.NewHostPortTaken("b", 80, "m", "a"), 409, `Conflict: host port 80 of task "b" is taken on machine m by task "a"`},
+		"host port taken":     {api.NewHostPortTaken("b", 80, "m", "a"), 409, `Conflict: task "b" needs host port 80, but on machine m task "a" has it`},
 		"unavailable":         {api.NewUnavailable("get toy", errors.New("dial 10.0.0.1")), 503, "Service Unavailable: get toy: the store cannot be reached"},
 		"internal":            {&api.Error{Kind: api.Internal, Message: "the stored toy is not JSON"}, 500, "Internal Error: the stored toy is not JSON"},
 		"an unknown kind":     {&api.Error{Kind: "odd", Message: "odd"}, 500, "Internal Error: odd"},
-		"an untyped error":    {errors.New("dial tcp 10.0.0.1"), 500, "Internal Error: the server failed on this request; its log tells more"},
+		"an untyped error":    {errors.New("dial tcp 10.0.0.1"), 500, "Internal Error: the request failed; the server's log has the reason"},
 		"an error of lines":   {api.NewConflict("a toy\nbroke\r\x00"), 409, "Conflict: a toy broke  "},
 		"an error of 1 MiB":   {api.NewConflict("%s", strings.Repeat("x", 1<<20)), 409, "Conflict: " + strings.Repeat("x", maxLine) + "..."},
 		"an error cut inside": {api.NewConflict("%s", strings.Repeat("x", maxLine-1)+"éé"), 409, "Conflict: " + strings.Repeat("x", maxLine-1) + "?..."},
@@ -288,7 +288,7 @@ func TestABodyThatBreaksOffIsABadRequest(t *testing.T) {
 	t.Parallel()
 	answer := send(newServer(nil), httptest.NewRequest("POST", "/prefix/v1/toys", brokenBody{}))
 	assert.Equal(t, http.StatusBadRequest, answer.Code)
-	assert.Equal(t, "Bad Request: body: ended before all of it was read", answer.Body.String())
+	assert.Equal(t, "Bad Request: body: is incomplete: the client stopped sending it or was too slow", answer.Body.String())
 }
 
 // D32: a page of another site cannot change anything.
@@ -321,7 +321,7 @@ func TestD32CrossSiteRequestsOfBrowsers(t *testing.T) {
 			answer := send(newServer(nil), req)
 			assert.Equal(t, row.status, answer.Code)
 			if row.status == http.StatusForbidden {
-				assert.Equal(t, "Forbidden: a page of another site may not send a "+row.method+" request through a browser", answer.Body.String())
+				assert.Equal(t, "Forbidden: a browser may not send a cross-site "+row.method+" request", answer.Body.String())
 			}
 		})
 	}

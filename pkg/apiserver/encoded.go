@@ -12,7 +12,7 @@ import (
 // a line break at its end.
 type Encoded struct {
 	Size   int              // the length of all pieces together
-	Pieces iter.Seq[[]byte] // made while they are sent; not to be changed
+	Pieces iter.Seq[[]byte] // made while they are sent; read-only
 }
 
 // Encode encodes an object.
@@ -24,7 +24,7 @@ func Encode(object interface{}) (Encoded, error) {
 	return EncodedBytes(text), nil
 }
 
-// EncodedBytes returns a JSON text that is there already. It is not copied.
+// EncodedBytes wraps a JSON text, which it does not copy.
 func EncodedBytes(text []byte) Encoded {
 	return Encoded{Size: len(text), Pieces: func(send func([]byte) bool) { send(text) }}
 }
@@ -38,8 +38,8 @@ func (e Encoded) Bytes() []byte {
 	return text
 }
 
-// EncodedStorage is what a RESTStorage may offer besides: its objects in the JSON
-// that is answered, when it need not encode them for each answer.
+// EncodedStorage is an optional interface of a RESTStorage that keeps its
+// objects as JSON and need not encode them for each answer.
 type EncodedStorage interface {
 	RESTStorage
 	// ListEncoded returns the JSON of what List returns.
@@ -48,7 +48,7 @@ type EncodedStorage interface {
 	GetEncoded(id string) (Encoded, error)
 }
 
-// list asks a storage for its collection: an Encoded if it has one.
+// list returns a storage's collection, as an Encoded if the storage has it.
 func list(storage RESTStorage, u *url.URL) (interface{}, error) {
 	if encoded, ok := storage.(EncodedStorage); ok {
 		return encoded.ListEncoded(u)
@@ -56,7 +56,7 @@ func list(storage RESTStorage, u *url.URL) (interface{}, error) {
 	return storage.List(u)
 }
 
-// get asks a storage for an object: an Encoded if it has one.
+// get returns an object of a storage, as an Encoded if the storage has it.
 func get(storage RESTStorage, id string) (interface{}, error) {
 	if encoded, ok := storage.(EncodedStorage); ok {
 		return encoded.GetEncoded(id)

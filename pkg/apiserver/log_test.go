@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// logOf returns what is logged while f runs. Tests that use it do not run in
-// parallel: the log is the process's.
+// logOf returns what is logged while f runs. It replaces the process's log, so
+// its tests are not parallel.
 func logOf(f func()) string {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
@@ -66,7 +66,7 @@ func TestD48APanicIsA500AndALoggedStack(t *testing.T) {
 	var answer *httptest.ResponseRecorder
 	logged := logOf(func() { answer = ask(newServer(nil), "GET", "/prefix/v1/strange/x", "") })
 	assert.Equal(t, http.StatusInternalServerError, answer.Code)
-	assert.Equal(t, "Internal Error: the server failed on this request; its log tells more", answer.Body.String())
+	assert.Equal(t, "Internal Error: the request failed; the server's log has the reason", answer.Body.String())
 	assert.Contains(t, logged, "panic in GET /prefix/v1/strange/x: a toy broke")
 	assert.Contains(t, logged, "strangeStorage", "the stack names where")
 	assert.Contains(t, logged, "GET /prefix/v1/strange/x 500 ")

@@ -6,10 +6,10 @@ import (
 	"kube2014/pkg/api"
 )
 
-// ClientInterface is what an apiserver offers about its three resources. Each
-// method returns an *api.Error when the server refused, and the transport's
-// error when it could not be asked. A list holds the objects that carry all
-// the given labels, all objects for none.
+// ClientInterface has the operations on the apiserver's three resources. An
+// error is an *api.Error if the server refused the request, else an error of the
+// transport. A list has the objects that carry all the given labels; without
+// labels, all objects.
 type ClientInterface interface {
 	ListTasks(labels map[string]string) (api.TaskList, error)
 	GetTask(id string) (api.Task, error)
@@ -30,16 +30,15 @@ type ClientInterface interface {
 	DeleteService(id string) error
 }
 
-// DefaultPrefix is where an apiserver serves its resources unless it is told
-// otherwise.
+// DefaultPrefix is the default of the apiserver's -api_prefix.
 const DefaultPrefix = "/api/v1beta1"
 
-// Client asks an apiserver. It is safe for concurrent use; its fields must not
-// change after the first request.
+// Client is a client of an apiserver. It is safe for concurrent use; its fields
+// must not change after the first request.
 type Client struct {
 	Host   string       // the server's address, like http://127.0.0.1:8080
-	Prefix string       // DefaultPrefix when empty
-	HTTP   *http.Client // one that gives up after 30 seconds when nil
+	Prefix string       // empty: DefaultPrefix
+	HTTP   *http.Client // nil: one with a timeout of 30 seconds
 }
 
 var _ ClientInterface = (*Client)(nil)

@@ -14,11 +14,11 @@ import (
 	"kube2014/pkg/api"
 )
 
-// seen is what a server was asked.
+// seen is the request that a server received.
 type seen struct{ method, uri, body string }
 
-// record starts a server that answers every request alike, and returns a client
-// of it and what it was asked last.
+// record starts a server that answers every request in the same way. It returns
+// a client of it and the last request.
 func record(t *testing.T, status int, body string) (*Client, *seen) {
 	last := &seen{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -138,7 +138,7 @@ func TestAServerThatIsAwayOrTalksNonsenseIsAnError(t *testing.T) {
 	t.Parallel()
 	client, _ := record(t, 200, "<html>")
 	_, err := client.GetTask("x")
-	assert.ErrorContains(t, err, "GET tasks/x: the answer: ")
+	assert.ErrorContains(t, err, "GET tasks/x: cannot decode the answer: ")
 
 	away := &Client{Host: "http://127.0.0.1:1"}
 	_, err = away.GetTask("x")

@@ -1,5 +1,4 @@
-// Package client asks other programs over HTTP: the apiserver about its
-// objects, and kubelets about containers.
+// Package client has HTTP clients of the apiserver and of kubelets.
 package client
 
 import (
@@ -20,7 +19,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// ContainerInfo tells what is known about a container that runs somewhere.
+// ContainerInfo returns information about running containers.
 type ContainerInfo interface {
 	// GetContainerInfo returns what the host's kubelet says about the
 	// container: a value decoded from JSON, which the caller owns. It may be
@@ -35,16 +34,16 @@ var ErrKubeletSkipped = errors.New("the kubelet failed a short while ago and is 
 const (
 	kubeletTimeout = time.Second
 	kubeletBackoff = 10 * time.Second
-	// What a kubelet answers is decoded whole. These keep what that takes below
-	// 1 MiB, if the client takes few headers; the container info of a real kubelet
-	// is a few KiB.
+	// An answer is decoded as a whole. These limits, and one on headers in the
+	// HTTP client, keep its memory below 1 MiB. A real kubelet answers a few
+	// KiB.
 	maxInfoSize   = 128 << 10
 	maxInfoValues = 4096
 )
 
-// HTTPContainerInfo asks kubelets over HTTP. A question takes at most a second
-// and 1 MiB of memory; a kubelet that did not answer it well is not asked
-// again for 10 seconds (D21). It is safe for concurrent use.
+// HTTPContainerInfo asks kubelets over HTTP. A request takes at most a second
+// and 1 MiB of memory. After a failure the kubelet is not asked again for 10
+// seconds (D21). It is safe for concurrent use.
 type HTTPContainerInfo struct {
 	Client *http.Client // http.DefaultClient when nil; it bounds the headers
 	Port   uint         // where the kubelets listen
@@ -65,9 +64,9 @@ func (c *HTTPContainerInfo) GetContainerInfo(host, name string) (interface{}, er
 	return info, err
 }
 
-// mayAsk tells whether the host may be asked now. When the wait of one that
-// failed is over, a single caller gets a yes: the others wait for what it
-// finds out.
+// mayAsk reports whether the host may be asked now. When the wait after a
+// failure is over, only one caller may ask; the others may again once it has
+// succeeded.
 func (c *HTTPContainerInfo) mayAsk(host string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,8 +132,7 @@ func reason(err error) error {
 	return err
 }
 
-// sameHostClient is the client, but one that does not let a kubelet send it to
-// another host.
+// sameHostClient returns the client, but without redirects to another host.
 func (c *HTTPContainerInfo) sameHostClient() *http.Client {
 	client := http.DefaultClient
 	if c.Client != nil {
@@ -174,7 +172,7 @@ func decodeInfo(host string, body io.Reader) (interface{}, error) {
 	return info, err
 }
 
-// values returns how many values a JSON text has at the most.
+// values returns an upper bound for the number of values in a JSON text.
 func values(data []byte) int {
 	return 1 + bytes.Count(data, []byte(",")) + bytes.Count(data, []byte("[")) + bytes.Count(data, []byte("{"))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubelet starts a kubelet on loopback and returns what asks it.
+// kubelet starts a kubelet on loopback and returns a client of it.
 func kubelet(t *testing.T, handler http.HandlerFunc) *HTTPContainerInfo {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -42,7 +42,7 @@ func TestContainerInfoIsTheJSONThatTheKubeletAnswers(t *testing.T) {
 	assert.Equal(t, map[string]interface{}{"Name": "x", "Size": json.Number("12345678901234567890")}, got, "no digit is lost")
 }
 
-// D21: whatever a kubelet does, it is an error in words.
+// D21: any wrong answer of a kubelet is an error.
 func TestD21AKubeletThatDoesNotAnswerWellIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -111,7 +111,7 @@ func answer(body string) *http.Response {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// D21: a kubelet that hangs costs a second, once.
+// D21: a kubelet that hangs delays one request by a second.
 func TestD21AKubeletThatHangsCostsASecondAndIsNotAskedAgainForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

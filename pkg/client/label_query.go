@@ -8,9 +8,9 @@ import (
 	"kube2014/pkg/api"
 )
 
-// EncodeLabelQuery writes labels as a query, k=v,k2=v2, sorted by key. Labels
-// with a comma or an equals sign in them cannot be asked for: DecodeLabelQuery
-// does not give them back.
+// EncodeLabelQuery encodes labels as k=v,k2=v2, sorted by key. Labels that
+// contain a comma or an equals sign cannot be queried: DecodeLabelQuery does not
+// return them.
 func EncodeLabelQuery(labels map[string]string) string {
 	var pairs []string
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -19,7 +19,7 @@ func EncodeLabelQuery(labels map[string]string) string {
 	return strings.Join(pairs, ",")
 }
 
-// DecodeLabelQuery reads a label query; an empty one asks for nothing. A
+// DecodeLabelQuery decodes a label query; an empty one has no labels. A
 // malformed one is an Invalid error (D5).
 func DecodeLabelQuery(query string) (map[string]string, error) {
 	labels := map[string]string{}
@@ -32,7 +32,7 @@ func DecodeLabelQuery(query string) (map[string]string, error) {
 			return nil, api.NewInvalid("labels", "%s is not of the form key=value", api.Quote(pair))
 		}
 		if _, twice := labels[key]; twice {
-			return nil, api.NewInvalid("labels", "%s is named twice", api.Quote(key))
+			return nil, api.NewInvalid("labels", "key %s is given twice", api.Quote(key))
 		}
 		labels[key] = value
 	}

@@ -33,7 +33,7 @@ func TestD5AMalformedLabelQueryIsAnError(t *testing.T) {
 		"a=b=c":      `labels: "a=b=c" is not of the form key=value`,
 		"a=1,":       `labels: "" is not of the form key=value`,
 		",":          `labels: "" is not of the form key=value`,
-		"a=1,a=2":    `labels: "a" is named twice`,
+		"a=1,a=2":    `labels: key "a" is given twice`,
 		"a=1,b\nc,d": `labels: "b\nc" is not of the form key=value`,
 	} {
 		got, err := DecodeLabelQuery(query)

@@ -14,7 +14,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// maxErrorSize bounds how much of an error's line is read, in bytes.
+// maxErrorSize is how much of an error's line is read at most, in bytes.
 const maxErrorSize = 64 << 10
 
 var defaultHTTP = &http.Client{Timeout: 30 * time.Second}
@@ -25,7 +25,7 @@ func list[List any](c *Client, resource string, labels map[string]string) (List,
 		query := EncodeLabelQuery(labels)
 		if decoded, err := DecodeLabelQuery(query); err != nil || !maps.Equal(decoded, labels) {
 			var none List
-			return none, api.NewInvalid("labels", "a key or value with ',' or '=' in it, or an empty key, cannot be asked for")
+			return none, api.NewInvalid("labels", "a key or value with ',' or '=' in it, or an empty key, cannot be queried")
 		}
 		path += "?" + url.Values{"labels": {query}}.Encode()
 	}
@@ -49,7 +49,7 @@ func (c *Client) remove(resource, id string) error {
 	return err
 }
 
-// sendTo refuses an id that would make another path.
+// sendTo checks the id, which could otherwise lead to another path.
 func sendTo[Answer any](c *Client, method, resource, id string, object interface{}) (Answer, error) {
 	if err := api.ValidateID(id); err != nil {
 		var none Answer
@@ -98,7 +98,7 @@ func (c *Client) do(method, path string, object, answer interface{}) error {
 		return refusal(resp)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
-		return fmt.Errorf("%s %s: the answer: %w", method, path, err)
+		return fmt.Errorf("%s %s: cannot decode the answer: %w", method, path, err)
 	}
 	return nil
 }
@@ -113,11 +113,11 @@ var kinds = map[int]api.ErrorKind{
 	http.StatusServiceUnavailable:    api.Unavailable,
 }
 
-// refusal is the error that the server told.
+// refusal returns the error that the server answered.
 func refusal(resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorSize))
 	if err != nil {
-		return fmt.Errorf("the server answered %s, and no reason: %w", resp.Status, err)
+		return fmt.Errorf("the server answered %s, and its reason could not be read: %w", resp.Status, err)
 	}
 	kind, ok := kinds[resp.StatusCode]
 	if !ok {

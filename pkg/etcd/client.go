@@ -1,6 +1,6 @@
-// Package etcd reaches an etcd cluster over its v2 keys API, through go-etcd.
-// It adds what go-etcd lacks: every call is bounded, reads see every write that
-// was acknowledged before, and a write is never sent twice.
+// Package etcd is a client of etcd's v2 keys API, on top of go-etcd. It adds
+// what go-etcd lacks: every call has a timeout, a read sees every write that was
+// acknowledged before, and a write is never sent twice.
 package etcd
 
 import (
@@ -20,13 +20,12 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 )
 
-// Client talks to the members of one etcd cluster: to one of them as long as
-// that answers, then to the next. It is safe for concurrent use.
+// Client calls the members of one etcd cluster: one of them as long as it
+// answers, then the next. It is safe for concurrent use.
 //
-// A method returns an *etcd.EtcdError when etcd has decided, and any other
-// error when nobody knows whether it did; a read may be asked again then, a
-// write may have taken effect. A call takes 3 seconds at most; Watch says how
-// long it takes.
+// An *etcd.EtcdError is etcd's own answer. If its code is from 300 to 399, or
+// after any other error, the outcome is unknown: a read can be retried, a write
+// may have taken effect. A call takes at most 3 seconds, except Watch.
 type Client struct {
 	urls      []string       // of the members
 	members   []*etcd.Client // one client each: go-etcd's own failover sends writes twice
@@ -45,9 +44,9 @@ func New(servers []string) (*Client, error) {
 	}
 	transport := newTransport(len(servers))
 	client := &Client{urls: urls, transport: transport.inner}
-	// SetTransport takes an *http.Transport and no other http.RoundTripper. This
-	// empty one hands every request to ours; with TLSNextProto set, net/http does not
-	// put its own HTTP/2 in the place of ours for https.
+	// SetTransport takes only an *http.Transport. This empty one passes every
+	// request to ours; with TLSNextProto set, net/http does not replace ours by
+	// its own HTTP/2 for https.
 	shell := &http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
 	shell.RegisterProtocol("http", transport)
 	shell.RegisterProtocol("https", transport)
@@ -164,9 +163,8 @@ func (c *Client) try(f call, again func(error) bool) (*etcd.Response, error) {
 	}
 }
 
-// decided tells whether a call ended with an answer that counts. An error of
-// etcd's codes 300 to 399 is one of the raft protocol: no leader, no quorum in
-// time.
+// decided reports whether etcd's answer is final. Codes 300 to 399 are errors of
+// the raft protocol: no leader, or no quorum in time.
 func decided(err error) bool {
 	var answered *etcd.EtcdError
 	if errors.As(err, &answered) {
@@ -200,10 +198,10 @@ func (c *Client) Delete(key string, recursive bool) (*etcd.Response, error) {
 	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.Delete(key, recursive) })
 }
 
-// CompareAndSwap sets a key that has a value ("" for any) or a modified index
-// (0 for any). When it compares the index, etcd is asked not to repeat the values,
-// which may be large: the response's node then has a key, a value and a modified
-// index only, and there is no previous one.
+// CompareAndSwap sets a key if it has a value ("" for any) and a modified index
+// (0 for any). If it compares the index, etcd is asked not to return the values,
+// which may be large: the response's node has only a key, a value and a modified
+// index, and there is no previous node.
 func (c *Client) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
 	resp, err := c.write(func(m *etcd.Client) (*etcd.Response, error) {
 		return m.CompareAndSwap(key, value, ttl, prevValue, prevIndex)
@@ -214,14 +212,14 @@ func (c *Client) CompareAndSwap(key, value string, ttl uint64, prevValue string,
 	return resp, err
 }
 
-// CompareAndDelete deletes a key that has a value ("" for any) or a modified
+// CompareAndDelete deletes a key if it has a value ("" for any) and a modified
 // index (0 for any).
 func (c *Client) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error) {
 	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.CompareAndDelete(key, prevValue, prevIndex) })
 }
 
-// Watch waits for a change as go-etcd's Watch does: without a receiver for one,
-// and at most a minute. It asks one member.
+// Watch waits for changes like go-etcd's Watch: for one if there is no receiver,
+// and for at most a minute. It asks one member only.
 func (c *Client) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error) {
 	return c.members[c.current.Load()].Watch(prefix, waitIndex, recursive, receiver, stop)
 }

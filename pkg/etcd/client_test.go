@@ -62,8 +62,8 @@ func TestServersAreURLs(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// A password in a URL is not shown, wherever in the list it is, and not even the
-// part of it that looks like a URL of its own because of a comma.
+// A password in a URL is not shown, wherever in the list it is. A comma in it must
+// not show a part of it.
 func TestAPasswordInAURLIsNotShown(t *testing.T) {
 	t.Parallel()
 	for _, servers := range [][]string{
@@ -75,7 +75,7 @@ func TestAPasswordInAURLIsNotShown(t *testing.T) {
 	}
 }
 
-// The fake answers as the real one does: what is tested on it holds.
+// The fake answers like a real etcd, so tests can use it instead.
 func TestTheFakeEtcdAgreesWithARealOne(t *testing.T) {
 	t.Parallel()
 	clients := map[string]etcdtest.Client{"fake": etcdtest.NewFake(), "real": newClient(t, realEtcd(t).URL)}
@@ -176,8 +176,8 @@ func answer(w http.ResponseWriter, status int, body string) {
 
 const aNode = `{"action":"get","node":{"key":"/x","value":"1","modifiedIndex":7,"createdIndex":7}}`
 
-// What goes wrong on the way does not send a write twice; a read goes on to the
-// next member.
+// After a connection error a write is not sent again; a read goes to the next
+// member.
 func TestD45AWriteIsSentOnceAndAReadUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]http.HandlerFunc{
@@ -264,7 +264,7 @@ func TestD45AnEtcdThatHangsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	hanging := func(w http.ResponseWriter, req *http.Request) {
-		if req.Method == http.MethodPut { // drips: the head comes, the body does not
+		if req.Method == http.MethodPut { // the head comes, the body does not
 			w.Header().Set("Content-Type", "application/json")
 			w.(http.Flusher).Flush()
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// A request to the apiserver makes several calls, of which one may hang: half
-	// of the 5 seconds that it may take are left for the others and for waiting.
+	// A request to the apiserver makes several calls. If one hangs, half of the
+	// 5 seconds that the request may take are left for the others.
 	callTimeout  = 2500 * time.Millisecond // once connected, for all members together
 	dialTimeout  = 500 * time.Millisecond  // likewise
 	watchTimeout = time.Minute
@@ -20,8 +20,8 @@ const (
 	maxIdle      = 128 // connections to one member: more than there are requests at once
 )
 
-// transport bounds each request, its answer's body included, and accepts only
-// answers of the v2 keys API.
+// transport limits the time of each request, reading the body included, and
+// accepts only answers of the v2 keys API.
 type transport struct {
 	inner       *http.Transport
 	readTimeout time.Duration
@@ -74,7 +74,7 @@ func isJSON(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
 }
 
-// boundedBody ends the request's time with its body.
+// boundedBody cancels the request's timeout when it is closed.
 type boundedBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -21,8 +21,8 @@ type backend interface {
 	EndpointsLister
 }
 
-// backends makes a registry of each kind. What interfaces.go promises is tested
-// on all of them.
+// backends makes a registry of each kind. The promises of interfaces.go are
+// tested on all of them.
 var backends = map[string]func(t *testing.T) backend{
 	"memory":    func(*testing.T) backend { return MakeMemoryRegistry() },
 	"fake etcd": func(t *testing.T) backend { return MakeEtcdRegistry(etcds["fake etcd"](t), nil) },
@@ -73,7 +73,7 @@ func TestD3WhatIsMissingIsNotFound(t *testing.T) {
 	})
 }
 
-// D6: an id is given once, and the object that has it stays as it is.
+// D6: an id that is taken is refused, and its object does not change.
 func TestD6AnIDThatIsTakenIsRefused(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, registry backend) {
 		require.NoError(t, registry.CreateTask("m1", makeTask("x", 1)))
@@ -165,7 +165,7 @@ func TestAHostPortIsGivenOncePerMachine(t *testing.T) {
 		require.NoError(t, registry.CreateTask("m1", makeTask("a", 80, 81)))
 		err := registry.CreateTask("m1", makeTask("b", 82, 81))
 		requireKind(t, api.HostPortTaken, err)
-		assert.EqualError(t, err, `host port 81 of task "b" is taken on machine m1 by task "a"`)
+		assert.EqualError(t, err, `task "b" needs host port 81, but on machine m1 task "a" has it`)
 		require.NoError(t, registry.CreateTask("m2", makeTask("b", 82, 81)))
 		require.NoError(t, registry.CreateTask("m1", makeTask("c", 82)), "the refused task took nothing")
 		require.NoError(t, registry.DeleteTask("a"))
@@ -173,7 +173,7 @@ func TestAHostPortIsGivenOncePerMachine(t *testing.T) {
 	})
 }
 
-// D19: no host port is no collision.
+// D19: tasks without a host port do not collide.
 func TestD19TasksWithoutHostPortNeverCollide(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, registry backend) {
 		require.NoError(t, registry.CreateTask("m", makeTask("a", 0)))
@@ -182,7 +182,7 @@ func TestD19TasksWithoutHostPortNeverCollide(t *testing.T) {
 	})
 }
 
-// D12: a task can be replaced; it stays on its machine.
+// D12: a task that is replaced stays on its machine.
 func TestD12ATaskIsReplacedInItsPlace(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, registry backend) {
 		require.NoError(t, registry.CreateTask("m1", makeTask("a", 80)))
@@ -224,7 +224,7 @@ func TestControllersAndServicesAreReplacedOrCreated(t *testing.T) {
 	})
 }
 
-// D14: a service goes with its endpoints, and without.
+// D14: a service is deleted with its endpoints, if it has any.
 func TestD14AServiceIsDeletedWithItsEndpoints(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, registry backend) {
 		require.NoError(t, registry.CreateService(makeService("bare", 1)))

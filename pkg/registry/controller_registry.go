@@ -80,12 +80,13 @@ func (storage *ControllerRegistryStorage) Update(object interface{}) error {
 func controllerOf(object interface{}) (api.ReplicationController, error) {
 	controller, ok := object.(api.ReplicationController)
 	if !ok {
-		return controller, fmt.Errorf("a replication controller is wanted, not %T", object)
+		return controller, fmt.Errorf("expected a replication controller, got %T", object)
 	}
 	return controller, api.ValidateReplicationController(controller)
 }
 
-// orError keeps the nil pointer that comes with an error out of an interface{}.
+// orError returns a nil interface with an error, not an interface that holds a
+// nil pointer.
 func orError[Object any](object *Object, err error) (interface{}, error) {
 	if err != nil {
 		return nil, err

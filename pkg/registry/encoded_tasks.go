@@ -8,7 +8,8 @@ import (
 	"kube2014/pkg/apiserver"
 )
 
-// encodedTaskStorage is the storage of a registry that has its tasks encoded.
+// encodedTaskStorage is the storage over a registry that keeps its tasks as
+// JSON.
 type encodedTaskStorage struct {
 	*TaskRegistryStorage
 	encoder TaskEncoder
@@ -25,8 +26,8 @@ func (storage *encodedTaskStorage) ListEncoded(u *url.URL) (apiserver.Encoded, e
 	return storage.encoder.EncodedTasks(query)
 }
 
-// GetEncoded returns an api.Task. What its kubelet knows is not encoded yet: the
-// task that has it is.
+// GetEncoded returns an api.Task. If its kubelet answers, the task is decoded,
+// and encoded again with the answer.
 func (storage *encodedTaskStorage) GetEncoded(id string) (apiserver.Encoded, error) {
 	if err := api.ValidateID(id); err != nil {
 		return apiserver.Encoded{}, err

@@ -44,8 +44,8 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 	return errors.Join(failures...)
 }
 
-// servicesAndEndpoints reads the services and the endpoints that they have now:
-// none, when the registry cannot tell, and then all of them are written.
+// servicesAndEndpoints returns the services and their stored endpoints. If the
+// registry cannot list endpoints it returns none, and all are written.
 func (e *EndpointController) servicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
 	if lister, ok := e.serviceRegistry.(EndpointsLister); ok {
 		return lister.ListServicesAndEndpoints()
@@ -54,8 +54,8 @@ func (e *EndpointController) servicesAndEndpoints() (api.ServiceList, map[string
 	return services, nil, err
 }
 
-// selectEndpoints asks the task registry which tasks a service selects, or makes
-// an index of all of them when it cannot tell.
+// selectEndpoints returns the registry's EndpointSelector function, or else one
+// that searches a list of all tasks.
 func (e *EndpointController) selectEndpoints() (func(map[string]string) []string, error) {
 	if selector, ok := e.taskRegistry.(EndpointSelector); ok {
 		return selector.SelectEndpoints()

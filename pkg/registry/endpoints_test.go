@@ -13,7 +13,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// writes notes which endpoints are written, and fails those it is told to.
+// writes records which endpoints are written, and fails chosen writes.
 type writes struct {
 	*MemoryRegistry
 	fail map[string]error
@@ -140,7 +140,7 @@ func TestD31UnchangedEndpointsAreNotWritten(t *testing.T) {
 	assert.Equal(t, map[string][]string{"a": {}, "b": {}}, registry.known(t))
 }
 
-// bare is a ServiceRegistry that cannot tell its endpoints.
+// bare is a ServiceRegistry that cannot list its endpoints.
 type bare struct{ ServiceRegistry }
 
 func TestWithoutKnownEndpointsAllAreWritten(t *testing.T) {
@@ -174,7 +174,7 @@ type awayServices struct{ ServiceRegistry }
 
 func (awayServices) ListServices() (api.ServiceList, error) { return api.ServiceList{}, errAway }
 
-// D27: what cannot be listed is not taken for empty.
+// D27: a list that cannot be read does not count as empty.
 func TestD27ASyncThatCannotReadWritesNothing(t *testing.T) {
 	t.Parallel()
 	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}

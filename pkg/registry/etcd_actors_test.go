@@ -25,8 +25,8 @@ type act struct {
 	kind    api.ErrorKind // "" for success
 }
 
-// subjectModel is one object of which a request that ended with Unavailable may
-// have taken effect or not.
+// subjectModel is the model of one object. A request that ended with Unavailable
+// may or may not have taken effect.
 var subjectModel = porcupine.NondeterministicModel{
 	Init: func() []interface{} { return []interface{}{"", "old"} }, // whether it is there at first is the operation's
 	Step: func(state, input, _ interface{}) []interface{} {
@@ -83,16 +83,16 @@ func versioned(version string, port int) api.Task {
 	return labelled(makeTask("subject", port), map[string]string{"version": version})
 }
 
-// actor is another apiserver, with what it does when it gets its turn.
+// actor is another apiserver, and what it does in its turn.
 type actor struct {
 	h        *history
 	registry *EtcdRegistry
 	clock    *clock
-	finish   func() // ends what the actor has begun; nil for nothing
+	finish   func() // completes what the actor has begun; nil for nothing
 }
 
-// beginCreate gets as far as the call that makes the subject exist, which finish
-// lets through.
+// beginCreate runs a create up to the call that makes the subject exist, which
+// finish lets through.
 func (a *actor) beginCreate(machine, version string, port int) {
 	reached, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	registry := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
@@ -120,7 +120,7 @@ func (a *actor) beginCreate(machine, version string, port int) {
 	}
 }
 
-// half lets a request die before one of its calls to etcd.
+// half runs a request that crashes before one of its calls to etcd.
 func (a *actor) half(request act, run func(*EtcdRegistry) error, before string) {
 	dying := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.mirror, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		if method+" "+key == before {
@@ -168,7 +168,7 @@ func (a *actor) read() {
 	a.h.note(2, call, act{verb: "read", version: version})
 }
 
-// halfUpdate is an update that dies between its two writes.
+// halfUpdate is an update that crashes between its two writes.
 func (a *actor) halfUpdate(version string, port int) {
 	a.half(act{verb: "update", version: version}, func(r *EtcdRegistry) error { return r.UpdateTask(versioned(version, port)) },
 		"CompareAndSwap "+taskKey("m", "subject"))
@@ -193,7 +193,7 @@ func (a *actor) thieves() {
 }
 
 func (a *actor) reconcile() {
-	_ = a.registry.Reconcile() // what it cannot mend now it mends later
+	_ = a.registry.Reconcile() // what it cannot repair now it repairs later
 	a.clock.time = a.clock.time.Add(grace)
 	_ = a.registry.Reconcile() // as above
 }
@@ -231,15 +231,15 @@ var turns = map[string]func(*actor){
 	"half an update, delete, create":     func(a *actor) { a.halfUpdate("5", 83); a.delete(); a.create("m", "6", 84) },
 }
 
-// middle is a request of the first apiserver, or a Reconcile of its, that another
-// apiserver may come into.
+// middle is a request, or a Reconcile, of the first apiserver, during which
+// another apiserver acts.
 type middle struct {
 	act     // verb is "" for a Reconcile
 	there   bool
 	prepare func(*actor)
 	run     func(*EtcdRegistry) error
-	// heldUp is a request that cannot stand being held up for the time in
-	// which Reconcile takes it for abandoned: docs/etcd.md tells what may come of it.
+	// heldUp marks a request that must not be delayed until Reconcile takes it
+	// for abandoned: docs/etcd.md says what may happen then.
 	heldUp bool
 }
 
@@ -263,9 +263,9 @@ func middles() map[string]middle {
 }
 
 // Between any two calls to etcd of a create, an update, a delete or a Reconcile
-// another apiserver may do anything: what both answered fits one order of the
-// requests, and in the end nothing is half and no host port is shared.
-func TestAnotherApiserverMayComeBetweenAnyTwoCalls(t *testing.T) {
+// another apiserver may do anything. The answers of both fit one order of the
+// requests, and in the end nothing is inconsistent and no host port is shared.
+func TestAnotherApiserverMayActBetweenAnyTwoCalls(t *testing.T) {
 	t.Parallel()
 	for name, m := range middles() {
 		for turn := range turns {
@@ -284,7 +284,7 @@ func TestAnotherApiserverMayComeBetweenAnyTwoCalls(t *testing.T) {
 }
 
 // The same with several turns at once, of which there are too many to try all.
-func TestOthersMayComeBetweenInAnyOrder(t *testing.T) {
+func TestOthersMayActInAnyOrder(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2014, 6))
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(turns)), func(name string) bool { return strings.Contains(name, "at work") })
@@ -310,9 +310,9 @@ func TestOthersMayComeBetweenInAnyOrder(t *testing.T) {
 	}
 }
 
-// A create may hang before its last call while others find its claim, for longer
-// than they wait. Whoever goes on, one of them has the id, and each its host port.
-func TestACreateWhoseLastCallIsLate(t *testing.T) {
+// A create may hang before its last call for longer than others wait for its
+// claim. One of them gets the id, and no host port is shared.
+func TestACreateWhoseLastCallIsDelayed(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]func(b *EtcdRegistry) []error{
 		"the id with another port": func(b *EtcdRegistry) []error {
@@ -345,9 +345,9 @@ func TestACreateWhoseLastCallIsLate(t *testing.T) {
 	}
 }
 
-// A create that comes too late with its list does not write it again over that of
-// the one who has taken over its claim.
-func TestACreateThatIsLateWithItsListGivesUp(t *testing.T) {
+// A create that is delayed before it writes the list does not overwrite the list
+// of the request that has taken over its claim.
+func TestACreateThatIsDelayedBeforeItsListGivesUp(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	b, bClock := patientless(fake)
@@ -376,11 +376,11 @@ func TestACreateThatIsLateWithItsListGivesUp(t *testing.T) {
 	requireInLine(t, fake)
 }
 
-// comeBetween lets the other apiserver take its turn before the k-th call; it
-// returns false when there are not so many.
+// comeBetween lets the other apiserver act before the k-th call; it returns
+// false when there are fewer calls.
 func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool) {
 	fake := etcdtest.NewFake()
-	other, clock := patientless(fake) // the clock is everybody's
+	other, clock := patientless(fake) // all share the clock
 	h := &history{t: t}
 	second := &actor{h: h, registry: other, clock: clock}
 	if m.there {
@@ -416,7 +416,7 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 		m.kind = api.KindOf(err)
 		h.note(1, call, m.act)
 	}
-	if second.finish != nil { // others try to profit from what is not finished
+	if second.finish != nil { // others may use what is not finished
 		second.thieves()
 		second.create("m3", "3", 85)
 		second.finish()

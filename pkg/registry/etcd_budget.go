@@ -6,10 +6,10 @@ import (
 	"kube2014/pkg/api"
 )
 
-// maxRequestTime is the age at which a request begins none of its further steps
-// on etcd; a create's begins with its claim. A call takes about as long again at
-// the most: when etcd hangs, a request takes 5 seconds. Who finds something half
-// done for longer knows that nobody is about to go on with it.
+// maxRequestTime is the age after which a request starts no further step on
+// etcd; a create's age counts from its claim. A call takes about as long again
+// at most, so when etcd hangs a request takes 5 seconds. No request continues
+// what has been half done for longer.
 const maxRequestTime = 2500 * time.Millisecond
 
 // requestBudget is the time that a request has.
@@ -26,7 +26,7 @@ func (registry *EtcdRegistry) startBudget() requestBudget {
 // there is none: etcd is slow.
 func (b requestBudget) left(operation string) error {
 	if b.now().Sub(b.began) > maxRequestTime {
-		return &api.Error{Kind: api.Unavailable, Message: operation + ": the store is too slow"}
+		return &api.Error{Kind: api.Unavailable, Message: operation + ": the store is too slow; try again"}
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// compare returns all that is out of line: first the lists, then the index, then
-// the endpoints.
+// compare returns all inconsistencies: first of the lists, then of the index,
+// then of the endpoints.
 func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []problem {
 	var inLists, inIndex []problem
 	machineOf := map[string]string{}
@@ -27,14 +27,14 @@ func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []proble
 		for _, task := range state.tasks {
 			node, id := task.node, task.id()
 			if node.Dir || api.ValidateID(id) != nil {
-				registry.warnOnce(node, "no request can name a task by this key; delete it")
+				registry.warnOnce(node, "no request can reach a task at this key; delete it")
 				continue
 			}
 			if child(index, id) == nil {
 				inIndex = append(inIndex, notIndexed(machine, node))
 			}
 			if other, twice := machineOf[id]; twice {
-				registry.warnOnce(node, "the task is on machine "+other+" too; delete one of the two keys")
+				registry.warnOnce(node, "the same task is also on machine "+other+"; delete one of the two keys")
 			}
 			machineOf[id] = machine
 		}
@@ -42,7 +42,7 @@ func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []proble
 	if index != nil {
 		for _, entry := range index.Nodes {
 			if entry.Dir {
-				registry.warnOnce(entry, "this directory is in the place of an index entry; delete it")
+				registry.warnOnce(entry, "this should be an index key but is a directory; delete it")
 			} else if all[entry.Value].task(baseName(entry.Key)) == nil {
 				inIndex = append(inIndex, leftInIndex(entry))
 			}
@@ -51,9 +51,10 @@ func compare(registry *EtcdRegistry, index, hosts, services *etcd.Node) []proble
 	return slices.Concat(inLists, inIndex, compareEndpoints(services))
 }
 
-// strayCopy tells whether a task is on another machine according to the index,
-// and there too: this one was written too late, after its claim had been taken
-// back, or by another program. It is nobody's, and gets no manifest.
+// strayCopy reports whether the index names another machine for a task, which
+// has the task too. Then this copy was written by another program, or by a
+// create that was delayed until its claim had been repaired. It gets no
+// manifest.
 func strayCopy(all map[string]*machineState, index *etcd.Node, machine, taskID string) bool {
 	entry := child(index, taskID)
 	return entry != nil && entry.Value != machine && all[entry.Value].task(taskID) != nil
@@ -86,8 +87,9 @@ func compareList(all map[string]*machineState, index *etcd.Node, state *machineS
 	return problems
 }
 
-// madeFrom tells whether a manifest is the task's with variables added to the
-// environment of its containers. Which ones depends on the services there were.
+// madeFrom reports whether a manifest is the task's, plus variables in the
+// environment of its containers. Any variables will do: they depend on the
+// services at that time.
 func madeFrom(entry *manifestEntry, task api.Task) bool {
 	want := task.DesiredState.Manifest
 	want.Id = task.ID
@@ -117,13 +119,13 @@ func leftInList(machine, id string, entry *etcd.Node) problem {
 	if entry != nil {
 		version = entry.ModifiedIndex
 	}
-	return problem{finding{"manifest without its task", machine, id}, version, func(registry *EtcdRegistry) error {
+	return problem{finding{"orphaned manifest", machine, id}, version, func(registry *EtcdRegistry) error {
 		return registry.removeFromList(machine, id, entry, nil)
 	}}
 }
 
 func notInList(machine string, task api.Task, version uint64) problem {
-	return problem{finding{"task without its manifest", machine, task.ID}, version, func(registry *EtcdRegistry) error {
+	return problem{finding{"missing or stale manifest", machine, task.ID}, version, func(registry *EtcdRegistry) error {
 		manifest, err := registry.manifestFor(machine, task)
 		if err != nil {
 			return err
@@ -147,7 +149,7 @@ func notInList(machine string, task api.Task, version uint64) problem {
 
 func notIndexed(machine string, node *etcd.Node) problem {
 	id := baseName(node.Key)
-	return problem{finding{"task that is not in the index", machine, id}, node.CreatedIndex, func(registry *EtcdRegistry) error {
+	return problem{finding{"missing index key", machine, id}, node.CreatedIndex, func(registry *EtcdRegistry) error {
 		if now, err := registry.readKey("index task", node.Key); now == nil {
 			return err
 		}
@@ -157,7 +159,7 @@ func notIndexed(machine string, node *etcd.Node) problem {
 }
 
 func leftInIndex(entry *etcd.Node) problem {
-	return problem{finding{"index entry without its task", entry.Value, baseName(entry.Key)}, entry.ModifiedIndex, deleteUnchanged(entry)}
+	return problem{finding{"orphaned index key", entry.Value, baseName(entry.Key)}, entry.ModifiedIndex, deleteUnchanged(entry)}
 }
 
 func compareEndpoints(services *etcd.Node) []problem {
@@ -168,7 +170,7 @@ func compareEndpoints(services *etcd.Node) []problem {
 	var problems []problem
 	for _, node := range endpoints.Nodes {
 		if id := baseName(node.Key); child(child(services, baseName(specsKey)), id) == nil && !node.Dir {
-			problems = append(problems, problem{finding{"endpoints without their service", "", id}, node.ModifiedIndex, deleteUnchanged(node)})
+			problems = append(problems, problem{finding{"orphaned endpoints", "", id}, node.ModifiedIndex, deleteUnchanged(node)})
 		}
 	}
 	return problems

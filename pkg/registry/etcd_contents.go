@@ -9,13 +9,13 @@ import (
 	"kube2014/pkg/api"
 )
 
-// contents is what etcd held at one moment of what tasks are about. It has no lock
-// of its own.
+// contents is the part of etcd that concerns tasks, at one moment. It has no
+// lock of its own.
 type contents struct {
 	machines map[string]*knownMachine
 	tasks    taskIndex
-	broken   []*storedTask            // what is in a task's place and is none
-	others   map[string]unreadableKey // what cannot be read and belongs to no machine
+	broken   []*storedTask            // values of task keys that cannot be decoded
+	others   map[string]unreadableKey // other keys that cannot be decoded, but for lists of manifests
 	specs    map[string]*etcd.Node    // id → service
 	services []api.Service            // of the specs, sorted by id; nil until they are asked for
 }
@@ -36,8 +36,8 @@ func makeContents() *contents {
 	return &contents{machines: map[string]*knownMachine{}, tasks: makeTaskIndex(), specs: map[string]*etcd.Node{}}
 }
 
-// readContents reads a directory that holds all, nil for an empty one. What is as
-// it was in older states need not be decoded again.
+// readContents decodes /registry; root is nil if it does not exist. What has not
+// changed since the older states is not decoded again.
 func readContents(root *etcd.Node, index uint64, older map[string]*machineState) *contents {
 	c := makeContents()
 	for _, directory := range nodesOf(child(root, baseName(hostsKey))) {
@@ -55,7 +55,6 @@ func readContents(root *etcd.Node, index uint64, older map[string]*machineState)
 	return c
 }
 
-// states returns the machines.
 func (c *contents) states() map[string]*machineState {
 	states := map[string]*machineState{}
 	for machine, known := range c.machines {
@@ -64,7 +63,6 @@ func (c *contents) states() map[string]*machineState {
 	return states
 }
 
-// state returns a machine.
 func (c *contents) state(machine string) *machineState {
 	if known := c.machines[machine]; known != nil {
 		return known.state
@@ -72,7 +70,7 @@ func (c *contents) state(machine string) *machineState {
 	return &machineState{machine: machine}
 }
 
-// apply does a change; a deletion has no value.
+// apply applies a change; a deletion has no value.
 func (c *contents) apply(change *etcd.Node, lists map[string]knownList) {
 	machine, name := machineOf(change.Key), baseName(change.Key)
 	delete(c.others, change.Key)
@@ -102,7 +100,7 @@ func (c *contents) applyTask(machine, id string, change *etcd.Node) {
 	}
 }
 
-// show puts a task into the list.
+// show adds a task to the index, or to broken if it cannot be decoded.
 func (c *contents) show(task *storedTask) {
 	if task.read(); task.err != nil {
 		c.broken = append(c.broken, task)
@@ -111,8 +109,8 @@ func (c *contents) show(task *storedTask) {
 	c.tasks.put(task.entry, task.task.Labels)
 }
 
-// find returns the machine of a task, "" when it is not there. Should it be on
-// two, it is one of them.
+// find returns the machine of a task, "" when it is not there. If it is on
+// several machines, it returns one of them.
 func (c *contents) find(taskID string) string {
 	if stored := c.stored(taskID); stored != nil {
 		return stored.machine
@@ -120,8 +118,8 @@ func (c *contents) find(taskID string) string {
 	return ""
 }
 
-// places returns in how many places a task is, what is none in its place included:
-// 2 for more.
+// places returns on how many machines a task is, broken ones included: 2 for
+// more.
 func (c *contents) places(taskID string) int {
 	places := 0
 	if first := c.tasks.byID.get(taskID); first != nil {
@@ -138,7 +136,7 @@ func (c *contents) places(taskID string) int {
 	return min(places, 2)
 }
 
-// stored returns a task, or what is in its place, nil when it is not there.
+// stored returns a task, which may be broken; nil when it is not there.
 func (c *contents) stored(taskID string) *storedTask {
 	for _, broken := range c.broken {
 		if broken.id() == taskID {
@@ -154,15 +152,15 @@ func (c *contents) stored(taskID string) *storedTask {
 	return state.tasks[place]
 }
 
-// listServices returns the services, false when one of them is broken. They are
-// not to be changed.
+// listServices returns the services, false when one of them is broken. The
+// caller must not change them.
 func (c *contents) listServices() ([]api.Service, bool) {
 	if c.services == nil {
 		services := []api.Service{}
 		for _, id := range slices.Sorted(maps.Keys(c.specs)) {
 			var service api.Service
 			if decode(serviceKind, c.specs[id], &service) != nil {
-				return nil, false // whoever reads the services logs it
+				return nil, false // logged where the services are read
 			}
 			services = append(services, service.WithID(id).(api.Service))
 		}

@@ -9,10 +9,10 @@ import (
 	"kube2014/pkg/api"
 )
 
-// A task is three writes: its entry in the index, which makes its id unique in
-// the cluster; its manifest in the machine's list, where its host ports are
-// decided; and the task itself, which makes it exist. A task exists if and only
-// if its own key does: whatever else is there without it was left behind.
+// A task is three writes: its index key, which makes its id unique in the
+// cluster; its manifest in the machine's list, which decides about host ports;
+// and its own key. A task exists if and only if its own key does; the other two
+// are orphaned without it.
 
 // CreateTask implements TaskRegistry: index, list, task.
 func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
@@ -33,9 +33,9 @@ func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
 	err = registry.createClaimed(machine, task, claimed)
 	switch api.KindOf(err) {
 	case api.Unavailable, api.AlreadyExists:
-		// Either nobody knows what was written, and Reconcile finds out; or the
-		// task is on this machine, written by another program, and the index is
-		// now right.
+		// Either the outcome of a write is unknown, and Reconcile repairs it; or
+		// another program has written the task on this machine, so that the
+		// index key is right.
 	case "":
 	default:
 		registry.release(claimed.entry)
@@ -43,8 +43,8 @@ func (registry *EtcdRegistry) CreateTask(machine string, task api.Task) error {
 	return err
 }
 
-// checkUnindexed returns an error when another program has written a task of
-// this id, on whatever machine, which the index does not know yet.
+// checkUnindexed returns an error if another program has written a task with
+// this id, on any machine, without an index key.
 func (registry *EtcdRegistry) checkUnindexed(taskID string) error {
 	machine := registry.mirror.find(taskID)
 	if machine == "" {
@@ -53,8 +53,8 @@ func (registry *EtcdRegistry) checkUnindexed(taskID string) error {
 	return registry.checkAbsent(machine, taskID)
 }
 
-// catchUp makes sure that the copy is not older than the claim. If it has to be
-// read anew, another program has written: a task of this id, it may be.
+// catchUp makes sure that the cache is not older than the claim. If it was
+// stale, another program has written, perhaps a task with this id.
 func (registry *EtcdRegistry) catchUp(claimed *etcd.Node, taskID string) error {
 	if err := registry.mirror.reach(claimed.ModifiedIndex, "create task"); err != nil {
 		return err
@@ -62,25 +62,25 @@ func (registry *EtcdRegistry) catchUp(claimed *etcd.Node, taskID string) error {
 	return registry.checkUnindexed(taskID)
 }
 
-// claim is an entry in the index that a request has written for its task.
+// claim is an index key that a create has written for its task.
 type claim struct {
 	entry  *etcd.Node
 	budget requestBudget // of the request's further steps: others rely on it
 }
 
 const (
-	// claimPatience is how long another request's claim has to stay as it is, with
-	// no task, until it is taken for left behind: that request begins no further
-	// step then.
+	// claimPatience is how long another request's claim must stay unchanged,
+	// with no task, to count as orphaned: that request starts no further step
+	// then.
 	claimPatience = maxRequestTime + 100*time.Millisecond
-	// maxClaimTime is the age at which a request does not claim any more.
+	// maxClaimTime is the age after which a request stops trying to claim.
 	maxClaimTime = claimPatience + 600*time.Millisecond
 )
 
-// claim writes a task's entry in the index. When there is one, another request
-// has the id: for good if its task exists, else it is about to create or delete
-// it, and a moment later it is known which. A claim that was left behind is taken
-// over, if no call that creates its task can be on the way.
+// claim writes a task's index key. If the key exists, the id is taken if its
+// task exists too; if not, another request is creating or deleting the task, and
+// claim waits for the outcome. It takes over an orphaned claim, unless the write
+// of its task may be in flight.
 func (registry *EtcdRegistry) claim(machine, taskID string, began time.Time) (claim, error) {
 	late := func() bool { return registry.now().Sub(began) >= maxClaimTime }
 	var theirs *etcd.Node
@@ -136,12 +136,13 @@ func (registry *EtcdRegistry) claim(machine, taskID string, began time.Time) (cl
 
 func claimedByOther(taskID string) *api.Error {
 	return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(taskID) +
-		" is being created or deleted by a request that has not ended; ask again in 20 seconds"}
+		" is being created or deleted by another request that has not finished; try again in 20 seconds"}
 }
 
-// mayCome tells whether the task of a claim that was left behind may still be
-// created, by a call that is on its way: one was sent only if its manifest is in
-// the list. Then it is for Reconcile, which waits until etcd has given up the call.
+// mayCome reports whether the task of an orphaned claim may still be created by
+// a call in flight: such a call was sent only if the manifest is in the list.
+// The claim is then left to Reconcile, which waits until etcd has given up the
+// call.
 func (registry *EtcdRegistry) mayCome(entry *etcd.Node, taskID string) (bool, error) {
 	if !isName(entry.Value) {
 		return false, nil
@@ -162,7 +163,7 @@ func (registry *EtcdRegistry) checkAbsent(machine, taskID string) error {
 	return err
 }
 
-// release takes a claim back. When that fails, Reconcile does it later.
+// release deletes a claim. If that fails, Reconcile does it later.
 func (registry *EtcdRegistry) release(entry *etcd.Node) {
 	_, _ = registry.mirror.CompareAndDelete(entry.Key, "", entry.ModifiedIndex)
 }
@@ -214,9 +215,9 @@ func (registry *EtcdRegistry) createClaimed(machine string, task api.Task, claim
 	return err
 }
 
-// addToList puts the manifest of a new task into its machine's list, if its
-// host ports are free there. The list is written even if the manifest was left
-// there: who is late in taking that one out relies on it. For the state see
+// addToList adds the manifest of a new task to its machine's list, if its host
+// ports are free there. It writes the list even if the same manifest, orphaned,
+// is in it, so that a concurrent removal of the orphan fails. For the state see
 // changeList.
 func (registry *EtcdRegistry) addToList(machine string, task api.Task, manifest manifestEntry, state *machineState, budget requestBudget) error {
 	return registry.changeList(machine, task.ID, state, func(state *machineState) ([]manifestEntry, error) {

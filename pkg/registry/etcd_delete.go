@@ -4,10 +4,10 @@ import (
 	"kube2014/pkg/api"
 )
 
-// DeleteTask implements TaskRegistry: task, list, index. With its own key the
-// task has ceased to exist; what stays behind if the rest fails is Reconcile's.
-// Each of the three is compared with what was read, so that a call which arrives
-// late deletes nothing of a newer task.
+// DeleteTask implements TaskRegistry: task, list, index key. Without its own key
+// the task is gone; if the rest fails, Reconcile repairs it. Each of the three
+// writes names the version that was read, so that a delayed call deletes nothing
+// of a newer task.
 func (registry *EtcdRegistry) DeleteTask(taskID string) error {
 	budget := registry.startBudget()
 	found, err := registry.locate("delete task", taskID)
@@ -31,7 +31,7 @@ func (registry *EtcdRegistry) DeleteTask(taskID string) error {
 		if node.Dir {
 			return decode("task", node, nil)
 		}
-		if createdBy(node) > found.seen { // made since: the entry is that of a task before it
+		if createdBy(node) > found.seen { // newer than the index key, which is an earlier task's
 			if found, err = registry.locate("delete task", taskID); err != nil {
 				return err
 			}

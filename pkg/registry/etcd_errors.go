@@ -16,7 +16,7 @@ const (
 	alreadyExists = 105
 )
 
-// hasCode tells whether etcd refused with one of the codes.
+// hasCode reports whether etcd refused with one of the codes.
 func hasCode(err error, codes ...int) bool {
 	var refused *etcd.EtcdError
 	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode)
@@ -30,16 +30,16 @@ func ignore(err error, codes ...int) error {
 	return err
 }
 
-// failed turns what etcd or the way to it had against an operation into one of
-// our errors; nil stays nil. Codes 300 to 399 are the raft protocol's: the
-// cluster has no leader, or no quorum in time.
+// failed turns an error of etcd, or of the connection to it, into an *api.Error;
+// nil stays nil. Codes 300 to 399 are the raft protocol's: no leader, or no
+// quorum in time.
 func failed(operation string, err error) error {
 	var refused *etcd.EtcdError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused) && (refused.ErrorCode < 300 || refused.ErrorCode >= 400):
-		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused it: " + refused.Message, Err: err}
+		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused the request: " + refused.Message, Err: err}
 	}
 	return api.NewUnavailable(operation, err)
 }

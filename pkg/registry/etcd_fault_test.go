@@ -17,7 +17,7 @@ import (
 type operation struct {
 	run           func(*EtcdRegistry) error
 	before, after *api.Task
-	// doneAlready is the error of asking again for what has taken effect.
+	// doneAlready is the error of a retry after the operation took effect.
 	doneAlready api.ErrorKind
 }
 
@@ -43,8 +43,8 @@ func operations() map[string]operation {
 	}
 }
 
-// stage is an etcd in which an operation can be asked for: there are a service
-// and a task beside the subject.
+// stage returns an etcd that is ready for an operation, with a service and
+// another task in it.
 func stage(t *testing.T, op operation) *etcdtest.Faults {
 	faults := etcdtest.NewFaults(etcdtest.NewFake())
 	registry := MakeEtcdRegistry(faults, nil)
@@ -56,7 +56,8 @@ func stage(t *testing.T, op operation) *etcdtest.Faults {
 	return faults
 }
 
-// subject returns what a reader finds, and checks that all readers find the same.
+// subject returns the task that a reader finds, and checks that all ways to read
+// it agree.
 func subject(t *testing.T, registry *EtcdRegistry) *api.Task {
 	t.Helper()
 	found, err := registry.GetTask("subject")
@@ -75,8 +76,8 @@ func subject(t *testing.T, registry *EtcdRegistry) *api.Task {
 	return found
 }
 
-// requireNoSharedPorts checks that the ports of a task that exists are not given
-// away, whatever state its list is in.
+// requireNoSharedPorts checks that no other task can take the ports of an
+// existing task, whatever the state of its list.
 func requireNoSharedPorts(t *testing.T, registry *EtcdRegistry, task *api.Task) {
 	t.Helper()
 	if task != nil {
@@ -86,8 +87,8 @@ func requireNoSharedPorts(t *testing.T, registry *EtcdRegistry, task *api.Task) 
 	}
 }
 
-// Whichever call to etcd of a create, update or delete fails, before or after it
-// took effect, or the process stops there: nothing is half.
+// If any call to etcd of a create, update or delete fails, before or after it
+// took effect, or the process stops there, nothing stays half done.
 func TestAnyCallToEtcdMayFail(t *testing.T) {
 	t.Parallel()
 	fates := []etcdtest.Fate{etcdtest.LostBefore, etcdtest.LostAfter, etcdtest.StopsBefore, etcdtest.StopsAfter}
@@ -125,7 +126,8 @@ func checkAfterFault(t *testing.T, op operation, err error, client etcdtest.Clie
 	}
 	requireNoSharedPorts(t, registry, found)
 
-	// Asked again at once, it is done, or told that it was, or not yet possible.
+	// A retry at once succeeds, or is told that it was done, or that it is not
+	// yet possible.
 	switch again := op.run(registry); api.KindOf(again) {
 	case api.Unavailable:
 		require.Equal(t, found, subject(t, registry))
@@ -144,7 +146,7 @@ func checkAfterFault(t *testing.T, op operation, err error, client etcdtest.Clie
 	requireNoSharedPorts(t, registry, found)
 	requireInLine(t, client)
 
-	// Asked again after that, it is possible.
+	// A retry after that is possible.
 	if again := op.run(registry); again != nil {
 		requireKind(t, op.doneAlready, again)
 		require.Equal(t, op.after, found)
@@ -162,11 +164,11 @@ func calls(t *testing.T, op operation) int {
 	return len(faults.Calls())
 }
 
-// Reconcile may fail anywhere too, and is asked again.
+// Reconcile may fail at any call too, and is called again.
 func TestAnyCallOfReconcileMayFail(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations() {
-		for step := 2; step <= calls(t, op); step++ { // how far the operation came
+		for step := 2; step <= calls(t, op); step++ { // how far the operation got
 			for k := 1; ; k++ {
 				faults := stage(t, op)
 				faults.FailAt(step, etcdtest.StopsBefore)
@@ -228,7 +230,7 @@ func TestAnyCallForAServiceOrControllerMayFail(t *testing.T) {
 	}
 }
 
-func TestDeletingAServiceByHalfIsMended(t *testing.T) {
+func TestAHalfDeletedServiceIsRepaired(t *testing.T) {
 	t.Parallel()
 	faults := etcdtest.NewFaults(etcdtest.NewFake())
 	registry, time := patientless(faults)

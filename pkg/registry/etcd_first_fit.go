@@ -9,8 +9,8 @@ import (
 )
 
 // reservation keeps host ports on a machine for a task that is about to be
-// created there, so that requests which come at once do not all go for the same
-// machine. It is a courtesy: what counts is the list.
+// created there, so that concurrent requests do not all choose the same machine.
+// It is only a hint: the list decides.
 type reservation struct {
 	machine string
 	ports   []int
@@ -19,11 +19,11 @@ type reservation struct {
 
 const reservationTime = 5 * time.Second
 
-// firstFree returns the first of the machines on which, as far as the copy tells,
-// the task's host ports are free, and reserves them. When they are free only on
-// machines where they are reserved, it is one of those. It passes over machines
-// that cannot be read (D41): passedOver tells about the first of them, nil when
-// there was none.
+// firstFree returns the first of the machines on which, according to the cache,
+// the task's host ports are free, and reserves them. If they are free only where
+// they are reserved, it returns such a machine; "" if there is none. It passes over
+// machines that cannot be decoded (D41): passedOver is the reason for the first of
+// them, nil if there is none.
 func (m *mirror) firstFree(machines []string, task api.Task, refused map[string]bool, now time.Time) (free string, passedOver error) {
 	ports := hostPorts(task)
 	m.mu.Lock()

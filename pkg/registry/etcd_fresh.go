@@ -9,12 +9,12 @@ import (
 	"kube2014/pkg/api"
 )
 
-// writePatience bounds how long the copy waits for own writes that were sent
-// before etcd was asked how far it is.
+// writePatience bounds how long a read waits for own writes that were in flight
+// when etcd was asked for its index.
 const writePatience = 500 * time.Millisecond
 
-// fresh brings the copy up to date: it holds all changes that were acknowledged,
-// to whomever, before the call.
+// fresh brings the cache up to date: it then has every change that was
+// acknowledged, by any apiserver, before the call.
 func (m *mirror) fresh(operation string) error {
 	exact, err := m.exact(operation)
 	if err != nil || exact {
@@ -23,8 +23,8 @@ func (m *mirror) fresh(operation string) error {
 	return m.reload(operation)
 }
 
-// exact tells whether the copy holds all changes that were acknowledged before
-// the call. It asks etcd, unless the copy is known to be old.
+// exact reports whether the cache has all changes that were acknowledged before
+// the call. It asks etcd, unless the cache is known to be stale.
 func (m *mirror) exact(operation string) (bool, error) {
 	if !m.isLoaded() {
 		return false, nil
@@ -36,7 +36,7 @@ func (m *mirror) exact(operation string) (bool, error) {
 	return m.reaches(point), nil
 }
 
-// reach brings the copy to an index that etcd has just told, or further.
+// reach brings the cache up to an index that etcd has just answered, or further.
 func (m *mirror) reach(index uint64, operation string) error {
 	if m.reaches(m.now(index)) {
 		return nil
@@ -44,9 +44,9 @@ func (m *mirror) reach(index uint64, operation string) error {
 	return m.reload(operation)
 }
 
-// missedTooOften counts a read of one task that the copy cannot serve, and tells
-// whether it is time to read all anew: that costs about as much as to read a tenth
-// of the tasks one by one.
+// missedTooOften counts a read of one task that the cache cannot serve, and
+// reports whether to read everything instead: that costs about as much as
+// reading a tenth of the tasks one by one.
 func (m *mirror) missedTooOften() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,20 +54,20 @@ func (m *mirror) missedTooOften() bool {
 	return 10*m.missed > m.contents.tasks.byID.length()
 }
 
-// reload makes the copy anew.
+// reload reads the cache again.
 func (m *mirror) reload(operation string) error {
 	_, err := m.load.do(m.read)
 	return failed(operation, err)
 }
 
-// isLoaded tells whether there is a copy that is not known to be old.
+// isLoaded reports whether there is a cache that is not known to be stale.
 func (m *mirror) isLoaded() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.loaded && !m.old
 }
 
-// ask asks etcd how far it is.
+// ask asks etcd for its index.
 func (m *mirror) ask() (syncPoint, error) {
 	floor := m.floor()
 	resp, err := m.EtcdClient.Get(syncKey, false, false)
@@ -87,8 +87,8 @@ func (m *mirror) floor() uint64 {
 	return m.heard
 }
 
-// indexOf returns the index that comes with an answer, be it that the key is not
-// there.
+// indexOf returns the index in an answer, which may be that the key does not
+// exist.
 func indexOf(resp *etcd.Response, err error) (uint64, error) {
 	var refused *etcd.EtcdError
 	switch {
@@ -100,15 +100,15 @@ func indexOf(resp *etcd.Response, err error) (uint64, error) {
 	return 0, err
 }
 
-// now is the moment of an index that was just heard of.
+// now returns the moment of an index that etcd has just answered.
 func (m *mirror) now(index uint64) syncPoint {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return syncPoint{index: index, writes: m.writes}
 }
 
-// reaches tells whether the copy holds all changes up to a moment. It waits for
-// the own writes of that time.
+// reaches reports whether the cache has all changes up to a moment. It waits for
+// own writes that were in flight then.
 func (m *mirror) reaches(point syncPoint) bool {
 	var timeout <-chan time.Time
 	for {
@@ -128,7 +128,7 @@ func (m *mirror) reaches(point syncPoint) bool {
 	}
 }
 
-// distrust makes sure that the copy is not asked again until it has been read anew.
+// distrust marks the cache as stale, so that it is read again before it is used.
 func (m *mirror) distrust() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +146,7 @@ func (m *mirror) progress(point syncPoint) (reached, waiting bool, ended <-chan 
 	return reached, waiting, m.ended
 }
 
-// read makes the copy anew.
+// read reads the cache from etcd.
 func (m *mirror) read() (struct{}, error) {
 	floor, older := m.floor(), m.states()
 	resp, err := m.EtcdClient.Get(registryKey, true, true)
@@ -173,29 +173,30 @@ func (m *mirror) states() map[string]*machineState {
 	return m.contents.states()
 }
 
-// stored returns a task of the copy and in how many places it is: 2 for more.
+// stored returns a task of the cache, and on how many machines it is: 2 for
+// more.
 func (m *mirror) stored(taskID string) (task *storedTask, places int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.contents.stored(taskID), m.contents.places(taskID)
 }
 
-// find returns the machine of a task in the copy, "" when it is not there.
+// find returns the machine of a task in the cache, "" when it is not there.
 func (m *mirror) find(taskID string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.contents.find(taskID)
 }
 
-// carrying returns the tasks in the copy that carry all labels of the query.
+// carrying returns the tasks in the cache that carry all labels of the query.
 func (m *mirror) carrying(query map[string]string) taskRuns {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.contents.tasks.carrying(query)
 }
 
-// servicesAt returns the services as of an index that etcd has just told, if the
-// copy reaches it. They are not to be changed.
+// servicesAt returns the services as of an index that etcd has just answered, if
+// the cache reaches it. The caller must not change them.
 func (m *mirror) servicesAt(index uint64) ([]api.Service, bool) {
 	if !m.reaches(m.now(index)) {
 		return nil, false

@@ -35,9 +35,9 @@ func keysOf(t *testing.T, client etcdtest.Client, dir string) map[string]string 
 	return keys
 }
 
-// requireInLine checks that an etcd holds nothing half: each task is in its
-// machine's list, once, and in the index; and nothing else is in either. No two
-// tasks have the same host port on a machine.
+// requireInLine checks that an etcd is consistent: each task is once in its
+// machine's list and in the index, and nothing else is in either. No two tasks
+// have the same host port on a machine.
 func requireInLine(t *testing.T, client etcdtest.Client) {
 	t.Helper()
 	registry := MakeEtcdRegistry(client, nil)
@@ -76,13 +76,13 @@ func requireInLine(t *testing.T, client etcdtest.Client) {
 	require.Empty(t, endpoints, "endpoints without a service")
 }
 
-// clock is a time that a test moves.
+// clock is a clock that a test moves.
 type clock struct{ time time.Time }
 
 func (c *clock) now() time.Time { return c.time }
 
-// patientless makes a registry with a clock of the test's: when it waits for other
-// requests, only that clock goes on.
+// patientless makes a registry with a test clock. When it waits for other
+// requests, it only moves that clock.
 func patientless(client etcdtest.Client) (*EtcdRegistry, *clock) {
 	registry, c := MakeEtcdRegistry(client, nil), &clock{time.Unix(1_400_000_000, 0)}
 	registry.now, registry.sleep = c.now, func(wait time.Duration) { c.time = c.time.Add(wait) }
@@ -96,7 +96,7 @@ func onClockOf(other *EtcdRegistry, client etcdtest.Client) *EtcdRegistry {
 	return registry
 }
 
-// reconcile lets Reconcile see what there is, and see it again after the grace.
+// reconcile calls Reconcile now and again after the grace.
 func reconcile(t *testing.T, registry *EtcdRegistry, c *clock) {
 	t.Helper()
 	require.NoError(t, registry.Reconcile())

@@ -12,14 +12,14 @@ const (
 	specsKey       = "/registry/services/specs"
 	endpointsKey   = "/registry/services/endpoints"
 
-	// indexKey holds a key for each task's id, with its machine as the value.
-	// etcd hides a name that begins with _ from listings of the directories above it,
-	// and from watches of them that do not start in the past: who reads the original's
-	// keys does not meet it.
+	// indexKey has a key for each task's id, with its machine as the value. etcd
+	// leaves a name that begins with _ out of listings of the directories above it,
+	// and out of watches of them that do not start in the past, so readers of the
+	// original's keys do not see it.
 	indexKey = "/registry/_tasks"
 
-	// syncKey is never there: asking for it costs little, and the refusal tells
-	// etcd's index.
+	// syncKey never exists: reading it costs little, and the refusal has etcd's
+	// index.
 	syncKey = "/registry/_sync"
 )
 
@@ -45,7 +45,7 @@ func machineOf(key string) string {
 // baseName is the last segment of a key.
 func baseName(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
-// isName tells whether a text can be a segment of a key that is not hidden.
+// isName reports whether a text can be a segment of a key that is not hidden.
 func isName(text string) bool {
 	return text != "" && text[0] != '_' && text[0] != '.' && !strings.Contains(text, "/")
 }

@@ -9,15 +9,15 @@ import (
 	"kube2014/pkg/api"
 )
 
-// listChange makes the new list of a machine out of what etcd holds about it. It
-// returns nil to leave the list as it is, errChanged to be asked again with a
-// newer state, and another error to refuse. It is called again too each time
-// another apiserver was quicker; what it returned before counts for nothing then.
+// listChange returns the new list of a machine for its state in etcd: nil to
+// leave the list as it is, errChanged to be called again with a newer state,
+// another error to refuse. It is also called again after each swap that fails
+// because of another apiserver; its earlier results do not count then.
 type listChange func(*machineState) ([]manifestEntry, error)
 
-// listWriters lets one request of the process at a time change the list of a
-// machine: with its own change it writes those of all requests that wait, in one
-// swap. So requests for one machine do not make each other's swaps fail.
+// listWriters lets one request of the process at a time write the list of a
+// machine: its own change and those of all waiting requests, in one swap. So
+// requests for one machine do not make each other's swaps fail.
 type listWriters struct {
 	mu       sync.Mutex // guards machines
 	machines map[string]*listWriter
@@ -34,13 +34,13 @@ type listWriter struct {
 type waitingChange struct {
 	listChange
 	taskID  string
-	refused error      // what the change said to the state that is being written
+	refused error      // the error of the change for the state that is written
 	done    chan error // gets the outcome
 }
 
 const (
-	// swapTime bounds how long a list, or an object, is swapped in vain. Each time
-	// another apiserver was quicker.
+	// swapTime bounds how long the swap of a list or of an object is retried while
+	// other apiservers keep changing it.
 	swapTime = 2 * time.Second
 	// writerPatience bounds how long a request waits for others: it may take 5
 	// seconds in all when etcd hangs.
@@ -58,9 +58,8 @@ func (writers *listWriters) of(machine string) *listWriter {
 	return writer
 }
 
-// changeList changes the list of a machine for a task. The state is what the
-// machine may still look like, which saves a read if it does; nil if that is not
-// known.
+// changeList changes the list of a machine for a task. The state may be stale;
+// if it is not, it saves a read. It may be nil.
 func (registry *EtcdRegistry) changeList(machine, taskID string, state *machineState, change listChange) error {
 	writer := registry.writers.of(machine)
 	own := &waitingChange{listChange: change, taskID: taskID, done: make(chan error, 1)}
@@ -95,8 +94,8 @@ func (registry *EtcdRegistry) changeList(machine, taskID string, state *machineS
 	}
 }
 
-// take returns the changes that wait, for the caller to write. Of those for one
-// task it takes the first: a task's changes rely on what is stored of it.
+// take returns the waiting changes, for the caller to write: only the first of
+// those for one task, because each relies on what is stored of the task.
 func (writer *listWriter) take() (batch []*waitingChange, written uint64) {
 	writer.mu.Lock()
 	defer writer.mu.Unlock()
@@ -121,7 +120,7 @@ func (writer *listWriter) note(written uint64) {
 	writer.written = max(writer.written, written)
 }
 
-// giveUp takes a change back; it returns false when it is being written.
+// giveUp withdraws a change; it returns false if the change is being written.
 func (writer *listWriter) giveUp(change *waitingChange) bool {
 	writer.mu.Lock()
 	defer writer.mu.Unlock()
@@ -133,12 +132,12 @@ func (writer *listWriter) giveUp(change *waitingChange) bool {
 	return true
 }
 
-// writeList swaps the list for what all changes of the batch make of it, and tells
-// each how it ended, even if it breaks off with a panic: then nobody knows what was
-// written. It returns the index of the list that it wrote, 0 for none.
+// writeList applies all changes of the batch to the list in one swap, and sends
+// each its result, even after a panic: then the outcome is unknown. It returns
+// the index of the list that it wrote, 0 for none.
 func (registry *EtcdRegistry) writeList(machine string, state *machineState, batch []*waitingChange) (written uint64) {
 	var err error = &api.Error{Kind: api.Unavailable,
-		Message: "writing the list of manifests of machine " + machine + " broke off; ask again"}
+		Message: "writing the list of manifests of machine " + machine + " was interrupted; try again"}
 	defer func() {
 		for _, one := range batch {
 			if err != nil {
@@ -152,8 +151,8 @@ func (registry *EtcdRegistry) writeList(machine string, state *machineState, bat
 	return written
 }
 
-// swapInTime applies the changes one after the other and swaps the list, again and
-// again while others are quicker.
+// swapInTime applies the changes one after the other and swaps the list; it
+// retries while other apiservers change the list first.
 func (registry *EtcdRegistry) swapInTime(machine string, state *machineState, batch []*waitingChange) (written uint64, err error) {
 	err = errChanged
 	for end := registry.now().Add(swapTime); registry.now().Before(end); state = nil {
@@ -170,7 +169,7 @@ func (registry *EtcdRegistry) swapInTime(machine string, state *machineState, ba
 		}
 		if err = nil; entries != nil {
 			if !registry.now().Before(end) {
-				err = errChanged // it may not have, but there is no time left
+				err = errChanged // not necessarily, but there is no time left
 				break
 			}
 			written, err = registry.swapList(state, entries)
@@ -206,5 +205,5 @@ func applyAll(state *machineState, batch []*waitingChange) (entries []manifestEn
 
 func tooBusy(machine string) error {
 	return &api.Error{Kind: api.Unavailable, Message: "the list of manifests of machine " + machine +
-		" was changed by others each time, or the store is slow; ask again"}
+		" could not be changed: other requests keep changing it, or the store is slow; try again"}
 }

@@ -15,8 +15,8 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
-// One request writes the list for all that wait, and panics: it alone does. The
-// others are told that nobody knows what was written, and the machine takes tasks
+// If the request that writes the list for all waiting ones panics, the others
+// get an error, because the outcome is unknown, and the machine accepts tasks
 // again at once.
 func TestARequestThatPanicsWhileItWritesAListAnswersTheOthers(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestARequestThatPanicsWhileItWritesAListAnswersTheOthers(t *testing.T) {
 					}
 				}()
 				err := registry.CreateTask("m", makeTask(id))
-				assert.EqualError(t, err, "writing the list of manifests of machine m broke off; ask again")
+				assert.EqualError(t, err, "writing the list of manifests of machine m was interrupted; try again")
 				assert.Equal(t, api.Unavailable, api.KindOf(err))
 				unknown.Add(1)
 			})

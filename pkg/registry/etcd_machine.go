@@ -20,9 +20,8 @@ type machineState struct {
 	badList   *unreadableKey // the list, or its directory, if it cannot be read
 }
 
-// makeMachineState reads the directory of a machine; nil means that there is
-// none. What is as it was in an older state, which may be nil, is taken from
-// there.
+// makeMachineState decodes the directory of a machine, which may be nil. What
+// has not changed since an older state, which may be nil, is taken from there.
 func makeMachineState(machine string, directory *etcd.Node, index uint64, old *machineState) *machineState {
 	if old == nil {
 		old = &machineState{}
@@ -60,8 +59,8 @@ func (state *machineState) withTask(id string, change *etcd.Node) *machineState 
 	return &after
 }
 
-// withList returns the state after a change of the list. If it is the known one
-// it need not be decoded.
+// withList returns the state after a change of the list. The known list, if it
+// is the same, saves decoding it.
 func (state *machineState) withList(change *etcd.Node, known knownList) *machineState {
 	after := *state
 	after.index = max(after.index, change.ModifiedIndex)
@@ -114,9 +113,9 @@ func (state *machineState) entry(taskID string) *manifestEntry {
 	return nil
 }
 
-// portOwners returns who has the machine's host ports, a task apart: "" for none.
-// Both a task and its manifest hold ports: while a task is replaced or deleted they
-// differ, and what either has is not given away.
+// portOwners returns which tasks have the machine's host ports, without one task
+// ("" for none). The ports of a task and of its manifest both count: they differ
+// while the task is replaced or deleted.
 func (state *machineState) portOwners(apart string) portOwners {
 	owners := portOwners{}
 	for _, entry := range state.entries {

@@ -10,15 +10,15 @@ import (
 	"kube2014/pkg/api"
 )
 
-// manifestEntry is one manifest in a list. Its bytes are kept: what another
-// program wrote stays as it is. Of the rest only what decides is read.
+// manifestEntry is one manifest in a list. Its bytes are kept, so what another
+// program wrote stays as it is. Only its id and its host ports are decoded.
 type manifestEntry struct {
 	raw   json.RawMessage
 	id    string
 	ports []int
 }
 
-// manifestKeys is the part of a manifest that decides.
+// manifestKeys is the part of a manifest that is decoded.
 type manifestKeys struct {
 	ID         string `json:"id"`
 	Containers []struct {
@@ -34,8 +34,8 @@ func (registry *EtcdRegistry) manifestFor(machine string, task api.Task) (manife
 	return manifestWith(registry, machine, task)
 }
 
-// manifestAt is like manifestFor, right after etcd has told its index: the
-// services need not be read if the copy tells them.
+// manifestAt is like manifestFor, but takes the services from the cache if that
+// reaches the index, which etcd has just answered.
 func (registry *EtcdRegistry) manifestAt(index uint64, machine string, task api.Task) (manifestEntry, error) {
 	services, known := registry.mirror.servicesAt(index)
 	if !known {
@@ -83,8 +83,8 @@ func makeManifestEntry(raw json.RawMessage) (manifestEntry, error) {
 	return entry, nil
 }
 
-// inLine tells whether the list holds the manifest of a task's stored version,
-// and no other.
+// inLine reports whether the list has one manifest of the task, that of its
+// stored version.
 func (state *machineState) inLine(node *etcd.Node, task *api.Task) bool {
 	times := 0
 	for _, entry := range state.entries {
@@ -102,8 +102,8 @@ func (state *machineState) afterDeletion(taskID string) *machineState {
 	return &after
 }
 
-// with returns the list's entries with a manifest in its task's place, or at
-// the end when the task has none; nil when it is in the list as it is.
+// with returns the list with a manifest in the place of its task's, or at the
+// end if the task has none; nil if the list has it already.
 func (state *machineState) with(manifest manifestEntry) []manifestEntry {
 	if entry := state.entry(manifest.id); entry != nil && bytes.Equal(entry.raw, manifest.raw) {
 		return nil
@@ -111,8 +111,8 @@ func (state *machineState) with(manifest manifestEntry) []manifestEntry {
 	return state.replacing(manifest)
 }
 
-// replacing is like with, but never nil: the list is written even if that
-// changes nothing, so that whoever has read it before comes too late.
+// replacing is like with, but never nil: writing the list, even unchanged, makes
+// the swaps of all who have read it before fail.
 func (state *machineState) replacing(manifest manifestEntry) []manifestEntry {
 	var entries []manifestEntry
 	placed := false

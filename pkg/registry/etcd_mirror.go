@@ -7,11 +7,11 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 )
 
-// mirror is a copy of what the registry keeps in etcd. It is read from there as a
-// whole, and from then on it follows this process's own writes, which all go
-// through it. etcd counts its changes, one by one: as long as the own writes
-// account for all of them the copy is exact; a number that is missing is
-// another program's change, and the copy is read anew before it is used again.
+// mirror is a cache of what the registry keeps in etcd. It is read from etcd as
+// a whole; then it applies this process's own writes, which all go through it.
+// etcd numbers its changes without gaps: as long as the own writes account for
+// every number, the cache is up to date. A missing number is another program's
+// write and makes the cache stale: it is read again before it is used.
 type mirror struct {
 	EtcdClient // where calls go
 
@@ -20,11 +20,11 @@ type mirror struct {
 
 	mu       sync.Mutex // guards what follows
 	loaded   bool
-	old      bool                  // another program has written since
-	missed   int                   // how many reads it could not serve because it is old
-	heard    uint64                // the highest index that etcd has told
-	known    uint64                // the copy is etcd after this change
-	ahead    map[uint64]*etcd.Node // own changes beyond; a deletion is a node without a value
+	old      bool                  // stale: another program has written
+	missed   int                   // reads of single tasks that it could not serve while it was stale
+	heard    uint64                // the highest index in an answer of etcd
+	known    uint64                // the cache has all changes up to this index
+	ahead    map[uint64]*etcd.Node // own changes after a gap, by index; a deletion has no value
 	writes   uint64                // how many writes have begun
 	inFlight map[uint64]bool       // those that have not ended, by their number
 	ended    chan struct{}         // closed when one of them ends
@@ -34,11 +34,11 @@ type mirror struct {
 	reserved map[string]reservation
 }
 
-// syncPoint is a moment: etcd had made so many changes, and the process begun so
-// many writes.
+// syncPoint is a moment: etcd's index, and how many writes this process had
+// begun.
 type syncPoint struct{ index, writes uint64 }
 
-// maxAhead bounds what is remembered while nobody uses the copy.
+// maxAhead bounds ahead while nobody uses the cache.
 const maxAhead = 1000
 
 func makeMirror(client EtcdClient) *mirror {
@@ -47,7 +47,8 @@ func makeMirror(client EtcdClient) *mirror {
 	return m
 }
 
-// forget empties the copy. The lock is held, or nobody else has the mirror.
+// forget empties the cache. The caller holds the lock, or nobody else has the
+// mirror.
 func (m *mirror) forget() {
 	m.loaded, m.old, m.known = false, false, 0
 	m.ahead = map[uint64]*etcd.Node{}
@@ -76,7 +77,7 @@ func (m *mirror) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etc
 	return m.follow("", func() (*etcd.Response, error) { return m.EtcdClient.CompareAndDelete(key, prevValue, prevIndex) })
 }
 
-// follow does a write and, if it is acknowledged, does it to the copy.
+// follow makes a write and, if it is acknowledged, applies it to the cache.
 func (m *mirror) follow(value string, write func() (*etcd.Response, error)) (resp *etcd.Response, err error) {
 	number, floor := m.begin()
 	defer func() { // also when the write ends the goroutine
@@ -104,9 +105,10 @@ func (m *mirror) begin() (number, floor uint64) {
 	return m.writes, m.heard
 }
 
-// hear takes notice of an index that etcd has told. When it is below the floor,
-// which is what had been heard before etcd was asked, this is another etcd, or it
-// has lost its data: the copy is emptied, and hear returns true. The lock is held.
+// hear records an index that etcd has answered. The floor is the highest index
+// before the call: a lower answer comes from another etcd, or from one that has
+// lost its data. Then hear empties the cache and returns true. The caller holds
+// the lock.
 func (m *mirror) hear(index, floor uint64) (another bool) {
 	if another = index < floor; another {
 		m.forget()
@@ -116,20 +118,20 @@ func (m *mirror) hear(index, floor uint64) (another bool) {
 	return another
 }
 
-// note does a change of this process to the copy: at once, or when those before it
-// are there. The lock is held.
+// note applies a change of this process to the cache: at once, or when no
+// earlier change is missing. The caller holds the lock.
 func (m *mirror) note(change *etcd.Node) {
 	if change.ModifiedIndex <= m.known {
 		return // it was in what was read
 	}
 	if len(m.ahead) >= maxAhead {
-		clear(m.ahead) // what is missing will be found to be
+		clear(m.ahead) // the gap makes the cache stale
 	}
 	m.ahead[change.ModifiedIndex] = change
 	m.advance()
 }
 
-// advance does the changes that nothing is missing before.
+// advance applies the own changes up to the next gap.
 func (m *mirror) advance() {
 	for m.loaded && m.ahead[m.known+1] != nil {
 		m.known++
@@ -138,27 +140,29 @@ func (m *mirror) advance() {
 	}
 }
 
-// replace makes what was read the copy, and does the own changes that are newer.
+// replace makes what was read the cache, and applies the own changes that are
+// newer.
 func (m *mirror) replace(read *contents, index uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.old = false
 	if m.loaded && m.known >= index {
-		return // own writes have closed the gap meanwhile: the copy is newer
+		return // own writes have closed the gap: the cache is newer
 	}
 	m.loaded, m.known, m.contents, m.missed = true, index, read, 0
 	maps.DeleteFunc(m.ahead, func(change uint64, _ *etcd.Node) bool { return change <= index })
 	m.advance()
 }
 
-// state returns what is known of a machine.
+// state returns a machine as it is in the cache.
 func (m *mirror) state(machine string) *machineState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.contents.state(machine)
 }
 
-// expectList says what is in a list that is about to be written.
+// expectList passes on the entries of a list that is about to be written, so
+// that they need not be decoded.
 func (m *mirror) expectList(machine, value string, entries []manifestEntry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

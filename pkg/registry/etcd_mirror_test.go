@@ -25,8 +25,8 @@ func listed(t *testing.T, registry TaskEncoder) string {
 	return string(encoded.Bytes())
 }
 
-// requireExact checks that what a registry's copy holds is what etcd does: tasks,
-// lists and services.
+// requireExact checks that a registry's cache holds the same tasks, lists and
+// services as etcd.
 func requireExact(t *testing.T, client etcdtest.Client, registry *EtcdRegistry) {
 	t.Helper()
 	fresh := MakeEtcdRegistry(client, nil)
@@ -77,7 +77,7 @@ func changeAtRandom(t *testing.T, registry *EtcdRegistry, random *rand.Rand) {
 	assert.Contains(t, []api.ErrorKind{"", api.NotFound, api.AlreadyExists, api.Conflict, api.HostPortTaken}, api.KindOf(err))
 }
 
-func TestTheCopyIsExactWhoeverWrites(t *testing.T) {
+func TestTheCacheIsUpToDateWhoeverWrites(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		random := rand.New(rand.NewSource(1))
 		registries := []*EtcdRegistry{MakeEtcdRegistry(client, nil), MakeEtcdRegistry(client, nil)}
@@ -87,7 +87,7 @@ func TestTheCopyIsExactWhoeverWrites(t *testing.T) {
 				writer = registries[1]
 			}
 			changeAtRandom(t, writer, random)
-			if random.Intn(20) == 0 { // another program, which knows no index
+			if random.Intn(20) == 0 { // another program, which writes no index key
 				put(t, client, taskKey(machineNames(3)[random.Intn(3)], "foreign"), makeTask("foreign", 1000+step))
 			}
 			if step%5 == 0 {
@@ -97,7 +97,7 @@ func TestTheCopyIsExactWhoeverWrites(t *testing.T) {
 	})
 }
 
-func TestTheCopyIsExactAfterConcurrentWrites(t *testing.T) {
+func TestTheCacheIsUpToDateAfterConcurrentWrites(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		for _, writers := range []int{1, 2} {
 			var registries []*EtcdRegistry
@@ -124,9 +124,9 @@ func TestTheCopyIsExactAfterConcurrentWrites(t *testing.T) {
 	})
 }
 
-// As long as one process writes, nothing is read anew, whatever the order in which
-// the answers to its writes come.
-func TestOwnWritesNeverMakeTheCopyOld(t *testing.T) {
+// As long as only one process writes, the cache is not read again, in whatever
+// order the answers to its writes arrive.
+func TestOwnWritesNeverMakeTheCacheStale(t *testing.T) {
 	t.Parallel()
 	fake, reads := etcdtest.NewFake(), 0
 	var mu sync.Mutex // guards reads and delays
@@ -159,7 +159,7 @@ func TestOwnWritesNeverMakeTheCopyOld(t *testing.T) {
 }
 
 // After another program's write, tasks are read one by one, but not for ever.
-func TestACopyThatIsMissedOftenIsReadAnew(t *testing.T) {
+func TestAStaleCacheThatIsMissedOftenIsReadAgain(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	faults := etcdtest.NewFaults(fake)
@@ -179,8 +179,8 @@ func TestACopyThatIsMissedOftenIsReadAnew(t *testing.T) {
 	assert.Equal(t, []string{"Get " + syncKey}, faults.Calls())
 }
 
-// What is remembered while nobody reads is bounded.
-func TestTheCopyRemembersNoEndOfChanges(t *testing.T) {
+// What the cache remembers while nobody reads is bounded.
+func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	registry := MakeEtcdRegistry(fake, nil)
@@ -191,7 +191,7 @@ func TestTheCopyRemembersNoEndOfChanges(t *testing.T) {
 	requireExact(t, fake, registry)
 }
 
-func TestAnEtcdThatHasLostItsDataIsReadAnew(t *testing.T) {
+func TestAnEtcdThatHasLostItsDataIsReadAgain(t *testing.T) {
 	t.Parallel()
 	first, second := etcdtest.NewFake(), etcdtest.NewFake()
 	registry := MakeEtcdRegistry(first, nil)
@@ -208,9 +208,9 @@ func TestAnEtcdThatHasLostItsDataIsReadAnew(t *testing.T) {
 	requireExact(t, second, registry)
 }
 
-// A write whose answer is lost may take effect: the copy is not trusted until it
-// has been read anew.
-func TestAWriteWhoseAnswerIsLostMakesTheCopyOld(t *testing.T) {
+// A write whose answer is lost may take effect: the cache is stale until it has
+// been read again.
+func TestAWriteWhoseAnswerIsLostMakesTheCacheStale(t *testing.T) {
 	t.Parallel()
 	faults := etcdtest.NewFaults(etcdtest.NewFake())
 	registry := MakeEtcdRegistry(faults, nil)
@@ -241,12 +241,12 @@ func TestAReservationEndsWithItsRequest(t *testing.T) {
 	assert.Empty(t, registry.mirror.reserved)
 }
 
-// switching is an etcd in whose place another one comes.
+// switching is an etcd that can be replaced by another one.
 type switching struct{ etcdtest.Client }
 
-// The other etcd has counted further than the first had when it was last asked,
-// but not as far as the first has told since.
-func TestAnEtcdThatWasReplacedIsReadAnew(t *testing.T) {
+// The other etcd's index is higher than the first one's when that was last
+// asked, but lower than one that it has answered since.
+func TestAnEtcdThatWasReplacedIsReadAgain(t *testing.T) {
 	t.Parallel()
 	client := &switching{etcdtest.NewFake()}
 	registry := MakeEtcdRegistry(client, nil)
@@ -275,8 +275,8 @@ func after(client etcdtest.Client, call string, do *func()) etcdtest.Client {
 	}}
 }
 
-// The copy is etcd at one moment: an own write that comes after another program's
-// is not done to it before that is.
+// The cache is etcd at one moment: an own write is not applied before another
+// program's write that came first.
 func TestAListIsThatOfOneMoment(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -293,9 +293,9 @@ func TestAListIsThatOfOneMoment(t *testing.T) {
 	assert.NotEmpty(t, tasks, "at no moment there was no task")
 }
 
-// A host port of a task whose update stopped half way, which the copy has not seen,
-// is not given away.
-func TestAHalfUpdateBesideTheCopyKeepsItsHostPorts(t *testing.T) {
+// A host port of a task whose update stopped half way, which is not in the
+// cache, is not given away.
+func TestAHalfUpdateThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var meanwhile func()
@@ -305,7 +305,7 @@ func TestAHalfUpdateBesideTheCopyKeepsItsHostPorts(t *testing.T) {
 	listed(t, registry)
 	base, looks := registry.now, 0
 	registry.now = func() time.Time {
-		if looks++; meanwhile != nil && looks == 4 { // the claim is written, the copy has caught up
+		if looks++; meanwhile != nil && looks == 4 { // the claim is written, the cache is up to date
 			once := meanwhile
 			meanwhile = nil
 			once()
@@ -328,9 +328,9 @@ func TestAHalfUpdateBesideTheCopyKeepsItsHostPorts(t *testing.T) {
 	require.Nil(t, meanwhile)
 }
 
-// Another program's task of the same id is met even if another request has read
-// the copy anew just before.
-func TestAForeignTaskThatTheCopyHasJustGotIsMet(t *testing.T) {
+// Another program's task with the same id is noticed even if another request has
+// just refreshed the cache.
+func TestAForeignTaskThatTheCacheHasJustReadIsNoticed(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var meanwhile func()
@@ -356,7 +356,7 @@ func TestABrokenServiceHidesNoOtherFromManifests(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(keysOf(t, fake, hostsKey)[kubeletKey("m")], "ZZZ_SERVICE_PORT"))
 }
 
-// What another program puts beside a task does not change who the task is.
+// What another program writes does not change which copy of a task counts.
 func TestATaskIsWhereTheIndexHasIt(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"another copy": `{"id":"x"}`, "what is no task": "nope"} {
@@ -386,8 +386,8 @@ func TestAForeignTaskWithAnEndlessNameIsLeftOut(t *testing.T) {
 	assert.Equal(t, []string{"x"}, taskIDs(tasks))
 }
 
-// A task that is created after the index was looked up, and deleted at once, takes
-// its manifest and its entry along, though the list changes meanwhile.
+// A delete looks up the index before the task is created. It also deletes the
+// new task's manifest and index key, even if the list changes meanwhile.
 func TestADeleteThatOvertakesItsCreateLeavesNothing(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -403,8 +403,8 @@ func TestADeleteThatOvertakesItsCreateLeavesNothing(t *testing.T) {
 	requireInLine(t, fake)
 }
 
-// A task that is deleted and created again while its delete is under way is deleted
-// with its own manifest and entry, not with those of the task before.
+// A task that is deleted and created again during a delete is deleted with its
+// own manifest and index key, not with those of the earlier task.
 func TestADeleteOfATaskThatIsMadeAgainLeavesNothing(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()

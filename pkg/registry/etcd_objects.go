@@ -14,7 +14,7 @@ import (
 func encode(object interface{}) (string, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
-		return "", &api.Error{Kind: api.Internal, Message: "the object has no JSON form", Err: err}
+		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
 	}
 	return string(data), nil
 }

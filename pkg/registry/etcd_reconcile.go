@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// grace is how long something has to look half done, and the same, before it is
-// taken for abandoned. A request that is at work looks half done too: it begins
-// its last step within maxRequestTime, and etcd carries a step out, or gives it
-// up, within 7 seconds. What is found at the start is mended at the second look.
+// grace is how long an inconsistency must stay unchanged before it is repaired.
+// A running request looks inconsistent too: it starts its last step within
+// maxRequestTime, and etcd carries out a step, or gives it up, within 7 seconds.
+// What a process finds at its start is repaired at the second look.
 const grace = maxRequestTime + 7*time.Second
 
-// finding names something in etcd that is out of line.
+// finding names an inconsistency in etcd.
 type finding struct{ what, machine, id string }
 
-// sighting is when a finding was seen first. A finding with another version is
-// another one: there was a change in between.
+// sighting is when a finding was first seen. With another version it is a new
+// one: something has changed.
 type sighting struct {
 	version uint64
 	since   time.Time
 }
 
-// problem is a finding and what mends it. A mend looks again before it writes.
+// problem is a finding and its repair, which checks again before it writes.
 type problem struct {
 	finding
 	version uint64
 	mend    func(*EtcdRegistry) error
 }
 
-// Reconcile puts tasks, lists of manifests, index and endpoints back in line
-// after crashes and after writes of other programs: the task is the truth, the
-// rest follows it. What is out of line is mended by the first call that finds
-// it unchanged after the grace. It is to be called now and then. The error
-// joins all failures.
+// Reconcile repairs the lists of manifests, the index and the endpoints after
+// crashes and after writes of other programs, so that they agree with the tasks
+// and services, which it never changes. An inconsistency is repaired by the
+// first call that finds it unchanged after the grace. Call it periodically. The
+// error joins all failures.
 func (registry *EtcdRegistry) Reconcile() error {
 	index, _, err := registry.readDirectory("reconcile", indexKey) // before the tasks: a new task has an older entry
 	if err != nil {
@@ -55,13 +55,13 @@ func (registry *EtcdRegistry) Reconcile() error {
 			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", p.what, p.id, err))
 			continue
 		}
-		log.Printf("reconcile: mended: %s: %s", p.what, strings.TrimSpace(p.machine+" "+p.id))
+		log.Printf("reconcile: repaired %s: %s", p.what, strings.TrimSpace(p.machine+" "+p.id))
 	}
 	return errors.Join(failures...)
 }
 
-// abandoned returns the problems that have been there, the same, for the grace,
-// and remembers the others.
+// abandoned returns the problems that have stayed unchanged for the grace, and
+// remembers the others.
 func (registry *EtcdRegistry) abandoned(problems []problem) []problem {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()

@@ -26,7 +26,7 @@ type EtcdClient interface {
 
 // EtcdRegistry keeps tasks, controllers and services in etcd, under the
 // original's keys. Any number of apiservers may share one etcd. It is safe for
-// concurrent use; docs/etcd.md tells the order of its writes, and why a crash
+// concurrent use; docs/etcd.md has the order of its writes, and why a crash
 // between any two is harmless.
 type EtcdRegistry struct {
 	mirror  *mirror
@@ -51,9 +51,9 @@ var (
 	_ EndpointsLister    = (*EtcdRegistry)(nil)
 )
 
-// MakeEtcdRegistry returns a registry on etcd. The machines are the original's
-// parameter; here every machine that has keys is read, so that a task stays
-// visible when its machine is no longer named.
+// MakeEtcdRegistry returns a registry on etcd. The machines, a parameter of the
+// original, are not used: every machine that has keys is read, so that a task
+// stays visible when its machine is no longer in -machines.
 func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 	mirror := makeMirror(client)
 	registry := &EtcdRegistry{

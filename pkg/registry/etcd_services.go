@@ -28,14 +28,14 @@ func (registry *EtcdRegistry) UpdateService(service api.Service) error {
 	return registry.putObject(serviceKind, specKey(service.ID), service)
 }
 
-// DeleteService implements ServiceRegistry. Endpoints that stay behind, because
-// etcd went away between the two, are Reconcile's.
+// DeleteService implements ServiceRegistry. If etcd fails between the two
+// deletes, Reconcile deletes the orphaned endpoints.
 func (registry *EtcdRegistry) DeleteService(name string) error {
 	if err := registry.deleteObject(serviceKind, specKey(name)); err != nil {
 		return err
 	}
 	_, err := registry.mirror.Delete(endpointKey(name), false)
-	return failed("delete endpoints", ignore(err, notFound)) // D14: the sync may not have come by yet
+	return failed("delete endpoints", ignore(err, notFound)) // D14: there may be none yet
 }
 
 // UpdateEndpoints implements ServiceRegistry. It does not look for the service.

@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// storedTask is a version of a task in etcd. It is read once, by the first who
-// needs more than its key. Nobody changes it.
+// storedTask is a version of a task in etcd. It is decoded once, when more than
+// its key is needed. It is immutable.
 type storedTask struct {
 	node    *etcd.Node
 	machine string
@@ -37,7 +37,7 @@ func (s *storedTask) read() {
 	})
 }
 
-// hostPorts returns the task's host ports. What is no task has none.
+// hostPorts returns the task's host ports, none if it cannot be decoded.
 func (s *storedTask) hostPorts() []int {
 	s.read()
 	return s.ports
@@ -50,8 +50,8 @@ func findTask(tasks []*storedTask, id string) (place int, found bool) {
 	})
 }
 
-// storedTasks returns the tasks in the directory of a machine. Those that are in
-// the old ones as they are need not be read again.
+// storedTasks returns the tasks in the directory of a machine. Those that have
+// not changed are taken from the old ones.
 func storedTasks(machine string, directory *etcd.Node, old []*storedTask) []*storedTask {
 	dir := child(directory, "tasks")
 	if dir == nil {
@@ -68,8 +68,8 @@ func storedTasks(machine string, directory *etcd.Node, old []*storedTask) []*sto
 	return tasks
 }
 
-// sameVersion tells whether two nodes of a key are the same. What a compare-and-swap
-// answers does not tell when the key was created.
+// sameVersion reports whether two nodes of a key are the same. A node from the
+// answer to a compare-and-swap has no created index.
 func sameVersion(a, b *etcd.Node) bool {
 	return a.ModifiedIndex == b.ModifiedIndex && a.CreatedIndex == b.CreatedIndex && a.Value == b.Value
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 )
 
-// errChanged is returned by a swap that came too late: the state is old.
+// errChanged means that the state is stale, so that the swap failed.
 var errChanged = errors.New("the list of manifests has changed")
 
-// swapList replaces the list that the state was read with, and returns the index
-// of the new one: D23.
+// swapList replaces the list if it has not changed since the state was read, and
+// returns the index of the new one (D23).
 func (registry *EtcdRegistry) swapList(state *machineState, entries []manifestEntry) (uint64, error) {
 	if state.badList != nil {
 		return 0, state.badList.err
@@ -48,9 +48,9 @@ func (registry *EtcdRegistry) readMachine(machine string) (*machineState, error)
 	return makeMachineState(machine, directory, index, registry.mirror.state(machine)), nil
 }
 
-// removeFromList takes a task's manifest out of a machine's list, if it is in
-// it, and if the id still is whose it was: entry is its entry in the index, nil
-// for none. Else the manifest may be that of a newer task. For the state see
+// removeFromList removes a task's manifest from a machine's list, unless the
+// task's index key has changed: the manifest may then be a newer task's. entry
+// is the index key as it was read, nil if there was none. For the state see
 // changeList.
 func (registry *EtcdRegistry) removeFromList(machine, taskID string, entry *etcd.Node, known *machineState) error {
 	return registry.changeList(machine, taskID, known, func(state *machineState) ([]manifestEntry, error) {
@@ -58,8 +58,8 @@ func (registry *EtcdRegistry) removeFromList(machine, taskID string, entry *etcd
 			return nil, nil // it has been created again, or it is not in the list
 		}
 		if known == nil || state.listIndex != known.listIndex {
-			// The list was read before: if the entry changes after this, so will
-			// the list, and the swap will fail.
+			// The list was read before: if the index key changes after this, so
+			// does the list, and the swap fails.
 			now, err := registry.readKey("read the index", indexEntryKey(taskID))
 			if err != nil {
 				return nil, err

@@ -18,8 +18,8 @@ func (registry *EtcdRegistry) ListTasks(query *map[string]string) ([]api.Task, e
 	return listed.tasks()
 }
 
-// carrying returns the tasks that carry all labels of the query, after at most
-// one read of all, which is not needed as long as this process alone writes.
+// carrying returns the tasks that carry all labels of the query. It reads
+// everything at most once, and not at all as long as only this process writes.
 func (registry *EtcdRegistry) carrying(query map[string]string) (taskRuns, error) {
 	if err := registry.mirror.fresh("list tasks"); err != nil {
 		return taskRuns{}, err
@@ -64,9 +64,10 @@ func (registry *EtcdRegistry) EncodedTask(taskID string) (apiserver.Encoded, str
 	return stored.entry.encoded(), stored.machine, nil
 }
 
-// readTask returns a task: out of the copy if it is exact; else out of the key
-// where the copy has it, as it most likely is there still, unless it is time to
-// read all. What the copy does not have, or has twice, the index knows.
+// readTask returns a task from the cache if that is up to date. If it is stale,
+// readTask reads the key where the cache has the task, or everything, if that
+// has been necessary too often. A task that the cache does not have, or has
+// twice, is looked up in the index.
 func (registry *EtcdRegistry) readTask(taskID string) (*storedTask, error) {
 	mirror := registry.mirror
 	if _, places := mirror.stored(taskID); places != 1 {
@@ -97,8 +98,9 @@ func (registry *EtcdRegistry) readTask(taskID string) (*storedTask, error) {
 	return found(stored, taskID)
 }
 
-// readIndexed reads a task where the index has it. A task that is not in the index
-// may have been written by another program: then it is in the copy.
+// readIndexed reads a task on the machine that the index names. A task without
+// an index key may have been written by another program: then it is in the
+// cache.
 func (registry *EtcdRegistry) readIndexed(taskID string) (*storedTask, error) {
 	entry, seen, err := registry.readEntry("get task", taskID)
 	if err != nil {
@@ -161,8 +163,8 @@ type location struct {
 	state   *machineState // of the machine, when the task was seen on the way
 }
 
-// locate finds a task's machine: by the index, or among all tasks when it is
-// not in there because another program wrote it.
+// locate finds a task's machine: in the index, or in the cache if another
+// program wrote the task without an index key.
 func (registry *EtcdRegistry) locate(operation, taskID string) (location, error) {
 	entry, seen, err := registry.readEntry(operation, taskID)
 	if err != nil {
@@ -191,12 +193,12 @@ func (registry *EtcdRegistry) locate(operation, taskID string) (location, error)
 	return location{machine: machine, seen: seen, state: state}, nil
 }
 
-// createdBy returns an index by which a node was there: that of its creation, if it
-// is known. What a compare-and-swap answers does not tell it.
+// createdBy returns an index at which a node existed: that of its creation, if
+// it is known. A node from the answer to a compare-and-swap does not have it.
 func createdBy(node *etcd.Node) uint64 { return cmp.Or(node.CreatedIndex, node.ModifiedIndex) }
 
-// readEntry returns a task's entry in the index, nil when it is not there, and
-// etcd's index at that moment. What names no machine is no entry.
+// readEntry returns a task's index key, nil when there is none or its value
+// cannot be a machine, and etcd's index at that moment.
 func (registry *EtcdRegistry) readEntry(operation, taskID string) (entry *etcd.Node, seen uint64, err error) {
 	resp, err := registry.mirror.Get(indexEntryKey(taskID), false, false)
 	if seen, err = indexOf(resp, err); err != nil {

@@ -30,7 +30,7 @@ func inParallel(work []func()) {
 	group.Wait()
 }
 
-// Tasks that another program wrote, without the index, are tasks like others.
+// Tasks that another program wrote without index keys are like any other.
 func TestTasksWithoutAnIndexEntryAreFound(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry, time := patientless(client)
@@ -79,7 +79,7 @@ func TestD39ATaskIsFoundOnAnyMachine(t *testing.T) {
 	})
 }
 
-// The key says the id, whatever the value says.
+// The id is that of the key, whatever the value says.
 func TestObjectsHaveTheIDOfTheirKey(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry, time := patientless(client)
@@ -123,9 +123,9 @@ func TestWhatAnotherProgramWroteStaysInTheList(t *testing.T) {
 	assert.True(t, strings.HasPrefix(list, `[{"id":"theirs","version":"v9","volumes":null,"containers":[{"new":"field","ports":[{"hostPort":80}]}]},`), list)
 }
 
-// An entry of the index that a crash left behind is taken over by the next request
-// for its id, as soon as nobody can be at work there.
-func TestAClaimThatWasLeftBehindIsTakenOver(t *testing.T) {
+// An orphaned claim is taken over by the next create of its id, as soon as no
+// request can be working on it.
+func TestAnOrphanedClaimIsTakenOver(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry, time := patientless(client)
 		for _, machine := range []string{"m", "m2", "_m", "a/b"} {
@@ -149,8 +149,8 @@ func TestAClaimThatWasLeftBehindIsTakenOver(t *testing.T) {
 	})
 }
 
-// When there is a manifest, the call that creates the task may be on its way: its
-// id is free when Reconcile has taken the manifest out.
+// If there is a manifest, the write of the task may be in flight. The id is free
+// when Reconcile has removed the manifest.
 func TestAClaimWithAManifestIsLeftToReconcile(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -162,7 +162,7 @@ func TestAClaimWithAManifestIsLeftToReconcile(t *testing.T) {
 	start := time.time
 	err = registry.CreateTask("m2", makeTask("x"))
 	requireKind(t, api.Unavailable, err)
-	assert.EqualError(t, err, `task "x" is being created or deleted by a request that has not ended; ask again in 20 seconds`)
+	assert.EqualError(t, err, `task "x" is being created or deleted by another request that has not finished; try again in 20 seconds`)
 	assert.LessOrEqual(t, time.time.Sub(start), maxClaimTime)
 	assert.Equal(t, before, keysOf(t, fake, registryKey))
 	reconcile(t, registry, time)
@@ -170,7 +170,7 @@ func TestAClaimWithAManifestIsLeftToReconcile(t *testing.T) {
 	requireInLine(t, fake)
 }
 
-// A task that another program writes while its id is claimed is the one there is.
+// A task that another program writes while its id is claimed wins.
 func TestAClaimGivesWayToAForeignTask(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -189,8 +189,8 @@ func TestAClaimGivesWayToAForeignTask(t *testing.T) {
 	require.NoError(t, registry.DeleteTask("x"))
 }
 
-// What is left of a request is mended when it has stayed as it is for the grace.
-func TestReconcileReleasesAClaimThatWasLeftBehind(t *testing.T) {
+// What a request left behind is repaired when it has not changed for the grace.
+func TestReconcileDeletesAnOrphanedClaim(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	registry, time := patientless(fake)
@@ -205,8 +205,7 @@ func TestReconcileReleasesAClaimThatWasLeftBehind(t *testing.T) {
 	assert.Empty(t, keysOf(t, fake, indexKey))
 }
 
-// A create or delete that is at work looks half done: it is not mended under its
-// hands.
+// A running create or delete looks half done, but must not be repaired.
 func TestReconcileLeavesAloneWhatIsStillChanging(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -223,8 +222,8 @@ func TestReconcileLeavesAloneWhatIsStillChanging(t *testing.T) {
 	}
 }
 
-// A slow etcd does not make a request last: after half of its time it makes no
-// further call, and what it has begun is taken back later.
+// On a slow etcd a request makes no further call after half of its time; what it
+// has begun is repaired later.
 func TestARequestOnASlowEtcdGivesUpInTime(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations() {
@@ -276,7 +275,7 @@ func TestATaskOnTwoMachinesIsLeftToItsOwner(t *testing.T) {
 	assert.Equal(t, []api.Task{on("m1", makeTask("x")), on("m2", makeTask("x"))}, tasks)
 }
 
-// A value that is not what it should be is skipped in lists and named by GET.
+// A value that cannot be decoded is left out of lists; GET names its key.
 func TestValuesThatAreNotJSON(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry, time := patientless(client)
@@ -329,7 +328,7 @@ func TestValuesThatAreNotJSON(t *testing.T) {
 	})
 }
 
-// D27: etcd's failures are told as what they are.
+// D27: each failure of etcd becomes the right kind of error.
 func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -339,7 +338,7 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 	}{
 		"the way to etcd":  {etcdtest.ErrLost, api.Unavailable, "list tasks: the store cannot be reached"},
 		"no leader":        {&etcd.EtcdError{ErrorCode: 301, Message: "During Leader Election"}, api.Unavailable, "list tasks: the store cannot be reached"},
-		"anything else":    {&etcd.EtcdError{ErrorCode: 107, Message: "Root is read only"}, api.Internal, "list tasks: etcd refused it: Root is read only"},
+		"anything else":    {&etcd.EtcdError{ErrorCode: 107, Message: "Root is read only"}, api.Internal, "list tasks: etcd refused the request: Root is read only"},
 		"a missing folder": {&etcd.EtcdError{ErrorCode: notFound}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -449,7 +448,7 @@ func TestATaskThatIsDeletedCanBeMadeAgainAtOnce(t *testing.T) {
 			storages := apiservers(client, machineNames(1), scheduler)
 			for i := range 6 {
 				require.NoError(t, storages[i%2].Create(makeTask("x", 80)))
-				_, err := storages[0].List(nil) // what it sees is old soon
+				_, err := storages[0].List(nil) // what it sees is soon stale
 				require.NoError(t, err)
 				require.NoError(t, storages[(i+1)%2].Delete("x"))
 			}
@@ -459,7 +458,7 @@ func TestATaskThatIsDeletedCanBeMadeAgainAtOnce(t *testing.T) {
 }
 
 // Creates, updates and deletes of the same few tasks through two apiservers.
-func TestConcurrentChangesLeaveNothingHalf(t *testing.T) {
+func TestConcurrentChangesLeaveNothingHalfDone(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		storages := apiservers(client, machineNames(2), "first fit")
 		var work []func()
@@ -485,7 +484,7 @@ func TestConcurrentChangesLeaveNothingHalf(t *testing.T) {
 	})
 }
 
-// Requests for one machine that come while another one writes are written
+// Requests for one machine that wait for another one to write are written
 // together.
 func TestChangesThatWaitAreWrittenInOneSwap(t *testing.T) {
 	t.Parallel()
@@ -549,7 +548,7 @@ func callsOf(t *testing.T, faults *etcdtest.Faults, request func() error) int {
 	return len(faults.Calls())
 }
 
-// What a request costs does not grow with machines or tasks: docs/etcd.md.
+// The cost of a request does not grow with machines or tasks: docs/etcd.md.
 func TestCostInCallsToEtcd(t *testing.T) {
 	t.Parallel()
 	for _, machines := range []int{2, 60} {
@@ -619,7 +618,7 @@ func TestCostInCallsToEtcd(t *testing.T) {
 	}
 }
 
-// Nor does it grow when other programs write, with the index or without it.
+// Nor does it grow when other programs write, with index keys or without.
 func TestCostInCallsToEtcdBesideOthers(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -700,7 +699,7 @@ func TestAFullMachineCostsNoCallToEtcd(t *testing.T) {
 	}
 }
 
-// Somebody else is quicker each time: the request gives up within its time.
+// If others change the list first each time, the request gives up in time.
 func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -725,7 +724,7 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 	registry.mirror.EtcdClient = quicker("CompareAndSwap", kubeletKey("m"), 1)
 	err := registry.UpdateTask(makeTask("x", 81))
 	requireKind(t, api.Unavailable, err)
-	assert.EqualError(t, err, "the list of manifests of machine m was changed by others each time, or the store is slow; ask again")
+	assert.EqualError(t, err, "the list of manifests of machine m could not be changed: other requests keep changing it, or the store is slow; try again")
 
 	// The first call is the swap, the second fences the next one.
 	registry.mirror.EtcdClient = quicker("CompareAndSwap", taskKey("m", "x"), 1)
@@ -733,7 +732,7 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 	registry.mirror.EtcdClient = quicker("CompareAndSwap", taskKey("m", "x"), 2)
 	err = registry.UpdateTask(makeTask("x", 81))
 	requireKind(t, api.Conflict, err)
-	assert.EqualError(t, err, `task "x" is changed by too many others at once`)
+	assert.EqualError(t, err, `task "x" is being updated by too many other requests`)
 
 	registry.mirror.EtcdClient = fake
 	reconcile(t, registry, time)
@@ -743,8 +742,8 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 	assert.Equal(t, on("m", makeTask("x", 80)), *got)
 }
 
-// A delete that looks for the index entry before a create writes it, and finds
-// the task after, deletes the entry too.
+// A delete that looks up the index key before a create writes it, and then finds
+// the task, deletes the index key too.
 func TestADeleteThatOvertakesACreateLeavesNoEntry(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -763,8 +762,8 @@ func TestADeleteThatOvertakesACreateLeavesNoEntry(t *testing.T) {
 	require.NoError(t, registry.CreateTask("m", makeTask("x")))
 }
 
-// A copy of a task on a machine that the index does not name is nobody's: it
-// gets no manifest, and none of its ports is given away.
+// A copy of a task on a machine that the index does not name gets no manifest,
+// and its ports stay taken.
 func TestAStrayCopyOfATaskGetsNoManifest(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -787,11 +786,11 @@ func TestReconcileGivesNoHostPortTwice(t *testing.T) {
 	put(t, fake, taskKey("m", "foreign"), makeTask("foreign", 80))
 	require.NoError(t, registry.Reconcile())
 	time.time = time.time.Add(grace)
-	assert.ErrorContains(t, registry.Reconcile(), `host port 80 of task "foreign" is taken on machine m by task "x"`)
+	assert.ErrorContains(t, registry.Reconcile(), `task "foreign" needs host port 80, but on machine m task "x" has it`)
 	assert.NotContains(t, keysOf(t, fake, hostsKey)[kubeletKey("m")], "foreign")
 }
 
-// A create that etcd refuses at its last write takes the others back.
+// A create that etcd refuses at its last write undoes the other two.
 func TestACreateThatIsRefusedTakesBackWhatItWrote(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry := MakeEtcdRegistry(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
@@ -828,8 +827,8 @@ func TestACreateThatAForeignTaskOvertakesIsRefused(t *testing.T) {
 	}
 }
 
-// What is in the place of a task and can be none is told, and left as it is.
-func TestWhatCanBeNoTaskIsLeftAlone(t *testing.T) {
+// A key that should be a task's, but cannot be, is logged and left as it is.
+func TestAKeyThatCannotBeATasksIsLeftAlone(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		put(t, client, taskKey("m", "dir")+"/below", makeTask("dir"))
 		put(t, client, taskKey("m", "~odd"), makeTask("~odd"))
@@ -846,8 +845,8 @@ func TestWhatCanBeNoTaskIsLeftAlone(t *testing.T) {
 	})
 }
 
-// What is not what it should be is logged once for each value, with its key. The
-// log is the process's: not parallel.
+// A value that cannot be decoded is logged once, with its key. The test replaces
+// the process's log, so it is not parallel.
 func TestABadValueIsLoggedOnce(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
@@ -865,9 +864,9 @@ func TestABadValueIsLoggedOnce(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(logged.String(), "etcd key /registry/hosts/m/tasks/bad: the stored task"))
 }
 
-// What was warned of is not remembered without bound: then a warning may come
-// again. The log is the process's: not parallel.
-func TestThatBadValuesWereLoggedIsForgottenWhenTheyAreVeryMany(t *testing.T) {
+// The memory of what was logged is bounded, so a warning may come again. The
+// test replaces the process's log, so it is not parallel.
+func TestTheMemoryOfLoggedValuesIsBounded(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
@@ -888,9 +887,9 @@ func TestThatBadValuesWereLoggedIsForgottenWhenTheyAreVeryMany(t *testing.T) {
 	assert.Equal(t, 4*maxWarned+1, strings.Count(logged.String(), "\n"))
 }
 
-// A manifest that stays behind although its id was given anew on another machine
-// is taken out, and the new task's stays.
-func TestALeftManifestOfAnOlderTaskIsTakenOut(t *testing.T) {
+// An orphaned manifest is removed even if its id is used again on another
+// machine, and the new task's manifest stays.
+func TestAnOrphanedManifestOfAnEarlierTaskIsRemoved(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	registry, time := patientless(fake)

@@ -7,7 +7,7 @@ import (
 )
 
 // UpdateTask implements TaskRegistry: list, then task. Between the two the
-// manifest is ahead of its task; if it stays so, Reconcile takes it back.
+// manifest is newer than the task; if it stays so, Reconcile restores it.
 func (registry *EtcdRegistry) UpdateTask(task api.Task) error {
 	budget := registry.startBudget()
 	found, err := registry.locate("update task", task.ID)
@@ -30,13 +30,13 @@ func (registry *EtcdRegistry) UpdateTask(task api.Task) error {
 			return err
 		}
 		if registry.now().After(budget.began.Add(swapTime)) {
-			return api.NewConflict("task %s is changed by too many others at once", api.Quote(task.ID))
+			return api.NewConflict("task %s is being updated by too many other requests", api.Quote(task.ID))
 		}
 	}
 }
 
-// replace is one attempt to replace a task and its manifest; it returns false
-// when another request came between. For the state see changeList.
+// replace is one attempt to replace a task and its manifest; it returns false if
+// another request has changed the task. For the state see changeList.
 func (registry *EtcdRegistry) replace(machine string, task api.Task, manifest manifestEntry, state *machineState, budget requestBudget) (bool, error) {
 	var index uint64
 	var value string
@@ -80,10 +80,10 @@ func (registry *EtcdRegistry) replace(machine string, task api.Task, manifest ma
 	return err == nil, failed("update task", err)
 }
 
-// fence writes a task again as it is, so that no update that has read it before
-// can be completed: such an update relies on the manifest in the list, which the
-// caller is about to overwrite. It returns the task's new index, or errChanged
-// when the task is no longer what the caller has read.
+// fence writes a task again, unchanged, so that an unfinished update that has
+// read it before fails: the caller is about to overwrite the manifest of that
+// update. It returns the task's new index, or errChanged if the task has changed
+// since the caller read it.
 func (registry *EtcdRegistry) fence(node *etcd.Node) (uint64, error) {
 	resp, err := registry.mirror.CompareAndSwap(node.Key, node.Value, 0, "", node.ModifiedIndex)
 	if hasCode(err, compareFailed, notFound) {

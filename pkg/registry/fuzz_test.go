@@ -12,9 +12,9 @@ import (
 	"kube2014/pkg/util"
 )
 
-// fuzzExtract checks, for one resource: what is extracted means the same when it
-// is written and extracted again; what is created can be read; all else is a
-// one-line error.
+// fuzzExtract checks, for one resource, that what is extracted means the same
+// when it is encoded and extracted again, that what is created can be read, and
+// that anything else is a one-line error.
 func fuzzExtract(f *testing.F, makeStorage func() apiserver.RESTStorage, seeds ...string) {
 	for _, seed := range append(seeds, "", "null", "[]", "{}", `{"id": 7}`, `{"id": "cut"`, `{"id": "0x api."}`, `{"ID":"cased","bogus":[1,{"x":null}]}`,
 		`{"id":"x","kind":"k","creationTimestamp":"t","selfLink":"s","labels":{"a":"\u0000<&>"}}`) {

@@ -16,8 +16,8 @@ func hostPorts(task api.Task) []int {
 	return ports
 }
 
-// portOwners tells which task has a host port of one machine. It has no lock of
-// its own.
+// portOwners maps the host ports of one machine to the tasks that have them. It
+// has no lock of its own.
 type portOwners map[int]string
 
 func (owners portOwners) take(taskID string, ports []int) {
@@ -52,8 +52,8 @@ func (owners portOwners) check(machine string, task api.Task) error {
 	return nil
 }
 
-// portTable tells which tasks have the host ports of each machine. It has no lock
-// of its own.
+// portTable has the owners of the host ports of each machine. It has no lock of
+// its own.
 type portTable map[string]portOwners
 
 var _ HostPortIndex = portTable(nil)
@@ -79,8 +79,8 @@ func (table portTable) of(machine string) portOwners {
 	return table[machine]
 }
 
-// FirstFree implements HostPortIndex. What it costs depends on the machines that
-// it has to pass, not on the tasks.
+// FirstFree implements HostPortIndex. Its cost depends on the machines that it
+// skips, not on the number of tasks.
 func (table portTable) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
 	ports := hostPorts(task)
 	for _, machine := range machines {

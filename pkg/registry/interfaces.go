@@ -2,11 +2,11 @@
 // chooses machines for tasks and keeps the endpoints of services up to date.
 // It knows no HTTP.
 //
-// What holds for every registry: its methods are called from many goroutines
-// at once; it shares no map or slice with its callers, so that what goes in and
-// what comes out can be changed freely; lists are sorted by id; a missing
-// object is an api.NotFound error, an id that is taken an api.AlreadyExists
-// one, a store that cannot be reached an api.Unavailable one.
+// For every registry: its methods may be called concurrently; it shares no map
+// or slice with its callers, who may change what they pass in and get back;
+// lists are sorted by id; a missing object is an api.NotFound error, an id that
+// is taken an api.AlreadyExists one, a store that cannot be reached an
+// api.Unavailable one.
 package registry
 
 import (
@@ -33,29 +33,28 @@ type TaskRegistry interface {
 	DeleteTask(taskID string) error
 }
 
-// HostPortIndex is what a TaskRegistry may offer besides: an answer about host
+// HostPortIndex is an optional interface of a TaskRegistry: it finds free host
 // ports without listing all tasks.
 type HostPortIndex interface {
-	// FirstFree returns the first of the machines, in the order given, on which no
-	// other task has one of the task's host ports, but none of the refused; ""
-	// when there is none.
-	// The answer may be old when it arrives: CreateTask decides. The error is an
-	// api.Internal one when there is none, and what is stored of one of them cannot
-	// be read.
+	// FirstFree returns the first of the machines, except the refused ones, on
+	// which no other task has one of the task's host ports; "" if there is none.
+	// The answer may be stale: CreateTask decides. If there is none, and what is
+	// stored about one of the machines cannot be decoded, it returns an
+	// api.Internal error.
 	FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error)
 }
 
-// EndpointSelector is what a TaskRegistry may offer besides: the addresses of
-// tasks without listing all of them.
+// EndpointSelector is an optional interface of a TaskRegistry: it finds the
+// addresses of tasks without listing all tasks.
 type EndpointSelector interface {
-	// SelectEndpoints returns a function that knows the tasks of this moment, or
-	// newer ones. It returns the address of each task that carries all labels of
-	// the query and can be reached, sorted by the task's id.
+	// SelectEndpoints returns a function over the tasks as of this call or
+	// later. The function returns the addresses of the tasks that carry all
+	// labels of the query and have a host port, sorted by the tasks' ids.
 	SelectEndpoints() (func(query map[string]string) []string, error)
 }
 
-// TaskEncoder is what a TaskRegistry may offer besides: tasks in the JSON that is
-// answered, which it need not encode for each answer.
+// TaskEncoder is an optional interface of a TaskRegistry that keeps tasks as
+// JSON and need not encode them for each answer.
 type TaskEncoder interface {
 	// EncodedTask returns the task, and its machine.
 	EncodedTask(taskID string) (task apiserver.Encoded, machine string, err error)
@@ -94,8 +93,8 @@ type ServiceRegistry interface {
 	UpdateEndpoints(endpoints api.Endpoints) error
 }
 
-// EndpointsLister is what a ServiceRegistry may offer besides: the endpoints
-// that it has.
+// EndpointsLister is an optional interface of a ServiceRegistry: it lists the
+// endpoints that are stored.
 type EndpointsLister interface {
 	// ListServicesAndEndpoints returns all services, and the endpoints by the
 	// name of their service. A service that never had any is not in the map.

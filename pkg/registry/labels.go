@@ -7,7 +7,7 @@ import (
 	"kube2014/pkg/client"
 )
 
-// hasLabels tells whether labels holds all of the query.
+// hasLabels reports whether labels holds all of the query.
 func hasLabels(labels, query map[string]string) bool {
 	for key, value := range query {
 		if own, ok := labels[key]; !ok || own != value {
@@ -25,9 +25,8 @@ func labelsOf(query *map[string]string) map[string]string {
 	return *query
 }
 
-// labelQuery reads the labels parameter of a list's URL. Anything about the
-// query that cannot be understood is an error: it must not match everything
-// (D5).
+// labelQuery decodes the labels parameter of a list's URL. A malformed query is
+// an error: it must not match everything (D5).
 func labelQuery(u *url.URL) (map[string]string, error) {
 	if u == nil {
 		return nil, nil
@@ -42,6 +41,6 @@ func labelQuery(u *url.URL) (map[string]string, error) {
 	case 1:
 		return client.DecodeLabelQuery(given[0])
 	default:
-		return nil, api.NewInvalid("labels", "is given %d times; put a comma between the pairs", len(given))
+		return nil, api.NewInvalid("labels", "is given %d times; give it once, with commas between the pairs", len(given))
 	}
 }

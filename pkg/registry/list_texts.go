@@ -7,13 +7,13 @@ import (
 	"kube2014/pkg/apiserver"
 )
 
-// textAge is how long the text of a list is kept without being used, at the least.
+// textAge is the least time that the unused JSON of a list is kept.
 const textAge = time.Minute
 
-// listTexts lets go of the texts of a list that is no longer asked for: they are
+// listTexts drops the JSON of lists when they are no longer requested: it is
 // three times as large as the tasks.
 type listTexts struct {
-	sweep func() bool // lets go of what was not used since the last call; false when nothing is left
+	sweep func() bool // drops what was not used since the last call; false when nothing is left
 
 	mu       sync.Mutex // guards sweeping
 	sweeping bool       // a sweep will come
@@ -28,7 +28,7 @@ func (t *listTexts) encode(tasks taskRuns, query map[string]string) apiserver.En
 	return tasks.encoded(true)
 }
 
-// keep is to be called before texts are made.
+// keep schedules a sweep, unless there is one. Call it before texts are made.
 func (t *listTexts) keep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,16 +2,16 @@ package registry
 
 import "kube2014/pkg/api"
 
-// ManifestFactory turns a task into what its machine's kubelet is told.
+// ManifestFactory turns a task into the manifest for its machine's kubelet.
 type ManifestFactory interface {
 	// MakeManifest returns the manifest of a task on a machine. It shares
 	// nothing with the task.
 	MakeManifest(machine string, task api.Task) (api.ContainerManifest, error)
 }
 
-// BasicManifestFactory makes a manifest of the one that the task desires: its
-// id is the task's, and each container finds the services in its environment.
-// It is safe for concurrent use.
+// BasicManifestFactory copies the task's desired manifest, sets its id to the
+// task's, and adds the services to the environment of each container. It is safe
+// for concurrent use.
 type BasicManifestFactory struct {
 	serviceRegistry ServiceRegistry
 }

@@ -9,7 +9,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// D25: the names are usable in a shell.
+// D25: the names of the variables can be used in a shell.
 func TestD25ServicesBecomeEnvironmentVariables(t *testing.T) {
 	t.Parallel()
 	registry := MakeMemoryRegistry()
@@ -28,7 +28,7 @@ func TestD25ServicesBecomeEnvironmentVariables(t *testing.T) {
 	requireKind(t, api.Unavailable, err)
 }
 
-// D24: making the manifest leaves the task alone.
+// D24: making the manifest does not change the task.
 func TestD24AManifestIsTheTasksWithTheServicesInItsEnvironment(t *testing.T) {
 	t.Parallel()
 	registry := MakeMemoryRegistry()

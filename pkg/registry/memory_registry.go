@@ -115,7 +115,7 @@ func (registry *MemoryRegistry) DeleteService(name string) error {
 	if err := registry.services.remove(name); err != nil {
 		return err
 	}
-	if registry.endpoints.has(name) { // D14: the sync may not have come by yet
+	if registry.endpoints.has(name) { // D14: there may be none yet
 		return registry.endpoints.remove(name)
 	}
 	return nil

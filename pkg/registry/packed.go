@@ -9,10 +9,10 @@ import (
 	"kube2014/pkg/api"
 )
 
-// packed is JSON as it is answered, indented by four spaces a level, but with
-// each line's indentation as a number: two fifths of the size, and quick to
-// unfold at any depth. A line is its depth, its length, both as uvarints, and its
-// text. JSON has line breaks only between its values, so nothing is lost.
+// packed is indented JSON with a shorter form of each line: its depth and its
+// length, both as uvarints, then its text without indentation. It has two fifths
+// of the size and is fast to expand at any depth. JSON has line breaks only
+// between its values, so nothing is lost.
 type packed string
 
 const indentation = "    "
@@ -21,7 +21,7 @@ const indentation = "    "
 func pack(object interface{}) (packed, error) {
 	data, err := json.MarshalIndent(object, "", indentation)
 	if err != nil {
-		return "", &api.Error{Kind: api.Internal, Message: "the object has no JSON form", Err: err}
+		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
 	}
 	folded := make([]byte, 0, len(data)/2)
 	for line := range strings.SplitSeq(string(data), "\n") {
@@ -33,11 +33,11 @@ func pack(object interface{}) (packed, error) {
 	return packed(folded), nil
 }
 
-// blankLine is what stands before the text of a line that is not too deep.
+// blankLine is a line break and the indentation of all but very deep lines.
 var blankLine = "\n" + strings.Repeat(indentation, 15)
 
-// appendTo appends the JSON to a text, each line of it after a line break and so
-// many levels deeper than it was packed.
+// appendTo appends the expanded JSON to a text, each line after a line break and
+// indented by depth more levels.
 func (p packed) appendTo(text []byte, depth int) []byte {
 	for next := 0; next < len(p); {
 		level, length := int(p[next]), int(p[next+1])
@@ -64,8 +64,8 @@ func (p packed) appendTo(text []byte, depth int) []byte {
 	return text
 }
 
-// longHead returns the numbers at the head of a line, of which one is longer than a
-// byte, and the place behind them.
+// longHead decodes the depth and the length of a line when one of them is longer
+// than a byte, and returns where the line's text begins.
 func (p packed) longHead(at int) (level, length, next int) {
 	numbers := []byte(p[at:min(len(p), at+2*binary.MaxVarintLen64)])
 	first, n := binary.Uvarint(numbers)
@@ -89,14 +89,12 @@ func (p packed) size(depth int) int {
 	return size
 }
 
-// lineHead is how many bytes stand before the text of a line that is short and
-// not deep.
+// lineHead is the size of a line's depth and length when each is one byte.
 const lineHead = 2
 
-// decodeJSON reads an object that was packed.
 func decodeJSON(text []byte, into interface{}) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return &api.Error{Kind: api.Internal, Message: "the stored object is not its JSON", Err: err}
+		return &api.Error{Kind: api.Internal, Message: "the stored object cannot be decoded", Err: err}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// strangeTasks are tasks whose JSON is not like the usual one.
+// strangeTasks are tasks whose JSON is unusual.
 func strangeTasks() []api.Task {
 	deep := interface{}("bottom")
 	for range 40 {

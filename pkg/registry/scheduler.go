@@ -11,8 +11,8 @@ import (
 // Scheduler chooses the machine for a task. It is called from many goroutines
 // at once.
 type Scheduler interface {
-	// Schedule returns a machine. The registry has the last word about it:
-	// the scheduler's knowledge of host ports may be old, or none.
+	// Schedule returns a machine. The registry decides whether the task fits
+	// there: the scheduler may see stale host ports, or none.
 	Schedule(api.Task) (string, error)
 }
 
@@ -25,12 +25,12 @@ type Rescheduler interface {
 	Reschedule(task api.Task, refused map[string]bool) (string, error)
 }
 
-// Ranker is a Scheduler that does not look at host ports, and tells in which order
-// it would try the machines: who has asked takes the first of them that fits.
+// Ranker is a Scheduler that does not look at host ports. It ranks the machines,
+// and its caller takes the first one that fits.
 type Ranker interface {
 	Scheduler
-	// Rank returns all machines in the order for one task. The caller may keep
-	// and change what it gets.
+	// Rank returns all machines, in the order for one task. The caller owns the
+	// slice.
 	Rank() []string
 }
 
@@ -48,7 +48,7 @@ type RandomScheduler struct {
 	random rand.Rand
 }
 
-// MakeRandomScheduler returns a scheduler that throws the given dice.
+// MakeRandomScheduler returns a scheduler that uses the given random numbers.
 func MakeRandomScheduler(machines []string, random rand.Rand) Scheduler {
 	return &RandomScheduler{machines: machines, random: random}
 }
@@ -67,7 +67,7 @@ func (s *RandomScheduler) Rank() []string {
 	return order
 }
 
-// RoundRobinScheduler chooses one machine after the other.
+// RoundRobinScheduler chooses the machines in turn.
 type RoundRobinScheduler struct {
 	machines []string
 
@@ -86,8 +86,8 @@ func (s *RoundRobinScheduler) Schedule(task api.Task) (string, error) {
 	return firstOf(s.Rank(), task)
 }
 
-// Rank returns the machine whose turn it is, then those whose turn comes after.
-// The turn goes on by one, however many of them do not fit.
+// Rank returns the machine whose turn it is, then those that follow. Each call
+// moves the turn by one machine, even if the caller skips some.
 func (s *RoundRobinScheduler) Rank() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,9 +122,9 @@ func (s *FirstFitScheduler) Reschedule(task api.Task, refused map[string]bool) (
 	return firstFit(s.machines, s.registry, task, refused)
 }
 
-// firstFit returns the first of the machines on which none of the task's host
-// ports is taken, but none of the refused; an api.Conflict error when there is
-// none left. It asks one question, however many the machines are.
+// firstFit returns the first of the machines, except the refused ones, on which
+// the task's host ports are free; an api.Conflict error if there is none. It
+// makes one query, whatever the number of machines.
 func firstFit(machines []string, registry TaskRegistry, task api.Task, refused map[string]bool) (string, error) {
 	index, ok := registry.(HostPortIndex)
 	if !ok {

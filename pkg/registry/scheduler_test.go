@@ -14,7 +14,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// listOnly is a TaskRegistry that offers nothing besides.
+// listOnly is a TaskRegistry without the optional interfaces.
 type listOnly struct{ TaskRegistry }
 
 // failing is a TaskRegistry that cannot be reached.
@@ -84,7 +84,7 @@ func TestFirstFitTakesTheFirstMachineWithTheHostPortsFree(t *testing.T) {
 			expectSchedule(t, scheduler, makeTask("x", 8082, 8080), "m3")
 			expectSchedule(t, scheduler, makeTask("x"), "m1")
 			expectSchedule(t, scheduler, makeTask("x", 0), "m1")    // D19
-			expectSchedule(t, scheduler, makeTask("a", 8080), "m1") // its own port does not stand in its way: CreateTask decides
+			expectSchedule(t, scheduler, makeTask("a", 8080), "m1") // its own port does not count: CreateTask decides
 			_, err := MakeFirstFitScheduler([]string{"m1", "m2"}, registry).Schedule(makeTask("x", 8080))
 			requireKind(t, api.Conflict, err)
 			assert.EqualError(t, err, `no machine has the host ports of task "x" free`)
@@ -142,8 +142,9 @@ func TestRankNamesEveryMachineOnceInTheSchedulersOrder(t *testing.T) {
 	assert.Empty(t, MakeRandomScheduler(nil, seeded()).(Ranker).Rank())
 }
 
-// placesOf places tasks that want host port 80, one after the other is gone
-// again, where the machines in full have one that stays. It tells where they went.
+// placesOf places tasks that want host port 80, and deletes each before it
+// places the next. On the machines in full another task has the port. It returns
+// the machines that were chosen.
 func placesOf(t *testing.T, kind string, machines, full []string, tasks int) (places []string) {
 	memory := MakeMemoryRegistry()
 	for _, machine := range full {

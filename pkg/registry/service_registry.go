@@ -21,9 +21,9 @@ func MakeServiceRegistryStorage(registry ServiceRegistry) apiserver.RESTStorage 
 	return &ServiceRegistryStorage{registry: registry}
 }
 
-// GetServiceEnvironmentVariables returns the variables by which a container on
-// the machine finds the services: a port each, sorted by the service's id, and
-// the machine itself as their host.
+// GetServiceEnvironmentVariables returns the environment variables with which a
+// container on the machine finds the services: the port of each one, sorted by
+// its id, and the machine itself as their host.
 func GetServiceEnvironmentVariables(registry ServiceRegistry, machine string) ([]api.EnvVar, error) {
 	services, err := registry.ListServices()
 	if err != nil {
@@ -97,7 +97,7 @@ func (storage *ServiceRegistryStorage) Update(object interface{}) error {
 func serviceOf(object interface{}) (api.Service, error) {
 	service, ok := object.(api.Service)
 	if !ok {
-		return service, fmt.Errorf("a service is wanted, not %T", object)
+		return service, fmt.Errorf("expected a service, got %T", object)
 	}
 	return service, api.ValidateService(service)
 }

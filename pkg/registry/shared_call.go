@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// sharedCall lets callers share a call that looks at something: each gets the
-// result of a call that began after it asked, or a failure that came after.
+// sharedCall lets concurrent callers share one read. Each gets the result of a
+// call that began after it asked, or an error that occurred after it asked.
 type sharedCall[Result any] struct {
 	mu      sync.Mutex // guards what follows
 	running *outcome[Result]
@@ -19,7 +19,7 @@ type outcome[Result any] struct {
 	err    error
 }
 
-// do returns what f does, called by this caller or by another one.
+// do returns the result of f, called by this caller or by another one.
 func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
 	own, before, first := s.join()
 	if !first {
@@ -32,9 +32,9 @@ func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
 	s.begin(own)
 	defer s.end(own)
 	if before != nil && before.err != nil {
-		own.err = before.err // to try again would double the time that it takes
+		own.err = before.err // a retry would double the time
 	} else {
-		own.err = errors.New("the call broke off")
+		own.err = errors.New("the call was interrupted")
 		own.result, own.err = f()
 	}
 	return own.result, own.err

@@ -17,8 +17,8 @@ import (
 	"kube2014/pkg/util"
 )
 
-// storages makes the three storages over one memory registry with two machines
-// whose kubelets know nothing.
+// storages makes the three storages over one memory registry, with two machines
+// whose kubelets have no containers.
 func storages() (*MemoryRegistry, map[string]apiserver.RESTStorage) {
 	memory := MakeMemoryRegistry()
 	return memory, map[string]apiserver.RESTStorage{
@@ -75,7 +75,7 @@ func TestAnObjectGoesThroughItsStorage(t *testing.T) {
 	})
 }
 
-// D34: labels narrow every list.
+// D34: labels filter every list.
 func TestD34EveryResourceIsListedByLabels(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
 		require.NoError(t, storage.Create(objects("a", map[string]string{"name": "web", "tier": "front"})[kind]))
@@ -106,12 +106,12 @@ func TestD34EveryResourceIsListedByLabels(t *testing.T) {
 	})
 }
 
-// D5: a query that is not understood does not match everything.
+// D5: a malformed query does not match everything.
 func TestD5AQueryThatIsNotUnderstoodIsRefused(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
 		for query, text := range map[string]string{
 			"labels=name":               `labels: "name" is not of the form key=value`,
-			"labels=a%3D1&labels=b%3D2": "labels: is given 2 times; put a comma between the pairs",
+			"labels=a%3D1&labels=b%3D2": "labels: is given 2 times; give it once, with commas between the pairs",
 			"labels=%zz":                `query: invalid URL escape "%zz"`,
 			"labels=a%3D1;x=2":          "query: invalid semicolon separator in query",
 		} {
@@ -144,12 +144,12 @@ func TestD8D9D10BadObjectsAreRefused(t *testing.T) {
 
 func TestAnObjectOfAnotherKindIsRefused(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
-		assert.ErrorContains(t, storage.Create("text"), "a "+kind+" is wanted")
-		assert.ErrorContains(t, storage.Update(nil), "a "+kind+" is wanted")
+		assert.ErrorContains(t, storage.Create("text"), "expected a "+kind+", got ")
+		assert.ErrorContains(t, storage.Update(nil), "expected a "+kind+", got ")
 	})
 }
 
-// D11: what a client says about a task's current state is dropped.
+// D11: a task's current state in a request is dropped.
 func TestD11CurrentStateOfAClientIsDropped(t *testing.T) {
 	t.Parallel()
 	_, all := storages()
@@ -165,7 +165,8 @@ func TestD11CurrentStateOfAClientIsDropped(t *testing.T) {
 	assert.Equal(t, api.TaskState{Host: "m1"}, got.(*api.Task).CurrentState)
 }
 
-// D7: no room is an error, and the reason is the better one of two.
+// D7: a task that fits nowhere is an error. If its id is taken too, that is the
+// reason given.
 func TestD7ATaskThatFitsNowhereIsAConflict(t *testing.T) {
 	t.Parallel()
 	_, all := storages()
@@ -274,7 +275,7 @@ func TestPlacingATaskBeginsNoTryAfterItsTime(t *testing.T) {
 			setClock(storage, registry.clock)
 			err := storage.Create(makeTask("x", 80))
 			requireKind(t, api.Unavailable, err)
-			assert.EqualError(t, err, `task "x" is not placed: others took its host ports first each time, or the store is slow; ask again`)
+			assert.EqualError(t, err, `task "x" could not be placed: other requests keep taking its host ports, or the store is slow; try again`)
 			assert.Equal(t, row.tries, registry.tries, kind)
 		}
 	}
@@ -293,7 +294,7 @@ func TestATaskIsAnsweredWithWhatItsKubeletKnows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, stored.CurrentState.Info, "it is not stored")
 
-	// D21: without its kubelet the task is answered all the same.
+	// D21: the task is answered even if its kubelet is down.
 	unknown, err := storage.Get("unknown")
 	require.NoError(t, err)
 	assert.Equal(t, api.TaskState{Host: "m2"}, unknown.(*api.Task).CurrentState)

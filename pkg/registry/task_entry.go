@@ -12,9 +12,8 @@ import (
 // listDepth is how deep an object stands in the JSON of a list.
 const listDepth = 2
 
-// taskEntry is a task as it is kept to be answered: encoded once. Nobody changes
-// it. There may be very many: it is small, and has few pointers to follow when
-// garbage is collected.
+// taskEntry is a task, encoded once. It is immutable. There may be very many, so
+// it is small and has few pointers for the garbage collector.
 type taskEntry struct {
 	text       string // id, address and JSON, but for the lines in place
 	place      *taskPlace
@@ -24,7 +23,7 @@ type taskEntry struct {
 	listSize   int32 // of its part of a list's JSON, the comma before it included
 }
 
-// taskPlace is what the tasks of one machine have in common.
+// taskPlace is what the JSON of all tasks of one machine has in common.
 type taskPlace struct {
 	machine string
 	tail    packed // the last lines of their JSON
@@ -50,7 +49,8 @@ func makeTaskEntry(task api.Task, place *taskPlace) (*taskEntry, error) {
 	return entry, nil
 }
 
-// makeAddressEntry makes an entry of a task with what is to be kept of its JSON.
+// makeAddressEntry makes the entry of a task; json is the part of its JSON that
+// the entry keeps.
 func makeAddressEntry(task api.Task, place *taskPlace, json string) (*taskEntry, error) {
 	address, _ := endpointOf(task)
 	idEnd, addressEnd := len(task.ID), len(task.ID)+len(address)
@@ -64,7 +64,7 @@ func (e *taskEntry) id() string      { return e.text[:e.idEnd] }
 func (e *taskEntry) address() string { return e.text[e.idEnd:e.addressEnd] } // as an endpoint; "" for nowhere
 func (e *taskEntry) machine() string { return e.place.machine }
 
-// compare tells how the task is sorted beside one of an id on a machine.
+// compare orders tasks by id, then by machine.
 func (e *taskEntry) compare(id, machine string) int {
 	if order := strings.Compare(e.id(), id); order != 0 {
 		return order
@@ -89,7 +89,8 @@ func (e *taskEntry) task() (api.Task, error) {
 	return task, err
 }
 
-// buffers are for answers of one task: most of a GET's garbage, else.
+// buffers are reused for answers of one task: without them they are most of a
+// GET's garbage.
 var buffers = sync.Pool{New: func() interface{} { return new([]byte) }}
 
 // encoded returns the task as it is answered.

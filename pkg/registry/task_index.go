@@ -1,7 +1,6 @@
 package registry
 
-// taskIndex holds encoded tasks, and tells who carries a label without looking at
-// the others. It has no lock of its own.
+// taskIndex holds encoded tasks by id and by label. It has no lock of its own.
 type taskIndex struct {
 	byID    taskRuns
 	byLabel map[label]*taskRuns
@@ -37,7 +36,7 @@ func (t *taskIndex) remove(entry *taskEntry, labels map[string]string) {
 }
 
 // carrying returns the tasks that carry all labels of the query, sorted by id. A
-// query of one label, or of none, costs nothing but the copy of a slice.
+// query of at most one label only copies a slice.
 func (t *taskIndex) carrying(query map[string]string) taskRuns {
 	if len(query) == 0 {
 		return t.byID.snapshot()
@@ -60,7 +59,8 @@ func (t *taskIndex) carrying(query map[string]string) taskRuns {
 	return intersection(sets, fewest)
 }
 
-// intersection returns the tasks that are in all sets; it looks at those of one.
+// intersection returns the tasks that are in all sets; it goes through the set
+// with the index from.
 func intersection(sets []*taskRuns, from int) taskRuns {
 	found := make([]*taskEntry, 0, sets[from].length())
 	for entry := range sets[from].all {

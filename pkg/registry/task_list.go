@@ -20,7 +20,7 @@ func (t taskRuns) tasks() ([]api.Task, error) {
 	return tasks, nil
 }
 
-// addresses returns where the tasks are reached that can be.
+// addresses returns the addresses of the tasks that have one.
 func (t taskRuns) addresses() []string {
 	addresses := []string{}
 	for entry := range t.all {
@@ -82,8 +82,8 @@ func (t taskRuns) texts(f func([]byte) bool) {
 	}
 }
 
-// unfolded calls f with the same texts in other pieces, of which each is gone when
-// the next one comes. Together they are not longer than size.
+// unfolded calls f with the same text in pieces of about sendSize. They share a
+// buffer, so f must not keep them. size is their length together, or more.
 func (t taskRuns) unfolded(size int, f func([]byte) bool) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)

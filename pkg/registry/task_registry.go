@@ -30,12 +30,12 @@ func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.Contain
 	return storage
 }
 
-// LabelMatch tells whether the task carries the label.
+// LabelMatch reports whether the task carries the label.
 func LabelMatch(task api.Task, queryKey, queryValue string) bool {
 	return hasLabels(task.Labels, map[string]string{queryKey: queryValue})
 }
 
-// LabelsMatch tells whether the task carries all labels of the query; a nil
+// LabelsMatch reports whether the task carries all labels of the query; a nil
 // query asks for nothing.
 func LabelsMatch(task api.Task, labelQuery *map[string]string) bool {
 	return hasLabels(task.Labels, labelsOf(labelQuery))
@@ -88,8 +88,8 @@ func (storage *TaskRegistryStorage) Delete(id string) error {
 	return storage.registry.DeleteTask(id)
 }
 
-// Extract returns an api.Task without a CurrentState: that is the server's to
-// say (D11).
+// Extract returns an api.Task without its CurrentState, which only the server
+// sets (D11).
 func (storage *TaskRegistryStorage) Extract(body string) (interface{}, error) {
 	var task api.Task
 	if err := api.Decode(body, &task); err != nil {
@@ -107,7 +107,7 @@ func (storage *TaskRegistryStorage) Create(object interface{}) error {
 	}
 	err = storage.place(task)
 	if kind := api.KindOf(err); kind == api.Conflict || kind == api.Internal {
-		// The better reason, should it be that the task is there already.
+		// If the task exists already, that is the better reason.
 		if _, getErr := storage.registry.GetTask(task.ID); getErr == nil {
 			return api.NewAlreadyExists("task", task.ID)
 		}
@@ -115,16 +115,15 @@ func (storage *TaskRegistryStorage) Create(object interface{}) error {
 	return err
 }
 
-// placeTime is the age at which placing a task begins no further try: each try
-// on etcd has a time of its own, see maxRequestTime, and no answer can be sent
-// after 10 seconds.
+// placeTime is the age after which placing a task makes no further attempt. Each
+// attempt on etcd is bounded by maxRequestTime, and the answer must be sent
+// within 10 seconds.
 const placeTime = 5 * time.Second
 
-// place asks the scheduler for a machine until one takes the task: the
-// registry decides about host ports, and between the scheduler's look and the
-// registry's decision another task may have come. A scheduler that cannot pass
-// over machines may name one again that has refused: it is tried a second time,
-// and that is the end.
+// place asks the scheduler for machines until one takes the task. The registry
+// decides about host ports: another task may have taken them since the scheduler
+// looked. A scheduler that cannot skip machines may return one that has refused:
+// it is tried once more, then place gives up.
 func (storage *TaskRegistryStorage) place(task api.Task) error {
 	refused := map[string]bool{}
 	for began := storage.now(); ; {
@@ -138,7 +137,7 @@ func (storage *TaskRegistryStorage) place(task api.Task) error {
 		}
 		if storage.now().Sub(began) >= placeTime {
 			return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(task.ID) +
-				" is not placed: others took its host ports first each time, or the store is slow; ask again"}
+				" could not be placed: other requests keep taking its host ports, or the store is slow; try again"}
 		}
 		refused[machine] = true
 	}
@@ -166,7 +165,7 @@ func (storage *TaskRegistryStorage) Update(object interface{}) error {
 func taskOf(object interface{}) (api.Task, error) {
 	task, ok := object.(api.Task)
 	if !ok {
-		return task, fmt.Errorf("a task is wanted, not %T", object)
+		return task, fmt.Errorf("expected a task, got %T", object)
 	}
 	return task, api.ValidateTask(task)
 }

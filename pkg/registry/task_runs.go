@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// How many tasks a run has, and how many bytes of JSON, at the most. A list is
-// sent run by run, and large pieces wake its reader less often; a change makes the
-// JSON of one run anew.
+// The limits of a run, in tasks and in bytes of JSON. A list is sent run by run,
+// and large pieces wake its reader less often; but a change encodes a whole run
+// again.
 const (
 	maxRunLength = 512
 	maxRunSize   = 1 << 20
@@ -21,7 +21,7 @@ type taskRuns struct{ runs []*taskRun }
 // taskRun is a part of a sorted list. Nobody changes its entries, so that a list
 // can be sent while others write.
 type taskRun struct {
-	entries []*taskEntry // one at least
+	entries []*taskEntry // at least one
 	size    int          // of its JSON
 
 	mu   sync.Mutex // guards what follows
@@ -59,7 +59,7 @@ func (run *taskRun) replace(from, to int, by ...*taskEntry) *taskRun {
 }
 
 // text returns the run as items of a list's JSON, with a comma before each, and
-// keeps it. It is not to be changed.
+// keeps it. The caller must not change it.
 func (run *taskRun) text() []byte {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -74,7 +74,7 @@ func (run *taskRun) text() []byte {
 	return run.json
 }
 
-// sweep lets go of the text if it was not used since the last sweep, and tells
+// sweep drops the text if it was not used since the last sweep, and reports
 // whether it is still kept.
 func (run *taskRun) sweep() bool {
 	run.mu.Lock()
@@ -94,9 +94,9 @@ func (run *taskRun) split() []*taskRun {
 	return []*taskRun{run}
 }
 
-// find returns the run that holds a task or is the one to hold it, and the place
-// in it. Tasks are sorted by id; those of one id, which another program may have
-// written to etcd, by machine.
+// find returns the run in which a task is or belongs, and the place in it. Tasks
+// are sorted by id, then by machine: another program may have written an id
+// twice to etcd.
 func (t *taskRuns) find(id, machine string) (run, place int, found bool) {
 	run, _ = slices.BinarySearchFunc(t.runs, id, func(run *taskRun, id string) int {
 		return run.entries[len(run.entries)-1].compare(id, machine)
@@ -125,7 +125,7 @@ func (t *taskRuns) getFrom(id, machine string) *taskEntry {
 	return t.runs[run].entries[place]
 }
 
-// has tells whether a task is here.
+// has reports whether a task is here.
 func (t *taskRuns) has(entry *taskEntry) bool {
 	_, _, found := t.find(entry.id(), entry.machine())
 	return found
@@ -189,7 +189,7 @@ func (t *taskRuns) all(f func(*taskEntry) bool) {
 	}
 }
 
-// sweep sweeps all runs, and tells whether a text is still kept.
+// sweep sweeps all runs, and reports whether a text is still kept.
 func (t taskRuns) sweep() bool {
 	kept := false
 	for _, run := range t.runs {

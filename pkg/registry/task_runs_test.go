@@ -23,8 +23,8 @@ func withLabels(id string, labels map[string]string) api.Task {
 	return task
 }
 
-// Random creates, updates and deletes: lists, label queries and their JSON are
-// always those of the tasks that there are.
+// After random creates, updates and deletes, lists, label queries and their JSON
+// agree with the tasks.
 func TestTheIndexOfTasksIsAlwaysThatOfTheTasks(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))

@@ -23,8 +23,8 @@ func (t *taskTable) get(id string) (api.Task, *taskEntry, error) {
 	return task, entry, err
 }
 
-// add stores a new task, of which the entry is made, and takes its host ports, or
-// none of both.
+// add stores a new task with its entry and takes its host ports, or fails and
+// does neither.
 func (t *taskTable) add(task api.Task, entry *taskEntry) error {
 	if err := t.hostPorts[entry.machine()].check(entry.machine(), task); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (t *taskTable) add(task api.Task, entry *taskEntry) error {
 	return nil
 }
 
-// replace is like add, for a task of which another version is here.
+// replace is like add, for a new version of a task.
 func (t *taskTable) replace(task api.Task, entry *taskEntry, old api.Task, oldEntry *taskEntry) error {
 	if err := t.hostPorts[entry.machine()].check(entry.machine(), task); err != nil {
 		return err

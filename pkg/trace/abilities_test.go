@@ -12,7 +12,7 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// What can be asked of a task registry besides.
+// The optional interfaces of a task registry.
 type (
 	index    struct{ registry.HostPortIndex }
 	selector struct{ registry.EndpointSelector }

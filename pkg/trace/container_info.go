@@ -8,7 +8,7 @@ import (
 	"kube2014/pkg/client"
 )
 
-// ContainerInfo narrates questions to kubelets.
+// ContainerInfo traces requests to kubelets.
 func (t *Tracer) ContainerInfo(next client.ContainerInfo) client.ContainerInfo {
 	return containerInfo{t, next}
 }

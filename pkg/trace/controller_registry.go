@@ -5,7 +5,7 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// ControllerRegistry narrates a controller registry.
+// ControllerRegistry traces a controller registry.
 func (t *Tracer) ControllerRegistry(next registry.ControllerRegistry) registry.ControllerRegistry {
 	return controllerRegistry{t, next}
 }

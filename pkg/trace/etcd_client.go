@@ -9,8 +9,8 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// EtcdClient narrates every call to etcd. Its lines name the interface, because
-// the calls end in libraries.
+// EtcdClient traces every call to etcd. Its lines name the interface, because
+// the calls lead into libraries.
 func (t *Tracer) EtcdClient(next registry.EtcdClient) registry.EtcdClient {
 	return etcdClient{t, next}
 }
@@ -67,7 +67,7 @@ func (c etcdClient) write(method, key, condition, data string, f func() (*etcd.R
 	return c.call(method, key, condition+" = "+value(data), written, f)
 }
 
-// call narrates a call; more is what it has besides its key.
+// call traces a call; more is what it has besides its key.
 func (c etcdClient) call(method, key, more string, words func(*etcd.Node) string, f func() (*etcd.Response, error)) (*etcd.Response, error) {
 	return narrate(c.t, "EtcdClient."+method+" "+cut(key, maxFailure)+more, func(answer *etcd.Response, err error) string {
 		var refused *etcd.EtcdError
@@ -83,7 +83,7 @@ func (c etcdClient) call(method, key, more string, words func(*etcd.Node) string
 	}, f)
 }
 
-// condition tells what a key must be for a call to take effect.
+// condition describes the condition of a call.
 func condition(prevValue string, prevIndex uint64) string {
 	if prevIndex == 0 {
 		return " if " + value(prevValue)
@@ -91,8 +91,8 @@ func condition(prevValue string, prevIndex uint64) string {
 	return fmt.Sprint(" if index ", prevIndex)
 }
 
-// found tells what was read: a value and when it was written, or how many keys a
-// directory has below it.
+// found describes what was read: a value and its index, or the number of keys
+// below a directory.
 func found(node *etcd.Node) string {
 	if node.Dir {
 		return counted(keysBelow(node), "key")
@@ -100,7 +100,7 @@ func found(node *etcd.Node) string {
 	return fmt.Sprintf("%s, index %d", value(node.Value), node.ModifiedIndex)
 }
 
-// written tells when it was written.
+// written describes a write by its index.
 func written(node *etcd.Node) string { return fmt.Sprint("index ", node.ModifiedIndex) }
 
 func keysBelow(directory *etcd.Node) int {

@@ -2,9 +2,8 @@ package trace
 
 import "strings"
 
-// Sync narrates something that is done now and then, under the name that it has
-// in the code, but only if it tried to write something: most of the time it does
-// not. Requests wait while it is at work, and it waits for them.
+// Sync traces a periodic function, by its name in the code, but only when it
+// tries to write something. Requests wait while it runs, and it waits for them.
 func (t *Tracer) Sync(name string, next func() error) func() error {
 	return func() error {
 		t.turn.Lock()
@@ -15,8 +14,7 @@ func (t *Tracer) Sync(name string, next func() error) func() error {
 	}
 }
 
-// Healthz narrates what GET /healthz asks, under the name that it has in the
-// code.
+// Healthz traces what GET /healthz asks, by its name in the code.
 func (t *Tracer) Healthz(name string, next func() ([]string, error)) func() ([]string, error) {
 	words := func(warnings []string) string { return strings.Join(append([]string{"ok"}, warnings...), "; ") }
 	return func() ([]string, error) { return ask(t, name+"()", words, next) }
@@ -28,7 +26,8 @@ func (t *Tracer) hold() {
 	t.holding, t.changed = true, false
 }
 
-// release writes the lines that were held back, if they are worth telling.
+// release writes the lines that were held back, if something was written
+// meanwhile.
 func (t *Tracer) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

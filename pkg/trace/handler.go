@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Handler narrates requests, each from its beginning to its answer, and lets
-// them through one at a time: a client that takes long keeps the others waiting.
+// Handler traces requests and lets them through one at a time: a slow client
+// delays all others.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	return &handler{t, next}
 }
@@ -27,8 +27,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	result = "an empty answer"
 }
 
-// response ends the narration of its request when the answer is written: what
-// the server logs about it then comes after it.
+// response ends the trace of its request when the answer is written, so that the
+// server's log line comes after it.
 type response struct {
 	http.ResponseWriter
 	status int
@@ -52,8 +52,7 @@ func (r *response) Write(body []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// answer tells what is answered: the text of a refusal, the size of anything
-// else.
+// answer describes an answer: the text of an error, the size of anything else.
 func (r *response) answer(body []byte) string {
 	if r.status == 0 {
 		r.status = http.StatusOK

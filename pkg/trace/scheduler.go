@@ -9,7 +9,7 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// Scheduler narrates a scheduler.
+// Scheduler traces a scheduler.
 func (t *Tracer) Scheduler(next registry.Scheduler) registry.Scheduler {
 	plain := scheduler{t, next}
 	again, reschedules := next.(registry.Rescheduler)
@@ -64,7 +64,7 @@ func (r ranker) Rank() []string {
 	return machines
 }
 
-// refusals tells which machines have refused, if one has.
+// refusals describes which machines have refused, if any.
 func refusals(refused map[string]bool) []string {
 	if len(refused) == 0 {
 		return nil

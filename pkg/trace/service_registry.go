@@ -5,7 +5,7 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// ServiceRegistry narrates a service registry.
+// ServiceRegistry traces a service registry.
 func (t *Tracer) ServiceRegistry(next registry.ServiceRegistry) registry.ServiceRegistry {
 	services := serviceRegistry{t, next}
 	if lister, ok := next.(registry.EndpointsLister); ok {

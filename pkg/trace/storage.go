@@ -7,7 +7,7 @@ import (
 	"kube2014/pkg/apiserver"
 )
 
-// RESTStorage narrates a storage.
+// RESTStorage traces a storage.
 func (t *Tracer) RESTStorage(next apiserver.RESTStorage) apiserver.RESTStorage {
 	plain := storage{t, next}
 	if encoded, ok := next.(apiserver.EncodedStorage); ok {
@@ -60,7 +60,7 @@ func (s encodedStorage) GetEncoded(id string) (apiserver.Encoded, error) {
 
 func encodedWords(encoded apiserver.Encoded) string { return words(encoded) }
 
-// query tells the query of a list's URL.
+// query describes the query of a list's URL.
 func query(u *url.URL) string {
 	if u == nil {
 		return ""

@@ -6,8 +6,9 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// TaskRegistry narrates a task registry, with its abilities if it has all three,
-// as both of ours do. Whoever asks for one does without it where it is missing.
+// TaskRegistry traces a task registry. It keeps the registry's three optional
+// interfaces if it has all of them, as both of ours do; otherwise callers get
+// none of them.
 func (t *Tracer) TaskRegistry(next registry.TaskRegistry) registry.TaskRegistry {
 	tasks := taskRegistry{t, next}
 	index, isIndex := next.(registry.HostPortIndex)
@@ -40,8 +41,7 @@ type endpointSelector struct {
 	selector  registry.EndpointSelector
 }
 
-// SelectEndpoints narrates the function that it returns too, each time that it is
-// called.
+// SelectEndpoints also traces each call of the function that it returns.
 func (s endpointSelector) SelectEndpoints() (func(query map[string]string) []string, error) {
 	method := called(s.selector, "SelectEndpoints")
 	selected, err := ask(s.selectorT, method, func(func(map[string]string) []string) string { return "a function of labels" }, s.selector.SelectEndpoints)

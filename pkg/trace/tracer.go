@@ -1,11 +1,10 @@
-// Package trace narrates what happens to a request on its way through the
-// layers. A Tracer makes a decorator for each interface between two layers; the
-// program puts them where these interfaces meet. The code on either side does
-// not know of it.
+// Package trace prints what happens to a request in each layer. A Tracer makes
+// decorators for the interfaces between the layers, and the program inserts
+// them. The code on either side does not know of them.
 //
-// A narration is lines of text: how long a call took, then, indented by its
-// depth, what was called and what came back. A call that makes others has a line
-// where it begins and one where it ends.
+// Each line has the time that a call took and, indented by its depth, the call
+// and its result. A call that makes other calls has a line where it begins and
+// one where it ends.
 //
 //	      POST /api/v1beta1/services to ApiServer.ServeHTTP
 //	 31µs   ServiceRegistryStorage.Extract(92 bytes) → service "web"
@@ -14,8 +13,8 @@
 //	 25µs   → ok
 //	112µs → 200 OK, 93 bytes of application/json
 //
-// A decorator has the optional abilities of what it decorates, and no others; that
-// of a task registry has all of them or none.
+// A decorator has the optional interfaces of what it decorates, and no others;
+// that of a task registry has all of them or none.
 package trace
 
 import (
@@ -27,24 +26,24 @@ import (
 	"time"
 )
 
-// Tracer narrates what goes through its decorators. It is safe for concurrent
-// use; requests and syncs are let through one at a time, so that their lines do
-// not mix.
+// Tracer traces the calls that go through its decorators. It is safe for
+// concurrent use; it lets one request or sync through at a time, so that their
+// lines do not mix.
 type Tracer struct {
 	now func() time.Time
 
-	turn sync.Mutex // held by the request, or the sync, that is narrated
+	turn sync.Mutex // held by the request or sync that is traced
 
 	mu      sync.Mutex // guards what follows
 	out     io.Writer
 	open    []*call // the calls that have begun and not ended, the innermost last
-	holding bool    // lines are held back: they may not be worth telling
+	holding bool    // lines are held back until release
 	held    []byte
 	changed bool // something was written since holding began
 }
 
-// call is a call that is narrated. Its line is written when it ends, or when it
-// makes another call.
+// call is a traced call. Its line is written when it ends, or when it makes
+// another call.
 type call struct {
 	text  string
 	began time.Time
@@ -57,7 +56,7 @@ func New(out io.Writer) *Tracer {
 	return &Tracer{now: time.Now, out: out}
 }
 
-// begin notes that a call begins inside those that are open.
+// begin begins a call inside those that are open.
 func (t *Tracer) begin(text string) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +71,7 @@ func (t *Tracer) begin(text string) *call {
 	return c
 }
 
-// end notes how a call ended. Only the first end of a call counts.
+// end ends a call. Only the first end of a call counts.
 func (t *Tracer) end(c *call, result string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,17 +96,17 @@ func (t *Tracer) writeLocked(took string, depth int, text string) {
 		t.held = append(t.held, line...)
 		return
 	}
-	_, _ = io.WriteString(t.out, line) // there is no other place to tell it
+	_, _ = io.WriteString(t.out, line) // if it fails, nothing can report it
 }
 
-// change notes that something is about to be written to a registry or to etcd.
+// change records that something is about to be written to a registry or to etcd.
 func (t *Tracer) change() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.changed = true
 }
 
-// narrate narrates a call; outcome tells what it returned.
+// narrate traces a call; outcome describes what it returned.
 func narrate[Value any](t *Tracer, text string, outcome func(Value, error) string, f func() (Value, error)) (Value, error) {
 	c := t.begin(text)
 	result := "panic"
@@ -117,7 +116,7 @@ func narrate[Value any](t *Tracer, text string, outcome func(Value, error) strin
 	return value, err
 }
 
-// ask narrates a call that returns a value; words tells the value.
+// ask traces a call that returns a value; words describes the value.
 func ask[Value any](t *Tracer, text string, words func(Value) string, f func() (Value, error)) (Value, error) {
 	return narrate(t, text, func(value Value, err error) string {
 		if err != nil {
@@ -127,7 +126,7 @@ func ask[Value any](t *Tracer, text string, words func(Value) string, f func() (
 	}, f)
 }
 
-// tell narrates a call that returns nothing but an error.
+// tell traces a call that returns only an error.
 func (t *Tracer) tell(text string, f func() error) error {
 	_, err := ask(t, text, func(struct{}) string { return "ok" }, func() (struct{}, error) { return struct{}{}, f() })
 	return err

@@ -22,8 +22,8 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// traced is a whole server, on a fake etcd or in memory, and what it narrates.
-// Each look at its clock takes a millisecond.
+// traced is a server, on a fake etcd or in memory, and its trace. Each look at
+// its clock takes a millisecond.
 type traced struct {
 	*Tracer
 	told     bytes.Buffer
@@ -57,7 +57,7 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 	return s
 }
 
-// narration returns what was told since it was asked last.
+// narration returns the trace since the last call.
 func (s *traced) narration() string {
 	defer s.told.Reset()
 	return s.told.String()
@@ -121,7 +121,7 @@ func TestAKubeletsAnswerIsNarrated(t *testing.T) {
 	assert.Contains(t, s.send("GET", "/api/tasks/web", ""), `FakeContainerInfo.GetContainerInfo(m1, "web") → {"Pid":1}`)
 }
 
-// All that a registry on etcd does is inside its own lines.
+// A registry's calls to etcd are inside its own lines.
 func TestARegistryOnEtcdIsNarratedWithItsCallsToEtcd(t *testing.T) {
 	t.Parallel()
 	told := makeTraced(etcdtest.NewFake()).send("POST", "/api/tasks", task)
@@ -243,7 +243,7 @@ func TestALineIsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
 	}
 }
 
-// Calls that overlap, as those of several goroutines do, are all told.
+// Calls of several goroutines, which overlap, are all in the trace.
 func TestCallsThatOverlapAreAllTold(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)

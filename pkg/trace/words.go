@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	maxLine    = 500 // of a line, in bytes, whatever went into it
+	maxLine    = 500 // of a line, in bytes
 	maxFailure = 240 // of an error's text, in bytes
 	maxValue   = 64  // of a value, in bytes
 	maxIDs     = 4   // of a list
 )
 
-// called tells what is called: Type.Method(arguments), the type being the one
-// that declares the method.
+// called returns the text of a call: Type.Method(arguments), with the type that
+// declares the method.
 func called(on interface{}, method string, arguments ...string) string {
 	return declarer(on, method) + "." + method + "(" + strings.Join(arguments, ", ") + ")"
 }
@@ -40,8 +40,8 @@ func declarer(value interface{}, method string) string {
 	return cmp.Or(t.Name(), t.String())
 }
 
-// promotedFrom returns the type that a struct embeds and has a method from, nil
-// when there is none.
+// promotedFrom returns the embedded type from which a struct has a method, nil
+// if the method is its own.
 func promotedFrom(t reflect.Type, method string) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		if _, ok := t.Elem().MethodByName(method); ok {
@@ -67,7 +67,7 @@ func promotedFrom(t reflect.Type, method string) reflect.Type {
 	return nil
 }
 
-// words tells an object.
+// words describes an object.
 func words(object interface{}) string {
 	switch o := object.(type) {
 	case nil:
@@ -150,7 +150,7 @@ func counted(n int, kind string) string {
 	return fmt.Sprint(n, " ", kind, "s")
 }
 
-// labels tells a label query.
+// labels describes a label query.
 func labels(query map[string]string) string {
 	if len(query) == 0 {
 		return "all"
@@ -158,7 +158,7 @@ func labels(query map[string]string) string {
 	return cut(client.EncodeLabelQuery(query), maxValue)
 }
 
-// value tells a text that is stored: JSON as it is, anything else in quotes.
+// value describes a stored value: JSON as it is, anything else in quotes.
 func value(text string) string {
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		short := cut(text, maxValue)
@@ -170,7 +170,7 @@ func value(text string) string {
 	return api.Quote(text)
 }
 
-// failure tells an error, with its kind if it has one.
+// failure describes an error, with its kind if it has one.
 func failure(err error) string {
 	var typed *api.Error
 	if errors.As(err, &typed) {
@@ -190,7 +190,7 @@ func cut(text string, limit int) string {
 	return text[:limit] + "…"
 }
 
-// oneLine makes a text fit for a line, whatever it holds.
+// oneLine makes any text fit on one line.
 func oneLine(text string) string {
 	return api.Printable(strings.ToValidUTF8(cut(text, maxLine), "?"), '?')
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What a list accepts it gives back, and no value of it is empty.
+// A list returns the values that it accepted, and none of them is empty.
 func FuzzStringListSet(f *testing.F) {
 	for _, value := range []string{"", "a", "a,b", ",", "a,,b", "a\nb, ,c"} {
 		f.Add(value)

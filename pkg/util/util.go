@@ -1,6 +1,5 @@
-// Package util holds the few helpers that every program of the original
-// shared: a loop that never ends, the last line of defence against a panic,
-// and a flag of many values.
+// Package util has the helpers that the programs of the original share: an
+// endless loop, recovery from panics, JSON texts, and a flag of many values.
 package util
 
 import (
@@ -10,17 +9,17 @@ import (
 	"time"
 )
 
-// HandleCrash ends a panic of the function that defers it and logs the panic
-// with its stack.
+// HandleCrash recovers from a panic of the function that defers it, and logs the
+// panic with its stack.
 func HandleCrash() {
 	if r := recover(); r != nil {
 		log.Printf("panic: %v\n%s", r, debug.Stack())
 	}
 }
 
-// Forever calls f, waits for the period, and so on without end. A panic in f
-// is logged and the loop goes on. It is to be run in a goroutine of its own;
-// f ends that goroutine with runtime.Goexit.
+// Forever calls f, waits for the period, and repeats. A panic in f is logged and
+// the loop continues. Run it in its own goroutine, which f can end with
+// runtime.Goexit.
 func Forever(f func(), period time.Duration) {
 	for {
 		func() {

@@ -1,5 +1,5 @@
-// Package clienttest holds a stand-in for kubelets, and what no text for a client
-// may hold, for tests.
+// Package clienttest has, for tests, a fake kubelet and a check that error texts
+// reveal no internals.
 package clienttest
 
 import (
@@ -8,9 +8,9 @@ import (
 	"kube2014/pkg/client"
 )
 
-// FakeContainerInfo answers for kubelets from a table: host, then container.
-// What is not in the table is an error, as a kubelet that is away would be. It
-// is safe for concurrent use while the table stays as it is.
+// FakeContainerInfo answers from a table, by host and container. A missing entry
+// is an error, like a kubelet that is down. It is safe for concurrent use as
+// long as the table does not change.
 type FakeContainerInfo map[string]map[string]interface{}
 
 var _ client.ContainerInfo = FakeContainerInfo(nil)

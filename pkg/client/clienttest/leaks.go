@@ -5,17 +5,15 @@ import (
 	"strings"
 )
 
-// quoted is a value that a text repeats in double quotes, or what is left of it
-// in a text that was cut. A line break is never part of it.
+// quoted matches a client's value in double quotes, also one that is cut by the
+// end of the text. It contains no line break.
 var quoted = regexp.MustCompile(`"(\\.|[^"\\\r\n])*("|$)`)
 
-// insides are words that a Go program says only of its own values, types and
-// stacks.
+// insides are texts that only come from Go's values, types and stacks.
 var insides = []string{"0x", "&{", "map[", "goroutine", "json.", "json:", "http.", "errors.", "api.", "Go ", "%!", "Accept", "\n", "\r"}
 
-// Leaks returns the words of a text for people that tell of the inside of the
-// program. What the text repeats of a client's own words does not count: it
-// stands in double quotes, or is in the echo.
+// Leaks returns which of the insides a text contains. Values in double quotes
+// and what is in the echo come from the client and do not count.
 func Leaks(text, echo string) []string {
 	text = quoted.ReplaceAllString(text, "")
 	var leaks []string

@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 )
 
-// Below returns a client that sees a directory of an etcd as if it were the
-// whole: tests that share an etcd keep out of each other's way.
+// Below returns a client that sees one directory as the root, so that tests can
+// share an etcd.
 func Below(client Client, dir string) Client { return &below{client: client, dir: dir} }
 
 type below struct {

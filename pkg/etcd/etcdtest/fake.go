@@ -33,9 +33,9 @@ const (
 )
 
 // Fake is an etcd in memory with the rules of the v2 keys API: indexes, hidden
-// keys, directories that come with their first key. Unlike a real one it
-// forgets a directory with its last key, and it knows neither TTLs nor watches.
-// It is safe for concurrent use.
+// keys, directories that appear with their first key. Unlike a real etcd it
+// removes a directory with its last key, and has neither TTLs nor watches. It is
+// safe for concurrent use.
 type Fake struct {
 	mu    sync.Mutex // guards what follows
 	index uint64

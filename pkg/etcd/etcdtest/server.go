@@ -32,7 +32,7 @@ type Server struct {
 const startTimeout = 30 * time.Second
 
 // Start starts an etcd of one member with its data in dir. It returns when the
-// member answers. Whoever starts a member ends it with Kill.
+// member answers. The caller stops it with Kill.
 func Start(dir string, flags ...string) (*Server, error) {
 	servers, err := StartCluster(dir, 1, flags...)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Server) Restart() error {
 	}
 	s.exited = make(chan struct{})
 	go func(cmd *exec.Cmd, exited chan struct{}) {
-		_ = cmd.Wait() // how it ended is told by whoever ended it
+		_ = cmd.Wait() // whoever stopped it reports how
 		close(exited)
 	}(s.cmd, s.exited)
 	return nil
@@ -139,7 +139,7 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// Pause stops the member without ending it: it hangs when this returns.
+// Pause suspends the member's process: the member hangs when this returns.
 func (s *Server) Pause() error {
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -164,9 +164,8 @@ var given = struct {
 	ports map[int]bool
 }{ports: map[int]bool{}}
 
-// freePorts returns ports of 127.0.0.1 that nobody listened on a moment ago, each
-// once. They are below those that systems give to sockets that name none: such a
-// socket would take the port of a member that is down.
+// freePorts returns free ports of 127.0.0.1, each only once. They are below the
+// ephemeral ports, so no other socket takes the port of a member that is down.
 func freePorts(n int) ([]int, error) {
 	given.mu.Lock()
 	defer given.mu.Unlock()

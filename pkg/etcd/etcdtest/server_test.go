@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A member that is down keeps its port: no socket gets it by chance, no other
-// member on purpose.
+// No other socket or member gets the port of a member that is down.
 func TestThePortsOfMembersAreBelowThoseOfOtherSocketsAndGivenOnce(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex // guards given

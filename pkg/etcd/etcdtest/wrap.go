@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 )
 
-// ErrLost is what a call that failed on the way returns: nobody knows whether
-// it took effect.
+// ErrLost is the error of a call that failed on the way: it may or may not have
+// taken effect.
 var ErrLost = errors.New("the connection to etcd broke")
 
 // Around is a Client whose calls go through Do, which may count them, let them
@@ -58,10 +58,9 @@ func (a *Around) Watch(prefix string, waitIndex uint64, recursive bool, receiver
 	})
 }
 
-// Fate is what becomes of a call that is chosen to fail.
+// Fate is how a call fails.
 type Fate string
 
-// The fates.
 const (
 	LostBefore  Fate = "the call is lost before it takes effect"
 	LostAfter   Fate = "the call takes effect and its answer is lost"
@@ -69,7 +68,8 @@ const (
 	StopsAfter  Fate = "the process stops after the call"
 )
 
-// Faults lets the calls through but one. It is safe for concurrent use.
+// Faults makes one call fail, or, if the process stops there, that call and all
+// later ones. It is safe for concurrent use.
 type Faults struct {
 	Around
 
@@ -86,7 +86,7 @@ func NewFaults(client Client) *Faults {
 	return f
 }
 
-// FailAt forgets the calls so far and lets the k-th call from now have a fate.
+// FailAt forgets the calls so far and makes the k-th call from now fail.
 func (f *Faults) FailAt(k int, fate Fate) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +114,7 @@ func (f *Faults) do(method, key string, call func() (*etcd.Response, error)) (*e
 	case number > fateOf && (fate == LostBefore || fate == LostAfter):
 		return call()
 	case number == fateOf && (fate == LostAfter || fate == StopsAfter):
-		_, _ = call() // nobody hears the answer
+		_, _ = call() // the answer is lost
 	}
 	return nil, ErrLost
 }
