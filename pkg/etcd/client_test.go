@@ -303,9 +303,9 @@ func TestD45AnEtcdThatHangsIsGivenUp(t *testing.T) {
 		members, away int
 		most          time.Duration
 	}{
-		"one member":                     {1, 0, 2500 * time.Millisecond},
-		"three members":                  {3, 0, 2500 * time.Millisecond},
-		"three members, of whom two are": {3, 2, 3 * time.Second},
+		"one member":                      {1, 0, 2500 * time.Millisecond},
+		"three members":                   {3, 0, 2500 * time.Millisecond},
+		"three members, two of them away": {3, 2, 3 * time.Second},
 	} {
 		for verb, call := range map[string]func(*Client) (*etcd.Response, error){
 			"get":    func(client *Client) (*etcd.Response, error) { return client.Get("/x", false, false) },
