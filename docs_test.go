@@ -91,10 +91,24 @@ func build(t *testing.T) string {
 	return program
 }
 
-// start starts the apiserver on a free port and returns its address. The test
-// stops it gracefully at its end.
-func start(t *testing.T, args ...string) string {
-	server := exec.Command(build(t), append([]string{"-port", "0"}, args...)...)
+// buildUnhurried builds an apiserver that gives a slow machine the time it takes, and
+// whose loop runs when it reads a line: TestMain of cmd/apiserver is it.
+func buildUnhurried(t *testing.T) string {
+	program := filepath.Join(t.TempDir(), "apiserver.test")
+	output, err := exec.Command("go", "test", "-c", "-o", program, "./cmd/apiserver").CombinedOutput()
+	require.NoError(t, err, string(output))
+	return program
+}
+
+func unhurried(program string, args ...string) *exec.Cmd {
+	command := exec.Command(program, append([]string{"-port", "0"}, args...)...)
+	command.Env = append(os.Environ(), "KUBE2014_TEST_AS_PROGRAM=unhurried")
+	return command
+}
+
+// start starts an apiserver on a free port and returns its address. It is ended with
+// the test, gracefully.
+func start(t *testing.T, server *exec.Cmd) string {
 	stderr, err := server.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, server.Start())
@@ -111,25 +125,31 @@ func start(t *testing.T, args ...string) string {
 	return match[1]
 }
 
+// startEtcd starts a real etcd, which ends with the test, and returns its URL.
+func startEtcd(t *testing.T) string {
+	server, err := etcdtest.Start(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, server.Kill()) })
+	return server.URL
+}
+
 func TestTheTourInTheREADMEPrintsWhatItSays(t *testing.T) {
 	t.Parallel()
 	tour := commandsOf(section(t, "README.md", "## A tour with curl"))
 	require.Greater(t, len(tour), 10)
-	checkSession(t, tour, map[string]string{"127.0.0.1:8080": start(t, "-machines", "127.0.0.1,127.0.0.2")})
+	checkSession(t, tour, map[string]string{"127.0.0.1:8080": start(t, exec.Command(build(t), "-port", "0", "-machines", "127.0.0.1,127.0.0.2"))})
 }
 
 // On etcd the tour prints the same; then the keys are those in the README.
 func TestTheTourInTheREADMEPrintsTheSameOnEtcd(t *testing.T) {
 	t.Parallel()
-	server, err := etcdtest.Start(t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, server.Kill()) })
+	etcd := startEtcd(t)
 	tour := commandsOf(section(t, "README.md", "## A tour with curl"))
 	keys := commandsOf(section(t, "README.md", "## On etcd"))
 	require.Greater(t, len(keys), 3)
 	checkSession(t, append(tour, keys...), map[string]string{
-		"127.0.0.1:8080": start(t, "-machines", "127.0.0.1,127.0.0.2", "-etcd_servers", server.URL),
-		"127.0.0.1:4001": strings.TrimPrefix(server.URL, "http://"),
+		"127.0.0.1:8080": start(t, unhurried(buildUnhurried(t), "-machines", "127.0.0.1,127.0.0.2", "-etcd_servers", etcd)),
+		"127.0.0.1:4001": strings.TrimPrefix(etcd, "http://"),
 	})
 }
 

@@ -3,6 +3,7 @@ package kube2014
 import (
 	"bufio"
 	"flag"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -10,12 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"kube2014/pkg/etcd/etcdtest"
 )
 
 // Write the traces in testdata, and the lines in the links of docs/original.md,
@@ -30,6 +28,7 @@ var update = flag.Bool("update", false, "write anew what a test compares with th
 type traced struct {
 	address string
 	server  *exec.Cmd
+	loop    io.Writer // a line lets the loop that runs every ten seconds run once
 	lines   chan string
 }
 
@@ -37,12 +36,14 @@ var logLine = regexp.MustCompile(`^\d{4}/\d\d/\d\d .*?(?:serves http://(127\.0\.
 
 // startTraced starts an apiserver on a free port. The caller stops it.
 func startTraced(t *testing.T, program string, args ...string) *traced {
-	server := exec.Command(program, append([]string{"-port", "0", "-trace", "-machines", "127.0.0.1,127.0.0.2"}, args...)...)
+	server := unhurried(program, append([]string{"-trace", "-machines", "127.0.0.1,127.0.0.2"}, args...)...)
 	stderr, err := server.StderrPipe()
+	require.NoError(t, err)
+	loop, err := server.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, server.Start())
 	t.Cleanup(func() { _ = server.Process.Kill() }) // if the test did not stop it
-	s := &traced{server: server, lines: make(chan string, 10000)}
+	s := &traced{server: server, loop: loop, lines: make(chan string, 10000)}
 	addresses := make(chan string, 1)
 	go func() {
 		defer close(s.lines)
@@ -60,8 +61,8 @@ func startTraced(t *testing.T, program string, args ...string) *traced {
 	return s
 }
 
-// warmUp makes the server fill its cache, which otherwise the first request or
-// sync does.
+// warmUp lets the server read what is in etcd, which it does for whatever comes
+// first.
 func (s *traced) warmUp(t *testing.T) {
 	resp, err := http.Get("http://" + s.address + "/api/v1beta1/tasks")
 	require.NoError(t, err)
@@ -83,21 +84,16 @@ func (s *traced) stop(t *testing.T) (narration []string) {
 // until returns the trace up to the end of the outermost call in which a line
 // contains beginning.
 func (s *traced) until(t *testing.T, beginning string) (narration []string) {
-	timeout := time.After(time.Minute)
 	began := false
-	for {
-		select {
-		case line, ok := <-s.lines:
-			require.True(t, ok, "the narration ended without %s", beginning)
-			narration = append(narration, line)
-			began = began || strings.Contains(line, beginning)
-			if began && strings.Contains(line, " → ") && outermost.MatchString(line) {
-				return narration
-			}
-		case <-timeout:
-			require.FailNow(t, "the narration has no "+beginning, strings.Join(narration, "\n"))
+	for line := range s.lines {
+		narration = append(narration, line)
+		began = began || strings.Contains(line, beginning)
+		if began && strings.Contains(line, " → ") && outermost.MatchString(line) {
+			return narration
 		}
 	}
+	require.FailNow(t, "the narration ended without "+beginning, strings.Join(narration, "\n"))
+	return nil
 }
 
 var (
@@ -120,51 +116,21 @@ func blank(narration []string) string {
 	return text.String()
 }
 
-// disturbed matches the trace of a tour on a slow machine, where a call takes a
-// second, or on an etcd that has written something of its own, so that the cache
-// is read again.
-var disturbed = regexp.MustCompile(`(?m)^ *[\d.]+s |EtcdClient.Get /registry → `)
-
-// undisturbed takes a tour, and repeats it if it was disturbed. The server's
-// cache is filled before.
-func undisturbed(t *testing.T, program, backend string, tour func(server *traced, etcd string) (narration []string)) []string {
-	once := func() []string {
-		if backend == "memory" {
-			server := startTraced(t, program)
-			server.warmUp(t)
-			return tour(server, "")
-		}
-		etcd, err := etcdtest.Start(t.TempDir())
-		require.NoError(t, err)
-		defer func() { assert.NoError(t, etcd.Kill()) }()
-		server := startTraced(t, program, "-etcd_servers", etcd.URL)
-		server.warmUp(t)
-		return tour(server, strings.TrimPrefix(etcd.URL, "http://"))
-	}
-	for range 5 {
-		if narration := once(); !disturbed.MatchString(strings.Join(narration, "\n")) {
-			return narration
-		}
-	}
-	require.FailNow(t, "each tour was disturbed")
-	return nil
-}
-
 func TestTheTourInTheREADMEIsNarrated(t *testing.T) {
 	t.Parallel()
-	program := build(t)
+	program := buildUnhurried(t)
 	tour := commandsOf(section(t, "README.md", "## A tour with curl"))
 	for _, backend := range []string{"memory", "etcd"} {
 		t.Run("backend="+backend, func(t *testing.T) {
 			t.Parallel()
-			narration := undisturbed(t, program, backend, func(server *traced, _ string) []string {
-				checkSession(t, tour, map[string]string{"127.0.0.1:8080": server.address})
-				narration := server.stop(t)
-				if strings.Contains(strings.Join(narration, "\n"), "SyncServiceEndpoints") {
-					return []string{"10s it took so long that the sync came by"}
-				}
-				return narration
-			})
+			var args []string
+			if backend == "etcd" {
+				args = []string{"-etcd_servers", startEtcd(t)}
+			}
+			server := startTraced(t, program, args...)
+			server.warmUp(t)
+			checkSession(t, tour, map[string]string{"127.0.0.1:8080": server.address})
+			narration := server.stop(t)
 			file := "testdata/tour-" + backend + ".txt"
 			if *update {
 				require.NoError(t, os.WriteFile(file, []byte(blank(narration)), 0o644))
@@ -208,17 +174,20 @@ func narrationOf(part string) (narration []string) {
 
 func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 	t.Parallel()
-	program := build(t)
 	requests := section(t, "docs/tour.md", "## Two requests")
 	sync := section(t, "docs/tour.md", "## Every ten seconds")
-	told := undisturbed(t, program, "etcd", func(server *traced, etcd string) []string {
-		actual := map[string]string{"127.0.0.1:8080": server.address, "127.0.0.1:4001": etcd}
-		checkSession(t, commandsOf(section(t, "docs/tour.md", "## Two requests")), actual)
-		checkSession(t, commandsOf(section(t, "docs/tour.md", "### A service")), actual)
-		told := server.until(t, "EndpointController.SyncServiceEndpoints()")
-		checkSession(t, commandsOf(section(t, "docs/tour.md", "### Its endpoints")), actual)
-		assert.Empty(t, server.stop(t), "nothing more is narrated")
-		return told
-	})
+	etcd := startEtcd(t)
+	server := startTraced(t, buildUnhurried(t), "-etcd_servers", etcd)
+	server.warmUp(t)
+	actual := map[string]string{"127.0.0.1:8080": server.address, "127.0.0.1:4001": strings.TrimPrefix(etcd, "http://")}
+	checkSession(t, commandsOf(section(t, "docs/tour.md", "## Two requests")), actual)
+	checkSession(t, commandsOf(section(t, "docs/tour.md", "### A service")), actual)
+	for range 2 { // the second time there is nothing to write
+		_, err := io.WriteString(server.loop, "now\n")
+		require.NoError(t, err)
+	}
+	told := server.until(t, "EndpointController.SyncServiceEndpoints()")
+	checkSession(t, commandsOf(section(t, "docs/tour.md", "### Its endpoints")), actual)
+	assert.Empty(t, server.stop(t), "nothing more is narrated")
 	assert.Equal(t, blank(append(narrationOf(requests), narrationOf(sync)...)), blank(told))
 }

@@ -29,7 +29,7 @@ func direct(url string) (*etcd.Client, error) {
 }
 
 func measureEtcd(b *bench) error {
-	store, err := etcdtest.Start(b.dir)
+	store, err := etcdtest.Start(b.dir, "--unsafe-no-fsync=false")
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,24 @@ import (
 	"time"
 
 	"kube2014/pkg/client"
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/util"
 )
 
 const (
-	kubeletPort  = 10250
-	syncPeriod   = 10 * time.Second
-	drainTimeout = 10 * time.Second
+	kubeletPort = 10250
+	syncPeriod  = 10 * time.Second
+)
+
+// What tests replace: a slow machine is to be no reason for a failure, and the loop
+// is to run when they say so.
+var (
+	requestTimeout   = 10 * time.Second // to read a request, and to answer it
+	drainTimeout     = 10 * time.Second
+	newEtcdClient    = etcd.New
+	makeEtcdRegistry = registry.MakeEtcdRegistry
+	forever          = util.Forever
 )
 
 func main() {
@@ -87,8 +99,8 @@ func reachableByOthers(address net.Addr) bool {
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      handler,
-		ReadTimeout:                  10 * time.Second,
-		WriteTimeout:                 10 * time.Second,
+		ReadTimeout:                  requestTimeout,
+		WriteTimeout:                 requestTimeout,
 		MaxHeaderBytes:               1 << 20,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like any other
 	}

@@ -20,12 +20,12 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
-// chaosTime is how long the load runs: KUBE2014_CHAOS, or long enough for each
-// member to be killed once.
+// chaosTime is how long the load runs: KUBE2014_CHAOS. How long an election takes,
+// and what etcd has carried out meanwhile, is up to chance.
 func chaosTime(t *testing.T) time.Duration {
 	given := os.Getenv("KUBE2014_CHAOS")
 	if given == "" {
-		return 12 * time.Second
+		t.Skip("make chaos runs it; TestAMemberThatDiesOrHangsLosesNothing is its part that chance has no say in")
 	}
 	duration, err := time.ParseDuration(given)
 	require.NoError(t, err)
@@ -141,25 +141,30 @@ func rivals(t *testing.T, clients []*client.Client, stop <-chan struct{}) (once 
 }
 
 // leader returns the number of the member that leads.
-func leader(members []*etcdtest.Server) (int, bool) {
-	for i, member := range members {
-		resp, err := http.Get(member.URL + "/v2/stats/self")
-		if err != nil {
-			continue
+func leader(t *testing.T, members []*etcdtest.Server) (number int) {
+	eventually(t, func() bool {
+		for i, member := range members {
+			resp, err := http.Get(member.URL + "/v2/stats/self")
+			if err != nil {
+				continue
+			}
+			data, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err == nil && strings.Contains(string(data), "StateLeader") {
+				number = i
+				return true
+			}
 		}
-		data, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err == nil && strings.Contains(string(data), "StateLeader") {
-			return i, true
-		}
-	}
-	return 0, false
+		return false
+	}, "there is a leader")
+	return number
 }
 
-// A real cluster of three loses members, also its leader, and gets them back,
-// under load from two apiservers: nothing that was acknowledged is lost. make
-// chaos runs it for longer.
+// A real cluster of three loses members, its leader among them, and gets them
+// back, under load from two apiservers: nothing that was acknowledged is lost.
+// make chaos runs it.
 func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
+	duration := chaosTime(t)
 	t.Parallel()
 	members, err := etcdtest.StartCluster(t.TempDir(), 3)
 	require.NoError(t, err)
@@ -171,8 +176,8 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	var clients []*client.Client
 	for range 2 {
 		_, log, address := program(t, "-etcd_servers", strings.Join(urls, ","), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")
-		go log.end() // nobody reads it any more, and it must not fill up
-		clients = append(clients, &client.Client{Host: "http://" + address})
+		go log.end() // it is not read any more, and must not fill up
+		clients = append(clients, clientOf(address))
 	}
 
 	stop := make(chan struct{})
@@ -194,10 +199,9 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 		eventually(t, func() bool { return acks.Load() > from+20 }, "requests are acknowledged "+when)
 	}
 	kills := 0
-	for end := time.Now().Add(chaosTime(t)); time.Now().Before(end) || kills < 3; kills++ {
+	for end := time.Now().Add(duration); time.Now().Before(end) || kills < 3; kills++ {
 		progress("by the whole cluster")
-		victim, led := leader(members)
-		require.True(t, led, "there is a leader")
+		victim := leader(t, members)
 		if kills%2 == 0 {
 			victim = (victim + 1) % len(members) // a follower
 		}
@@ -220,14 +224,14 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 		checkAcknowledged(t, clients[i], workers, once)
 	}
 	// The reconcile loop repairs what was left half done.
-	require.Eventually(t, func() bool { return outOfLine(t, members[0].URL) == "" }, time.Minute, 250*time.Millisecond)
+	eventually(t, func() bool { return outOfLine(t, members[0].URL) == "" }, "what was left half done is repaired")
 	checkAcknowledged(t, clients[0], workers, once)
 }
 
 func checkAcknowledged(t *testing.T, c *client.Client, workers []*worker, once []string) {
 	t.Helper()
-	tasks, err := c.ListTasks(nil)
-	require.NoError(t, err)
+	var tasks api.TaskList
+	insist(t, func() (err error) { tasks, err = c.ListTasks(nil); return err })
 	found := map[string]int{}
 	versions := map[string]string{}
 	for _, task := range tasks.Items {

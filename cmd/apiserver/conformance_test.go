@@ -58,7 +58,7 @@ func load(t *testing.T, file string) recording {
 var makeRegistries = map[string]func(t *testing.T) registries{
 	"memory": func(*testing.T) registries { return memoryRegistries() },
 	"fake etcd": func(*testing.T) registries {
-		onEtcd := registry.MakeEtcdRegistry(etcdtest.NewFake(), nil)
+		onEtcd := makeEtcdRegistry(etcdtest.NewFake(), nil)
 		return registries{tasks: onEtcd, controllers: onEtcd, services: onEtcd}
 	},
 	"etcd": func(t *testing.T) registries {
@@ -76,18 +76,25 @@ func startEtcd(t *testing.T, flags ...string) *etcdtest.Server {
 	return server
 }
 
-// keysIn reads all keys in a directory over plain HTTP, as curl would.
+// keysIn reads all keys in a directory with nothing but HTTP, as curl would, again
+// while etcd is too slow to answer.
 func keysIn(t *testing.T, etcdURL, directory string) map[string]string {
-	resp, err := http.Get(etcdURL + "/v2/keys" + directory + "?recursive=true&quorum=true")
-	require.NoError(t, err)
-	defer resp.Body.Close()
 	type node struct {
 		Key, Value string
 		Dir        bool
 		Nodes      []node
 	}
 	var answer struct{ Node node }
-	require.NoError(t, json.NewDecoder(resp.Body).Decode(&answer))
+	eventually(t, func() bool {
+		resp, err := http.Get(etcdURL + "/v2/keys" + directory + "?recursive=true&quorum=true")
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		if resp.StatusCode >= 500 {
+			return false
+		}
+		require.NoError(t, json.NewDecoder(resp.Body).Decode(&answer))
+		return true
+	}, "etcd answers")
 	keys := map[string]string{}
 	var walk func(node)
 	walk = func(n node) {
@@ -139,7 +146,7 @@ func stubKubelet(t *testing.T) *client.HTTPContainerInfo {
 	require.NoError(t, err)
 	port, err := strconv.Atoi(address.Port())
 	require.NoError(t, err)
-	return &client.HTTPContainerInfo{Client: kubelet.Client(), Port: uint(port)}
+	return &client.HTTPContainerInfo{Client: kubelet.Client(), Port: uint(port), Timeout: hangs}
 }
 
 // replay sends the recorded requests to a server over the registries and

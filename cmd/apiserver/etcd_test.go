@@ -7,25 +7,23 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	goetcd "github.com/coreos/go-etcd/etcd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
+	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
 )
-
-// eventually waits for a condition that another process brings about.
-func eventually(t *testing.T, condition func() bool, what string) {
-	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, 10*time.Millisecond, what)
-}
 
 func makeTask(id string, port int) api.Task {
 	task := api.Task{JSONBase: api.JSONBase{ID: id}, Labels: map[string]string{"name": id}}
@@ -33,8 +31,8 @@ func makeTask(id string, port int) api.Task {
 	return task
 }
 
-func healthz(t *testing.T, address string) (int, string) {
-	resp, err := http.Get("http://" + address + "/healthz")
+func healthz(t *testing.T, c *client.Client) (int, string) {
+	resp, err := c.HTTP.Get(c.Host + "/healthz")
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
@@ -56,11 +54,11 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
 	require.NoError(t, server.Kill()) // it is not up yet
-	cmd, log, address := program(t, "-etcd_servers", server.URL)
-	c := &client.Client{Host: "http://" + address}
+	cmd, log, address := unhurriedProgram(t, "-etcd_servers", server.URL)
+	c := clientOf(address)
 	_, err := c.CreateTask(makeTask("web", 80))
 	assert.Equal(t, api.Unavailable, api.KindOf(err))
-	status, text := healthz(t, address)
+	status, text := healthz(t, c)
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, "Service Unavailable: health check: the store cannot be reached", text)
 
@@ -70,14 +68,14 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}, Port: 1})
 	require.NoError(t, err)
-	status, text = healthz(t, address)
+	status, text = healthz(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok", text)
 
 	require.NoError(t, cmd.Process.Kill())
 	log.end()
-	_, _, address = program(t, "-etcd_servers", server.URL)
-	c = &client.Client{Host: "http://" + address}
+	_, _, address = unhurriedProgram(t, "-etcd_servers", server.URL)
+	c = clientOf(address)
 	task, err := c.GetTask("web")
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1", task.CurrentState.Host)
@@ -92,14 +90,8 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 	assert.Len(t, tasks.Items, 1)
 }
 
-func TestAnEtcdThatHangsCostsFiveSecondsAtMost(t *testing.T) {
-	t.Parallel()
-	server := startEtcd(t)
-	stores, err := etcdRegistries([]string{server.URL}, nil)
-	require.NoError(t, err)
-	require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
-	handler := newHandler(stores, stubKubelet(t), registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.tasks), client.DefaultPrefix)
-	require.NoError(t, server.Pause())
+// requestsOfAllKinds sends 64 requests at once to a handler, and tells each answer.
+func requestsOfAllKinds(handler http.Handler, check func(what string, status int, text string)) {
 	var group sync.WaitGroup
 	for i := range 64 {
 		method, path, body := "GET", "/api/v1beta1/tasks/old", ""
@@ -114,20 +106,77 @@ func TestAnEtcdThatHangsCostsFiveSecondsAtMost(t *testing.T) {
 			method = "DELETE"
 		}
 		group.Go(func() {
-			start := time.Now()
 			status, text := serveOne(handler, method, path, body)
-			assert.Equal(t, http.StatusServiceUnavailable, status, text)
-			assert.True(t, strings.HasPrefix(text, "Service Unavailable: "), text)
-			assert.Less(t, time.Since(start), 5*time.Second, method+" "+path)
+			check(method+" "+path, status, text)
 		})
 	}
 	group.Wait()
+}
+
+// handlerOver places tasks on one machine.
+func handlerOver(stores registries) http.Handler {
+	return newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.tasks), client.DefaultPrefix)
+}
+
+func TestAnEtcdThatHangsIsA503(t *testing.T) {
+	t.Parallel()
+	server := startEtcd(t)
+	patient, err := etcdRegistries([]string{server.URL}, nil)
+	require.NoError(t, err)
+	require.NoError(t, patient.tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
+	etcdClient, err := etcd.New([]string{server.URL})
+	require.NoError(t, err)
+	defer etcdClient.Close()
+	handler := handlerOver(hurriedRegistries(etcdClient))
+	require.NoError(t, server.Pause())
+	requestsOfAllKinds(handler, func(what string, status int, text string) {
+		assert.Equal(t, http.StatusServiceUnavailable, status, text)
+		assert.True(t, strings.HasPrefix(text, "Service Unavailable: "), text)
+	})
 	require.NoError(t, server.Resume())
 	eventually(t, func() bool { status, _ := serveOne(handler, "GET", "/api/v1beta1/tasks", ""); return status == 200 }, "it recovers by itself")
 }
 
-// The keys are an interface: this test reads them and waits for changes like the
-// proxy and the kubelet of that commit.
+// A call to an etcd that hangs takes 2.5 seconds (TestD45AnEtcdThatHangsIsGivenUp);
+// here each takes as long, before it takes effect or after.
+func TestAnEtcdThatHangsCostsFiveSecondsAtMost(t *testing.T) {
+	t.Parallel()
+	for _, healthy := range []int{0, 1, 2, 3, 5, 10, 20} { // calls of all requests together, before it hangs
+		for _, takesEffect := range []bool{false, true} {
+			t.Run(fmt.Sprintf("after %d calls, takes effect: %v", healthy, takesEffect), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var left atomic.Int32 // calls until it hangs
+					left.Store(100)
+					stores := hurriedRegistries(&etcdtest.Around{Client: etcdtest.NewFake(), Do: func(_, _ string, call func() (*goetcd.Response, error)) (*goetcd.Response, error) {
+						if left.Add(-1) >= 0 {
+							return call()
+						}
+						if takesEffect {
+							_, _ = call() // nobody hears the answer
+						}
+						time.Sleep(2500 * time.Millisecond) // the bubble's clock: it takes no time
+						return nil, etcdtest.ErrLost
+					}})
+					require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
+					left.Store(int32(healthy))
+					start := time.Now()
+					var failures atomic.Int32
+					requestsOfAllKinds(handlerOver(stores), func(what string, status int, text string) {
+						assert.LessOrEqual(t, time.Since(start), 5*time.Second, what)
+						if status == http.StatusServiceUnavailable {
+							failures.Add(1)
+						}
+					})
+					assert.NotZero(t, failures.Load())
+				})
+			})
+		}
+	}
+}
+
+// The keys are an interface: this plays the proxy and the kubelet of that
+// commit, which read them and wait for changes.
 func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
@@ -136,7 +185,7 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	sync := func() {
 		require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
 	}
-	reader, err := etcd.New([]string{server.URL})
+	reader, err := newEtcdClient([]string{server.URL})
 	require.NoError(t, err)
 	defer reader.Close()
 
@@ -207,7 +256,9 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	assert.Equal(t, []string{"/registry/hosts/10.0.0.1/kubelet", "/registry/hosts/10.0.0.1/tasks/db"}, sortedKeys(keysIn(t, server.URL, "/registry")))
 }
 
-// A read through any apiserver on any member sees every acknowledged write.
+// After an acknowledged write a read through any apiserver on any member sees it. A
+// member whose leader is slow may answer 503: then nothing is asserted, and another
+// object comes next, because the write may take effect at any time.
 func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	members, err := etcdtest.StartCluster(t.TempDir(), 3)
@@ -219,21 +270,135 @@ func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 		require.NoError(t, err)
 		stores = append(stores, store)
 	}
-	for i := range 30 {
-		writer, reader := stores[i%3], stores[(i+1+i%2)%3]
-		service := api.Service{JSONBase: api.JSONBase{ID: "s"}, Port: i + 1}
-		require.NoError(t, writer.services.UpdateService(service))
-		read, err := reader.services.GetService("s")
+	acknowledged := func(err error) bool {
+		if api.KindOf(err) == api.Unavailable {
+			return false
+		}
 		require.NoError(t, err)
-		assert.Equal(t, i+1, read.Port)
+		return true
+	}
+	ids := map[string]bool{} // of the tasks whose creation was acknowledged
+	services := 0
+	for i, version := 0, 0; len(ids) < 30 || version < 5; i++ {
+		require.Less(t, i, 1000, "etcd answers now and then")
+		writer, reader := stores[i%3], stores[(i+1+i%2)%3]
+		service := api.Service{JSONBase: api.JSONBase{ID: fmt.Sprintf("s-%d", services)}, Port: version + 1}
+		if acknowledged(writer.services.UpdateService(service)) {
+			version++
+			insist(t, func() error {
+				read, err := reader.services.GetService(service.ID)
+				if err == nil {
+					assert.Equal(t, service.Port, read.Port)
+				}
+				return err
+			})
+		} else {
+			services, version = services+1, 0
+		}
 
 		id := fmt.Sprintf("task-%d", i)
-		require.NoError(t, writer.tasks.CreateTask("m", makeTask(id, 1000+i)))
-		_, err = reader.tasks.GetTask(id)
+		if !acknowledged(writer.tasks.CreateTask("m", makeTask(id, 1000+i))) {
+			continue
+		}
+		ids[id] = true
+		insist(t, func() error { _, err := reader.tasks.GetTask(id); return err })
+		insist(t, func() error {
+			tasks, err := reader.tasks.ListTasks(nil)
+			listed := map[string]bool{}
+			for _, task := range tasks {
+				listed[task.ID] = true
+			}
+			for id := range ids {
+				assert.True(t, err != nil || listed[id], "%s is listed", id)
+			}
+			return err
+		})
+	}
+}
+
+// What was acknowledged outlives any member that dies or hangs, the leader too. It
+// is no matter how long an election takes: each step waits for its acknowledgements.
+func TestAMemberThatDiesOrHangsLosesNothing(t *testing.T) {
+	t.Parallel()
+	members, err := etcdtest.StartCluster(t.TempDir(), 3)
+	require.NoError(t, err)
+	var urls []string
+	for _, member := range members {
+		t.Cleanup(func() { assert.NoError(t, member.Kill()) })
+		urls = append(urls, member.URL)
+	}
+	var stores []registries
+	for range 2 {
+		etcdClient, err := etcd.New(urls)
 		require.NoError(t, err)
-		tasks, err := reader.tasks.ListTasks(nil)
-		require.NoError(t, err)
-		assert.Len(t, tasks, i+1)
+		defer etcdClient.Close()
+		stores = append(stores, hurriedRegistries(etcdClient))
+	}
+	known := map[string]string{} // what was acknowledged last: a task's version, "" when it is gone
+	n := 0
+	// write makes, changes and deletes a task of its own, until an answer is a 503.
+	write := func(store registries) (acknowledged bool) {
+		n++
+		task := makeTask(fmt.Sprintf("task-%d", n), 1000+n)
+		for i, change := range []func() error{
+			func() error { return store.tasks.CreateTask("m", task) },
+			func() error { return store.tasks.UpdateTask(task) },
+			func() error { return store.tasks.DeleteTask(task.ID) },
+		} {
+			if i == 2 && n%2 == 0 {
+				break // it stays
+			}
+			task.Labels = map[string]string{"version": fmt.Sprint(i)}
+			if err := change(); api.KindOf(err) == api.Unavailable {
+				delete(known, task.ID) // nobody knows
+				return false
+			} else {
+				require.NoError(t, err)
+			}
+			if known[task.ID] = fmt.Sprint(i); i == 2 {
+				known[task.ID] = ""
+			}
+		}
+		return true
+	}
+	progress := func(when string) {
+		for done := 0; done < 4; {
+			eventually(t, func() bool { return write(stores[n%2]) }, "requests are acknowledged "+when)
+			done++
+		}
+	}
+	for _, step := range []struct {
+		leads     bool
+		end, mend func(*etcdtest.Server) error
+	}{
+		{true, (*etcdtest.Server).Kill, (*etcdtest.Server).Restart},
+		{false, (*etcdtest.Server).Kill, (*etcdtest.Server).Restart},
+		{true, (*etcdtest.Server).Pause, (*etcdtest.Server).Resume},
+	} {
+		progress("by the whole cluster")
+		victim := leader(t, members)
+		if !step.leads {
+			victim = (victim + 1) % len(members)
+		}
+		require.NoError(t, step.end(members[victim]))
+		progress("by two members")
+		require.NoError(t, step.mend(members[victim]))
+		require.NoError(t, members[victim].Ready())
+	}
+	require.Greater(t, len(known), 10)
+	for id, version := range known {
+		for _, store := range stores {
+			insist(t, func() error {
+				task, err := store.tasks.GetTask(id)
+				switch {
+				case err == nil:
+					assert.Equal(t, version, task.Labels["version"], "%s was acknowledged", id)
+				case version == "" && api.KindOf(err) == api.NotFound:
+					return nil
+				}
+				return err
+			})
+		}
 	}
 }
 
@@ -241,8 +406,8 @@ func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
-	_, log, address := program(t, "-machines", "127.0.0.1,127.0.0.2", "-etcd_servers", server.URL)
-	c := &client.Client{Host: "http://" + address}
+	_, log, address := unhurriedProgram(t, "-machines", "127.0.0.1,127.0.0.2", "-etcd_servers", server.URL)
+	c := clientOf(address)
 	key := server.URL + "/v2/keys/registry/hosts/127.0.0.1/kubelet"
 	send := func(method, body string) {
 		req, err := http.NewRequest(method, key, strings.NewReader(body))
@@ -261,7 +426,7 @@ func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
 	task, err := c.GetTask("web")
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.2", task.CurrentState.Host)
-	status, text := healthz(t, address)
+	status, text := healthz(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok\nwarning: the stored list of manifests (key /registry/hosts/127.0.0.1/kubelet) cannot be decoded", text)
 	_, err = c.CreateTask(makeTask("web-2", 80))
@@ -271,17 +436,18 @@ func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
 	send(http.MethodDelete, "")
 	_, err = c.CreateTask(makeTask("web-2", 80))
 	require.NoError(t, err)
-	status, text = healthz(t, address)
+	status, text = healthz(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok", text)
 }
 
 func TestSIGTERMEndsTheProgramOnEtcdToo(t *testing.T) {
 	t.Parallel()
-	cmd, log, address := program(t, "-etcd_servers", startEtcd(t).URL)
-	_, err := (&client.Client{Host: "http://" + address}).CreateTask(makeTask("web", 80))
+	cmd, log, address := unhurriedProgram(t, "-etcd_servers", startEtcd(t).URL)
+	_, err := clientOf(address).CreateTask(makeTask("web", 80))
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	log.find("stopped$")
+	log.end()
 	assert.NoError(t, cmd.Wait())
 }

@@ -39,7 +39,7 @@ func newFuzzServer(t *testing.T) *fuzzServer {
 		server.keys = append(server.keys, key)
 		return call()
 	}}
-	onEtcd := registry.MakeEtcdRegistry(around, nil)
+	onEtcd := makeEtcdRegistry(around, nil)
 	require.NoError(t, onEtcd.CreateTask("127.0.0.1", makeTask("web", 80)))
 	require.NoError(t, onEtcd.CreateController(api.ReplicationController{JSONBase: api.JSONBase{ID: "web"}}))
 	require.NoError(t, onEtcd.CreateService(api.Service{JSONBase: api.JSONBase{ID: "web"}}))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,12 +13,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/client"
+	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/registry"
 )
 
@@ -26,13 +29,12 @@ import (
 // while.
 func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 	t.Parallel()
-	var elsewhere atomic.Int32
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
-	t.Cleanup(other.Close)
-	t.Cleanup(func() { assert.Zero(t, elsewhere.Load(), "a redirect to another host is not followed") })
-	for name, kubelet := range map[string]http.HandlerFunc{
-		"hangs": func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() },
-		"drips": func(w http.ResponseWriter, req *http.Request) {
+	for name, row := range map[string]struct {
+		kubelet http.HandlerFunc
+		takes   time.Duration
+	}{
+		"hangs": {func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }, time.Second},
+		"drips": {func(w http.ResponseWriter, req *http.Request) {
 			for {
 				select {
 				case <-req.Context().Done():
@@ -42,43 +44,51 @@ func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 					w.(http.Flusher).Flush()
 				}
 			}
-		},
-		"answers 500":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-		"answers HTML": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") },
-		"answers 100 MiB": func(w http.ResponseWriter, _ *http.Request) {
+		}, time.Second},
+		"answers 500":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 0},
+		"answers HTML": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, 0},
+		"answers 100 MiB": {func(w http.ResponseWriter, _ *http.Request) {
 			chunk := strings.Repeat(" ", 1<<20)
 			for range 100 {
 				if _, err := io.WriteString(w, chunk); err != nil {
 					return
 				}
 			}
-		},
-		"headers without end": headersWithoutEnd,
-		"redirects elsewhere": func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, other.URL, http.StatusFound) },
+		}, 0},
+		"headers without end": {headersWithoutEnd, 0},
+		"redirects elsewhere": {func(w http.ResponseWriter, req *http.Request) {
+			http.Redirect(w, req, "http://127.0.0.2:1/", http.StatusFound)
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var asked atomic.Int32
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { asked.Add(1); kubelet(w, req) }))
-			t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-			address, err := url.Parse(server.URL)
-			require.NoError(t, err)
-			port, err := strconv.Atoi(address.Port())
-			require.NoError(t, err)
-			stores := memoryRegistries()
-			require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("web", 80)))
-			handler := newHandler(stores, &client.HTTPContainerInfo{Client: kubeletClient(), Port: uint(port)},
-				registry.MakeFirstFitScheduler(nil, stores.tasks), client.DefaultPrefix)
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int32
+				network := clienttest.NewPipes()
+				server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { asked.Add(1); row.kubelet(w, req) })}
+				go func() { _ = server.Serve(network) }()
+				info := kubelets()
+				transport := info.Client.Transport.(*http.Transport)
+				transport.DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
+					assert.Equal(t, "127.0.0.1:10250", address, "a redirect to another host is not followed")
+					return network.Dial()
+				}
+				defer transport.CloseIdleConnections()
+				defer server.Close()
+				stores := memoryRegistries()
+				require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("web", 80)))
+				handler := newHandler(stores, info, registry.MakeFirstFitScheduler(nil, stores.tasks), client.DefaultPrefix)
 
-			start := time.Now()
-			for range 20 {
-				status, text := serveOne(handler, "GET", client.DefaultPrefix+"/tasks/web", "")
-				assert.Equal(t, http.StatusOK, status)
-				assert.Contains(t, text, `"host": "127.0.0.1"`)
-				assert.NotContains(t, text, "info")
-			}
-			assert.Less(t, time.Since(start), 2*time.Second, "once a second, then nothing")
-			assert.EqualValues(t, 1, asked.Load())
+				start := time.Now()
+				for range 20 {
+					status, text := serveOne(handler, "GET", client.DefaultPrefix+"/tasks/web", "")
+					assert.Equal(t, http.StatusOK, status)
+					assert.Contains(t, text, `"host": "127.0.0.1"`)
+					assert.NotContains(t, text, "info")
+				}
+				assert.Equal(t, row.takes, time.Since(start), "once a second, then nothing")
+				assert.EqualValues(t, 1, asked.Load())
+			})
 		})
 	}
 }
@@ -163,15 +173,20 @@ func TestD35AKubeletsAnswerTakesLittleMemory(t *testing.T) {
 		require.NoError(t, err)
 		port, err := strconv.Atoi(address.Port())
 		require.NoError(t, err)
-		info := &client.HTTPContainerInfo{Client: kubeletClient(), Port: uint(port)}
-		read := counted(info.Client)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err = info.GetContainerInfo("127.0.0.1", "x")
-		runtime.ReadMemStats(&after)
-		assert.Equal(t, row.taken, err == nil, "%s: %v", name, err)
-		assert.LessOrEqual(t, read.Load(), int64(row.most+buffer), name)
-		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(3<<20), name)
+		least := uint64(math.MaxUint64) // the collector allocates too, now and then
+		for range 5 {
+			info := &client.HTTPContainerInfo{Client: kubeletClient(), Port: uint(port), Timeout: hangs}
+			read := counted(info.Client)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err = info.GetContainerInfo("127.0.0.1", "x")
+			runtime.ReadMemStats(&after)
+			info.Client.CloseIdleConnections()
+			assert.Equal(t, row.taken, err == nil, "%s: %v", name, err)
+			assert.LessOrEqual(t, read.Load(), int64(row.most+buffer), name)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		assert.Less(t, least, uint64(3<<20), name)
 		server.Close()
 	}
 }

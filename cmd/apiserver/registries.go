@@ -14,7 +14,6 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
-	"kube2014/pkg/util"
 )
 
 // registries are the three registries, on one kind of store.
@@ -66,7 +65,7 @@ func etcdRegistries(servers, machines []string) (registries, error) {
 // dialEtcd returns a client of etcd. An etcd that does not answer yet is no
 // error: requests are answered with 503 until it does.
 func dialEtcd(servers []string) (*etcd.Client, error) {
-	etcdClient, err := etcd.New(servers)
+	etcdClient, err := newEtcdClient(servers)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func dialEtcd(servers []string) (*etcd.Client, error) {
 
 // registriesOn puts the registries on etcd.
 func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, machines []string) registries {
-	onEtcd := registry.MakeEtcdRegistry(etcdClient, machines)
+	onEtcd := makeEtcdRegistry(etcdClient, machines)
 	return registries{
 		name:  "etcd at " + strings.Join(servers, ","),
 		tasks: onEtcd, controllers: onEtcd, services: onEtcd,
@@ -113,7 +112,7 @@ func serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string
 // syncForever repairs inconsistencies and updates endpoints every syncPeriod,
 // until ctx ends.
 func syncForever(ctx context.Context, stores registries) {
-	util.Forever(func() {
+	forever(func() {
 		if ctx.Err() != nil {
 			runtime.Goexit()
 		}

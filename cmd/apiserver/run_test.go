@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,20 +21,10 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
+	"kube2014/pkg/client/clienttest"
 )
 
-// asProgram in the environment turns the test binary into the apiserver, so
-// that a test can have processes of its own to send signals to.
-const asProgram = "KUBE2014_TEST_AS_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-	}
-	os.Exit(m.Run())
-}
-
-// watched is a log whose lines can be waited for.
+// watched is a log that can be waited for.
 type watched struct {
 	t     *testing.T
 	lines chan string
@@ -55,7 +46,7 @@ func watch(t *testing.T, log io.Reader) *watched {
 // find returns the submatches of the next line that matches.
 func (w *watched) find(pattern string) []string {
 	w.t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(hangs)
 	for {
 		select {
 		case line, ok := <-w.lines:
@@ -78,6 +69,15 @@ func (w *watched) end() {
 	}
 }
 
+// rest returns what is still logged until the program closes its log.
+func (w *watched) rest() string {
+	var rest strings.Builder
+	for line := range w.lines {
+		rest.WriteString(line + "\n")
+	}
+	return rest.String()
+}
+
 const startLine = `serves (http://127\.0\.0\.1:\d+)/api/v1beta1: registry (?:memory|etcd at \S+), scheduler first_fit, machines (.*)$`
 
 // It uses the process's log and signals, so it is not parallel.
@@ -91,7 +91,7 @@ func TestRunServesUntilASignal(t *testing.T) {
 	}()
 	start := log.find(startLine)
 	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", start[2]) // D26
-	c := &client.Client{Host: start[1]}
+	c := clientOf(strings.TrimPrefix(start[1], "http://"))
 
 	task := api.Task{JSONBase: api.JSONBase{ID: "web-1"}, Labels: map[string]string{"name": "web"}}
 	task.DesiredState.Manifest.Containers = []api.Container{{Image: "dockerfile/nginx", Ports: []api.Port{{HostPort: 8080, ContainerPort: 80}}}}
@@ -146,14 +146,20 @@ func TestRunServesUntilASignal(t *testing.T) {
 	assert.Equal(t, 0, <-exit)
 }
 
-// program starts the apiserver as a process of its own.
+// program starts the apiserver as a process of its own, as users run it.
 func program(t *testing.T, args ...string) (cmd *exec.Cmd, log *watched, address string) {
-	return startProgram(t, os.Args[0], args...)
+	return startProgram(t, os.Args[0], hurried, args...)
 }
 
-func startProgram(t *testing.T, path string, args ...string) (cmd *exec.Cmd, log *watched, address string) {
+// unhurriedProgram is a program that gives a slow machine the time it takes, and
+// whose loop stands still.
+func unhurriedProgram(t *testing.T, args ...string) (cmd *exec.Cmd, log *watched, address string) {
+	return startProgram(t, os.Args[0], unhurried, args...)
+}
+
+func startProgram(t *testing.T, path, mode string, args ...string) (cmd *exec.Cmd, log *watched, address string) {
 	cmd = exec.Command(path, append([]string{"-port", "0"}, args...)...)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Env = append(os.Environ(), asProgram+"="+mode)
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -162,7 +168,22 @@ func startProgram(t *testing.T, path string, args ...string) (cmd *exec.Cmd, log
 	return cmd, log, strings.TrimPrefix(log.find(startLine)[1], "http://")
 }
 
-// inFlight is a POST whose head the server has read; it waits for the body.
+func TestASignalEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "terminated": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd, log, _ := program(t)
+			require.NoError(t, cmd.Process.Signal(signal))
+			log.find(name + ": finishing the requests in flight, for 10s at the most")
+			log.find("stopped$")
+			log.end()
+			assert.NoError(t, cmd.Wait(), "exit code 0")
+		})
+	}
+}
+
+// inFlight is a POST of which the server has the head and waits for the body.
 type inFlight struct {
 	t      *testing.T
 	conn   net.Conn
@@ -171,8 +192,8 @@ type inFlight struct {
 
 const inFlightBody = `{"id": "s"}`
 
-func begin(t *testing.T, address string) *inFlight {
-	conn, err := net.Dial("tcp", address)
+func begin(t *testing.T, network *clienttest.Pipes) *inFlight {
+	conn, err := network.Dial()
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	r := &inFlight{t: t, conn: conn, reader: bufio.NewReader(conn)}
@@ -194,42 +215,70 @@ func (r *inFlight) finish() int {
 	return r.answer()
 }
 
-// D30: requests in flight are finished, new ones are not accepted.
+// ending is a server in a synctest bubble that has got a first signal.
+type ending struct {
+	network *clienttest.Pipes
+	signals chan os.Signal
+	exit    chan int
+}
+
+// endServer serves until a request is in flight, and sends the signal.
+func endServer(t *testing.T, handler http.Handler, begin func(network *clienttest.Pipes)) *ending {
+	e := &ending{clienttest.NewPipes(), make(chan os.Signal, 2), make(chan int, 1)}
+	go func() { e.exit <- serve(newServer(handler), e.network, e.signals) }()
+	begin(e.network)
+	e.signals <- os.Interrupt
+	synctest.Wait()
+	return e
+}
+
+// D30: what is in flight is finished, nothing new is taken.
 func TestD30ASignalLetsRequestsInFlightFinish(t *testing.T) {
 	t.Parallel()
-	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "terminated": syscall.SIGTERM} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cmd, log, address := program(t)
-			request := begin(t, address)
-			require.NoError(t, cmd.Process.Signal(signal))
-			log.find(name + ": finishing the requests in flight, for 10s at the most")
-			require.Eventually(t, func() bool {
-				probe, err := net.Dial("tcp", address)
-				if err == nil {
-					probe.Close()
-				}
-				return err != nil
-			}, 10*time.Second, time.Millisecond, "no new connections")
+	synctest.Test(t, func(t *testing.T) {
+		var request *inFlight
+		handler := newHandler(memoryRegistries(), nil, nil, client.DefaultPrefix)
+		e := endServer(t, handler, func(network *clienttest.Pipes) { request = begin(t, network) })
+		_, err := e.network.Dial()
+		assert.ErrorIs(t, err, net.ErrClosed, "no new connections")
+		time.Sleep(drainTimeout - time.Second) // the bubble's clock: it takes no time
+		assert.Equal(t, http.StatusOK, request.finish())
+		assert.Equal(t, 0, <-e.exit)
+	})
+}
 
-			assert.Equal(t, http.StatusOK, request.finish())
-			log.find("stopped$")
-			assert.NoError(t, cmd.Wait(), "exit code 0")
-		})
-	}
+// hanging is a handler that answers when its client has gone.
+var hanging = http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
+
+// hang sends a request to it.
+func hang(t *testing.T, network *clienttest.Pipes) {
+	conn, err := network.Dial()
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	synctest.Wait()
+}
+
+func TestD30ARequestInFlightIsCutOffAfterTenSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		e := endServer(t, hanging, func(network *clienttest.Pipes) { hang(t, network) })
+		assert.Equal(t, 0, <-e.exit)
+		assert.Equal(t, 10*time.Second, time.Since(start))
+	})
 }
 
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	cmd, log, address := program(t)
-	begin(t, address)
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	log.find("interrupt: finishing")
-	start := time.Now()
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	log.find("interrupt again: stopping at once")
-	assert.EqualError(t, cmd.Wait(), "exit status 1")
-	assert.Less(t, time.Since(start), drainTimeout)
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		e := endServer(t, hanging, func(network *clienttest.Pipes) { hang(t, network) })
+		e.signals <- os.Interrupt
+		assert.Equal(t, 1, <-e.exit)
+		assert.Equal(t, time.Duration(0), time.Since(start))
+	})
 }
 
 func TestAPanicInAHandlerDoesNotEndTheServer(t *testing.T) {
@@ -246,7 +295,7 @@ func TestAPanicInAHandlerDoesNotEndTheServer(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			_, err := (&client.Client{Host: "http://" + listener.Addr().String()}).GetService("x")
+			_, err := clientOf(listener.Addr().String()).GetService("x")
 			assert.Equal(t, api.Internal, api.KindOf(err))
 		})
 	}

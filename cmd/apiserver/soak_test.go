@@ -21,16 +21,20 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// soakTime is how long the load runs on each store: KUBE2014_SOAK, or a short
-// form.
-func soakTime(t *testing.T) time.Duration {
+// soakRequests is how many requests each client sends in the short form.
+const soakRequests = 40
+
+// soakEnd tells a client that has sent so many requests whether that is enough: after
+// KUBE2014_SOAK, or in the short form after their number.
+func soakEnd(t *testing.T) func(sent int) bool {
 	given := os.Getenv("KUBE2014_SOAK")
 	if given == "" {
-		return 4 * time.Second
+		return func(sent int) bool { return sent == soakRequests }
 	}
 	duration, err := time.ParseDuration(given)
 	require.NoError(t, err)
-	return duration
+	end := time.Now().Add(duration)
+	return func(int) bool { return time.Now().After(end) }
 }
 
 // soaker is a client that keeps track of its own objects.
@@ -47,15 +51,10 @@ type soaker struct {
 	answers     *atomic.Int64
 }
 
-// soak sends requests until stop is closed. No two soakers have an id or a host
-// port in common, so each knows what every answer must be.
-func (s *soaker) soak(stop <-chan struct{}) {
-	for n := 0; ; n++ {
-		select {
-		case <-stop:
-			return
-		default:
-		}
+// soak sends requests until the end. No two soakers have an id or a host port in
+// common, so each knows what every answer must be.
+func (s *soaker) soak(ended func(sent int) bool) {
+	for n := 0; !ended(n); n++ {
 		slot := s.random.Intn(4)
 		id := fmt.Sprintf("%s-%d", s.name, slot)
 		s.answers.Add(1)
@@ -179,12 +178,10 @@ func TestSoak(t *testing.T) {
 			if stores.close != nil {
 				stores.close()
 			}
-			require.Eventually(t, func() bool {
-				now, _ := watermark()
-				return now <= goroutines+5
-			}, 10*time.Second, 50*time.Millisecond, "goroutines are back where they were")
-			_, after := watermark()
-			assert.Less(t, int64(after)-int64(heap), int64(16<<20), "the heap is back where it was, in bytes")
+			eventually(t, func() bool {
+				goroutinesNow, heapNow := watermark()
+				return goroutinesNow <= goroutines+5 && heapNow < heap+16<<20
+			}, "goroutines and heap are back where they were")
 		})
 	}
 }
@@ -196,11 +193,14 @@ func soak(t *testing.T, stores registries) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	signals, exit := make(chan os.Signal, 1), make(chan int, 1)
-	go func() { exit <- serve(newServer(handler), listener, signals) }()
+	server := newServer(handler)
+	server.ReadTimeout, server.WriteTimeout = hangs, hangs // the machine may be slow
+	go func() { exit <- serve(server, listener, signals) }()
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	shared := &client.Client{Host: "http://" + listener.Addr().String(), HTTP: &http.Client{Transport: transport}}
 
-	stop := make(chan struct{})
+	ended := soakEnd(t)
+	done := make(chan struct{})
 	var answers atomic.Int64
 	var group sync.WaitGroup
 	var soakers []*soaker
@@ -208,17 +208,23 @@ func soak(t *testing.T, stores registries) {
 		s := &soaker{t: t, client: shared, name: fmt.Sprintf("soaker%d", i), port: 10000 + 10*i, random: rand.New(rand.NewSource(int64(i))), answers: &answers,
 			tasks: map[string]api.Task{}, controllers: map[string]api.ReplicationController{}, services: map[string]api.Service{}}
 		soakers = append(soakers, s)
-		group.Go(func() { s.soak(stop) })
+		group.Go(func() { s.soak(ended) })
 	}
-	for end := time.Now().Add(soakTime(t)); time.Now().Before(end); {
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	for soaking := true; soaking; {
 		assert.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
 		if stores.reconcile != nil {
 			assert.NoError(t, stores.reconcile())
 		}
-		<-time.After(500 * time.Millisecond)
+		select {
+		case <-done:
+			soaking = false
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	close(stop)
-	group.Wait()
 	t.Logf("%d requests", answers.Load())
 
 	var tasks, controllers, services int

@@ -6,19 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/client/clienttest"
 )
 
 // toy is an object that has nothing to do with tasks.
@@ -268,20 +269,26 @@ type brokenBody struct{}
 
 func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
+// When the time for reading is over, so is that for writing: an answer gets a
+// second more.
 func TestABodyThatNeverComesIsToldSo(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(newServer(nil))
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
-	server.Start()
-	defer server.Close()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "POST /prefix/v1/toys HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
-	require.NoError(t, err)
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	require.NoError(t, err)
-	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	synctest.Test(t, func(t *testing.T) {
+		network := clienttest.NewPipes()
+		server := &http.Server{Handler: newServer(nil), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+		go func() { _ = server.Serve(network) }()
+		defer server.Close()
+		conn, err := network.Dial()
+		require.NoError(t, err)
+		defer conn.Close()
+		start := time.Now()
+		_, err = io.WriteString(conn, "POST /prefix/v1/toys HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+		require.NoError(t, err)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
+		assert.Equal(t, server.ReadTimeout, time.Since(start))
+	})
 }
 
 func TestABodyThatBreaksOffIsABadRequest(t *testing.T) {

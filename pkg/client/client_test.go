@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -140,7 +141,8 @@ func TestAServerThatIsAwayOrTalksNonsenseIsAnError(t *testing.T) {
 	_, err := client.GetTask("x")
 	assert.ErrorContains(t, err, "GET tasks/x: cannot decode the answer: ")
 
-	away := &Client{Host: "http://127.0.0.1:1"}
+	refused := roundTripper(func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED })
+	away := &Client{Host: "http://away", HTTP: &http.Client{Transport: refused}}
 	_, err = away.GetTask("x")
 	assert.ErrorContains(t, err, "connection refused")
 	wrong := &Client{Host: "http://a b"}

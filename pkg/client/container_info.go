@@ -3,6 +3,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,8 +46,9 @@ const (
 // and 1 MiB of memory. After a failure the kubelet is not asked again for 10
 // seconds (D21). It is safe for concurrent use.
 type HTTPContainerInfo struct {
-	Client *http.Client // http.DefaultClient when nil; it bounds the headers
-	Port   uint         // where the kubelets listen
+	Client  *http.Client  // http.DefaultClient when nil; it bounds the headers
+	Port    uint          // where the kubelets listen
+	Timeout time.Duration // of a question; a second when 0
 
 	mu      sync.Mutex           // held only to look at and note failures, never while asking
 	failing map[string]time.Time // host → when it may be asked again
@@ -96,7 +98,7 @@ func (c *HTTPContainerInfo) note(host string, err error) {
 }
 
 func (c *HTTPContainerInfo) ask(host, name string) (interface{}, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), kubeletTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.Timeout, kubeletTimeout))
 	defer cancel()
 	address := url.URL{
 		Scheme:   "http",

@@ -20,7 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubelet starts a kubelet on loopback and returns a client of it.
+// kubelet starts a kubelet on loopback and returns what asks it, however slow the
+// machine is.
 func kubelet(t *testing.T, handler http.HandlerFunc) *HTTPContainerInfo {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -28,7 +29,7 @@ func kubelet(t *testing.T, handler http.HandlerFunc) *HTTPContainerInfo {
 	require.NoError(t, err)
 	port, err := strconv.ParseUint(address.Port(), 10, 16)
 	require.NoError(t, err)
-	return &HTTPContainerInfo{Client: server.Client(), Port: uint(port)}
+	return &HTTPContainerInfo{Client: server.Client(), Port: uint(port), Timeout: 10 * time.Minute}
 }
 
 func TestContainerInfoIsTheJSONThatTheKubeletAnswers(t *testing.T) {

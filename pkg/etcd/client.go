@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 )
@@ -30,7 +31,7 @@ type Client struct {
 	urls      []string       // of the members
 	members   []*etcd.Client // one client each: go-etcd's own failover sends writes twice
 	current   atomic.Int32   // the member that answered last
-	transport *http.Transport
+	transport *transport
 }
 
 // New returns a client of the members at the URLs. It does not connect.
@@ -43,7 +44,7 @@ func New(servers []string) (*Client, error) {
 		return nil, err
 	}
 	transport := newTransport(len(servers))
-	client := &Client{urls: urls, transport: transport.inner}
+	client := &Client{urls: urls, transport: transport}
 	// SetTransport takes only an *http.Transport. This empty one passes every
 	// request to ours; with TLSNextProto set, net/http does not replace ours by
 	// its own HTTP/2 for https.
@@ -93,7 +94,15 @@ func parseServer(server string) (string, error) {
 }
 
 // Close closes the idle connections.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() { c.transport.inner.CloseIdleConnections() }
+
+// SetTimeout gives connecting and each call to a member another time: tests do not
+// depend on how fast a machine is. It is to be called before the first call.
+func (c *Client) SetTimeout(timeout time.Duration) {
+	dialer := &net.Dialer{Timeout: timeout}
+	c.transport.inner.DialContext = dialer.DialContext
+	c.transport.callTimeout, c.transport.readTimeout, c.transport.watchTimeout = timeout, timeout, timeout
+}
 
 // Check returns nil when a member serves the v2 keys API. When none does, it is an
 // *UnusableError if what is at one of the URLs can never serve it, and another error
@@ -104,7 +113,7 @@ func (c *Client) Check() error {
 	if err == nil || errors.As(err, &answered) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), c.transport.callTimeout)
 	defer cancel()
 	for _, member := range c.urls {
 		if unusable := c.diagnose(ctx, member); unusable != nil {

@@ -1,21 +1,25 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
 )
 
@@ -28,10 +32,12 @@ func realEtcd(t *testing.T, flags ...string) *etcdtest.Server {
 	return server
 }
 
+// newClient is a client of members that answer.
 func newClient(t *testing.T, servers ...string) *Client {
 	client, err := New(servers)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
+	client.SetTimeout(10 * time.Minute) // nobody hangs here, however slow the machine is
 	return client
 }
 
@@ -161,6 +167,14 @@ func TestChildrenAndWatchesOfARealEtcd(t *testing.T) {
 	assert.NoError(t, client.Check())
 }
 
+// downURL is a URL that refuses connections.
+func downURL(t *testing.T) string {
+	address, free, err := etcdtest.Refusing()
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, free()) })
+	return "http://" + address
+}
+
 // server is an etcd member made of a handler.
 func server(t *testing.T, handler http.HandlerFunc) string {
 	s := httptest.NewServer(handler)
@@ -228,18 +242,16 @@ func TestD45AWriteIsSentOnceAndAReadUntilItIsAnswered(t *testing.T) {
 
 func TestAMemberThatIsDownIsPassedOver(t *testing.T) {
 	t.Parallel()
-	down, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	down.Close()
-	client := newClient(t, "http://"+down.Addr().String(), server(t, func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, aNode) }))
+	down := downURL(t)
+	client := newClient(t, down, server(t, func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, aNode) }))
 	for range 3 {
 		client.current.Store(0)
 		_, err := client.Set("/x", "1", 0)
 		require.NoError(t, err, "it cannot have seen the write")
 	}
 	assert.NoError(t, client.Check())
-	alone := newClient(t, "http://"+down.Addr().String())
-	_, err = alone.Set("/x", "1", 0)
+	alone := newClient(t, down)
+	_, err := alone.Set("/x", "1", 0)
 	assert.ErrorContains(t, err, "connection refused")
 	assert.Error(t, alone.Check())
 }
@@ -258,78 +270,113 @@ func TestEtcdsOwnAnswersAreFinal(t *testing.T) {
 	assert.Zero(t, askedNext.Load())
 }
 
-// An etcd that hangs costs a call at most 3 seconds, read or write, one member or
-// three.
+// inMemory is a cluster of so many members, all played by the handler, and its
+// client: in a synctest bubble.
+func inMemory(t *testing.T, members int, handler http.HandlerFunc) (client *Client, network *clienttest.Pipes) {
+	network = clienttest.NewPipes()
+	server := &http.Server{Handler: handler}
+	go func() { _ = server.Serve(network) }()
+	t.Cleanup(func() { assert.NoError(t, server.Close()) })
+	var urls []string
+	for i := range members {
+		urls = append(urls, fmt.Sprintf("http://member%d", i))
+	}
+	client, err := New(urls)
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	client.transport.inner.DialContext = network.DialContext
+	return client, network
+}
+
+// An etcd that hangs costs a call 2.5 seconds, read or write, one member or three,
+// and half a second more if there are members that cannot be connected to.
 func TestD45AnEtcdThatHangsIsGivenUp(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
 	hanging := func(w http.ResponseWriter, req *http.Request) {
 		if req.Method == http.MethodPut { // the head comes, the body does not
 			w.Header().Set("Content-Type", "application/json")
 			w.(http.Flusher).Flush()
 		}
-		<-release
+		<-req.Context().Done()
 	}
-	one := newClient(t, server(t, hanging))
-	three := newClient(t, server(t, hanging), server(t, hanging), server(t, hanging))
-	t.Cleanup(func() { close(release) }) // before the servers close
-	var group sync.WaitGroup
-	for name, client := range map[string]*Client{"one member": one, "three members": three} {
-		for range 8 {
-			for _, call := range []func() (*etcd.Response, error){
-				func() (*etcd.Response, error) { return client.Get("/x", false, false) },
-				func() (*etcd.Response, error) { return client.Set("/x", "1", 0) },
-				func() (*etcd.Response, error) { return client.Delete("/x", false) },
-			} {
-				group.Go(func() {
+	for name, row := range map[string]struct {
+		members, away int
+		most          time.Duration
+	}{
+		"one member":                      {1, 0, 2500 * time.Millisecond},
+		"three members":                   {3, 0, 2500 * time.Millisecond},
+		"three members, two of them away": {3, 2, 3 * time.Second},
+	} {
+		for verb, call := range map[string]func(*Client) (*etcd.Response, error){
+			"get":    func(client *Client) (*etcd.Response, error) { return client.Get("/x", false, false) },
+			"set":    func(client *Client) (*etcd.Response, error) { return client.Set("/x", "1", 0) },
+			"delete": func(client *Client) (*etcd.Response, error) { return client.Delete("/x", false) },
+		} {
+			t.Run(name+", "+verb, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					client, network := inMemory(t, row.members, hanging)
+					dials := 0
+					client.transport.inner.DialContext = func(context.Context, string, string) (net.Conn, error) {
+						if dials++; dials <= row.away {
+							time.Sleep(dialTimeout / time.Duration(row.members)) // as net.Dialer would
+							return nil, &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
+						}
+						return network.Dial()
+					}
 					start := time.Now()
-					_, err := call()
-					assert.Error(t, err, name)
-					assert.False(t, decided(err), name)
-					assert.Less(t, time.Since(start), 3*time.Second, name)
+					_, err := call(client)
+					assert.Error(t, err)
+					assert.False(t, decided(err))
+					assert.LessOrEqual(t, time.Since(start), row.most)
+					assert.Greater(t, time.Since(start), row.most/3)
 				})
-			}
+			})
 		}
 	}
-	group.Wait()
+}
+
+// The dialer's timeout is what the test above waits in its stead.
+func TestConnectingToAllMembersTakesHalfASecond(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, 500*time.Millisecond, dialTimeout)
+	assert.Equal(t, dialTimeout/3, newDialer(3).Timeout)
 }
 
 func TestTheClientKeepsConnectionsForManyRequestsAtOnce(t *testing.T) {
 	t.Parallel()
-	const clients = 64
-	var opened atomic.Int32
-	arrived := make(chan struct{}, clients)
-	release := make(chan struct{})
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		arrived <- struct{}{}
-		<-release
-		answer(w, 200, aNode)
-	}))
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
+	synctest.Test(t, func(t *testing.T) {
+		const clients = 64
+		var opened atomic.Int32
+		arrived := make(chan struct{}, clients)
+		release := make(chan struct{})
+		client, network := inMemory(t, 1, func(w http.ResponseWriter, _ *http.Request) {
+			arrived <- struct{}{}
+			<-release
+			answer(w, 200, aNode)
+		})
+		client.transport.inner.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			opened.Add(1)
+			return network.Dial()
 		}
-	}
-	s.Start()
-	t.Cleanup(s.Close)
-	client := newClient(t, s.URL)
-	for range 3 {
-		var group sync.WaitGroup
-		for range clients {
-			group.Go(func() {
-				_, err := client.Set("/x", "1", 0)
-				assert.NoError(t, err)
-			})
+		for range 3 {
+			var group sync.WaitGroup
+			for range clients {
+				group.Go(func() {
+					_, err := client.Set("/x", "1", 0)
+					assert.NoError(t, err)
+				})
+			}
+			for range clients { // all are in flight at once
+				<-arrived
+			}
+			for range clients {
+				release <- struct{}{}
+			}
+			group.Wait()
 		}
-		for range clients { // all are in flight at once
-			<-arrived
-		}
-		for range clients {
-			release <- struct{}{}
-		}
-		group.Wait()
-	}
-	assert.LessOrEqual(t, opened.Load(), int32(clients+clients/4), "connections are used again")
+		assert.EqualValues(t, clients, opened.Load(), "connections are used again")
+	})
 }
 
 // docs/etcd.md: a name that begins with _ is hidden from listings, and from a watch

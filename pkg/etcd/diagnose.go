@@ -58,7 +58,7 @@ func (c *Client) probe(ctx context.Context, address string) (answer probed, err 
 	if err != nil {
 		return answer, err
 	}
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := c.transport.inner.RoundTrip(req)
 	if err != nil {
 		return answer, err
 	}

@@ -3,7 +3,6 @@ package etcd
 import (
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,13 +25,6 @@ func peerURL(t *testing.T, member *etcdtest.Server) string {
 	require.True(t, found, string(body))
 	address, _, _ := strings.Cut(after, `"`)
 	return address
-}
-
-func downURL(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return "http://" + listener.Addr().String()
 }
 
 func TestWhatIsNoUsableEtcdIsNamed(t *testing.T) {

@@ -23,30 +23,37 @@ const (
 // transport limits the time of each request, reading the body included, and
 // accepts only answers of the v2 keys API.
 type transport struct {
-	inner       *http.Transport
-	readTimeout time.Duration
+	inner        *http.Transport
+	callTimeout  time.Duration // of a write
+	readTimeout  time.Duration
+	watchTimeout time.Duration
 }
 
 // newTransport returns a transport for a cluster of so many members.
 func newTransport(members int) *transport {
-	dialer := &net.Dialer{Timeout: dialTimeout / time.Duration(members)}
 	return &transport{
 		inner: &http.Transport{
-			DialContext:         dialer.DialContext,
+			DialContext:         newDialer(members).DialContext,
 			MaxIdleConns:        maxIdle * members,
 			MaxIdleConnsPerHost: maxIdle,
 			IdleConnTimeout:     idleTimeout,
 		},
-		readTimeout: callTimeout / time.Duration(members), // a read may be tried on each
+		callTimeout:  callTimeout,
+		readTimeout:  callTimeout / time.Duration(members), // a read may be tried on each
+		watchTimeout: watchTimeout,
 	}
+}
+
+func newDialer(members int) *net.Dialer {
+	return &net.Dialer{Timeout: dialTimeout / time.Duration(members)}
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	timeout, address, query := callTimeout, *req.URL, req.URL.Query()
+	timeout, address, query := t.callTimeout, *req.URL, req.URL.Query()
 	switch {
 	case req.Method == http.MethodGet && query.Get("wait") == "true":
-		timeout = watchTimeout
+		timeout = t.watchTimeout
 	case req.Method == http.MethodGet:
 		timeout = t.readTimeout
 	case req.Method == http.MethodPut && query.Has("prevIndex"):

@@ -25,8 +25,8 @@ type backend interface {
 // tested on all of them.
 var backends = map[string]func(t *testing.T) backend{
 	"memory":    func(*testing.T) backend { return MakeMemoryRegistry() },
-	"fake etcd": func(t *testing.T) backend { return MakeEtcdRegistry(etcds["fake etcd"](t), nil) },
-	"etcd":      func(t *testing.T) backend { return MakeEtcdRegistry(etcds["etcd"](t), nil) },
+	"fake etcd": func(t *testing.T) backend { return unhurried(etcds["fake etcd"](t)) },
+	"etcd":      func(t *testing.T) backend { return unhurried(etcds["etcd"](t)) },
 }
 
 func onEachBackend(t *testing.T, test func(t *testing.T, registry backend)) {

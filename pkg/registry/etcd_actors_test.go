@@ -441,7 +441,7 @@ func TestD37TheOrderOfTheWrites(t *testing.T) {
 	for name, op := range operations() {
 		faults := stage(t, op)
 		faults.Heal()
-		require.NoError(t, op.run(MakeEtcdRegistry(faults, nil)))
+		require.NoError(t, op.run(unhurried(faults)))
 		var writes []string
 		for _, call := range faults.Calls() {
 			if call[:4] != "Get " {

@@ -47,7 +47,7 @@ func operations() map[string]operation {
 // another task in it.
 func stage(t *testing.T, op operation) *etcdtest.Faults {
 	faults := etcdtest.NewFaults(etcdtest.NewFake())
-	registry := MakeEtcdRegistry(faults, nil)
+	registry := unhurried(faults)
 	require.NoError(t, registry.CreateService(makeService("s", 1)))
 	require.NoError(t, registry.CreateTask("m", makeTask("beside", 90)))
 	if op.before != nil {
@@ -98,7 +98,7 @@ func TestAnyCallToEtcdMayFail(t *testing.T) {
 			for k := 1; ; k++ {
 				faults := stage(t, op)
 				faults.FailAt(k, fate)
-				err := op.run(MakeEtcdRegistry(faults, nil))
+				err := op.run(unhurried(faults))
 				calls := faults.Calls()
 				if len(calls) < k {
 					assert.NoError(t, err)
@@ -160,7 +160,7 @@ func checkAfterFault(t *testing.T, op operation, err error, client etcdtest.Clie
 func calls(t *testing.T, op operation) int {
 	faults := stage(t, op)
 	faults.FailAt(math.MaxInt, etcdtest.LostBefore)
-	require.NoError(t, op.run(MakeEtcdRegistry(faults, nil)))
+	require.NoError(t, op.run(unhurried(faults)))
 	return len(faults.Calls())
 }
 
@@ -172,7 +172,7 @@ func TestAnyCallOfReconcileMayFail(t *testing.T) {
 			for k := 1; ; k++ {
 				faults := stage(t, op)
 				faults.FailAt(step, etcdtest.StopsBefore)
-				requireKind(t, api.Unavailable, op.run(MakeEtcdRegistry(faults, nil)))
+				requireKind(t, api.Unavailable, op.run(unhurried(faults)))
 				faults.Heal()
 				registry, time := patientless(faults)
 				require.NoError(t, registry.Reconcile())

@@ -40,7 +40,7 @@ func keysOf(t *testing.T, client etcdtest.Client, dir string) map[string]string 
 // have the same host port on a machine.
 func requireInLine(t *testing.T, client etcdtest.Client) {
 	t.Helper()
-	registry := MakeEtcdRegistry(client, nil)
+	registry := unhurried(client)
 	all, _, err := registry.readDirectory("check", hostsKey)
 	require.NoError(t, err)
 	index := keysOf(t, client, indexKey)
@@ -123,7 +123,7 @@ func onEachEtcd(t *testing.T, test func(t *testing.T, client etcdtest.Client)) {
 
 func TestTheKeysAreTheOriginals(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-		registry := MakeEtcdRegistry(client, nil)
+		registry := unhurried(client)
 		require.NoError(t, registry.CreateService(makeService("web-ui", 80)))
 		require.NoError(t, registry.CreateTask("10.0.0.1", makeTask("x", 8080)))
 		require.NoError(t, registry.CreateController(makeController("c", 2)))
@@ -147,7 +147,7 @@ func TestTheKeysAreTheOriginals(t *testing.T) {
 // D23: of concurrent creates no manifest is lost, also through two apiservers.
 func TestD23ConcurrentCreatesLoseNoManifest(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-		apiservers := []*EtcdRegistry{MakeEtcdRegistry(client, nil), MakeEtcdRegistry(client, nil)}
+		apiservers := []*EtcdRegistry{unhurried(client), unhurried(client)}
 		var work []func()
 		for i := range 40 {
 			work = append(work, func() {

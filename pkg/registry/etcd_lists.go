@@ -67,13 +67,11 @@ func (registry *EtcdRegistry) changeList(machine, taskID string, state *machineS
 	writer.waiting = append(writer.waiting, own)
 	writer.mu.Unlock()
 
-	timer := time.NewTimer(writerPatience)
-	defer timer.Stop()
 	select {
 	case err := <-own.done: // another request has written it
 		return err
 	case writer.writing <- struct{}{}:
-	case <-timer.C:
+	case <-registry.after(writerPatience):
 		if writer.giveUp(own) {
 			return tooBusy(machine)
 		}

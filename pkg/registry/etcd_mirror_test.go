@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
@@ -29,7 +30,7 @@ func listed(t *testing.T, registry TaskEncoder) string {
 // services as etcd.
 func requireExact(t *testing.T, client etcdtest.Client, registry *EtcdRegistry) {
 	t.Helper()
-	fresh := MakeEtcdRegistry(client, nil)
+	fresh := unhurried(client)
 	require.Equal(t, listed(t, fresh), listed(t, registry))
 	require.NoError(t, fresh.mirror.reload("check"))
 	for machine, known := range fresh.mirror.contents.machines {
@@ -60,6 +61,7 @@ func requireExact(t *testing.T, client etcdtest.Client, registry *EtcdRegistry) 
 // changeAtRandom makes a random change through a registry, or none when it is refused.
 func changeAtRandom(t *testing.T, registry *EtcdRegistry, random *rand.Rand) {
 	storage := MakeTaskRegistryStorage(registry, nil, MakeFirstFitScheduler(machineNames(3), registry))
+	setClock(storage, &clock{}) // it stands still: nobody gives up
 	id, port := fmt.Sprintf("task-%d", random.Intn(12)), 80+random.Intn(5)
 	var err error
 	switch random.Intn(6) {
@@ -80,7 +82,7 @@ func changeAtRandom(t *testing.T, registry *EtcdRegistry, random *rand.Rand) {
 func TestTheCacheIsUpToDateWhoeverWrites(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		random := rand.New(rand.NewSource(1))
-		registries := []*EtcdRegistry{MakeEtcdRegistry(client, nil), MakeEtcdRegistry(client, nil)}
+		registries := []*EtcdRegistry{unhurried(client), unhurried(client)}
 		for step := range 200 {
 			writer := registries[0]
 			if random.Intn(4) == 0 {
@@ -102,7 +104,7 @@ func TestTheCacheIsUpToDateAfterConcurrentWrites(t *testing.T) {
 		for _, writers := range []int{1, 2} {
 			var registries []*EtcdRegistry
 			for range writers {
-				registries = append(registries, MakeEtcdRegistry(client, nil))
+				registries = append(registries, unhurried(client))
 			}
 			var group sync.WaitGroup
 			for worker := range 8 {
@@ -128,34 +130,36 @@ func TestTheCacheIsUpToDateAfterConcurrentWrites(t *testing.T) {
 // order the answers to its writes arrive.
 func TestOwnWritesNeverMakeTheCacheStale(t *testing.T) {
 	t.Parallel()
-	fake, reads := etcdtest.NewFake(), 0
-	var mu sync.Mutex // guards reads and delays
-	delays := rand.New(rand.NewSource(1))
-	slow := &etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
-		resp, err := call()
-		mu.Lock()
-		delay := time.Duration(delays.Intn(300)) * time.Microsecond
-		if key == registryKey {
-			reads++
-		}
-		mu.Unlock()
-		time.Sleep(delay) // the answers overtake each other
-		return resp, err
-	}}
-	registry := MakeEtcdRegistry(slow, nil)
-	require.NoError(t, registry.mirror.fresh("begin"))
-	var group sync.WaitGroup
-	for worker := range 8 {
-		group.Go(func() {
-			random := rand.New(rand.NewSource(int64(worker)))
-			for range 30 {
-				changeAtRandom(t, registry, random)
+	synctest.Test(t, func(t *testing.T) {
+		fake, reads := etcdtest.NewFake(), 0
+		var mu sync.Mutex // guards reads and delays
+		delays := rand.New(rand.NewSource(1))
+		slow := &etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			resp, err := call()
+			mu.Lock()
+			delay := time.Duration(delays.Intn(300)) * time.Microsecond
+			if key == registryKey {
+				reads++
 			}
-		})
-	}
-	group.Wait()
-	requireExact(t, fake, registry)
-	assert.Equal(t, 1, reads)
+			mu.Unlock()
+			time.Sleep(delay) // the answers overtake each other; the bubble's clock: it takes no time
+			return resp, err
+		}}
+		registry := MakeEtcdRegistry(slow, nil)
+		require.NoError(t, registry.mirror.fresh("begin"))
+		var group sync.WaitGroup
+		for worker := range 8 {
+			group.Go(func() {
+				random := rand.New(rand.NewSource(int64(worker)))
+				for range 30 {
+					changeAtRandom(t, registry, random)
+				}
+			})
+		}
+		group.Wait()
+		requireExact(t, fake, registry)
+		assert.Equal(t, 1, reads)
+	})
 }
 
 // After another program's write, tasks are read one by one, but not for ever.
@@ -163,7 +167,7 @@ func TestAStaleCacheThatIsMissedOftenIsReadAgain(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	faults := etcdtest.NewFaults(fake)
-	registry := MakeEtcdRegistry(faults, nil)
+	registry := unhurried(faults)
 	for i := range 100 {
 		require.NoError(t, registry.CreateTask("m", makeTask(fmt.Sprintf("x-%d", i))))
 	}
@@ -183,7 +187,7 @@ func TestAStaleCacheThatIsMissedOftenIsReadAgain(t *testing.T) {
 func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
-	registry := MakeEtcdRegistry(fake, nil)
+	registry := unhurried(fake)
 	for i := range 3 * maxAhead {
 		require.NoError(t, registry.UpdateService(makeService("s", i)))
 	}
@@ -194,7 +198,7 @@ func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
 func TestAnEtcdThatHasLostItsDataIsReadAgain(t *testing.T) {
 	t.Parallel()
 	first, second := etcdtest.NewFake(), etcdtest.NewFake()
-	registry := MakeEtcdRegistry(first, nil)
+	registry := unhurried(first)
 	for i := range 5 {
 		require.NoError(t, registry.CreateTask("m", makeTask(fmt.Sprintf("old-%d", i))))
 	}
@@ -213,7 +217,7 @@ func TestAnEtcdThatHasLostItsDataIsReadAgain(t *testing.T) {
 func TestAWriteWhoseAnswerIsLostMakesTheCacheStale(t *testing.T) {
 	t.Parallel()
 	faults := etcdtest.NewFaults(etcdtest.NewFake())
-	registry := MakeEtcdRegistry(faults, nil)
+	registry := unhurried(faults)
 	require.NoError(t, registry.CreateTask("m", makeTask("a")))
 	faults.FailAt(3, etcdtest.LostAfter) // index, list, task
 	requireKind(t, api.Unavailable, registry.CreateTask("m", makeTask("b")))
@@ -226,7 +230,7 @@ func TestAWriteWhoseAnswerIsLostMakesTheCacheStale(t *testing.T) {
 
 func TestAReservationEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
-	registry := MakeEtcdRegistry(etcdtest.NewFake(), nil)
+	registry := unhurried(etcdtest.NewFake())
 	machines := machineNames(2)
 	for _, want := range []string{machines[0], machines[1], machines[0]} { // the third time there is no other left
 		got, err := registry.FirstFree(machines, makeTask("task-for-"+want+fmt.Sprint(len(registry.mirror.reserved)), 80), nil)
@@ -249,13 +253,13 @@ type switching struct{ etcdtest.Client }
 func TestAnEtcdThatWasReplacedIsReadAgain(t *testing.T) {
 	t.Parallel()
 	client := &switching{etcdtest.NewFake()}
-	registry := MakeEtcdRegistry(client, nil)
+	registry := unhurried(client)
 	listed(t, registry)
 	for i := range 5 {
 		require.NoError(t, registry.CreateTask("m", makeTask(fmt.Sprintf("old-%d", i))))
 	}
 	client.Client = etcdtest.NewFake()
-	require.NoError(t, MakeEtcdRegistry(client, nil).CreateTask("m", makeTask("new-0")))
+	require.NoError(t, unhurried(client).CreateTask("m", makeTask("new-0")))
 	require.NoError(t, registry.CreateTask("m", makeTask("new-1")))
 	tasks, err := registry.ListTasks(nil)
 	require.NoError(t, err)
@@ -281,7 +285,7 @@ func TestAListIsThatOfOneMoment(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var meanwhile func()
-	registry, other := MakeEtcdRegistry(after(fake, "Get "+syncKey, &meanwhile), nil), MakeEtcdRegistry(fake, nil)
+	registry, other := unhurried(after(fake, "Get "+syncKey, &meanwhile)), unhurried(fake)
 	require.NoError(t, registry.CreateTask("m", makeTask("y", 80)))
 	listed(t, registry)
 	meanwhile = func() {
@@ -299,7 +303,7 @@ func TestAHalfUpdateThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var meanwhile func()
-	registry, other := MakeEtcdRegistry(fake, nil), MakeEtcdRegistry(fake, nil)
+	registry, other := unhurried(fake), unhurried(fake)
 	require.NoError(t, registry.CreateTask("m", makeTask("x", 81)))
 	require.NoError(t, registry.CreateTask("m", makeTask("y", 99)))
 	listed(t, registry)
@@ -314,12 +318,12 @@ func TestAHalfUpdateThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 	}
 	meanwhile = func() {
 		require.NoError(t, other.UpdateTask(makeTask("x", 82)))
-		dying := MakeEtcdRegistry(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		dying := unhurried(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 			if method+" "+key == "CompareAndSwap "+taskKey("m", "x") {
 				return nil, etcdtest.ErrLost
 			}
 			return call()
-		}}, nil)
+		}})
 		require.Error(t, dying.UpdateTask(makeTask("x", 83)))
 		require.NoError(t, registry.UpdateTask(makeTask("y", 98)))
 	}
@@ -334,7 +338,7 @@ func TestAForeignTaskThatTheCacheHasJustReadIsNoticed(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var meanwhile func()
-	registry := MakeEtcdRegistry(after(fake, "Create "+indexEntryKey("x"), &meanwhile), nil)
+	registry := unhurried(after(fake, "Create "+indexEntryKey("x"), &meanwhile))
 	listed(t, registry)
 	put(t, fake, taskKey("m1", "x"), makeTask("x"))
 	meanwhile = func() { listed(t, registry) }
@@ -345,7 +349,7 @@ func TestAForeignTaskThatTheCacheHasJustReadIsNoticed(t *testing.T) {
 func TestABrokenServiceHidesNoOtherFromManifests(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
-	registry := MakeEtcdRegistry(fake, nil)
+	registry := unhurried(fake)
 	require.NoError(t, registry.CreateService(makeService("aaa", 1)))
 	require.NoError(t, registry.CreateService(makeService("zzz", 2)))
 	_, err := fake.Set(specKey("broken"), "not JSON", 0)
@@ -361,7 +365,7 @@ func TestATaskIsWhereTheIndexHasIt(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"another copy": `{"id":"x"}`, "what is no task": "nope"} {
 		fake := etcdtest.NewFake()
-		registry := MakeEtcdRegistry(fake, nil)
+		registry := unhurried(fake)
 		require.NoError(t, registry.CreateTask("m2", makeTask("x")))
 		_, err := fake.Set(taskKey("m1", "x"), value, 0)
 		require.NoError(t, err)
@@ -377,7 +381,7 @@ func TestATaskIsWhereTheIndexHasIt(t *testing.T) {
 func TestAForeignTaskWithAnEndlessNameIsLeftOut(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
-	registry := MakeEtcdRegistry(fake, nil)
+	registry := unhurried(fake)
 	long := strings.Repeat("i", 70000)
 	put(t, fake, taskKey("m", long), makeTask(long, 80))
 	require.NoError(t, registry.CreateTask("m", makeTask("x", 81)))
@@ -391,10 +395,10 @@ func TestAForeignTaskWithAnEndlessNameIsLeftOut(t *testing.T) {
 func TestADeleteThatOvertakesItsCreateLeavesNothing(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
-	other := MakeEtcdRegistry(fake, nil)
+	other := unhurried(fake)
 	var created, deleted func()
 	client := after(after(fake, "Get "+indexEntryKey("x"), &created), "CompareAndDelete "+taskKey("m", "x"), &deleted)
-	registry := MakeEtcdRegistry(client, nil)
+	registry := unhurried(client)
 	created = func() { require.NoError(t, other.CreateTask("m", makeTask("x", 80))) }
 	deleted = func() { require.NoError(t, other.CreateTask("m", makeTask("y", 81))) }
 	require.NoError(t, registry.DeleteTask("x"))
@@ -408,11 +412,11 @@ func TestADeleteThatOvertakesItsCreateLeavesNothing(t *testing.T) {
 func TestADeleteOfATaskThatIsMadeAgainLeavesNothing(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
-	other := MakeEtcdRegistry(fake, nil)
+	other := unhurried(fake)
 	require.NoError(t, other.CreateTask("m", makeTask("x", 80)))
 	var located, deleted func()
 	client := after(after(fake, "Get "+indexEntryKey("x"), &located), "CompareAndDelete "+taskKey("m", "x"), &deleted)
-	registry := MakeEtcdRegistry(client, nil)
+	registry := unhurried(client)
 	located = func() {
 		require.NoError(t, other.DeleteTask("x"))
 		require.NoError(t, other.CreateTask("m", makeTask("x", 80)))

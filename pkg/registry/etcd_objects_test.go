@@ -49,7 +49,7 @@ func TestD43ObjectsAreCreatedAndSwappedNeverSet(t *testing.T) {
 	t.Parallel()
 	for kind, x := range putters {
 		faults := etcdtest.NewFaults(etcdtest.NewFake())
-		registry := MakeEtcdRegistry(faults, nil)
+		registry := unhurried(faults)
 		require.NoError(t, x.put(registry, 1))
 		assert.Equal(t, []string{"Get " + x.key, "Create " + x.key}, faults.Calls(), kind)
 		requireKind(t, api.AlreadyExists, x.create(registry, 2))
@@ -69,18 +69,18 @@ func TestD43APutThatArrivesLateLosesNothing(t *testing.T) {
 	for kind, x := range putters {
 		for _, exists := range []bool{false, true} {
 			fake := etcdtest.NewFake()
-			other := MakeEtcdRegistry(fake, nil)
+			other := unhurried(fake)
 			if exists {
 				require.NoError(t, x.create(other, 1))
 			}
 			var late func() (*etcd.Response, error)
-			registry := MakeEtcdRegistry(&etcdtest.Around{Client: fake, Do: func(method, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			registry := unhurried(&etcdtest.Around{Client: fake, Do: func(method, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 				if method == "Get" {
 					return call()
 				}
 				late = call
 				return nil, etcdtest.ErrLost
-			}}, nil)
+			}})
 			requireKind(t, api.Unavailable, x.put(registry, 2))
 			require.NoError(t, x.put(other, 3))
 			require.NotNil(t, late)
@@ -99,7 +99,7 @@ func TestD43APutThatOthersOvertakeIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for kind, x := range putters {
 		fake := etcdtest.NewFake()
-		other := MakeEtcdRegistry(fake, nil)
+		other := unhurried(fake)
 		registry, clock := patientless(fake)
 		overtaken := 0
 		registry.mirror.EtcdClient = &etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {

@@ -35,6 +35,7 @@ type EtcdRegistry struct {
 
 	now   func() time.Time
 	sleep func(time.Duration)
+	after func(time.Duration) <-chan time.Time
 
 	mu     sync.Mutex           // guards what follows
 	warned map[string]uint64    // key → modified index of the value that was warned of
@@ -61,11 +62,19 @@ func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 		writers: listWriters{machines: map[string]*listWriter{}},
 		now:     time.Now,
 		sleep:   time.Sleep,
+		after:   time.After,
 		warned:  map[string]uint64{},
 		odd:     map[finding]sighting{},
 	}
 	registry.texts.sweep = func() bool { return mirror.carrying(nil).sweep() }
 	return registry
+}
+
+// SetClock lets the registry take the time from another clock than the system's:
+// tests do not depend on how fast a machine is. It is to be called before the
+// first request.
+func (registry *EtcdRegistry) SetClock(now func() time.Time, after func(time.Duration) <-chan time.Time) {
+	registry.now, registry.after = now, after
 }
 
 // Healthz returns an api.Unavailable error when etcd does not answer. When it

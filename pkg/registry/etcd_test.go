@@ -63,8 +63,8 @@ func TestTasksWithoutAnIndexEntryAreFound(t *testing.T) {
 // D39: a task is found on its machine, whichever machines -machines names.
 func TestD39ATaskIsFoundOnAnyMachine(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-		require.NoError(t, MakeEtcdRegistry(client, []string{"m9"}).CreateTask("m9", makeTask("x", 80)))
-		registry := MakeEtcdRegistry(client, []string{"m1", "m2"})
+		require.NoError(t, unhurried(client, "m9").CreateTask("m9", makeTask("x", 80)))
+		registry := unhurried(client, "m1", "m2")
 		storage := taskStorage(registry, nil)
 		got, err := registry.GetTask("x")
 		require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestWhatAnotherProgramWroteStaysInTheList(t *testing.T) {
 	client := etcdtest.NewFake()
 	_, err := client.Set(kubeletKey("m"), `[{"id":"theirs","version":"v9","volumes":null,"containers":[{"new":"field","ports":[{"hostPort":80}]}]}]`, 0)
 	require.NoError(t, err)
-	registry := MakeEtcdRegistry(client, nil)
+	registry := unhurried(client)
 	requireKind(t, api.HostPortTaken, registry.CreateTask("m", makeTask("x", 80)))
 	require.NoError(t, registry.CreateTask("m", makeTask("x", 81)))
 	list := keysOf(t, client, hostsKey)[kubeletKey("m")]
@@ -183,7 +183,7 @@ func TestAClaimGivesWayToAForeignTask(t *testing.T) {
 	}})
 	require.NoError(t, registry.CreateTask("m", makeTask("beside", 90)))
 	requireKind(t, api.AlreadyExists, registry.CreateTask("m", makeTask("x", 82)))
-	got, err := MakeEtcdRegistry(fake, nil).GetTask("x")
+	got, err := unhurried(fake).GetTask("x")
 	require.NoError(t, err)
 	assert.Equal(t, on("m2", foreign), *got)
 	require.NoError(t, registry.DeleteTask("x"))
@@ -344,7 +344,7 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			broken := &etcdtest.Around{Do: func(string, string, func() (*etcd.Response, error)) (*etcd.Response, error) { return nil, row.err }}
-			registry := MakeEtcdRegistry(broken, nil)
+			registry := unhurried(broken)
 			_, err := registry.ListTasks(nil)
 			if row.kind == "" {
 				assert.NoError(t, err)
@@ -381,8 +381,10 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 func apiservers(client etcdtest.Client, machines []string, scheduler string) []apiserver.RESTStorage {
 	var storages []apiserver.RESTStorage
 	for range 2 {
-		registry := MakeEtcdRegistry(client, machines)
-		storages = append(storages, MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, schedulersOver(machines, registry)[scheduler]))
+		registry := unhurried(client, machines...)
+		storage := MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, schedulersOver(machines, registry)[scheduler])
+		setClock(storage, &clock{}) // it stands still: nobody gives up
+		storages = append(storages, storage)
 	}
 	return storages
 }
@@ -556,7 +558,7 @@ func TestCostInCallsToEtcd(t *testing.T) {
 			t.Run(fmt.Sprintf("%d machines, %s", machines, scheduler), func(t *testing.T) {
 				t.Parallel()
 				faults := etcdtest.NewFaults(etcdtest.NewFake())
-				registry := MakeEtcdRegistry(faults, nil)
+				registry := unhurried(faults)
 				names := machineNames(machines)
 				for i := range 2 * machines {
 					require.NoError(t, registry.CreateTask(names[i%machines], makeTask(fmt.Sprintf("old-%03d", i), 8000+i)))
@@ -623,7 +625,7 @@ func TestCostInCallsToEtcdBesideOthers(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	faults := etcdtest.NewFaults(fake)
-	registry, other := MakeEtcdRegistry(faults, nil), MakeEtcdRegistry(fake, nil)
+	registry, other := unhurried(faults), unhurried(fake)
 	for i := range 20 {
 		require.NoError(t, registry.CreateTask("m1", makeTask(fmt.Sprintf("old-%d", i), 8000+i)))
 	}
@@ -672,7 +674,7 @@ func TestAFullMachineCostsNoCallToEtcd(t *testing.T) {
 			t.Run(fmt.Sprintf("%d machines, %s", machines, scheduler), func(t *testing.T) {
 				t.Parallel()
 				faults := etcdtest.NewFaults(etcdtest.NewFake())
-				registry, names := MakeEtcdRegistry(faults, nil), machineNames(machines)
+				registry, names := unhurried(faults), machineNames(machines)
 				last := names[machines-1]
 				for _, machine := range names[:machines-1] {
 					require.NoError(t, registry.CreateTask(machine, makeTask("on-"+machine, 80)))
@@ -747,16 +749,16 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 func TestADeleteThatOvertakesACreateLeavesNoEntry(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
-	registry := MakeEtcdRegistry(fake, nil)
+	registry := unhurried(fake)
 	created := false
-	deleting := MakeEtcdRegistry(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+	deleting := unhurried(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		resp, err := call()
 		if method == "Get" && key == indexEntryKey("x") && !created {
 			created = true
 			require.NoError(t, registry.CreateTask("m", makeTask("x")))
 		}
 		return resp, err
-	}}, nil)
+	}})
 	require.NoError(t, deleting.DeleteTask("x"))
 	requireInLine(t, fake)
 	require.NoError(t, registry.CreateTask("m", makeTask("x")))
@@ -793,12 +795,12 @@ func TestReconcileGivesNoHostPortTwice(t *testing.T) {
 // A create that etcd refuses at its last write undoes the other two.
 func TestACreateThatIsRefusedTakesBackWhatItWrote(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-		registry := MakeEtcdRegistry(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		registry := unhurried(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 			if method == "Create" && key == taskKey("m", "x") {
 				return nil, &etcd.EtcdError{ErrorCode: 104, Message: "Not a directory", Cause: tasksKey("m")}
 			}
 			return call()
-		}}, nil)
+		}})
 		requireKind(t, api.Internal, registry.CreateTask("m", makeTask("x", 80)))
 		assert.Equal(t, "[]", keysOf(t, client, hostsKey)[kubeletKey("m")])
 		assert.Empty(t, keysOf(t, client, indexKey))
@@ -852,7 +854,7 @@ func TestABadValueIsLoggedOnce(t *testing.T) {
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
 	fake := etcdtest.NewFake()
-	registry := MakeEtcdRegistry(fake, nil)
+	registry := unhurried(fake)
 	for range 2 {
 		_, err := fake.Set(taskKey("m", "bad"), "<html>", 0)
 		require.NoError(t, err)
@@ -870,7 +872,7 @@ func TestTheMemoryOfLoggedValuesIsBounded(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
-	registry := MakeEtcdRegistry(etcdtest.NewFake(), nil)
+	registry := unhurried(etcdtest.NewFake())
 	warn := func(i int) { registry.warnOnce(&etcd.Node{Key: fmt.Sprint("/k", i), ModifiedIndex: 1}, "bad") }
 	for range 2 {
 		for i := range maxWarned {

@@ -37,7 +37,7 @@ func TestD41AMachineThatCannotBeReadIsPassedOver(t *testing.T) {
 	for name, bad := range badMachines {
 		t.Run(name, func(t *testing.T) {
 			onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-				registry := MakeEtcdRegistry(client, nil)
+				registry := unhurried(client)
 				require.NoError(t, registry.CreateTask("m2", labelled(makeTask("old", 80), map[string]string{"name": "web"})))
 				require.NoError(t, registry.CreateService(selecting("web", map[string]string{"name": "web"})))
 				_, err := client.Create(bad.written, bad.value, 0)
@@ -92,7 +92,7 @@ func TestD41AMachineThatCannotBeReadIsPassedOver(t *testing.T) {
 // What belongs to no machine stops no task, and is named too.
 func TestD41EveryUnreadableKeyIsNamed(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-		registry := MakeEtcdRegistry(client, nil)
+		registry := unhurried(client)
 		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "good"}))
 		bad := []string{controllerKey("bad"), endpointKey("bad"), specKey("bad"), specKey("dir") + "/below"}
 		for _, key := range bad {
@@ -126,7 +126,7 @@ func TestD41AValueInThePlaceOfADirectoryOfAllIsNamed(t *testing.T) {
 		fake := etcdtest.NewFake()
 		_, err := fake.Set(key, "broken", 0)
 		require.NoError(t, err)
-		warnings, err := MakeEtcdRegistry(fake, nil).Healthz()
+		warnings, err := unhurried(fake).Healthz()
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a value is stored in the place of a directory (key " + key + ")"}, warnings)
 	}
@@ -149,7 +149,7 @@ func TestD41APOSTLogsTheKeyOfTheMachineItPassesOver(t *testing.T) {
 	fake := etcdtest.NewFake()
 	_, err := fake.Set(kubeletKey("m1"), "broken", 0)
 	require.NoError(t, err)
-	storage := taskStorage(MakeEtcdRegistry(fake, nil), nil)
+	storage := taskStorage(unhurried(fake), nil)
 	require.NoError(t, storage.Create(makeTask("a", 80)))
 	require.NoError(t, storage.Create(makeTask("b", 81)))
 	assert.Equal(t, 1, strings.Count(logged.String(), "etcd key /registry/hosts/m1/kubelet: "), logged.String())

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,6 +50,7 @@ var etcds = map[string]func(t *testing.T) etcdtest.Client{
 		client, err := etcd.New([]string{server.URL})
 		require.NoError(t, err)
 		t.Cleanup(client.Close)
+		client.SetTimeout(10 * time.Minute) // it does not hang, however slow the machine is
 		return etcdtest.Below(client, fmt.Sprintf("/test-%d", directories.Add(1)))
 	},
 }

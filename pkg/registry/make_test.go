@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,4 +63,13 @@ func requireKind(t *testing.T, kind api.ErrorKind, err error) {
 	t.Helper()
 	require.Error(t, err)
 	require.Equal(t, kind, api.KindOf(err), err.Error())
+}
+
+// unhurried makes a registry on etcd whose clock stands still: its requests have
+// all the time that a slow machine takes.
+func unhurried(client EtcdClient, machines ...string) *EtcdRegistry {
+	registry := MakeEtcdRegistry(client, machines)
+	noon := time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
+	registry.SetClock(func() time.Time { return noon }, func(time.Duration) <-chan time.Time { return nil })
+	return registry
 }

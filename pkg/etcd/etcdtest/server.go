@@ -21,6 +21,7 @@ import (
 type Server struct {
 	URL string // where clients reach it
 
+	name   string
 	binary string
 	args   []string
 	cmd    *exec.Cmd
@@ -28,8 +29,12 @@ type Server struct {
 	log    *bytes.Buffer
 }
 
-// startTimeout bounds how long a member may take until it answers.
-const startTimeout = 30 * time.Second
+// hangs is how long nothing happens until it is taken for an error.
+const hangs = 5 * time.Minute
+
+// errPortTaken is why a member does not start when another process has got one of
+// its ports first.
+var errPortTaken = errors.New("another process has the port of an etcd")
 
 // Start starts an etcd of one member with its data in dir. It returns when the
 // member answers. The caller stops it with Kill.
@@ -43,33 +48,41 @@ func Start(dir string, flags ...string) (*Server, error) {
 
 // StartCluster starts an etcd of n members with their data in dir. It returns
 // when all of them answer.
-func StartCluster(dir string, n int, flags ...string) ([]*Server, error) {
+func StartCluster(dir string, n int, flags ...string) (servers []*Server, err error) {
+	err = errPortTaken
+	for try := 0; errors.Is(err, errPortTaken) && try < 10; try++ {
+		var ports []int
+		if ports, err = freePorts(2 * n); err == nil {
+			servers, err = startOn(ports, dir, flags)
+		}
+	}
+	return servers, err
+}
+
+// startOn starts a member on each two of the ports. No member waits for the disk: what
+// it has acknowledged outlives the process, but not the machine.
+func startOn(ports []int, dir string, flags []string) (servers []*Server, err error) {
 	binary, err := Binary()
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(2 * n)
-	if err != nil {
-		return nil, err
-	}
-	var members []string
-	for i := range n {
-		members = append(members, fmt.Sprintf("member%d=http://127.0.0.1:%d", i, ports[2*i+1]))
-	}
-	var servers []*Server
-	for i := range n {
-		name := fmt.Sprintf("member%d", i)
-		client, peer := fmt.Sprintf("http://127.0.0.1:%d", ports[2*i]), fmt.Sprintf("http://127.0.0.1:%d", ports[2*i+1])
-		server := &Server{URL: client, binary: binary, args: append([]string{
-			"--name", name, "--data-dir", filepath.Join(dir, name), "--enable-v2=true", "--log-level", "error",
+	var cluster []string
+	for i := 0; i < len(ports); i += 2 {
+		client, peer := fmt.Sprintf("http://127.0.0.1:%d", ports[i]), fmt.Sprintf("http://127.0.0.1:%d", ports[i+1])
+		name := fmt.Sprintf("member-%x", rand.Uint64()) // nobody else's
+		servers = append(servers, &Server{URL: client, name: name, binary: binary, args: []string{
+			"--name", name, "--data-dir", filepath.Join(dir, name), "--enable-v2=true", "--log-level", "error", "--unsafe-no-fsync",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-			"--initial-cluster", strings.Join(members, ","), "--heartbeat-interval", "50", "--election-timeout", "500",
-		}, flags...)}
+			"--heartbeat-interval", "50", "--election-timeout", "500",
+		}})
+		cluster = append(cluster, name+"="+peer)
+	}
+	for i, server := range servers {
+		server.args = append(append(server.args, "--initial-cluster", strings.Join(cluster, ",")), flags...)
 		if err := server.Restart(); err != nil {
-			return nil, errors.Join(err, stopAll(servers))
+			return nil, errors.Join(err, stopAll(servers[:i]))
 		}
-		servers = append(servers, server)
 	}
 	for _, server := range servers {
 		if err := server.Ready(); err != nil {
@@ -105,28 +118,55 @@ func (s *Server) Restart() error {
 }
 
 // Ready waits until the member answers on the v2 keys API, which it does once
-// there is a leader; or until it answers that it does not serve it.
+// there is a leader, and will not write anything by itself any more; or until it
+// answers that it does not serve the API.
 func (s *Server) Ready() error {
-	timeout := time.After(startTimeout)
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		resp, err := http.Get(s.URL + "/v2/keys/?quorum=true")
+	client := &http.Client{Timeout: hangs / 10, Transport: &http.Transport{DisableKeepAlives: true}}
+	for end := time.Now().Add(hangs); ; time.Sleep(20 * time.Millisecond) {
+		err := s.answers(client)
 		if err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body) // the status is the answer
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusNotFound {
-				return nil
-			}
+			return nil
 		}
 		select {
 		case <-s.exited:
+			if strings.Contains(s.log.String(), "address already in use") {
+				return errPortTaken
+			}
 			return fmt.Errorf("etcd ended: %s", s.log)
-		case <-timeout:
+		default:
+		}
+		if time.Now().After(end) {
 			return fmt.Errorf("etcd does not answer: %w", err)
-		case <-ticker.C:
 		}
 	}
+}
+
+func (s *Server) answers(client *http.Client) error {
+	status, _, err := get(client, s.URL+"/v2/keys/?quorum=true")
+	if err != nil || status == http.StatusNotFound {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("it answered %d", status)
+	}
+	if _, self, err := get(client, s.URL+"/v2/stats/self"); err != nil || !strings.Contains(self, s.name) {
+		return errors.Join(errors.New("it is another one"), err)
+	}
+	// What it writes by itself, at last, is the version of its cluster.
+	if _, version, err := get(client, s.URL+"/version"); err != nil || strings.Contains(version, "not_decided") {
+		return errors.Join(errors.New("its cluster has no version"), err)
+	}
+	return nil
+}
+
+func get(client *http.Client, url string) (status int, body string, err error) {
+	resp, err := client.Get(url)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(data), err
 }
 
 // Kill ends the member at once, as a crash would.
@@ -144,15 +184,18 @@ func (s *Server) Pause() error {
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	impatient := &http.Client{Timeout: 100 * time.Millisecond}
-	for range 100 {
-		resp, err := impatient.Get(s.URL + "/version")
-		if err != nil {
+	for {
+		var status syscall.WaitStatus
+		switch _, err := syscall.Wait4(s.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return err
+		case status.Stopped():
 			return nil
+		default:
+			return errors.New("etcd ended instead of stopping")
 		}
-		resp.Body.Close()
 	}
-	return errors.New("etcd does not stop")
 }
 
 // Resume lets a paused member go on.

@@ -3,8 +3,11 @@ package etcdtest
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,11 +38,50 @@ func TestThePortsOfMembersAreBelowThoseOfOtherSocketsAndGivenOnce(t *testing.T) 
 
 func TestAPortThatIsTakenIsNotFree(t *testing.T) {
 	t.Parallel()
-	ports, err := freePorts(1)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0]))
+	defer listener.Close()
+	assert.False(t, isFree(listener.Addr().(*net.TCPAddr).Port))
+}
+
+// Between the look at a port and its use another process may take it: the members
+// get other ports then, and nobody asks that other process.
+func TestAMemberWhosePortIsTakenMeanwhileSaysSo(t *testing.T) {
+	t.Parallel()
+	other, err := Start(t.TempDir())
 	require.NoError(t, err)
-	assert.False(t, isFree(ports[0]))
-	listener.Close()
-	assert.True(t, isFree(ports[0]))
+	t.Cleanup(func() { assert.NoError(t, other.Kill()) })
+	var taken int
+	_, err = fmt.Sscanf(other.URL, "http://127.0.0.1:%d", &taken)
+	require.NoError(t, err)
+	for name, i := range map[string]int{"for clients": 0, "for members": 1} {
+		ports, err := freePorts(2)
+		require.NoError(t, err)
+		ports[i] = taken
+		_, err = startOn(ports, t.TempDir(), nil)
+		assert.ErrorIs(t, err, errPortTaken, name)
+	}
+}
+
+func TestAMemberThatIsPausedAnswersWhenItIsResumed(t *testing.T) {
+	t.Parallel()
+	server, err := Start(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, server.Kill()) })
+	require.NoError(t, server.Pause())
+	_, _, err = get(&http.Client{Timeout: 200 * time.Millisecond}, server.URL+"/version")
+	assert.Error(t, err)
+	require.NoError(t, server.Resume())
+	assert.NoError(t, server.Ready())
+}
+
+func TestNobodyListensAtARefusingAddress(t *testing.T) {
+	t.Parallel()
+	address, free, err := Refusing()
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, free()) }()
+	_, err = net.Dial("tcp", address)
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+	_, err = net.Listen("tcp", address)
+	assert.ErrorIs(t, err, syscall.EADDRINUSE)
 }

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client"
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/registry"
+)
+
+// asProgram in the environment turns the test binary into the apiserver, so that a
+// test can have processes of its own. The tests of the project's documents use it
+// too. Its value is whether the program is hurried.
+const (
+	asProgram = "KUBE2014_TEST_AS_PROGRAM"
+	hurried   = "hurried" // as users run it
+	unhurried = "unhurried"
+)
+
+func TestMain(m *testing.M) {
+	mode := os.Getenv(asProgram)
+	http.DefaultTransport.(*http.Transport).DialContext = dialNoKubelet
+	if mode != hurried {
+		newEtcdClient, makeEtcdRegistry = patientEtcdClient, unhurriedEtcdRegistry
+	}
+	switch mode {
+	case "":
+		os.Exit(m.Run())
+	case unhurried:
+		requestTimeout, drainTimeout = hangs, hangs
+		forever = forEachLine(os.Stdin)
+	}
+	main()
+}
+
+// hangs is how long nothing happens until it is taken for an error.
+const hangs = 5 * time.Minute
+
+// dialNoKubelet refuses connections to the port of kubelets, as if there were none:
+// another program may listen on it. kubeletClient clones the transport that has it.
+func dialNoKubelet(ctx context.Context, network, address string) (net.Conn, error) {
+	if strings.HasSuffix(address, fmt.Sprint(":", kubeletPort)) {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
+
+// patientEtcdClient is an etcd.Client that gives a slow machine the time it takes.
+func patientEtcdClient(servers []string) (*etcd.Client, error) {
+	etcdClient, err := etcd.New(servers)
+	if err == nil {
+		etcdClient.SetTimeout(hangs)
+	}
+	return etcdClient, err
+}
+
+// unhurriedEtcdRegistry is a registry whose clock stands still: its requests never
+// run out of time.
+func unhurriedEtcdRegistry(etcdClient registry.EtcdClient, machines []string) *registry.EtcdRegistry {
+	onEtcd := registry.MakeEtcdRegistry(etcdClient, machines)
+	noon := time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
+	onEtcd.SetClock(func() time.Time { return noon }, func(time.Duration) <-chan time.Time { return nil })
+	return onEtcd
+}
+
+// hurriedRegistries are registries with the timeouts that users have.
+func hurriedRegistries(etcdClient registry.EtcdClient) registries {
+	stores := registriesOn(etcdClient, nil, nil, nil)
+	stores.tasks.(*registry.EtcdRegistry).SetClock(time.Now, time.After)
+	return stores
+}
+
+// forEachLine calls what is to be called for ever once for each line that is read.
+func forEachLine(lines io.Reader) func(func(), time.Duration) {
+	return func(f func(), _ time.Duration) {
+		for scanner := bufio.NewScanner(lines); scanner.Scan(); {
+			f()
+		}
+	}
+}
+
+// eventually waits for a condition that another process brings about.
+func eventually(t *testing.T, condition func() bool, what string) {
+	t.Helper()
+	for end := time.Now().Add(hangs); !condition(); time.Sleep(10 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), what)
+	}
+}
+
+// insist sends a request until the answer is not 503: a store that is slow is one
+// that cannot be reached. A create or delete that was answered with 503 may have
+// taken effect.
+func insist(t *testing.T, request func() error) {
+	t.Helper()
+	eventually(t, func() bool {
+		err := request()
+		if api.KindOf(err) == api.Unavailable {
+			return false
+		}
+		require.NoError(t, err)
+		return true
+	}, "a request is answered")
+}
+
+// clientOf asks a server with a connection for each request, for as long as it takes.
+func clientOf(address string) *client.Client {
+	transport := &http.Transport{DisableKeepAlives: true}
+	return &client.Client{Host: "http://" + address, HTTP: &http.Client{Transport: transport}}
+}
