@@ -16,6 +16,9 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
+// deepTask is 56 KB that would be 140 MB when indented.
+var deepTask = `{"currentState":{"info":` + strings.Repeat("[", 2000) + "1" + strings.Repeat(",1", 18000) + strings.Repeat("]", 2000) + "}}"
+
 // badMachines are the ways in which another program can make a machine m1
 // unreadable: what it writes, and the key that is to be named.
 var badMachines = map[string]struct{ written, value, named string }{
@@ -26,6 +29,7 @@ var badMachines = map[string]struct{ written, value, named string }{
 	"a task that is no JSON":                    {taskKey("m1", "bad"), "<html>", taskKey("m1", "bad")},
 	"a task of other types":                     {taskKey("m1", "bad"), `{"labels":7}`, taskKey("m1", "bad")},
 	"a directory in the place of a task":        {taskKey("m1", "bad") + "/below", "{}", taskKey("m1", "bad")},
+	"a task too deep to be answered (D33)":      {taskKey("m1", "bad"), deepTask, taskKey("m1", "bad")},
 	"a value in the place of the tasks":         {tasksKey("m1"), "broken", tasksKey("m1")},
 	"a value in the place of the machine's own": {hostKey("m1"), "broken", hostKey("m1")},
 }
