@@ -80,7 +80,23 @@ func (registry *EtcdRegistry) Healthz() (warnings []string, err error) {
 	for _, key := range registry.warnOfUnreadable() {
 		warnings = append(warnings, key.err.Error())
 	}
+	if index, err := registry.misplacedIndex(); err != nil {
+		return nil, err
+	} else if index != nil {
+		warnings = append([]string{index.err.Error()}, warnings...)
+	}
 	return warnings, nil
+}
+
+// misplacedIndex returns the index if it is a value, which stops all writes of
+// tasks: it is hidden, so that the copy does not show it.
+func (registry *EtcdRegistry) misplacedIndex() (*unreadableKey, error) {
+	_, err := registry.mirror.Get(indexEntryKey("_none"), false, false)
+	if !hasCode(err, notADirectory) {
+		return nil, failed("health check", ignore(err, notFound))
+	}
+	index, err := registry.readKey("health check", indexKey)
+	return misplacedDirectory(index), err
 }
 
 const (

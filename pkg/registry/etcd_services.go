@@ -29,13 +29,14 @@ func (registry *EtcdRegistry) UpdateService(service api.Service) error {
 }
 
 // DeleteService implements ServiceRegistry. Endpoints that stay behind, because
-// etcd went away between the two, are Reconcile's.
+// etcd went away between the two, are Reconcile's. What another program has put in
+// their place stays: the service is deleted all the same.
 func (registry *EtcdRegistry) DeleteService(name string) error {
 	if err := registry.deleteObject(serviceKind, specKey(name)); err != nil {
 		return err
 	}
 	_, err := registry.mirror.Delete(endpointKey(name), false)
-	return failed("delete endpoints", ignore(err, notFound)) // D14: the sync may not have come by yet
+	return failed("delete endpoints", ignore(err, notFound, notAFile, notADirectory)) // D14: the sync may not have come by yet
 }
 
 // UpdateEndpoints implements ServiceRegistry. It does not look for the service.

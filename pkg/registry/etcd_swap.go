@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
 )
 
 // errChanged is returned by a swap that came too late: the state is old.
@@ -57,9 +59,9 @@ func (registry *EtcdRegistry) removeFromList(machine, taskID string, entry *etcd
 		if state.task(taskID) != nil || (state.badList == nil && state.entry(taskID) == nil) {
 			return nil, nil // it has been created again, or it is not in the list
 		}
-		if known == nil || state.listIndex != known.listIndex {
+		if (known == nil || state.listIndex != known.listIndex) && api.ValidateID(taskID) == nil {
 			// The list was read before: if the entry changes after this, so will
-			// the list, and the swap will fail.
+			// the list, and the swap will fail. What is no id has no entry.
 			now, err := registry.readKey("read the index", indexEntryKey(taskID))
 			if err != nil {
 				return nil, err

@@ -126,13 +126,71 @@ func TestD41EveryUnreadableKeyIsNamed(t *testing.T) {
 
 func TestD41AValueInThePlaceOfADirectoryOfAllIsNamed(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{registryKey, hostsKey, servicesKey, specsKey, endpointsKey, controllersKey} {
+	for _, key := range []string{hostsKey, servicesKey, specsKey, endpointsKey, controllersKey} {
 		fake := etcdtest.NewFake()
 		_, err := fake.Set(key, "broken", 0)
 		require.NoError(t, err)
 		warnings, err := MakeEtcdRegistry(fake, nil).Healthz()
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a value is stored in the place of a directory (key " + key + ")"}, warnings)
+	}
+	fake := etcdtest.NewFake()
+	_, err := fake.Set(registryKey, "broken", 0)
+	require.NoError(t, err)
+	registry := MakeEtcdRegistry(fake, nil)
+	for range 2 { // nothing can be stored at all
+		_, err = registry.Healthz()
+		assert.EqualError(t, err, "health check: etcd refused it: Not a directory (key /registry)")
+	}
+}
+
+// A value in the place of the index stops all writes of tasks, is named wherever it
+// does, and is not taken for tasks that the index has lost.
+func TestD41AValueInThePlaceOfTheIndexIsNamed(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry, clock := patientless(client)
+		require.NoError(t, registry.CreateTask("m1", makeTask("old", 80)))
+		_, err := client.Delete(indexKey, true)
+		require.NoError(t, err)
+		_, err = client.Set(indexKey, "broken", 0)
+		require.NoError(t, err)
+
+		warnings, err := registry.Healthz()
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a value is stored in the place of a directory (key /registry/_tasks)"}, warnings)
+		for _, err := range []error{registry.CreateTask("m1", makeTask("new", 81)), registry.DeleteTask("old")} {
+			requireKind(t, api.Internal, err)
+			assert.Regexp(t, "etcd refused it: Not a directory .key .*/registry/_tasks.$", err.Error())
+		}
+		reconcile(t, registry, clock)
+
+		_, err = client.Delete(indexKey, false)
+		require.NoError(t, err)
+		warnings, err = registry.Healthz()
+		require.NoError(t, err)
+		assert.Empty(t, warnings)
+		require.NoError(t, registry.CreateTask("m1", makeTask("new", 81)))
+		require.NoError(t, registry.DeleteTask("old"))
+	})
+}
+
+// What another program has put in the place of a service's endpoints does not keep
+// the service.
+func TestD41AServiceIsDeletedWhateverIsInThePlaceOfItsEndpoints(t *testing.T) {
+	for name, key := range map[string]string{
+		"a directory in their place":                endpointKey("s") + "/below",
+		"a value in the place of all the services'": endpointsKey,
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+				registry := MakeEtcdRegistry(client, nil)
+				require.NoError(t, registry.CreateService(makeService("s", 1)))
+				_, err := client.Create(key, "x", 0)
+				require.NoError(t, err)
+				require.NoError(t, registry.DeleteService("s"))
+				requireKind(t, api.NotFound, registry.DeleteService("s"))
+			})
+		})
 	}
 }
 
@@ -143,6 +201,26 @@ func TestTheNameOfAnUnreadableKeyIsPrintableAndBounded(t *testing.T) {
 	err := decode("task", &etcd.Node{Key: evil, Value: "broken"}, &api.Task{})
 	assert.Less(t, len(err.Error()), 600)
 	assert.Contains(t, err.Error(), "/m1/tasks/a?b?iii")
+}
+
+// A manifest of another program may have any id, also one that leads to another key.
+// The log is the process's: not parallel.
+func TestAManifestWhoseIDIsNoneIsTakenOutOnce(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	fake := etcdtest.NewFake()
+	registry, clock := patientless(fake)
+	require.NoError(t, registry.CreateTask("m", makeTask("x", 80)))
+	list := keysOf(t, fake, hostsKey)[kubeletKey("m")]
+	_, err := fake.Set(kubeletKey("m"), `[null,{"id":".."},{"id":"../hosts"},{"id":"a\n`+strings.Repeat("b", 1000)+`"},`+list[1:], 0)
+	require.NoError(t, err)
+	reconcile(t, registry, clock)
+	reconcile(t, registry, clock)
+	assert.Equal(t, list, keysOf(t, fake, hostsKey)[kubeletKey("m")])
+	assert.Equal(t, 4, strings.Count(logged.String(), "reconcile: mended: manifest without its task: m"))
+	assert.Contains(t, logged.String(), "m a?bbb")
+	assert.Less(t, logged.Len(), 1000)
 }
 
 // The log is the process's: not parallel.
