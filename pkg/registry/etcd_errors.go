@@ -16,6 +16,7 @@ const (
 	notAFile      = 102
 	notADirectory = 104
 	alreadyExists = 105
+	formTooLarge  = 210
 )
 
 // hasCode tells whether etcd refused with one of the codes.

@@ -35,6 +35,9 @@ func (registry *EtcdRegistry) swapList(state *machineState, entries []manifestEn
 	if hasCode(err, alreadyExists, compareFailed, notFound) {
 		return 0, errChanged
 	}
+	if hasCode(err, formTooLarge) { // another machine may do
+		return 0, &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + state.machine + " is too large for etcd", Err: err}
+	}
 	if err != nil {
 		return 0, failed("change the list of manifests of machine "+state.machine, err)
 	}

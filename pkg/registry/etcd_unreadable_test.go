@@ -174,6 +174,33 @@ func TestD41AValueInThePlaceOfTheIndexIsNamed(t *testing.T) {
 	})
 }
 
+// A list that has grown as large as etcd takes does not keep tasks from other machines.
+func TestD41AMachineWhoseListIsTooLargeIsPassedOver(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry := MakeEtcdRegistry(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if method == "CompareAndSwap" && key == kubeletKey("m1") {
+				return nil, &etcd.EtcdError{ErrorCode: 210, Message: "Invalid POST form", Cause: "http: POST too large"}
+			}
+			return call()
+		}}, nil)
+		require.NoError(t, registry.CreateTask("m1", makeTask("old", 80)))
+		for scheduler, s := range schedulersOver([]string{"m1", "m2"}, registry) {
+			storage := MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, s)
+			for _, id := range []string{"a", "b"} {
+				require.NoError(t, storage.Create(makeTask(id)), scheduler)
+				task, err := registry.GetTask(id)
+				require.NoError(t, err)
+				assert.Equal(t, "m2", task.CurrentState.Host, scheduler)
+				require.NoError(t, storage.Delete(id))
+			}
+		}
+		err := registry.CreateTask("m1", makeTask("new"))
+		requireKind(t, api.HostPortTaken, err)
+		assert.EqualError(t, err, "the list of manifests of machine m1 is too large for etcd")
+		assert.NotContains(t, keysOf(t, client, registryKey), indexEntryKey("new"))
+	})
+}
+
 // What another program has put in the place of a service's endpoints does not keep
 // the service.
 func TestD41AServiceIsDeletedWhateverIsInThePlaceOfItsEndpoints(t *testing.T) {
