@@ -4,10 +4,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/etcd"
 )
 
 // portValue is the number of a port, in any base that Go reads, as in the original.
@@ -68,10 +69,21 @@ func badValue(flags *flag.FlagSet) (err error) {
 	return err
 }
 
+const notShown = "the value (not shown here)"
+
 // shown returns a value as an error may tell it: without a password.
 func shown(value string) string {
-	if strings.Contains(value, "@") {
-		return "the value (not shown here)"
+	if etcd.MayHoldPassword(value) {
+		return notShown
 	}
 	return api.Quote(value)
+}
+
+// shownOf returns one of some values as an error may tell it. A password may have
+// been split among them.
+func shownOf(value string, all []string) string {
+	if slices.ContainsFunc(all, etcd.MayHoldPassword) {
+		return notShown
+	}
+	return shown(value)
 }

@@ -112,7 +112,7 @@ func parseFlags(args []string) (*options, error) {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return nil, fmt.Errorf("%s is not a flag: arguments are not taken", shown(flags.Arg(0)))
+		return nil, fmt.Errorf("%s is not a flag: arguments are not taken", shownOf(flags.Arg(0), flags.Args()))
 	case !strings.HasPrefix(o.prefix, "/"):
 		return nil, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.prefix))
 	case !validPrefix.MatchString(o.prefix):
@@ -136,6 +136,9 @@ func parseFlags(args []string) (*options, error) {
 // onOneLine makes what the flag package says fit for one line: it repeats what
 // it was given.
 func onOneLine(text string) string {
+	if etcd.MayHoldPassword(text) {
+		return "a flag is not known (not shown here)"
+	}
 	if len(text) > 200 {
 		text = text[:200] + "..."
 	}
@@ -146,7 +149,7 @@ func checkMachines(machines []string) error {
 	seen := map[string]bool{}
 	for _, machine := range machines {
 		if !isHost(machine) {
-			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", shown(machine))
+			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", shownOf(machine, machines))
 		}
 		same := strings.ToLower(machine)
 		if ip, err := netip.ParseAddr(machine); err == nil {

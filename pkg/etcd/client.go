@@ -67,7 +67,7 @@ func New(servers []string) (*Client, error) {
 // end. The error names what is wrong, but never shows a password.
 func ParseServers(servers []string) (urls []string, err error) {
 	for _, server := range servers {
-		if strings.Contains(server, "@") { // a password may hold a comma: no other value is shown either
+		if MayHoldPassword(server) { // a password may hold a comma: no other value is shown either
 			return nil, errors.New("a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT")
 		}
 	}
@@ -79,6 +79,12 @@ func ParseServers(servers []string) (urls []string, err error) {
 		urls = append(urls, address)
 	}
 	return urls, nil
+}
+
+// MayHoldPassword tells whether a text may be a URL with a password in it: one with
+// an @, which may be escaped.
+func MayHoldPassword(text string) bool {
+	return strings.Contains(text, "@") || strings.Contains(text, "%40")
 }
 
 func parseServer(server string) (string, error) {

@@ -74,6 +74,7 @@ func TestAPasswordInAURLIsNotShown(t *testing.T) {
 	t.Parallel()
 	for _, servers := range [][]string{
 		{"http://u:secret@x:1"}, {"http://x:1", "http://u:secret@x:1"}, {"http://u:secret", "comma@x:1"}, {"u:secret@x"}, {"http://u:secret@%zz"},
+		{"http://u:secret%40x:1"},
 	} {
 		_, err := New(servers)
 		assert.ErrorContains(t, err, "a user or a password in a URL is not supported")
@@ -129,6 +130,11 @@ func TestTheFakeEtcdAgreesWithARealOne(t *testing.T) {
 		tell(client.Get("/a/_hidden", true, true))
 		tell(client.Get("/a/z", false, false))
 		tell(client.Set("/a/z", "3", 0))
+		tell(client.Get("/a/z/below", false, false))
+		tell(client.Set("/a/z/below", "1", 0))
+		tell(client.CompareAndSwap("/a/z/below", "1", 0, "2", 0))
+		tell(client.CompareAndDelete("/a/z/below", "2", 0))
+		tell(client.Delete("/a/z/below", true))
 		tell(client.CompareAndSwap("/a/z", "4", 0, "", index))
 		tell(client.CompareAndSwap("/a/z", "5", 0, "", index-1))
 		tell(client.CompareAndSwap("/a/z", "6", 0, "4", 0))

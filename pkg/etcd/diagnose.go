@@ -36,7 +36,8 @@ func (c *Client) diagnose(ctx context.Context, member string) error {
 		return unusable("serves https, not http")
 	case err != nil && address.Scheme == "https" && c.isEtcd(ctx, "http://"+address.Host):
 		return unusable("serves http, not https")
-	case err != nil, keys.isJSON, keys.status >= http.StatusInternalServerError:
+	case err != nil, keys.isJSON, keys.status >= http.StatusInternalServerError,
+		keys.status == http.StatusTooManyRequests, keys.status == http.StatusRequestTimeout:
 		return nil // it may serve later
 	case c.isPeerPort(ctx, member):
 		return unusable("is a peer port of etcd, for its members only: name a client port")

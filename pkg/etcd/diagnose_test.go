@@ -61,6 +61,7 @@ func TestAnEtcdThatMayServeLaterIsUsable(t *testing.T) {
 			answer(w, 500, `{"errorCode":300,"message":"Raft Internal Error"}`)
 		}),
 		"a proxy has no upstream": server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }),
+		"a proxy is overloaded":   server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }),
 		"the connection breaks":   server(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 	} {
 		var unusable *UnusableError

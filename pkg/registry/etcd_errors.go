@@ -13,7 +13,10 @@ import (
 const (
 	notFound      = 100
 	compareFailed = 101
+	notAFile      = 102
+	notADirectory = 104
 	alreadyExists = 105
+	formTooLarge  = 210
 )
 
 // hasCode reports whether etcd refused with one of the codes.
@@ -39,7 +42,11 @@ func failed(operation string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused) && (refused.ErrorCode < 300 || refused.ErrorCode >= 400):
-		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused the request: " + refused.Message, Err: err}
+		why := refused.Message
+		if hasCode(err, notAFile, notADirectory) {
+			why += " (key " + keyInWords(refused.Cause) + ")"
+		}
+		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused the request: " + why, Err: err}
 	}
 	return api.NewUnavailable(operation, err)
 }

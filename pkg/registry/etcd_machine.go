@@ -77,9 +77,13 @@ func (state *machineState) withList(change *etcd.Node, known knownList) *machine
 
 func (state *machineState) setList(list *etcd.Node) {
 	state.listIndex = list.ModifiedIndex
+	if list.Dir {
+		state.badList = &unreadableKey{list, decode("list of manifests", list, nil)}
+		return
+	}
 	var raw []json.RawMessage
-	if err := decode("list of manifests", list, &raw); err != nil {
-		state.badList = &unreadableKey{list, err}
+	if err := json.Unmarshal([]byte(list.Value), &raw); err != nil { // it is never indented: no size is too much
+		state.badList = &unreadableKey{list, undecodable("list of manifests", list.Key, err)}
 		return
 	}
 	for _, manifest := range raw {

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,11 +25,21 @@ func decode(kind string, node *etcd.Node, into interface{}) error {
 	if node.Dir {
 		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + keyInWords(node.Key) + ") is a directory"}
 	}
+	if api.IndentedSize(node.Value) > maxStoredSize {
+		return undecodable(kind, node.Key, errTooDeep)
+	}
 	if err := json.Unmarshal([]byte(node.Value), into); err != nil {
 		return undecodable(kind, node.Key, err)
 	}
 	return nil
 }
+
+// maxStoredSize bounds an object's JSON when it is indented for an answer: another
+// program may have stored what D33 refuses. A body of the largest size stays below
+// it, although it is stored with the fields that it left out.
+const maxStoredSize = 4 * api.MaxIndentedSize
+
+var errTooDeep = fmt.Errorf("it would have more than %d bytes when indented", maxStoredSize)
 
 func undecodable(kind, key string, cause error) error {
 	return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + keyInWords(key) + ") cannot be decoded", Err: cause}

@@ -6,6 +6,8 @@ import (
 	"log"
 	"strings"
 	"time"
+
+	"kube2014/pkg/api"
 )
 
 // grace is how long an inconsistency must stay unchanged before it is repaired.
@@ -41,6 +43,10 @@ func (registry *EtcdRegistry) Reconcile() error {
 	if err != nil {
 		return err
 	}
+	if misplaced := misplacedDirectory(index); misplaced != nil {
+		registry.warnOnce(index, api.InFull(misplaced.err))
+		return nil // nobody knows whose a task's id is
+	}
 	all, _, err := registry.readDirectory("reconcile", hostsKey)
 	if err != nil {
 		return err
@@ -52,10 +58,10 @@ func (registry *EtcdRegistry) Reconcile() error {
 	var failures []error
 	for _, p := range registry.abandoned(compare(registry, index, all, services)) {
 		if err := p.mend(registry); err != nil {
-			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", p.what, p.id, err))
+			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", p.what, keyInWords(p.id), err))
 			continue
 		}
-		log.Printf("reconcile: repaired %s: %s", p.what, strings.TrimSpace(p.machine+" "+p.id))
+		log.Printf("reconcile: repaired %s: %s", p.what, keyInWords(strings.TrimSpace(p.machine+" "+p.id)))
 	}
 	return errors.Join(failures...)
 }

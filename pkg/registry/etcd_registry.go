@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
 )
 
 // EtcdClient is what the registry uses of etcd's v2 keys API. Its methods are
@@ -37,9 +39,10 @@ type EtcdRegistry struct {
 	sleep func(time.Duration)
 	after func(time.Duration) <-chan time.Time
 
-	mu     sync.Mutex           // guards what follows
-	warned map[string]uint64    // key → modified index of the value that was warned of
-	odd    map[finding]sighting // what Reconcile saw that may yet be in progress
+	mu          sync.Mutex           // guards what follows
+	warned      map[string]uint64    // key → modified index of the value that was warned of
+	warnedSince time.Time            // when that was empty
+	odd         map[finding]sighting // what Reconcile saw that may yet be in progress
 }
 
 var (
@@ -86,23 +89,52 @@ func (registry *EtcdRegistry) Healthz() (warnings []string, err error) {
 	for _, key := range registry.warnOfUnreadable() {
 		warnings = append(warnings, key.err.Error())
 	}
+	if index, err := registry.misplacedIndex(); err != nil {
+		return nil, err
+	} else if index != nil {
+		warnings = append([]string{index.err.Error()}, warnings...)
+	}
 	return warnings, nil
 }
 
-// maxWarned bounds how many values are remembered as warned of.
-const maxWarned = 1000
+// misplacedIndex returns the index if it is a value, which stops all writes of
+// tasks: it is hidden, so that the copy does not show it.
+func (registry *EtcdRegistry) misplacedIndex() (*unreadableKey, error) {
+	_, err := registry.mirror.Get(indexEntryKey("_none"), false, false)
+	if !hasCode(err, notADirectory) {
+		return nil, failed("health check", ignore(err, notFound))
+	}
+	index, err := registry.readKey("health check", indexKey)
+	return misplacedDirectory(index), err
+}
 
-// warnOnce logs that a value is not what it should be: once for each value, unless
-// there are so many that they are forgotten.
+const (
+	// maxWarned bounds how many values are logged in a warnPeriod.
+	maxWarned  = 1000
+	warnPeriod = time.Hour
+)
+
+// warnOnce logs that a value is not what it should be: once for each value in a
+// warnPeriod.
 func (registry *EtcdRegistry) warnOnce(node *etcd.Node, what string) {
+	if registry.toWarn(node) {
+		log.Printf("etcd key %s: %s", keyInWords(node.Key), api.Printable(what, '?'))
+	}
+}
+
+func (registry *EtcdRegistry) toWarn(node *etcd.Node) bool {
 	registry.mu.Lock()
-	seen := registry.warned[node.Key] == node.ModifiedIndex
-	registry.warned[node.Key] = node.ModifiedIndex
-	if len(registry.warned) > maxWarned {
+	defer registry.mu.Unlock()
+	if registry.warned[node.Key] == node.ModifiedIndex {
+		return false
+	}
+	if now := registry.now(); now.Sub(registry.warnedSince) >= warnPeriod {
 		clear(registry.warned)
+		registry.warnedSince = now
 	}
-	registry.mu.Unlock()
-	if !seen {
-		log.Printf("etcd key %s: %s", keyInWords(node.Key), what)
+	if len(registry.warned) >= maxWarned {
+		return false
 	}
+	registry.warned[node.Key] = node.ModifiedIndex
+	return true
 }

@@ -29,13 +29,14 @@ func (registry *EtcdRegistry) UpdateService(service api.Service) error {
 }
 
 // DeleteService implements ServiceRegistry. If etcd fails between the two
-// deletes, Reconcile deletes the orphaned endpoints.
+// deletes, Reconcile deletes the orphaned endpoints. If another program has put
+// something else in their place, that stays.
 func (registry *EtcdRegistry) DeleteService(name string) error {
 	if err := registry.deleteObject(serviceKind, specKey(name)); err != nil {
 		return err
 	}
 	_, err := registry.mirror.Delete(endpointKey(name), false)
-	return failed("delete endpoints", ignore(err, notFound)) // D14: there may be none yet
+	return failed("delete endpoints", ignore(err, notFound, notAFile, notADirectory)) // D14: there may be none yet
 }
 
 // UpdateEndpoints implements ServiceRegistry. It does not look for the service.

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
 )
 
 // errChanged means that the state is stale, so that the swap failed.
@@ -33,6 +35,9 @@ func (registry *EtcdRegistry) swapList(state *machineState, entries []manifestEn
 	if hasCode(err, alreadyExists, compareFailed, notFound) {
 		return 0, errChanged
 	}
+	if hasCode(err, formTooLarge) { // another machine may do
+		return 0, &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + state.machine + " is too large for etcd", Err: err}
+	}
 	if err != nil {
 		return 0, failed("change the list of manifests of machine "+state.machine, err)
 	}
@@ -57,9 +62,9 @@ func (registry *EtcdRegistry) removeFromList(machine, taskID string, entry *etcd
 		if state.task(taskID) != nil || (state.badList == nil && state.entry(taskID) == nil) {
 			return nil, nil // it has been created again, or it is not in the list
 		}
-		if known == nil || state.listIndex != known.listIndex {
+		if (known == nil || state.listIndex != known.listIndex) && api.ValidateID(taskID) == nil {
 			// The list was read before: if the index key changes after this, so
-			// does the list, and the swap fails.
+			// does the list, and the swap fails. An invalid id has no index key.
 			now, err := registry.readKey("read the index", indexEntryKey(taskID))
 			if err != nil {
 				return nil, err

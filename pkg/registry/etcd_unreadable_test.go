@@ -16,6 +16,9 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
+// deepTask is 56 KB that would be 140 MB when indented.
+var deepTask = `{"currentState":{"info":` + strings.Repeat("[", 2000) + "1" + strings.Repeat(",1", 18000) + strings.Repeat("]", 2000) + "}}"
+
 // badMachines are the ways in which another program can make a machine m1
 // unreadable: what it writes, and the key that is to be named.
 var badMachines = map[string]struct{ written, value, named string }{
@@ -26,6 +29,7 @@ var badMachines = map[string]struct{ written, value, named string }{
 	"a task that is no JSON":                    {taskKey("m1", "bad"), "<html>", taskKey("m1", "bad")},
 	"a task of other types":                     {taskKey("m1", "bad"), `{"labels":7}`, taskKey("m1", "bad")},
 	"a directory in the place of a task":        {taskKey("m1", "bad") + "/below", "{}", taskKey("m1", "bad")},
+	"a task too deep to be answered (D33)":      {taskKey("m1", "bad"), deepTask, taskKey("m1", "bad")},
 	"a value in the place of the tasks":         {tasksKey("m1"), "broken", tasksKey("m1")},
 	"a value in the place of the machine's own": {hostKey("m1"), "broken", hostKey("m1")},
 }
@@ -122,13 +126,98 @@ func TestD41EveryUnreadableKeyIsNamed(t *testing.T) {
 
 func TestD41AValueInThePlaceOfADirectoryOfAllIsNamed(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{registryKey, hostsKey, servicesKey, specsKey, endpointsKey, controllersKey} {
+	for _, key := range []string{hostsKey, servicesKey, specsKey, endpointsKey, controllersKey} {
 		fake := etcdtest.NewFake()
 		_, err := fake.Set(key, "broken", 0)
 		require.NoError(t, err)
 		warnings, err := unhurried(fake).Healthz()
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a value is stored in the place of a directory (key " + key + ")"}, warnings)
+	}
+	fake := etcdtest.NewFake()
+	_, err := fake.Set(registryKey, "broken", 0)
+	require.NoError(t, err)
+	registry := MakeEtcdRegistry(fake, nil)
+	for range 2 { // nothing can be stored at all
+		_, err = registry.Healthz()
+		assert.EqualError(t, err, "health check: etcd refused the request: Not a directory (key /registry)")
+	}
+}
+
+// A value in the place of the index stops all writes of tasks, is named wherever it
+// does, and is not taken for tasks that the index has lost.
+func TestD41AValueInThePlaceOfTheIndexIsNamed(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry, clock := patientless(client)
+		require.NoError(t, registry.CreateTask("m1", makeTask("old", 80)))
+		_, err := client.Delete(indexKey, true)
+		require.NoError(t, err)
+		_, err = client.Set(indexKey, "broken", 0)
+		require.NoError(t, err)
+
+		warnings, err := registry.Healthz()
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a value is stored in the place of a directory (key /registry/_tasks)"}, warnings)
+		for _, err := range []error{registry.CreateTask("m1", makeTask("new", 81)), registry.DeleteTask("old")} {
+			requireKind(t, api.Internal, err)
+			assert.Regexp(t, "etcd refused the request: Not a directory .key .*/registry/_tasks.$", err.Error())
+		}
+		reconcile(t, registry, clock)
+
+		_, err = client.Delete(indexKey, false)
+		require.NoError(t, err)
+		warnings, err = registry.Healthz()
+		require.NoError(t, err)
+		assert.Empty(t, warnings)
+		require.NoError(t, registry.CreateTask("m1", makeTask("new", 81)))
+		require.NoError(t, registry.DeleteTask("old"))
+	})
+}
+
+// A list that has grown as large as etcd takes does not keep tasks from other machines.
+func TestD41AMachineWhoseListIsTooLargeIsPassedOver(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		registry := MakeEtcdRegistry(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if method == "CompareAndSwap" && key == kubeletKey("m1") {
+				return nil, &etcd.EtcdError{ErrorCode: 210, Message: "Invalid POST form", Cause: "http: POST too large"}
+			}
+			return call()
+		}}, nil)
+		require.NoError(t, registry.CreateTask("m1", makeTask("old", 80)))
+		for scheduler, s := range schedulersOver([]string{"m1", "m2"}, registry) {
+			storage := MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, s)
+			for _, id := range []string{"a", "b"} {
+				require.NoError(t, storage.Create(makeTask(id)), scheduler)
+				task, err := registry.GetTask(id)
+				require.NoError(t, err)
+				assert.Equal(t, "m2", task.CurrentState.Host, scheduler)
+				require.NoError(t, storage.Delete(id))
+			}
+		}
+		err := registry.CreateTask("m1", makeTask("new"))
+		requireKind(t, api.HostPortTaken, err)
+		assert.EqualError(t, err, "the list of manifests of machine m1 is too large for etcd")
+		assert.NotContains(t, keysOf(t, client, registryKey), indexEntryKey("new"))
+	})
+}
+
+// What another program has put in the place of a service's endpoints does not keep
+// the service.
+func TestD41AServiceIsDeletedWhateverIsInThePlaceOfItsEndpoints(t *testing.T) {
+	for name, key := range map[string]string{
+		"a directory in their place":                endpointKey("s") + "/below",
+		"a value in the place of all the services'": endpointsKey,
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+				registry := MakeEtcdRegistry(client, nil)
+				require.NoError(t, registry.CreateService(makeService("s", 1)))
+				_, err := client.Create(key, "x", 0)
+				require.NoError(t, err)
+				require.NoError(t, registry.DeleteService("s"))
+				requireKind(t, api.NotFound, registry.DeleteService("s"))
+			})
+		})
 	}
 }
 
@@ -139,6 +228,26 @@ func TestTheNameOfAnUnreadableKeyIsPrintableAndBounded(t *testing.T) {
 	err := decode("task", &etcd.Node{Key: evil, Value: "broken"}, &api.Task{})
 	assert.Less(t, len(err.Error()), 600)
 	assert.Contains(t, err.Error(), "/m1/tasks/a?b?iii")
+}
+
+// A manifest of another program may have any id, also one that leads to another key.
+// The log is the process's: not parallel.
+func TestAManifestWhoseIDIsNoneIsTakenOutOnce(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	fake := etcdtest.NewFake()
+	registry, clock := patientless(fake)
+	require.NoError(t, registry.CreateTask("m", makeTask("x", 80)))
+	list := keysOf(t, fake, hostsKey)[kubeletKey("m")]
+	_, err := fake.Set(kubeletKey("m"), `[null,{"id":".."},{"id":"../hosts"},{"id":"a\n`+strings.Repeat("b", 1000)+`"},`+list[1:], 0)
+	require.NoError(t, err)
+	reconcile(t, registry, clock)
+	reconcile(t, registry, clock)
+	assert.Equal(t, list, keysOf(t, fake, hostsKey)[kubeletKey("m")])
+	assert.Equal(t, 4, strings.Count(logged.String(), "reconcile: repaired orphaned manifest: m"))
+	assert.Contains(t, logged.String(), "m a?bbb")
+	assert.Less(t, logged.Len(), 1000)
 }
 
 // The log is the process's: not parallel.

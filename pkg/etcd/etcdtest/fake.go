@@ -76,7 +76,7 @@ func (f *Fake) Get(key string, _, recursive bool) (*etcd.Response, error) {
 	}
 	keys := f.below(key)
 	if len(keys) == 0 && key != "/" {
-		return nil, f.refuse(KeyNotFound, "Key not found", key)
+		return nil, f.absent(key)
 	}
 	return f.answer("get", f.directory(key, keys, recursive), nil), nil
 }
@@ -143,6 +143,14 @@ func (f *Fake) checkWritable(key string) error {
 	return nil
 }
 
+// absent is the refusal of a key that is not there.
+func (f *Fake) absent(key string) error {
+	if err := f.checkWritable(key); err != nil {
+		return err
+	}
+	return f.refuse(KeyNotFound, "Key not found", key)
+}
+
 // Set implements Client.
 func (f *Fake) Set(key, value string, _ uint64) (*etcd.Response, error) {
 	f.mu.Lock()
@@ -178,7 +186,7 @@ func (f *Fake) compare(key, prevValue string, prevIndex uint64) (etcd.Node, erro
 	case !ok && len(f.below(key)) > 0:
 		return file, f.refuse(NotAFile, "Not a file", key)
 	case !ok:
-		return file, f.refuse(KeyNotFound, "Key not found", key)
+		return file, f.absent(key)
 	case prevValue != "" && prevValue != file.Value, prevIndex != 0 && prevIndex != file.ModifiedIndex:
 		return file, f.refuse(CompareFailed, "Compare failed", key)
 	}
@@ -223,7 +231,7 @@ func (f *Fake) Delete(key string, recursive bool) (*etcd.Response, error) {
 	keys := f.below(key)
 	switch {
 	case len(keys) == 0:
-		return nil, f.refuse(KeyNotFound, "Key not found", key)
+		return nil, f.absent(key)
 	case !recursive:
 		return nil, f.refuse(NotAFile, "Not a file", key)
 	}
