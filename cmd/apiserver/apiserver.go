@@ -131,7 +131,7 @@ func serve(server *http.Server, listener net.Listener, signals <-chan os.Signal)
 		log.Printf("the server stopped: %v", err)
 		return 1
 	case got := <-signals:
-		log.Printf("%v: finishing the requests in flight, for %v at the most", got, drainTimeout)
+		log.Printf("%v: finishing the requests in flight, for at most %v", got, drainTimeout)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()

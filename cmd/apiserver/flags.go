@@ -35,8 +35,8 @@ usage: apiserver [flags]
   -scheduler NAME      first_fit, random or round_robin (default first_fit)
   -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
                        http://127.0.0.1:4001 (default: keep them in memory)
-  -trace               narrate each request to standard error, layer by layer;
-                       requests are then served one at a time
+  -trace               print a trace of each request, layer by layer, to standard
+                       error; requests are then served one at a time
   -version             print the version and exit
 
 example:

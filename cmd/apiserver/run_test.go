@@ -175,7 +175,7 @@ func TestASignalEndsTheProgram(t *testing.T) {
 			t.Parallel()
 			cmd, log, _ := program(t)
 			require.NoError(t, cmd.Process.Signal(signal))
-			log.find(name + ": finishing the requests in flight, for 10s at the most")
+			log.find(name + ": finishing the requests in flight, for at most 10s")
 			log.find("stopped$")
 			log.end()
 			assert.NoError(t, cmd.Wait(), "exit code 0")
