@@ -137,7 +137,7 @@ func TestD41AValueInThePlaceOfADirectoryOfAllIsNamed(t *testing.T) {
 	fake := etcdtest.NewFake()
 	_, err := fake.Set(registryKey, "broken", 0)
 	require.NoError(t, err)
-	registry := MakeEtcdRegistry(fake, nil)
+	registry := unhurried(fake)
 	for range 2 { // nothing can be stored at all
 		_, err = registry.Healthz()
 		assert.EqualError(t, err, "health check: etcd refused the request: Not a directory (key /registry)")
@@ -177,12 +177,12 @@ func TestD41AValueInThePlaceOfTheIndexIsNamed(t *testing.T) {
 // A list that has grown as large as etcd takes does not keep tasks from other machines.
 func TestD41AMachineWhoseListIsTooLargeIsPassedOver(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-		registry := MakeEtcdRegistry(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		registry := unhurried(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 			if method == "CompareAndSwap" && key == kubeletKey("m1") {
 				return nil, &etcd.EtcdError{ErrorCode: 210, Message: "Invalid POST form", Cause: "http: POST too large"}
 			}
 			return call()
-		}}, nil)
+		}})
 		require.NoError(t, registry.CreateTask("m1", makeTask("old", 80)))
 		for scheduler, s := range schedulersOver([]string{"m1", "m2"}, registry) {
 			storage := MakeTaskRegistryStorage(registry, clienttest.FakeContainerInfo{}, s)
@@ -210,7 +210,7 @@ func TestD41AServiceIsDeletedWhateverIsInThePlaceOfItsEndpoints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
-				registry := MakeEtcdRegistry(client, nil)
+				registry := unhurried(client)
 				require.NoError(t, registry.CreateService(makeService("s", 1)))
 				_, err := client.Create(key, "x", 0)
 				require.NoError(t, err)

@@ -43,6 +43,7 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 	s.tasks, s.services = memory, memory
 	if etcdClient != nil {
 		onEtcd := registry.MakeEtcdRegistry(s.EtcdClient(etcdClient), nil)
+		onEtcd.SetClock(func() time.Time { return clock }, time.After) // however slow the machine is
 		s.tasks, s.services, controllers = onEtcd, onEtcd, onEtcd
 	}
 	s.tasks, s.services, controllers = s.TaskRegistry(s.tasks), s.ServiceRegistry(s.services), s.ControllerRegistry(controllers)
