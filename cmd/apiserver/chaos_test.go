@@ -166,13 +166,7 @@ func leader(t *testing.T, members []*etcdtest.Server) (number int) {
 func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	duration := chaosTime(t)
 	t.Parallel()
-	members, err := etcdtest.StartCluster(t.TempDir(), 3)
-	require.NoError(t, err)
-	var urls []string
-	for _, member := range members {
-		t.Cleanup(func() { assert.NoError(t, member.Kill()) })
-		urls = append(urls, member.URL)
-	}
+	members, urls := startCluster(t)
 	var clients []*client.Client
 	for range 2 {
 		_, log, address := program(t, "-etcd_servers", strings.Join(urls, ","), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")

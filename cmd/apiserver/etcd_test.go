@@ -261,12 +261,10 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 // object comes next, because the write may take effect at any time.
 func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
-	members, err := etcdtest.StartCluster(t.TempDir(), 3)
-	require.NoError(t, err)
+	_, urls := startCluster(t)
 	var stores []registries
-	for _, member := range members {
-		t.Cleanup(func() { assert.NoError(t, member.Kill()) })
-		store, err := etcdRegistries([]string{member.URL}, nil)
+	for _, url := range urls {
+		store, err := etcdRegistries([]string{url}, nil)
 		require.NoError(t, err)
 		stores = append(stores, store)
 	}
@@ -320,13 +318,7 @@ func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 // is no matter how long an election takes: each step waits for its acknowledgements.
 func TestAMemberThatDiesOrHangsLosesNothing(t *testing.T) {
 	t.Parallel()
-	members, err := etcdtest.StartCluster(t.TempDir(), 3)
-	require.NoError(t, err)
-	var urls []string
-	for _, member := range members {
-		t.Cleanup(func() { assert.NoError(t, member.Kill()) })
-		urls = append(urls, member.URL)
-	}
+	members, urls := startCluster(t)
 	var stores []registries
 	for range 2 {
 		etcdClient, err := etcd.New(urls)

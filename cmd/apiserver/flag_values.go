@@ -69,21 +69,11 @@ func badValue(flags *flag.FlagSet) (err error) {
 	return err
 }
 
-const notShown = "the value (not shown here)"
-
-// shown returns a value as an error may tell it: without a password.
-func shown(value string) string {
-	if etcd.MayHoldPassword(value) {
-		return notShown
+// shown returns a value as an error may tell it: without a password, which may have
+// been split among the values beside it.
+func shown(value string, beside ...string) string {
+	if etcd.MayHoldPassword(value) || slices.ContainsFunc(beside, etcd.MayHoldPassword) {
+		return "the value (not shown here)"
 	}
 	return api.Quote(value)
-}
-
-// shownOf returns one of some values as an error may tell it. A password may have
-// been split among them.
-func shownOf(value string, all []string) string {
-	if slices.ContainsFunc(all, etcd.MayHoldPassword) {
-		return notShown
-	}
-	return shown(value)
 }

@@ -112,7 +112,7 @@ func parseFlags(args []string) (*options, error) {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return nil, fmt.Errorf("%s is not a flag: arguments are not taken", shownOf(flags.Arg(0), flags.Args()))
+		return nil, fmt.Errorf("%s is not a flag: arguments are not taken", shown(flags.Arg(0), flags.Args()...))
 	case !strings.HasPrefix(o.prefix, "/"):
 		return nil, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.prefix))
 	case !validPrefix.MatchString(o.prefix):
@@ -149,7 +149,7 @@ func checkMachines(machines []string) error {
 	seen := map[string]bool{}
 	for _, machine := range machines {
 		if !isHost(machine) {
-			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", shownOf(machine, machines))
+			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", shown(machine, machines...))
 		}
 		same := strings.ToLower(machine)
 		if ip, err := netip.ParseAddr(machine); err == nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"strings"
 )
 
 // UnusableError tells that what answers at a URL can never serve as the store: a
@@ -26,15 +26,12 @@ func (c *Client) diagnose(ctx context.Context, member string) error {
 	unusable := func(format string, args ...interface{}) error {
 		return &UnusableError{URL: member, Why: fmt.Sprintf(format, args...)}
 	}
-	address, err := url.Parse(member)
-	if err != nil {
-		return nil // New has parsed it
-	}
+	scheme, host, _ := strings.Cut(member, "://") // as ParseServers returns it
 	keys, err := c.probe(ctx, member+"/v2/keys/")
 	switch {
-	case (err != nil || keys.status == http.StatusBadRequest) && address.Scheme == "http" && speaksTLS(ctx, address.Host):
+	case (err != nil || keys.status == http.StatusBadRequest) && scheme == "http" && speaksTLS(ctx, host):
 		return unusable("serves https, not http")
-	case err != nil && address.Scheme == "https" && c.isEtcd(ctx, "http://"+address.Host):
+	case err != nil && scheme == "https" && c.isEtcd(ctx, "http://"+host):
 		return unusable("serves http, not https")
 	case err != nil, keys.isJSON, keys.status >= http.StatusInternalServerError,
 		keys.status == http.StatusTooManyRequests, keys.status == http.StatusRequestTimeout:
