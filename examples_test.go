@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/registry"
 )
@@ -45,16 +45,16 @@ func TestTheExamplesAreAcceptedAndFitTogether(t *testing.T) {
 		storage, body := tasks, ""
 		switch {
 		case strings.HasSuffix(file, "task.json"):
-			var task api.Task
+			var task v1beta1.Task
 			body = exampleInto(t, file, &task)
 			running = append(running, task.Labels)
 		case strings.HasSuffix(file, "controller.json"):
-			var controller api.ReplicationController
+			var controller v1beta1.ReplicationController
 			storage, body = controllers, exampleInto(t, file, &controller)
 			running = append(running, controller.DesiredState.TaskTemplate.Labels)
 			selectors = append(selectors, controller.DesiredState.ReplicasInSet)
 		case strings.HasSuffix(file, "service.json"):
-			var service api.Service
+			var service v1beta1.Service
 			storage, body = services, exampleInto(t, file, &service)
 			selectors = append(selectors, service.Labels)
 		default:

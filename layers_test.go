@@ -19,21 +19,23 @@ import (
 // mayImport lists, for each package, the packages of the project that it may
 // import. Its tests may also import testsMayImport.
 var mayImport = map[string][]string{
-	"bench":                 {"pkg/api", "pkg/etcd/etcdtest", "pkg/registry"},
+	"bench":                 {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry"},
 	"compare/original":      {},
 	"cmd/apiserver":         {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/trace", "pkg/util"},
-	"pkg/trace":             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/registry"},
-	"pkg/registry":          {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/util"},
-	"pkg/apiserver":         {"pkg/api"},
-	"pkg/client":            {"pkg/api"},
+	"pkg/trace":             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry"},
+	"pkg/registry":          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/util"},
+	"pkg/apiserver":         {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
+	"pkg/client":            {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
 	"pkg/client/clienttest": {"pkg/client"},
 	"pkg/etcd":              {},
 	"pkg/etcd/etcdtest":     {},
+	"pkg/api/v1beta1":       {"pkg/api", "pkg/conversion"},
+	"pkg/conversion":        {"pkg/api"},
 	"pkg/api":               {},
 	"pkg/util":              {},
 }
 
-var testsMayImport = []string{"pkg/client/clienttest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/util"}
+var testsMayImport = []string{"pkg/api/v1beta1", "pkg/client/clienttest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/util"}
 
 // libraries lists the packages from outside the project and the standard
 // library, with the packages that may import them. Tests may import all.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 )
 
 // wireTypes describes the types of the original: each field with its type and
@@ -18,27 +18,27 @@ var wireTypes = []struct {
 	zero   interface{}
 	fields string
 }{
-	{api.ContainerManifest{}, "Version string version · Volumes []Volume volumes · Containers []Container containers · Id string id?"},
-	{api.Volume{}, "Name string name"},
-	{api.Port{}, "Name string name? · HostPort int hostPort? · ContainerPort int containerPort? · Protocol string protocol?"},
-	{api.VolumeMount{}, "Name string name? · ReadOnly bool readOnly? · MountPath string mountPath?"},
-	{api.EnvVar{}, "Name string name? · Value string value?"},
-	{api.Container{}, "Name string name? · Image string image? · Command string command? · WorkingDir string workingDir? · " +
+	{v1beta1.ContainerManifest{}, "Version string version · Volumes []Volume volumes · Containers []Container containers · Id string id?"},
+	{v1beta1.Volume{}, "Name string name"},
+	{v1beta1.Port{}, "Name string name? · HostPort int hostPort? · ContainerPort int containerPort? · Protocol string protocol?"},
+	{v1beta1.VolumeMount{}, "Name string name? · ReadOnly bool readOnly? · MountPath string mountPath?"},
+	{v1beta1.EnvVar{}, "Name string name? · Value string value?"},
+	{v1beta1.Container{}, "Name string name? · Image string image? · Command string command? · WorkingDir string workingDir? · " +
 		"Ports []Port ports? · Env []EnvVar env? · Memory int memory? · CPU int cpu? · VolumeMounts []VolumeMount volumeMounts?"},
-	{api.Event{}, "Event string event? · Manifest *ContainerManifest manifest? · Container *Container container? · Timestamp int64 timestamp"},
-	{api.JSONBase{}, "Kind string kind? · ID string id? · CreationTimestamp string creationTimestamp? · SelfLink string selfLink?"},
-	{api.TaskState{}, "Manifest ContainerManifest manifest? · Status string status? · Host string host? · HostIP string hostIP? · " +
+	{v1beta1.Event{}, "Event string event? · Manifest *ContainerManifest manifest? · Container *Container container? · Timestamp int64 timestamp"},
+	{v1beta1.JSONBase{}, "Kind string kind? · ID string id? · CreationTimestamp string creationTimestamp? · SelfLink string selfLink?"},
+	{v1beta1.TaskState{}, "Manifest ContainerManifest manifest? · Status string status? · Host string host? · HostIP string hostIP? · " +
 		"Info interface {} info?"},
-	{api.Task{}, "JSONBase · Labels map[string]string labels? · DesiredState TaskState desiredState? · CurrentState TaskState currentState?"},
-	{api.TaskList{}, "JSONBase · Items []Task items"},
-	{api.TaskTemplate{}, "DesiredState TaskState desiredState? · Labels map[string]string labels?"},
-	{api.ReplicationControllerState{}, "Replicas int replicas · ReplicasInSet map[string]string replicasInSet? · " +
+	{v1beta1.Task{}, "JSONBase · Labels map[string]string labels? · DesiredState TaskState desiredState? · CurrentState TaskState currentState?"},
+	{v1beta1.TaskList{}, "JSONBase · Items []Task items"},
+	{v1beta1.TaskTemplate{}, "DesiredState TaskState desiredState? · Labels map[string]string labels?"},
+	{v1beta1.ReplicationControllerState{}, "Replicas int replicas · ReplicasInSet map[string]string replicasInSet? · " +
 		"TaskTemplate TaskTemplate taskTemplate?"},
-	{api.ReplicationController{}, "JSONBase · DesiredState ReplicationControllerState desiredState? · Labels map[string]string labels?"},
-	{api.ReplicationControllerList{}, "JSONBase · Items []ReplicationController items?"},
-	{api.Service{}, "JSONBase · Port int port? · Labels map[string]string labels?"},
-	{api.ServiceList{}, "Items []Service items"},
-	{api.Endpoints{}, "Name string - · Endpoints []string -"}, // no tags
+	{v1beta1.ReplicationController{}, "JSONBase · DesiredState ReplicationControllerState desiredState? · Labels map[string]string labels?"},
+	{v1beta1.ReplicationControllerList{}, "JSONBase · Items []ReplicationController items?"},
+	{v1beta1.Service{}, "JSONBase · Port int port? · Labels map[string]string labels?"},
+	{v1beta1.ServiceList{}, "Items []Service items"},
+	{v1beta1.Endpoints{}, "Name string - · Endpoints []string -"}, // no tags
 }
 
 func TestTheWireTypesAreTheOriginals(t *testing.T) {
@@ -70,5 +70,5 @@ func describe(field reflect.StructField) string {
 	case option == "omitempty":
 		name += "?"
 	}
-	return field.Name + " " + strings.ReplaceAll(field.Type.String(), "api.", "") + " " + name
+	return field.Name + " " + strings.ReplaceAll(field.Type.String(), "v1beta1.", "") + " " + name
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 
-	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd/etcdtest"
 )
 
@@ -69,16 +70,16 @@ func measureEtcd(b *bench) error {
 // fill writes a range of tasks directly to etcd, as the apiserver would but
 // faster.
 func fill(client *etcd.Client, from, to int) error {
-	lists, tasks := make([][]api.ContainerManifest, etcdMachines), make([]api.Task, to)
+	lists, tasks := make([][]v1beta1.ContainerManifest, etcdMachines), make([]v1beta1.Task, to)
 	for i := range tasks {
 		if err := json.Unmarshal(taskJSON(taskID(i), i%100, 1000+i/etcdMachines), &tasks[i]); err != nil {
 			return err
 		}
-		task := tasks[i].DeepCopy() // the manifest has an environment that the task has not
 		machine := i % etcdMachines
-		manifest := task.DesiredState.Manifest
-		manifest.Id = task.ID
-		manifest.Containers[0].Env = []api.EnvVar{{Name: "SERVICE_HOST", Value: machineName(machine)}}
+		manifest := tasks[i].DesiredState.Manifest
+		manifest.Id = tasks[i].ID
+		manifest.Containers = slices.Clone(manifest.Containers) // with an environment that the task has not
+		manifest.Containers[0].Env = []v1beta1.EnvVar{{Name: "SERVICE_HOST", Value: machineName(machine)}}
 		lists[machine] = append(lists[machine], manifest)
 	}
 	set := func(key string, object interface{}) error {

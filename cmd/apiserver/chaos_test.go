@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd/etcdtest"
 )
@@ -264,7 +265,7 @@ func outOfLine(t *testing.T, etcdURL string) string {
 	for key, value := range keys {
 		if host, _, ok := strings.Cut(key, "/tasks/"); ok {
 			var task api.Task
-			require.NoError(t, json.Unmarshal([]byte(value), &task))
+			require.NoError(t, v1beta1.Codec.Unmarshal([]byte(value), &task))
 			for _, container := range task.DesiredState.Manifest.Containers {
 				for _, port := range container.Ports {
 					place := fmt.Sprint(host, ":", port.HostPort)
@@ -276,7 +277,7 @@ func outOfLine(t *testing.T, etcdURL string) string {
 			}
 		}
 		if machine, ok := strings.CutSuffix(key, "/kubelet"); ok {
-			var manifests []api.ContainerManifest
+			var manifests []v1beta1.ContainerManifest
 			require.NoError(t, json.Unmarshal([]byte(value), &manifests))
 			for _, manifest := range manifests {
 				listed[machine+"/tasks/"+manifest.Id]++

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
@@ -223,7 +224,7 @@ func checkEndpoints(t *testing.T, recorded recording, stores registries) {
 	for key, value := range recorded.EtcdAtTheEnd {
 		if name, ok := strings.CutPrefix(key, "/registry/services/endpoints/"); ok {
 			var endpoints api.Endpoints
-			require.NoError(t, json.Unmarshal([]byte(value), &endpoints))
+			require.NoError(t, v1beta1.Codec.Unmarshal([]byte(value), &endpoints))
 			want[name] = endpoints
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd"
@@ -197,10 +198,10 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, specs.Node.Nodes, 1)
 	var service api.Service
-	require.NoError(t, json.Unmarshal([]byte(specs.Node.Nodes[0].Value), &service))
+	require.NoError(t, v1beta1.Codec.Unmarshal([]byte(specs.Node.Nodes[0].Value), &service))
 	assert.Equal(t, 8000, service.Port)
 	endpointsOf := func(value string) []string {
-		var endpoints api.Endpoints
+		var endpoints v1beta1.Endpoints
 		require.NoError(t, json.Unmarshal([]byte(value), &endpoints))
 		assert.Equal(t, "web", endpoints.Name)
 		return endpoints.Endpoints
@@ -229,13 +230,13 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 
 	// The kubelet reads its machine's list, and waits for it to change.
 	manifests := func(value string) []string {
-		var list []api.ContainerManifest
+		var list []v1beta1.ContainerManifest
 		require.NoError(t, json.Unmarshal([]byte(value), &list))
 		var ids []string
 		for _, manifest := range list {
 			ids = append(ids, manifest.Id)
 			env := manifest.Containers[0].Env
-			assert.Equal(t, api.EnvVar{Name: "SERVICE_HOST", Value: "10.0.0.1"}, env[len(env)-1])
+			assert.Equal(t, v1beta1.EnvVar{Name: "SERVICE_HOST", Value: "10.0.0.1"}, env[len(env)-1])
 		}
 		return ids
 	}

@@ -7,6 +7,7 @@ import (
 
 // DeepCopy returns a task that shares nothing with this one.
 func (t Task) DeepCopy() Task {
+	t.ObjectMeta = t.ObjectMeta.deepCopy()
 	t.Labels = maps.Clone(t.Labels)
 	t.DesiredState = t.DesiredState.deepCopy()
 	t.CurrentState = t.CurrentState.deepCopy()
@@ -15,6 +16,7 @@ func (t Task) DeepCopy() Task {
 
 // DeepCopy returns a controller that shares nothing with this one.
 func (c ReplicationController) DeepCopy() ReplicationController {
+	c.ObjectMeta = c.ObjectMeta.deepCopy()
 	c.Labels = maps.Clone(c.Labels)
 	c.DesiredState.ReplicasInSet = maps.Clone(c.DesiredState.ReplicasInSet)
 	template := &c.DesiredState.TaskTemplate
@@ -25,12 +27,14 @@ func (c ReplicationController) DeepCopy() ReplicationController {
 
 // DeepCopy returns a service that shares nothing with this one.
 func (s Service) DeepCopy() Service {
+	s.ObjectMeta = s.ObjectMeta.deepCopy()
 	s.Labels = maps.Clone(s.Labels)
 	return s
 }
 
 // DeepCopy returns endpoints that share nothing with these.
 func (e Endpoints) DeepCopy() Endpoints {
+	e.ObjectMeta = e.ObjectMeta.deepCopy()
 	e.Endpoints = slices.Clone(e.Endpoints)
 	return e
 }

@@ -74,15 +74,14 @@ const (
 	alreadyExistsEnding = " already exists"
 )
 
-// NewNotFound returns the error for a missing object; kind is the word for it,
-// like "task".
-func NewNotFound(kind, id string) error {
-	return &Error{Kind: NotFound, Message: kind + " " + Quote(id) + notFoundEnding}
+// NewNotFound returns the error for a missing object.
+func NewNotFound(kind Kind, id string) error {
+	return &Error{Kind: NotFound, Message: string(kind) + " " + Quote(id) + notFoundEnding}
 }
 
 // NewAlreadyExists returns the error for an id that is taken.
-func NewAlreadyExists(kind, id string) error {
-	return &Error{Kind: AlreadyExists, Message: kind + " " + Quote(id) + alreadyExistsEnding}
+func NewAlreadyExists(kind Kind, id string) error {
+	return &Error{Kind: AlreadyExists, Message: string(kind) + " " + Quote(id) + alreadyExistsEnding}
 }
 
 // NewInvalid returns the error for a field that breaks a rule. The text follows

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/conversion"
 )
 
 const plainText = "text/plain; charset=utf-8"
@@ -20,10 +22,10 @@ func (server *ApiServer) answer(w http.ResponseWriter, req *http.Request, object
 		server.error(w, req, err)
 		return
 	}
-	body, ok := object.(Encoded)
+	body, ok := object.(conversion.Encoded)
 	if !ok {
 		// Encode before the status is written: a failure has another one.
-		if body, err = Encode(object); err != nil {
+		if body, err = v1beta1.Codec.Encode(object); err != nil {
 			server.error(w, req, err)
 			return
 		}
@@ -37,7 +39,7 @@ func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err err
 	if status >= http.StatusInternalServerError {
 		log.Printf("%s %s: %s", req.Method, loggable(req.RequestURI), oneLine(api.InFull(err)))
 	}
-	server.write(w, status, plainText, EncodedBytes([]byte(line)))
+	server.write(w, status, plainText, conversion.EncodedBytes([]byte(line)))
 }
 
 // served returns the method by which a request is served. HEAD is served like
@@ -67,7 +69,7 @@ func (server *ApiServer) notFound(w http.ResponseWriter, req *http.Request) {
 }
 
 // write writes every answer.
-func (server *ApiServer) write(w http.ResponseWriter, status int, contentType string, body Encoded) {
+func (server *ApiServer) write(w http.ResponseWriter, status int, contentType string, body conversion.Encoded) {
 	header := w.Header()
 	header["Content-Type"] = []string{contentType}
 	header["Content-Length"] = []string{strconv.Itoa(body.Size)}

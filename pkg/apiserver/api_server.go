@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/conversion"
 )
 
 // RESTStorage stores the objects of one resource. Its methods are called
@@ -128,7 +129,7 @@ func (server *ApiServer) handleIndex(w http.ResponseWriter, req *http.Request) {
 	if !server.allow(w, req, http.MethodGet) {
 		return
 	}
-	server.write(w, http.StatusOK, "text/html; charset=utf-8", EncodedBytes([]byte("<html><body>Welcome to Kubernetes</body></html>")))
+	server.write(w, http.StatusOK, "text/html; charset=utf-8", conversion.EncodedBytes([]byte("<html><body>Welcome to Kubernetes</body></html>")))
 }
 
 // handleREST answers a request below the prefix; parts is the rest of its

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client/clienttest"
 )
 
@@ -58,7 +59,7 @@ func (s *toyStorage) Delete(id string) error { return s.fail }
 
 func (s *toyStorage) Extract(body string) (interface{}, error) {
 	var object toy
-	err := api.Decode(body, &object)
+	err := v1beta1.Codec.Decode(body, &object)
 	return object, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/conversion"
 )
 
 func (server *ApiServer) handleHealthz(w http.ResponseWriter, req *http.Request) {
@@ -22,7 +23,7 @@ func (server *ApiServer) handleHealthz(w http.ResponseWriter, req *http.Request)
 		}
 		text += warningLines(warnings)
 	}
-	server.write(w, http.StatusOK, plainText, EncodedBytes([]byte(text)))
+	server.write(w, http.StatusOK, plainText, conversion.EncodedBytes([]byte(text)))
 }
 
 // maxWarnings bounds the answer of /healthz.

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"kube2014/pkg/api"
+	"kube2014/pkg/conversion"
 )
 
 // ContainerInfo returns information about running containers.
@@ -161,7 +161,7 @@ func decodeInfo(host string, body io.Reader) (interface{}, error) {
 	if len(data) > maxInfoSize {
 		return nil, fmt.Errorf("the kubelet of %s answered more than %d bytes", host, maxInfoSize)
 	}
-	if values(data) > maxInfoValues || api.IndentedSize(data) > maxInfoSize*8 {
+	if values(data) > maxInfoValues || conversion.IndentedSize(data) > maxInfoSize*8 {
 		return nil, fmt.Errorf("the kubelet of %s answered JSON that is too deep or has too many values", host)
 	}
 	if !json.Valid(data) {

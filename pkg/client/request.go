@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 )
 
 // maxErrorSize is how much of an error's line is read at most, in bytes.
@@ -45,8 +45,10 @@ func update[Object any](c *Client, resource, id string, object Object) (Object, 
 }
 
 func (c *Client) remove(resource, id string) error {
-	_, err := sendTo[struct{}](c, http.MethodDelete, resource, id, nil)
-	return err
+	if err := api.ValidateID(id); err != nil {
+		return err
+	}
+	return c.do(http.MethodDelete, resource+"/"+id, nil, nil)
 }
 
 // sendTo checks the id, which could otherwise lead to another path.
@@ -64,11 +66,12 @@ func send[Answer any](c *Client, method, path string, object interface{}) (Answe
 	return answer, err
 }
 
-// do sends a request to a path below the prefix and decodes the answer.
+// do sends a request to a path below the prefix and decodes the answer, unless that
+// is nil.
 func (c *Client) do(method, path string, object, answer interface{}) error {
 	var body io.Reader
 	if object != nil {
-		data, err := json.Marshal(object)
+		data, err := v1beta1.Codec.Marshal(object)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", method, path, err)
 		}
@@ -97,7 +100,11 @@ func (c *Client) do(method, path string, object, answer interface{}) error {
 	if resp.StatusCode != http.StatusOK {
 		return refusal(resp)
 	}
-	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+	data, err := io.ReadAll(resp.Body)
+	if err == nil && answer != nil {
+		err = v1beta1.Codec.Unmarshal(data, answer)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: cannot decode the answer: %w", method, path, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 )
 
@@ -53,7 +54,7 @@ func (storage *ControllerRegistryStorage) Delete(id string) error {
 // Extract returns an api.ReplicationController.
 func (storage *ControllerRegistryStorage) Extract(body string) (interface{}, error) {
 	var controller api.ReplicationController
-	if err := api.Decode(body, &controller); err != nil {
+	if err := v1beta1.Codec.Decode(body, &controller); err != nil {
 		return nil, err
 	}
 	return controller, nil

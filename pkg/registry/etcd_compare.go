@@ -1,13 +1,13 @@
 package registry
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 )
 
 // compare returns all inconsistencies: first of the lists, then of the index,
@@ -94,7 +94,7 @@ func madeFrom(entry *manifestEntry, task api.Task) bool {
 	want := task.DesiredState.Manifest
 	want.Id = task.ID
 	var got api.ContainerManifest
-	if err := json.Unmarshal(entry.raw, &got); err != nil {
+	if err := v1beta1.Codec.Unmarshal(entry.raw, &got); err != nil {
 		return false
 	}
 	if len(got.Containers) != len(want.Containers) {

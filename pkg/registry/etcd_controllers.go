@@ -2,7 +2,7 @@ package registry
 
 import "kube2014/pkg/api"
 
-const controllerKind = "replication controller"
+const controllerKind = api.ControllerKind
 
 // ListControllers implements ControllerRegistry.
 func (registry *EtcdRegistry) ListControllers() ([]api.ReplicationController, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd/etcdtest"
 )
 
@@ -105,7 +106,22 @@ func reconcile(t *testing.T, registry *EtcdRegistry, c *clock) {
 }
 
 func put(t *testing.T, client etcdtest.Client, key string, value interface{}) {
-	data, err := json.Marshal(value)
+	var data []byte
+	var err error
+	switch value := value.(type) {
+	case api.Task, api.Service, api.ReplicationController, api.Endpoints:
+		data, err = v1beta1.Codec.Marshal(value)
+	case []api.ContainerManifest:
+		list := []json.RawMessage{}
+		for _, manifest := range value {
+			one, err := v1beta1.Codec.Marshal(manifest)
+			require.NoError(t, err)
+			list = append(list, one)
+		}
+		data, err = json.Marshal(list)
+	default:
+		data, err = json.Marshal(value)
+	}
 	require.NoError(t, err)
 	_, err = client.Set(key, string(data), 0)
 	require.NoError(t, err)

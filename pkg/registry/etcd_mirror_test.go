@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd/etcdtest"
 )
 
@@ -206,7 +206,7 @@ func TestAnEtcdThatHasLostItsDataIsReadAgain(t *testing.T) {
 	put(t, second, taskKey("m", "new"), makeTask("new"))
 	registry.mirror.EtcdClient = second
 	var list api.TaskList
-	require.NoError(t, json.Unmarshal([]byte(listed(t, registry)), &list))
+	require.NoError(t, v1beta1.Codec.Unmarshal([]byte(listed(t, registry)), &list))
 	assert.Equal(t, []string{"new"}, taskIDs(list.Items))
 	require.NoError(t, registry.CreateTask("m", makeTask("newer")))
 	requireExact(t, second, registry)

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,11 +8,13 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/conversion"
 )
 
 // encode returns an object's compact JSON.
 func encode(object interface{}) (string, error) {
-	data, err := json.Marshal(object)
+	data, err := v1beta1.Codec.Marshal(object)
 	if err != nil {
 		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
 	}
@@ -21,14 +22,14 @@ func encode(object interface{}) (string, error) {
 }
 
 // decode reads the object in a key; kind is the word for it.
-func decode(kind string, node *etcd.Node, into interface{}) error {
+func decode(kind api.Kind, node *etcd.Node, into interface{}) error {
 	if node.Dir {
-		return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + keyInWords(node.Key) + ") is a directory"}
+		return &api.Error{Kind: api.Internal, Message: "the stored " + string(kind) + " (key " + keyInWords(node.Key) + ") is a directory"}
 	}
-	if api.IndentedSize(node.Value) > maxStoredSize {
+	if conversion.IndentedSize(node.Value) > maxStoredSize {
 		return undecodable(kind, node.Key, errTooDeep)
 	}
-	if err := json.Unmarshal([]byte(node.Value), into); err != nil {
+	if err := v1beta1.Codec.Unmarshal([]byte(node.Value), into); err != nil {
 		return undecodable(kind, node.Key, err)
 	}
 	return nil
@@ -37,12 +38,12 @@ func decode(kind string, node *etcd.Node, into interface{}) error {
 // maxStoredSize bounds an object's JSON when it is indented for an answer: another
 // program may have stored what D33 refuses. A body of the largest size stays below
 // it, although it is stored with the fields that it left out.
-const maxStoredSize = 4 * api.MaxIndentedSize
+const maxStoredSize = 4 * conversion.MaxIndentedSize
 
 var errTooDeep = fmt.Errorf("it would have more than %d bytes when indented", maxStoredSize)
 
-func undecodable(kind, key string, cause error) error {
-	return &api.Error{Kind: api.Internal, Message: "the stored " + kind + " (key " + keyInWords(key) + ") cannot be decoded", Err: cause}
+func undecodable(kind api.Kind, key string, cause error) error {
+	return &api.Error{Kind: api.Internal, Message: "the stored " + string(kind) + " (key " + keyInWords(key) + ") cannot be decoded", Err: cause}
 }
 
 // keyInWords returns a key in a form that is fit for an error: another program may
@@ -63,7 +64,7 @@ type keyed interface {
 
 // listObjects decodes the objects in a directory, which are sorted by key. What
 // is not an object is logged and left out.
-func listObjects[Object keyed](registry *EtcdRegistry, kind string, directory *etcd.Node) []Object {
+func listObjects[Object keyed](registry *EtcdRegistry, kind api.Kind, directory *etcd.Node) []Object {
 	objects := []Object{}
 	if directory == nil {
 		return objects
@@ -134,8 +135,8 @@ func named(nodes []*etcd.Node, name string) *etcd.Node {
 }
 
 // getObject reads the object in a key.
-func getObject[Object keyed](registry *EtcdRegistry, kind, key string) (*Object, error) {
-	node, err := registry.readKey("get "+kind, key)
+func getObject[Object keyed](registry *EtcdRegistry, kind api.Kind, key string) (*Object, error) {
+	node, err := registry.readKey("get "+string(kind), key)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func getObject[Object keyed](registry *EtcdRegistry, kind, key string) (*Object,
 }
 
 // createObject writes an object to a key that is not there.
-func (registry *EtcdRegistry) createObject(kind, key string, object interface{}) error {
+func (registry *EtcdRegistry) createObject(kind api.Kind, key string, object interface{}) error {
 	value, err := encode(object)
 	if err != nil {
 		return err
@@ -160,13 +161,13 @@ func (registry *EtcdRegistry) createObject(kind, key string, object interface{})
 	if hasCode(err, alreadyExists) {
 		return api.NewAlreadyExists(kind, baseName(key))
 	}
-	return failed("create "+kind, err)
+	return failed("create "+string(kind), err)
 }
 
 // putObject replaces the object in a key, or creates it. It compares and swaps
 // (D43): a call that etcd carries out late overwrites nothing newer. When others
 // change the key first each time, the error is an api.Conflict one.
-func (registry *EtcdRegistry) putObject(kind, key string, object interface{}) error {
+func (registry *EtcdRegistry) putObject(kind api.Kind, key string, object interface{}) error {
 	value, err := encode(object)
 	if err != nil {
 		return err
@@ -184,8 +185,8 @@ func (registry *EtcdRegistry) putObject(kind, key string, object interface{}) er
 
 // replaceObject is one attempt to write the value of a key; it returns false when
 // somebody else changed the key meanwhile.
-func (registry *EtcdRegistry) replaceObject(kind, key, value string, budget requestBudget) (bool, error) {
-	operation := "update " + kind
+func (registry *EtcdRegistry) replaceObject(kind api.Kind, key, value string, budget requestBudget) (bool, error) {
+	operation := "update " + string(kind)
 	node, err := registry.readKey(operation, key)
 	if err == nil {
 		err = budget.left(operation)
@@ -207,20 +208,20 @@ func (registry *EtcdRegistry) replaceObject(kind, key, value string, budget requ
 }
 
 // setObject writes an object to a key, whatever is there.
-func (registry *EtcdRegistry) setObject(kind, key string, object interface{}) error {
+func (registry *EtcdRegistry) setObject(kind api.Kind, key string, object interface{}) error {
 	value, err := encode(object)
 	if err != nil {
 		return err
 	}
 	_, err = registry.mirror.Set(key, value, 0)
-	return failed("update "+kind, err)
+	return failed("update "+string(kind), err)
 }
 
 // deleteObject deletes a key.
-func (registry *EtcdRegistry) deleteObject(kind, key string) error {
+func (registry *EtcdRegistry) deleteObject(kind api.Kind, key string) error {
 	_, err := registry.mirror.Delete(key, false)
 	if hasCode(err, notFound) {
 		return api.NewNotFound(kind, baseName(key))
 	}
-	return failed("delete "+kind, err)
+	return failed("delete "+string(kind), err)
 }

@@ -2,7 +2,7 @@ package registry
 
 import "kube2014/pkg/api"
 
-const serviceKind = "service"
+const serviceKind = api.ServiceKind
 
 // ListServices implements ServiceRegistry.
 func (registry *EtcdRegistry) ListServices() (api.ServiceList, error) {
@@ -41,7 +41,7 @@ func (registry *EtcdRegistry) DeleteService(name string) error {
 
 // UpdateEndpoints implements ServiceRegistry. It does not look for the service.
 func (registry *EtcdRegistry) UpdateEndpoints(endpoints api.Endpoints) error {
-	return registry.setObject("endpoints", endpointKey(endpoints.Name), endpoints)
+	return registry.setObject(api.EndpointsKind, endpointKey(endpoints.Name), endpoints)
 }
 
 // ListServicesAndEndpoints implements EndpointsLister with one read.
@@ -52,7 +52,7 @@ func (registry *EtcdRegistry) ListServicesAndEndpoints() (api.ServiceList, map[s
 	}
 	services := listObjects[api.Service](registry, serviceKind, child(directory, baseName(specsKey)))
 	endpoints := map[string]api.Endpoints{}
-	for _, of := range listObjects[api.Endpoints](registry, "endpoints", child(directory, baseName(endpointsKey))) {
+	for _, of := range listObjects[api.Endpoints](registry, api.EndpointsKind, child(directory, baseName(endpointsKey))) {
 		endpoints[of.Name] = of
 	}
 	return api.ServiceList{Items: services}, endpoints, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 )
 
 // ListTasks implements TaskRegistry. What is not a task is logged and left out.
@@ -29,10 +29,10 @@ func (registry *EtcdRegistry) carrying(query map[string]string) (taskRuns, error
 }
 
 // EncodedTasks implements TaskEncoder.
-func (registry *EtcdRegistry) EncodedTasks(query map[string]string) (apiserver.Encoded, error) {
+func (registry *EtcdRegistry) EncodedTasks(query map[string]string) (conversion.Encoded, error) {
 	tasks, err := registry.carrying(query)
 	if err != nil {
-		return apiserver.Encoded{}, err
+		return conversion.Encoded{}, err
 	}
 	return registry.texts.encode(tasks, query), nil
 }
@@ -53,13 +53,13 @@ func (registry *EtcdRegistry) GetTask(taskID string) (*api.Task, error) {
 }
 
 // EncodedTask implements TaskEncoder.
-func (registry *EtcdRegistry) EncodedTask(taskID string) (apiserver.Encoded, string, error) {
+func (registry *EtcdRegistry) EncodedTask(taskID string) (conversion.Encoded, string, error) {
 	stored, err := registry.readTask(taskID)
 	if err != nil {
-		return apiserver.Encoded{}, "", err
+		return conversion.Encoded{}, "", err
 	}
 	if stored.read(); stored.err != nil {
-		return apiserver.Encoded{}, "", stored.err
+		return conversion.Encoded{}, "", stored.err
 	}
 	return stored.entry.encoded(), stored.machine, nil
 }

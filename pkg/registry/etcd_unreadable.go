@@ -41,12 +41,12 @@ func unreadableBelow(root *etcd.Node) map[string]unreadableKey {
 		}
 	}
 	addUnreadable[api.Service](found, serviceKind, specs)
-	addUnreadable[api.Endpoints](found, "endpoints", endpoints)
+	addUnreadable[api.Endpoints](found, api.EndpointsKind, endpoints)
 	addUnreadable[api.ReplicationController](found, controllerKind, controllers)
 	return found
 }
 
-func addUnreadable[Object any](found map[string]unreadableKey, kind string, directory *etcd.Node) {
+func addUnreadable[Object any](found map[string]unreadableKey, kind api.Kind, directory *etcd.Node) {
 	for _, node := range nodesOf(directory) {
 		var object Object
 		if err := decode(kind, node, &object); err != nil {

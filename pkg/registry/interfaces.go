@@ -11,7 +11,7 @@ package registry
 
 import (
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 )
 
 // TaskRegistry stores tasks, each on one machine.
@@ -57,10 +57,10 @@ type EndpointSelector interface {
 // JSON and need not encode them for each answer.
 type TaskEncoder interface {
 	// EncodedTask returns the task, and its machine.
-	EncodedTask(taskID string) (task apiserver.Encoded, machine string, err error)
+	EncodedTask(taskID string) (task conversion.Encoded, machine string, err error)
 	// EncodedTasks returns the api.TaskList of the tasks that carry all labels of
 	// the query.
-	EncodedTasks(query map[string]string) (apiserver.Encoded, error)
+	EncodedTasks(query map[string]string) (conversion.Encoded, error)
 }
 
 // ControllerRegistry stores replication controllers.

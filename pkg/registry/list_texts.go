@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 )
 
 // textAge is the least time that the unused JSON of a list is kept.
@@ -20,7 +20,7 @@ type listTexts struct {
 }
 
 // encode returns the JSON of a list. Only that of all tasks is kept.
-func (t *listTexts) encode(tasks taskRuns, query map[string]string) apiserver.Encoded {
+func (t *listTexts) encode(tasks taskRuns, query map[string]string) conversion.Encoded {
 	if len(query) > 0 {
 		return tasks.encoded(false)
 	}

@@ -11,14 +11,14 @@ import (
 // holds is never changed, only replaced: it is copied on its way in and on its
 // way out.
 type table[Object copier[Object]] struct {
-	kind    string // the word for an object, in errors
+	kind    api.Kind // the word for an object, in errors
 	objects map[string]Object
 }
 
 // copier is a wire type that can be copied whole.
 type copier[Object any] interface{ DeepCopy() Object }
 
-func makeTable[Object copier[Object]](kind string) table[Object] {
+func makeTable[Object copier[Object]](kind api.Kind) table[Object] {
 	return table[Object]{kind: kind, objects: map[string]Object{}}
 }
 

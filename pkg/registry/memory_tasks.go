@@ -2,7 +2,7 @@ package registry
 
 import (
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 )
 
 // carrying returns the tasks that carry all labels of the query, as they are now.
@@ -29,7 +29,7 @@ func (registry *MemoryRegistry) ListTasks(query *map[string]string) ([]api.Task,
 }
 
 // EncodedTasks implements TaskEncoder.
-func (registry *MemoryRegistry) EncodedTasks(query map[string]string) (apiserver.Encoded, error) {
+func (registry *MemoryRegistry) EncodedTasks(query map[string]string) (conversion.Encoded, error) {
 	return registry.texts.encode(registry.carrying(query), query), nil
 }
 
@@ -52,10 +52,10 @@ func (registry *MemoryRegistry) GetTask(taskID string) (*api.Task, error) {
 }
 
 // EncodedTask implements TaskEncoder.
-func (registry *MemoryRegistry) EncodedTask(taskID string) (apiserver.Encoded, string, error) {
+func (registry *MemoryRegistry) EncodedTask(taskID string) (conversion.Encoded, string, error) {
 	entry, err := registry.entry(taskID)
 	if err != nil {
-		return apiserver.Encoded{}, "", err
+		return conversion.Encoded{}, "", err
 	}
 	return entry.encoded(), entry.machine(), nil
 }

@@ -2,11 +2,11 @@ package registry
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 )
 
 // packed is indented JSON with a shorter form of each line: its depth and its
@@ -19,10 +19,11 @@ const indentation = "    "
 
 // pack encodes an object.
 func pack(object interface{}) (packed, error) {
-	data, err := json.MarshalIndent(object, "", indentation)
+	encoded, err := v1beta1.Codec.Encode(object)
 	if err != nil {
-		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
+		return "", err
 	}
+	data := encoded.Bytes()
 	folded := make([]byte, 0, len(data)/2)
 	for line := range strings.SplitSeq(string(data), "\n") {
 		text := strings.TrimLeft(line, " ")
@@ -93,7 +94,7 @@ func (p packed) size(depth int) int {
 const lineHead = 2
 
 func decodeJSON(text []byte, into interface{}) error {
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := v1beta1.Codec.Unmarshal(text, into); err != nil {
 		return &api.Error{Kind: api.Internal, Message: "the stored object cannot be decoded", Err: err}
 	}
 	return nil

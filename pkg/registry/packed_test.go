@@ -9,7 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 )
+
+// wire returns an object of the first door.
+func wire(t *testing.T, object interface{}) (wired interface{}) {
+	data, err := v1beta1.Codec.Marshal(object)
+	require.NoError(t, err)
+	switch object.(type) {
+	case api.Task:
+		wired = &v1beta1.Task{}
+	case api.TaskList:
+		wired = &v1beta1.TaskList{}
+	}
+	require.NoError(t, json.Unmarshal(data, wired))
+	return wired
+}
 
 // strangeTasks are tasks whose JSON is unusual.
 func strangeTasks() []api.Task {
@@ -29,11 +44,11 @@ func TestWhatIsPackedUnfoldsToTheJSONThatIsAnswered(t *testing.T) {
 	for _, task := range strangeTasks() {
 		p, err := pack(task)
 		require.NoError(t, err)
-		want, err := json.MarshalIndent(task, "", "    ")
+		want, err := json.MarshalIndent(wire(t, task), "", "    ")
 		require.NoError(t, err)
 		assert.Equal(t, string(want), string(p.appendTo(nil, 0)[1:]), task.ID)
 		for _, depth := range []int{0, 2, 20} {
-			want, err := json.MarshalIndent(task, strings.Repeat(indentation, depth), "    ")
+			want, err := json.MarshalIndent(wire(t, task), strings.Repeat(indentation, depth), "    ")
 			require.NoError(t, err)
 			got := p.appendTo([]byte("head"), depth)
 			assert.Equal(t, "head\n"+strings.Repeat(indentation, depth)+string(want), string(got), task.ID)
@@ -68,7 +83,7 @@ func TestAnEntryAnswersWithTheWholeTask(t *testing.T) {
 		for _, task := range []api.Task{usual, other} {
 			entry, err := makeTaskEntry(task, place)
 			require.NoError(t, err)
-			want, err := json.MarshalIndent(task, "", "    ")
+			want, err := json.MarshalIndent(wire(t, task), "", "    ")
 			require.NoError(t, err)
 			assert.Equal(t, string(want), string(entry.encoded().Bytes()))
 			assert.Len(t, want, entry.encoded().Size)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 )
 
@@ -70,7 +71,7 @@ func (storage *ServiceRegistryStorage) Delete(id string) error {
 // Extract returns an api.Service.
 func (storage *ServiceRegistryStorage) Extract(body string) (interface{}, error) {
 	var service api.Service
-	if err := api.Decode(body, &service); err != nil {
+	if err := v1beta1.Codec.Decode(body, &service); err != nil {
 		return nil, err
 	}
 	return service, nil

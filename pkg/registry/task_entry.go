@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 )
 
 // listDepth is how deep an object stands in the JSON of a list.
@@ -94,8 +94,8 @@ func (e *taskEntry) task() (api.Task, error) {
 var buffers = sync.Pool{New: func() interface{} { return new([]byte) }}
 
 // encoded returns the task as it is answered.
-func (e *taskEntry) encoded() apiserver.Encoded {
-	return apiserver.Encoded{Size: int(e.size), Pieces: func(send func([]byte) bool) {
+func (e *taskEntry) encoded() conversion.Encoded {
+	return conversion.Encoded{Size: int(e.size), Pieces: func(send func([]byte) bool) {
 		buffer := buffers.Get().(*[]byte)
 		*buffer = e.appendTo((*buffer)[:0], 0)
 		send((*buffer)[1:]) // without the line break before it

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 )
 
 // tasks decodes the tasks.
@@ -44,9 +44,9 @@ const sendSize = 64 << 10
 
 // encoded returns the JSON of the tasks' api.TaskList, which is made while it is
 // sent; the text of whole runs is kept if keep is set.
-func (t taskRuns) encoded(keep bool) apiserver.Encoded {
+func (t taskRuns) encoded(keep bool) conversion.Encoded {
 	if len(t.runs) == 0 {
-		return apiserver.EncodedBytes([]byte(emptyList))
+		return conversion.EncodedBytes([]byte(emptyList))
 	}
 	size := len(listHead) - 1 + len(listTail)
 	for _, run := range t.runs {
@@ -56,7 +56,7 @@ func (t taskRuns) encoded(keep bool) apiserver.Encoded {
 	if !keep {
 		items = func(f func([]byte) bool) { t.unfolded(size, f) }
 	}
-	return apiserver.Encoded{Size: size, Pieces: func(send func([]byte) bool) {
+	return conversion.Encoded{Size: size, Pieces: func(send func([]byte) bool) {
 		if !send([]byte(listHead)) {
 			return
 		}

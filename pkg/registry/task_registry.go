@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 )
@@ -92,7 +93,7 @@ func (storage *TaskRegistryStorage) Delete(id string) error {
 // sets (D11).
 func (storage *TaskRegistryStorage) Extract(body string) (interface{}, error) {
 	var task api.Task
-	if err := api.Decode(body, &task); err != nil {
+	if err := v1beta1.Codec.Decode(body, &task); err != nil {
 		return nil, err
 	}
 	task.CurrentState = api.TaskState{}

@@ -64,7 +64,7 @@ func TestTheIndexOfTasksIsAlwaysThatOfTheTasks(t *testing.T) {
 			require.Equal(t, want, got, "step %d, %v", step, query)
 			encoded, err := registry.EncodedTasks(query)
 			require.NoError(t, err)
-			text, err := json.MarshalIndent(api.TaskList{Items: want}, "", "    ")
+			text, err := json.MarshalIndent(wire(t, api.TaskList{Items: want}), "", "    ")
 			require.NoError(t, err)
 			require.True(t, string(text) == string(encoded.Bytes()), "step %d, %v", step, query)
 			require.Equal(t, len(text), encoded.Size)

@@ -9,6 +9,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 	"kube2014/pkg/registry"
 )
 
@@ -127,7 +128,7 @@ func TestAnObjectOfAnyTypeIsTold(t *testing.T) {
 		{five[:1], `1 task: "a"`},
 		{api.TaskList{Items: five}, `5 tasks: "a", "b", "c", "d", …`},
 		{api.Endpoints{Name: "s"}, `"s" at no address`},
-		{apiserver.EncodedBytes([]byte("1")), "1 byte of JSON"},
+		{conversion.EncodedBytes([]byte("1")), "1 byte of JSON"},
 		{object{api.JSONBase{ID: "x"}}, `trace.object "x"`},
 		{"x", "a string"},
 	} {

@@ -5,6 +5,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 )
 
 // RESTStorage traces a storage.
@@ -50,15 +51,15 @@ type encodedStorage struct {
 	next apiserver.EncodedStorage
 }
 
-func (s encodedStorage) ListEncoded(u *url.URL) (apiserver.Encoded, error) {
-	return ask(s.t, called(s.next, "ListEncoded", query(u)), encodedWords, func() (apiserver.Encoded, error) { return s.next.ListEncoded(u) })
+func (s encodedStorage) ListEncoded(u *url.URL) (conversion.Encoded, error) {
+	return ask(s.t, called(s.next, "ListEncoded", query(u)), encodedWords, func() (conversion.Encoded, error) { return s.next.ListEncoded(u) })
 }
 
-func (s encodedStorage) GetEncoded(id string) (apiserver.Encoded, error) {
-	return ask(s.t, called(s.next, "GetEncoded", api.Quote(id)), encodedWords, func() (apiserver.Encoded, error) { return s.next.GetEncoded(id) })
+func (s encodedStorage) GetEncoded(id string) (conversion.Encoded, error) {
+	return ask(s.t, called(s.next, "GetEncoded", api.Quote(id)), encodedWords, func() (conversion.Encoded, error) { return s.next.GetEncoded(id) })
 }
 
-func encodedWords(encoded apiserver.Encoded) string { return words(encoded) }
+func encodedWords(encoded conversion.Encoded) string { return words(encoded) }
 
 // query describes the query of a list's URL.
 func query(u *url.URL) string {

@@ -2,7 +2,7 @@ package trace
 
 import (
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
 	"kube2014/pkg/registry"
 )
 
@@ -59,17 +59,17 @@ type taskEncoder struct {
 	encoder  registry.TaskEncoder
 }
 
-func (e taskEncoder) EncodedTask(taskID string) (apiserver.Encoded, string, error) {
+func (e taskEncoder) EncodedTask(taskID string) (conversion.Encoded, string, error) {
 	var machine string
-	onMachine := func(task apiserver.Encoded) string { return words(task) + ", on " + cut(machine, maxValue) }
-	task, err := ask(e.encoderT, called(e.encoder, "EncodedTask", api.Quote(taskID)), onMachine, func() (task apiserver.Encoded, err error) {
+	onMachine := func(task conversion.Encoded) string { return words(task) + ", on " + cut(machine, maxValue) }
+	task, err := ask(e.encoderT, called(e.encoder, "EncodedTask", api.Quote(taskID)), onMachine, func() (task conversion.Encoded, err error) {
 		task, machine, err = e.encoder.EncodedTask(taskID)
 		return task, err
 	})
 	return task, machine, err
 }
 
-func (e taskEncoder) EncodedTasks(query map[string]string) (apiserver.Encoded, error) {
+func (e taskEncoder) EncodedTasks(query map[string]string) (conversion.Encoded, error) {
 	return ask(e.encoderT, called(e.encoder, "EncodedTasks", labels(query)), encodedWords,
-		func() (apiserver.Encoded, error) { return e.encoder.EncodedTasks(query) })
+		func() (conversion.Encoded, error) { return e.encoder.EncodedTasks(query) })
 }

@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
+	"kube2014/pkg/conversion"
 )
 
 const (
@@ -99,7 +100,7 @@ func words(object interface{}) string {
 		return listed("replication controller", o.Items)
 	case []api.ReplicationController:
 		return listed("replication controller", o)
-	case apiserver.Encoded:
+	case conversion.Encoded:
 		return counted(o.Size, "byte") + " of JSON"
 	case apiserver.Identified:
 		return fmt.Sprintf("%T %s", object, api.Quote(o.GetID()))

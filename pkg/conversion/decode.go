@@ -1,10 +1,12 @@
-package api
+package conversion
 
 import (
 	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
+
+	"kube2014/pkg/api"
 )
 
 // MaxIndentedSize is the size of the largest accepted body, in bytes, once it is
@@ -12,32 +14,32 @@ import (
 // answered with gigabytes of blanks (D33).
 const MaxIndentedSize = 16 << 20
 
-// Decode reads one JSON object from a request's body into the wire type that
-// into points to. Unknown fields are ignored and field names match in any
-// letter case. The error is an Invalid one that names the field, or "body"
+// Decode reads one JSON object from a request's body into the internal object
+// that into points to. Unknown fields are ignored and field names match in any
+// letter case. The error is an api.Invalid one that names the field, or "body"
 // (D9).
-func Decode(body string, into interface{}) error {
+func (c *Codec) Decode(body string, into interface{}) error {
 	if trimmed := strings.TrimLeft(body, " \t\r\n"); trimmed == "" {
-		return NewInvalid("body", "must be a JSON object, but it is empty")
+		return api.NewInvalid("body", "must be a JSON object, but it is empty")
 	} else if trimmed[0] != '{' {
-		return NewInvalid("body", "must be a JSON object")
+		return api.NewInvalid("body", "must be a JSON object")
 	}
 	if IndentedSize(body) > MaxIndentedSize {
-		return NewInvalid("body", "is nested too deeply: indented, it would have more than %d bytes", MaxIndentedSize)
+		return api.NewInvalid("body", "is nested too deeply: indented, it would have more than %d bytes", MaxIndentedSize)
 	}
-	err := json.Unmarshal([]byte(body), into)
+	err := c.Unmarshal([]byte(body), into)
 	if err == nil {
 		return nil
 	}
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
-		return NewInvalid(fieldPath(wrongType), "expected %s, got %s", wanted(wrongType.Type), wrongType.Value)
+		return api.NewInvalid(fieldPath(wrongType), "expected %s, got %s", wanted(wrongType.Type), wrongType.Value)
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return NewInvalid("body", "is not JSON: %s, at byte %d", syntax.Error(), syntax.Offset)
+		return api.NewInvalid("body", "is not JSON: %s, at byte %d", syntax.Error(), syntax.Offset)
 	}
-	return &Error{Kind: Invalid, Field: "body", Message: "is not JSON", Err: err}
+	return err
 }
 
 // fieldPath returns a field's path in the JSON, where embedded structs have no

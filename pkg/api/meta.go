@@ -1,0 +1,83 @@
+package api
+
+import (
+	"maps"
+	"time"
+)
+
+// Kind is a kind of stored objects. It is also the word for one of them in an
+// error.
+type Kind string
+
+// The kinds of objects.
+const (
+	TaskKind       Kind = "task"
+	ControllerKind Kind = "replication controller"
+	ServiceKind    Kind = "service"
+	EndpointsKind  Kind = "endpoints"
+)
+
+// ObjectMeta is what the server knows of an object besides what June 2014 does.
+// Its store sets the versions and, if there is none, the uid.
+type ObjectMeta struct {
+	ResourceVersion uint64            // the store's version after the last change of the object
+	CreationVersion uint64            // the store's version after its creation
+	UID             string            // differs from that of an earlier object with the same id
+	CreationTime    time.Time         // zero if it is unknown
+	Annotations     map[string]string // nobody selects by them
+}
+
+// Meta returns the metadata itself, to be read or, by the owner of the object, to
+// be changed.
+func (m *ObjectMeta) Meta() *ObjectMeta { return m }
+
+func (m ObjectMeta) deepCopy() ObjectMeta {
+	m.Annotations = maps.Clone(m.Annotations)
+	return m
+}
+
+// Object is what a store keeps: a pointer to one of the objects of this package.
+type Object interface {
+	// GetKind returns the kind of the object.
+	GetKind() Kind
+	// GetID returns the id: no other object of the kind has it.
+	GetID() string
+	// GetLabels returns the labels by which the object is selected, read-only.
+	GetLabels() map[string]string
+	// Meta returns the metadata itself.
+	Meta() *ObjectMeta
+}
+
+var (
+	_ Object = (*Task)(nil)
+	_ Object = (*ReplicationController)(nil)
+	_ Object = (*Service)(nil)
+	_ Object = (*Endpoints)(nil)
+)
+
+// GetKind implements Object.
+func (Task) GetKind() Kind { return TaskKind }
+
+// GetKind implements Object.
+func (ReplicationController) GetKind() Kind { return ControllerKind }
+
+// GetKind implements Object.
+func (Service) GetKind() Kind { return ServiceKind }
+
+// GetKind implements Object.
+func (Endpoints) GetKind() Kind { return EndpointsKind }
+
+// GetLabels implements Object.
+func (t Task) GetLabels() map[string]string { return t.Labels }
+
+// GetLabels implements Object.
+func (c ReplicationController) GetLabels() map[string]string { return c.Labels }
+
+// GetLabels implements Object.
+func (s Service) GetLabels() map[string]string { return s.Labels }
+
+// GetLabels implements Object. Endpoints of June 2014 have none.
+func (Endpoints) GetLabels() map[string]string { return nil }
+
+// GetID implements Object: endpoints have the id of their service.
+func (e Endpoints) GetID() string { return e.Name }

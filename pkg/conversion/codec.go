@@ -1,0 +1,106 @@
+package conversion
+
+import (
+	"encoding/json"
+	"errors"
+	"iter"
+
+	"kube2014/pkg/api"
+)
+
+// Codec reads and writes the JSON of one version of the API. It is safe for
+// concurrent use.
+type Codec struct {
+	scheme  *Scheme
+	version string
+	indent  string
+}
+
+// NewCodec returns the codec of a version of the scheme. Its answers are indented
+// by so much at each level.
+func NewCodec(scheme *Scheme, version, indent string) *Codec {
+	return &Codec{scheme: scheme, version: version, indent: indent}
+}
+
+// Version returns the version's name.
+func (c *Codec) Version() string { return c.version }
+
+// Marshal returns the compact JSON of an internal object, as it is stored.
+func (c *Codec) Marshal(object interface{}) ([]byte, error) {
+	out, err := c.scheme.ConvertToVersion(object, c.version)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
+// Unmarshal reads JSON into the internal object that into points to. A field that
+// is missing gets its default. An object that is not registered is read as its Go
+// type.
+func (c *Codec) Unmarshal(data []byte, into interface{}) error {
+	wire, err := c.newFor(into)
+	if err != nil {
+		return json.Unmarshal(data, into)
+	}
+	if err := json.Unmarshal(data, wire); err != nil {
+		return err
+	}
+	c.scheme.Default(wire)
+	return c.scheme.Convert(wire, into)
+}
+
+// newFor returns a pointer to an empty object of the version, of the kind of an
+// internal one.
+func (c *Codec) newFor(object interface{}) (interface{}, error) {
+	kinds, err := c.scheme.ObjectKinds(object)
+	if err != nil {
+		return nil, err
+	}
+	return c.scheme.New(c.version, kinds[0].Kind)
+}
+
+// Encode returns an internal object's JSON as it is answered. An object that is not
+// registered has the JSON of its Go type.
+func (c *Codec) Encode(object interface{}) (Encoded, error) {
+	text, err := c.marshalIndent(object)
+	if err != nil {
+		return Encoded{}, err
+	}
+	return EncodedBytes(text), nil
+}
+
+func (c *Codec) marshalIndent(object interface{}) ([]byte, error) {
+	out, err := c.scheme.ConvertToVersion(object, c.version)
+	var unknown *NotRegisteredError
+	if errors.As(err, &unknown) {
+		out, err = object, nil
+	}
+	var text []byte
+	if err == nil {
+		text, err = json.MarshalIndent(out, "", c.indent)
+	}
+	if err != nil {
+		return nil, &api.Error{Kind: api.Internal, Message: "the answer could not be encoded", Err: err}
+	}
+	return text, nil
+}
+
+// Encoded is an object's JSON as it is answered, without a line break at its end.
+type Encoded struct {
+	Size   int              // the length of all pieces together
+	Pieces iter.Seq[[]byte] // made while they are sent; read-only
+}
+
+// EncodedBytes wraps a JSON text, which it does not copy.
+func EncodedBytes(text []byte) Encoded {
+	return Encoded{Size: len(text), Pieces: func(send func([]byte) bool) { send(text) }}
+}
+
+// Bytes returns the JSON in one piece.
+func (e Encoded) Bytes() []byte {
+	text := make([]byte, 0, e.Size)
+	for piece := range e.Pieces {
+		text = append(text, piece...)
+	}
+	return text
+}

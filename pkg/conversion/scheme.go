@@ -1,0 +1,191 @@
+// Package conversion knows the versions of the API: which Go type is which kind
+// of object in which version, and how one is converted into the other. All
+// versions are converted to and from one internal version, so that no version
+// needs to know another one.
+package conversion
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Internal is the name of the internal version: its objects have no JSON.
+const Internal = ""
+
+// VersionKind names a type of object: its version of the API, and its kind there,
+// like "Task".
+type VersionKind struct{ Version, Kind string }
+
+// Scheme is a registry of types and of conversions between them. Fill it before
+// its first use; then it is safe for concurrent use.
+type Scheme struct {
+	versions []string // in the order in which they were added: the first is preferred
+	types    map[VersionKind]reflect.Type
+	kinds    map[reflect.Type][]VersionKind
+	defaults map[reflect.Type]func(interface{})
+	converts map[reflect.Type]map[reflect.Type]func(interface{}) (interface{}, error) // from → to
+}
+
+// NewScheme returns an empty scheme.
+func NewScheme() *Scheme {
+	return &Scheme{
+		types:    map[VersionKind]reflect.Type{},
+		kinds:    map[reflect.Type][]VersionKind{},
+		defaults: map[reflect.Type]func(interface{}){},
+		converts: map[reflect.Type]map[reflect.Type]func(interface{}) (interface{}, error){},
+	}
+}
+
+// AddKnownTypes registers the types of the given structs as kinds of a version.
+// The name of the type is its kind. To register a type twice is harmless.
+func (s *Scheme) AddKnownTypes(version string, objects ...interface{}) {
+	for _, object := range objects {
+		s.AddKnownTypeWithName(version, reflect.TypeOf(object).Name(), object)
+	}
+}
+
+// AddKnownTypeWithName registers the type of a struct as a kind of a version. It
+// panics if the kind has another type already.
+func (s *Scheme) AddKnownTypeWithName(version, kind string, object interface{}) {
+	name, structure := VersionKind{version, kind}, reflect.TypeOf(object)
+	switch known := s.types[name]; {
+	case known == structure:
+		return
+	case known != nil:
+		panic(fmt.Sprintf("conversion: kind %q of version %q is registered as %v and as %v", kind, version, known, structure))
+	}
+	s.types[name] = structure
+	s.kinds[structure] = append(s.kinds[structure], name)
+	if version != Internal && !slices.Contains(s.versions, version) {
+		s.versions = append(s.versions, version)
+	}
+}
+
+// AddFuncs registers how an object of a version becomes an internal one, and the
+// reverse. The functions do not change what they are given.
+func AddFuncs[Version, In any](s *Scheme, in func(Version) (In, error), out func(In) (Version, error)) {
+	addFunc(s, in)
+	addFunc(s, out)
+}
+
+func addFunc[From, To any](s *Scheme, convert func(From) (To, error)) {
+	from, to := reflect.TypeFor[From](), reflect.TypeFor[To]()
+	if s.converts[from] == nil {
+		s.converts[from] = map[reflect.Type]func(interface{}) (interface{}, error){}
+	}
+	s.converts[from][to] = func(object interface{}) (interface{}, error) {
+		converted, err := convert(*object.(*From))
+		return &converted, err
+	}
+}
+
+// AddDefaults registers how the fields are set that an object of a version leaves
+// out.
+func AddDefaults[Version any](s *Scheme, setDefaults func(*Version)) {
+	s.defaults[reflect.TypeFor[Version]()] = func(object interface{}) { setDefaults(object.(*Version)) }
+}
+
+// Versions returns the versions, the preferred one first.
+func (s *Scheme) Versions() []string { return slices.Clone(s.versions) }
+
+// New returns a pointer to an empty object of a kind.
+func (s *Scheme) New(version, kind string) (interface{}, error) {
+	structure, ok := s.types[VersionKind{version, kind}]
+	if !ok {
+		return nil, &NotRegisteredError{Version: version, Kind: kind}
+	}
+	return reflect.New(structure).Interface(), nil
+}
+
+// ObjectKinds returns the versions and kinds of an object: a struct of a known type
+// or a pointer to one.
+func (s *Scheme) ObjectKinds(object interface{}) ([]VersionKind, error) {
+	structure := structOf(object)
+	kinds, ok := s.kinds[structure]
+	if !ok {
+		return nil, &NotRegisteredError{Type: structure}
+	}
+	return slices.Clone(kinds), nil
+}
+
+// Default sets the fields that the object, a pointer, leaves out.
+func (s *Scheme) Default(object interface{}) {
+	if setDefaults := s.defaults[structOf(object)]; setDefaults != nil {
+		setDefaults(object)
+	}
+}
+
+// Convert converts an object into the one that out points to. It overwrites all of
+// it.
+func (s *Scheme) Convert(in, out interface{}) error {
+	converted, err := s.convert(in, structOf(out))
+	if err != nil {
+		return err
+	}
+	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(converted).Elem())
+	return nil
+}
+
+// ConvertToVersion returns a pointer to the object of a version that another object
+// becomes there. An object of that version is returned as it is.
+func (s *Scheme) ConvertToVersion(in interface{}, version string) (interface{}, error) {
+	kinds, err := s.ObjectKinds(in)
+	if err != nil {
+		return nil, err
+	}
+	isOf := func(kind VersionKind) bool { return kind.Version == version }
+	if slices.ContainsFunc(kinds, isOf) {
+		return pointerTo(in), nil
+	}
+	for to := range s.converts[structOf(in)] {
+		if slices.ContainsFunc(s.kinds[to], isOf) {
+			return s.convert(in, to)
+		}
+	}
+	return nil, &NotRegisteredError{Version: version, Kind: kinds[0].Kind}
+}
+
+func (s *Scheme) convert(in interface{}, to reflect.Type) (interface{}, error) {
+	from := structOf(in)
+	convert := s.converts[from][to]
+	if convert == nil {
+		return nil, fmt.Errorf("converting (%v) to (%v): unknown conversion", from, to)
+	}
+	return convert(pointerTo(in))
+}
+
+// structOf returns the type of a struct, or of the struct that a pointer points to.
+func structOf(object interface{}) reflect.Type {
+	structure := reflect.TypeOf(object)
+	if structure != nil && structure.Kind() == reflect.Pointer {
+		return structure.Elem()
+	}
+	return structure
+}
+
+// pointerTo returns a pointer to an object, which may be one itself.
+func pointerTo(object interface{}) interface{} {
+	value := reflect.ValueOf(object)
+	if value.Kind() == reflect.Pointer {
+		return object
+	}
+	pointer := reflect.New(value.Type())
+	pointer.Elem().Set(value)
+	return pointer.Interface()
+}
+
+// NotRegisteredError says that a scheme does not know a kind in a version, or a
+// type.
+type NotRegisteredError struct {
+	Version, Kind string
+	Type          reflect.Type // nil if a kind is unknown
+}
+
+// Error uses the words of today's scheme.
+func (e *NotRegisteredError) Error() string {
+	if e.Kind != "" {
+		return fmt.Sprintf("no kind %q is registered for version %q", e.Kind, e.Version)
+	}
+	return fmt.Sprintf("no kind is registered for the type %v", e.Type)
+}
