@@ -45,8 +45,9 @@ func assemble(o *options, narration io.Writer) (stores registries, handler http.
 	return stores, newHandler(stores, kubelets(), scheduler, o.prefix), nil
 }
 
-func memoryRegistries() registries {
-	memory := registry.MakeMemoryRegistry()
+func memoryRegistries() registries { return registriesInMemory(registry.MakeMemoryRegistry()) }
+
+func registriesInMemory(memory *registry.MemoryRegistry) registries {
 	return registries{
 		name:  "memory",
 		tasks: memory, controllers: memory, services: memory,

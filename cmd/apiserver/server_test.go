@@ -29,8 +29,17 @@ func TestTheServerHasTheOriginalsLimits(t *testing.T) {
 }
 
 func endpointsIn(t *testing.T, stores registries) map[string]api.Endpoints {
-	_, endpoints, err := stores.services.(registry.EndpointsLister).ListServicesAndEndpoints()
+	if lister, ok := stores.services.(registry.EndpointsLister); ok {
+		_, endpoints, err := lister.ListServicesAndEndpoints()
+		require.NoError(t, err)
+		return endpoints
+	}
+	list, err := stores.services.(registry.Versioned).Objects().List(api.EndpointsKind, nil)
 	require.NoError(t, err)
+	endpoints := map[string]api.Endpoints{}
+	for _, object := range list.Items {
+		endpoints[object.GetID()] = api.Endpoints{Name: object.GetID(), Endpoints: object.Object.(*api.Endpoints).Endpoints}
+	}
 	return endpoints
 }
 

@@ -21,6 +21,7 @@ const (
 	AlreadyExists    ErrorKind = "already exists"     // the id is taken
 	Conflict         ErrorKind = "conflict"           // the state of other objects forbids it
 	HostPortTaken    ErrorKind = "host port taken"    // a conflict on one machine; another machine may be free
+	Expired          ErrorKind = "expired"            // the changes after a version are not known any more
 	TooLarge         ErrorKind = "too large"          // the request is larger than the server reads
 	Internal         ErrorKind = "internal"           // the server or its store is at fault
 	Unavailable      ErrorKind = "unavailable"        // the store cannot be reached; a retry may help

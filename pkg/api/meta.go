@@ -81,3 +81,30 @@ func (Endpoints) GetLabels() map[string]string { return nil }
 
 // GetID implements Object: endpoints have the id of their service.
 func (e Endpoints) GetID() string { return e.Name }
+
+// EmptyList returns the list without items of a kind.
+func EmptyList(kind Kind) interface{} {
+	switch kind {
+	case TaskKind:
+		return TaskList{Items: []Task{}}
+	case ControllerKind:
+		return ReplicationControllerList{Items: []ReplicationController{}}
+	case ServiceKind:
+		return ServiceList{Items: []Service{}}
+	}
+	panic("api: there is no list of " + string(kind))
+}
+
+// HostPorts returns the host ports that the task wants. Port 0 is none: it collides
+// with nothing (D19).
+func (t Task) HostPorts() []int {
+	var ports []int
+	for _, container := range t.DesiredState.Manifest.Containers {
+		for _, port := range container.Ports {
+			if port.HostPort != 0 {
+				ports = append(ports, port.HostPort)
+			}
+		}
+	}
+	return ports
+}

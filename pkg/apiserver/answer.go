@@ -94,6 +94,7 @@ var statuses = map[api.ErrorKind]struct {
 	api.AlreadyExists:    {http.StatusConflict, "Conflict"},
 	api.Conflict:         {http.StatusConflict, "Conflict"},
 	api.HostPortTaken:    {http.StatusConflict, "Conflict"},
+	api.Expired:          {http.StatusGone, "Gone"},
 	api.TooLarge:         {http.StatusRequestEntityTooLarge, "Request Entity Too Large"},
 	api.Internal:         {http.StatusInternalServerError, "Internal Error"},
 	api.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},

@@ -59,17 +59,25 @@ func (c *Codec) newFor(object interface{}) (interface{}, error) {
 	return c.scheme.New(c.version, kinds[0].Kind)
 }
 
+// Encodable is an object that keeps the JSON that was made of it.
+type Encodable interface {
+	EncodedBy(*Codec) (Encoded, error)
+}
+
 // Encode returns an internal object's JSON as it is answered. An object that is not
-// registered has the JSON of its Go type.
+// registered has the JSON of its Go type. An Encodable one is asked itself.
 func (c *Codec) Encode(object interface{}) (Encoded, error) {
-	text, err := c.marshalIndent(object)
+	if encodable, ok := object.(Encodable); ok {
+		return encodable.EncodedBy(c)
+	}
+	text, err := c.marshalIndent(object, "")
 	if err != nil {
 		return Encoded{}, err
 	}
 	return EncodedBytes(text), nil
 }
 
-func (c *Codec) marshalIndent(object interface{}) ([]byte, error) {
+func (c *Codec) marshalIndent(object interface{}, prefix string) ([]byte, error) {
 	out, err := c.scheme.ConvertToVersion(object, c.version)
 	var unknown *NotRegisteredError
 	if errors.As(err, &unknown) {
@@ -77,7 +85,7 @@ func (c *Codec) marshalIndent(object interface{}) ([]byte, error) {
 	}
 	var text []byte
 	if err == nil {
-		text, err = json.MarshalIndent(out, "", c.indent)
+		text, err = json.MarshalIndent(out, prefix, c.indent)
 	}
 	if err != nil {
 		return nil, &api.Error{Kind: api.Internal, Message: "the answer could not be encoded", Err: err}

@@ -3,7 +3,6 @@ package registry
 import (
 	"fmt"
 	"net/url"
-	"slices"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
@@ -13,46 +12,35 @@ import (
 // ControllerRegistryStorage is the RESTStorage of replication controllers.
 type ControllerRegistryStorage struct {
 	registry ControllerRegistry
+	objects  reader
 }
 
 // MakeControllerRegistryStorage returns the storage of the registry's
 // controllers.
 func MakeControllerRegistryStorage(registry ControllerRegistry) apiserver.RESTStorage {
-	return &ControllerRegistryStorage{registry: registry}
+	return &ControllerRegistryStorage{registry: registry, objects: objectsOf(registry)}
 }
 
-// List returns an api.ReplicationControllerList.
-func (storage *ControllerRegistryStorage) List(u *url.URL) (interface{}, error) {
-	query, err := labelQuery(u)
-	if err != nil {
-		return nil, err
-	}
-	controllers, err := storage.registry.ListControllers()
-	if err != nil {
-		return nil, err
-	}
-	controllers = slices.DeleteFunc(controllers, func(c api.ReplicationController) bool { return !hasLabels(c.Labels, query) })
-	return api.ReplicationControllerList{Items: controllers}, nil
+// List returns a *storage.List of replication controllers.
+func (s *ControllerRegistryStorage) List(u *url.URL) (interface{}, error) {
+	return orError(listObjects(s.objects, api.ControllerKind, u))
 }
 
-// Get returns an *api.ReplicationController.
-func (storage *ControllerRegistryStorage) Get(id string) (interface{}, error) {
-	if err := api.ValidateID(id); err != nil {
-		return nil, err
-	}
-	return orError(storage.registry.GetController(id))
+// Get returns a *storage.Object with an *api.ReplicationController.
+func (s *ControllerRegistryStorage) Get(id string) (interface{}, error) {
+	return orError(getObject(s.objects, api.ControllerKind, id))
 }
 
 // Delete removes a controller.
-func (storage *ControllerRegistryStorage) Delete(id string) error {
+func (s *ControllerRegistryStorage) Delete(id string) error {
 	if err := api.ValidateID(id); err != nil {
 		return err
 	}
-	return storage.registry.DeleteController(id)
+	return s.registry.DeleteController(id)
 }
 
 // Extract returns an api.ReplicationController.
-func (storage *ControllerRegistryStorage) Extract(body string) (interface{}, error) {
+func (s *ControllerRegistryStorage) Extract(body string) (interface{}, error) {
 	var controller api.ReplicationController
 	if err := v1beta1.Codec.Decode(body, &controller); err != nil {
 		return nil, err
@@ -61,21 +49,21 @@ func (storage *ControllerRegistryStorage) Extract(body string) (interface{}, err
 }
 
 // Create stores an api.ReplicationController.
-func (storage *ControllerRegistryStorage) Create(object interface{}) error {
+func (s *ControllerRegistryStorage) Create(object interface{}) error {
 	controller, err := controllerOf(object)
 	if err != nil {
 		return err
 	}
-	return storage.registry.CreateController(controller)
+	return s.registry.CreateController(controller)
 }
 
 // Update replaces an api.ReplicationController, or creates it.
-func (storage *ControllerRegistryStorage) Update(object interface{}) error {
+func (s *ControllerRegistryStorage) Update(object interface{}) error {
 	controller, err := controllerOf(object)
 	if err != nil {
 		return err
 	}
-	return storage.registry.UpdateController(controller)
+	return s.registry.UpdateController(controller)
 }
 
 func controllerOf(object interface{}) (api.ReplicationController, error) {

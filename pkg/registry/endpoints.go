@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // EndpointController keeps the endpoints of all services up to date with the
@@ -35,18 +36,41 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 		return fmt.Errorf("endpoint sync: %w", err)
 	}
 	var failures []error
-	for _, wanted := range changedEndpoints(services.Items, endpointsOf, known) {
-		err := e.serviceRegistry.UpdateEndpoints(wanted)
-		if err != nil && api.KindOf(err) != api.NotFound { // deleted meanwhile: nothing to keep
-			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", wanted.Name, err))
+	for _, service := range services.Items {
+		if err := e.syncService(service, known, endpointsOf); err != nil {
+			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", service.ID, err))
 		}
 	}
 	return errors.Join(failures...)
 }
 
+// syncService writes the endpoints of a service, unless they are known to be so
+// already (D31).
+func (e *EndpointController) syncService(service api.Service, known map[string]api.Endpoints, endpointsOf endpointsFunc) error {
+	addresses, err := endpointsOf(service.Labels)
+	if err != nil {
+		return err
+	}
+	if now, ok := known[service.ID]; ok && slices.Equal(now.Endpoints, addresses) {
+		return nil
+	}
+	err = e.serviceRegistry.UpdateEndpoints(api.Endpoints{Name: service.ID, Endpoints: addresses})
+	if api.KindOf(err) == api.NotFound { // deleted meanwhile: nothing to keep
+		return nil
+	}
+	return err
+}
+
+// endpointsFunc returns the addresses of the tasks that carry the labels and have a
+// host port, sorted by the tasks' ids.
+type endpointsFunc func(labels map[string]string) ([]string, error)
+
 // servicesAndEndpoints returns the services and their stored endpoints. If the
 // registry cannot list endpoints it returns none, and all are written.
 func (e *EndpointController) servicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
+	if versioned, ok := e.serviceRegistry.(Versioned); ok {
+		return readServices(versioned.Objects())
+	}
 	if lister, ok := e.serviceRegistry.(EndpointsLister); ok {
 		return lister.ListServicesAndEndpoints()
 	}
@@ -54,37 +78,45 @@ func (e *EndpointController) servicesAndEndpoints() (api.ServiceList, map[string
 	return services, nil, err
 }
 
-// selectEndpoints returns the registry's EndpointSelector function, or else one
-// that searches a list of all tasks.
-func (e *EndpointController) selectEndpoints() (func(map[string]string) []string, error) {
-	if selector, ok := e.taskRegistry.(EndpointSelector); ok {
-		return selector.SelectEndpoints()
-	}
-	tasks, err := e.taskRegistry.ListTasks(nil)
+func readServices(objects storage.Reader) (services api.ServiceList, known map[string]api.Endpoints, err error) {
+	all, err := objects.List(api.ServiceKind, nil)
 	if err != nil {
-		return nil, err
+		return services, nil, err
 	}
-	return func(query map[string]string) []string {
+	endpoints, err := objects.List(api.EndpointsKind, nil)
+	if err != nil {
+		return services, nil, err
+	}
+	for _, service := range all.Items {
+		services.Items = append(services.Items, *service.Object.(*api.Service))
+	}
+	known = map[string]api.Endpoints{}
+	for _, of := range endpoints.Items {
+		known[of.GetID()] = *of.Object.(*api.Endpoints)
+	}
+	return services, known, nil
+}
+
+// selectEndpoints returns how to find the endpoints of a service.
+func (e *EndpointController) selectEndpoints() (endpointsFunc, error) {
+	if selector, ok := e.taskRegistry.(EndpointSelector); ok {
+		selected, err := selector.SelectEndpoints()
+		return func(labels map[string]string) ([]string, error) { return selected(labels), nil }, err
+	}
+	objects := objectsOf(e.taskRegistry)
+	return func(labels map[string]string) ([]string, error) {
+		tasks, err := objects.List(api.TaskKind, labels)
+		if err != nil {
+			return nil, err
+		}
 		addresses := []string{}
-		for _, task := range tasks {
-			if address, ok := endpointOf(task); ok && hasLabels(task.Labels, query) {
+		for _, object := range tasks.Items {
+			if address, ok := endpointOf(*object.Object.(*api.Task)); ok {
 				addresses = append(addresses, address)
 			}
 		}
-		return addresses
+		return addresses, nil
 	}, nil
-}
-
-// changedEndpoints returns the endpoints that differ from the known ones (D31).
-func changedEndpoints(services []api.Service, endpointsOf func(map[string]string) []string, known map[string]api.Endpoints) []api.Endpoints {
-	var changed []api.Endpoints
-	for _, service := range services {
-		addresses := endpointsOf(service.Labels)
-		if now, ok := known[service.ID]; !ok || !slices.Equal(now.Endpoints, addresses) {
-			changed = append(changed, api.Endpoints{Name: service.ID, Endpoints: addresses})
-		}
-	}
-	return changed
 }
 
 // endpointOf returns the task's machine and the first of its host ports (D38). A

@@ -42,7 +42,7 @@ func (w *writes) taken() []string {
 }
 
 func (w *writes) known(t *testing.T) map[string][]string {
-	_, endpoints, err := w.ListServicesAndEndpoints()
+	_, endpoints, err := servicesAndEndpoints(w)
 	require.NoError(t, err)
 	known := map[string][]string{}
 	for name := range maps.Keys(endpoints) {

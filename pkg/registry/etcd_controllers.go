@@ -10,12 +10,12 @@ func (registry *EtcdRegistry) ListControllers() ([]api.ReplicationController, er
 	if err != nil {
 		return nil, err
 	}
-	return listObjects[api.ReplicationController](registry, controllerKind, directory), nil
+	return decodeAll[api.ReplicationController](registry, controllerKind, directory), nil
 }
 
 // GetController implements ControllerRegistry.
 func (registry *EtcdRegistry) GetController(controllerID string) (*api.ReplicationController, error) {
-	return getObject[api.ReplicationController](registry, controllerKind, controllerKey(controllerID))
+	return readObject[api.ReplicationController](registry, controllerKind, controllerKey(controllerID))
 }
 
 // CreateController implements ControllerRegistry.

@@ -62,9 +62,9 @@ type keyed interface {
 	WithID(id string) interface{}
 }
 
-// listObjects decodes the objects in a directory, which are sorted by key. What
+// decodeAll decodes the objects in a directory, which are sorted by key. What
 // is not an object is logged and left out.
-func listObjects[Object keyed](registry *EtcdRegistry, kind api.Kind, directory *etcd.Node) []Object {
+func decodeAll[Object keyed](registry *EtcdRegistry, kind api.Kind, directory *etcd.Node) []Object {
 	objects := []Object{}
 	if directory == nil {
 		return objects
@@ -134,8 +134,8 @@ func named(nodes []*etcd.Node, name string) *etcd.Node {
 	return nodes[i]
 }
 
-// getObject reads the object in a key.
-func getObject[Object keyed](registry *EtcdRegistry, kind api.Kind, key string) (*Object, error) {
+// readObject reads the object in a key.
+func readObject[Object keyed](registry *EtcdRegistry, kind api.Kind, key string) (*Object, error) {
 	node, err := registry.readKey("get "+string(kind), key)
 	if err != nil {
 		return nil, err

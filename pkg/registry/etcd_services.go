@@ -10,12 +10,12 @@ func (registry *EtcdRegistry) ListServices() (api.ServiceList, error) {
 	if err != nil {
 		return api.ServiceList{}, err
 	}
-	return api.ServiceList{Items: listObjects[api.Service](registry, serviceKind, directory)}, nil
+	return api.ServiceList{Items: decodeAll[api.Service](registry, serviceKind, directory)}, nil
 }
 
 // GetService implements ServiceRegistry.
 func (registry *EtcdRegistry) GetService(name string) (*api.Service, error) {
-	return getObject[api.Service](registry, serviceKind, specKey(name))
+	return readObject[api.Service](registry, serviceKind, specKey(name))
 }
 
 // CreateService implements ServiceRegistry.
@@ -50,9 +50,9 @@ func (registry *EtcdRegistry) ListServicesAndEndpoints() (api.ServiceList, map[s
 	if err != nil {
 		return api.ServiceList{}, nil, err
 	}
-	services := listObjects[api.Service](registry, serviceKind, child(directory, baseName(specsKey)))
+	services := decodeAll[api.Service](registry, serviceKind, child(directory, baseName(specsKey)))
 	endpoints := map[string]api.Endpoints{}
-	for _, of := range listObjects[api.Endpoints](registry, api.EndpointsKind, child(directory, baseName(endpointsKey))) {
+	for _, of := range decodeAll[api.Endpoints](registry, api.EndpointsKind, child(directory, baseName(endpointsKey))) {
 		endpoints[of.Name] = of
 	}
 	return api.ServiceList{Items: services}, endpoints, nil

@@ -2,19 +2,8 @@ package registry
 
 import "kube2014/pkg/api"
 
-// hostPorts returns the host ports that a task wants. Port 0 is none: it
-// collides with nothing (D19).
-func hostPorts(task api.Task) []int {
-	var ports []int
-	for _, container := range task.DesiredState.Manifest.Containers {
-		for _, port := range container.Ports {
-			if port.HostPort != 0 {
-				ports = append(ports, port.HostPort)
-			}
-		}
-	}
-	return ports
-}
+// hostPorts returns the host ports that a task wants.
+func hostPorts(task api.Task) []int { return task.HostPorts() }
 
 // portOwners maps the host ports of one machine to the tasks that have them. It
 // has no lock of its own.

@@ -5,17 +5,11 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
+	"kube2014/pkg/storage"
 )
 
 // hasLabels reports whether labels holds all of the query.
-func hasLabels(labels, query map[string]string) bool {
-	for key, value := range query {
-		if own, ok := labels[key]; !ok || own != value {
-			return false
-		}
-	}
-	return true
-}
+func hasLabels(labels, query map[string]string) bool { return storage.Carries(labels, query) }
 
 // labelsOf returns the labels that a query asks for; a nil query asks for nothing.
 func labelsOf(query *map[string]string) map[string]string {

@@ -2,12 +2,14 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // makeTask returns a task with one container that has the host ports.
@@ -72,4 +74,32 @@ func unhurried(client EtcdClient, machines ...string) *EtcdRegistry {
 	noon := time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
 	registry.SetClock(func() time.Time { return noon }, func(time.Duration) <-chan time.Time { return nil })
 	return registry
+}
+
+// servicesAndEndpoints returns the services, and their endpoints by id.
+func servicesAndEndpoints(registry ServiceRegistry) (api.ServiceList, map[string]api.Endpoints, error) {
+	services, err := registry.ListServices()
+	if err != nil {
+		return services, nil, err
+	}
+	_, stored, err := MakeEndpointController(registry, nil).servicesAndEndpoints()
+	endpoints := map[string]api.Endpoints{}
+	for id, of := range stored {
+		endpoints[id] = api.Endpoints{Name: id, Endpoints: slices.Clone(of.Endpoints)}
+	}
+	return services, endpoints, err
+}
+
+// withoutMeta returns copies of objects without their metadata, which depends on
+// the store.
+func withoutMeta[T any](objects ...T) []T {
+	for i := range objects {
+		*interface{}(&objects[i]).(api.Object).Meta() = api.ObjectMeta{}
+	}
+	return objects
+}
+
+// answeredTask returns the task in what a storage's Get has returned.
+func answeredTask(answer interface{}) api.Task {
+	return *answer.(*storage.Object).Object.(*api.Task)
 }

@@ -126,6 +126,14 @@ func (s *FirstFitScheduler) Reschedule(task api.Task, refused map[string]bool) (
 // the task's host ports are free; an api.Conflict error if there is none. It
 // makes one query, whatever the number of machines.
 func firstFit(machines []string, registry TaskRegistry, task api.Task, refused map[string]bool) (string, error) {
+	if versioned, ok := registry.(Versioned); ok {
+		allowed := slices.DeleteFunc(slices.Clone(machines), func(machine string) bool { return refused[machine] })
+		machine, err := versioned.Objects().FirstFree(allowed, task)
+		if err == nil && machine == "" {
+			err = noMachine(task)
+		}
+		return machine, err
+	}
 	index, ok := registry.(HostPortIndex)
 	if !ok {
 		var err error

@@ -3,7 +3,6 @@ package registry
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,11 +14,12 @@ import (
 // ServiceRegistryStorage is the RESTStorage of services.
 type ServiceRegistryStorage struct {
 	registry ServiceRegistry
+	objects  reader
 }
 
 // MakeServiceRegistryStorage returns the storage of the registry's services.
 func MakeServiceRegistryStorage(registry ServiceRegistry) apiserver.RESTStorage {
-	return &ServiceRegistryStorage{registry: registry}
+	return &ServiceRegistryStorage{registry: registry, objects: objectsOf(registry)}
 }
 
 // GetServiceEnvironmentVariables returns the environment variables with which a
@@ -38,38 +38,26 @@ func GetServiceEnvironmentVariables(registry ServiceRegistry, machine string) ([
 	return append(env, api.EnvVar{Name: "SERVICE_HOST", Value: machine}), nil
 }
 
-// List returns an api.ServiceList.
-func (storage *ServiceRegistryStorage) List(u *url.URL) (interface{}, error) {
-	query, err := labelQuery(u)
-	if err != nil {
-		return nil, err
-	}
-	services, err := storage.registry.ListServices()
-	if err != nil {
-		return nil, err
-	}
-	services.Items = slices.DeleteFunc(services.Items, func(s api.Service) bool { return !hasLabels(s.Labels, query) })
-	return services, nil
+// List returns a *storage.List of services.
+func (s *ServiceRegistryStorage) List(u *url.URL) (interface{}, error) {
+	return orError(listObjects(s.objects, api.ServiceKind, u))
 }
 
-// Get returns an *api.Service.
-func (storage *ServiceRegistryStorage) Get(id string) (interface{}, error) {
-	if err := api.ValidateID(id); err != nil {
-		return nil, err
-	}
-	return orError(storage.registry.GetService(id))
+// Get returns a *storage.Object with an *api.Service.
+func (s *ServiceRegistryStorage) Get(id string) (interface{}, error) {
+	return orError(getObject(s.objects, api.ServiceKind, id))
 }
 
 // Delete removes a service and its endpoints.
-func (storage *ServiceRegistryStorage) Delete(id string) error {
+func (s *ServiceRegistryStorage) Delete(id string) error {
 	if err := api.ValidateID(id); err != nil {
 		return err
 	}
-	return storage.registry.DeleteService(id)
+	return s.registry.DeleteService(id)
 }
 
 // Extract returns an api.Service.
-func (storage *ServiceRegistryStorage) Extract(body string) (interface{}, error) {
+func (s *ServiceRegistryStorage) Extract(body string) (interface{}, error) {
 	var service api.Service
 	if err := v1beta1.Codec.Decode(body, &service); err != nil {
 		return nil, err
@@ -78,21 +66,21 @@ func (storage *ServiceRegistryStorage) Extract(body string) (interface{}, error)
 }
 
 // Create stores an api.Service.
-func (storage *ServiceRegistryStorage) Create(object interface{}) error {
+func (s *ServiceRegistryStorage) Create(object interface{}) error {
 	service, err := serviceOf(object)
 	if err != nil {
 		return err
 	}
-	return storage.registry.CreateService(service)
+	return s.registry.CreateService(service)
 }
 
 // Update replaces an api.Service, or creates it.
-func (storage *ServiceRegistryStorage) Update(object interface{}) error {
+func (s *ServiceRegistryStorage) Update(object interface{}) error {
 	service, err := serviceOf(object)
 	if err != nil {
 		return err
 	}
-	return storage.registry.UpdateService(service)
+	return s.registry.UpdateService(service)
 }
 
 func serviceOf(object interface{}) (api.Service, error) {

@@ -75,7 +75,6 @@ func TestAnObjectGoesThroughItsStorage(t *testing.T) {
 	})
 }
 
-// D34: labels filter every list.
 // answered returns the JSON of an answer.
 func answered(t *testing.T, object interface{}) string {
 	encoded, err := v1beta1.Codec.Encode(object)
@@ -83,6 +82,7 @@ func answered(t *testing.T, object interface{}) string {
 	return string(encoded.Bytes())
 }
 
+// D34: labels filter every list.
 func TestD34EveryResourceIsListedByLabels(t *testing.T) {
 	onEachStorage(t, func(t *testing.T, kind string, storage apiserver.RESTStorage) {
 		require.NoError(t, storage.Create(objects("a", map[string]string{"name": "web", "tier": "front"})[kind]))
@@ -169,7 +169,7 @@ func TestD11CurrentStateOfAClientIsDropped(t *testing.T) {
 	require.NoError(t, storage.Update(extracted))
 	got, err := storage.Get("x")
 	require.NoError(t, err)
-	assert.Equal(t, api.TaskState{Host: "m1"}, got.(*api.Task).CurrentState)
+	assert.Equal(t, api.TaskState{Host: "m1"}, answeredTask(got).CurrentState)
 }
 
 // D7: a task that fits nowhere is an error. If its id is taken too, that is the
@@ -304,7 +304,7 @@ func TestATaskIsAnsweredWithWhatItsKubeletKnows(t *testing.T) {
 	// D21: the task is answered even if its kubelet is down.
 	unknown, err := storage.Get("unknown")
 	require.NoError(t, err)
-	assert.Equal(t, api.TaskState{Host: "m2"}, unknown.(*api.Task).CurrentState)
+	assert.Equal(t, api.TaskState{Host: "m2"}, answeredTask(unknown).CurrentState)
 }
 
 func TestLabelMatches(t *testing.T) {

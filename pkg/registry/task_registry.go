@@ -17,6 +17,7 @@ import (
 // machine and adds what the machine's kubelet knows to a task it returns.
 type TaskRegistryStorage struct {
 	registry      TaskRegistry
+	objects       reader
 	containerInfo client.ContainerInfo
 	scheduler     Scheduler
 	now           func() time.Time
@@ -24,11 +25,11 @@ type TaskRegistryStorage struct {
 
 // MakeTaskRegistryStorage returns the storage of the registry's tasks.
 func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.ContainerInfo, scheduler Scheduler) apiserver.RESTStorage {
-	storage := &TaskRegistryStorage{registry: registry, containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
+	s := &TaskRegistryStorage{registry: registry, objects: objectsOf(registry), containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
 	if encoder, ok := registry.(TaskEncoder); ok {
-		return &encodedTaskStorage{TaskRegistryStorage: storage, encoder: encoder}
+		return &encodedTaskStorage{TaskRegistryStorage: s, encoder: encoder}
 	}
-	return storage
+	return s
 }
 
 // LabelMatch reports whether the task carries the label.
@@ -42,36 +43,29 @@ func LabelsMatch(task api.Task, labelQuery *map[string]string) bool {
 	return hasLabels(task.Labels, labelsOf(labelQuery))
 }
 
-// List returns an api.TaskList.
-func (storage *TaskRegistryStorage) List(u *url.URL) (interface{}, error) {
-	query, err := labelQuery(u)
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := storage.registry.ListTasks(&query)
-	if err != nil {
-		return nil, err
-	}
-	return api.TaskList{Items: tasks}, nil
+// List returns a *storage.List of tasks.
+func (s *TaskRegistryStorage) List(u *url.URL) (interface{}, error) {
+	return orError(listObjects(s.objects, api.TaskKind, u))
 }
 
-// Get returns an *api.Task with what its kubelet knows, if it answers.
-func (storage *TaskRegistryStorage) Get(id string) (interface{}, error) {
-	if err := api.ValidateID(id); err != nil {
-		return nil, err
-	}
-	task, err := storage.registry.GetTask(id)
+// Get returns a *storage.Object with an *api.Task; or, if its kubelet answers, an
+// *api.Task with what that knows.
+func (s *TaskRegistryStorage) Get(id string) (interface{}, error) {
+	object, err := getObject(s.objects, api.TaskKind, id)
 	if err != nil {
 		return nil, err
 	}
-	task.CurrentState.Info = storage.info(task.CurrentState.Host, id)
-	return task, nil
+	task := *object.Object.(*api.Task)
+	if task.CurrentState.Info = s.info(task.CurrentState.Host, id); task.CurrentState.Info == nil {
+		return object, nil
+	}
+	return &task, nil
 }
 
 // info returns what a machine's kubelet knows about a task, nil when it does not
 // answer: a kubelet that is away does not hide the task (D21).
-func (storage *TaskRegistryStorage) info(machine, id string) interface{} {
-	info, err := storage.containerInfo.GetContainerInfo(machine, id)
+func (s *TaskRegistryStorage) info(machine, id string) interface{} {
+	info, err := s.containerInfo.GetContainerInfo(machine, id)
 	if err == nil {
 		return info
 	}
@@ -82,16 +76,16 @@ func (storage *TaskRegistryStorage) info(machine, id string) interface{} {
 }
 
 // Delete removes a task.
-func (storage *TaskRegistryStorage) Delete(id string) error {
+func (s *TaskRegistryStorage) Delete(id string) error {
 	if err := api.ValidateID(id); err != nil {
 		return err
 	}
-	return storage.registry.DeleteTask(id)
+	return s.registry.DeleteTask(id)
 }
 
 // Extract returns an api.Task without its CurrentState, which only the server
 // sets (D11).
-func (storage *TaskRegistryStorage) Extract(body string) (interface{}, error) {
+func (s *TaskRegistryStorage) Extract(body string) (interface{}, error) {
 	var task api.Task
 	if err := v1beta1.Codec.Decode(body, &task); err != nil {
 		return nil, err
@@ -101,15 +95,15 @@ func (storage *TaskRegistryStorage) Extract(body string) (interface{}, error) {
 }
 
 // Create places an api.Task on a machine.
-func (storage *TaskRegistryStorage) Create(object interface{}) error {
+func (s *TaskRegistryStorage) Create(object interface{}) error {
 	task, err := taskOf(object)
 	if err != nil {
 		return err
 	}
-	err = storage.place(task)
+	err = s.place(task)
 	if kind := api.KindOf(err); kind == api.Conflict || kind == api.Internal {
 		// If the task exists already, that is the better reason.
-		if _, getErr := storage.registry.GetTask(task.ID); getErr == nil {
+		if _, getErr := s.registry.GetTask(task.ID); getErr == nil {
 			return api.NewAlreadyExists("task", task.ID)
 		}
 	}
@@ -125,18 +119,18 @@ const placeTime = 5 * time.Second
 // decides about host ports: another task may have taken them since the scheduler
 // looked. A scheduler that cannot skip machines may return one that has refused:
 // it is tried once more, then place gives up.
-func (storage *TaskRegistryStorage) place(task api.Task) error {
+func (s *TaskRegistryStorage) place(task api.Task) error {
 	refused := map[string]bool{}
-	for began := storage.now(); ; {
-		machine, err := storage.schedule(task, refused)
+	for began := s.now(); ; {
+		machine, err := s.schedule(task, refused)
 		if err != nil {
 			return err
 		}
-		err = storage.registry.CreateTask(machine, task)
+		err = s.registry.CreateTask(machine, task)
 		if api.KindOf(err) != api.HostPortTaken || refused[machine] {
 			return err
 		}
-		if storage.now().Sub(began) >= placeTime {
+		if s.now().Sub(began) >= placeTime {
 			return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(task.ID) +
 				" could not be placed: other requests keep taking its host ports, or the store is slow; try again"}
 		}
@@ -144,23 +138,23 @@ func (storage *TaskRegistryStorage) place(task api.Task) error {
 	}
 }
 
-func (storage *TaskRegistryStorage) schedule(task api.Task, refused map[string]bool) (string, error) {
-	switch scheduler := storage.scheduler.(type) {
+func (s *TaskRegistryStorage) schedule(task api.Task, refused map[string]bool) (string, error) {
+	switch scheduler := s.scheduler.(type) {
 	case Rescheduler:
 		return scheduler.Reschedule(task, refused)
 	case Ranker:
-		return firstFit(scheduler.Rank(), storage.registry, task, refused)
+		return firstFit(scheduler.Rank(), s.registry, task, refused)
 	}
-	return storage.scheduler.Schedule(task)
+	return s.scheduler.Schedule(task)
 }
 
 // Update replaces an api.Task.
-func (storage *TaskRegistryStorage) Update(object interface{}) error {
+func (s *TaskRegistryStorage) Update(object interface{}) error {
 	task, err := taskOf(object)
 	if err != nil {
 		return err
 	}
-	return storage.registry.UpdateTask(task)
+	return s.registry.UpdateTask(task)
 }
 
 func taskOf(object interface{}) (api.Task, error) {

@@ -49,7 +49,7 @@ func TestATaskRegistryKeepsAllItsAbilitiesOrNone(t *testing.T) {
 			selector
 			encoder
 		}{}, true},
-		"on memory": {registry.MakeMemoryRegistry(), true},
+		"on memory": {registry.MakeMemoryRegistry(), false},
 		"on etcd":   {registry.MakeEtcdRegistry(nil, nil), true},
 	} {
 		decorated := New(io.Discard).TaskRegistry(row.next)
@@ -78,7 +78,11 @@ func TestTheOthersKeepTheirAbilitiesToo(t *testing.T) {
 	t.Parallel()
 	tracer := New(io.Discard)
 	memory := registry.MakeMemoryRegistry()
-	assert.True(t, is[registry.EndpointsLister](tracer.ServiceRegistry(memory)))
+	assert.True(t, is[registry.EndpointsLister](tracer.ServiceRegistry(registry.MakeEtcdRegistry(nil, nil))))
+	assert.True(t, is[registry.Versioned](tracer.TaskRegistry(memory)))
+	assert.True(t, is[registry.Versioned](tracer.ServiceRegistry(memory)))
+	assert.True(t, is[registry.Versioned](tracer.ControllerRegistry(memory)))
+	assert.False(t, is[registry.Versioned](tracer.ServiceRegistry(broken{})))
 	assert.False(t, is[registry.EndpointsLister](tracer.ServiceRegistry(broken{})))
 	for _, next := range []registry.Scheduler{
 		onlySchedules{}, registry.MakeFirstFitScheduler(nil, nil), registry.MakeRandomScheduler(nil, rand.Rand{}), registry.MakeRoundRobinScheduler(nil),
@@ -92,15 +96,14 @@ func TestTheOthersKeepTheirAbilitiesToo(t *testing.T) {
 		assert.Equal(t, is[registry.Rescheduler](next), is[registry.Rescheduler](decorated), "%T", next)
 		assert.Equal(t, is[registry.Ranker](next), is[registry.Ranker](decorated), "%T", next)
 	}
-	assert.True(t, is[apiserver.EncodedStorage](tracer.RESTStorage(registry.MakeTaskRegistryStorage(memory, nil, nil))))
+	assert.True(t, is[apiserver.EncodedStorage](tracer.RESTStorage(registry.MakeTaskRegistryStorage(registry.MakeEtcdRegistry(nil, nil), nil, nil))))
 	assert.False(t, is[apiserver.EncodedStorage](tracer.RESTStorage(registry.MakeServiceRegistryStorage(memory))))
 }
 
 // A method is named by the type that declares it, where its code is found.
 func TestAMethodIsNamedByItsDeclaration(t *testing.T) {
 	t.Parallel()
-	memory := registry.MakeMemoryRegistry()
-	encoded := registry.MakeTaskRegistryStorage(memory, nil, nil)
+	encoded := registry.MakeTaskRegistryStorage(registry.MakeEtcdRegistry(nil, nil), nil, nil)
 	assert.Equal(t, "TaskRegistryStorage.Create(a, b)", called(encoded, "Create", "a", "b"))
 	assert.Equal(t, "encodedTaskStorage.GetEncoded()", called(encoded, "GetEncoded"))
 	assert.Equal(t, "broken.ListServices()", called(broken{}, "ListServices"))

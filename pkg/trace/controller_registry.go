@@ -7,7 +7,14 @@ import (
 
 // ControllerRegistry traces a controller registry.
 func (t *Tracer) ControllerRegistry(next registry.ControllerRegistry) registry.ControllerRegistry {
-	return controllerRegistry{t, next}
+	controllers := controllerRegistry{t, next}
+	if own, ok := next.(registry.Versioned); ok {
+		return struct {
+			controllerRegistry
+			versioned
+		}{controllers, versioned{own}}
+	}
+	return controllers
 }
 
 type controllerRegistry struct {

@@ -8,6 +8,12 @@ import (
 // ServiceRegistry traces a service registry.
 func (t *Tracer) ServiceRegistry(next registry.ServiceRegistry) registry.ServiceRegistry {
 	services := serviceRegistry{t, next}
+	if own, ok := next.(registry.Versioned); ok {
+		return struct {
+			serviceRegistry
+			versioned
+		}{services, versioned{own}}
+	}
 	if lister, ok := next.(registry.EndpointsLister); ok {
 		return serviceAndEndpointsRegistry{services, lister}
 	}

@@ -10,44 +10,44 @@ import (
 
 // RESTStorage traces a storage.
 func (t *Tracer) RESTStorage(next apiserver.RESTStorage) apiserver.RESTStorage {
-	plain := storage{t, next}
+	plain := restStorage{t, next}
 	if encoded, ok := next.(apiserver.EncodedStorage); ok {
 		return encodedStorage{plain, encoded}
 	}
 	return plain
 }
 
-type storage struct {
+type restStorage struct {
 	t    *Tracer
 	next apiserver.RESTStorage
 }
 
-func (s storage) List(u *url.URL) (interface{}, error) {
+func (s restStorage) List(u *url.URL) (interface{}, error) {
 	return ask(s.t, called(s.next, "List", query(u)), words, func() (interface{}, error) { return s.next.List(u) })
 }
 
-func (s storage) Get(id string) (interface{}, error) {
+func (s restStorage) Get(id string) (interface{}, error) {
 	return ask(s.t, called(s.next, "Get", api.Quote(id)), words, func() (interface{}, error) { return s.next.Get(id) })
 }
 
-func (s storage) Delete(id string) error {
+func (s restStorage) Delete(id string) error {
 	return s.t.write(called(s.next, "Delete", api.Quote(id)), func() error { return s.next.Delete(id) })
 }
 
-func (s storage) Extract(body string) (interface{}, error) {
+func (s restStorage) Extract(body string) (interface{}, error) {
 	return ask(s.t, called(s.next, "Extract", counted(len(body), "byte")), words, func() (interface{}, error) { return s.next.Extract(body) })
 }
 
-func (s storage) Create(object interface{}) error {
+func (s restStorage) Create(object interface{}) error {
 	return s.t.write(called(s.next, "Create", words(object)), func() error { return s.next.Create(object) })
 }
 
-func (s storage) Update(object interface{}) error {
+func (s restStorage) Update(object interface{}) error {
 	return s.t.write(called(s.next, "Update", words(object)), func() error { return s.next.Update(object) })
 }
 
 type encodedStorage struct {
-	storage
+	restStorage
 	next apiserver.EncodedStorage
 }
 

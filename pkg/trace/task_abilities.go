@@ -6,11 +6,16 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// TaskRegistry traces a task registry. It keeps the registry's three optional
-// interfaces if it has all of them, as both of ours do; otherwise callers get
-// none of them.
+// TaskRegistry traces a task registry. A Versioned one stays so. Another one keeps
+// its three optional interfaces if it has all of them; otherwise callers get none.
 func (t *Tracer) TaskRegistry(next registry.TaskRegistry) registry.TaskRegistry {
 	tasks := taskRegistry{t, next}
+	if own, ok := next.(registry.Versioned); ok {
+		return struct {
+			taskRegistry
+			versioned
+		}{tasks, versioned{own}}
+	}
 	index, isIndex := next.(registry.HostPortIndex)
 	selector, isSelector := next.(registry.EndpointSelector)
 	encoder, isEncoder := next.(registry.TaskEncoder)

@@ -20,6 +20,7 @@ import (
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage/memory"
 )
 
 // traced is a server, on a fake etcd or in memory, and its trace. Each look at
@@ -38,9 +39,9 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 	s.Tracer = New(&s.told)
 	clock := time.Unix(0, 0)
 	s.now = func() time.Time { clock = clock.Add(time.Millisecond); return clock }
-	memory := registry.MakeMemoryRegistry()
-	var controllers registry.ControllerRegistry = memory
-	s.tasks, s.services = memory, memory
+	inMemory := registry.MakeRegistry(s.Store(memory.New(0)))
+	var controllers registry.ControllerRegistry = inMemory
+	s.tasks, s.services = inMemory, inMemory
 	if etcdClient != nil {
 		onEtcd := registry.MakeEtcdRegistry(s.EtcdClient(etcdClient), nil)
 		onEtcd.SetClock(func() time.Time { return clock }, time.After) // however slow the machine is
@@ -79,11 +80,13 @@ func TestARequestIsNarratedLayerByLayer(t *testing.T) {
      1ms   TaskRegistryStorage.Extract(114 bytes) → task "web"
            TaskRegistryStorage.Create(task "web")
              FirstFitScheduler.Reschedule(task "web")
-     1ms       MemoryRegistry.FirstFree([m1,m2], task "web") → machine m1
+     1ms       Cache.FirstFree([m1,m2], task "web") → machine m1
      3ms     → machine m1
-     1ms     MemoryRegistry.CreateTask(m1, task "web") → ok
-     7ms   → ok
-    11ms → 200 OK, 550 bytes of application/json
+             Registry.CreateTask(m1, task "web")
+     1ms       Store.Commit(create task "web") → ok
+     3ms     → ok
+     9ms   → ok
+    13ms → 200 OK, 550 bytes of application/json
 `, "\n"+makeTraced(nil).send("POST", "/api/tasks", task))
 }
 
@@ -140,9 +143,11 @@ func TestARefusalIsNarratedWithItsKind(t *testing.T) {
 	assert.Equal(t, `
          DELETE /api/services/x to ApiServer.ServeHTTP
            ServiceRegistryStorage.Delete("x")
-     1ms     MemoryRegistry.DeleteService("x") → error (not found): service "x" does not exist
-     3ms   → error (not found): service "x" does not exist
-     5ms → 404 Not Found: service "x" does not exist
+             Registry.DeleteService("x")
+     1ms       Store.Commit(remove service "x", remove endpoints "x") → error (not found): service "x" does not exist
+     3ms     → error (not found): service "x" does not exist
+     5ms   → error (not found): service "x" does not exist
+     7ms → 404 Not Found: service "x" does not exist
 `, "\n"+s.send("DELETE", "/api/services/x", ""))
 	assert.Equal(t, "     1ms GET /nope to ApiServer.ServeHTTP → 404 Not Found: GET /nope\n", s.send("GET", "/nope", ""))
 	assert.Equal(t, "     1ms GET / to ApiServer.ServeHTTP → 200 OK, 47 bytes of text/html\n", s.send("GET", "/", ""))
@@ -173,8 +178,10 @@ func TestTheOrderOfAnotherSchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
 	require.NoError(t, storage.Create(web))
 	assert.Equal(t, `
      1ms RoundRobinScheduler.Rank() → [m1,m2,m3]
-     1ms MemoryRegistry.FirstFree([m1,m2,m3], task "web") → machine m3
-     1ms MemoryRegistry.CreateTask(m3, task "web") → ok
+     1ms Cache.FirstFree([m1,m2,m3], task "web") → machine m3
+         Registry.CreateTask(m3, task "web")
+     1ms   Store.Commit(create task "web") → ok
+     3ms → ok
 `, "\n"+s.narration())
 }
 
@@ -187,9 +194,9 @@ func TestASyncIsNarratedOnlyWhenItWritesSomething(t *testing.T) {
 	s.send("POST", "/api/services", `{"id": "s", "labels": {"a": "b"}}`)
 	require.NoError(t, s.sync())
 	assert.Contains(t, s.narration(), `
-     1ms   MemoryRegistry.SelectEndpoints() → a function of labels
-     1ms   MemoryRegistry.SelectEndpoints()(a=b) → m1:80
-     1ms   MemoryRegistry.UpdateEndpoints("s" at m1:80) → ok
+     1ms   Cache.List(task, a=b) → 1 task: "web"
+           Registry.UpdateEndpoints("s" at m1:80)
+     1ms     Store.Commit(check service "s", create or replace endpoints "s") → ok
 `)
 	require.NoError(t, s.sync())
 	assert.Empty(t, s.narration())
@@ -218,7 +225,7 @@ func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 		assert.Panics(t, func() { _ = s.Sync("a.sync", func() error { panic("broken") })() })
 		assert.Empty(t, s.narration(), "nothing was written")
 		assert.Error(t, sync())
-		assert.Contains(t, s.narration(), "MemoryRegistry.UpdateEndpoints(")
+		assert.Contains(t, s.narration(), " Registry.UpdateEndpoints(")
 	}
 }
 

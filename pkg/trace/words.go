@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 	"kube2014/pkg/conversion"
+	"kube2014/pkg/storage"
 )
 
 const (
@@ -73,6 +74,12 @@ func words(object interface{}) string {
 	switch o := object.(type) {
 	case nil:
 		return "nothing"
+	case *storage.Object:
+		return words(o.Object)
+	case *storage.List:
+		return listed(strings.TrimSuffix(string(o.Kind), "s"), o.Items)
+	case *api.Endpoints:
+		return pointed(o)
 	case *api.Task:
 		return pointed(o)
 	case *api.Service:

@@ -1,0 +1,167 @@
+package registry
+
+import (
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// Registry keeps tasks, controllers and services in a store, whichever it is. It is
+// safe for concurrent use (D22). What it returns is the caller's own.
+type Registry struct{ store storage.Interface }
+
+var (
+	_ TaskRegistry       = (*Registry)(nil)
+	_ ControllerRegistry = (*Registry)(nil)
+	_ ServiceRegistry    = (*Registry)(nil)
+	_ Versioned          = (*Registry)(nil)
+)
+
+// MakeRegistry returns a registry on a store.
+func MakeRegistry(store storage.Interface) *Registry { return &Registry{store} }
+
+// Objects implements Versioned.
+func (r *Registry) Objects() storage.Reader { return r.store }
+
+// ListTasks implements TaskRegistry.
+func (r *Registry) ListTasks(query *map[string]string) ([]api.Task, error) {
+	return list[api.Task](r, api.TaskKind, labelsOf(query))
+}
+
+// GetTask implements TaskRegistry.
+func (r *Registry) GetTask(taskID string) (*api.Task, error) {
+	return get[api.Task](r, api.TaskKind, taskID)
+}
+
+// CreateTask implements TaskRegistry. The task keeps its machine (D18).
+func (r *Registry) CreateTask(machine string, task api.Task) error {
+	task = task.DeepCopy()
+	task.CurrentState.Host = machine
+	return r.commit(storage.Create(&task))
+}
+
+// UpdateTask implements TaskRegistry.
+func (r *Registry) UpdateTask(task api.Task) error {
+	_, err := storage.GuaranteedUpdate(r.store, api.TaskKind, task.ID, func(stored *storage.Object) (api.Object, error) {
+		if stored == nil {
+			return nil, api.NewNotFound(api.TaskKind, task.ID)
+		}
+		next := task.DeepCopy()
+		next.ObjectMeta = *stored.Meta()
+		next.CurrentState = stored.Object.(*api.Task).CurrentState
+		return &next, nil
+	})
+	return err
+}
+
+// DeleteTask implements TaskRegistry.
+func (r *Registry) DeleteTask(taskID string) error {
+	return r.commit(storage.Delete(api.TaskKind, taskID, storage.Present))
+}
+
+// ListControllers implements ControllerRegistry.
+func (r *Registry) ListControllers() ([]api.ReplicationController, error) {
+	return list[api.ReplicationController](r, api.ControllerKind, nil)
+}
+
+// GetController implements ControllerRegistry.
+func (r *Registry) GetController(controllerID string) (*api.ReplicationController, error) {
+	return get[api.ReplicationController](r, api.ControllerKind, controllerID)
+}
+
+// CreateController implements ControllerRegistry.
+func (r *Registry) CreateController(controller api.ReplicationController) error {
+	controller = controller.DeepCopy()
+	return r.commit(storage.Create(&controller))
+}
+
+// UpdateController implements ControllerRegistry.
+func (r *Registry) UpdateController(controller api.ReplicationController) error {
+	return r.put(api.ControllerKind, controller.ID, func() api.Object {
+		next := controller.DeepCopy()
+		return &next
+	})
+}
+
+// DeleteController implements ControllerRegistry.
+func (r *Registry) DeleteController(controllerID string) error {
+	return r.commit(storage.Delete(api.ControllerKind, controllerID, storage.Present))
+}
+
+// ListServices implements ServiceRegistry.
+func (r *Registry) ListServices() (api.ServiceList, error) {
+	services, err := list[api.Service](r, api.ServiceKind, nil)
+	return api.ServiceList{Items: services}, err
+}
+
+// GetService implements ServiceRegistry.
+func (r *Registry) GetService(name string) (*api.Service, error) {
+	return get[api.Service](r, api.ServiceKind, name)
+}
+
+// CreateService implements ServiceRegistry.
+func (r *Registry) CreateService(service api.Service) error {
+	service = service.DeepCopy()
+	return r.commit(storage.Create(&service))
+}
+
+// UpdateService implements ServiceRegistry.
+func (r *Registry) UpdateService(service api.Service) error {
+	return r.put(api.ServiceKind, service.ID, func() api.Object {
+		next := service.DeepCopy()
+		return &next
+	})
+}
+
+// DeleteService implements ServiceRegistry. There may be no endpoints yet (D14).
+func (r *Registry) DeleteService(name string) error {
+	return r.commit(storage.Delete(api.ServiceKind, name, storage.Present), storage.Delete(api.EndpointsKind, name, storage.Any))
+}
+
+// UpdateEndpoints implements ServiceRegistry. A service that is gone gets no
+// endpoints.
+func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
+	endpoints = endpoints.DeepCopy()
+	return r.commit(storage.Require(api.ServiceKind, endpoints.Name), storage.Update(&endpoints, storage.Any))
+}
+
+func (r *Registry) commit(changes ...storage.Change) error {
+	_, err := r.store.Commit(changes...)
+	return err
+}
+
+// put replaces an object by a new one, or creates it. What the server knows of the
+// object besides stays.
+func (r *Registry) put(kind api.Kind, id string, replacement func() api.Object) error {
+	_, err := storage.GuaranteedUpdate(r.store, kind, id, func(stored *storage.Object) (api.Object, error) {
+		next := replacement()
+		if stored != nil {
+			*next.Meta() = *stored.Meta()
+		}
+		return next, nil
+	})
+	return err
+}
+
+// copier is an internal object that can be copied whole.
+type copier[T any] interface{ DeepCopy() T }
+
+func get[T copier[T]](r *Registry, kind api.Kind, id string) (*T, error) {
+	object, err := r.store.Get(kind, id)
+	if err != nil {
+		return nil, err
+	}
+	own := (*object.Object.(interface{}).(*T)).DeepCopy()
+	return &own, nil
+}
+
+func list[T copier[T]](r *Registry, kind api.Kind, labels map[string]string) ([]T, error) {
+	objects, err := r.store.List(kind, labels)
+	if err != nil {
+		return nil, err
+	}
+	own := make([]T, len(objects.Items))
+	for i, object := range objects.Items {
+		own[i] = (*object.Object.(interface{}).(*T)).DeepCopy()
+	}
+	return own, nil
+}

@@ -1,0 +1,95 @@
+package storage
+
+import (
+	"sync"
+
+	"kube2014/pkg/api"
+)
+
+// Cache holds the objects of a store by id, by label and by host port, and the
+// last changes. It is safe for concurrent use.
+type Cache struct {
+	mu      sync.RWMutex // guards what follows
+	version uint64
+	kinds   map[api.Kind]*index
+	ports   map[hostPort]*Object
+	history history
+}
+
+var _ Reader = (*Cache)(nil)
+
+type hostPort struct {
+	machine string
+	port    int
+}
+
+// NewCache returns an empty cache, of a store that has this version.
+func NewCache(version uint64) *Cache {
+	return &Cache{
+		version: version,
+		kinds:   map[api.Kind]*index{},
+		ports:   map[hostPort]*Object{},
+		history: makeHistory(version),
+	}
+}
+
+// Get implements Reader.
+func (c *Cache) Get(kind api.Kind, id string) (*Object, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if object := c.get(kind, id); object != nil {
+		return object, nil
+	}
+	return nil, api.NewNotFound(kind, id)
+}
+
+// get returns an object, nil if there is none.
+func (c *Cache) get(kind api.Kind, id string) *Object {
+	if objects := c.kinds[kind]; objects != nil {
+		return objects.get(id)
+	}
+	return nil
+}
+
+// List implements Reader.
+func (c *Cache) List(kind api.Kind, labels map[string]string) (*List, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	list := &List{Kind: kind, Version: c.version}
+	if objects := c.kinds[kind]; objects != nil {
+		list.Items = objects.list(labels)
+	}
+	return list, nil
+}
+
+// FirstFree implements Reader. Its cost depends on the machines that it passes
+// over, not on the number of tasks.
+func (c *Cache) FirstFree(machines []string, task api.Task) (string, error) {
+	ports := task.HostPorts()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, machine := range machines {
+		if _, owner := c.owner(machine, ports, task.ID); owner == nil {
+			return machine, nil
+		}
+	}
+	return "", nil
+}
+
+// owner returns the first of the host ports that a task on the machine has, apart
+// from the one with the id, and that task; nil if there is none.
+func (c *Cache) owner(machine string, ports []int, apart string) (int, *Object) {
+	for _, port := range ports {
+		if owner := c.ports[hostPort{machine, port}]; owner != nil && owner.GetID() != apart {
+			return port, owner
+		}
+	}
+	return 0, nil
+}
+
+// Version implements Reader.
+func (c *Cache) Version() (uint64, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.version, nil
+}

@@ -1,0 +1,161 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sort"
+
+	"kube2014/pkg/api"
+)
+
+const (
+	// maxEvents bounds the history.
+	maxEvents = 10000
+	// maxHistorySize bounds what the history keeps in memory of objects that are
+	// gone, in bytes.
+	maxHistorySize = 64 << 20
+	// maxBatch bounds how many events a watcher gets at once.
+	maxBatch = 500
+)
+
+// history is the last changes of a store, in their order. It has no lock of its
+// own.
+type history struct {
+	events  []Event
+	first   uint64        // how many events have been dropped: the number of the first one here
+	since   uint64        // all changes after this version are here
+	size    int           // of the objects that were replaced or deleted, in bytes
+	changed chan struct{} // closed at the next change
+}
+
+func makeHistory(version uint64) history {
+	return history{since: version, changed: make(chan struct{})}
+}
+
+// add appends events, drops the oldest ones if there are too many, and wakes those
+// who wait.
+func (h *history) add(events []Event) {
+	for _, event := range events {
+		event.size = sizeOfReplaced(event)
+		h.events = append(h.events, event)
+		h.size += event.size
+	}
+	for len(h.events) > maxEvents || (h.size > maxHistorySize && len(h.events) > 0) {
+		h.size -= h.events[0].size
+		h.since = h.events[0].Version
+		h.events[0] = Event{} // the array may live longer
+		h.events = h.events[1:]
+		h.first++
+	}
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// Watcher gives out the changes of one kind, in their order, each once. It is for
+// one goroutine at a time. It holds up nobody, and need not be closed.
+type Watcher struct {
+	cache *Cache
+	kind  api.Kind
+	next  uint64 // the number of the first event that was not looked at
+}
+
+// Watch implements Reader.
+func (c *Cache) Watch(kind api.Kind, after uint64) (*Watcher, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if after < c.history.since || after > c.version {
+		return nil, expired(after)
+	}
+	events := c.history.events
+	first := sort.Search(len(events), func(i int) bool { return events[i].Version > after })
+	return &Watcher{cache: c, kind: kind, next: c.history.first + uint64(first)}, nil
+}
+
+// Next returns the next events, at least one. It waits for them until the context
+// ends, and returns its error then. A watcher that reads so slowly that the history
+// has dropped an event before it was read is cut off: the error is an api.Expired
+// one, from then on.
+func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
+	for {
+		events, changed, err := w.read()
+		if err != nil || len(events) > 0 {
+			return events, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// read returns the events that there are, and what is closed when there are more.
+func (w *Watcher) read() (events []Event, changed <-chan struct{}, err error) {
+	w.cache.mu.RLock()
+	defer w.cache.mu.RUnlock()
+	history := &w.cache.history
+	if w.next < history.first {
+		return nil, nil, expired(history.since)
+	}
+	for _, event := range history.events[w.next-history.first:] {
+		w.next++
+		if event.kind() != w.kind {
+			continue
+		}
+		if events = append(events, event); len(events) == maxBatch {
+			break
+		}
+	}
+	return events, history.changed, nil
+}
+
+func (e Event) kind() api.Kind {
+	if e.After != nil {
+		return e.After.GetKind()
+	}
+	return e.Before.GetKind()
+}
+
+func expired(version uint64) error {
+	return &api.Error{Kind: api.Expired, Message: fmt.Sprintf("the changes after version %d are not known any more", version)}
+}
+
+// sizeOfReplaced estimates how much memory an event keeps from being freed.
+func sizeOfReplaced(event Event) int {
+	if event.Before == nil {
+		return 0
+	}
+	size := sizeOf(reflect.ValueOf(event.Before.Object))
+	for kept := event.Before.texts.Load(); kept != nil; kept = kept.next {
+		size += len(kept.item)
+	}
+	return size
+}
+
+// sizeOf estimates the memory that a value takes, in bytes, with all that it points
+// to.
+func sizeOf(value reflect.Value) int {
+	size := int(value.Type().Size())
+	switch value.Kind() {
+	case reflect.String:
+		size += value.Len()
+	case reflect.Pointer, reflect.Interface:
+		if !value.IsNil() {
+			size += sizeOf(value.Elem())
+		}
+	case reflect.Slice:
+		for i := range value.Len() {
+			size += sizeOf(value.Index(i))
+		}
+	case reflect.Map:
+		for entry := value.MapRange(); entry.Next(); {
+			size += sizeOf(entry.Key()) + sizeOf(entry.Value())
+		}
+	case reflect.Struct:
+		for i := range value.NumField() {
+			size += sizeOf(value.Field(i)) - int(value.Field(i).Type().Size())
+		}
+	}
+	return size
+}

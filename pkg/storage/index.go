@@ -1,0 +1,94 @@
+package storage
+
+import "github.com/tidwall/btree"
+
+// index holds the objects of one kind, sorted by id: all of them, and those that
+// carry a label. It has no lock of its own.
+type index struct {
+	byID    sorted
+	byLabel map[label]*sorted
+}
+
+type label struct{ key, value string }
+
+// sorted are objects, sorted by id.
+type sorted struct{ btree.Map[string, *Object] }
+
+func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
+
+// get returns an object, nil if there is none.
+func (x *index) get(id string) *Object {
+	object, _ := x.byID.Get(id)
+	return object
+}
+
+// list returns the objects that carry all the labels. It looks only at those that
+// carry the rarest of these labels.
+func (x *index) list(labels map[string]string) []*Object {
+	rarest := &x.byID
+	for key, value := range labels {
+		carriers := x.byLabel[label{key, value}]
+		if carriers == nil {
+			return nil
+		}
+		if carriers.Len() < rarest.Len() {
+			rarest = carriers
+		}
+	}
+	if len(labels) == 0 || (len(labels) == 1 && rarest != &x.byID) {
+		return rarest.Values()
+	}
+	var found []*Object
+	rarest.Scan(func(_ string, object *Object) bool {
+		if Carries(object.GetLabels(), labels) {
+			found = append(found, object)
+		}
+		return true
+	})
+	return found
+}
+
+// Carries reports whether labels has all of the query.
+func Carries(labels, query map[string]string) bool {
+	for key, value := range query {
+		if own, ok := labels[key]; !ok || own != value {
+			return false
+		}
+	}
+	return true
+}
+
+// swap puts a version of an object into the place of another one; either may be
+// nil.
+func (x *index) swap(before, after *Object) {
+	if before != nil {
+		x.remove(before)
+	}
+	if after != nil {
+		x.add(after)
+	}
+}
+
+func (x *index) add(object *Object) {
+	id := object.GetID()
+	x.byID.Set(id, object)
+	for key, value := range object.GetLabels() {
+		carriers := x.byLabel[label{key, value}]
+		if carriers == nil {
+			carriers = &sorted{}
+			x.byLabel[label{key, value}] = carriers
+		}
+		carriers.Set(id, object)
+	}
+}
+
+func (x *index) remove(object *Object) {
+	id := object.GetID()
+	x.byID.Delete(id)
+	for key, value := range object.GetLabels() {
+		carriers := x.byLabel[label{key, value}]
+		if carriers.Delete(id); carriers.Len() == 0 {
+			delete(x.byLabel, label{key, value})
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// Package storage keeps versioned objects and tells those who watch of each
+// change. A store is one package that implements Interface: memory, and the
+// versions of etcd.
+package storage
+
+import "kube2014/pkg/api"
+
+// Reader reads the objects of a store. Its methods may be called concurrently.
+// What they return is shared: nobody may change it.
+//
+// A store has a version, a number that each change makes larger. Each object has
+// the version of its last change and that of its creation, each list that of the
+// moment of which it is.
+type Reader interface {
+	// Get returns an object, or an api.NotFound error.
+	Get(kind api.Kind, id string) (*Object, error)
+	// List returns the objects that carry all the labels, sorted by id; without
+	// labels, all objects of the kind.
+	List(kind api.Kind, labels map[string]string) (*List, error)
+	// FirstFree returns the first of the machines on which no other task has one of
+	// the task's host ports, "" if there is none.
+	FirstFree(machines []string, task api.Task) (string, error)
+	// Version returns the store's present version.
+	Version() (uint64, error)
+	// Watch returns a watcher of the changes of a kind after a version. If the
+	// history does not have all of them, the error is an api.Expired one.
+	Watch(kind api.Kind, after uint64) (*Watcher, error)
+}
+
+// Interface is a store. It is linearizable: a read sees every change that was
+// acknowledged before it began, by any process. An error is an api.Unavailable
+// one if the store cannot be reached; a change may have been made then.
+//
+// It is the smallest form of what Kubernetes later named storage.Interface:
+// Create, Delete and a conditional update are a Change, GuaranteedUpdate is a
+// function over Interface, Count is the length of a List, Versioner became the
+// metadata of each object.
+type Interface interface {
+	Reader
+	// Cached returns a reader of what this process knows of the store. It does
+	// not ask the store, so it may be stale; it is never older than what the
+	// process has read from the store, or written to it, before.
+	Cached() Reader
+	// Commit makes changes that hold together, and returns the objects that it
+	// wrote, nil for each change that wrote none. An atomic store makes all
+	// changes or none, and nobody sees some of them without the others. Another
+	// store makes them in their order: if it fails, or its process ends, between
+	// two, it repairs that later. The store owns the objects that are passed in,
+	// even if it fails.
+	//
+	// If an object does not have the expected version, nothing is changed. The
+	// error is an api.AlreadyExists one if there should be none, api.NotFound if
+	// there is none, else api.Conflict. It is api.HostPortTaken if another task on
+	// its machine has a host port that a task wants.
+	Commit(changes ...Change) ([]*Object, error)
+}
+
+// Change is a conditional change of one object.
+type Change struct {
+	Kind     api.Kind
+	ID       string
+	Expected uint64 // the version that the object must have, or one of the constants below
+	Action   Action
+	Object   api.Object // what to write
+}
+
+// Action is what a change does.
+type Action string
+
+// The actions.
+const (
+	Write  Action = "write"
+	Remove Action = "remove"
+	Check  Action = "check" // only that the object has the expected version
+)
+
+// Values of Change.Expected that are no versions.
+const (
+	Absent  uint64 = 0         // there must be no object
+	Present uint64 = 1<<64 - 1 // there must be one, of any version
+	Any     uint64 = 1<<64 - 2 // it does not matter
+)
+
+// Create stores a new object.
+func Create(object api.Object) Change {
+	return Change{Kind: object.GetKind(), ID: object.GetID(), Expected: Absent, Action: Write, Object: object}
+}
+
+// Update replaces an object that has the expected version.
+func Update(object api.Object, expected uint64) Change {
+	return Change{Kind: object.GetKind(), ID: object.GetID(), Expected: expected, Action: Write, Object: object}
+}
+
+// Delete removes an object that has the expected version.
+func Delete(kind api.Kind, id string, expected uint64) Change {
+	return Change{Kind: kind, ID: id, Expected: expected, Action: Remove}
+}
+
+// Require changes nothing, but lets a commit fail unless there is such an object.
+func Require(kind api.Kind, id string) Change {
+	return Change{Kind: kind, ID: id, Expected: Present, Action: Check}
+}
+
+// CheckExpected returns an error if an object, nil for none, is not what the change
+// expects.
+func CheckExpected(change Change, object *Object) error {
+	switch {
+	case change.Expected == Any, change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
+		return nil
+	case object == nil:
+		return api.NewNotFound(change.Kind, change.ID)
+	case change.Expected == Absent:
+		return api.NewAlreadyExists(change.Kind, change.ID)
+	case change.Expected != object.Version():
+		return api.NewConflict("%s %s has changed", change.Kind, api.Quote(change.ID))
+	}
+	return nil
+}
+
+// Event is one change, as a watcher gets it.
+type Event struct {
+	Type    EventType
+	Version uint64  // of the store, after the change
+	Before  *Object // nil if it was added
+	After   *Object // nil if it was deleted
+
+	size int // of what the history keeps for it, in bytes
+}
+
+// EventType is what happened to an object.
+type EventType string
+
+// The types of events, in today's words.
+const (
+	Added    EventType = "ADDED"
+	Modified EventType = "MODIFIED"
+	Deleted  EventType = "DELETED"
+)

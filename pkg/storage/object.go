@@ -1,0 +1,100 @@
+package storage
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"sync/atomic"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/conversion"
+)
+
+// Object is one version of an object. It is immutable, and so is the api.Object in
+// it. It keeps its JSON in each version of the API in which it was answered.
+type Object struct {
+	api.Object
+	texts atomic.Pointer[text]
+}
+
+// text is the JSON of an object in one version of the API, and those in others.
+type text struct {
+	codec *conversion.Codec
+	item  []byte
+	next  *text
+}
+
+// NewObject completes the metadata of an object, which it owns from then on. An
+// object without a uid gets one that is derived from its id and from the version of
+// its creation, and so stays the same for its life.
+func NewObject(object api.Object, version, created uint64) *Object {
+	meta := object.Meta()
+	meta.ResourceVersion, meta.CreationVersion = version, created
+	if meta.UID == "" {
+		sum := sha1.Sum(fmt.Appendf(nil, "%s/%s/%d", object.GetKind(), object.GetID(), created))
+		sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80 // version and variant of a UUID from a name
+		meta.UID = fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	}
+	return &Object{Object: object}
+}
+
+// Version returns the version of the object's last change.
+func (o *Object) Version() uint64 { return o.Meta().ResourceVersion }
+
+// item returns the object's JSON as an item of a list. It is made once.
+func (o *Object) item(codec *conversion.Codec) ([]byte, error) {
+	for {
+		first := o.texts.Load()
+		for kept := first; kept != nil; kept = kept.next {
+			if kept.codec == codec {
+				return kept.item, nil
+			}
+		}
+		item, err := codec.EncodeItem(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		if o.texts.CompareAndSwap(first, &text{codec: codec, item: item, next: first}) {
+			return item, nil
+		}
+	}
+}
+
+// EncodedBy implements conversion.Encodable.
+func (o *Object) EncodedBy(codec *conversion.Codec) (conversion.Encoded, error) {
+	item, err := o.item(codec)
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	return codec.EncodeOne(item), nil
+}
+
+// List is the objects of a kind, or those of them that carry some labels, as of one
+// version of the store.
+type List struct {
+	Kind    api.Kind
+	Version uint64
+	Items   []*Object
+}
+
+// EncodedBy implements conversion.Encodable.
+func (l *List) EncodedBy(codec *conversion.Codec) (conversion.Encoded, error) {
+	if len(l.Items) == 0 {
+		return codec.Encode(api.EmptyList(l.Kind))
+	}
+	size := 0
+	for _, object := range l.Items {
+		item, err := object.item(codec)
+		if err != nil {
+			return conversion.Encoded{}, err
+		}
+		size += len(item)
+	}
+	return codec.EncodeList(size, func(send func([]byte) bool) {
+		for _, object := range l.Items {
+			item, _ := object.item(codec) // made above
+			if !send(item) {
+				return
+			}
+		}
+	}), nil
+}

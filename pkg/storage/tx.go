@@ -1,0 +1,113 @@
+package storage
+
+import (
+	"cmp"
+	"slices"
+
+	"kube2014/pkg/api"
+)
+
+// Tx is a change of a cache while it is made. It must not be used after the
+// function that it was passed to.
+type Tx struct {
+	cache  *Cache
+	events []Event
+}
+
+// Update lets a function change the cache; nobody else sees the cache meanwhile. If
+// the function fails, its changes are undone. If not, they become the next events,
+// in their order.
+func (c *Cache) Update(change func(*Tx) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tx := &Tx{cache: c}
+	done := false
+	defer func() { // also after a panic
+		if done {
+			return
+		}
+		for _, event := range slices.Backward(tx.events) {
+			c.swap(event.After, event.Before)
+		}
+	}()
+	if err := change(tx); err != nil {
+		return err
+	}
+	done = true
+	if len(tx.events) > 0 {
+		c.version = tx.events[len(tx.events)-1].Version
+		c.history.add(tx.events)
+	}
+	return nil
+}
+
+// Get returns an object, nil if there is none.
+func (tx *Tx) Get(kind api.Kind, id string) *Object { return tx.cache.get(kind, id) }
+
+// Version returns the version after the changes so far.
+func (tx *Tx) Version() uint64 {
+	if n := len(tx.events); n > 0 {
+		return tx.events[n-1].Version
+	}
+	return tx.cache.version
+}
+
+// CheckPorts returns an api.HostPortTaken error if the object is a task that wants a
+// host port which another task on its machine has.
+func (tx *Tx) CheckPorts(object api.Object) error {
+	task, ok := object.(*api.Task)
+	if !ok {
+		return nil
+	}
+	machine := task.CurrentState.Host
+	if port, owner := tx.cache.owner(machine, task.HostPorts(), task.ID); owner != nil {
+		return api.NewHostPortTaken(task.ID, port, machine, owner.GetID())
+	}
+	return nil
+}
+
+// Replace puts a version of an object into the place of another one. Either may be
+// nil: that there was none, or is none any more. The store then has the version.
+func (tx *Tx) Replace(before, after *Object, version uint64) {
+	event := Event{Type: Modified, Version: version, Before: before, After: after}
+	switch {
+	case before == nil:
+		event.Type = Added
+	case after == nil:
+		event.Type = Deleted
+	}
+	tx.cache.swap(before, after)
+	tx.events = append(tx.events, event)
+}
+
+// swap puts a version of an object into the place of another one. The caller holds
+// the lock.
+func (c *Cache) swap(before, after *Object) {
+	kind := cmp.Or(after, before).GetKind()
+	if c.kinds[kind] == nil {
+		c.kinds[kind] = makeIndex()
+	}
+	c.kinds[kind].swap(before, after)
+	for _, port := range portsOf(before) {
+		delete(c.ports, port)
+	}
+	for _, port := range portsOf(after) {
+		c.ports[port] = after
+	}
+}
+
+// portsOf returns the host ports of an object, which may be nil.
+func portsOf(object *Object) []hostPort {
+	if object == nil {
+		return nil
+	}
+	task, ok := object.Object.(*api.Task)
+	if !ok {
+		return nil
+	}
+	var ports []hostPort
+	for _, port := range task.HostPorts() {
+		ports = append(ports, hostPort{task.CurrentState.Host, port})
+	}
+	return ports
+}
