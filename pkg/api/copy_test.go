@@ -3,13 +3,18 @@ package api
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
 
-// fill sets every field that value reaches, so that a field added to a wire
-// type is copied or the test fails.
+// fill sets every field that value reaches, metadata and annotations too, so that a
+// field added to a type is copied or the test fails.
 func fill(value reflect.Value) {
+	if value.Type() == reflect.TypeFor[time.Time]() {
+		value.Set(reflect.ValueOf(time.Unix(1, 0)))
+		return
+	}
 	switch value.Kind() {
 	case reflect.Struct:
 		for i := range value.NumField() {
@@ -27,8 +32,12 @@ func fill(value reflect.Value) {
 		value.SetString("text")
 	case reflect.Int:
 		value.SetInt(1)
+	case reflect.Uint64:
+		value.SetUint(1)
 	case reflect.Bool:
 		value.SetBool(true)
+	default:
+		panic("what is a " + value.Type().String() + " filled with?")
 	}
 }
 
@@ -79,9 +88,10 @@ func TestADeepCopyIsEqualAndSharesNothing(t *testing.T) {
 
 func TestWithIDLeavesTheObjectAlone(t *testing.T) {
 	t.Parallel()
-	task, controller, service := Task{}, ReplicationController{}, Service{}
+	task, controller, service, endpoints := Task{}, ReplicationController{}, Service{}, Endpoints{}
 	assert.Equal(t, "x", task.WithID("x").(Task).GetID())
 	assert.Equal(t, "x", controller.WithID("x").(ReplicationController).GetID())
 	assert.Equal(t, "x", service.WithID("x").(Service).GetID())
-	assert.Empty(t, task.ID+controller.ID+service.ID)
+	assert.Equal(t, "x", endpoints.WithID("x").(Endpoints).GetID())
+	assert.Empty(t, task.ID+controller.ID+service.ID+endpoints.Name)
 }

@@ -2,8 +2,8 @@ package conversion
 
 import (
 	"encoding/json"
-	"errors"
 	"iter"
+	"reflect"
 
 	"kube2014/pkg/api"
 )
@@ -25,7 +25,8 @@ func NewCodec(scheme *Scheme, version, indent string) *Codec {
 // Version returns the version's name.
 func (c *Codec) Version() string { return c.version }
 
-// Marshal returns the compact JSON of an internal object, as it is stored.
+// Marshal returns the compact JSON of an internal object, as it is stored. The error
+// for an object that the version does not have is one of Scheme.ConvertToVersion.
 func (c *Codec) Marshal(object interface{}) ([]byte, error) {
 	out, err := c.scheme.ConvertToVersion(object, c.version)
 	if err != nil {
@@ -38,25 +39,19 @@ func (c *Codec) Marshal(object interface{}) ([]byte, error) {
 // is missing gets its default. An object that is not registered is read as its Go
 // type.
 func (c *Codec) Unmarshal(data []byte, into interface{}) error {
-	wire, err := c.newFor(into)
-	if err != nil {
+	if !c.scheme.knows(into) {
 		return json.Unmarshal(data, into)
 	}
+	structure, err := c.scheme.typeIn(c.version, into)
+	if err != nil {
+		return err
+	}
+	wire := reflect.New(structure).Interface()
 	if err := json.Unmarshal(data, wire); err != nil {
 		return err
 	}
 	c.scheme.Default(wire)
 	return c.scheme.Convert(wire, into)
-}
-
-// newFor returns a pointer to an empty object of the version, of the kind of an
-// internal one.
-func (c *Codec) newFor(object interface{}) (interface{}, error) {
-	kinds, err := c.scheme.ObjectKinds(object)
-	if err != nil {
-		return nil, err
-	}
-	return c.scheme.New(c.version, kinds[0].Kind)
 }
 
 // Encodable is an object that keeps the JSON that was made of it.
@@ -65,7 +60,8 @@ type Encodable interface {
 }
 
 // Encode returns an internal object's JSON as it is answered. An object that is not
-// registered has the JSON of its Go type. An Encodable one is asked itself.
+// registered has the JSON of its Go type; an Encodable one is asked itself. The
+// error is an api.Internal one.
 func (c *Codec) Encode(object interface{}) (Encoded, error) {
 	if encodable, ok := object.(Encodable); ok {
 		return encodable.EncodedBy(c)
@@ -78,10 +74,9 @@ func (c *Codec) Encode(object interface{}) (Encoded, error) {
 }
 
 func (c *Codec) marshalIndent(object interface{}, prefix string) ([]byte, error) {
-	out, err := c.scheme.ConvertToVersion(object, c.version)
-	var unknown *NotRegisteredError
-	if errors.As(err, &unknown) {
-		out, err = object, nil
+	out, err := object, error(nil)
+	if c.scheme.knows(object) {
+		out, err = c.scheme.ConvertToVersion(object, c.version)
 	}
 	var text []byte
 	if err == nil {

@@ -24,8 +24,11 @@ type Scheme struct {
 	types    map[VersionKind]reflect.Type
 	kinds    map[reflect.Type][]VersionKind
 	defaults map[reflect.Type]func(interface{})
-	converts map[reflect.Type]map[reflect.Type]func(interface{}) (interface{}, error) // from → to
+	targets  map[reflect.Type][]reflect.Type // what a type converts to, in the order in which it was added
+	converts map[fromTo]func(interface{}) (interface{}, error)
 }
+
+type fromTo struct{ from, to reflect.Type }
 
 // NewScheme returns an empty scheme.
 func NewScheme() *Scheme {
@@ -33,23 +36,27 @@ func NewScheme() *Scheme {
 		types:    map[VersionKind]reflect.Type{},
 		kinds:    map[reflect.Type][]VersionKind{},
 		defaults: map[reflect.Type]func(interface{}){},
-		converts: map[reflect.Type]map[reflect.Type]func(interface{}) (interface{}, error){},
+		targets:  map[reflect.Type][]reflect.Type{},
+		converts: map[fromTo]func(interface{}) (interface{}, error){},
 	}
 }
 
 // AddKnownTypes registers the types of the given structs as kinds of a version.
-// The name of the type is its kind. To register a type twice is harmless.
+// The name of the type is its kind. A pointer stands for its struct. To register a
+// type twice is harmless.
 func (s *Scheme) AddKnownTypes(version string, objects ...interface{}) {
 	for _, object := range objects {
-		s.AddKnownTypeWithName(version, reflect.TypeOf(object).Name(), object)
+		s.AddKnownTypeWithName(version, structOf(object).Name(), object)
 	}
 }
 
 // AddKnownTypeWithName registers the type of a struct as a kind of a version. It
-// panics if the kind has another type already.
+// panics if the kind has another type already, or if the object is no struct.
 func (s *Scheme) AddKnownTypeWithName(version, kind string, object interface{}) {
-	name, structure := VersionKind{version, kind}, reflect.TypeOf(object)
+	name, structure := VersionKind{version, kind}, structOf(object)
 	switch known := s.types[name]; {
+	case structure == nil || structure.Kind() != reflect.Struct:
+		panic(fmt.Sprintf("conversion: kind %q of version %q is registered as %v, which is not a struct", kind, version, structure))
 	case known == structure:
 		return
 	case known != nil:
@@ -70,13 +77,16 @@ func AddFuncs[Version, In any](s *Scheme, in func(Version) (In, error), out func
 }
 
 func addFunc[From, To any](s *Scheme, convert func(From) (To, error)) {
-	from, to := reflect.TypeFor[From](), reflect.TypeFor[To]()
-	if s.converts[from] == nil {
-		s.converts[from] = map[reflect.Type]func(interface{}) (interface{}, error){}
+	pair := fromTo{reflect.TypeFor[From](), reflect.TypeFor[To]()}
+	if s.converts[pair] == nil {
+		s.targets[pair.from] = append(s.targets[pair.from], pair.to)
 	}
-	s.converts[from][to] = func(object interface{}) (interface{}, error) {
+	s.converts[pair] = func(object interface{}) (interface{}, error) {
 		converted, err := convert(*object.(*From))
-		return &converted, err
+		if err != nil {
+			return nil, err
+		}
+		return &converted, nil
 	}
 }
 
@@ -89,7 +99,8 @@ func AddDefaults[Version any](s *Scheme, setDefaults func(*Version)) {
 // Versions returns the versions, the preferred one first.
 func (s *Scheme) Versions() []string { return slices.Clone(s.versions) }
 
-// New returns a pointer to an empty object of a kind.
+// New returns a pointer to an empty object of a kind. The error is a
+// NotRegisteredError.
 func (s *Scheme) New(version, kind string) (interface{}, error) {
 	structure, ok := s.types[VersionKind{version, kind}]
 	if !ok {
@@ -99,7 +110,7 @@ func (s *Scheme) New(version, kind string) (interface{}, error) {
 }
 
 // ObjectKinds returns the versions and kinds of an object: a struct of a known type
-// or a pointer to one.
+// or a pointer to one, even a nil one. The error is a NotRegisteredError.
 func (s *Scheme) ObjectKinds(object interface{}) ([]VersionKind, error) {
 	structure := structOf(object)
 	kinds, ok := s.kinds[structure]
@@ -109,7 +120,10 @@ func (s *Scheme) ObjectKinds(object interface{}) ([]VersionKind, error) {
 	return slices.Clone(kinds), nil
 }
 
-// Default sets the fields that the object, a pointer, leaves out.
+// knows reports whether an object's type is registered.
+func (s *Scheme) knows(object interface{}) bool { return s.kinds[structOf(object)] != nil }
+
+// Default sets the fields that the object, a pointer that is not nil, leaves out.
 func (s *Scheme) Default(object interface{}) {
 	if setDefaults := s.defaults[structOf(object)]; setDefaults != nil {
 		setDefaults(object)
@@ -117,40 +131,68 @@ func (s *Scheme) Default(object interface{}) {
 }
 
 // Convert converts an object into the one that out points to. It overwrites all of
-// it.
+// it, or nothing if it fails. An object of the same type is copied; the copy shares
+// maps and slices. The error is a ConversionError or that of the conversion's
+// function.
 func (s *Scheme) Convert(in, out interface{}) error {
-	converted, err := s.convert(in, structOf(out))
+	target := reflect.ValueOf(out)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return &ConversionError{From: structOf(in), To: fmt.Sprint(structOf(out)), Reason: "the target must be a pointer that is not nil"}
+	}
+	converted, err := s.convert(in, target.Type().Elem())
 	if err != nil {
 		return err
 	}
-	reflect.ValueOf(out).Elem().Set(reflect.ValueOf(converted).Elem())
+	target.Elem().Set(reflect.ValueOf(converted).Elem())
 	return nil
 }
 
 // ConvertToVersion returns a pointer to the object of a version that another object
-// becomes there. An object of that version is returned as it is.
+// becomes there. An object of that version is returned as it is. The error is a
+// NotRegisteredError if the scheme does not know the object, or no such object in
+// the version; else it is one of Convert.
 func (s *Scheme) ConvertToVersion(in interface{}, version string) (interface{}, error) {
-	kinds, err := s.ObjectKinds(in)
+	to, err := s.typeIn(version, in)
 	if err != nil {
 		return nil, err
 	}
-	isOf := func(kind VersionKind) bool { return kind.Version == version }
-	if slices.ContainsFunc(kinds, isOf) {
-		return pointerTo(in), nil
+	return s.convert(in, to)
+}
+
+// typeIn returns the type that an object has in a version, or becomes there. Of
+// several it is the one whose conversion was added first.
+func (s *Scheme) typeIn(version string, object interface{}) (reflect.Type, error) {
+	from := structOf(object)
+	kinds := s.kinds[from]
+	if kinds == nil {
+		return nil, &NotRegisteredError{Type: from}
 	}
-	for to := range s.converts[structOf(in)] {
-		if slices.ContainsFunc(s.kinds[to], isOf) {
-			return s.convert(in, to)
-		}
+	isThere := func(structure reflect.Type) bool {
+		return slices.ContainsFunc(s.kinds[structure], func(kind VersionKind) bool { return kind.Version == version })
+	}
+	if isThere(from) {
+		return from, nil
+	}
+	if i := slices.IndexFunc(s.targets[from], isThere); i >= 0 {
+		return s.targets[from][i], nil
+	}
+	if kinds[0].Version != Internal && slices.Contains(s.versions, version) {
+		return nil, &ConversionError{From: from, To: "version " + version, Reason: "versions convert only to and from the internal one"}
 	}
 	return nil, &NotRegisteredError{Version: version, Kind: kinds[0].Kind}
 }
 
 func (s *Scheme) convert(in interface{}, to reflect.Type) (interface{}, error) {
 	from := structOf(in)
-	convert := s.converts[from][to]
-	if convert == nil {
-		return nil, fmt.Errorf("converting (%v) to (%v): unknown conversion", from, to)
+	convert := s.converts[fromTo{from, to}]
+	if convert == nil && from != to {
+		return nil, &ConversionError{From: from, To: to.String(), Reason: "unknown conversion"}
+	}
+	if value := reflect.ValueOf(in); value.Kind() == reflect.Pointer && value.IsNil() {
+		return nil, &ConversionError{From: from, To: to.String(), Reason: "the object is nil"}
+	}
+	if from == to {
+		return pointerTo(in), nil
 	}
 	return convert(pointerTo(in))
 }
@@ -188,4 +230,15 @@ func (e *NotRegisteredError) Error() string {
 		return fmt.Sprintf("no kind %q is registered for version %q", e.Kind, e.Version)
 	}
 	return fmt.Sprintf("no kind is registered for the type %v", e.Type)
+}
+
+// ConversionError says why the scheme cannot convert an object.
+type ConversionError struct {
+	From       reflect.Type // nil if there is no object
+	To, Reason string
+}
+
+// Error begins with the words of today's scheme.
+func (e *ConversionError) Error() string {
+	return fmt.Sprintf("converting (%v) to (%s): %s", e.From, e.To, e.Reason)
 }
