@@ -15,12 +15,6 @@ func (owners portOwners) take(taskID string, ports []int) {
 	}
 }
 
-func (owners portOwners) release(ports []int) {
-	for _, port := range ports {
-		delete(owners, port)
-	}
-}
-
 // other returns the first of the ports that another task has, and that task; ""
 // when there is none.
 func (owners portOwners) other(taskID string, ports []int) (port int, owner string) {
