@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -59,8 +58,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	logged := &lateWriter{out: stderr}
 	defer logged.flush()
 	log.SetOutput(logged)
-	ballast := tuneCollector()
-	defer runtime.KeepAlive(ballast)
+	tuneCollector()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

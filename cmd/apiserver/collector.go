@@ -5,20 +5,13 @@ import (
 	"runtime/debug"
 )
 
-const (
-	gcPercent   = 20
-	ballastSize = 64 << 20
-)
+// gcPercent trades memory for time: the collector runs when the heap has grown by
+// so much since it last ran.
+const gcPercent = 75
 
-// tuneCollector tunes the garbage collector for a heap of long-lived objects. A
-// low percentage limits the garbage when there are many. The ballast that it
-// returns keeps the collector from running all the time when there are few: it
-// counts as heap but takes no memory, because nothing touches it. The caller
-// keeps it alive. GOGC overrides all this.
-func tuneCollector() (ballast []byte) {
-	if os.Getenv("GOGC") != "" {
-		return nil
+// tuneCollector sets the garbage collector's percentage, unless GOGC does.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
-	debug.SetGCPercent(gcPercent)
-	return make([]byte, ballastSize)
 }

@@ -127,8 +127,10 @@ func (s *FirstFitScheduler) Reschedule(task api.Task, refused map[string]bool) (
 // makes one query, whatever the number of machines.
 func firstFit(machines []string, registry TaskRegistry, task api.Task, refused map[string]bool) (string, error) {
 	if versioned, ok := registry.(Versioned); ok {
-		allowed := slices.DeleteFunc(slices.Clone(machines), func(machine string) bool { return refused[machine] })
-		machine, err := versioned.Objects().FirstFree(allowed, task)
+		if len(refused) > 0 {
+			machines = slices.DeleteFunc(slices.Clone(machines), func(machine string) bool { return refused[machine] })
+		}
+		machine, err := versioned.Objects().FirstFree(machines, task)
 		if err == nil && machine == "" {
 			err = noMachine(task)
 		}

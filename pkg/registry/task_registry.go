@@ -55,10 +55,13 @@ func (s *TaskRegistryStorage) Get(id string) (interface{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := *object.Object.(*api.Task)
-	if task.CurrentState.Info = s.info(task.CurrentState.Host, id); task.CurrentState.Info == nil {
+	stored := object.Object.(*api.Task)
+	info := s.info(stored.CurrentState.Host, id)
+	if info == nil {
 		return object, nil
 	}
+	task := *stored
+	task.CurrentState.Info = info
 	return &task, nil
 }
 

@@ -81,20 +81,13 @@ func (l *List) EncodedBy(codec *conversion.Codec) (conversion.Encoded, error) {
 	if len(l.Items) == 0 {
 		return codec.Encode(api.EmptyList(l.Kind))
 	}
-	size := 0
-	for _, object := range l.Items {
+	items := make([][]byte, len(l.Items))
+	for i, object := range l.Items {
 		item, err := object.item(codec)
 		if err != nil {
 			return conversion.Encoded{}, err
 		}
-		size += len(item)
+		items[i] = item
 	}
-	return codec.EncodeList(size, func(send func([]byte) bool) {
-		for _, object := range l.Items {
-			item, _ := object.item(codec) // made above
-			if !send(item) {
-				return
-			}
-		}
-	}), nil
+	return codec.EncodeList(items), nil
 }
