@@ -19,7 +19,7 @@ import (
 // mayImport lists, for each package, the packages of the project that it may
 // import. Its tests may also import the package itself and testsMayImport.
 var mayImport = map[string][]string{
-	"bench":                 {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry"},
+	"bench":                 {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry", "pkg/storage"},
 	"compare/original":      {},
 	"cmd/apiserver":         {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/storage/memory", "pkg/trace", "pkg/util"},
 	"pkg/trace":             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage"},

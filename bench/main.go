@@ -26,7 +26,7 @@ const runs = 5
 func main() {
 	program := flag.String("apiserver", "bin/apiserver", "the program to measure")
 	docs := flag.String("docs", "docs", "where performance.md and its plots are written; empty: nowhere")
-	only := flag.String("only", "", "measure only the rows of these groups: start, memory, post, lists, sync, etcd")
+	only := flag.String("only", "", "measure only the rows of these groups: start, memory, post, lists, sync, watch, etcd")
 	bare := flag.String("bare", "", "serve this file with a bare handler; the benchmark starts itself so")
 	flag.Parse()
 	if *bare != "" {
@@ -53,6 +53,7 @@ var groups = []struct {
 	{"post", measurePosts},
 	{"lists", measureListSizes},
 	{"sync", measureSync},
+	{"watch", measureWatch},
 	{"etcd", measureEtcd},
 }
 
