@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sort"
+	"time"
 
 	"kube2014/pkg/api"
 )
@@ -135,9 +136,12 @@ func sizeOfReplaced(event Event) int {
 }
 
 // sizeOf estimates the memory that a value takes, in bytes, with all that it points
-// to.
+// to. The zone of a time is not its own, and may be being loaded.
 func sizeOf(value reflect.Value) int {
 	size := int(value.Type().Size())
+	if value.Type() == reflect.TypeFor[time.Time]() {
+		return size
+	}
 	switch value.Kind() {
 	case reflect.String:
 		size += value.Len()
