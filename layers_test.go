@@ -19,33 +19,34 @@ import (
 // mayImport lists, for each package, the packages of the project that it may
 // import. Its tests may also import the package itself and testsMayImport.
 var mayImport = map[string][]string{
-	"bench":                 {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry", "pkg/storage"},
-	"compare/original":      {},
-	"cmd/apiserver":         {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/storage/memory", "pkg/trace", "pkg/util"},
-	"pkg/trace":             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage"},
-	"pkg/registry":          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/memory", "pkg/util"},
-	"pkg/storage/memory":    {"pkg/storage"},
-	"pkg/storage":           {"pkg/api", "pkg/conversion"},
-	"pkg/apiserver":         {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
-	"pkg/client":            {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
-	"pkg/client/clienttest": {"pkg/client"},
-	"pkg/etcd":              {},
-	"pkg/etcd/etcdtest":     {},
-	"pkg/api/v1beta1":       {"pkg/api", "pkg/conversion"},
-	"pkg/conversion":        {"pkg/api"},
-	"pkg/api":               {},
-	"pkg/util":              {},
+	"bench":                   {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry", "pkg/storage"},
+	"compare/original":        {},
+	"cmd/apiserver":           {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/storage/memory", "pkg/trace", "pkg/util"},
+	"pkg/trace":               {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage"},
+	"pkg/registry":            {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/memory", "pkg/util"},
+	"pkg/storage/memory":      {"pkg/storage"},
+	"pkg/storage/storagetest": {"pkg/api", "pkg/storage"},
+	"pkg/storage":             {"pkg/api", "pkg/conversion"},
+	"pkg/apiserver":           {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
+	"pkg/client":              {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
+	"pkg/client/clienttest":   {"pkg/client"},
+	"pkg/etcd":                {},
+	"pkg/etcd/etcdtest":       {},
+	"pkg/api/v1beta1":         {"pkg/api", "pkg/conversion"},
+	"pkg/conversion":          {"pkg/api"},
+	"pkg/api":                 {},
+	"pkg/util":                {},
 }
 
-var testsMayImport = []string{"pkg/storage/memory", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/util"}
+var testsMayImport = []string{"pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/util"}
 
 // libraries lists the packages from outside the project and the standard
 // library, with the packages that may import them. Tests may import all.
 var libraries = map[string][]string{
 	"github.com/tidwall/btree":          {"pkg/storage"},
 	"github.com/coreos/go-etcd/etcd":    {"bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/registry", "pkg/trace"},
-	"github.com/anishathalye/porcupine": {},
-	"github.com/stretchr/testify":       {},
+	"github.com/anishathalye/porcupine": {"pkg/storage/storagetest"},
+	"github.com/stretchr/testify":       {"pkg/storage/storagetest"},
 }
 
 func TestImportsFlowFromCmdToRegistryToApiserver(t *testing.T) {

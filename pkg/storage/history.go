@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sort"
+	"time"
 
 	"kube2014/pkg/api"
 )
@@ -15,7 +16,8 @@ const (
 	// maxHistorySize bounds what the history keeps in memory of objects that are
 	// gone, in bytes.
 	maxHistorySize = 64 << 20
-	// maxBatch bounds how many events a watcher gets at once.
+	// maxBatch bounds how many events a watcher gets at once, but for the rest of
+	// those that were made together.
 	maxBatch = 500
 )
 
@@ -33,11 +35,11 @@ func makeHistory(version uint64) history {
 	return history{since: version, changed: make(chan struct{})}
 }
 
-// add appends events, drops the oldest ones if there are too many, and wakes those
+// add appends events that were made together, drops the oldest ones if there are too many, and wakes those
 // who wait.
 func (h *history) add(events []Event) {
-	for _, event := range events {
-		event.size = sizeOfReplaced(event)
+	for i, event := range events {
+		event.size, event.last = sizeOfReplaced(event), i == len(events)-1
 		h.events = append(h.events, event)
 		h.size += event.size
 	}
@@ -72,10 +74,10 @@ func (c *Cache) Watch(kind api.Kind, after uint64) (*Watcher, error) {
 	return &Watcher{cache: c, kind: kind, next: c.history.first + uint64(first)}, nil
 }
 
-// Next returns the next events, at least one. It waits for them until the context
-// ends, and returns its error then. A watcher that reads so slowly that the history
-// has dropped an event before it was read is cut off: the error is an api.Expired
-// one, from then on.
+// Next returns the next events, at least one; those that were made together come
+// together. It waits for them until the context ends, and returns its error then. A
+// watcher that reads so slowly that the history has dropped an event before it was
+// read is cut off: the error is an api.Expired one, from then on.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, changed, err := w.read()
@@ -100,10 +102,10 @@ func (w *Watcher) read() (events []Event, changed <-chan struct{}, err error) {
 	}
 	for _, event := range history.events[w.next-history.first:] {
 		w.next++
-		if event.kind() != w.kind {
-			continue
+		if event.kind() == w.kind {
+			events = append(events, event)
 		}
-		if events = append(events, event); len(events) == maxBatch {
+		if len(events) >= maxBatch && event.last {
 			break
 		}
 	}
@@ -134,9 +136,12 @@ func sizeOfReplaced(event Event) int {
 }
 
 // sizeOf estimates the memory that a value takes, in bytes, with all that it points
-// to.
+// to. The zone of a time is not its own, and may be being loaded.
 func sizeOf(value reflect.Value) int {
 	size := int(value.Type().Size())
+	if value.Type() == reflect.TypeFor[time.Time]() {
+		return size
+	}
 	switch value.Kind() {
 	case reflect.String:
 		size += value.Len()

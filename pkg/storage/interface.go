@@ -124,7 +124,8 @@ type Event struct {
 	Before  *Object // nil if it was added
 	After   *Object // nil if it was deleted
 
-	size int // of what the history keeps for it, in bytes
+	size int  // of what the history keeps for it, in bytes
+	last bool // of those that were made together
 }
 
 // EventType is what happened to an object.

@@ -89,7 +89,9 @@ func (c *Cache) swap(before, after *Object) {
 	}
 	c.kinds[kind].swap(before, after)
 	for _, port := range portsOf(before) {
-		delete(c.ports, port)
+		if c.ports[port] == before { // else it has a new owner already
+			delete(c.ports, port)
+		}
 	}
 	for _, port := range portsOf(after) {
 		c.ports[port] = after

@@ -1,0 +1,140 @@
+// Package storagetest is for tests: the contract of storage.Interface, as a suite
+// that every store must pass.
+package storagetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// Harness is how the suite gets stores.
+type Harness struct {
+	// Make returns an empty store. It is called by concurrent tests.
+	Make func(t *testing.T) storage.Interface
+	// Another returns the store of another process on the same data. Nil if there
+	// can be none.
+	Another func(t *testing.T, store storage.Interface) storage.Interface
+	// Atomic is whether the store makes all changes of a commit or none.
+	Atomic bool
+	// Forget makes the store drop all changes so far from its history. Nil if that
+	// takes too long: some tests are skipped.
+	Forget func(t *testing.T, store storage.Interface)
+	// Slow is whether each call takes a while: the random tests do less.
+	Slow bool
+}
+
+// Run runs the suite.
+func Run(t *testing.T, h Harness) {
+	for _, tests := range [][]test{basicTests, outcomeTests, togetherTests, portTests, watchTests, concurrentTests} {
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				test.run(t, h)
+			})
+		}
+	}
+}
+
+type test struct {
+	name string
+	run  func(t *testing.T, h Harness)
+}
+
+// onEachKind makes a test of one that is for a kind.
+func onEachKind(run func(t *testing.T, h Harness, kind api.Kind)) func(*testing.T, Harness) {
+	return func(t *testing.T, h Harness) {
+		for _, kind := range kinds {
+			t.Run(string(kind), func(t *testing.T) {
+				t.Parallel()
+				run(t, h, kind)
+			})
+		}
+	}
+}
+
+// processes returns a new store, as each of the processes on it sees it.
+func (h Harness) processes(t *testing.T) []storage.Interface {
+	stores := []storage.Interface{h.Make(t)}
+	if h.Another != nil {
+		stores = append(stores, h.Another(t, stores[0]))
+	}
+	return stores
+}
+
+// rounds returns how often a random test does something.
+func (h Harness) rounds(fast int) int {
+	if h.Slow {
+		return max(1, fast/20)
+	}
+	return fast
+}
+
+// ForgetByWriting is a Harness.Forget: it writes endpoints until the history, which
+// must be bounded, does not have the changes so far.
+func ForgetByWriting(t *testing.T, store storage.Interface) {
+	before := version(t, store)
+	for {
+		_, err := store.Watch(api.EndpointsKind, before)
+		if api.KindOf(err) == api.Expired {
+			return
+		}
+		require.NoError(t, err)
+		for i := range 100 {
+			commit(t, store, storage.Change{Kind: api.EndpointsKind, ID: "forgotten", Expected: storage.Any, Action: storage.Write,
+				Object: object(api.EndpointsKind, "forgotten", i)})
+		}
+	}
+}
+
+// commit makes changes that must succeed.
+func commit(t *testing.T, store storage.Interface, changes ...storage.Change) []*storage.Object {
+	written, err := store.Commit(changes...)
+	require.NoError(t, err)
+	require.Len(t, written, len(changes))
+	return written
+}
+
+func version(t *testing.T, store storage.Reader) uint64 {
+	version, err := store.Version()
+	require.NoError(t, err)
+	return version
+}
+
+func get(t *testing.T, store storage.Reader, kind api.Kind, id string) *storage.Object {
+	object, err := store.Get(kind, id)
+	require.NoError(t, err)
+	return object
+}
+
+// list returns the list of a kind, of which it checks what holds for each.
+func list(t *testing.T, store storage.Reader, kind api.Kind, labels map[string]string) *storage.List {
+	list, err := store.List(kind, labels)
+	require.NoError(t, err)
+	require.Equal(t, kind, list.Kind)
+	for i, item := range list.Items {
+		switch {
+		case item.GetKind() != kind:
+			require.Fail(t, "a list has an object of another kind", "%v", factsOf(item))
+		case item.Version() > list.Version:
+			require.Fail(t, "a list has an item that is newer than itself", "%v", factsOf(item))
+		case i > 0 && list.Items[i-1].GetID() >= item.GetID():
+			require.Fail(t, "a list is not sorted by id", "%v", allFacts(list.Items))
+		}
+	}
+	return list
+}
+
+func watch(t *testing.T, store storage.Reader, kind api.Kind, after uint64) *storage.Watcher {
+	watcher, err := store.Watch(kind, after)
+	require.NoError(t, err)
+	return watcher
+}
+
+// requireKind requires an error of a kind, "" for none.
+func requireKind(t *testing.T, kind api.ErrorKind, err error) {
+	require.Equal(t, kind, api.KindOf(err), "%v", err)
+}

@@ -1,0 +1,139 @@
+package storage
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+)
+
+// contents is all that a cache holds, apart from the objects themselves.
+type contents struct {
+	version uint64
+	objects map[api.Kind][]*Object
+	labels  map[label][]*Object
+	ports   map[hostPort]*Object
+	events  int
+}
+
+func contentsOf(cache *Cache) contents {
+	c := contents{
+		version: cache.version, objects: map[api.Kind][]*Object{}, labels: map[label][]*Object{},
+		ports: map[hostPort]*Object{}, events: len(cache.history.events),
+	}
+	for kind, objects := range cache.kinds {
+		if objects.byID.Len() > 0 {
+			c.objects[kind] = objects.byID.Values()
+		}
+		for label, carriers := range objects.byLabel {
+			c.labels[label] = carriers.Values()
+		}
+	}
+	for port, owner := range cache.ports {
+		c.ports[port] = owner
+	}
+	return c
+}
+
+// changeMuch makes changes of each sort, which depend on each other: ports go from
+// task to task, and an object is created, changed and deleted.
+func changeMuch(tx *Tx) {
+	replace := func(id string, object api.Object) {
+		version := tx.Version() + 1
+		before := tx.Get(api.TaskKind, id)
+		if object == nil {
+			tx.Replace(before, nil, version)
+			return
+		}
+		tx.Replace(before, NewObject(object, version, version), version)
+	}
+	replace("a", makeTask("a", map[string]string{"name": "db"}, 82))
+	replace("b", makeTask("b", map[string]string{"name": "web", "tier": "front"}, 80))
+	replace("c", nil)
+	replace("d", makeTask("d", map[string]string{"name": "web"}, 83))
+	replace("d", makeTask("d", nil, 81))
+	replace("d", nil)
+	replace("c", makeTask("c", map[string]string{"new": "1"}, 81))
+	replace("b", nil)
+	replace("e", makeTask("e", map[string]string{"name": "e"}, 80))
+}
+
+func TestAChangeThatFailsIsUndone(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func() error{
+		"with an error": func() error { return errors.New("no") },
+		"with a panic":  func() error { panic("no") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cache := NewCache(10)
+			put(t, cache, makeTask("a", map[string]string{"name": "web"}, 80))
+			put(t, cache, makeTask("b", map[string]string{"name": "web", "tier": "back"}, 81))
+			put(t, cache, makeTask("c", map[string]string{"name": "db"}, 82, 83))
+			watcher, err := cache.Watch(api.TaskKind, 13)
+			require.NoError(t, err)
+			before := contentsOf(cache)
+			func() {
+				defer func() { _ = recover() }()
+				assert.Error(t, cache.Update(func(tx *Tx) error {
+					changeMuch(tx)
+					assert.EqualValues(t, 22, tx.Version())
+					return fail()
+				}))
+			}()
+			assert.Equal(t, before, contentsOf(cache))
+
+			require.NoError(t, cache.Update(func(tx *Tx) error { changeMuch(tx); return nil }), "the lock is free")
+			assert.Equal(t, []string{"a", "c", "e"}, idsOf(contentsOf(cache).objects[api.TaskKind]))
+			assert.Len(t, contentsOf(cache).ports, 3)
+			assert.Len(t, contentsOf(cache).labels, 3)
+			events, err := watcher.Next(t.Context())
+			require.NoError(t, err)
+			require.Len(t, events, 9)
+			assert.EqualValues(t, 14, events[0].Version)
+			assert.EqualValues(t, 22, cache.version)
+		})
+	}
+}
+
+func TestAChangeSeesWhatItHasMadeSoFar(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(0)
+	require.NoError(t, cache.Update(func(tx *Tx) error {
+		assert.Nil(t, tx.Get(api.TaskKind, "a"))
+		object := NewObject(makeTask("a", nil, 80), 5, 5)
+		tx.Replace(nil, object, 5)
+		assert.Same(t, object, tx.Get(api.TaskKind, "a"))
+		assert.EqualValues(t, 5, tx.Version())
+		assert.Equal(t, api.NewHostPortTaken("b", 80, "m1", "a"), tx.CheckPorts(makeTask("b", nil, 81, 80)))
+		assert.NoError(t, tx.CheckPorts(makeTask("a", nil, 80)), "its own")
+		assert.NoError(t, tx.CheckPorts(service(80)), "no task")
+		return nil
+	}))
+}
+
+func TestAChangeThatChangesNothingMakesNoVersion(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(7)
+	require.NoError(t, cache.Update(func(*Tx) error { return nil }))
+	assert.Equal(t, contentsOf(NewCache(7)), contentsOf(cache))
+}
+
+// A store of which others are the masters may tell of the new owner first.
+func TestAPortStaysWithItsLastOwnerWhenAnEarlierOneGoes(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(0)
+	put(t, cache, makeTask("a", nil, 80))
+	put(t, cache, makeTask("b", nil, 80))
+	put(t, cache, makeTask("a", nil, 81))
+	machine, err := cache.FirstFree([]string{"m1"}, *makeTask("c", nil, 80))
+	require.NoError(t, err)
+	assert.Empty(t, machine, "task b has it")
+	remove(t, cache, api.TaskKind, "b")
+	machine, err = cache.FirstFree([]string{"m1"}, *makeTask("c", nil, 80))
+	require.NoError(t, err)
+	assert.Equal(t, "m1", machine)
+}

@@ -1,0 +1,91 @@
+package storage
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+)
+
+// lostRace is a store in which others always win, and each call takes a while.
+type lostRace struct {
+	Interface
+	takes   time.Duration
+	commit  error
+	get     error
+	commits int
+}
+
+func (s *lostRace) Get(kind api.Kind, id string) (*Object, error) {
+	time.Sleep(s.takes)
+	if s.get != nil {
+		return nil, s.get
+	}
+	return NewObject(&api.Service{JSONBase: api.JSONBase{ID: id}}, 5, 1), nil
+}
+
+func (s *lostRace) Commit(...Change) ([]*Object, error) {
+	s.commits++
+	time.Sleep(s.takes)
+	return nil, s.commit
+}
+
+func same(stored *Object) (api.Object, error) {
+	return &api.Service{JSONBase: api.JSONBase{ID: "x"}}, nil
+}
+
+func TestAnUpdateGivesUpAfterItsTime(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]error{
+		"others change the object": api.NewConflict("it has changed"),
+		"others create the object": api.NewAlreadyExists(api.ServiceKind, "x"),
+		"others delete the object": api.NewNotFound(api.ServiceKind, "x"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &lostRace{takes: 100 * time.Millisecond, commit: lost}
+				began := time.Now()
+				written, err := GuaranteedUpdate(store, api.ServiceKind, "x", same)
+				assert.Nil(t, written)
+				assert.Equal(t, api.NewConflict(`service "x" is changed by too many others at once`), err)
+				assert.Greater(t, time.Since(began), updateTime)
+				assert.LessOrEqual(t, time.Since(began), updateTime+2*store.takes, "no attempt begins later")
+				assert.Equal(t, int(updateTime/(2*store.takes))+1, store.commits)
+			})
+		})
+	}
+}
+
+func TestAnUpdateIsTriedAtLeastOnceHoweverSlowTheStoreIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &lostRace{takes: 10 * updateTime, commit: api.NewConflict("it has changed")}
+		_, err := GuaranteedUpdate(store, api.ServiceKind, "x", same)
+		assert.Equal(t, api.Conflict, api.KindOf(err))
+		assert.Equal(t, 1, store.commits)
+	})
+}
+
+func TestAnUpdateFailsAtOnceWithAnyOtherError(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []error{
+		api.NewUnavailable("read", errors.New("no")), api.NewHostPortTaken("x", 80, "m1", "y"), errors.New("unknown"),
+	} {
+		writing, reading := &lostRace{commit: failure}, &lostRace{get: failure}
+		_, err := GuaranteedUpdate(writing, api.ServiceKind, "x", same)
+		assert.Equal(t, failure, err)
+		assert.Equal(t, 1, writing.commits)
+		_, err = GuaranteedUpdate(reading, api.ServiceKind, "x", func(*Object) (api.Object, error) {
+			require.Fail(t, "the object is not known")
+			return nil, nil
+		})
+		assert.Equal(t, failure, err)
+		assert.Zero(t, reading.commits)
+	}
+}
