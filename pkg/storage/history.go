@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"time"
 
@@ -32,11 +33,11 @@ type history struct {
 }
 
 func makeHistory(version uint64) history {
-	return history{since: version, changed: make(chan struct{})}
+	return history{first: maxEvents, since: version, changed: make(chan struct{})} // extend counts down from first
 }
 
-// add appends events that were made together, drops the oldest ones if there are too many, and wakes those
-// who wait.
+// add appends events that were made together, drops the oldest ones if there are too
+// many, and wakes those who wait.
 func (h *history) add(events []Event) {
 	for i, event := range events {
 		event.size, event.last = sizeOfReplaced(event), i == len(events)-1
@@ -52,6 +53,33 @@ func (h *history) add(events []Event) {
 	}
 	close(h.changed)
 	h.changed = make(chan struct{})
+}
+
+// Since returns the version after which the history has all changes.
+func (c *Cache) Since() uint64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.history.since
+}
+
+// Extend puts earlier events before those of the history: all changes after the
+// version since, up to the one at which the history began so far. So a process can
+// serve those who watched another one before. If the history begins elsewhere by now,
+// or would become too long, nothing changes.
+func (c *Cache) Extend(since, until uint64, events []Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := &c.history
+	if until != h.since || len(events)+len(h.events) > maxEvents || uint64(len(events)) > h.first {
+		return
+	}
+	for i := range events {
+		events[i].size, events[i].last = sizeOfReplaced(events[i]), true
+		h.size += events[i].size
+	}
+	h.events = slices.Concat(events, h.events)
+	h.first -= uint64(len(events))
+	h.since = since
 }
 
 // Watcher gives out the changes of one kind, in their order, each once. It is for

@@ -1,0 +1,58 @@
+package storage
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+)
+
+func earlier(version uint64, id string) Event {
+	task := &api.Task{JSONBase: api.JSONBase{ID: id}}
+	return Event{Type: Added, Version: version, After: NewObject(task, version, version)}
+}
+
+func versions(t *testing.T, watcher *Watcher) (seen []uint64) {
+	events, err := watcher.Next(t.Context())
+	require.NoError(t, err)
+	for _, event := range events {
+		seen = append(seen, event.Version)
+	}
+	return seen
+}
+
+func TestAHistoryIsExtendedByWhatWasBeforeIt(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(10)
+	add := func(version uint64, id string) {
+		require.NoError(t, cache.Update(func(tx *Tx) error {
+			tx.Replace(nil, earlier(version, id).After, version)
+			return nil
+		}))
+	}
+	add(11, "k")
+	slow, err := cache.Watch(api.TaskKind, 10)
+	require.NoError(t, err)
+	_, err = cache.Watch(api.TaskKind, 7)
+	require.Equal(t, api.Expired, api.KindOf(err))
+
+	cache.Extend(7, 9, []Event{earlier(8, "h")})
+	assert.EqualValues(t, 10, cache.Since(), "what does not end where the history begins is left out")
+	cache.Extend(0, 10, make([]Event, maxEvents))
+	assert.EqualValues(t, 10, cache.Since(), "the history stays bounded")
+	cache.Extend(7, 10, []Event{earlier(8, "h"), earlier(9, "i"), earlier(10, "j")})
+	assert.EqualValues(t, 7, cache.Since())
+
+	watcher, err := cache.Watch(api.TaskKind, 7)
+	require.NoError(t, err)
+	assert.Equal(t, []uint64{8, 9, 10, 11}, versions(t, watcher))
+	watcher, err = cache.Watch(api.TaskKind, 8)
+	require.NoError(t, err)
+	add(12, "l")
+	assert.Equal(t, []uint64{9, 10, 11, 12}, versions(t, watcher))
+	assert.Equal(t, []uint64{11, 12}, versions(t, slow), "who watches already loses nothing and gets nothing twice")
+	_, err = cache.Watch(api.TaskKind, 6)
+	assert.Equal(t, api.Expired, api.KindOf(err))
+}
