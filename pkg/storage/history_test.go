@@ -299,3 +299,26 @@ func TestAWatcherWaitsForAChangeOfItsKindOrTheEndOfTheContext(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 	})
 }
+
+// beforeWait is a context that calls a function before a watcher waits for its end.
+type beforeWait struct {
+	context.Context
+	call func()
+}
+
+func (c beforeWait) Done() <-chan struct{} {
+	c.call()
+	return c.Context.Done()
+}
+
+func TestAWatcherDoesNotMissAChangeThatIsMadeBeforeItWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cache := NewCache(0)
+		watcher, err := cache.Watch(api.ServiceKind, 0)
+		require.NoError(t, err)
+		events, err := watcher.Next(beforeWait{t.Context(), func() { put(t, cache, service(1)) }})
+		require.NoError(t, err)
+		assert.Len(t, events, 1)
+	})
+}

@@ -166,6 +166,40 @@ func TestATextIsMadeOncePerCodec(t *testing.T) {
 	assert.Equal(t, len(codecs), kept)
 }
 
+// meddler is a part of an object that, when it is encoded for the first time, does
+// what another goroutine might do meanwhile.
+type meddler struct {
+	once   sync.Once
+	meddle func()
+}
+
+func (m *meddler) MarshalJSON() ([]byte, error) {
+	m.once.Do(m.meddle)
+	return []byte("null"), nil
+}
+
+func TestOfTwoWhoMakeATextAtOnceTheFirstOneWins(t *testing.T) {
+	t.Parallel()
+	codecs := codecs()
+	for name, other := range map[string]*conversion.Codec{"with one codec": v1beta1.Codec, "with two": codecs["with tabs"]} {
+		meddler := &meddler{}
+		task := makeTask("x", nil)
+		task.DesiredState.Info = meddler
+		object := NewObject(task, 1, 1)
+		var first []byte
+		meddler.meddle = func() {
+			first = []byte("first")
+			object.texts.Store(&text{codec: other, item: first})
+		}
+		own, err := object.item(v1beta1.Codec)
+		require.NoError(t, err)
+		kept, err := object.item(other)
+		require.NoError(t, err)
+		assert.Same(t, &first[0], &kept[0], name)
+		assert.Equal(t, other == v1beta1.Codec, &own[0] == &first[0], name)
+	}
+}
+
 func TestWhatHasNoJSONIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	task := makeTask("x", nil)

@@ -19,6 +19,17 @@ func TestTheStoreInMemoryKeepsTheContract(t *testing.T) {
 	})
 }
 
+// Here the other process is a second user of the same store.
+func TestTheContractHoldsForSeveralProcesses(t *testing.T) {
+	t.Parallel()
+	storagetest.Run(t, storagetest.Harness{
+		Make:    func(*testing.T) storage.Interface { return New(0) },
+		Another: func(_ *testing.T, store storage.Interface) storage.Interface { return &Store{store.(*Store).Cache} },
+		Atomic:  true,
+		Slow:    true,
+	})
+}
+
 func TestTheVersionsOfAStoreBeginAfterTheGivenOne(t *testing.T) {
 	t.Parallel()
 	store := New(1000)

@@ -207,7 +207,7 @@ func model(t *testing.T, h Harness) {
 	for _, kind := range kinds {
 		model[kind] = map[string]*storage.Object{}
 	}
-	for i := range h.rounds(4000) {
+	for i := range h.rounds(3000) {
 		kind, id := kinds[random.Intn(len(kinds))], fmt.Sprint("x", random.Intn(40))
 		writer, reader := stores[random.Intn(len(stores))], stores[random.Intn(len(stores))]
 		if random.Intn(3) == 0 {

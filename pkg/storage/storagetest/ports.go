@@ -46,7 +46,7 @@ func onePortOwner(t *testing.T, h Harness) {
 			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Create(taskOn("b", "m1", 81)), storage.Update(taskOn("b", "m1", 82, 80), storage.Present)},
 			api.HostPortTaken, []int{82}, []int{80, 81}},
 		"an update that expects another version takes nothing": {
-			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Update(taskOn("a", "m1", 81), 1)}, api.Conflict, []int{81}, []int{80}},
+			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Update(taskOn("a", "m1", 81), 1<<40)}, api.Conflict, []int{81}, []int{80}},
 		"a task keeps its own ports in an update": {
 			[]storage.Change{storage.Create(taskOn("a", "m1", 80, 81)), storage.Update(taskOn("a", "m1", 81, 80), storage.Present)}, "", []int{82}, []int{80, 81}},
 		"an update may give up a port and take another one": {

@@ -27,7 +27,8 @@ type Harness struct {
 	Slow bool
 }
 
-// Run runs the suite.
+// Run runs the suite. A store that loses events lets a watcher wait for them until go
+// test ends it.
 func Run(t *testing.T, h Harness) {
 	for _, tests := range [][]test{basicTests, outcomeTests, togetherTests, portTests, watchTests, concurrentTests} {
 		for _, test := range tests {

@@ -15,6 +15,7 @@ import (
 
 var togetherTests = []test{
 	{"changes of several kinds are made together", severalKinds},
+	{"a watcher gets each change of a large commit", onEachKind(largeCommit)},
 	{"nobody sees one change of a commit without the others", onEachKind(pairs)},
 	{"a watcher that is far behind gets the changes of a commit together", onEachKind(pairsFarBehind)},
 }
@@ -43,6 +44,46 @@ func severalKinds(t *testing.T, h Harness) {
 		require.NoError(t, err)
 		assert.Len(t, all, len(changes)-1)
 		assert.Equal(t, factsOf(written[2]), factsOf(get(t, store, api.ServiceKind, "x")))
+	}
+}
+
+func largeCommit(t *testing.T, h Harness, kind api.Kind) {
+	const size = 20
+	stores := h.processes(t)
+	start := version(t, stores[0])
+	var creates, mixed []storage.Change
+	for i := range size {
+		id := fmt.Sprintf("x%02d", i)
+		creates = append(creates, storage.Create(object(kind, id, i)))
+		if i%3 == 0 {
+			mixed = append(mixed, storage.Delete(kind, id, storage.Present))
+		} else {
+			mixed = append(mixed, storage.Update(object(kind, id, -i), storage.Present))
+		}
+	}
+	created := commit(t, stores[0], creates...)
+	later := list(t, stores[0], kind, nil)
+	assert.Equal(t, allFacts(created), allFacts(later.Items))
+	written := commit(t, stores[len(stores)-1], mixed...)
+	commit(t, stores[0], storage.Create(object(kind, "end", 0)))
+	for _, store := range stores {
+		events := eventsUntilEnd(t, watch(t, store, kind, start))
+		require.Len(t, events, 2*size)
+		assert.Equal(t, eventFacts(events[size:]), eventFacts(eventsUntilEnd(t, watch(t, store, kind, later.Version))))
+		before, after := map[string]facts{}, map[string]facts{}
+		for _, event := range events[:size] {
+			assert.Equal(t, storage.Added, event.Type)
+			before[idOf(event)] = factsOf(event.After)
+		}
+		for _, event := range events[size:] {
+			assert.Equal(t, before[idOf(event)], factsOf(event.Before))
+			after[idOf(event)] = factsOf(event.After)
+		}
+		for i, change := range mixed {
+			assert.Equal(t, factsOf(created[i]), before[change.ID])
+			assert.Contains(t, after, change.ID)
+			assert.Equal(t, factsOf(written[i]), after[change.ID])
+		}
 	}
 }
 
@@ -79,7 +120,7 @@ func pairs(t *testing.T, h Harness, kind api.Kind) {
 		store := stores[w%len(stores)]
 		writing.Go(func() {
 			random := rand.New(rand.NewSource(int64(w)))
-			for i := range h.rounds(150) {
+			for i := range h.rounds(100) {
 				changes := pairOf(kind, i*writers+w)
 				switch random.Intn(4) {
 				case 0:
