@@ -43,6 +43,33 @@ func (c *Cache) Get(kind api.Kind, id string) (*Object, error) {
 	return nil, api.NewNotFound(kind, id)
 }
 
+// All returns the objects that have an id, sorted by machine: in a store that other
+// programs write to there may be several tasks.
+func (c *Cache) All(kind api.Kind, id string) (all []*Object) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if objects := c.kinds[kind]; objects != nil {
+		objects.each(id, func(object *Object) bool {
+			all = append(all, object)
+			return true
+		})
+	}
+	return all
+}
+
+// Reset puts other objects into the place of all, as of a version of the store. The
+// history begins anew: whoever watches is cut off.
+func (c *Cache) Reset(version uint64, objects []*Object) {
+	fresh := NewCache(version) // others use the old ones meanwhile
+	for _, object := range objects {
+		fresh.swap(nil, object)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version, c.kinds, c.ports = version, fresh.kinds, fresh.ports
+	c.history.restart(version)
+}
+
 // get returns an object, nil if there is none.
 func (c *Cache) get(kind api.Kind, id string) *Object {
 	if objects := c.kinds[kind]; objects != nil {

@@ -82,6 +82,15 @@ func (c *Cache) Extend(since, until uint64, events []Event) {
 	h.since = since
 }
 
+// restart drops all events, and cuts off whoever watches: no event gets a number that
+// one of theirs had, also if the history is extended.
+func (h *history) restart(version uint64) {
+	h.first += uint64(len(h.events)) + maxEvents + 1
+	h.events, h.size, h.since = nil, 0, version
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
 // Watcher gives out the changes of one kind, in their order, each once. It is for
 // one goroutine at a time. It holds up nobody, and need not be closed.
 type Watcher struct {

@@ -1,8 +1,12 @@
 package storage
 
-import "github.com/tidwall/btree"
+import (
+	"github.com/tidwall/btree"
 
-// index holds the objects of one kind, sorted by id: all of them, and those that
+	"kube2014/pkg/api"
+)
+
+// index holds the objects of one kind, sorted by name: all of them, and those that
 // carry a label. It has no lock of its own.
 type index struct {
 	byID    sorted
@@ -11,15 +15,33 @@ type index struct {
 
 type label struct{ key, value string }
 
-// sorted are objects, sorted by id.
+// sorted are objects, sorted by name.
 type sorted struct{ btree.Map[string, *Object] }
 
 func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
 
-// get returns an object, nil if there is none.
-func (x *index) get(id string) *Object {
-	object, _ := x.byID.Get(id)
-	return object
+// nameOf returns what tells an object from the others of its kind: its id, and the
+// machine of a task, because other programs may give two tasks the same id.
+func nameOf(object *Object) string {
+	id := object.GetID()
+	if task, ok := object.Object.(*api.Task); ok {
+		return id + "\x00" + task.CurrentState.Host
+	}
+	return id
+}
+
+// get returns the first object that has the id, nil if there is none.
+func (x *index) get(id string) (found *Object) {
+	x.each(id, func(object *Object) bool {
+		found = object
+		return false
+	})
+	return found
+}
+
+// each passes on the objects that have the id, until one is not wanted.
+func (x *index) each(id string, send func(*Object) bool) {
+	x.byID.Ascend(id, func(_ string, object *Object) bool { return object.GetID() == id && send(object) })
 }
 
 // list returns the objects that carry all the labels. It looks only at those that
@@ -70,24 +92,24 @@ func (x *index) swap(before, after *Object) {
 }
 
 func (x *index) add(object *Object) {
-	id := object.GetID()
-	x.byID.Set(id, object)
+	name := nameOf(object)
+	x.byID.Set(name, object)
 	for key, value := range object.GetLabels() {
 		carriers := x.byLabel[label{key, value}]
 		if carriers == nil {
 			carriers = &sorted{}
 			x.byLabel[label{key, value}] = carriers
 		}
-		carriers.Set(id, object)
+		carriers.Set(name, object)
 	}
 }
 
 func (x *index) remove(object *Object) {
-	id := object.GetID()
-	x.byID.Delete(id)
+	name := nameOf(object)
+	x.byID.Delete(name)
 	for key, value := range object.GetLabels() {
 		carriers := x.byLabel[label{key, value}]
-		if carriers.Delete(id); carriers.Len() == 0 {
+		if carriers.Delete(name); carriers.Len() == 0 {
 			delete(x.byLabel, label{key, value})
 		}
 	}

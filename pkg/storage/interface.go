@@ -3,7 +3,11 @@
 // versions of etcd.
 package storage
 
-import "kube2014/pkg/api"
+import (
+	"time"
+
+	"kube2014/pkg/api"
+)
 
 // Reader reads the objects of a store. Its methods may be called concurrently.
 // What they return is shared: nobody may change it.
@@ -62,6 +66,10 @@ type Change struct {
 	Expected uint64 // the version that the object must have, or one of the constants below
 	Action   Action
 	Object   api.Object // what to write
+
+	// Began is when the request began to which the change belongs; zero if that is
+	// now. A store that bounds the time of a request counts from then.
+	Began time.Time
 }
 
 // Action is what a change does.
@@ -99,6 +107,25 @@ func Delete(kind api.Kind, id string, expected uint64) Change {
 // Require changes nothing, but lets a commit fail unless there is such an object.
 func Require(kind api.Kind, id string) Change {
 	return Change{Kind: kind, ID: id, Expected: Present, Action: Check}
+}
+
+// Undecodable is the cause of the error with which Get answers an object that is
+// there but cannot be decoded. An update may replace it.
+type Undecodable struct {
+	Version uint64
+	Err     error
+}
+
+// Error returns why it cannot be decoded.
+func (u *Undecodable) Error() string { return u.Err.Error() }
+
+// Unwrap returns why it cannot be decoded.
+func (u *Undecodable) Unwrap() error { return u.Err }
+
+// Clock is an optional interface of a store that takes the time from another clock
+// than the system's.
+type Clock interface {
+	Now() time.Time
 }
 
 // CheckExpected returns an error if an object, nil for none, is not what the change

@@ -10,8 +10,9 @@ import (
 // Tx is a change of a cache while it is made. It must not be used after the
 // function that it was passed to.
 type Tx struct {
-	cache  *Cache
-	events []Event
+	cache   *Cache
+	version uint64
+	events  []Event
 }
 
 // Update lets a function change the cache; nobody else sees the cache meanwhile. If
@@ -20,7 +21,7 @@ type Tx struct {
 func (c *Cache) Update(change func(*Tx) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tx := &Tx{cache: c}
+	tx := &Tx{cache: c, version: c.version}
 	done := false
 	defer func() { // also after a panic
 		if done {
@@ -34,8 +35,8 @@ func (c *Cache) Update(change func(*Tx) error) error {
 		return err
 	}
 	done = true
+	c.version = tx.version
 	if len(tx.events) > 0 {
-		c.version = tx.events[len(tx.events)-1].Version
 		c.history.add(tx.events)
 	}
 	return nil
@@ -45,12 +46,10 @@ func (c *Cache) Update(change func(*Tx) error) error {
 func (tx *Tx) Get(kind api.Kind, id string) *Object { return tx.cache.get(kind, id) }
 
 // Version returns the version after the changes so far.
-func (tx *Tx) Version() uint64 {
-	if n := len(tx.events); n > 0 {
-		return tx.events[n-1].Version
-	}
-	return tx.cache.version
-}
+func (tx *Tx) Version() uint64 { return tx.version }
+
+// Skip counts a change that changes no object: the store then has the version.
+func (tx *Tx) Skip(version uint64) { tx.version = version }
 
 // CheckPorts returns an api.HostPortTaken error if the object is a task that wants a
 // host port which another task on its machine has.
@@ -77,6 +76,7 @@ func (tx *Tx) Replace(before, after *Object, version uint64) {
 		event.Type = Deleted
 	}
 	tx.cache.swap(before, after)
+	tx.version = version
 	tx.events = append(tx.events, event)
 }
 

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"time"
 
 	"kube2014/pkg/api"
@@ -12,23 +13,21 @@ const updateTime = 2 * time.Second
 
 // GuaranteedUpdate replaces an object by what change makes of it, or creates it: it
 // reads the object, calls change, and writes what that returns if nobody has changed
-// the object meanwhile; else it begins again. Stored is nil if there is no object; it
-// must not be changed. If change fails, nothing is written.
+// the object meanwhile; else it begins again. Stored is nil if there is no object, or
+// none that can be decoded; it must not be changed. If change fails, nothing is
+// written.
 func GuaranteedUpdate(store Interface, kind api.Kind, id string, change func(stored *Object) (api.Object, error)) (*Object, error) {
-	for began := time.Now(); ; {
-		stored, err := store.Get(kind, id)
-		if err != nil && api.KindOf(err) != api.NotFound {
-			return nil, err
-		}
-		expected := Absent
-		if stored != nil {
-			expected = stored.Version()
-		}
-		object, err := change(stored)
+	now := time.Now
+	if clock, ok := store.(Clock); ok {
+		now = clock.Now
+	}
+	for began := now(); ; {
+		update, err := makeUpdate(store, kind, id, change)
 		if err != nil {
 			return nil, err
 		}
-		written, err := store.Commit(Update(object, expected))
+		update.Began = began
+		written, err := store.Commit(update)
 		switch api.KindOf(err) {
 		case "":
 			return written[0], nil
@@ -36,8 +35,31 @@ func GuaranteedUpdate(store Interface, kind api.Kind, id string, change func(sto
 		default:
 			return nil, err
 		}
-		if time.Since(began) > updateTime {
+		if now().Sub(began) > updateTime {
 			return nil, api.NewConflict("%s %s is changed by too many others at once", kind, api.Quote(id))
 		}
 	}
+}
+
+// makeUpdate reads an object and returns the change that replaces it, or creates it.
+func makeUpdate(store Interface, kind api.Kind, id string, change func(stored *Object) (api.Object, error)) (Change, error) {
+	stored, err := store.Get(kind, id)
+	var undecodable *Undecodable
+	expected := Absent
+	switch {
+	case err == nil:
+		expected = stored.Version()
+	case errors.As(err, &undecodable):
+		expected = undecodable.Version
+	case api.KindOf(err) != api.NotFound:
+		return Change{}, err
+	}
+	object, refusal := change(stored)
+	if refusal != nil && undecodable != nil {
+		return Change{}, err
+	}
+	if refusal != nil {
+		return Change{}, refusal
+	}
+	return Update(object, expected), nil
 }

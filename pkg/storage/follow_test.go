@@ -1,0 +1,191 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+)
+
+// taskOn returns a task on a machine.
+func taskOn(machine, id string, version uint64, ports ...int) *Object {
+	task := &api.Task{JSONBase: api.JSONBase{ID: id}, Labels: map[string]string{"name": "web"}}
+	task.CurrentState.Host = machine
+	container := api.Container{}
+	for _, port := range ports {
+		container.Ports = append(container.Ports, api.Port{HostPort: port})
+	}
+	task.DesiredState.Manifest.Containers = []api.Container{container}
+	return NewObject(task, version, version)
+}
+
+func replace(before, after *Object, version uint64) func(*Tx) error {
+	return func(tx *Tx) error { tx.Replace(before, after, version); return nil }
+}
+
+// machines returns where the tasks are, in their order.
+func machines(objects []*Object) (all []string) {
+	for _, object := range objects {
+		all = append(all, object.Object.(*api.Task).CurrentState.Host)
+	}
+	return all
+}
+
+func TestAResetPutsOtherObjectsIntoThePlaceOfAll(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(1)
+	require.NoError(t, cache.Update(replace(nil, taskOn("m", "old", 2, 80), 2)))
+	cache.Reset(9, []*Object{taskOn("m", "new", 7, 81)})
+
+	_, err := cache.Get(api.TaskKind, "old")
+	assert.Equal(t, api.NotFound, api.KindOf(err))
+	for _, labels := range []map[string]string{nil, {"name": "web"}} {
+		list, err := cache.List(api.TaskKind, labels)
+		require.NoError(t, err)
+		require.Len(t, list.Items, 1)
+		assert.Equal(t, "new", list.Items[0].GetID())
+		assert.EqualValues(t, 9, list.Version)
+	}
+	for port, free := range map[int]string{80: "m", 81: ""} {
+		machine, err := cache.FirstFree([]string{"m"}, *taskOn("", "x", 0, port).Object.(*api.Task))
+		require.NoError(t, err)
+		assert.Equal(t, free, machine, port)
+	}
+}
+
+// Whoever watches would miss changes: he is told so, and can begin at the new version.
+func TestAResetCutsOffThoseWhoWatch(t *testing.T) {
+	t.Parallel()
+	for name, events := range map[string]uint64{"with events that were not read": 3, "with none": 0} {
+		cache := NewCache(1)
+		watcher, err := cache.Watch(api.TaskKind, 1)
+		require.NoError(t, err)
+		for version := range events {
+			require.NoError(t, cache.Update(replace(nil, taskOn("m", string(rune('a'+version)), version+2), version+2)))
+		}
+		cache.Reset(9, nil)
+		for range 2 {
+			_, err = watcher.Next(context.Background())
+			assert.Equal(t, api.Expired, api.KindOf(err), name)
+		}
+		_, err = cache.Watch(api.TaskKind, 8)
+		assert.Equal(t, api.Expired, api.KindOf(err), name)
+		again, err := cache.Watch(api.TaskKind, 9)
+		require.NoError(t, err)
+		require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 10), 10)))
+		got, err := again.Next(context.Background())
+		require.NoError(t, err)
+		require.Len(t, got, 1, name)
+		assert.EqualValues(t, 10, got[0].Version)
+	}
+}
+
+// Not every change of a store changes an object, but each makes its version larger.
+func TestAVersionWithoutAnEventCanBeWatchedFrom(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(1)
+	require.NoError(t, cache.Update(func(tx *Tx) error {
+		tx.Skip(5)
+		assert.EqualValues(t, 5, tx.Version())
+		return nil
+	}))
+	version, err := cache.Version()
+	require.NoError(t, err)
+	assert.EqualValues(t, 5, version)
+	watcher, err := cache.Watch(api.TaskKind, 5)
+	require.NoError(t, err)
+	require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 6), 6)))
+	got, err := watcher.Next(context.Background())
+	require.NoError(t, err)
+	assert.Len(t, got, 1)
+}
+
+// Another program may give two tasks the same id, and the same host port.
+func TestTasksWithOneIDOnTwoMachinesAreTwo(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(0)
+	var version uint64
+	add := func(task *Object) *Object {
+		version++
+		require.NoError(t, cache.Update(replace(nil, task, version)))
+		return task
+	}
+	second := add(taskOn("m2", "x", 1, 80))
+	add(taskOn("m1", "x", 2, 80))
+	add(taskOn("m0", "x-1", 3))
+	list, err := cache.List(api.TaskKind, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"m1", "m2", "m0"}, machines(list.Items))
+	assert.Equal(t, []string{"m1", "m2"}, machines(cache.All(api.TaskKind, "x")))
+	assert.Empty(t, cache.All(api.TaskKind, "y"))
+	first, err := cache.Get(api.TaskKind, "x")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"m1"}, machines([]*Object{first}))
+
+	thief := add(taskOn("m1", "thief", 4, 80))
+	require.NoError(t, cache.Update(replace(first, nil, 5)))
+	assert.Equal(t, []string{"m2"}, machines(cache.All(api.TaskKind, "x")))
+	machine, err := cache.FirstFree([]string{"m1"}, *taskOn("", "y", 0, 80).Object.(*api.Task))
+	require.NoError(t, err)
+	assert.Empty(t, machine, "the other task on the machine still has the port")
+	require.NoError(t, cache.Update(replace(second, nil, 6)))
+	require.NoError(t, cache.Update(replace(thief, nil, 7)))
+	assert.Empty(t, cache.All(api.TaskKind, "x"))
+}
+
+// timed is a store of one object whose clock a test moves.
+type timed struct {
+	Interface
+	now     time.Time
+	stored  *Object
+	err     error // of Get
+	commits []Change
+	answer  error // of Commit
+}
+
+func (s *timed) Now() time.Time { return s.now }
+
+func (s *timed) Get(api.Kind, string) (*Object, error) { return s.stored, s.err }
+
+func (s *timed) Commit(changes ...Change) ([]*Object, error) {
+	s.commits = append(s.commits, changes...)
+	s.now = s.now.Add(time.Second)
+	return []*Object{s.stored}, s.answer
+}
+
+func TestAnUpdateThatOthersOvertakeGivesUpByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
+	store := &timed{now: began, stored: taskOn("m", "x", 7), answer: api.NewConflict("it has changed")}
+	_, err := GuaranteedUpdate(store, api.TaskKind, "x", func(stored *Object) (api.Object, error) { return stored.Object, nil })
+	assert.EqualError(t, err, `task "x" is changed by too many others at once`)
+	require.Len(t, store.commits, 3)
+	for _, commit := range store.commits {
+		assert.Equal(t, began, commit.Began, "all attempts are one request")
+		assert.EqualValues(t, 7, commit.Expected)
+	}
+}
+
+func TestWhatCannotBeDecodedCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	undecodable := &api.Error{Kind: api.Internal, Message: "broken", Err: &Undecodable{Version: 7, Err: errors.New("no JSON")}}
+	store := &timed{stored: nil, err: undecodable}
+	change := func(stored *Object) (api.Object, error) {
+		assert.Nil(t, stored)
+		return taskOn("m", "x", 0).Object, nil
+	}
+	_, err := GuaranteedUpdate(store, api.TaskKind, "x", change)
+	require.NoError(t, err)
+	require.Len(t, store.commits, 1)
+	assert.EqualValues(t, 7, store.commits[0].Expected)
+
+	refuse := func(*Object) (api.Object, error) { return nil, api.NewNotFound(api.TaskKind, "x") }
+	_, err = GuaranteedUpdate(store, api.TaskKind, "x", refuse)
+	assert.Equal(t, undecodable, err, "it is there, so it is not missing")
+	assert.Equal(t, "broken: no JSON", api.InFull(err))
+}
