@@ -31,10 +31,7 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 	if err != nil {
 		return fmt.Errorf("endpoint sync: %w", err)
 	}
-	endpointsOf, err := e.selectEndpoints()
-	if err != nil {
-		return fmt.Errorf("endpoint sync: %w", err)
-	}
+	endpointsOf := e.selectEndpoints()
 	var failures []error
 	for _, service := range services.Items {
 		if err := e.syncService(service, known, endpointsOf); err != nil {
@@ -69,21 +66,19 @@ type endpointsFunc func(labels map[string]string) ([]string, error)
 // registry cannot list endpoints it returns none, and all are written.
 func (e *EndpointController) servicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
 	if versioned, ok := e.serviceRegistry.(Versioned); ok {
-		return readServices(versioned.Objects())
-	}
-	if lister, ok := e.serviceRegistry.(EndpointsLister); ok {
-		return lister.ListServicesAndEndpoints()
+		return readEndpoints(versioned.Objects())
 	}
 	services, err := e.serviceRegistry.ListServices()
 	return services, nil, err
 }
 
-func readServices(objects storage.Reader) (services api.ServiceList, known map[string]api.Endpoints, err error) {
-	all, err := objects.List(api.ServiceKind, nil)
+// readEndpoints asks the store once: what it then has cached is not older.
+func readEndpoints(store storage.Interface) (services api.ServiceList, known map[string]api.Endpoints, err error) {
+	all, err := store.List(api.ServiceKind, nil)
 	if err != nil {
 		return services, nil, err
 	}
-	endpoints, err := objects.List(api.EndpointsKind, nil)
+	endpoints, err := store.Cached().List(api.EndpointsKind, nil)
 	if err != nil {
 		return services, nil, err
 	}
@@ -97,13 +92,15 @@ func readServices(objects storage.Reader) (services api.ServiceList, known map[s
 	return services, known, nil
 }
 
-// selectEndpoints returns how to find the endpoints of a service.
-func (e *EndpointController) selectEndpoints() (endpointsFunc, error) {
-	if selector, ok := e.taskRegistry.(EndpointSelector); ok {
-		selected, err := selector.SelectEndpoints()
-		return func(labels map[string]string) ([]string, error) { return selected(labels), nil }, err
-	}
+// selectEndpoints returns how to find the endpoints of a service. The services have
+// just been read: if the tasks are in the same store, what it has cached will do.
+func (e *EndpointController) selectEndpoints() endpointsFunc {
 	objects := objectsOf(e.taskRegistry)
+	tasks, tasksVersioned := e.taskRegistry.(Versioned)
+	services, servicesVersioned := e.serviceRegistry.(Versioned)
+	if tasksVersioned && servicesVersioned && tasks.Objects() == services.Objects() {
+		objects = tasks.Objects().Cached()
+	}
 	return func(labels map[string]string) ([]string, error) {
 		tasks, err := objects.List(api.TaskKind, labels)
 		if err != nil {
@@ -116,13 +113,13 @@ func (e *EndpointController) selectEndpoints() (endpointsFunc, error) {
 			}
 		}
 		return addresses, nil
-	}, nil
+	}
 }
 
 // endpointOf returns the task's machine and the first of its host ports (D38). A
 // task without one is no endpoint (D20).
 func endpointOf(task api.Task) (string, bool) {
-	ports := hostPorts(task)
+	ports := task.HostPorts()
 	if len(ports) == 0 || task.CurrentState.Host == "" {
 		return "", false
 	}

@@ -9,10 +9,7 @@
 // api.Unavailable one.
 package registry
 
-import (
-	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
-)
+import "kube2014/pkg/api"
 
 // TaskRegistry stores tasks, each on one machine.
 type TaskRegistry interface {
@@ -31,36 +28,6 @@ type TaskRegistry interface {
 	UpdateTask(task api.Task) error
 	// DeleteTask removes a task and frees its host ports.
 	DeleteTask(taskID string) error
-}
-
-// HostPortIndex is an optional interface of a TaskRegistry: it finds free host
-// ports without listing all tasks.
-type HostPortIndex interface {
-	// FirstFree returns the first of the machines, except the refused ones, on
-	// which no other task has one of the task's host ports; "" if there is none.
-	// The answer may be stale: CreateTask decides. If there is none, and what is
-	// stored about one of the machines cannot be decoded, it returns an
-	// api.Internal error.
-	FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error)
-}
-
-// EndpointSelector is an optional interface of a TaskRegistry: it finds the
-// addresses of tasks without listing all tasks.
-type EndpointSelector interface {
-	// SelectEndpoints returns a function over the tasks as of this call or
-	// later. The function returns the addresses of the tasks that carry all
-	// labels of the query and have a host port, sorted by the tasks' ids.
-	SelectEndpoints() (func(query map[string]string) []string, error)
-}
-
-// TaskEncoder is an optional interface of a TaskRegistry that keeps tasks as
-// JSON and need not encode them for each answer.
-type TaskEncoder interface {
-	// EncodedTask returns the task, and its machine.
-	EncodedTask(taskID string) (task conversion.Encoded, machine string, err error)
-	// EncodedTasks returns the api.TaskList of the tasks that carry all labels of
-	// the query.
-	EncodedTasks(query map[string]string) (conversion.Encoded, error)
 }
 
 // ControllerRegistry stores replication controllers.
@@ -91,12 +58,4 @@ type ServiceRegistry interface {
 	DeleteService(name string) error
 	// UpdateEndpoints replaces the endpoints of a service.
 	UpdateEndpoints(endpoints api.Endpoints) error
-}
-
-// EndpointsLister is an optional interface of a ServiceRegistry: it lists the
-// endpoints that are stored.
-type EndpointsLister interface {
-	// ListServicesAndEndpoints returns all services, and the endpoints by the
-	// name of their service. A service that never had any is not in the map.
-	ListServicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error)
 }

@@ -11,7 +11,7 @@ import (
 // objects as they are stored, with their versions and with the JSON that was made of
 // them, and watches them.
 type Versioned interface {
-	Objects() storage.Reader
+	Objects() storage.Interface
 }
 
 // reader is the part of a storage.Reader that a RESTStorage needs.

@@ -20,7 +20,7 @@ var (
 func MakeRegistry(store storage.Interface) *Registry { return &Registry{store} }
 
 // Objects implements Versioned.
-func (r *Registry) Objects() storage.Reader { return r.store }
+func (r *Registry) Objects() storage.Interface { return r.store }
 
 // ListTasks implements TaskRegistry.
 func (r *Registry) ListTasks(query *map[string]string) ([]api.Task, error) {

@@ -16,32 +16,13 @@ type Scheduler interface {
 	Schedule(api.Task) (string, error)
 }
 
-// Rescheduler is a Scheduler that can choose again when a machine has refused
-// a task.
-type Rescheduler interface {
-	Scheduler
-	// Reschedule returns a machine that is not in refused, or an api.Conflict
-	// error when there is none left.
-	Reschedule(task api.Task, refused map[string]bool) (string, error)
-}
-
-// Ranker is a Scheduler that does not look at host ports. It ranks the machines,
-// and its caller takes the first one that fits.
-type Ranker interface {
-	Scheduler
-	// Rank returns all machines, in the order for one task. The caller owns the
-	// slice.
-	Rank() []string
-}
-
-var (
-	_ Ranker      = (*RandomScheduler)(nil)
-	_ Ranker      = (*RoundRobinScheduler)(nil)
-	_ Rescheduler = (*FirstFitScheduler)(nil)
-)
-
 // RandomScheduler chooses any machine.
 type RandomScheduler struct {
+	// Registry has the tasks whose host ports count: machines where they are taken
+	// are passed over (D40). If it is nil, none is. It is to be set before the first
+	// call.
+	Registry TaskRegistry
+
 	machines []string
 
 	mu     sync.Mutex // a rand.Rand has no lock of its own
@@ -53,13 +34,12 @@ func MakeRandomScheduler(machines []string, random rand.Rand) Scheduler {
 	return &RandomScheduler{machines: machines, random: random}
 }
 
-// Schedule returns any machine, whether it fits or not.
+// Schedule returns any machine.
 func (s *RandomScheduler) Schedule(task api.Task) (string, error) {
-	return firstOf(s.Rank(), task)
+	return firstFree(s.Registry, s.shuffled(), task)
 }
 
-// Rank returns the machines in any order.
-func (s *RandomScheduler) Rank() []string {
+func (s *RandomScheduler) shuffled() []string {
 	order := slices.Clone(s.machines)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,6 +49,10 @@ func (s *RandomScheduler) Rank() []string {
 
 // RoundRobinScheduler chooses the machines in turn.
 type RoundRobinScheduler struct {
+	// Registry is as in a RandomScheduler. A machine that is passed over gives its
+	// turn to the next one that is not.
+	Registry TaskRegistry
+
 	machines []string
 
 	mu   sync.Mutex // two callers must not get the same turn
@@ -81,14 +65,13 @@ func MakeRoundRobinScheduler(machines []string) Scheduler {
 	return &RoundRobinScheduler{machines: machines}
 }
 
-// Schedule returns the machine whose turn it is, whether it fits or not.
+// Schedule returns the machine whose turn it is. Each call moves the turn by one
+// machine.
 func (s *RoundRobinScheduler) Schedule(task api.Task) (string, error) {
-	return firstOf(s.Rank(), task)
+	return firstFree(s.Registry, s.inTurn(), task)
 }
 
-// Rank returns the machine whose turn it is, then those that follow. Each call
-// moves the turn by one machine, even if the caller skips some.
-func (s *RoundRobinScheduler) Rank() []string {
+func (s *RoundRobinScheduler) inTurn() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	turn := s.next
@@ -106,59 +89,53 @@ type FirstFitScheduler struct {
 }
 
 // MakeFirstFitScheduler returns a scheduler that looks at the host ports of the
-// registry's tasks: through its HostPortIndex if it has one, else by listing
-// the tasks.
+// registry's tasks.
 func MakeFirstFitScheduler(machines []string, registry TaskRegistry) Scheduler {
 	return &FirstFitScheduler{machines: machines, registry: registry}
 }
 
 // Schedule returns the first machine that fits.
 func (s *FirstFitScheduler) Schedule(task api.Task) (string, error) {
-	return s.Reschedule(task, nil)
+	return firstFree(s.registry, s.machines, task)
 }
 
-// Reschedule returns the first machine that fits and has not refused.
-func (s *FirstFitScheduler) Reschedule(task api.Task, refused map[string]bool) (string, error) {
-	return firstFit(s.machines, s.registry, task, refused)
-}
-
-// firstFit returns the first of the machines, except the refused ones, on which
-// the task's host ports are free; an api.Conflict error if there is none. It
+// firstFree returns the first of the machines on which no task of the registry, which
+// may be nil, has the task's host ports; an api.Conflict error if there is none. It
 // makes one query, whatever the number of machines.
-func firstFit(machines []string, registry TaskRegistry, task api.Task, refused map[string]bool) (string, error) {
-	if versioned, ok := registry.(Versioned); ok {
-		if len(refused) > 0 {
-			machines = slices.DeleteFunc(slices.Clone(machines), func(machine string) bool { return refused[machine] })
+func firstFree(registry TaskRegistry, machines []string, task api.Task) (machine string, err error) {
+	switch registry := registry.(type) {
+	case nil:
+		if len(machines) > 0 {
+			machine = machines[0]
 		}
-		machine, err := versioned.Objects().FirstFree(machines, task)
-		if err == nil && machine == "" {
-			err = noMachine(task)
-		}
-		return machine, err
+	case Versioned:
+		machine, err = registry.Objects().FirstFree(machines, task)
+	default:
+		machine, err = firstFreeByListing(registry, machines, task)
 	}
-	index, ok := registry.(HostPortIndex)
-	if !ok {
-		var err error
-		if index, err = listHostPorts(registry); err != nil {
-			return "", err
-		}
-	}
-	machine, err := index.FirstFree(machines, task, refused)
 	if err == nil && machine == "" {
-		err = noMachine(task)
+		err = api.NewConflict("no machine has the host ports of task %s free", api.Quote(task.ID))
 	}
 	return machine, err
 }
 
-// firstOf returns the first of the machines, an api.Conflict error when there is
-// none.
-func firstOf(machines []string, task api.Task) (string, error) {
-	if len(machines) == 0 {
-		return "", noMachine(task)
+func firstFreeByListing(registry TaskRegistry, machines []string, task api.Task) (string, error) {
+	tasks, err := registry.ListTasks(nil)
+	if err != nil {
+		return "", err
 	}
-	return machines[0], nil
-}
-
-func noMachine(task api.Task) error {
-	return api.NewConflict("no machine has the host ports of task %s free", api.Quote(task.ID))
+	wanted, taken := task.HostPorts(), map[string]bool{}
+	for _, other := range tasks {
+		for _, port := range other.HostPorts() {
+			if other.ID != task.ID && slices.Contains(wanted, port) {
+				taken[other.CurrentState.Host] = true
+			}
+		}
+	}
+	for _, machine := range machines {
+		if !taken[machine] {
+			return machine, nil
+		}
+	}
+	return "", nil
 }

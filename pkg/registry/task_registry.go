@@ -25,11 +25,7 @@ type TaskRegistryStorage struct {
 
 // MakeTaskRegistryStorage returns the storage of the registry's tasks.
 func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.ContainerInfo, scheduler Scheduler) apiserver.RESTStorage {
-	s := &TaskRegistryStorage{registry: registry, objects: objectsOf(registry), containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
-	if encoder, ok := registry.(TaskEncoder); ok {
-		return &encodedTaskStorage{TaskRegistryStorage: s, encoder: encoder}
-	}
-	return s
+	return &TaskRegistryStorage{registry: registry, objects: objectsOf(registry), containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
 }
 
 // LabelMatch reports whether the task carries the label.
@@ -114,41 +110,33 @@ func (s *TaskRegistryStorage) Create(object interface{}) error {
 }
 
 // placeTime is the age after which placing a task makes no further attempt. Each
-// attempt on etcd is bounded by maxRequestTime, and the answer must be sent
+// attempt on etcd takes a bounded time, and the answer must be sent
 // within 10 seconds.
 const placeTime = 5 * time.Second
 
+// maxRefusals is how often one machine may refuse a task: a scheduler that does not
+// look at host ports may choose it again and again.
+const maxRefusals = 3
+
 // place asks the scheduler for machines until one takes the task. The registry
 // decides about host ports: another task may have taken them since the scheduler
-// looked. A scheduler that cannot skip machines may return one that has refused:
-// it is tried once more, then place gives up.
+// looked.
 func (s *TaskRegistryStorage) place(task api.Task) error {
-	refused := map[string]bool{}
+	refusals := map[string]int{}
 	for began := s.now(); ; {
-		machine, err := s.schedule(task, refused)
+		machine, err := s.scheduler.Schedule(task)
 		if err != nil {
 			return err
 		}
 		err = s.registry.CreateTask(machine, task)
-		if api.KindOf(err) != api.HostPortTaken || refused[machine] {
+		if refusals[machine]++; api.KindOf(err) != api.HostPortTaken || refusals[machine] == maxRefusals {
 			return err
 		}
 		if s.now().Sub(began) >= placeTime {
 			return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(task.ID) +
 				" could not be placed: other requests keep taking its host ports, or the store is slow; try again"}
 		}
-		refused[machine] = true
 	}
-}
-
-func (s *TaskRegistryStorage) schedule(task api.Task, refused map[string]bool) (string, error) {
-	switch scheduler := s.scheduler.(type) {
-	case Rescheduler:
-		return scheduler.Reschedule(task, refused)
-	case Ranker:
-		return firstFit(scheduler.Rank(), s.registry, task, refused)
-	}
-	return s.scheduler.Schedule(task)
 }
 
 // Update replaces an api.Task.

@@ -27,7 +27,11 @@ func (b *below) stripNode(node *etcd.Node) {
 	if node == nil {
 		return
 	}
-	node.Key = strings.TrimPrefix(node.Key, b.dir)
+	if below, inside := strings.CutPrefix(node.Key, b.dir); inside && strings.HasPrefix(below+"/", "/") {
+		node.Key = below
+	} else {
+		node.Key = "/outside" + node.Key
+	}
 	for _, child := range node.Nodes {
 		b.stripNode(child)
 	}
@@ -61,6 +65,11 @@ func (b *below) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd
 	return b.strip(b.client.CompareAndDelete(b.dir+key, prevValue, prevIndex))
 }
 
+// Watch also shows what changes outside of the directory, if it is to show all
+// changes: etcd counts them.
 func (b *below) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error) {
-	return b.strip(b.client.Watch(b.dir+prefix, waitIndex, recursive, receiver, stop))
+	if prefix != "/" {
+		prefix = b.dir + prefix
+	}
+	return b.strip(b.client.Watch(prefix, waitIndex, recursive, receiver, stop))
 }

@@ -30,17 +30,22 @@ const (
 	CompareFailed = 101
 	NotAFile      = 102
 	KeyExists     = 105
+	EventCleared  = 401
 )
 
 // Fake is an etcd in memory with the rules of the v2 keys API: indexes, hidden
 // keys, directories that appear with their first key. Unlike a real etcd it
-// removes a directory with its last key, and has neither TTLs nor watches. It is
-// safe for concurrent use.
+// removes a directory with its last key, has no TTLs, and shows only its history
+// to those who watch. It is safe for concurrent use.
 type Fake struct {
-	mu    sync.Mutex // guards what follows
-	index uint64
-	files map[string]etcd.Node
+	mu      sync.Mutex // guards what follows
+	index   uint64
+	files   map[string]etcd.Node
+	history []etcd.Response // one for each index
 }
+
+// maxHistory is how many changes an etcd remembers.
+const maxHistory = 1000
 
 var _ Client = (*Fake)(nil)
 
@@ -127,7 +132,14 @@ func (f *Fake) put(action, key, value string) (*etcd.Response, error) {
 		}
 	}
 	f.files[key] = node
-	return f.answer(action, &node, prev), nil
+	return f.record(action, node, prev), nil
+}
+
+// record adds a change to the history, and answers it.
+func (f *Fake) record(action string, node etcd.Node, prev *etcd.Node) *etcd.Response {
+	shown := node
+	f.history = append(f.history, *f.answer(action, &shown, prev))
+	return f.answer(action, &node, prev)
 }
 
 // checkWritable refuses a key that is a directory or lies below a file.
@@ -244,7 +256,7 @@ func (f *Fake) Delete(key string, recursive bool) (*etcd.Response, error) {
 func (f *Fake) remove(action, key string, prev *etcd.Node) (*etcd.Response, error) {
 	f.index++
 	delete(f.files, key)
-	return f.answer(action, &etcd.Node{Key: key, Dir: prev.Dir, ModifiedIndex: f.index, CreatedIndex: prev.CreatedIndex}, prev), nil
+	return f.record(action, etcd.Node{Key: key, Dir: prev.Dir, ModifiedIndex: f.index, CreatedIndex: prev.CreatedIndex}, prev), nil
 }
 
 var errNotFaked = errors.New("the fake etcd does not do this")
@@ -252,7 +264,19 @@ var errNotFaked = errors.New("the fake etcd does not do this")
 // AddChild implements Client.
 func (f *Fake) AddChild(string, string, uint64) (*etcd.Response, error) { return nil, errNotFaked }
 
-// Watch implements Client.
-func (f *Fake) Watch(string, uint64, bool, chan *etcd.Response, chan bool) (*etcd.Response, error) {
-	return nil, errNotFaked
+// Watch implements Client. It only returns one change that has been made, of all
+// keys.
+func (f *Fake) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, _ chan bool) (*etcd.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case clean(prefix) != "/", !recursive, receiver != nil, waitIndex < 1, waitIndex > f.index:
+		return nil, errNotFaked
+	case waitIndex+maxHistory <= f.index:
+		return nil, f.refuse(EventCleared, "The event in requested index is outdated and cleared", "")
+	}
+	event := f.history[waitIndex-1]
+	node := *event.Node
+	event.Node, event.EtcdIndex = &node, f.index
+	return &event, nil
 }

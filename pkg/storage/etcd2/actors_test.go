@@ -1,0 +1,454 @@
+package etcd2_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/coreos/go-etcd/etcd"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage/etcd2"
+)
+
+// act is a request for the subject, and its answer.
+type act struct {
+	verb    string
+	version string        // of a create or update; of a read: what it found
+	kind    api.ErrorKind // "" for success
+}
+
+// subjectModel is the model of one object. A request that ended with Unavailable
+// may or may not have taken effect.
+var subjectModel = porcupine.NondeterministicModel{
+	Init: func() []interface{} { return []interface{}{"", "old"} }, // whether it is there at first is the operation's
+	Step: func(state, input, _ interface{}) []interface{} {
+		version, a := state.(string), input.(act)
+		there := version != ""
+		after, possible := version, !there // of success
+		switch a.verb {
+		case "create":
+			after = a.version
+		case "update":
+			after, possible = a.version, there
+		case "delete":
+			after, possible = "", there
+		case "read":
+			possible = a.version == version
+		}
+		refusal := api.AlreadyExists
+		if a.verb != "create" {
+			refusal = api.NotFound
+		}
+		switch {
+		case a.kind == "" && possible:
+			return []interface{}{after}
+		case a.kind == refusal && !possible, a.kind == api.HostPortTaken, a.kind == api.Conflict:
+			return []interface{}{version}
+		case a.kind == api.Unavailable && possible:
+			return []interface{}{version, after}
+		case a.kind == api.Unavailable:
+			return []interface{}{version}
+		}
+		return nil
+	},
+}
+
+// history records what two actors did, one in the middle of the other.
+type history struct {
+	t    *testing.T
+	time int64
+	acts []porcupine.Operation
+}
+
+func (h *history) now() int64 { h.time++; return h.time }
+
+func (h *history) note(client int, call int64, a act) {
+	returned := h.now()
+	if a.kind == api.Unavailable {
+		returned = math.MaxInt64 // it may take effect later
+	}
+	h.acts = append(h.acts, porcupine.Operation{ClientId: client, Input: a, Call: call, Return: returned})
+}
+
+// versioned is the subject with a host port and a version.
+func versioned(version string, port int) api.Task {
+	return labelled(makeTask("subject", port), map[string]string{"version": version})
+}
+
+// actor is another apiserver, and what it does in its turn.
+type actor struct {
+	h        *history
+	registry *etcdRegistry
+	clock    *clock
+	finish   func() // completes what the actor has begun; nil for nothing
+}
+
+// beginCreate runs a create up to the call that makes the subject exist, which
+// finish lets through.
+func (a *actor) beginCreate(machine, version string, port int) {
+	reached, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	registry := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.client(), Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		if method == "Create" && key == taskKey(machine, "subject") {
+			reached <- struct{}{}
+			<-goOn
+		}
+		return call()
+	}})
+	call := a.h.now()
+	var err error
+	go func() {
+		defer close(done)
+		err = registry.CreateTask(machine, versioned(version, port))
+	}()
+	select {
+	case <-reached:
+		a.finish = func() {
+			close(goOn)
+			<-done
+			a.h.note(3, call, act{"create", version, api.KindOf(err)})
+		}
+	case <-done:
+		a.h.note(3, call, act{"create", version, api.KindOf(err)})
+	}
+}
+
+// half runs a request that crashes before one of its calls to etcd.
+func (a *actor) half(request act, run func(*etcdRegistry) error, before string) {
+	dying := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.client(), Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		if method+" "+key == before {
+			return nil, etcdtest.ErrLost
+		}
+		return call()
+	}})
+	call := a.h.now()
+	request.kind = api.KindOf(run(dying))
+	a.h.note(2, call, request)
+}
+
+// third is one more apiserver.
+func (a *actor) third() *actor {
+	registry := onClockOf(a.registry, a.registry.client())
+	return &actor{h: a.h, registry: registry, clock: a.clock}
+}
+
+func (a *actor) create(machine, version string, port int) {
+	call := a.h.now()
+	err := a.registry.CreateTask(machine, versioned(version, port))
+	a.h.note(2, call, act{"create", version, api.KindOf(err)})
+}
+
+func (a *actor) update(version string, port int) {
+	call := a.h.now()
+	err := a.registry.UpdateTask(versioned(version, port))
+	a.h.note(2, call, act{"update", version, api.KindOf(err)})
+}
+
+func (a *actor) delete() {
+	call := a.h.now()
+	a.h.note(2, call, act{"delete", "", api.KindOf(a.registry.DeleteTask("subject"))})
+}
+
+func (a *actor) read() {
+	call := a.h.now()
+	task, err := a.registry.GetTask("subject")
+	version := ""
+	if err == nil {
+		version = task.Labels["version"]
+	} else {
+		requireKind(a.h.t, api.NotFound, err)
+	}
+	a.h.note(2, call, act{verb: "read", version: version})
+}
+
+// halfUpdate is an update that crashes between its two writes.
+func (a *actor) halfUpdate(version string, port int) {
+	a.half(act{verb: "update", version: version}, func(r *etcdRegistry) error { return r.UpdateTask(versioned(version, port)) },
+		"CompareAndSwap "+taskKey("m", "subject"))
+}
+
+func (a *actor) halfCreate(version string, port int) {
+	a.half(act{verb: "create", version: version}, func(r *etcdRegistry) error { return r.CreateTask("m", versioned(version, port)) },
+		"Create "+taskKey("m", "subject"))
+}
+
+func (a *actor) halfDelete() {
+	a.half(act{verb: "delete"}, func(r *etcdRegistry) error { return r.DeleteTask("subject") }, "CompareAndSwap "+kubeletKey("m"))
+}
+
+func (a *actor) thieves() {
+	for _, port := range []int{80, 82, 83, 84} {
+		err := a.registry.CreateTask("m", makeTask(fmt.Sprintf("thief-%d", port), port))
+		if err != nil && api.KindOf(err) != api.AlreadyExists {
+			requireKind(a.h.t, api.HostPortTaken, err)
+		}
+	}
+}
+
+func (a *actor) reconcile() {
+	_ = a.registry.Reconcile() // what it cannot repair now it repairs later
+	a.clock.time = a.clock.time.Add(etcd2.Grace)
+	_ = a.registry.Reconcile() // as above
+}
+
+var turns = map[string]func(*actor){
+	"create":                             func(a *actor) { a.create("m", "2", 83) },
+	"create elsewhere":                   func(a *actor) { a.create("m2", "2", 83) },
+	"update":                             func(a *actor) { a.update("2", 83) },
+	"update of the labels":               func(a *actor) { a.update("2", 80) },
+	"update to the same":                 func(a *actor) { a.update("2", 82) },
+	"delete":                             func(a *actor) { a.delete() },
+	"delete and create":                  func(a *actor) { a.delete(); a.create("m", "2", 83) },
+	"delete and create elsewhere":        func(a *actor) { a.delete(); a.create("m2", "2", 82) },
+	"thieves of its ports":               func(a *actor) { a.thieves() },
+	"update, thieves":                    func(a *actor) { a.update("2", 83); a.thieves() },
+	"half an update, thieves":            func(a *actor) { a.halfUpdate("2", 83); a.thieves() },
+	"half an update, update, thieves":    func(a *actor) { a.halfUpdate("2", 83); a.update("3", 84); a.thieves() },
+	"delete, thieves":                    func(a *actor) { a.delete(); a.thieves() },
+	"delete, create, thieves":            func(a *actor) { a.delete(); a.create("m", "2", 83); a.thieves() },
+	"reconcile, thieves":                 func(a *actor) { a.reconcile(); a.thieves() },
+	"half an update, reconcile, thieves": func(a *actor) { a.halfUpdate("2", 83); a.reconcile(); a.thieves() },
+	"reconcile, delete, create":          func(a *actor) { a.reconcile(); a.delete(); a.create("m", "2", 83) },
+	"reconcile, create, thieves":         func(a *actor) { a.reconcile(); a.create("m", "2", 83); a.thieves() },
+	"reconcile, create elsewhere":        func(a *actor) { a.reconcile(); a.create("m2", "2", 83); a.thieves() },
+	"reconcile, a create at work":        func(a *actor) { a.reconcile(); a.beginCreate("m", "2", 83) },
+	"reconcile, a create at work there":  func(a *actor) { a.reconcile(); a.beginCreate("m2", "2", 83) },
+	"a reader":                           func(a *actor) { a.read() },
+	"reconcile":                          func(a *actor) { a.reconcile() },
+	"a third creates":                    func(a *actor) { a.third().create("m", "9", 86) },
+	"a third creates elsewhere":          func(a *actor) { a.third().create("m2", "9", 86) },
+	"half a create":                      func(a *actor) { a.halfCreate("5", 83) },
+	"half a delete, create":              func(a *actor) { a.halfDelete(); a.create("m", "6", 83) },
+	"half a create, delete":              func(a *actor) { a.halfCreate("5", 83); a.delete() },
+	"half a create, reconcile, update":   func(a *actor) { a.halfCreate("5", 83); a.reconcile(); a.update("6", 83) },
+	"half an update, delete, create":     func(a *actor) { a.halfUpdate("5", 83); a.delete(); a.create("m", "6", 84) },
+}
+
+// middle is a request, or a Reconcile, of the first apiserver, during which
+// another apiserver acts.
+type middle struct {
+	act     // verb is "" for a Reconcile
+	there   bool
+	prepare func(*actor)
+	run     func(*etcdRegistry) error
+	// heldUp marks a request that must not be delayed until Reconcile takes it
+	// for abandoned: docs/etcd.md says what may happen then.
+	heldUp bool
+}
+
+func middles() map[string]middle {
+	update := func(r *etcdRegistry) error { return r.UpdateTask(versioned("1", 82)) }
+	return map[string]middle{
+		"create": {act: act{verb: "create", version: "1"}, heldUp: true, run: func(r *etcdRegistry) error { return r.CreateTask("m", versioned("1", 82)) }},
+		"update": {act: act{verb: "update", version: "1"}, there: true, run: update},
+		"update that was half done": {act: act{verb: "update", version: "1"}, there: true, run: update,
+			prepare: func(a *actor) { a.halfUpdate("1", 82) }},
+		"delete":                  {act: act{verb: "delete"}, there: true, run: func(r *etcdRegistry) error { return r.DeleteTask("subject") }},
+		"reconcile a half create": {prepare: func(a *actor) { a.halfCreate("1", 82) }},
+		"reconcile a half update": {there: true, prepare: func(a *actor) { a.halfUpdate("1", 82) }},
+		"reconcile a half delete": {there: true, prepare: func(a *actor) { a.halfDelete() }},
+		"reconcile a foreign task": {there: true, prepare: func(a *actor) {
+			_, err := a.registry.client().Delete(indexEntryKey("subject"), false)
+			require.NoError(a.h.t, err)
+		}},
+		"reconcile an unlisted one": {there: true, prepare: func(a *actor) { put(a.h.t, a.registry.client(), kubeletKey("m"), []api.ContainerManifest{}) }},
+	}
+}
+
+// Between any two calls to etcd of a create, an update, a delete or a Reconcile
+// another apiserver may do anything. The answers of both fit one order of the
+// requests, and in the end nothing is inconsistent and no host port is shared.
+func TestAnotherApiserverMayActBetweenAnyTwoCalls(t *testing.T) {
+	t.Parallel()
+	for name, m := range middles() {
+		for turn := range turns {
+			if m.heldUp && strings.Contains(turn, "reconcile") {
+				continue
+			}
+			for k := 1; ; k++ {
+				reached := false
+				t.Run(fmt.Sprintf("%s; before its call %d: %s", name, k, turn), func(t *testing.T) { reached = comeBetween(t, m, k, turns[turn]) })
+				if !reached {
+					break
+				}
+			}
+		}
+	}
+}
+
+// The same with several turns at once, of which there are too many to try all.
+func TestOthersMayActInAnyOrder(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(2014, 6))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(turns)), func(name string) bool { return strings.Contains(name, "at work") })
+	all := middles()
+	kinds := slices.Sorted(maps.Keys(all))
+	for range 3000 {
+		kind, k := kinds[random.IntN(len(kinds))], 1+random.IntN(9)
+		var some []string
+		for range 1 + random.IntN(3) {
+			some = append(some, names[random.IntN(len(names))])
+		}
+		name := strings.Join(some, "; ")
+		if all[kind].heldUp && strings.Contains(name, "reconcile") {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s; before its call %d: %s", kind, k, name), func(t *testing.T) {
+			comeBetween(t, all[kind], k, func(a *actor) {
+				for _, turn := range some {
+					turns[turn](a)
+				}
+			})
+		})
+	}
+}
+
+// A create may hang before its last call for longer than others wait for its
+// claim. One of them gets the id, and no host port is shared.
+func TestACreateWhoseLastCallIsDelayed(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string]func(b *etcdRegistry) []error{
+		"the id with another port": func(b *etcdRegistry) []error {
+			return []error{b.CreateTask("m", versioned("B", 83)), b.CreateTask("m", makeTask("thief", 82))}
+		},
+		"the id where its port is taken": func(b *etcdRegistry) []error { return []error{b.CreateTask("m2", versioned("B", 80))} },
+		"the id elsewhere, deleted, and again": func(b *etcdRegistry) []error {
+			return []error{b.CreateTask("m2", versioned("B", 84)), b.DeleteTask("subject"), b.CreateTask("m3", versioned("C", 85))}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := etcdtest.NewFake()
+			b, clock := patientless(fake)
+			require.NoError(t, b.CreateTask("m", makeTask("owner", 80)))
+			var answers []error
+			a, _ := patientless(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+				if method == "Create" && key == taskKey("m", "subject") {
+					answers = others(b)
+				}
+				return call()
+			}})
+			require.NoError(t, a.CreateTask("m", versioned("A", 81)))
+			requireKind(t, api.Unavailable, answers[0])
+			reconcile(t, b, clock)
+			requireInLine(t, fake)
+			found, err := b.GetTask("subject")
+			require.NoError(t, err)
+			require.Equal(t, on("m", versioned("A", 81)), *found)
+		})
+	}
+}
+
+// A create that is delayed before it writes the list does not overwrite the list
+// of the request that has taken over its claim.
+func TestACreateThatIsDelayedBeforeItsListGivesUp(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	b, bClock := patientless(fake)
+	require.NoError(t, b.CreateTask("m", makeTask("beside", 90)))
+	second := &actor{h: &history{t: t}, registry: b, clock: bClock}
+	swaps := 0
+	var a *etcdRegistry
+	var aClock *clock
+	a, aClock = patientless(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		switch {
+		case method == "Create" && key == indexEntryKey("subject"):
+			defer func() { aClock.time = aClock.time.Add(2300 * time.Millisecond) }()
+		case method == "CompareAndSwap" && key == kubeletKey("m"):
+			if swaps++; swaps == 1 {
+				aClock.time = aClock.time.Add(400 * time.Millisecond)
+				second.beginCreate("m", "B", 83)
+			}
+		}
+		return call()
+	}})
+	requireKind(t, api.Unavailable, a.CreateTask("m", versioned("A", 82)))
+	require.Equal(t, 1, swaps)
+	requireKind(t, api.HostPortTaken, b.CreateTask("m", makeTask("thief", 83)))
+	second.finish()
+	reconcile(t, b, bClock)
+	requireInLine(t, fake)
+}
+
+// comeBetween lets the other apiserver act before the k-th call; it returns
+// false when there are fewer calls.
+func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool) {
+	fake := etcdtest.NewFake()
+	other, clock := patientless(fake) // all share the clock
+	h := &history{t: t}
+	second := &actor{h: h, registry: other, clock: clock}
+	if m.there {
+		require.NoError(t, other.CreateTask("m", versioned("old", 80)))
+	}
+	second.read()
+	if m.prepare != nil {
+		m.prepare(second)
+	}
+	second.read()
+	calls, counting := 0, false
+	first := onClockOf(other, &etcdtest.Around{Client: fake, Do: func(_, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+		if counting {
+			calls++
+		}
+		if counting && calls == k {
+			reached = true
+			turn(second)
+			second.read()
+		}
+		return call()
+	}})
+	if m.run == nil {
+		require.NoError(t, first.Reconcile())
+		clock.time = clock.time.Add(etcd2.Grace)
+		m.run = (*etcdRegistry).Reconcile
+	}
+	counting = true
+	call := h.now()
+	err := m.run(first)
+	counting = false
+	if m.verb != "" {
+		m.kind = api.KindOf(err)
+		h.note(1, call, m.act)
+	}
+	if second.finish != nil { // others may use what is not finished
+		second.thieves()
+		second.create("m3", "3", 85)
+		second.finish()
+	}
+	second.read()
+	second.reconcile()
+	second.reconcile()
+	second.read()
+	require.True(t, porcupine.CheckOperations(subjectModel.ToModel(), h.acts), "%+v", h.acts)
+	requireInLine(t, fake)
+	return reached
+}
+
+// The order of the writes is what docs/etcd.md says.
+func TestD37TheOrderOfTheWrites(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{
+		"create": {"Create " + indexEntryKey("subject"), "CompareAndSwap " + kubeletKey("m"), "Create " + taskKey("m", "subject")},
+		"update": {"CompareAndSwap " + kubeletKey("m"), "CompareAndSwap " + taskKey("m", "subject")},
+		"delete": {"CompareAndDelete " + taskKey("m", "subject"), "CompareAndSwap " + kubeletKey("m"), "CompareAndDelete " + indexEntryKey("subject")},
+	}
+	for name, op := range operations() {
+		faults := stage(t, op)
+		faults.Heal()
+		require.NoError(t, op.run(unhurried(faults)))
+		var writes []string
+		for _, call := range faults.Calls() {
+			if call[:4] != "Get " {
+				writes = append(writes, call)
+			}
+		}
+		require.Equal(t, want[name], writes, name)
+	}
+}

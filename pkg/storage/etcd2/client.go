@@ -1,0 +1,81 @@
+package etcd2
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
+)
+
+// Client is what the store uses of etcd's v2 keys API. Its methods are called from
+// many goroutines at once and take a bounded time, except Watch, which stop ends.
+// Their errors are *etcd.EtcdError when etcd refused; after any other error nobody
+// knows whether the call took effect. Reads see all writes that were acknowledged
+// before.
+type Client interface {
+	AddChild(key, data string, ttl uint64) (*etcd.Response, error)
+	Get(key string, sort, recursive bool) (*etcd.Response, error)
+	Set(key, value string, ttl uint64) (*etcd.Response, error)
+	Create(key, value string, ttl uint64) (*etcd.Response, error)
+	Delete(key string, recursive bool) (*etcd.Response, error)
+	CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error)
+	CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error)
+	Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error)
+}
+
+// The errors of etcd that the store acts on.
+const (
+	notFound      = 100
+	compareFailed = 101
+	notAFile      = 102
+	notADirectory = 104
+	alreadyExists = 105
+	formTooLarge  = 210
+)
+
+// hasCode reports whether etcd refused with one of the codes.
+func hasCode(err error, codes ...int) bool {
+	var refused *etcd.EtcdError
+	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode)
+}
+
+// ignore drops an error of one of the codes.
+func ignore(err error, codes ...int) error {
+	if hasCode(err, codes...) {
+		return nil
+	}
+	return err
+}
+
+// failed turns an error of etcd, or of the connection to it, into an *api.Error;
+// nil stays nil. Codes 300 to 399 are the raft protocol's: no leader, or no
+// quorum in time.
+func failed(operation string, err error) error {
+	var refused *etcd.EtcdError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && (refused.ErrorCode < 300 || refused.ErrorCode >= 400):
+		why := refused.Message
+		if hasCode(err, notAFile, notADirectory) {
+			why += " (key " + keyInWords(refused.Cause) + ")"
+		}
+		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused the request: " + why, Err: err}
+	}
+	return api.NewUnavailable(operation, err)
+}
+
+// indexOf returns etcd's index in an answer, which may be that the key does not
+// exist.
+func indexOf(resp *etcd.Response, err error) (uint64, error) {
+	var refused *etcd.EtcdError
+	switch {
+	case err == nil:
+		return resp.EtcdIndex, nil
+	case hasCode(err, notFound) && errors.As(err, &refused):
+		return refused.Index, nil
+	}
+	return 0, err
+}

@@ -1,0 +1,262 @@
+package etcd2
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
+)
+
+const (
+	// writePatience bounds how long a read waits for own writes that were in flight
+	// when etcd was asked for its index.
+	writePatience = 500 * time.Millisecond
+	// eventPatience bounds how long a read fetches what other programs have changed,
+	// change by change; then it reads everything.
+	eventPatience = 500 * time.Millisecond
+	// maxEvents bounds how many changes are fetched one by one, for those who watch.
+	maxEvents = 16
+	// objectsPerEvent is of how many objects the reading costs about as much as
+	// fetching one change. If nobody watches, the cheaper of the two is done.
+	objectsPerEvent = 100
+)
+
+// fresh brings the cache up to date: it then has every change that was
+// acknowledged, by any process, before the call.
+func (c *cache) fresh(operation string) error {
+	if !c.isLoaded() {
+		return c.catchUp(operation, 0)
+	}
+	now, err := c.sync.do(c.ask)
+	if err != nil {
+		return failed(operation, err)
+	}
+	return c.reachMoment(operation, now)
+}
+
+// reach brings the cache up to an index that etcd has just answered, or further.
+func (c *cache) reach(operation string, index uint64) error {
+	return c.reachMoment(operation, c.momentOf(index))
+}
+
+func (c *cache) isLoaded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loaded
+}
+
+// ask asks etcd for its index.
+func (c *cache) ask() (moment, error) {
+	_, index, err := c.get(syncKey, false)
+	return c.momentOf(index), err
+}
+
+func (c *cache) momentOf(index uint64) moment {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := moment{index: index}
+	if c.index < index {
+		for write := range c.inFlight {
+			m.writes = append(m.writes, write)
+		}
+	}
+	return m
+}
+
+// reachMoment waits for own writes that were in flight at a moment. If a change is
+// missing then, another program has made it.
+func (c *cache) reachMoment(operation string, m moment) error {
+	var patience <-chan time.Time
+	for _, write := range m.writes {
+		if c.reaches(m.index) {
+			break
+		}
+		if patience == nil {
+			patience = time.After(writePatience)
+		}
+		select {
+		case <-write.ended:
+			continue
+		case <-patience:
+		}
+		break
+	}
+	if c.reaches(m.index) {
+		return nil
+	}
+	return c.catchUp(operation, m.index)
+}
+
+func (c *cache) reaches(index uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loaded && c.index >= index
+}
+
+// catchUp fetches the changes up to an index; it reads everything if nothing has
+// been read yet.
+func (c *cache) catchUp(operation string, index uint64) error {
+	c.mu.Lock()
+	c.target = max(c.target, index)
+	c.mu.Unlock()
+	_, err := c.load.do(func() (struct{}, error) {
+		if c.fetchEvents() {
+			return struct{}{}, nil
+		}
+		return struct{}{}, c.readAll()
+	})
+	return failed(operation, err)
+}
+
+// fetchEvents fetches the missing changes one by one, out of etcd's history. It
+// returns false if they are too many, or if that fails: everything is to be read
+// then, and whoever watches is cut off.
+func (c *cache) fetchEvents() bool {
+	missing, loaded := c.missing()
+	if !loaded || len(missing) == 0 {
+		return loaded
+	}
+	stop := make(chan bool)
+	timer := time.AfterFunc(eventPatience, func() { close(stop) })
+	defer timer.Stop()
+	for _, index := range missing {
+		resp, err := c.client.Watch("/", index, true, nil, stop)
+		if err != nil || resp == nil || !c.addEvent(resp, index) {
+			return false
+		}
+	}
+	missing, _ = c.missing()
+	return len(missing) == 0
+}
+
+// missing returns the indexes of the changes that are missing, if they are to be
+// fetched one by one, and whether the cache can be used at all.
+func (c *cache) missing() (indexes []uint64, loaded bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	most := c.size() / objectsPerEvent
+	if c.watched {
+		most = maxEvents
+	}
+	for index := c.index + 1; index <= c.target; index++ {
+		if c.waiting[index] != nil {
+			continue
+		}
+		if indexes = append(indexes, index); len(indexes) > min(max(most, 1), maxEvents) {
+			return nil, false
+		}
+	}
+	return indexes, c.loaded
+}
+
+// size returns about how many objects there are. The caller holds the lock.
+func (c *cache) size() (objects int) {
+	for _, machine := range c.machines {
+		objects += len(machine.tasks)
+	}
+	return objects
+}
+
+// addEvent adds a change that another program has made; it returns false if it is
+// not the one that is wanted, or if the cache cannot follow it.
+func (c *cache) addEvent(event *etcd.Response, index uint64) bool {
+	node := event.Node
+	if node == nil || node.ModifiedIndex != index {
+		return false
+	}
+	_, ours, known := placeOf(node.Key)
+	if !known || (ours && (node.Dir || (event.PrevNode != nil && event.PrevNode.Dir))) {
+		return false
+	}
+	made := &change{key: node.Key, index: index, node: node}
+	switch strings.ToLower(event.Action) {
+	case "delete", "compareanddelete", "expire":
+		made.node = nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(made)
+	return true
+}
+
+// readAll reads everything from etcd.
+func (c *cache) readAll() error {
+	root, index, err := c.get(registryKey, true)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	machines := c.machines // none if it is another etcd
+	c.mu.Unlock()
+	known := func(p place) *stored {
+		if len(machines) == 0 {
+			return nil
+		}
+		object, err := c.objects.Get(p.kind, p.id)
+		if err != nil {
+			return nil
+		}
+		return makeStored(p, object)
+	}
+	c.reset(decodeContents(root, index, machines, known), index) // others use the old one meanwhile
+	return nil
+}
+
+// followPeriod is how often the index is asked for while somebody watches.
+const followPeriod = 250 * time.Millisecond
+
+// Follow lets those who watch see the changes of other programs, until the context
+// ends. Own changes they see without it.
+func (s *Store) Follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(followPeriod):
+		}
+		if s.isWatched() {
+			_ = s.fresh("follow etcd") // the next round tries again
+		}
+	}
+}
+
+func (c *cache) isWatched() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watched
+}
+
+func (c *cache) watch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watched = true
+}
+
+// unreadable returns all that cannot be decoded, sorted by key.
+func (c *cache) unreadable() []*stored {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*stored
+	for _, s := range c.broken {
+		found = append(found, s)
+	}
+	slices.SortFunc(found, func(a, b *stored) int { return strings.Compare(a.key, b.key) })
+	return found
+}
+
+// brokenCopies returns the objects that cannot be decoded and have an id, sorted by
+// key.
+func (c *cache) brokenCopies(kind api.Kind, id string) []*stored {
+	return slices.DeleteFunc(c.unreadable(), func(s *stored) bool { return s.kind != kind || s.id != id })
+}
+
+// machineOf returns a machine, which may be empty.
+func (c *cache) machineOf(name string) *machine {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.machine(name)
+}

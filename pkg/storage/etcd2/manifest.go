@@ -1,0 +1,83 @@
+package etcd2
+
+import (
+	"encoding/json"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
+)
+
+// manifest is one manifest in a list. Its bytes are kept, so what another program
+// wrote stays as it is. Only its id and its host ports are decoded.
+type manifest struct {
+	raw   json.RawMessage
+	id    string
+	ports []int
+}
+
+func makeManifest(raw json.RawMessage) (manifest, error) {
+	var decoded struct {
+		ID         string `json:"id"`
+		Containers []struct {
+			Ports []struct {
+				HostPort int `json:"hostPort"`
+			} `json:"ports"`
+		} `json:"containers"`
+	}
+	if err := json.Unmarshal(raw, &decoded); err != nil {
+		return manifest{}, err
+	}
+	m := manifest{raw: raw, id: decoded.ID}
+	for _, container := range decoded.Containers {
+		for _, port := range container.Ports {
+			if port.HostPort != 0 {
+				m.ports = append(m.ports, port.HostPort)
+			}
+		}
+	}
+	return m, nil
+}
+
+// decodeManifests decodes a list of manifests. It is never indented for an answer:
+// no size is too much.
+func decodeManifests(value string) ([]manifest, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(value), &list); err != nil {
+		return nil, err
+	}
+	manifests := make([]manifest, len(list))
+	for i, raw := range list {
+		var err error
+		if manifests[i], err = makeManifest(raw); err != nil {
+			return nil, err
+		}
+	}
+	return manifests, nil
+}
+
+// madeFrom reports whether a manifest is the task's, plus variables in the
+// environment of its containers. Any variables will do: they depend on the
+// services at that time.
+func (m manifest) madeFrom(task *api.Task) bool {
+	want := task.DesiredState.Manifest
+	want.Id = task.ID
+	var got api.ContainerManifest
+	if err := v1beta1.Codec.Unmarshal(m.raw, &got); err != nil {
+		return false
+	}
+	if len(got.Containers) != len(want.Containers) {
+		return false
+	}
+	for i := range got.Containers {
+		own := want.Containers[i].Env
+		if len(got.Containers[i].Env) < len(own) {
+			return false
+		}
+		if got.Containers[i].Env = got.Containers[i].Env[:len(own)]; len(own) == 0 {
+			got.Containers[i].Env = own
+		}
+	}
+	gotJSON, gotErr := encode(got) // null and [] mean the same where the JSON leaves both out
+	wantJSON, wantErr := encode(want)
+	return gotErr == nil && wantErr == nil && gotJSON == wantJSON
+}

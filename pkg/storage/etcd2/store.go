@@ -1,0 +1,257 @@
+// Package etcd2 is the store over etcd's v2 API, under the keys of June 2014. Any
+// number of apiservers may share one etcd. docs/etcd.md has the order of the writes,
+// and why a crash between any two is harmless.
+package etcd2
+
+import (
+	"errors"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// ManifestFunc makes the manifest of a task for its machine's kubelet. It changes
+// neither the task nor the services.
+type ManifestFunc func(machine string, task api.Task, services []api.Service) (api.ContainerManifest, error)
+
+// Store keeps objects in etcd. It is safe for concurrent use. It is not atomic: a
+// task is three writes, and a service and its endpoints are two. Reconcile repairs
+// what a crash between them leaves.
+type Store struct {
+	*cache
+	lists     lists
+	ports     portsInFlight
+	warnings  warnings
+	sightings sightings
+	manifests ManifestFunc
+	clock     *clock
+}
+
+var (
+	_ storage.Interface = (*Store)(nil)
+	_ storage.Clock     = (*Store)(nil)
+)
+
+// New returns a store. It does not call etcd yet.
+func New(client Client, manifests ManifestFunc) *Store {
+	clock, cache := &clock{now: time.Now, sleep: time.Sleep, after: time.After}, makeCache(client)
+	return &Store{
+		cache:     cache,
+		lists:     lists{cache: cache, clock: clock, writers: map[string]*listWriter{}, full: map[string]uint64{}},
+		ports:     portsInFlight{owner: map[hostPort]*api.Task{}},
+		warnings:  warnings{clock: clock, warned: map[string]uint64{}},
+		manifests: manifests,
+		clock:     clock,
+	}
+}
+
+// SetClock lets the store take the time from another clock than the system's: tests
+// do not depend on how fast a machine is. It is to be called before the first request.
+func (s *Store) SetClock(now func() time.Time, after func(time.Duration) <-chan time.Time) {
+	s.clock.now, s.clock.after = now, after
+}
+
+// Now implements storage.Clock.
+func (s *Store) Now() time.Time { return s.clock.now() }
+
+// Get implements storage.Reader. If another program has put a task on several
+// machines, it is that of the machine which the index key names.
+func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
+	operation := "get " + string(kind)
+	if err := s.fresh(operation); err != nil {
+		return nil, err
+	}
+	copies := s.copies(kind, id)
+	if len(copies) > 1 {
+		found, err := s.readIndexKey(operation, id)
+		if err != nil {
+			return nil, err
+		}
+		if found.version != 0 {
+			copies = on(found.machine, copies)
+		}
+	}
+	if len(copies) == 0 {
+		return nil, api.NewNotFound(kind, id)
+	}
+	return copies[0].object, copies[0].err
+}
+
+func on(machine string, copies []*stored) []*stored {
+	for _, copy := range copies {
+		if copy.machine == machine {
+			return []*stored{copy}
+		}
+	}
+	return nil
+}
+
+// copies returns what is stored under an id: several versions if other programs have
+// put a task on several machines.
+func (s *Store) copies(kind api.Kind, id string) []*stored {
+	copies := s.brokenCopies(kind, id)
+	for _, object := range s.objects.All(kind, id) {
+		p := place{kind: kind, id: id}
+		if task, ok := object.Object.(*api.Task); ok {
+			p.machine = task.CurrentState.Host
+		}
+		copies = append(copies, makeStored(p, object))
+	}
+	return copies
+}
+
+// List implements storage.Reader. What cannot be decoded is logged and left out.
+func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
+	operation := "list " + string(kind)
+	if kind != api.EndpointsKind {
+		operation += "s"
+	}
+	if err := s.fresh(operation); err != nil {
+		return nil, err
+	}
+	s.warnings.of(s.unreadable())
+	return s.objects.List(kind, labels)
+}
+
+// FirstFree implements storage.Reader. It passes over machines of which something
+// cannot be decoded, because nobody knows which of their host ports are taken (D41).
+// If no other is free, the error is an api.Internal one that says so.
+func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
+	if err := s.fresh("place task"); err != nil {
+		return "", err
+	}
+	unreadable := s.unreadable()
+	s.warnings.of(unreadable)
+	reasons := map[string]error{}
+	for _, bad := range unreadable {
+		if reasons[bad.machine] == nil {
+			reasons[bad.machine] = bad.err
+		}
+	}
+	ports := task.HostPorts()
+	var passedOver error
+	for _, name := range machines {
+		if why := reasons[name]; why != nil {
+			if passedOver == nil {
+				passedOver = &api.Error{Kind: api.Internal, Err: errors.Unwrap(why),
+					Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + name + " is passed over, " + why.Error()}
+			}
+			continue
+		}
+		if machine := s.machineOf(name); !machine.hasTaken(ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
+			return name, nil
+		}
+	}
+	return "", passedOver
+}
+
+// Version implements storage.Reader.
+func (s *Store) Version() (uint64, error) {
+	if err := s.fresh("get the version"); err != nil {
+		return 0, err
+	}
+	return s.objects.Version()
+}
+
+// Watch implements storage.Reader. See Follow for the changes of other programs.
+func (s *Store) Watch(kind api.Kind, after uint64) (*storage.Watcher, error) {
+	s.watch()
+	if err := s.fresh("watch"); err != nil {
+		return nil, err
+	}
+	return s.objects.Watch(kind, after)
+}
+
+// Cached implements storage.Interface.
+func (s *Store) Cached() storage.Reader { return s.objects }
+
+// Commit implements storage.Interface. The changes are made in their order.
+func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	for i, change := range changes {
+		if i > 0 || change.Action == storage.Check {
+			if err := s.check(change); err != nil {
+				return nil, err
+			}
+		}
+	}
+	written := make([]*storage.Object, len(changes))
+	for i, change := range changes {
+		var err error
+		if written[i], err = s.commit(change); err != nil {
+			return nil, err
+		}
+	}
+	return written, nil
+}
+
+// check returns an error if an object is not what a change expects. It asks etcd only
+// if the object does not seem to be.
+func (s *Store) check(change storage.Change) error {
+	var err error
+	for _, fresh := range []bool{false, true} {
+		if fresh {
+			if err := s.fresh("check " + string(change.Kind)); err != nil {
+				return err
+			}
+		}
+		var now *storage.Object
+		if copies := s.copies(change.Kind, change.ID); len(copies) > 0 {
+			if now = copies[0].object; now == nil && change.Expected == storage.Present {
+				return nil // it is there, although it cannot be decoded
+			}
+		}
+		if err = storage.CheckExpected(change, now); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// budget begins the time of a request, or goes on with that of one which has begun.
+func (s *Store) budget(operation string, began time.Time) budget {
+	if began.IsZero() {
+		began = s.clock.now()
+	}
+	return budget{operation: operation, began: began, clock: s.clock}
+}
+
+// commit makes one change.
+func (s *Store) commit(change storage.Change) (*storage.Object, error) {
+	isTask := change.Kind == api.TaskKind
+	switch change.Action {
+	case storage.Check:
+		return nil, nil
+	case storage.Remove:
+		return nil, s.remove(change, s.budget("delete "+string(change.Kind), change.Began))
+	}
+	if isTask && change.Expected == storage.Absent {
+		return s.createTask(change.Object.(*api.Task), s.budget("", change.Began).began)
+	}
+	budget := s.budget("update "+string(change.Kind), change.Began)
+	if change.Expected == storage.Absent {
+		budget.operation = "create " + string(change.Kind)
+	}
+	if change.Expected == storage.Present || (isTask && change.Expected == storage.Any) {
+		now, err := s.Get(change.Kind, change.ID)
+		if err != nil {
+			return nil, err
+		}
+		change.Expected = now.Version()
+	}
+	if isTask {
+		return s.updateTask(change, budget)
+	}
+	return s.writeObject(change, budget)
+}
+
+func (s *Store) remove(change storage.Change, budget budget) error {
+	if change.Kind != api.TaskKind {
+		return s.deleteObject(change, budget)
+	}
+	err := s.deleteTask(change, budget)
+	if change.Expected == storage.Any && api.KindOf(err) == api.NotFound {
+		return nil
+	}
+	return err
+}
