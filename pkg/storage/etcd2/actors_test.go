@@ -341,7 +341,7 @@ func TestACreateWhoseLastCallIsDelayed(t *testing.T) {
 			requireInLine(t, fake)
 			found, err := b.GetTask("subject")
 			require.NoError(t, err)
-			require.Equal(t, on("m", versioned("A", 81)), *found)
+			require.Equal(t, on("m", versioned("A", 81)), *bare(found))
 		})
 	}
 }

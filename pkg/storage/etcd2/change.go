@@ -49,14 +49,14 @@ func (s *Store) updateList(update storage.Change, next manifest) (version, creat
 		if err := m.checkPorts(task); err != nil {
 			return nil, err
 		}
-		if version, created = now.version, now.created; m.consistent(now) {
+		created = now.created
+		if m.consistent(now) {
+			version = now.version
 			return m.with(next), nil
 		}
 		var err error
-		if version, err = s.fence(m, now); err != nil {
-			return nil, err
-		}
-		return m.replacing(next), nil
+		version, err = s.fence(m, now)
+		return m.replacing(next), err
 	})
 	return version, created, err
 }
@@ -64,8 +64,12 @@ func (s *Store) updateList(update storage.Change, next manifest) (version, creat
 // fence writes a task again, unchanged, so that an unfinished update that has
 // read it before fails: the caller is about to overwrite the manifest of that
 // update. It returns the task's new version, or errStale if the task has changed
-// since the caller read it, or has not just been read.
+// since the caller read it, or has not just been read. Without a manifest there is no
+// such update.
 func (s *Store) fence(m *machine, task *stored) (uint64, error) {
+	if m.manifest(task.id) == nil {
+		return task.version, nil
+	}
 	node := child(child(m.directory, "tasks"), task.id)
 	if node == nil {
 		return 0, errStale

@@ -1,6 +1,7 @@
 package etcd2_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/coreos/go-etcd/etcd"
@@ -52,11 +53,11 @@ func TestD43ObjectsAreCreatedAndSwappedNeverSet(t *testing.T) {
 		faults := etcdtest.NewFaults(etcdtest.NewFake())
 		registry := unhurried(faults)
 		require.NoError(t, x.put(registry, 1))
-		assert.Equal(t, []string{"Get " + x.key, "Create " + x.key}, faults.Calls(), kind)
+		assert.Equal(t, []string{"Get " + registryKey, "Create " + x.key}, faults.Calls(), kind)
 		requireKind(t, api.AlreadyExists, x.create(registry, 2))
 		faults.Heal()
 		require.NoError(t, x.put(registry, 3))
-		assert.Equal(t, []string{"Get " + x.key, "CompareAndSwap " + x.key}, faults.Calls(), kind)
+		assert.Equal(t, []string{"Get " + syncKey, "CompareAndSwap " + x.key}, faults.Calls(), kind)
 		got, err := x.get(registry)
 		require.NoError(t, err)
 		assert.Equal(t, 3, got, kind)
@@ -105,7 +106,7 @@ func TestD43APutThatOthersOvertakeIsTriedAgain(t *testing.T) {
 		overtaken := 0
 		registry.store.SetClient(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 			resp, err := call()
-			if method == "Get" && key == x.key && overtaken > 0 {
+			if method == "Get" && strings.HasPrefix(syncKey, key) && overtaken > 0 {
 				overtaken--
 				clock.time = clock.time.Add(etcd2.MaxRequestTime / 10)
 				require.NoError(t, x.put(other, 100+overtaken))

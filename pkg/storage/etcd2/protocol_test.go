@@ -42,7 +42,7 @@ func TestTasksWithoutAnIndexEntryAreFound(t *testing.T) {
 
 		got, err := registry.GetTask("a")
 		require.NoError(t, err)
-		assert.Equal(t, on("m1", makeTask("a")), *got)
+		assert.Equal(t, on("m1", makeTask("a")), *bare(got))
 		_, err = registry.GetTask("nope")
 		requireKind(t, api.NotFound, err)
 		requireKind(t, api.AlreadyExists, storage.Create(makeTask("a")))
@@ -102,7 +102,7 @@ func TestObjectsHaveTheIDOfTheirKey(t *testing.T) {
 		assert.Equal(t, []string{"a", "b", "c"}, ids)
 		service, err := registry.GetService("c")
 		require.NoError(t, err)
-		assert.Equal(t, api.Service{JSONBase: api.JSONBase{ID: "c"}, Port: 3}, *service)
+		assert.Equal(t, api.Service{JSONBase: api.JSONBase{ID: "c"}, ObjectMeta: service.ObjectMeta, Port: 3}, *service)
 		controllers, err := registry.ListControllers()
 		require.NoError(t, err)
 		assert.Equal(t, "a", controllers[0].ID)
@@ -141,7 +141,7 @@ func TestAnOrphanedClaimIsTakenOver(t *testing.T) {
 			assert.LessOrEqual(t, time.time.Sub(start), etcd2.MaxClaimTime)
 			got, err := registry.GetTask("x")
 			require.NoError(t, err)
-			assert.Equal(t, on("m2", makeTask("x", 80)), *got)
+			assert.Equal(t, on("m2", makeTask("x", 80)), *bare(got))
 			requireInLine(t, client)
 			require.NoError(t, registry.DeleteTask("x"))
 		}
@@ -184,7 +184,7 @@ func TestAClaimGivesWayToAForeignTask(t *testing.T) {
 	requireKind(t, api.AlreadyExists, registry.CreateTask("m", makeTask("x", 82)))
 	got, err := unhurried(fake).GetTask("x")
 	require.NoError(t, err)
-	assert.Equal(t, on("m2", foreign), *got)
+	assert.Equal(t, on("m2", foreign), *bare(got))
 	require.NoError(t, registry.DeleteTask("x"))
 }
 
@@ -271,7 +271,7 @@ func TestATaskOnTwoMachinesIsLeftToItsOwner(t *testing.T) {
 	reconcile(t, registry, time)
 	tasks, err := registry.ListTasks(nil)
 	require.NoError(t, err)
-	assert.Equal(t, []api.Task{on("m1", makeTask("x")), on("m2", makeTask("x"))}, tasks)
+	assert.Equal(t, []api.Task{on("m1", makeTask("x")), on("m2", makeTask("x"))}, bareTasks(tasks))
 }
 
 // A value that cannot be decoded is left out of lists; GET names its key.
@@ -574,8 +574,8 @@ func TestCostInCallsToEtcd(t *testing.T) {
 				}{
 					{"create task", func() error { return tasks.Create(makeTask("new", 80)) }, 4},
 					{"get task", get(tasks, "new"), 1},
-					{"update task", func() error { return tasks.Update(makeTask("new", 81)) }, 4},
-					{"delete task", func() error { return tasks.Delete("new") }, 5},
+					{"update task", func() error { return tasks.Update(makeTask("new", 81)) }, 3},
+					{"delete task", func() error { return tasks.Delete("new") }, 4},
 					{"list tasks", list(tasks), 1},
 					{"create controller", func() error { return controllers.Create(makeController("c", 1)) }, 1},
 					{"get controller", get(controllers, "c"), 1},
@@ -586,10 +586,10 @@ func TestCostInCallsToEtcd(t *testing.T) {
 					{"get service", get(services, "s"), 1},
 					{"update service", func() error { return services.Update(makeService("s", 2)) }, 2},
 					{"list services", list(services), 1},
-					{"sync a new service", func() error { return syncEndpoints(registry) }, 3},
-					{"sync without a change", func() error { return syncEndpoints(registry) }, 2},
+					{"sync a new service", func() error { return syncEndpoints(registry) }, 2},
+					{"sync without a change", func() error { return syncEndpoints(registry) }, 1},
 					{"delete service", func() error { return services.Delete("s") }, 2},
-					{"reconcile without a find", registry.Reconcile, 3},
+					{"reconcile without a find", registry.Reconcile, 2},
 				} {
 					assert.Equal(t, row.cost, callsOf(t, faults, row.request), "%s: %v", row.name, faults.Calls())
 				}
@@ -725,19 +725,19 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 	assert.EqualError(t, err, "the list of manifests of machine m could not be changed: other requests keep changing it, or the store is slow; try again")
 
 	// The first call is the swap, the second fences the next one.
-	registry.store.SetClient(quicker("CompareAndSwap", taskKey("m", "x"), 1))
-	requireKind(t, api.Unavailable, registry.UpdateTask(makeTask("x", 81)))
-	registry.store.SetClient(quicker("CompareAndSwap", taskKey("m", "x"), 2))
-	err = registry.UpdateTask(makeTask("x", 81))
-	requireKind(t, api.Conflict, err)
-	assert.EqualError(t, err, `task "x" is being updated by too many other requests`)
+	for _, every := range []int{1, 2} {
+		registry.store.SetClient(quicker("CompareAndSwap", taskKey("m", "x"), every))
+		err = registry.UpdateTask(makeTask("x", 81))
+		requireKind(t, api.Conflict, err)
+		assert.EqualError(t, err, `task "x" is changed by too many others at once`)
+	}
 
 	registry.store.SetClient(fake)
 	reconcile(t, registry, time)
 	requireInLine(t, fake)
 	got, err := registry.GetTask("x")
 	require.NoError(t, err)
-	assert.Equal(t, on("m", makeTask("x", 80)), *got)
+	assert.Equal(t, on("m", makeTask("x", 80)), *bare(got))
 }
 
 // A delete that looks up the index key before a create writes it, and then finds
@@ -819,7 +819,7 @@ func TestACreateThatAForeignTaskOvertakesIsRefused(t *testing.T) {
 		registry.store.SetClient(fake)
 		got, err := registry.GetTask("x")
 		require.NoError(t, err)
-		assert.Equal(t, on("m", makeTask("x", 90)), *got, before)
+		assert.Equal(t, on("m", makeTask("x", 90)), *bare(got), before)
 		reconcile(t, registry, time)
 		requireInLine(t, fake)
 	}

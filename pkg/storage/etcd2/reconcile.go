@@ -112,10 +112,8 @@ func (s *Store) repairManifest(task *stored) error {
 			return nil, err
 		}
 		var err error
-		if version, err = s.fence(m, now); err != nil {
-			return nil, err
-		}
-		return m.replacing(manifestOfTask), nil
+		version, err = s.fence(m, now)
+		return m.replacing(manifestOfTask), err
 	})
 }
 

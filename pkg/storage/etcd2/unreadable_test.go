@@ -97,6 +97,7 @@ func TestD41AMachineThatCannotBeReadIsPassedOver(t *testing.T) {
 func TestD41EveryUnreadableKeyIsNamed(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry := unhurried(client)
+		require.NoError(t, registry.CreateService(makeService("good", 1)))
 		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "good"}))
 		bad := []string{controllerKey("bad"), endpointKey("bad"), specKey("bad"), specKey("dir") + "/below"}
 		for _, key := range bad {
