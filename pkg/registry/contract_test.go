@@ -350,10 +350,8 @@ func TestD22ARegistryIsSafeForConcurrentUse(t *testing.T) {
 						calm(err)
 						_, _, err = servicesAndEndpoints(registry)
 						calm(err)
-						if index, ok := registry.(HostPortIndex); ok {
-							_, err = index.FirstFree([]string{"m"}, makeTask("x", 1000+i), nil)
-							calm(err)
-						}
+						_, err = registry.(Versioned).Objects().FirstFree([]string{"m"}, makeTask("x", 1000+i))
+						calm(err)
 						calm(registry.DeleteTask(id), api.NotFound)
 						calm(registry.DeleteController(id), api.NotFound)
 						calm(registry.DeleteService(id), api.NotFound)

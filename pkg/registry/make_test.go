@@ -67,6 +67,11 @@ func requireKind(t *testing.T, kind api.ErrorKind, err error) {
 	require.Equal(t, kind, api.KindOf(err), err.Error())
 }
 
+// clock is a clock that a test moves.
+type clock struct{ time time.Time }
+
+func (c *clock) now() time.Time { return c.time }
+
 // unhurried makes a registry on etcd whose clock stands still: its requests have
 // all the time that a slow machine takes.
 func unhurried(client EtcdClient, machines ...string) *EtcdRegistry {

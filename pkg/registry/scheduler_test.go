@@ -23,9 +23,6 @@ type failing struct{ TaskRegistry }
 var errAway = api.NewUnavailable("list tasks", errors.New("refused"))
 
 func (failing) ListTasks(*map[string]string) ([]api.Task, error) { return nil, errAway }
-func (failing) FirstFree([]string, api.Task, map[string]bool) (string, error) {
-	return "", errAway
-}
 
 func expectSchedule(t *testing.T, scheduler Scheduler, task api.Task, machine string) {
 	t.Helper()
@@ -38,11 +35,9 @@ func seeded() rand.Rand { return *rand.New(rand.NewSource(1)) }
 
 // schedulersOver makes one scheduler of each kind.
 func schedulersOver(machines []string, tasks TaskRegistry) map[string]Scheduler {
-	return map[string]Scheduler{
-		"first fit":   MakeFirstFitScheduler(machines, tasks),
-		"random":      MakeRandomScheduler(machines, seeded()),
-		"round robin": MakeRoundRobinScheduler(machines),
-	}
+	atRandom, inTurn := MakeRandomScheduler(machines, seeded()), MakeRoundRobinScheduler(machines)
+	atRandom.(*RandomScheduler).Registry, inTurn.(*RoundRobinScheduler).Registry = tasks, tasks
+	return map[string]Scheduler{"first fit": MakeFirstFitScheduler(machines, tasks), "random": atRandom, "round robin": inTurn}
 }
 
 func TestRoundRobinTakesTheMachinesInTurn(t *testing.T) {
@@ -101,31 +96,17 @@ func TestFirstFitReportsARegistryThatIsAway(t *testing.T) {
 	t.Parallel()
 	_, err := MakeFirstFitScheduler([]string{"m"}, failing{}).Schedule(makeTask("x", 80))
 	requireKind(t, api.Unavailable, err)
-	_, err = MakeFirstFitScheduler([]string{"m"}, listOnly{failing{}}).Schedule(makeTask("x", 80))
-	requireKind(t, api.Unavailable, err)
 }
 
-func TestFirstFitPassesOverMachinesThatRefused(t *testing.T) {
-	t.Parallel()
-	scheduler := MakeFirstFitScheduler([]string{"m1", "m2", "m3"}, MakeMemoryRegistry()).(Rescheduler)
-	machine, err := scheduler.Reschedule(makeTask("x"), map[string]bool{"m1": true, "m3": true})
-	require.NoError(t, err)
-	assert.Equal(t, "m2", machine)
-	_, err = scheduler.Reschedule(makeTask("x"), map[string]bool{"m1": true, "m2": true, "m3": true})
-	requireKind(t, api.Conflict, err)
-}
-
-func TestRankNamesEveryMachineOnceInTheSchedulersOrder(t *testing.T) {
+// Of the machines that fit, each order is as likely: a machine that does not fit
+// gives its place to any other.
+func TestRandomShufflesTheMachines(t *testing.T) {
 	t.Parallel()
 	machines := []string{"m1", "m2", "m3"}
-	inTurn := MakeRoundRobinScheduler(machines).(Ranker)
-	for _, order := range [][]string{{"m1", "m2", "m3"}, {"m2", "m3", "m1"}, {"m3", "m1", "m2"}, {"m1", "m2", "m3"}} {
-		assert.Equal(t, order, inTurn.Rank())
-	}
-	atRandom := MakeRandomScheduler(machines, seeded()).(Ranker)
+	scheduler := MakeRandomScheduler(machines, seeded()).(*RandomScheduler)
 	seen := map[string]int{}
 	for range 600 {
-		order := atRandom.Rank()
+		order := scheduler.shuffled()
 		assert.ElementsMatch(t, machines, order)
 		seen[fmt.Sprint(order)]++
 	}
@@ -133,13 +114,7 @@ func TestRankNamesEveryMachineOnceInTheSchedulersOrder(t *testing.T) {
 	for order, times := range seen {
 		assert.Greater(t, times, 50, order)
 	}
-	for _, ranker := range []Ranker{inTurn, atRandom} {
-		ranker.Rank()[0] = "changed"
-		assert.ElementsMatch(t, machines, ranker.Rank())
-	}
 	assert.Equal(t, []string{"m1", "m2", "m3"}, machines)
-	assert.Empty(t, MakeRoundRobinScheduler(nil).(Ranker).Rank())
-	assert.Empty(t, MakeRandomScheduler(nil, seeded()).(Ranker).Rank())
 }
 
 // placesOf places tasks that want host port 80, and deletes each before it
@@ -239,7 +214,7 @@ func TestD44Of400TasksFor80PlacesExactly80ArePlaced(t *testing.T) {
 				require.Len(t, tasks, places)
 				taken := map[string]string{}
 				for _, task := range tasks {
-					place := fmt.Sprint(task.CurrentState.Host, ":", hostPorts(task))
+					place := fmt.Sprint(task.CurrentState.Host, ":", task.HostPorts())
 					assert.Empty(t, taken[place], "%s is shared", place)
 					taken[place] = task.ID
 				}

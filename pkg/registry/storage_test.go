@@ -207,50 +207,41 @@ func (s *stubborn) Schedule(api.Task) (string, error) {
 	return s.machine, nil
 }
 
-func TestASchedulerThatCannotChooseAgainIsAskedTwice(t *testing.T) {
+func TestASchedulerThatChoosesTheSameMachineIsNotAskedForEver(t *testing.T) {
 	t.Parallel()
 	scheduler := &stubborn{machine: "m"}
 	storage := MakeTaskRegistryStorage(MakeMemoryRegistry(), nil, scheduler)
 	require.NoError(t, storage.Create(makeTask("a", 80)))
 	assert.Equal(t, 1, scheduler.asked)
 	requireKind(t, api.HostPortTaken, storage.Create(makeTask("b", 80)))
-	assert.Equal(t, 1+2, scheduler.asked)
+	assert.Equal(t, 1+maxRefusals, scheduler.asked)
 }
 
-// hinting is a registry whose index knows nothing: every port looks free.
-type hinting struct{ *MemoryRegistry }
-
-func (hinting) FirstFree(machines []string, task api.Task, refused map[string]bool) (string, error) {
-	return portTable{}.FirstFree(machines, task, refused)
-}
-
-func TestTheRegistryDecidesWhenTheIndexIsWrong(t *testing.T) {
+// A scheduler without a registry does not look at host ports, as in the original.
+func TestTheRegistryDecidesWhateverTheSchedulerChooses(t *testing.T) {
 	t.Parallel()
 	machines := machineNames(5)
-	for _, kind := range []string{"first fit", "random", "round robin"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			registry := hinting{MakeMemoryRegistry()}
-			storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machines, registry)[kind])
-			var hosts []string
-			for i := range machines {
-				id := fmt.Sprint("task-", i)
-				require.NoError(t, storage.Create(makeTask(id, 80)))
-				task, err := registry.GetTask(id)
-				require.NoError(t, err)
-				hosts = append(hosts, task.CurrentState.Host)
-			}
-			assert.ElementsMatch(t, machines, hosts)
-			err := storage.Create(makeTask("one-more", 80))
-			requireKind(t, api.Conflict, err)
-			assert.EqualError(t, err, `no machine has the host ports of task "one-more" free`)
-		})
+	registry := MakeMemoryRegistry()
+	storage := MakeTaskRegistryStorage(registry, nil, MakeRoundRobinScheduler(machines))
+	var hosts []string
+	for i := range machines {
+		id := fmt.Sprint("task-", i)
+		require.NoError(t, storage.Create(makeTask(id, 80)))
+		task, err := registry.GetTask(id)
+		require.NoError(t, err)
+		hosts = append(hosts, task.CurrentState.Host)
 	}
+	assert.Equal(t, machines, hosts)
+	require.NoError(t, storage.Delete("task-3"))
+	require.NoError(t, storage.Create(makeTask("again", 80)), "the scheduler is asked until it has found it")
+	err := storage.Create(makeTask("one-more", 80))
+	requireKind(t, api.HostPortTaken, err)
+	assert.Contains(t, err.Error(), `task "one-more" needs host port 80, but on machine `)
 }
 
 // refusing is a registry that takes a while to refuse a task.
 type refusing struct {
-	hinting
+	*MemoryRegistry
 	clock *clock
 	takes time.Duration
 	tries int
@@ -264,9 +255,6 @@ func (r *refusing) CreateTask(machine string, task api.Task) error {
 
 // setClock gives the storage of tasks a clock of the test's.
 func setClock(storage apiserver.RESTStorage, c *clock) {
-	if encoded, ok := storage.(*encodedTaskStorage); ok {
-		storage = encoded.TaskRegistryStorage
-	}
 	storage.(*TaskRegistryStorage).now = c.now
 }
 
@@ -276,15 +264,13 @@ func TestPlacingATaskBeginsNoTryAfterItsTime(t *testing.T) {
 		takes time.Duration
 		tries int
 	}{{placeTime, 1}, {placeTime - 1, 2}, {placeTime / 5, 5}} {
-		for _, kind := range []string{"first fit", "random", "round robin"} {
-			registry := &refusing{hinting: hinting{MakeMemoryRegistry()}, clock: &clock{}, takes: row.takes}
-			storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(60), registry)[kind])
-			setClock(storage, registry.clock)
-			err := storage.Create(makeTask("x", 80))
-			requireKind(t, api.Unavailable, err)
-			assert.EqualError(t, err, `task "x" could not be placed: other requests keep taking its host ports, or the store is slow; try again`)
-			assert.Equal(t, row.tries, registry.tries, kind)
-		}
+		registry := &refusing{MemoryRegistry: MakeMemoryRegistry(), clock: &clock{}, takes: row.takes}
+		storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(60), registry)["round robin"])
+		setClock(storage, registry.clock)
+		err := storage.Create(makeTask("x", 80))
+		requireKind(t, api.Unavailable, err)
+		assert.EqualError(t, err, `task "x" could not be placed: other requests keep taking its host ports, or the store is slow; try again`)
+		assert.Equal(t, row.tries, registry.tries)
 	}
 }
 
