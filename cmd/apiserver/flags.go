@@ -62,11 +62,15 @@ var (
 // schedulers by the name that -scheduler gives them.
 var schedulers = map[string]func(machines []string, tasks registry.TaskRegistry) registry.Scheduler{
 	defaultScheduler: registry.MakeFirstFitScheduler,
-	"random": func(machines []string, _ registry.TaskRegistry) registry.Scheduler {
-		return registry.MakeRandomScheduler(machines, *rand.New(rand.NewSource(time.Now().UnixNano())))
+	"random": func(machines []string, tasks registry.TaskRegistry) registry.Scheduler {
+		scheduler := registry.MakeRandomScheduler(machines, *rand.New(rand.NewSource(time.Now().UnixNano())))
+		scheduler.(*registry.RandomScheduler).Registry = tasks
+		return scheduler
 	},
-	"round_robin": func(machines []string, _ registry.TaskRegistry) registry.Scheduler {
-		return registry.MakeRoundRobinScheduler(machines)
+	"round_robin": func(machines []string, tasks registry.TaskRegistry) registry.Scheduler {
+		scheduler := registry.MakeRoundRobinScheduler(machines)
+		scheduler.(*registry.RoundRobinScheduler).Registry = tasks
+		return scheduler
 	},
 }
 

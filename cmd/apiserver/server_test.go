@@ -29,11 +29,6 @@ func TestTheServerHasTheOriginalsLimits(t *testing.T) {
 }
 
 func endpointsIn(t *testing.T, stores registries) map[string]api.Endpoints {
-	if lister, ok := stores.services.(registry.EndpointsLister); ok {
-		_, endpoints, err := lister.ListServicesAndEndpoints()
-		require.NoError(t, err)
-		return endpoints
-	}
 	list, err := stores.services.(registry.Versioned).Objects().List(api.EndpointsKind, nil)
 	require.NoError(t, err)
 	endpoints := map[string]api.Endpoints{}

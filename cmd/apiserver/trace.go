@@ -19,6 +19,7 @@ func assembleTraced(o *options, narration io.Writer) (stores registries, handler
 			return stores, nil, err
 		}
 		stores = registriesOn(t.EtcdClient(etcdClient), etcdClient.Close, o.etcdServers, o.machines)
+		stores.tasks.(*registry.EtcdRegistry).Decorate(t.Store)
 		stores.healthz = t.Healthz("EtcdRegistry.Healthz", stores.healthz)
 		stores.reconcile = t.Sync("EtcdRegistry.Reconcile", stores.reconcile)
 	}

@@ -156,7 +156,7 @@ func (server *ApiServer) handleREST(parts []string, w http.ResponseWriter, req *
 
 func (server *ApiServer) handleCollection(storage RESTStorage, w http.ResponseWriter, req *http.Request) (interface{}, error) {
 	if req.Method != http.MethodPost {
-		return list(storage, req.URL)
+		return storage.List(req.URL)
 	}
 	object, err := server.extract(storage, w, req)
 	if err != nil {
@@ -179,7 +179,7 @@ func (server *ApiServer) handleObject(storage RESTStorage, id string, w http.Res
 		}
 		return object, storage.Update(object)
 	}
-	return get(storage, id)
+	return storage.Get(id)
 }
 
 // agreeOnID gives an object without an id the id of the path, and refuses an

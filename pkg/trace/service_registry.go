@@ -14,9 +14,6 @@ func (t *Tracer) ServiceRegistry(next registry.ServiceRegistry) registry.Service
 			versioned
 		}{services, versioned{own}}
 	}
-	if lister, ok := next.(registry.EndpointsLister); ok {
-		return serviceAndEndpointsRegistry{services, lister}
-	}
 	return services
 }
 
@@ -48,21 +45,4 @@ func (r serviceRegistry) DeleteService(name string) error {
 
 func (r serviceRegistry) UpdateEndpoints(endpoints api.Endpoints) error {
 	return r.t.write(called(r.next, "UpdateEndpoints", words(endpoints)), func() error { return r.next.UpdateEndpoints(endpoints) })
-}
-
-type serviceAndEndpointsRegistry struct {
-	serviceRegistry
-	lister registry.EndpointsLister
-}
-
-func (r serviceAndEndpointsRegistry) ListServicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
-	var endpoints map[string]api.Endpoints
-	both := func(services api.ServiceList) string {
-		return words(services) + "; endpoints of " + counted(len(endpoints), "service")
-	}
-	services, err := ask(r.t, called(r.lister, "ListServicesAndEndpoints"), both, func() (services api.ServiceList, err error) {
-		services, endpoints, err = r.lister.ListServicesAndEndpoints()
-		return services, err
-	})
-	return services, endpoints, err
 }

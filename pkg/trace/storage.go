@@ -5,16 +5,11 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/apiserver"
-	"kube2014/pkg/conversion"
 )
 
 // RESTStorage traces a storage.
 func (t *Tracer) RESTStorage(next apiserver.RESTStorage) apiserver.RESTStorage {
-	plain := restStorage{t, next}
-	if encoded, ok := next.(apiserver.EncodedStorage); ok {
-		return encodedStorage{plain, encoded}
-	}
-	return plain
+	return restStorage{t, next}
 }
 
 type restStorage struct {
@@ -45,21 +40,6 @@ func (s restStorage) Create(object interface{}) error {
 func (s restStorage) Update(object interface{}) error {
 	return s.t.write(called(s.next, "Update", words(object)), func() error { return s.next.Update(object) })
 }
-
-type encodedStorage struct {
-	restStorage
-	next apiserver.EncodedStorage
-}
-
-func (s encodedStorage) ListEncoded(u *url.URL) (conversion.Encoded, error) {
-	return ask(s.t, called(s.next, "ListEncoded", query(u)), encodedWords, func() (conversion.Encoded, error) { return s.next.ListEncoded(u) })
-}
-
-func (s encodedStorage) GetEncoded(id string) (conversion.Encoded, error) {
-	return ask(s.t, called(s.next, "GetEncoded", api.Quote(id)), encodedWords, func() (conversion.Encoded, error) { return s.next.GetEncoded(id) })
-}
-
-func encodedWords(encoded conversion.Encoded) string { return words(encoded) }
 
 // query describes the query of a list's URL.
 func query(u *url.URL) string {

@@ -16,7 +16,7 @@ type store struct {
 	store storage.Interface
 }
 
-func (s store) Cached() storage.Reader { return s.store.Cached() }
+func (s store) Cached() storage.Reader { return reader{s.t, s.store.Cached()} }
 
 func (s store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	s.t.change()

@@ -5,6 +5,18 @@ import (
 	"kube2014/pkg/registry"
 )
 
+// TaskRegistry traces a task registry. A Versioned one stays so.
+func (t *Tracer) TaskRegistry(next registry.TaskRegistry) registry.TaskRegistry {
+	tasks := taskRegistry{t, next}
+	if own, ok := next.(registry.Versioned); ok {
+		return struct {
+			taskRegistry
+			versioned
+		}{tasks, versioned{own}}
+	}
+	return tasks
+}
+
 type taskRegistry struct {
 	t    *Tracer
 	next registry.TaskRegistry

@@ -45,6 +45,7 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 	if etcdClient != nil {
 		onEtcd := registry.MakeEtcdRegistry(s.EtcdClient(etcdClient), nil)
 		onEtcd.SetClock(func() time.Time { return clock }, time.After) // however slow the machine is
+		onEtcd.Decorate(s.Store)
 		s.tasks, s.services, controllers = onEtcd, onEtcd, onEtcd
 	}
 	s.tasks, s.services, controllers = s.TaskRegistry(s.tasks), s.ServiceRegistry(s.services), s.ControllerRegistry(controllers)
@@ -79,7 +80,7 @@ func TestARequestIsNarratedLayerByLayer(t *testing.T) {
          POST /api/tasks to ApiServer.ServeHTTP
      1ms   TaskRegistryStorage.Extract(114 bytes) → task "web"
            TaskRegistryStorage.Create(task "web")
-             FirstFitScheduler.Reschedule(task "web")
+             FirstFitScheduler.Schedule(task "web")
      1ms       Cache.FirstFree([m1,m2], task "web") → machine m1
      3ms     → machine m1
              Registry.CreateTask(m1, task "web")
@@ -130,9 +131,11 @@ func TestARegistryOnEtcdIsNarratedWithItsCallsToEtcd(t *testing.T) {
 	t.Parallel()
 	told := makeTraced(etcdtest.NewFake()).send("POST", "/api/tasks", task)
 	assert.Regexp(t, `
-             EtcdRegistry.CreateTask\(m1, task "web"\)
-     1ms       EtcdClient.Create /registry/_tasks/web = "m1" → index 1
-(?s:.*)     1ms       EtcdClient.Create /registry/hosts/m1/tasks/web = {"id":"web",.* → index 3
+             Registry.CreateTask\(m1, task "web"\)
+               Store.Commit\(create task "web"\)
+     1ms         EtcdClient.Create /registry/_tasks/web = "m1" → index 1
+(?s:.*)     1ms         EtcdClient.Create /registry/hosts/m1/tasks/web = {"id":"web",.* → index 3
+ *\d+ms       → ok
  *\d+ms     → ok
 `, told)
 }
@@ -153,20 +156,12 @@ func TestARefusalIsNarratedWithItsKind(t *testing.T) {
 	assert.Equal(t, "     1ms GET / to ApiServer.ServeHTTP → 200 OK, 47 bytes of text/html\n", s.send("GET", "/", ""))
 }
 
-func TestAMachineThatRefusedIsNamed(t *testing.T) {
+func TestTheOrderOfASchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
-	machine, err := s.Scheduler(registry.MakeFirstFitScheduler([]string{"m1", "m2"}, registry.MakeMemoryRegistry())).(registry.Rescheduler).
-		Reschedule(api.Task{JSONBase: api.JSONBase{ID: "web"}}, map[string]bool{"m1": true})
-	require.NoError(t, err)
-	assert.Equal(t, "m2", machine)
-	assert.Equal(t, "     1ms FirstFitScheduler.Reschedule(task \"web\", but not m1) → machine m2\n", s.narration())
-}
-
-func TestTheOrderOfAnotherSchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
-	t.Parallel()
-	s := makeTraced(nil)
-	storage := registry.MakeTaskRegistryStorage(s.tasks, nil, s.Scheduler(registry.MakeRoundRobinScheduler([]string{"m1", "m2", "m3"})))
+	inTurn := registry.MakeRoundRobinScheduler([]string{"m1", "m2", "m3"})
+	inTurn.(*registry.RoundRobinScheduler).Registry = s.tasks
+	storage := registry.MakeTaskRegistryStorage(s.tasks, nil, s.Scheduler(inTurn))
 	web := api.Task{JSONBase: api.JSONBase{ID: "web"}}
 	web.DesiredState.Manifest.Containers = []api.Container{{Ports: []api.Port{{HostPort: 80}}}}
 	for _, machine := range []string{"m1", "m2"} {
@@ -177,8 +172,9 @@ func TestTheOrderOfAnotherSchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
 	web.ID = "web"
 	require.NoError(t, storage.Create(web))
 	assert.Equal(t, `
-     1ms RoundRobinScheduler.Rank() → [m1,m2,m3]
-     1ms Cache.FirstFree([m1,m2,m3], task "web") → machine m3
+         RoundRobinScheduler.Schedule(task "web")
+     1ms   Cache.FirstFree([m1,m2,m3], task "web") → machine m3
+     3ms → machine m3
          Registry.CreateTask(m3, task "web")
      1ms   Store.Commit(create task "web") → ok
      3ms → ok

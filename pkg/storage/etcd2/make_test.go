@@ -3,14 +3,13 @@ package etcd2_test
 import (
 	"fmt"
 	"math/rand"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
-	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
@@ -96,29 +95,35 @@ func (r *etcdRegistry) servicesAndEndpoints(t *testing.T) ([]api.Service, map[st
 	return services.Items, endpoints
 }
 
+// restStorage is what the tests use of an apiserver.RESTStorage.
+type restStorage interface {
+	List(*url.URL) (interface{}, error)
+	Get(id string) (interface{}, error)
+	Create(object interface{}) error
+	Update(object interface{}) error
+	Delete(id string) error
+}
+
 // patient is a storage of tasks whose client repeats a POST that was not placed in
 // time: the machine that runs the test may be slow.
-type patient struct{ apiserver.RESTStorage }
+type patient struct{ restStorage }
 
 func (p patient) Create(object interface{}) error {
 	for {
-		if err := p.RESTStorage.Create(object); api.KindOf(err) != api.Unavailable {
+		if err := p.restStorage.Create(object); api.KindOf(err) != api.Unavailable {
 			return err
 		}
 	}
 }
 
 // storageOf returns a storage of tasks with a scheduler.
-func storageOf(tasks registry.TaskRegistry, scheduler registry.Scheduler) apiserver.RESTStorage {
+func storageOf(tasks registry.TaskRegistry, scheduler registry.Scheduler) restStorage {
 	return registry.MakeTaskRegistryStorage(tasks, clienttest.FakeContainerInfo{}, scheduler)
 }
 
 // taskStorage returns a storage of tasks on the machines m1 and m2.
-func taskStorage(tasks registry.TaskRegistry, kubelets client.ContainerInfo) apiserver.RESTStorage {
-	if kubelets == nil {
-		kubelets = clienttest.FakeContainerInfo{}
-	}
-	return registry.MakeTaskRegistryStorage(tasks, kubelets, registry.MakeFirstFitScheduler([]string{"m1", "m2"}, tasks))
+func taskStorage(tasks registry.TaskRegistry) restStorage {
+	return storageOf(tasks, registry.MakeFirstFitScheduler([]string{"m1", "m2"}, tasks))
 }
 
 // schedulersOver makes one scheduler of each kind.
@@ -135,7 +140,7 @@ func schedulersOver(machines []string, tasks registry.TaskRegistry) map[string]r
 }
 
 // storages returns the storages of controllers and of services.
-func (r *etcdRegistry) storages() (controllers, services apiserver.RESTStorage) {
+func (r *etcdRegistry) storages() (controllers, services restStorage) {
 	return registry.MakeControllerRegistryStorage(r), registry.MakeServiceRegistryStorage(r)
 }
 

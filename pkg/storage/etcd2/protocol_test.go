@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage/etcd2"
 )
@@ -38,7 +37,7 @@ func TestTasksWithoutAnIndexEntryAreFound(t *testing.T) {
 			put(t, client, taskKey("m1", id), makeTask(id))
 		}
 		put(t, client, kubeletKey("m1"), []api.ContainerManifest{{Id: "a"}})
-		storage := taskStorage(registry, nil)
+		storage := taskStorage(registry)
 
 		got, err := registry.GetTask("a")
 		require.NoError(t, err)
@@ -65,7 +64,7 @@ func TestD39ATaskIsFoundOnAnyMachine(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		require.NoError(t, unhurried(client).CreateTask("m9", makeTask("x", 80)))
 		registry := unhurried(client)
-		storage := taskStorage(registry, nil)
+		storage := taskStorage(registry)
 		got, err := registry.GetTask("x")
 		require.NoError(t, err)
 		assert.Equal(t, "m9", got.CurrentState.Host)
@@ -376,8 +375,8 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 }
 
 // apiservers makes two apiservers' task storages on one etcd.
-func apiservers(client etcdtest.Client, machines []string, scheduler string) []apiserver.RESTStorage {
-	var storages []apiserver.RESTStorage
+func apiservers(client etcdtest.Client, machines []string, scheduler string) []restStorage {
+	var storages []restStorage
 	for range 2 {
 		registry := unhurried(client)
 		storages = append(storages, patient{storageOf(registry, schedulersOver(machines, registry)[scheduler])})
@@ -561,10 +560,10 @@ func TestCostInCallsToEtcd(t *testing.T) {
 				}
 				tasks := storageOf(registry, schedulersOver(names, registry)[scheduler])
 				controllers, services := registry.storages()
-				get := func(storage apiserver.RESTStorage, id string) func() error {
+				get := func(storage restStorage, id string) func() error {
 					return func() error { _, err := storage.Get(id); return err }
 				}
-				list := func(storage apiserver.RESTStorage) func() error {
+				list := func(storage restStorage) func() error {
 					return func() error { _, err := storage.List(nil); return err }
 				}
 				for _, row := range []struct {

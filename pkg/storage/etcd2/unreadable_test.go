@@ -71,7 +71,7 @@ func TestD41AMachineThatCannotBeReadIsPassedOver(t *testing.T) {
 				assert.Contains(t, warnings[0], "(key "+bad.named+")")
 
 				// Where no other machine is free, the answer names the key, unless the id is taken.
-				storage := taskStorage(registry, nil)
+				storage := taskStorage(registry)
 				err = storage.Create(makeTask("new", 80))
 				requireKind(t, api.Internal, err)
 				assert.Contains(t, err.Error(), `no machine takes task "new": machine m1 is passed over, `)
@@ -104,7 +104,7 @@ func TestD41EveryUnreadableKeyIsNamed(t *testing.T) {
 			_, err := client.Create(key, `"a text"`, 0)
 			require.NoError(t, err)
 		}
-		require.NoError(t, taskStorage(registry, nil).Create(makeTask("x", 80)))
+		require.NoError(t, taskStorage(registry).Create(makeTask("x", 80)))
 		warnings, err := registry.Healthz()
 		require.NoError(t, err)
 		assert.Equal(t, []string{
@@ -259,7 +259,7 @@ func TestD41APOSTLogsTheKeyOfTheMachineItPassesOver(t *testing.T) {
 	fake := etcdtest.NewFake()
 	_, err := fake.Set(kubeletKey("m1"), "broken", 0)
 	require.NoError(t, err)
-	storage := taskStorage(unhurried(fake), nil)
+	storage := taskStorage(unhurried(fake))
 	require.NoError(t, storage.Create(makeTask("a", 80)))
 	require.NoError(t, storage.Create(makeTask("b", 81)))
 	assert.Equal(t, 1, strings.Count(logged.String(), "etcd key /registry/hosts/m1/kubelet: "), logged.String())
