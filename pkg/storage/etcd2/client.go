@@ -10,7 +10,8 @@ import (
 )
 
 // Client is what the store uses of etcd's v2 keys API. Its methods are called from
-// many goroutines at once and take a bounded time, except Watch, which stop ends.
+// many goroutines at once and take a bounded time, except Watch, which may wait for
+// a minute.
 // Their errors are *etcd.EtcdError when etcd refused; after any other error nobody
 // knows whether the call took effect. Reads see all writes that were acknowledged
 // before.

@@ -120,12 +120,15 @@ func (c *cache) fetchEvents() bool {
 	if !loaded || len(missing) == 0 {
 		return loaded
 	}
-	stop := make(chan bool)
-	timer := time.AfterFunc(eventPatience, func() { close(stop) })
-	defer timer.Stop()
+	patience := time.After(eventPatience)
 	for _, index := range missing {
-		resp, err := c.client.Watch("/", index, true, nil, stop)
-		if err != nil || resp == nil || !c.addEvent(resp, index) {
+		event := c.fetchEvent(index)
+		select {
+		case resp := <-event:
+			if resp == nil || !c.addEvent(resp, index) {
+				return false
+			}
+		case <-patience:
 			return false
 		}
 	}
@@ -133,8 +136,23 @@ func (c *cache) fetchEvents() bool {
 	return len(missing) == 0
 }
 
+// fetchEvent fetches one change; the channel gets nil if that fails. If etcd does not
+// show the change, such as one of its own members, that takes until the client gives
+// up.
+func (c *cache) fetchEvent(index uint64) <-chan *etcd.Response {
+	event := make(chan *etcd.Response, 1)
+	go func() {
+		resp, err := c.client.Watch("/", index, true, nil, nil)
+		if err != nil {
+			resp = nil
+		}
+		event <- resp
+	}()
+	return event
+}
+
 // missing returns the indexes of the changes that are missing, if they are to be
-// fetched one by one, and whether the cache can be used at all.
+// fetched one by one; loaded is false if everything is to be read.
 func (c *cache) missing() (indexes []uint64, loaded bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +164,7 @@ func (c *cache) missing() (indexes []uint64, loaded bool) {
 		if c.waiting[index] != nil {
 			continue
 		}
-		if indexes = append(indexes, index); len(indexes) > min(max(most, 1), maxEvents) {
+		if indexes = append(indexes, index); len(indexes) > min(most, maxEvents) {
 			return nil, false
 		}
 	}

@@ -18,8 +18,8 @@ type machine struct {
 	index uint64    // etcd's index at that moment
 	tasks []*stored // sorted by id
 	manifestList
-	taken     func() map[int]bool // the host ports that somebody has; made once
-	directory *etcd.Node          // of the machine, if it has just been read; the cache does not keep it
+	owners    func() map[int]string // the ids of the tasks that have the host ports; made once
+	directory *etcd.Node            // of the machine, if it has just been read; the cache does not keep it
 }
 
 // manifestList is a machine's list of manifests.
@@ -31,15 +31,15 @@ type manifestList struct {
 
 func makeMachine(name string, index uint64, tasks []*stored, list manifestList) *machine {
 	m := &machine{name: name, index: index, tasks: tasks, manifestList: list}
-	m.taken = sync.OnceValue(func() map[int]bool {
-		taken := map[int]bool{}
-		m.eachOwner(func(_ string, ports []int) bool {
+	m.owners = sync.OnceValue(func() map[int]string {
+		owners := map[int]string{}
+		m.eachOwner(func(taskID string, ports []int) bool {
 			for _, port := range ports {
-				taken[port] = true
+				owners[port] = taskID
 			}
 			return true
 		})
-		return taken
+		return owners
 	})
 	return m
 }
@@ -214,7 +214,10 @@ func (m *machine) without(taskID string) []manifest {
 	return manifests
 }
 
-// hasTaken reports whether somebody has one of the ports.
-func (m *machine) hasTaken(ports []int) bool {
-	return len(ports) > 0 && slices.ContainsFunc(ports, func(port int) bool { return m.taken()[port] })
+// fits reports whether no other task has one of the ports.
+func (m *machine) fits(taskID string, ports []int) bool {
+	return !slices.ContainsFunc(ports, func(port int) bool {
+		owner := m.owners()[port]
+		return owner != "" && owner != taskID
+	})
 }

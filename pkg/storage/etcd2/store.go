@@ -139,7 +139,7 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 			}
 			continue
 		}
-		if machine := s.machineOf(name); !machine.hasTaken(ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
+		if machine := s.machineOf(name); machine.fits(task.ID, ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
 			return name, nil
 		}
 	}
