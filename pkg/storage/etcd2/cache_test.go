@@ -17,7 +17,6 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/etcd2"
 )
 
 // listed returns a registry's tasks as they are answered.
@@ -156,18 +155,6 @@ func TestOwnWritesNeverMakeTheCacheStale(t *testing.T) {
 		requireExact(t, fake, registry)
 		assert.Equal(t, 1, reads)
 	})
-}
-
-// What the cache remembers while nobody reads is bounded.
-func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
-	t.Parallel()
-	fake := etcdtest.NewFake()
-	registry := unhurried(fake)
-	for i := range 3 * etcd2.MaxWaiting {
-		require.NoError(t, registry.UpdateService(makeService("s", i)))
-	}
-	assert.LessOrEqual(t, registry.store.Waiting(), etcd2.MaxWaiting)
-	requireExact(t, fake, registry)
 }
 
 func TestAnEtcdThatHasLostItsDataIsReadAgain(t *testing.T) {

@@ -70,7 +70,7 @@ func requireInLine(t *testing.T, client etcdtest.Client) {
 		tasks[machine+" "+id] = true
 		list := hosts[kubeletKey(machine)]
 		require.NotNil(t, list, machine)
-		require.True(t, etcd2.Consistent(list.Value, node, machine), "%s: it has not one manifest, that of its version, in %s", id, list.Value)
+		require.True(t, etcd2.Consistent(node, list.Value), "%s: it has not one manifest, that of its version, in %s", id, list.Value)
 		require.Equal(t, machine, index[indexEntryKey(id)], "%s: its index key", id)
 		delete(index, indexEntryKey(id))
 		var task api.Task

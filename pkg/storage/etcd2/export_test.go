@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/storage/etcd2/cache"
 )
 
 // What the tests use of the inside.
@@ -16,15 +18,13 @@ const (
 	WriterPatience = writerPatience
 	MaxWarned      = maxWarned
 	WarnPeriod     = warnPeriod
-	MaxWaiting     = maxWaiting
-	MaxEvents      = maxEvents
 )
 
 // Client returns the store's client.
-func (s *Store) Client() Client { return s.client }
+func (s *Store) Client() Client { return s.cache.Client }
 
 // SetClient gives the store another client.
-func (s *Store) SetClient(client Client) { s.client = client }
+func (s *Store) SetClient(client Client) { s.cache.Client = client }
 
 // SetSleep lets the store wait in another way than by sleeping.
 func (s *Store) SetSleep(now func() time.Time, sleep func(time.Duration)) {
@@ -36,9 +36,9 @@ func (s *Store) Sleep(wait time.Duration) { s.clock.sleep(wait) }
 
 // Claim writes a task's index key, and returns how to release it.
 func (s *Store) Claim(machine, taskID string) (release func(), err error) {
-	own := &change{key: indexKeyOf(taskID)}
-	err = s.write(own, func() (*etcd.Response, error) { return s.client.Create(own.key, machine, 0) })
-	return func() { s.releaseClaim(taskID, own.index) }, err
+	own := &cache.Change{Key: cache.IndexKeyOf(taskID)}
+	err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, machine, 0) })
+	return func() { s.releaseClaim(taskID, own.Index) }, err
 }
 
 // Warn logs what is wrong with a key.
@@ -47,19 +47,8 @@ func (s *Store) Warn(key string, version uint64, what string) { s.warnings.warn(
 // Warned returns how many warnings are remembered.
 func (s *Store) Warned() int { return len(s.warnings.warned) }
 
-// Waiting returns how many changes wait for an earlier one.
-func (s *Store) Waiting() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.waiting)
-}
-
-// Idle reports whether nothing is left of any request.
-func (s *Store) Idle() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.waiting) == 0 && len(s.inFlight) == 0 && len(s.ports.owner) == 0
-}
+// Idle reports whether no host port is kept for a create.
+func (s *Store) Idle() bool { return len(s.ports.owner) == 0 }
 
 // Machine is what the cache has about a machine.
 type Machine struct {
@@ -70,36 +59,34 @@ type Machine struct {
 
 // Machines returns what the cache has about the machines that are not empty.
 func (s *Store) Machines() map[string]Machine {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	machines := map[string]Machine{}
-	for name, m := range s.machines {
-		if m.listVersion == 0 && len(m.tasks) == 0 {
+	for name, m := range s.cache.Machines() {
+		if m.ListVersion == 0 && len(m.Tasks) == 0 {
 			continue
 		}
-		one := Machine{ListVersion: m.listVersion, Tasks: map[string]uint64{}}
-		for _, manifest := range m.manifests {
-			one.Manifests = append(one.Manifests, string(manifest.raw))
+		one := Machine{ListVersion: m.ListVersion, Tasks: map[string]uint64{}}
+		for _, manifest := range m.Manifests {
+			one.Manifests = append(one.Manifests, string(manifest.Raw))
 		}
-		for _, task := range m.tasks {
-			one.Tasks[task.id] = task.version
+		for _, task := range m.Tasks {
+			one.Tasks[task.ID] = task.Version
 		}
 		machines[name] = one
 	}
 	return machines
 }
 
-// Consistent reports whether a list of manifests has one that is made from the task.
-func Consistent(list string, task *etcd.Node, machine string) bool {
-	m := decodeMachine(machine, nil, 0, nil)
-	manifests, err := decodeManifests(list)
-	if err != nil {
-		return false
-	}
-	m.manifests = manifests
-	stored := decodeObject(place{kind: "task", id: baseName(task.Key), machine: machine}, task, nil)
-	return stored.err == nil && m.consistent(stored)
+// DecodeOne decodes a machine with one task and a list of manifests.
+func DecodeOne(task *etcd.Node, list string) (m *cache.Machine, stored *cache.Stored) {
+	m = cache.DecodeMachine("m", &etcd.Node{Dir: true, Nodes: etcd.Nodes{
+		{Key: "/kubelet", Value: list, ModifiedIndex: 1},
+		{Key: "/tasks", Dir: true, Nodes: etcd.Nodes{task}},
+	}}, 1, nil)
+	return m, m.Tasks[0]
 }
 
-// Decode returns why a task cannot be decoded.
-func Decode(node *etcd.Node) error { return decodeObject(place{kind: "task"}, node, nil).err }
+// Consistent reports whether a list has one manifest that is made from the task.
+func Consistent(task *etcd.Node, list string) bool {
+	m, stored := DecodeOne(task, list)
+	return m.Broken == nil && stored.Err == nil && m.Consistent(stored)
+}

@@ -17,6 +17,7 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
+	"kube2014/pkg/storage/etcd2/cache"
 )
 
 // watching is a watcher of one kind, and the objects as its events tell of them.
@@ -148,7 +149,7 @@ func TestWhoWouldMissAChangeIsCutOff(t *testing.T) {
 		foreign func(t *testing.T, fake *etcdtest.Fake)
 	}{
 		"too many changes at once": {foreign: func(t *testing.T, fake *etcdtest.Fake) {
-			for i := range etcd2.MaxEvents + 1 {
+			for i := range cache.MaxEvents + 1 {
 				put(t, fake, controllerKey("other"), makeController("other", i))
 			}
 		}},

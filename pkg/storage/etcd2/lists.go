@@ -1,21 +1,19 @@
 package etcd2
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"sync"
 
-	"github.com/coreos/go-etcd/etcd"
-
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage/etcd2/cache"
 )
 
 // listChange returns the new list of a machine for what etcd has about it: nil to
 // leave the list as it is, errStale to be called again with what is newer, another
 // error to refuse. It is also called again after each swap that fails because of
 // another apiserver; its earlier results do not count then.
-type listChange func(*machine) ([]manifest, error)
+type listChange func(*cache.Machine) ([]cache.Manifest, error)
 
 // errStale means that what was known of a machine is stale, so that the swap of its
 // list failed.
@@ -25,7 +23,7 @@ var errStale = errors.New("the list of manifests has changed")
 // the list of a machine: its own change and those of all waiting requests, in one
 // swap. So requests for one machine do not make each other's swaps fail.
 type lists struct {
-	cache *cache
+	cache *cache.Cache
 	clock *clock
 
 	mu      sync.Mutex // guards what follows
@@ -61,7 +59,7 @@ func (l *lists) writerOf(name string) *listWriter {
 
 // change changes the list of a machine for a task. What is known of the machine may
 // be stale; if it is not, it saves a read. It may be nil.
-func (l *lists) change(name, taskID string, known *machine, change listChange) error {
+func (l *lists) change(name, taskID string, known *cache.Machine, change listChange) error {
 	writer := l.writerOf(name)
 	own := &waitingChange{listChange: change, taskID: taskID, done: make(chan error, 1)}
 	writer.mu.Lock()
@@ -86,7 +84,7 @@ func (l *lists) change(name, taskID string, known *machine, change listChange) e
 		default:
 		}
 		batch, written := writer.take()
-		if len(batch) > 1 || batch[0] != own || (known != nil && known.index < written) {
+		if len(batch) > 1 || batch[0] != own || (known != nil && known.Index < written) {
 			known = nil // others came first
 		}
 		writer.note(l.write(name, known, batch))
@@ -134,7 +132,7 @@ func (writer *listWriter) giveUp(change *waitingChange) bool {
 // write applies all changes of the batch to the list in one swap, and sends each its
 // result, even after a panic: then the outcome is unknown. It returns the index of
 // the list that it wrote, 0 for none.
-func (l *lists) write(name string, known *machine, batch []*waitingChange) (written uint64) {
+func (l *lists) write(name string, known *cache.Machine, batch []*waitingChange) (written uint64) {
 	var err error = &api.Error{Kind: api.Unavailable,
 		Message: "writing the list of manifests of machine " + name + " was interrupted; try again"}
 	defer func() {
@@ -148,118 +146,4 @@ func (l *lists) write(name string, known *machine, batch []*waitingChange) (writ
 	}()
 	written, err = l.swapInTime(name, known, batch)
 	return written
-}
-
-// swapInTime applies the changes one after the other and swaps the list; it
-// retries while other apiservers change the list first.
-func (l *lists) swapInTime(name string, known *machine, batch []*waitingChange) (written uint64, err error) {
-	err = errStale
-	for end := l.clock.now().Add(swapTime); l.clock.now().Before(end); known = nil {
-		mayBeStale := known != nil
-		if !mayBeStale {
-			if known, err = l.readMachine(name); err != nil {
-				break
-			}
-		}
-		manifests, refused := applyAll(known, batch)
-		if errors.Is(refused, errStale) || (refused != nil && mayBeStale) {
-			err = errStale // nothing is refused for what may have changed
-			continue
-		}
-		if err = nil; manifests != nil {
-			if !l.clock.now().Before(end) {
-				err = errStale // not necessarily, but there is no time left
-				break
-			}
-			written, err = l.swap(known, manifests)
-		}
-		if !errors.Is(err, errStale) {
-			break
-		}
-	}
-	if errors.Is(err, errStale) {
-		err = tooBusy(name)
-	}
-	return written, err
-}
-
-// applyAll returns the list that the changes make, nil when none changes it, and
-// why one of them refused: errStale if one asks for what is newer.
-func applyAll(known *machine, batch []*waitingChange) (manifests []manifest, refused error) {
-	next := *known
-	for _, one := range batch {
-		var made []manifest
-		made, one.refused = one.listChange(&next)
-		switch {
-		case errors.Is(one.refused, errStale):
-			return nil, errStale
-		case one.refused != nil:
-			refused = one.refused
-		case made != nil:
-			manifests, next.manifests = made, made
-		}
-	}
-	return manifests, refused
-}
-
-// swap replaces the list if it has not changed since it was read, and returns the
-// index of the new one (D23).
-func (l *lists) swap(known *machine, manifests []manifest) (uint64, error) {
-	if known.broken != nil {
-		return 0, known.broken.err
-	}
-	raw := make([][]byte, len(manifests))
-	for i, manifest := range manifests {
-		raw[i] = manifest.raw
-	}
-	value := "[" + string(bytes.Join(raw, []byte(","))) + "]"
-	own := &change{key: kubeletKey(known.name), manifests: manifests}
-	err := l.cache.write(own, func() (*etcd.Response, error) {
-		if known.listVersion == 0 {
-			return l.cache.client.Create(own.key, value, 0)
-		}
-		return l.cache.client.CompareAndSwap(own.key, value, 0, "", known.listVersion)
-	})
-	if hasCode(err, alreadyExists, compareFailed, notFound) {
-		return 0, errStale
-	}
-	if hasCode(err, formTooLarge) { // another machine may do
-		l.setFull(known)
-		return 0, &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + known.name + " is too large for etcd", Err: err}
-	}
-	if err != nil {
-		return 0, failed("change the list of manifests of machine "+known.name, err)
-	}
-	return own.index, nil
-}
-
-func (l *lists) setFull(m *machine) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.full[m.name] = m.listVersion
-}
-
-// isFull reports whether the machine's list was too large for etcd when somebody
-// wanted to add a manifest.
-func (l *lists) isFull(m *machine) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	version, full := l.full[m.name]
-	return full && version == m.listVersion
-}
-
-func tooBusy(name string) error {
-	return &api.Error{Kind: api.Unavailable, Message: "the list of manifests of machine " + name +
-		" could not be changed: other requests keep changing it, or the store is slow; try again"}
-}
-
-// readMachine reads the tasks and the list of a machine, as of one moment.
-func (l *lists) readMachine(name string) (*machine, error) {
-	directory, index, err := l.cache.get(hostKey(name), true)
-	if err != nil {
-		return nil, failed("read machine "+name, err)
-	}
-	machine := decodeMachine(name, directory, index, l.cache.machineOf(name))
-	machine.directory = directory
-	return machine, nil
 }

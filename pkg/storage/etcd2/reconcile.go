@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage/etcd2/cache"
 )
 
 // finding names an inconsistency in etcd.
@@ -43,24 +44,24 @@ type sighting struct {
 // that finds it unchanged after the grace. Call it periodically. The error joins all
 // failures.
 func (s *Store) Reconcile() error {
-	index, _, err := s.get(indexKey, true) // before the tasks: a new task has an older index key
+	index, _, err := s.cache.Read(cache.IndexKey, true) // before the tasks: a new task has an older index key
 	if err != nil {
-		return failed("reconcile", err)
+		return cache.Failed("reconcile", err)
 	}
-	if bad := misplaced(index); bad != nil {
-		s.warnings.of([]*stored{bad})
+	if bad := cache.Misplaced(index); bad != nil {
+		s.warnings.of([]*cache.Stored{bad})
 		return nil // nobody knows whose a task's id is
 	}
-	if err := s.fresh("reconcile"); err != nil {
+	if err := s.cache.Fresh("reconcile"); err != nil {
 		return err
 	}
 	var failures []error
 	for _, found := range s.sightings.due(s.compare(index), s.clock.now()) {
 		if err := found.repair(s); err != nil {
-			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", found.what, keyInWords(found.id), err))
+			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", found.what, cache.KeyInWords(found.id), err))
 			continue
 		}
-		log.Printf("reconcile: repaired %s: %s", found.what, keyInWords(strings.TrimSpace(found.machine+" "+found.id)))
+		log.Printf("reconcile: repaired %s: %s", found.what, cache.KeyInWords(strings.TrimSpace(found.machine+" "+found.id)))
 	}
 	return errors.Join(failures...)
 }
@@ -86,34 +87,34 @@ func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsisten
 }
 
 // repairUnindexed writes the index key of a task that another program wrote.
-func (s *Store) repairUnindexed(task *stored) error {
-	now, _, err := s.get(task.key, false)
+func (s *Store) repairUnindexed(task *cache.Stored) error {
+	now, _, err := s.cache.Read(task.Key, false)
 	if err == nil && now != nil {
-		own := &change{key: indexKeyOf(task.id)}
-		err = s.write(own, func() (*etcd.Response, error) { return s.client.Create(own.key, task.machine, 0) })
+		own := &cache.Change{Key: cache.IndexKeyOf(task.ID)}
+		err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, task.Machine, 0) })
 	}
-	return failed("index task", ignore(err, alreadyExists))
+	return cache.Failed("index task", cache.Ignore(err, cache.AlreadyExists))
 }
 
 // repairManifest writes the manifest of a task that has none, or that of another
 // version.
-func (s *Store) repairManifest(task *stored) error {
-	manifestOfTask, err := s.makeManifest(task.task())
+func (s *Store) repairManifest(task *cache.Stored) error {
+	manifestOfTask, err := s.makeManifest(task.Task())
 	if err != nil {
 		return err
 	}
-	version := task.version
-	return s.lists.change(task.machine, task.id, nil, func(m *machine) ([]manifest, error) {
-		now := m.task(task.id)
-		if now == nil || now.version != version {
+	version := task.Version
+	return s.lists.change(task.Machine, task.ID, nil, func(m *cache.Machine) ([]cache.Manifest, error) {
+		now := m.Task(task.ID)
+		if now == nil || now.Version != version {
 			return nil, nil
 		}
-		if err := m.checkPorts(task.task()); err != nil {
+		if err := m.CheckPorts(task.Task()); err != nil {
 			return nil, err
 		}
 		var err error
 		version, err = s.fence(m, now)
-		return m.replacing(manifestOfTask), err
+		return m.Replacing(manifestOfTask), err
 	})
 }
 
@@ -125,13 +126,13 @@ func orphanedManifest(machine, id string, version uint64) inconsistency {
 	}}
 }
 
-func missingManifest(task *stored) inconsistency {
-	return inconsistency{finding{"missing or stale manifest", task.machine, task.id}, task.version,
+func missingManifest(task *cache.Stored) inconsistency {
+	return inconsistency{finding{"missing or stale manifest", task.Machine, task.ID}, task.Version,
 		func(s *Store) error { return s.repairManifest(task) }}
 }
 
-func missingIndexKey(task *stored) inconsistency {
-	return inconsistency{finding{"missing index key", task.machine, task.id}, task.created,
+func missingIndexKey(task *cache.Stored) inconsistency {
+	return inconsistency{finding{"missing index key", task.Machine, task.ID}, task.Created,
 		func(s *Store) error { return s.repairUnindexed(task) }}
 }
 
@@ -140,9 +141,9 @@ func orphanedIndexKey(machine, id string, version uint64) inconsistency {
 		func(s *Store) error { return s.deleteIndexKey("reconcile", id, version) }}
 }
 
-func orphanedEndpoints(endpoints *stored) inconsistency {
-	return inconsistency{finding{"orphaned endpoints", "", endpoints.id}, endpoints.version,
-		func(s *Store) error { return s.deleteUnchanged("reconcile", endpoints.key, endpoints.version) }}
+func orphanedEndpoints(endpoints *cache.Stored) inconsistency {
+	return inconsistency{finding{"orphaned endpoints", "", endpoints.ID}, endpoints.Version,
+		func(s *Store) error { return s.deleteUnchanged("reconcile", endpoints.Key, endpoints.Version) }}
 }
 
 // isNameOfTask reports whether a request can name a task.

@@ -4,12 +4,17 @@
 package etcd2
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd2/cache"
 )
+
+// Client is what the store uses of etcd's v2 keys API.
+type Client = cache.Client
 
 // ManifestFunc makes the manifest of a task for its machine's kubelet. It changes
 // neither the task nor the services.
@@ -19,7 +24,7 @@ type ManifestFunc func(machine string, task api.Task, services []api.Service) (a
 // task is three writes, and a service and its endpoints are two. Reconcile repairs
 // what a crash between them leaves.
 type Store struct {
-	*cache
+	cache     *cache.Cache
 	lists     lists
 	ports     portsInFlight
 	warnings  warnings
@@ -35,7 +40,7 @@ var (
 
 // New returns a store. It does not call etcd yet.
 func New(client Client, manifests ManifestFunc) *Store {
-	clock, cache := &clock{now: time.Now, sleep: time.Sleep, after: time.After}, makeCache(client)
+	clock, cache := &clock{now: time.Now, sleep: time.Sleep, after: time.After}, cache.New(client)
 	return &Store{
 		cache:     cache,
 		lists:     lists{cache: cache, clock: clock, writers: map[string]*listWriter{}, full: map[string]uint64{}},
@@ -59,10 +64,10 @@ func (s *Store) Now() time.Time { return s.clock.now() }
 // machines, it is that of the machine which the index key names.
 func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 	operation := "get " + string(kind)
-	if err := s.fresh(operation); err != nil {
+	if err := s.cache.Fresh(operation); err != nil {
 		return nil, err
 	}
-	copies := s.copies(kind, id)
+	copies := s.cache.Copies(kind, id)
 	if len(copies) > 1 {
 		found, err := s.readIndexKey(operation, id)
 		if err != nil {
@@ -75,30 +80,16 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 	if len(copies) == 0 {
 		return nil, api.NewNotFound(kind, id)
 	}
-	return copies[0].object, copies[0].err
+	return copies[0].Object, copies[0].Err
 }
 
-func on(machine string, copies []*stored) []*stored {
+func on(machine string, copies []*cache.Stored) []*cache.Stored {
 	for _, copy := range copies {
-		if copy.machine == machine {
-			return []*stored{copy}
+		if copy.Machine == machine {
+			return []*cache.Stored{copy}
 		}
 	}
 	return nil
-}
-
-// copies returns what is stored under an id: several versions if other programs have
-// put a task on several machines.
-func (s *Store) copies(kind api.Kind, id string) []*stored {
-	copies := s.brokenCopies(kind, id)
-	for _, object := range s.objects.All(kind, id) {
-		p := place{kind: kind, id: id}
-		if task, ok := object.Object.(*api.Task); ok {
-			p.machine = task.CurrentState.Host
-		}
-		copies = append(copies, makeStored(p, object))
-	}
-	return copies
 }
 
 // List implements storage.Reader. What cannot be decoded is logged and left out.
@@ -107,26 +98,26 @@ func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, er
 	if kind != api.EndpointsKind {
 		operation += "s"
 	}
-	if err := s.fresh(operation); err != nil {
+	if err := s.cache.Fresh(operation); err != nil {
 		return nil, err
 	}
-	s.warnings.of(s.unreadable())
-	return s.objects.List(kind, labels)
+	s.warnings.of(s.cache.Unreadable())
+	return s.cache.Objects.List(kind, labels)
 }
 
 // FirstFree implements storage.Reader. It passes over machines of which something
 // cannot be decoded, because nobody knows which of their host ports are taken (D41).
 // If no other is free, the error is an api.Internal one that says so.
 func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
-	if err := s.fresh("place task"); err != nil {
+	if err := s.cache.Fresh("place task"); err != nil {
 		return "", err
 	}
-	unreadable := s.unreadable()
+	unreadable := s.cache.Unreadable()
 	s.warnings.of(unreadable)
 	reasons := map[string]error{}
 	for _, bad := range unreadable {
-		if reasons[bad.machine] == nil {
-			reasons[bad.machine] = bad.err
+		if reasons[bad.Machine] == nil {
+			reasons[bad.Machine] = bad.Err
 		}
 	}
 	ports := task.HostPorts()
@@ -139,7 +130,7 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 			}
 			continue
 		}
-		if machine := s.machineOf(name); machine.fits(task.ID, ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
+		if machine := s.cache.Machine(name); machine.Fits(task.ID, ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
 			return name, nil
 		}
 	}
@@ -148,23 +139,27 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 
 // Version implements storage.Reader.
 func (s *Store) Version() (uint64, error) {
-	if err := s.fresh("get the version"); err != nil {
+	if err := s.cache.Fresh("get the version"); err != nil {
 		return 0, err
 	}
-	return s.objects.Version()
+	return s.cache.Objects.Version()
 }
 
 // Watch implements storage.Reader. See Follow for the changes of other programs.
 func (s *Store) Watch(kind api.Kind, after uint64) (*storage.Watcher, error) {
-	s.watch()
-	if err := s.fresh("watch"); err != nil {
+	s.cache.Watch()
+	if err := s.cache.Fresh("watch"); err != nil {
 		return nil, err
 	}
-	return s.objects.Watch(kind, after)
+	return s.cache.Objects.Watch(kind, after)
 }
 
+// Follow lets those who watch see the changes of other programs, until the context
+// ends. Own changes they see without it.
+func (s *Store) Follow(ctx context.Context) { s.cache.Follow(ctx) }
+
 // Cached implements storage.Interface.
-func (s *Store) Cached() storage.Reader { return s.objects }
+func (s *Store) Cached() storage.Reader { return s.cache.Objects }
 
 // Commit implements storage.Interface. The changes are made in their order.
 func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
@@ -191,13 +186,13 @@ func (s *Store) check(change storage.Change) error {
 	var err error
 	for _, fresh := range []bool{false, true} {
 		if fresh {
-			if err := s.fresh("check " + string(change.Kind)); err != nil {
+			if err := s.cache.Fresh("check " + string(change.Kind)); err != nil {
 				return err
 			}
 		}
 		var now *storage.Object
-		if copies := s.copies(change.Kind, change.ID); len(copies) > 0 {
-			if now = copies[0].object; now == nil && change.Expected == storage.Present {
+		if copies := s.cache.Copies(change.Kind, change.ID); len(copies) > 0 {
+			if now = copies[0].Object; now == nil && change.Expected == storage.Present {
 				return nil // it is there, although it cannot be decoded
 			}
 		}

@@ -226,7 +226,8 @@ func TestD41AServiceIsDeletedWhateverIsInThePlaceOfItsEndpoints(t *testing.T) {
 func TestTheNameOfAnUnreadableKeyIsPrintableAndBounded(t *testing.T) {
 	t.Parallel()
 	evil := taskKey("m1", "a\nb\x1b"+strings.Repeat("i", 100000))
-	err := etcd2.Decode(&etcd.Node{Key: evil, Value: "broken"})
+	_, stored := etcd2.DecodeOne(&etcd.Node{Key: evil, Value: "broken"}, "[]")
+	err := stored.Err
 	assert.Less(t, len(err.Error()), 600)
 	assert.Contains(t, err.Error(), "/m1/tasks/a?b?iii")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage/etcd2/cache"
 )
 
 const (
@@ -25,16 +26,16 @@ type warnings struct {
 }
 
 // of logs what cannot be decoded.
-func (w *warnings) of(unreadable []*stored) {
+func (w *warnings) of(unreadable []*cache.Stored) {
 	for _, s := range unreadable {
-		w.warn(s.key, s.version, api.InFull(s.err))
+		w.warn(s.Key, s.Version, api.InFull(s.Err))
 	}
 }
 
 // warn logs what is wrong with a version of a key.
 func (w *warnings) warn(key string, version uint64, what string) {
 	if w.isNew(key, version) {
-		log.Printf("etcd key %s: %s", keyInWords(key), api.Printable(what, '?'))
+		log.Printf("etcd key %s: %s", cache.KeyInWords(key), api.Printable(what, '?'))
 	}
 }
 
@@ -58,26 +59,26 @@ func (w *warnings) isNew(key string, version uint64) bool {
 // Healthz returns an api.Unavailable error when etcd does not answer. When it does,
 // the warnings name each key that cannot be decoded, one line a key.
 func (s *Store) Healthz() (warnings []string, err error) {
-	if err := s.fresh("health check"); err != nil {
+	if err := s.cache.Fresh("health check"); err != nil {
 		return nil, err
 	}
-	unreadable := s.unreadable()
+	unreadable := s.cache.Unreadable()
 	s.warnings.of(unreadable)
 	// The directory of the index keys is hidden: the cache does not have it.
-	_, _, err = s.get(indexKeyOf("_none"), false)
-	if hasCode(err, notADirectory) {
-		node, _, err := s.get(indexKey, false)
+	_, _, err = s.cache.Read(cache.IndexKeyOf("_none"), false)
+	if cache.HasCode(err, cache.NotADirectory) {
+		node, _, err := s.cache.Read(cache.IndexKey, false)
 		if err != nil {
-			return nil, failed("health check", err)
+			return nil, cache.Failed("health check", err)
 		}
-		if index := misplaced(node); index != nil {
-			warnings = append(warnings, index.err.Error())
+		if index := cache.Misplaced(node); index != nil {
+			warnings = append(warnings, index.Err.Error())
 		}
 	} else if err != nil {
-		return nil, failed("health check", err)
+		return nil, cache.Failed("health check", err)
 	}
 	for _, s := range unreadable {
-		warnings = append(warnings, s.err.Error())
+		warnings = append(warnings, s.Err.Error())
 	}
 	return warnings, nil
 }

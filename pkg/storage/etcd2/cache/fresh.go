@@ -1,14 +1,11 @@
-package etcd2
+package cache
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
-
-	"kube2014/pkg/api"
 )
 
 const (
@@ -18,44 +15,44 @@ const (
 	// eventPatience bounds how long a read fetches what other programs have changed,
 	// change by change; then it reads everything.
 	eventPatience = 500 * time.Millisecond
-	// maxEvents bounds how many changes are fetched one by one, for those who watch.
-	maxEvents = 16
+	// MaxEvents bounds how many changes are fetched one by one, for those who watch.
+	MaxEvents = 16
 	// objectsPerEvent is of how many objects the reading costs about as much as
 	// fetching one change. If nobody watches, the cheaper of the two is done.
 	objectsPerEvent = 100
 )
 
-// fresh brings the cache up to date: it then has every change that was
+// Fresh brings the cache up to date: it then has every change that was
 // acknowledged, by any process, before the call.
-func (c *cache) fresh(operation string) error {
-	if !c.isLoaded() {
+func (c *Cache) Fresh(operation string) error {
+	if !c.IsLoaded() {
 		return c.catchUp(operation, 0)
 	}
 	now, err := c.sync.do(c.ask)
 	if err != nil {
-		return failed(operation, err)
+		return Failed(operation, err)
 	}
 	return c.reachMoment(operation, now)
 }
 
-// reach brings the cache up to an index that etcd has just answered, or further.
-func (c *cache) reach(operation string, index uint64) error {
+// Reach brings the cache up to an index that etcd has just answered, or further.
+func (c *Cache) Reach(operation string, index uint64) error {
 	return c.reachMoment(operation, c.momentOf(index))
 }
 
-func (c *cache) isLoaded() bool {
+func (c *Cache) IsLoaded() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.loaded
 }
 
 // ask asks etcd for its index.
-func (c *cache) ask() (moment, error) {
-	_, index, err := c.get(syncKey, false)
+func (c *Cache) ask() (moment, error) {
+	_, index, err := c.Read(syncKey, false)
 	return c.momentOf(index), err
 }
 
-func (c *cache) momentOf(index uint64) moment {
+func (c *Cache) momentOf(index uint64) moment {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := moment{index: index}
@@ -69,7 +66,7 @@ func (c *cache) momentOf(index uint64) moment {
 
 // reachMoment waits for own writes that were in flight at a moment. If a change is
 // missing then, another program has made it.
-func (c *cache) reachMoment(operation string, m moment) error {
+func (c *Cache) reachMoment(operation string, m moment) error {
 	var patience <-chan time.Time
 	for _, write := range m.writes {
 		if c.reaches(m.index) {
@@ -91,7 +88,7 @@ func (c *cache) reachMoment(operation string, m moment) error {
 	return c.catchUp(operation, m.index)
 }
 
-func (c *cache) reaches(index uint64) bool {
+func (c *Cache) reaches(index uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.loaded && c.index >= index
@@ -99,7 +96,7 @@ func (c *cache) reaches(index uint64) bool {
 
 // catchUp fetches the changes up to an index; it reads everything if nothing has
 // been read yet.
-func (c *cache) catchUp(operation string, index uint64) error {
+func (c *Cache) catchUp(operation string, index uint64) error {
 	c.mu.Lock()
 	c.target = max(c.target, index)
 	c.mu.Unlock()
@@ -109,13 +106,13 @@ func (c *cache) catchUp(operation string, index uint64) error {
 		}
 		return struct{}{}, c.readAll()
 	})
-	return failed(operation, err)
+	return Failed(operation, err)
 }
 
 // fetchEvents fetches the missing changes one by one, out of etcd's history. It
 // returns false if they are too many, or if that fails: everything is to be read
 // then, and whoever watches is cut off.
-func (c *cache) fetchEvents() bool {
+func (c *Cache) fetchEvents() bool {
 	missing, loaded := c.missing()
 	if !loaded || len(missing) == 0 {
 		return loaded
@@ -139,10 +136,10 @@ func (c *cache) fetchEvents() bool {
 // fetchEvent fetches one change; the channel gets nil if that fails. If etcd does not
 // show the change, such as one of its own members, that takes until the client gives
 // up.
-func (c *cache) fetchEvent(index uint64) <-chan *etcd.Response {
+func (c *Cache) fetchEvent(index uint64) <-chan *etcd.Response {
 	event := make(chan *etcd.Response, 1)
 	go func() {
-		resp, err := c.client.Watch("/", index, true, nil, nil)
+		resp, err := c.Client.Watch("/", index, true, nil, nil)
 		if err != nil {
 			resp = nil
 		}
@@ -153,18 +150,18 @@ func (c *cache) fetchEvent(index uint64) <-chan *etcd.Response {
 
 // missing returns the indexes of the changes that are missing, if they are to be
 // fetched one by one; loaded is false if everything is to be read.
-func (c *cache) missing() (indexes []uint64, loaded bool) {
+func (c *Cache) missing() (indexes []uint64, loaded bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	most := c.size() / objectsPerEvent
 	if c.watched {
-		most = maxEvents
+		most = MaxEvents
 	}
 	for index := c.index + 1; index <= c.target; index++ {
 		if c.waiting[index] != nil {
 			continue
 		}
-		if indexes = append(indexes, index); len(indexes) > min(most, maxEvents) {
+		if indexes = append(indexes, index); len(indexes) > min(most, MaxEvents) {
 			return nil, false
 		}
 	}
@@ -172,16 +169,16 @@ func (c *cache) missing() (indexes []uint64, loaded bool) {
 }
 
 // size returns about how many objects there are. The caller holds the lock.
-func (c *cache) size() (objects int) {
+func (c *Cache) size() (objects int) {
 	for _, machine := range c.machines {
-		objects += len(machine.tasks)
+		objects += len(machine.Tasks)
 	}
 	return objects
 }
 
 // addEvent adds a change that another program has made; it returns false if it is
 // not the one that is wanted, or if the cache cannot follow it.
-func (c *cache) addEvent(event *etcd.Response, index uint64) bool {
+func (c *Cache) addEvent(event *etcd.Response, index uint64) bool {
 	node := event.Node
 	if node == nil || node.ModifiedIndex != index {
 		return false
@@ -190,7 +187,7 @@ func (c *cache) addEvent(event *etcd.Response, index uint64) bool {
 	if !known || (ours && (node.Dir || (event.PrevNode != nil && event.PrevNode.Dir))) {
 		return false
 	}
-	made := &change{key: node.Key, index: index, node: node}
+	made := &Change{Key: node.Key, Index: index, node: node}
 	switch strings.ToLower(event.Action) {
 	case "delete", "compareanddelete", "expire":
 		made.node = nil
@@ -202,23 +199,23 @@ func (c *cache) addEvent(event *etcd.Response, index uint64) bool {
 }
 
 // readAll reads everything from etcd.
-func (c *cache) readAll() error {
-	root, index, err := c.get(registryKey, true)
+func (c *Cache) readAll() error {
+	root, index, err := c.Read(registryKey, true)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	machines := c.machines // none if it is another etcd
 	c.mu.Unlock()
-	known := func(p place) *stored {
+	known := func(p Place) *Stored {
 		if len(machines) == 0 {
 			return nil
 		}
-		object, err := c.objects.Get(p.kind, p.id)
+		object, err := c.Objects.Get(p.Kind, p.ID)
 		if err != nil {
 			return nil
 		}
-		return makeStored(p, object)
+		return MakeStored(p, object)
 	}
 	c.reset(decodeContents(root, index, machines, known), index) // others use the old one meanwhile
 	return nil
@@ -229,52 +226,27 @@ const followPeriod = 250 * time.Millisecond
 
 // Follow lets those who watch see the changes of other programs, until the context
 // ends. Own changes they see without it.
-func (s *Store) Follow(ctx context.Context) {
+func (c *Cache) Follow(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(followPeriod):
 		}
-		if s.isWatched() {
-			_ = s.fresh("follow etcd") // the next round tries again
+		if c.isWatched() {
+			_ = c.Fresh("follow etcd") // the next round tries again
 		}
 	}
 }
 
-func (c *cache) isWatched() bool {
+func (c *Cache) isWatched() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.watched
 }
 
-func (c *cache) watch() {
+func (c *Cache) Watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watched = true
-}
-
-// unreadable returns all that cannot be decoded, sorted by key.
-func (c *cache) unreadable() []*stored {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var found []*stored
-	for _, s := range c.broken {
-		found = append(found, s)
-	}
-	slices.SortFunc(found, func(a, b *stored) int { return strings.Compare(a.key, b.key) })
-	return found
-}
-
-// brokenCopies returns the objects that cannot be decoded and have an id, sorted by
-// key.
-func (c *cache) brokenCopies(kind api.Kind, id string) []*stored {
-	return slices.DeleteFunc(c.unreadable(), func(s *stored) bool { return s.kind != kind || s.id != id })
-}
-
-// machineOf returns a machine, which may be empty.
-func (c *cache) machineOf(name string) *machine {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.machine(name)
 }

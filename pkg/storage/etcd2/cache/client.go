@@ -1,4 +1,4 @@
-package etcd2
+package cache
 
 import (
 	"errors"
@@ -28,40 +28,40 @@ type Client interface {
 
 // The errors of etcd that the store acts on.
 const (
-	notFound      = 100
-	compareFailed = 101
-	notAFile      = 102
-	notADirectory = 104
-	alreadyExists = 105
-	formTooLarge  = 210
+	NotFound      = 100
+	CompareFailed = 101
+	NotAFile      = 102
+	NotADirectory = 104
+	AlreadyExists = 105
+	FormTooLarge  = 210
 )
 
-// hasCode reports whether etcd refused with one of the codes.
-func hasCode(err error, codes ...int) bool {
+// HasCode reports whether etcd refused with one of the codes.
+func HasCode(err error, codes ...int) bool {
 	var refused *etcd.EtcdError
 	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode)
 }
 
-// ignore drops an error of one of the codes.
-func ignore(err error, codes ...int) error {
-	if hasCode(err, codes...) {
+// Ignore drops an error of one of the codes.
+func Ignore(err error, codes ...int) error {
+	if HasCode(err, codes...) {
 		return nil
 	}
 	return err
 }
 
-// failed turns an error of etcd, or of the connection to it, into an *api.Error;
+// Failed turns an error of etcd, or of the connection to it, into an *api.Error;
 // nil stays nil. Codes 300 to 399 are the raft protocol's: no leader, or no
 // quorum in time.
-func failed(operation string, err error) error {
+func Failed(operation string, err error) error {
 	var refused *etcd.EtcdError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused) && (refused.ErrorCode < 300 || refused.ErrorCode >= 400):
 		why := refused.Message
-		if hasCode(err, notAFile, notADirectory) {
-			why += " (key " + keyInWords(refused.Cause) + ")"
+		if HasCode(err, NotAFile, NotADirectory) {
+			why += " (key " + KeyInWords(refused.Cause) + ")"
 		}
 		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused the request: " + why, Err: err}
 	}
@@ -75,7 +75,7 @@ func indexOf(resp *etcd.Response, err error) (uint64, error) {
 	switch {
 	case err == nil:
 		return resp.EtcdIndex, nil
-	case hasCode(err, notFound) && errors.As(err, &refused):
+	case HasCode(err, NotFound) && errors.As(err, &refused):
 		return refused.Index, nil
 	}
 	return 0, err

@@ -1,4 +1,4 @@
-package etcd2
+package cache
 
 import (
 	"errors"

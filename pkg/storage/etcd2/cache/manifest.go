@@ -1,4 +1,4 @@
-package etcd2
+package cache
 
 import (
 	"encoding/json"
@@ -7,15 +7,15 @@ import (
 	"kube2014/pkg/api/v1beta1"
 )
 
-// manifest is one manifest in a list. Its bytes are kept, so what another program
+// Manifest is one manifest in a list. Its bytes are kept, so what another program
 // wrote stays as it is. Only its id and its host ports are decoded.
-type manifest struct {
-	raw   json.RawMessage
-	id    string
+type Manifest struct {
+	Raw   json.RawMessage
+	ID    string
 	ports []int
 }
 
-func makeManifest(raw json.RawMessage) (manifest, error) {
+func MakeManifest(raw json.RawMessage) (Manifest, error) {
 	var decoded struct {
 		ID         string `json:"id"`
 		Containers []struct {
@@ -25,9 +25,9 @@ func makeManifest(raw json.RawMessage) (manifest, error) {
 		} `json:"containers"`
 	}
 	if err := json.Unmarshal(raw, &decoded); err != nil {
-		return manifest{}, err
+		return Manifest{}, err
 	}
-	m := manifest{raw: raw, id: decoded.ID}
+	m := Manifest{Raw: raw, ID: decoded.ID}
 	for _, container := range decoded.Containers {
 		for _, port := range container.Ports {
 			if port.HostPort != 0 {
@@ -40,15 +40,15 @@ func makeManifest(raw json.RawMessage) (manifest, error) {
 
 // decodeManifests decodes a list of manifests. It is never indented for an answer:
 // no size is too much.
-func decodeManifests(value string) ([]manifest, error) {
+func decodeManifests(value string) ([]Manifest, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal([]byte(value), &list); err != nil {
 		return nil, err
 	}
-	manifests := make([]manifest, len(list))
+	manifests := make([]Manifest, len(list))
 	for i, raw := range list {
 		var err error
-		if manifests[i], err = makeManifest(raw); err != nil {
+		if manifests[i], err = MakeManifest(raw); err != nil {
 			return nil, err
 		}
 	}
@@ -58,11 +58,11 @@ func decodeManifests(value string) ([]manifest, error) {
 // madeFrom reports whether a manifest is the task's, plus variables in the
 // environment of its containers. Any variables will do: they depend on the
 // services at that time.
-func (m manifest) madeFrom(task *api.Task) bool {
+func (m Manifest) madeFrom(task *api.Task) bool {
 	want := task.DesiredState.Manifest
 	want.Id = task.ID
 	var got api.ContainerManifest
-	if err := v1beta1.Codec.Unmarshal(m.raw, &got); err != nil {
+	if err := v1beta1.Codec.Unmarshal(m.Raw, &got); err != nil {
 		return false
 	}
 	if len(got.Containers) != len(want.Containers) {
@@ -77,7 +77,7 @@ func (m manifest) madeFrom(task *api.Task) bool {
 			got.Containers[i].Env = own
 		}
 	}
-	gotJSON, gotErr := encode(got) // null and [] mean the same where the JSON leaves both out
-	wantJSON, wantErr := encode(want)
+	gotJSON, gotErr := Encode(got) // null and [] mean the same where the JSON leaves both out
+	wantJSON, wantErr := Encode(want)
 	return gotErr == nil && wantErr == nil && gotJSON == wantJSON
 }

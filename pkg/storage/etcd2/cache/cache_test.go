@@ -1,0 +1,94 @@
+package cache
+
+import (
+	"testing"
+
+	"github.com/coreos/go-etcd/etcd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// create creates a service through a cache, and returns the version.
+func create(t *testing.T, c *Cache, id string) uint64 {
+	p := Place{Kind: api.ServiceKind, ID: id}
+	own := &Change{Key: p.Key(), Object: &api.Service{JSONBase: api.JSONBase{ID: id}}}
+	require.NoError(t, c.Write(own, func() (*etcd.Response, error) { return c.Client.Create(own.Key, `{"id":"`+id+`"}`, 0) }))
+	return own.Index
+}
+
+func (c *Cache) idle() bool { return len(c.waiting) == 0 && len(c.inFlight) == 0 }
+
+// What the cache remembers while nobody reads is bounded.
+func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
+	t.Parallel()
+	c := New(etcdtest.NewFake())
+	for i := range 3 * maxWaiting {
+		create(t, c, string(rune('a'+i%26))+string(rune('a'+i/26%26))+string(rune('a'+i/676)))
+		require.LessOrEqual(t, len(c.waiting), maxWaiting)
+	}
+	require.NoError(t, c.Fresh("list services"))
+	services, err := c.Objects.List(api.ServiceKind, nil)
+	require.NoError(t, err)
+	assert.Len(t, services.Items, 3*maxWaiting)
+	assert.True(t, c.idle(), "what is applied is let go")
+}
+
+// An own write is shown when no earlier change is missing: readers see etcd as it was
+// at one moment.
+func TestAnOwnWriteWaitsForEarlierChanges(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	c, other := New(fake), New(fake)
+	create(t, c, "first")
+	require.NoError(t, c.Fresh("begin"))
+	create(t, other, "theirs")
+	create(t, c, "ours")
+	_, err := c.Objects.Get(api.ServiceKind, "ours")
+	assert.Equal(t, api.NotFound, api.KindOf(err))
+	assert.False(t, c.idle())
+	require.NoError(t, c.Fresh("list services"))
+	for _, id := range []string{"first", "theirs", "ours"} {
+		_, err := c.Objects.Get(api.ServiceKind, id)
+		assert.NoError(t, err, id)
+	}
+	assert.True(t, c.idle())
+}
+
+// What a key is for.
+func TestPlaceOf(t *testing.T) {
+	t.Parallel()
+	for key, row := range map[string]struct {
+		place       Place
+		ours, known bool
+	}{
+		"/registry/hosts/m/tasks/x":         {Place{Kind: api.TaskKind, ID: "x", Machine: "m"}, true, true},
+		"/registry/hosts/m/kubelet":         {Place{Machine: "m"}, true, true},
+		"/registry/controllers/x":           {Place{Kind: api.ControllerKind, ID: "x"}, true, true},
+		"/registry/services/specs/x":        {Place{Kind: api.ServiceKind, ID: "x"}, true, true},
+		"/registry/services/endpoints/x":    {Place{Kind: api.EndpointsKind, ID: "x"}, true, true},
+		"/registry/_tasks/x":                {Place{}, false, true}, // hidden: no object
+		"/other/registry/controllers/x":     {Place{}, false, true},
+		"/registry2":                        {Place{}, false, true},
+		"/registry":                         {Place{}, false, false},
+		"/registry/controllers":             {Place{}, false, false},
+		"/registry/controllers/x/below":     {Place{}, false, false},
+		"/registry/services/specs":          {Place{}, false, false},
+		"/registry/hosts":                   {Place{}, false, false},
+		"/registry/hosts/m":                 {Place{}, false, false},
+		"/registry/hosts/m/tasks":           {Place{}, false, false},
+		"/registry/hosts/m/tasks/x/below":   {Place{}, false, false},
+		"/registry/hosts/m/kubelet/below":   {Place{}, false, false},
+		"/registry/services/endpoints/x/no": {Place{}, false, false},
+	} {
+		place, ours, known := placeOf(key)
+		assert.Equal(t, row.ours, ours, key)
+		assert.Equal(t, row.known, known, key)
+		if ours {
+			assert.Equal(t, row.place, place, key)
+			assert.Equal(t, key, place.Key())
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package etcd2
+
+import (
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd2/cache"
+)
+
+// location is where a task is, or where the index says it is.
+type location struct {
+	machine string
+	version uint64 // of the index key; 0 when there is none
+	seen    uint64 // etcd's index when the index key was looked up
+}
+
+// find finds a task's machine: in the index, or in the cache if another program
+// wrote the task without an index key. The cache is then not older than the index key
+// that was read.
+func (s *Store) find(operation, taskID string) (location, error) {
+	found, err := s.readIndexKey(operation, taskID)
+	if err == nil {
+		err = s.cache.Reach(operation, found.seen)
+	}
+	if err != nil || found.version != 0 {
+		return found, err
+	}
+	copies := s.cache.Copies(api.TaskKind, taskID)
+	if len(copies) == 0 {
+		return found, api.NewNotFound(api.TaskKind, taskID)
+	}
+	if copies[0].Created > found.seen { // its index key is older than a task, and not yet looked for
+		if found, err = s.readIndexKey(operation, taskID); err != nil || found.version != 0 {
+			return found, err
+		}
+	}
+	found.machine = copies[0].Machine
+	return found, nil
+}
+
+// readIndexKey reads a task's index key. One whose value cannot be a machine counts
+// as none.
+func (s *Store) readIndexKey(operation, taskID string) (location, error) {
+	node, seen, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
+	found := location{seen: seen}
+	if err == nil && node != nil && cache.IsName(node.Value) {
+		found.machine, found.version = node.Value, node.ModifiedIndex
+	}
+	return found, cache.Failed(operation, err)
+}
+
+// deleteTask deletes the task, its manifest, its index key. Without its own key the
+// task is gone; if the rest fails, Reconcile repairs it. Each of the three writes
+// names the version that was read, so that a delayed call deletes nothing of a newer
+// task.
+func (s *Store) deleteTask(remove storage.Change, budget budget) error {
+	found, err := s.find(budget.operation, remove.ID)
+	if err != nil {
+		return err
+	}
+	known := s.cache.Machine(found.machine)
+	for {
+		if err := budget.left(); err != nil {
+			return err
+		}
+		if known == nil {
+			if known, err = s.lists.readMachine(found.machine); err != nil {
+				return err
+			}
+		}
+		task := known.Task(remove.ID)
+		switch {
+		case task == nil:
+			return api.NewNotFound(api.TaskKind, remove.ID)
+		case task.Dir:
+			return task.Err
+		case task.Created > found.seen: // newer than the index key, which is an earlier task's
+			if found, err = s.find(budget.operation, remove.ID); err != nil {
+				return err
+			}
+			known = s.cache.Machine(found.machine)
+			continue
+		case known.Broken != nil:
+			return known.Broken.Err
+		case remove.Expected < storage.Any && remove.Expected != task.Version:
+			return api.NewConflict("task %s has changed", api.Quote(remove.ID))
+		}
+		if err := budget.left(); err != nil {
+			return err
+		}
+		err := s.cache.Write(&cache.Change{Key: task.Key}, func() (*etcd.Response, error) {
+			return s.cache.Client.CompareAndDelete(task.Key, "", task.Version)
+		})
+		if err == nil {
+			return s.deleteRest(remove.ID, found, known.WithTask(remove.ID, nil, 0), budget)
+		}
+		if cache.HasCode(err, cache.NotFound) {
+			return api.NewNotFound(api.TaskKind, remove.ID)
+		}
+		if !cache.HasCode(err, cache.CompareFailed) {
+			return cache.Failed(budget.operation, err)
+		}
+		known = nil // it was updated, or made again
+	}
+}
+
+// deleteRest deletes the manifest and the index key of a task that has been deleted.
+func (s *Store) deleteRest(taskID string, found location, known *cache.Machine, budget budget) error {
+	if err := budget.left(); err != nil {
+		return err
+	}
+	if err := s.removeFromList(found.machine, taskID, found.version, known); err != nil {
+		return err
+	}
+	if found.version == 0 { // Reconcile may have added it meanwhile
+		now, err := s.readIndexKey(budget.operation, taskID)
+		if err != nil || now.version == 0 || now.machine != found.machine {
+			return err
+		}
+		found.version = now.version
+	}
+	return s.deleteIndexKey(budget.operation, taskID, found.version)
+}
+
+// removeFromList removes a task's manifest from a machine's list, unless the task's
+// index key has changed: the manifest may then be a newer task's. The version is that
+// of the index key as it was read, 0 if there was none. For what is known see
+// lists.change.
+func (s *Store) removeFromList(name, taskID string, version uint64, known *cache.Machine) error {
+	return s.lists.change(name, taskID, known, func(m *cache.Machine) ([]cache.Manifest, error) {
+		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {
+			return nil, nil // it has been created again, or it is not in the list
+		}
+		if (known == nil || m.ListVersion != known.ListVersion) && api.ValidateID(taskID) == nil {
+			// The list was read before: if the index key changes after this, so
+			// does the list, and the swap fails. An invalid id has no index key.
+			now, _, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
+			if err != nil {
+				return nil, cache.Failed("read the index", err)
+			}
+			if (now == nil) != (version == 0) || (now != nil && now.ModifiedIndex != version) {
+				return nil, nil
+			}
+		}
+		return m.Without(taskID), nil
+	})
+}
