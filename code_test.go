@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -21,9 +22,13 @@ type code struct {
 	words    map[string]bool             // JSON names and string literals of the program
 	flags    map[string]bool             // flags of the apiserver
 	segments map[string]bool             // segments of keys in etcd
+	aliases  []alias
 
 	positions *token.FileSet
 }
+
+// alias is another name of a type.
+type alias struct{ pkg, name, of string }
 
 // lines are those of a declaration, without the comment above it.
 type lines struct{ first, last int }
@@ -46,6 +51,15 @@ func readCode(t *testing.T) *code {
 		}
 		return err
 	}))
+	for range c.aliases { // an alias may name another one
+		for _, alias := range c.aliases {
+			for name := range maps.Clone(c.names) {
+				if member, ok := strings.CutPrefix(name, alias.of+"."); ok {
+					c.names[alias.name+"."+member], c.names[alias.pkg+"."+alias.name+"."+member] = true, true
+				}
+			}
+		}
+	}
 	return c
 }
 
@@ -91,6 +105,13 @@ func (c *code) readSpec(path string, file *ast.File, spec ast.Spec) {
 		case *ast.InterfaceType:
 			members = t.Methods
 		default:
+			if s.Assign.IsValid() {
+				of := file.Name.Name + "." + typeName(s.Type)
+				if other, ok := s.Type.(*ast.SelectorExpr); ok {
+					of = typeName(other.X) + "." + other.Sel.Name
+				}
+				c.aliases = append(c.aliases, alias{file.Name.Name, s.Name.Name, of})
+			}
 			return
 		}
 		for _, member := range members.List {
@@ -150,7 +171,7 @@ func (c *code) readUses(path string, file *ast.File) {
 			if n.Kind != token.STRING || err != nil {
 				return true
 			}
-			if path == "pkg/registry/etcd_keys.go" {
+			if path == "pkg/storage/etcd2/cache/keys.go" {
 				for segment := range strings.SplitSeq(text, "/") {
 					c.segments[segment] = true
 				}

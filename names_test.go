@@ -192,7 +192,7 @@ func TestANameThatDoesNotExistIsFound(t *testing.T) {
 	for _, right := range []string{
 		"FirstFitScheduler", "FirstFitScheduler.Schedule", "registry.FirstFitScheduler", "handleREST", "ApiServer.handleREST",
 		"etcd.Client.Check", "http.Server", "HTTPContainerInfo.Port", "currentState.host", "first_fit", "-etcd_servers",
-		"pkg/registry/etcd_*.go", "etcd_keys.go", "layers_test.go", "bin/apiserver", "/registry/hosts/MACHINE/kubelet",
+		"pkg/registry/etcd_*.go", "etcd_registry.go", "layers_test.go", "bin/apiserver", "/registry/hosts/MACHINE/kubelet",
 		"GET /minions", "MACHINE", "text/plain", "{}", "127.0.0.1", "ServeHTTP()",
 	} {
 		assert.NoError(t, c.check(right))
