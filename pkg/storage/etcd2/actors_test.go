@@ -338,7 +338,7 @@ func TestACreateWhoseLastCallIsDelayed(t *testing.T) {
 			require.NoError(t, a.CreateTask("m", versioned("A", 81)))
 			requireKind(t, api.Unavailable, answers[0])
 			reconcile(t, b, clock)
-			requireInLine(t, fake)
+			requireConsistent(t, fake)
 			found, err := b.GetTask("subject")
 			require.NoError(t, err)
 			require.Equal(t, on("m", versioned("A", 81)), *bare(found))
@@ -374,7 +374,7 @@ func TestACreateThatIsDelayedBeforeItsListGivesUp(t *testing.T) {
 	requireKind(t, api.HostPortTaken, b.CreateTask("m", makeTask("thief", 83)))
 	second.finish()
 	reconcile(t, b, bClock)
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 }
 
 // comeBetween lets the other apiserver act before the k-th call; it returns
@@ -427,7 +427,7 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 	second.reconcile()
 	second.read()
 	require.True(t, porcupine.CheckOperations(subjectModel.ToModel(), h.acts), "%+v", h.acts)
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 	return reached
 }
 

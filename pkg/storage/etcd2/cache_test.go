@@ -337,7 +337,7 @@ func TestADeleteThatOvertakesItsCreateLeavesNothing(t *testing.T) {
 	require.NoError(t, registry.DeleteTask("x"))
 	require.Nil(t, created)
 	require.Nil(t, deleted)
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 }
 
 // A task that is deleted and created again during a delete is deleted with its
@@ -359,5 +359,5 @@ func TestADeleteOfATaskThatIsMadeAgainLeavesNothing(t *testing.T) {
 	require.NoError(t, registry.DeleteTask("x"))
 	require.Nil(t, located)
 	require.Nil(t, deleted)
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 }

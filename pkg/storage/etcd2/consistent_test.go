@@ -50,10 +50,10 @@ func valuesBelow(node *etcd.Node, keys map[string]*etcd.Node) map[string]*etcd.N
 	return keys
 }
 
-// requireInLine checks that an etcd is consistent: each task is once in its
+// requireConsistent checks that an etcd is consistent: each task is once in its
 // machine's list and in the index, and nothing else is in either. No two tasks
 // have the same host port on a machine.
-func requireInLine(t *testing.T, client etcdtest.Client) {
+func requireConsistent(t *testing.T, client etcdtest.Client) {
 	t.Helper()
 	index := keysOf(t, client, indexKey)
 	tasks := map[string]bool{}
@@ -154,7 +154,7 @@ func TestTheKeysAreTheOriginals(t *testing.T) {
 			"/registry/services/endpoints/web-ui": `{"Name":"web-ui","Endpoints":["10.0.0.1:8080"]}`,
 		}, keysOf(t, client, "/registry"), "the index is hidden from listings")
 		assert.Equal(t, map[string]string{"/registry/_tasks/x": "10.0.0.1"}, keysOf(t, client, "/registry/_tasks"))
-		requireInLine(t, client)
+		requireConsistent(t, client)
 	})
 }
 
@@ -172,6 +172,6 @@ func TestD23ConcurrentCreatesLoseNoManifest(t *testing.T) {
 		tasks, err := apiservers[0].ListTasks(nil)
 		require.NoError(t, err)
 		assert.Len(t, tasks, 40)
-		requireInLine(t, client)
+		requireConsistent(t, client)
 	})
 }

@@ -59,17 +59,17 @@ func (s *Store) deleteTask(remove storage.Change, budget budget) error {
 	if err != nil {
 		return err
 	}
-	known := s.cache.Machine(found.machine)
+	machine := s.cache.Machine(found.machine)
 	for {
 		if err := budget.left(); err != nil {
 			return err
 		}
-		if known == nil {
-			if known, err = s.lists.readMachine(found.machine); err != nil {
+		if machine == nil {
+			if machine, err = s.lists.readMachine(found.machine); err != nil {
 				return err
 			}
 		}
-		task := known.Task(remove.ID)
+		task := machine.Task(remove.ID)
 		switch {
 		case task == nil:
 			return api.NewNotFound(api.TaskKind, remove.ID)
@@ -79,10 +79,10 @@ func (s *Store) deleteTask(remove storage.Change, budget budget) error {
 			if found, err = s.find(budget.operation, remove.ID); err != nil {
 				return err
 			}
-			known = s.cache.Machine(found.machine)
+			machine = s.cache.Machine(found.machine)
 			continue
-		case known.Broken != nil:
-			return known.Broken.Err
+		case machine.Broken != nil:
+			return machine.Broken.Err
 		case remove.Expected < storage.Any && remove.Expected != task.Version:
 			return api.NewConflict("task %s has changed", api.Quote(remove.ID))
 		}
@@ -93,7 +93,7 @@ func (s *Store) deleteTask(remove storage.Change, budget budget) error {
 			return s.cache.Client.CompareAndDelete(task.Key, "", task.Version)
 		})
 		if err == nil {
-			return s.deleteRest(remove.ID, found, known.WithTask(remove.ID, nil, 0), budget)
+			return s.deleteRest(remove.ID, found, machine.WithTask(remove.ID, nil, 0), budget)
 		}
 		if cache.HasCode(err, cache.NotFound) {
 			return api.NewNotFound(api.TaskKind, remove.ID)
@@ -101,16 +101,16 @@ func (s *Store) deleteTask(remove storage.Change, budget budget) error {
 		if !cache.HasCode(err, cache.CompareFailed) {
 			return cache.Failed(budget.operation, err)
 		}
-		known = nil // it was updated, or made again
+		machine = nil // it was updated, or made again
 	}
 }
 
 // deleteRest deletes the manifest and the index key of a task that has been deleted.
-func (s *Store) deleteRest(taskID string, found location, known *cache.Machine, budget budget) error {
+func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine, budget budget) error {
 	if err := budget.left(); err != nil {
 		return err
 	}
-	if err := s.removeFromList(found.machine, taskID, found.version, known); err != nil {
+	if err := s.removeFromList(found.machine, taskID, found.version, machine); err != nil {
 		return err
 	}
 	if found.version == 0 { // Reconcile may have added it meanwhile
@@ -125,14 +125,14 @@ func (s *Store) deleteRest(taskID string, found location, known *cache.Machine, 
 
 // removeFromList removes a task's manifest from a machine's list, unless the task's
 // index key has changed: the manifest may then be a newer task's. The version is that
-// of the index key as it was read, 0 if there was none. For what is known see
+// of the index key as it was read, 0 if there was none. For what was seen see
 // lists.change.
-func (s *Store) removeFromList(name, taskID string, version uint64, known *cache.Machine) error {
-	return s.lists.change(name, taskID, known, func(m *cache.Machine) ([]cache.Manifest, error) {
+func (s *Store) removeFromList(name, taskID string, version uint64, machine *cache.Machine) error {
+	return s.lists.change(name, taskID, machine, func(m *cache.Machine) ([]cache.Manifest, error) {
 		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {
 			return nil, nil // it has been created again, or it is not in the list
 		}
-		if (known == nil || m.ListVersion != known.ListVersion) && api.ValidateID(taskID) == nil {
+		if (machine == nil || m.ListVersion != machine.ListVersion) && api.ValidateID(taskID) == nil {
 			// The list was read before: if the index key changes after this, so
 			// does the list, and the swap fails. An invalid id has no index key.
 			now, _, err := s.cache.Read(cache.IndexKeyOf(taskID), false)

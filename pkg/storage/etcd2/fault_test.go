@@ -142,10 +142,10 @@ func checkAfterFault(t *testing.T, op operation, err error, client etcdtest.Clie
 	}
 
 	reconcile(t, registry, time)
-	requireInLine(t, client)
+	requireConsistent(t, client)
 	require.Equal(t, found, subject(t, registry), "reconciling changes no task")
 	requireNoSharedPorts(t, registry, found)
-	requireInLine(t, client)
+	requireConsistent(t, client)
 
 	// A retry after that is possible.
 	if again := op.run(registry); again != nil {
@@ -153,7 +153,7 @@ func checkAfterFault(t *testing.T, op operation, err error, client etcdtest.Clie
 		require.Equal(t, op.after, found)
 	}
 	require.Equal(t, op.after, subject(t, registry))
-	requireInLine(t, client)
+	requireConsistent(t, client)
 	require.NoError(t, registry.Reconcile())
 }
 
@@ -187,7 +187,7 @@ func TestAnyCallOfReconcileMayFail(t *testing.T) {
 				require.Error(t, err, "%s stopped at %d, reconcile failed at %d", name, step, k)
 				faults.Heal()
 				reconcile(t, registry, time)
-				requireInLine(t, faults)
+				requireConsistent(t, faults)
 			}
 		}
 	}
@@ -220,12 +220,12 @@ func TestAnyCallForAServiceOrControllerMayFail(t *testing.T) {
 				requireKind(t, api.Unavailable, err)
 				faults.Heal()
 				reconcile(t, registry, time)
-				requireInLine(t, faults)
+				requireConsistent(t, faults)
 				if err := run(registry); err != nil {
 					assert.Contains(t, []api.ErrorKind{api.AlreadyExists, api.NotFound}, api.KindOf(err), name)
 				}
 				reconcile(t, registry, time)
-				requireInLine(t, faults)
+				requireConsistent(t, faults)
 			}
 		}
 	}

@@ -296,7 +296,7 @@ func TestAChangeOfAnotherVersionIsAConflict(t *testing.T) {
 			_, err = registry.store.Commit(storage.Delete(kind, "x", storage.Any))
 			require.NoError(t, err)
 		}
-		requireInLine(t, client)
+		requireConsistent(t, client)
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 // another apiserver; its earlier results do not count then.
 type listChange func(*cache.Machine) ([]cache.Manifest, error)
 
-// errStale means that what was known of a machine is stale, so that the swap of its
+// errStale means that what was seen of a machine is stale, so that the swap of its
 // list failed.
 var errStale = errors.New("the list of manifests has changed")
 
@@ -57,9 +57,9 @@ func (l *lists) writerOf(name string) *listWriter {
 	return writer
 }
 
-// change changes the list of a machine for a task. What is known of the machine may
+// change changes the list of a machine for a task. What was seen of the machine may
 // be stale; if it is not, it saves a read. It may be nil.
-func (l *lists) change(name, taskID string, known *cache.Machine, change listChange) error {
+func (l *lists) change(name, taskID string, seen *cache.Machine, change listChange) error {
 	writer := l.writerOf(name)
 	own := &waitingChange{listChange: change, taskID: taskID, done: make(chan error, 1)}
 	writer.mu.Lock()
@@ -84,10 +84,10 @@ func (l *lists) change(name, taskID string, known *cache.Machine, change listCha
 		default:
 		}
 		batch, written := writer.take()
-		if len(batch) > 1 || batch[0] != own || (known != nil && known.Index < written) {
-			known = nil // others came first
+		if len(batch) > 1 || batch[0] != own || (seen != nil && seen.Index < written) {
+			seen = nil // others came first
 		}
-		writer.note(l.write(name, known, batch))
+		writer.note(l.write(name, seen, batch))
 	}
 }
 
@@ -132,7 +132,7 @@ func (writer *listWriter) giveUp(change *waitingChange) bool {
 // write applies all changes of the batch to the list in one swap, and sends each its
 // result, even after a panic: then the outcome is unknown. It returns the index of
 // the list that it wrote, 0 for none.
-func (l *lists) write(name string, known *cache.Machine, batch []*waitingChange) (written uint64) {
+func (l *lists) write(name string, seen *cache.Machine, batch []*waitingChange) (written uint64) {
 	var err error = &api.Error{Kind: api.Unavailable,
 		Message: "writing the list of manifests of machine " + name + " was interrupted; try again"}
 	defer func() {
@@ -144,6 +144,6 @@ func (l *lists) write(name string, known *cache.Machine, batch []*waitingChange)
 			}
 		}
 	}()
-	written, err = l.swapInTime(name, known, batch)
+	written, err = l.swapInTime(name, seen, batch)
 	return written
 }

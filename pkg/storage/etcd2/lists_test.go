@@ -65,7 +65,7 @@ func TestARequestThatPanicsWhileItWritesAListAnswersTheOthers(t *testing.T) {
 			require.NoError(t, registry.Reconcile())
 			time.Sleep(etcd2.Grace) // the bubble's clock: it takes no time
 		}
-		requireInLine(t, fake)
+		requireConsistent(t, fake)
 		require.NoError(t, registry.CreateTask("m", makeTask("b")))
 	})
 }

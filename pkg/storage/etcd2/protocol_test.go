@@ -52,7 +52,7 @@ func TestTasksWithoutAnIndexEntryAreFound(t *testing.T) {
 		requireKind(t, api.NotFound, registry.DeleteTask("b"))
 
 		reconcile(t, registry, time)
-		requireInLine(t, client)
+		requireConsistent(t, client)
 		tasks, err := registry.ListTasks(nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a", "c"}, taskIDs(tasks))
@@ -105,7 +105,7 @@ func TestObjectsHaveTheIDOfTheirKey(t *testing.T) {
 		controllers, err := registry.ListControllers()
 		require.NoError(t, err)
 		assert.Equal(t, "a", controllers[0].ID)
-		requireInLine(t, client)
+		requireConsistent(t, client)
 	})
 }
 
@@ -141,7 +141,7 @@ func TestAnOrphanedClaimIsTakenOver(t *testing.T) {
 			got, err := registry.GetTask("x")
 			require.NoError(t, err)
 			assert.Equal(t, on("m2", makeTask("x", 80)), *bare(got))
-			requireInLine(t, client)
+			requireConsistent(t, client)
 			require.NoError(t, registry.DeleteTask("x"))
 		}
 	})
@@ -165,7 +165,7 @@ func TestAClaimWithAManifestIsLeftToReconcile(t *testing.T) {
 	assert.Equal(t, before, keysOf(t, fake, registryKey))
 	reconcile(t, registry, time)
 	require.NoError(t, registry.CreateTask("m2", makeTask("x")))
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 }
 
 // A task that another program writes while its id is claimed wins.
@@ -245,7 +245,7 @@ func TestARequestOnASlowEtcdGivesUpInTime(t *testing.T) {
 				}
 				registry.store.SetClient(faults)
 				reconcile(t, registry, clock)
-				requireInLine(t, faults)
+				requireConsistent(t, faults)
 				switch {
 				case err == nil:
 					assert.Equal(t, op.after, subject(t, registry))
@@ -406,7 +406,7 @@ func TestD6OneIDIsGivenOnceInTheCluster(t *testing.T) {
 			assert.EqualValues(t, 1, won.Load(), scheduler)
 			require.NoError(t, storages[0].Delete(id))
 		}
-		requireInLine(t, client)
+		requireConsistent(t, client)
 	})
 }
 
@@ -429,7 +429,7 @@ func TestTwoApiserversShareNoHostPort(t *testing.T) {
 			}
 			inParallel(work)
 			assert.EqualValues(t, 20, placed.Load(), scheduler)
-			requireInLine(t, client)
+			requireConsistent(t, client)
 			for i := range 60 {
 				if err := storages[i%2].Delete(id(i)); err != nil {
 					requireKind(t, api.NotFound, err)
@@ -450,7 +450,7 @@ func TestATaskThatIsDeletedCanBeMadeAgainAtOnce(t *testing.T) {
 				require.NoError(t, storages[(i+1)%2].Delete("x"))
 			}
 		}
-		requireInLine(t, client)
+		requireConsistent(t, client)
 	})
 }
 
@@ -477,7 +477,7 @@ func TestConcurrentChangesLeaveNothingHalfDone(t *testing.T) {
 			})
 		}
 		inParallel(work)
-		requireInLine(t, client)
+		requireConsistent(t, client)
 	})
 }
 
@@ -510,7 +510,7 @@ func TestChangesThatWaitAreWrittenInOneSwap(t *testing.T) {
 		group.Wait()
 		assert.EqualValues(t, 30, placed.Load())
 		assert.LessOrEqual(t, swaps.Load(), int32(5))
-		requireInLine(t, slow)
+		requireConsistent(t, slow)
 	})
 }
 
@@ -733,7 +733,7 @@ func TestAChangeThatIsAlwaysTooLateGivesUp(t *testing.T) {
 
 	registry.store.SetClient(fake)
 	reconcile(t, registry, time)
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 	got, err := registry.GetTask("x")
 	require.NoError(t, err)
 	assert.Equal(t, on("m", makeTask("x", 80)), *bare(got))
@@ -755,7 +755,7 @@ func TestADeleteThatOvertakesACreateLeavesNoEntry(t *testing.T) {
 		return resp, err
 	}})
 	require.NoError(t, deleting.DeleteTask("x"))
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 	require.NoError(t, registry.CreateTask("m", makeTask("x")))
 }
 
@@ -820,7 +820,7 @@ func TestACreateThatAForeignTaskOvertakesIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, on("m", makeTask("x", 90)), *bare(got), before)
 		reconcile(t, registry, time)
-		requireInLine(t, fake)
+		requireConsistent(t, fake)
 	}
 }
 
@@ -892,6 +892,6 @@ func TestAnOrphanedManifestOfAnEarlierTaskIsRemoved(t *testing.T) {
 	put(t, fake, kubeletKey("m1"), []api.ContainerManifest{{Id: "x"}})
 	require.NoError(t, registry.CreateTask("m2", makeTask("x", 80)))
 	reconcile(t, registry, time)
-	requireInLine(t, fake)
+	requireConsistent(t, fake)
 	assert.Equal(t, "[]", keysOf(t, fake, hostsKey)[kubeletKey("m1")])
 }

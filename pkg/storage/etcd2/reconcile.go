@@ -73,8 +73,8 @@ func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsisten
 	defer s.mu.Unlock()
 	seen := map[finding]sighting{}
 	for _, one := range found {
-		first, known := s.first[one.finding]
-		if !known || first.version != one.version {
+		first, found := s.first[one.finding]
+		if !found || first.version != one.version {
 			first = sighting{version: one.version, since: now}
 		}
 		seen[one.finding] = first

@@ -12,16 +12,16 @@ import (
 
 // swapInTime applies the changes one after the other and swaps the list; it
 // retries while other apiservers change the list first.
-func (l *lists) swapInTime(name string, known *cache.Machine, batch []*waitingChange) (written uint64, err error) {
+func (l *lists) swapInTime(name string, seen *cache.Machine, batch []*waitingChange) (written uint64, err error) {
 	err = errStale
-	for end := l.clock.now().Add(swapTime); l.clock.now().Before(end); known = nil {
-		mayBeStale := known != nil
+	for end := l.clock.now().Add(swapTime); l.clock.now().Before(end); seen = nil {
+		mayBeStale := seen != nil
 		if !mayBeStale {
-			if known, err = l.readMachine(name); err != nil {
+			if seen, err = l.readMachine(name); err != nil {
 				break
 			}
 		}
-		manifests, refused := applyAll(known, batch)
+		manifests, refused := applyAll(seen, batch)
 		if errors.Is(refused, errStale) || (refused != nil && mayBeStale) {
 			err = errStale // nothing is refused for what may have changed
 			continue
@@ -31,7 +31,7 @@ func (l *lists) swapInTime(name string, known *cache.Machine, batch []*waitingCh
 				err = errStale // not necessarily, but there is no time left
 				break
 			}
-			written, err = l.swap(known, manifests)
+			written, err = l.swap(seen, manifests)
 		}
 		if !errors.Is(err, errStale) {
 			break
@@ -45,8 +45,8 @@ func (l *lists) swapInTime(name string, known *cache.Machine, batch []*waitingCh
 
 // applyAll returns the list that the changes make, nil when none changes it, and
 // why one of them refused: errStale if one asks for what is newer.
-func applyAll(known *cache.Machine, batch []*waitingChange) (manifests []cache.Manifest, refused error) {
-	next := *known
+func applyAll(seen *cache.Machine, batch []*waitingChange) (manifests []cache.Manifest, refused error) {
+	next := *seen
 	for _, one := range batch {
 		var made []cache.Manifest
 		made, one.refused = one.listChange(&next)
@@ -64,31 +64,31 @@ func applyAll(known *cache.Machine, batch []*waitingChange) (manifests []cache.M
 
 // swap replaces the list if it has not changed since it was read, and returns the
 // index of the new one (D23).
-func (l *lists) swap(known *cache.Machine, manifests []cache.Manifest) (uint64, error) {
-	if known.Broken != nil {
-		return 0, known.Broken.Err
+func (l *lists) swap(seen *cache.Machine, manifests []cache.Manifest) (uint64, error) {
+	if seen.Broken != nil {
+		return 0, seen.Broken.Err
 	}
 	raw := make([][]byte, len(manifests))
 	for i, manifest := range manifests {
 		raw[i] = manifest.Raw
 	}
 	value := "[" + string(bytes.Join(raw, []byte(","))) + "]"
-	own := &cache.Change{Key: cache.KubeletKey(known.Name), Manifests: manifests}
+	own := &cache.Change{Key: cache.KubeletKey(seen.Name), Manifests: manifests}
 	err := l.cache.Write(own, func() (*etcd.Response, error) {
-		if known.ListVersion == 0 {
+		if seen.ListVersion == 0 {
 			return l.cache.Client.Create(own.Key, value, 0)
 		}
-		return l.cache.Client.CompareAndSwap(own.Key, value, 0, "", known.ListVersion)
+		return l.cache.Client.CompareAndSwap(own.Key, value, 0, "", seen.ListVersion)
 	})
 	if cache.HasCode(err, cache.AlreadyExists, cache.CompareFailed, cache.NotFound) {
 		return 0, errStale
 	}
 	if cache.HasCode(err, cache.FormTooLarge) { // another machine may do
-		l.setFull(known)
-		return 0, &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + known.Name + " is too large for etcd", Err: err}
+		l.setFull(seen)
+		return 0, &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + seen.Name + " is too large for etcd", Err: err}
 	}
 	if err != nil {
-		return 0, cache.Failed("change the list of manifests of machine "+known.Name, err)
+		return 0, cache.Failed("change the list of manifests of machine "+seen.Name, err)
 	}
 	return own.Index, nil
 }

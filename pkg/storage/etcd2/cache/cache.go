@@ -82,7 +82,7 @@ func (c *Cache) Read(key string, recursive bool) (node *etcd.Node, index uint64,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hear(index, floor)
+	c.noteIndex(index, floor)
 	if resp != nil {
 		node = resp.Node
 	}
@@ -121,7 +121,7 @@ func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 		*own.Object.Meta() = api.ObjectMeta{} // etcd does not keep it
 		own.Written = storage.NewObject(own.Object, own.Index, own.Created)
 	}
-	c.hear(own.Index, floor)
+	c.noteIndex(own.Index, floor)
 	c.add(own)
 }
 
@@ -132,10 +132,10 @@ func (c *Cache) floor() uint64 {
 	return c.highest
 }
 
-// hear notes an index that etcd has answered. If it is below the floor, the answer
+// noteIndex notes an index that etcd has answered. If it is below the floor, the answer
 // comes from another etcd, or from one that has lost its data: then everything is
-// forgotten, and hear returns true. The caller holds the lock.
-func (c *Cache) hear(index, floor uint64) (another bool) {
+// forgotten, and noteIndex returns true. The caller holds the lock.
+func (c *Cache) noteIndex(index, floor uint64) (another bool) {
 	if another = index < floor; another {
 		c.forget()
 	}

@@ -62,7 +62,7 @@ func TestPlaceOf(t *testing.T) {
 	t.Parallel()
 	for key, row := range map[string]struct {
 		place       Place
-		ours, known bool
+		ours, valid bool
 	}{
 		"/registry/hosts/m/tasks/x":         {Place{Kind: api.TaskKind, ID: "x", Machine: "m"}, true, true},
 		"/registry/hosts/m/kubelet":         {Place{Machine: "m"}, true, true},
@@ -83,9 +83,9 @@ func TestPlaceOf(t *testing.T) {
 		"/registry/hosts/m/kubelet/below":   {Place{}, false, false},
 		"/registry/services/endpoints/x/no": {Place{}, false, false},
 	} {
-		place, ours, known := placeOf(key)
+		place, ours, valid := placeOf(key)
 		assert.Equal(t, row.ours, ours, key)
-		assert.Equal(t, row.known, known, key)
+		assert.Equal(t, row.valid, valid, key)
 		if ours {
 			assert.Equal(t, row.place, place, key)
 			assert.Equal(t, key, place.Key())

@@ -22,9 +22,9 @@ func (c *contents) add(s *Stored) {
 	}
 }
 
-// decodeContents decodes /registry, which may be nil. What is known already is not
+// decodeContents decodes /registry, which may be nil. What is cached already is not
 // decoded again.
-func decodeContents(root *etcd.Node, index uint64, machines map[string]*Machine, known func(Place) *Stored) *contents {
+func decodeContents(root *etcd.Node, index uint64, machines map[string]*Machine, cached func(Place) *Stored) *contents {
 	c := &contents{machines: map[string]*Machine{}, broken: map[string]*Stored{}}
 	services := Child(root, BaseName(servicesKey))
 	lists := map[api.Kind]*etcd.Node{
@@ -41,7 +41,7 @@ func decodeContents(root *etcd.Node, index uint64, machines map[string]*Machine,
 	for kind, directory := range lists {
 		for _, node := range NodesOf(directory) {
 			p := Place{Kind: kind, ID: BaseName(node.Key)}
-			c.add(decodeObject(p, node, known(p)))
+			c.add(decodeObject(p, node, cached(p)))
 		}
 	}
 	for _, directory := range NodesOf(hosts) {

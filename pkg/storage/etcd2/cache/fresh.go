@@ -183,8 +183,8 @@ func (c *Cache) addEvent(event *etcd.Response, index uint64) bool {
 	if node == nil || node.ModifiedIndex != index {
 		return false
 	}
-	_, ours, known := placeOf(node.Key)
-	if !known || (ours && (node.Dir || (event.PrevNode != nil && event.PrevNode.Dir))) {
+	_, ours, valid := placeOf(node.Key)
+	if !valid || (ours && (node.Dir || (event.PrevNode != nil && event.PrevNode.Dir))) {
 		return false
 	}
 	made := &Change{Key: node.Key, Index: index, node: node}
@@ -207,7 +207,7 @@ func (c *Cache) readAll() error {
 	c.mu.Lock()
 	machines := c.machines // none if it is another etcd
 	c.mu.Unlock()
-	known := func(p Place) *Stored {
+	cached := func(p Place) *Stored {
 		if len(machines) == 0 {
 			return nil
 		}
@@ -217,7 +217,7 @@ func (c *Cache) readAll() error {
 		}
 		return MakeStored(p, object)
 	}
-	c.reset(decodeContents(root, index, machines, known), index) // others use the old one meanwhile
+	c.reset(decodeContents(root, index, machines, cached), index) // others use the old one meanwhile
 	return nil
 }
 

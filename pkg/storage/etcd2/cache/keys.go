@@ -61,9 +61,9 @@ func (p Place) Key() string {
 }
 
 // placeOf returns what a key is for. If ours is false, the key means nothing to the
-// store. If both are false, the key is where the store expects something else, such
+// store. If valid is false, the key is where the store expects something else, such
 // as a directory.
-func placeOf(key string) (p Place, ours, known bool) {
+func placeOf(key string) (p Place, ours, valid bool) {
 	if strings.Contains(key, "/_") || (key != registryKey && !strings.HasPrefix(key, registryKey+"/")) {
 		return Place{}, false, true
 	}

@@ -45,28 +45,28 @@ func makeMachine(name string, index uint64, tasks []*Stored, list manifestList) 
 }
 
 // DecodeMachine decodes the directory of a machine, which may be nil. What has not
-// changed since the machine that is known, which may be nil, is not decoded again.
-func DecodeMachine(name string, directory *etcd.Node, index uint64, known *Machine) *Machine {
-	if known == nil {
-		known = &Machine{}
+// changed since the one that is cached, which may be nil, is not decoded again.
+func DecodeMachine(name string, directory *etcd.Node, index uint64, cached *Machine) *Machine {
+	if cached == nil {
+		cached = &Machine{}
 	}
 	var tasks []*Stored
 	for _, node := range NodesOf(Child(directory, "tasks")) {
 		id := BaseName(node.Key)
-		tasks = append(tasks, decodeObject(Place{Kind: api.TaskKind, ID: id, Machine: name}, node, known.Task(id)))
+		tasks = append(tasks, decodeObject(Place{Kind: api.TaskKind, ID: id, Machine: name}, node, cached.Task(id)))
 	}
 	var list manifestList
 	if bad := Misplaced(directory, Child(directory, "tasks")); bad != nil {
 		list.Broken = bad
 	} else if node := Child(directory, "kubelet"); node != nil {
-		list = decodeList(name, node, known.manifestList)
+		list = decodeList(name, node, cached.manifestList)
 	}
 	return makeMachine(name, index, tasks, list)
 }
 
-func decodeList(name string, node *etcd.Node, known manifestList) manifestList {
-	if !node.Dir && node.ModifiedIndex == known.ListVersion {
-		return known
+func decodeList(name string, node *etcd.Node, cached manifestList) manifestList {
+	if !node.Dir && node.ModifiedIndex == cached.ListVersion {
+		return cached
 	}
 	list := manifestList{ListVersion: node.ModifiedIndex}
 	var err error

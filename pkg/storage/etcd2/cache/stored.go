@@ -58,12 +58,12 @@ func (s *Stored) Task() *api.Task {
 }
 
 // decodeObject decodes the object in a key. Its id, and the machine of a task, are
-// those of the key. If it is the version that is known already, which may be nil, it
-// is not decoded again.
-func decodeObject(p Place, node *etcd.Node, known *Stored) *Stored {
+// those of the key. If it is the version that is cached,
+// which may be nil, it is not decoded again.
+func decodeObject(p Place, node *etcd.Node, cached *Stored) *Stored {
 	s := &Stored{Place: p, Key: node.Key, Version: node.ModifiedIndex, Created: node.CreatedIndex, Dir: node.Dir}
-	if known != nil && known.Object != nil && !node.Dir && known.Version == s.Version && known.Created == s.Created {
-		return s.with(known.Object)
+	if cached != nil && cached.Object != nil && !node.Dir && cached.Version == s.Version && cached.Created == s.Created {
+		return s.with(cached.Object)
 	}
 	object := newObject(p.Kind)
 	if s.Err = decode(p.Kind, node, object); s.Err != nil {
