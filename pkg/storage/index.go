@@ -57,7 +57,7 @@ func (x *index) list(labels map[string]string) []*Object {
 			rarest = carriers
 		}
 	}
-	if len(labels) == 0 || (len(labels) == 1 && rarest != &x.byID) {
+	if len(labels) < 2 {
 		return rarest.Values()
 	}
 	var found []*Object
