@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
@@ -16,46 +17,75 @@ import (
 type EndpointController struct {
 	serviceRegistry ServiceRegistry
 	taskRegistry    TaskRegistry
+	store           storage.Interface // of both registries; nil if they do not have the same one
+
+	synced atomic.Uint64 // the version of the store of which all endpoints are
 }
 
 // MakeEndpointController returns a controller over the two registries.
 func MakeEndpointController(serviceRegistry ServiceRegistry, taskRegistry TaskRegistry) *EndpointController {
-	return &EndpointController{serviceRegistry: serviceRegistry, taskRegistry: taskRegistry}
+	e := &EndpointController{serviceRegistry: serviceRegistry, taskRegistry: taskRegistry}
+	services, servicesVersioned := serviceRegistry.(Versioned)
+	tasks, tasksVersioned := taskRegistry.(Versioned)
+	if servicesVersioned && tasksVersioned && services.Objects() == tasks.Objects() {
+		e.store = services.Objects()
+	}
+	return e
 }
 
 // SyncServiceEndpoints computes the endpoints of every service and writes those
-// that changed. A service that fails does not stop the others: the error joins
-// all failures.
+// that changed, if anything in the store has changed since it last did so. A service
+// that fails does not stop the others: the error joins all failures.
 func (e *EndpointController) SyncServiceEndpoints() error {
 	services, known, err := e.servicesAndEndpoints()
 	if err != nil {
 		return fmt.Errorf("endpoint sync: %w", err)
 	}
+	if e.store != nil && services.Version == e.synced.Load() {
+		return nil
+	}
 	endpointsOf := e.selectEndpoints()
 	var failures []error
+	var written uint64
 	for _, service := range services.Items {
-		if err := e.syncService(service, known, endpointsOf); err != nil {
-			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", service.ID, err))
+		wrote, err := e.syncService(service.Object.(*api.Service), known, endpointsOf)
+		if wrote {
+			written++
 		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", service.GetID(), err))
+		}
+	}
+	if len(failures) == 0 && e.store != nil {
+		e.noteSynced(services.Version, written)
 	}
 	return errors.Join(failures...)
 }
 
+// noteSynced notes of which version of the store the endpoints are. If nobody else has
+// written since, that is the version after the own writes.
+func (e *EndpointController) noteSynced(version, written uint64) {
+	if now, err := e.store.Cached().Version(); err == nil && now == version+written {
+		version = now
+	}
+	e.synced.Store(version)
+}
+
 // syncService writes the endpoints of a service, unless they are known to be so
-// already (D31).
-func (e *EndpointController) syncService(service api.Service, known map[string]api.Endpoints, endpointsOf endpointsFunc) error {
+// already (D31). It tells whether it did.
+func (e *EndpointController) syncService(service *api.Service, known map[string]*api.Endpoints, endpointsOf endpointsFunc) (wrote bool, err error) {
 	addresses, err := endpointsOf(service.Labels)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if now, ok := known[service.ID]; ok && slices.Equal(now.Endpoints, addresses) {
-		return nil
+		return false, nil
 	}
 	err = e.serviceRegistry.UpdateEndpoints(api.Endpoints{Name: service.ID, Endpoints: addresses})
 	if api.KindOf(err) == api.NotFound { // deleted meanwhile: nothing to keep
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // endpointsFunc returns the addresses of the tasks that carry the labels and have a
@@ -63,31 +93,21 @@ func (e *EndpointController) syncService(service api.Service, known map[string]a
 type endpointsFunc func(labels map[string]string) ([]string, error)
 
 // servicesAndEndpoints returns the services and their stored endpoints. If the
-// registry cannot list endpoints it returns none, and all are written.
-func (e *EndpointController) servicesAndEndpoints() (api.ServiceList, map[string]api.Endpoints, error) {
-	if versioned, ok := e.serviceRegistry.(Versioned); ok {
-		return readEndpoints(versioned.Objects())
-	}
-	services, err := e.serviceRegistry.ListServices()
-	return services, nil, err
-}
-
-// readEndpoints asks the store once: what it then has cached is not older.
-func readEndpoints(store storage.Interface) (services api.ServiceList, known map[string]api.Endpoints, err error) {
-	all, err := store.List(api.ServiceKind, nil)
-	if err != nil {
+// registry cannot list endpoints it returns none, and all are written. The store is
+// asked once: what it then has cached is not older.
+func (e *EndpointController) servicesAndEndpoints() (*storage.List, map[string]*api.Endpoints, error) {
+	services, err := objectsOf(e.serviceRegistry).List(api.ServiceKind, nil)
+	versioned, ok := e.serviceRegistry.(Versioned)
+	if err != nil || !ok {
 		return services, nil, err
 	}
-	endpoints, err := store.Cached().List(api.EndpointsKind, nil)
+	endpoints, err := versioned.Objects().Cached().List(api.EndpointsKind, nil)
 	if err != nil {
-		return services, nil, err
+		return nil, nil, err
 	}
-	for _, service := range all.Items {
-		services.Items = append(services.Items, *service.Object.(*api.Service))
-	}
-	known = map[string]api.Endpoints{}
+	known := map[string]*api.Endpoints{}
 	for _, of := range endpoints.Items {
-		known[of.GetID()] = *of.Object.(*api.Endpoints)
+		known[of.GetID()] = of.Object.(*api.Endpoints)
 	}
 	return services, known, nil
 }
@@ -96,10 +116,8 @@ func readEndpoints(store storage.Interface) (services api.ServiceList, known map
 // just been read: if the tasks are in the same store, what it has cached will do.
 func (e *EndpointController) selectEndpoints() endpointsFunc {
 	objects := objectsOf(e.taskRegistry)
-	tasks, tasksVersioned := e.taskRegistry.(Versioned)
-	services, servicesVersioned := e.serviceRegistry.(Versioned)
-	if tasksVersioned && servicesVersioned && tasks.Objects() == services.Objects() {
-		objects = tasks.Objects().Cached()
+	if e.store != nil {
+		objects = e.store.Cached()
 	}
 	return func(labels map[string]string) ([]string, error) {
 		tasks, err := objects.List(api.TaskKind, labels)

@@ -140,6 +140,27 @@ func TestD31UnchangedEndpointsAreNotWritten(t *testing.T) {
 	assert.Equal(t, map[string][]string{"a": {}, "b": {}}, registry.known(t))
 }
 
+func TestASyncLooksAtNothingWhileNothingChanges(t *testing.T) {
+	t.Parallel()
+	registry := MakeMemoryRegistry()
+	require.NoError(t, registry.CreateService(makeService("a", 1)))
+	controller := MakeEndpointController(registry, registry)
+	version := func() uint64 {
+		require.NoError(t, controller.SyncServiceEndpoints())
+		return controller.synced.Load()
+	}
+	first := version()
+	assert.Equal(t, first, version())
+	now, err := registry.Objects().Version()
+	require.NoError(t, err)
+	assert.Equal(t, now, first, "the own writes are no change")
+	require.NoError(t, registry.CreateTask("m", labelled(makeTask("x", 80), map[string]string{"name": "a"})))
+	assert.Greater(t, version(), first)
+	stored, err := registry.Objects().Get(api.EndpointsKind, "a")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"m:80"}, stored.Object.(*api.Endpoints).Endpoints)
+}
+
 // bare is a ServiceRegistry that cannot list its endpoints.
 type bare struct{ ServiceRegistry }
 
