@@ -151,6 +151,7 @@ func (s *Store) Watch(kind api.Kind, after uint64) (*storage.Watcher, error) {
 	if err := s.cache.Fresh("watch"); err != nil {
 		return nil, err
 	}
+	s.cache.Extend(after)
 	return s.cache.Objects.Watch(kind, after)
 }
 
@@ -177,6 +178,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 			return nil, err
 		}
 	}
+	s.cache.ReachOwn()
 	return written, nil
 }
 
@@ -213,31 +215,37 @@ func (s *Store) budget(operation string, began time.Time) budget {
 
 // commit makes one change.
 func (s *Store) commit(change storage.Change) (*storage.Object, error) {
-	isTask := change.Kind == api.TaskKind
-	switch change.Action {
-	case storage.Check:
+	switch {
+	case change.Action == storage.Check:
 		return nil, nil
-	case storage.Remove:
+	case change.Action == storage.Remove:
 		return nil, s.remove(change, s.budget("delete "+string(change.Kind), change.Began))
+	case change.Expected == storage.Present, change.Expected == storage.Any && change.Kind != api.EndpointsKind:
+		return s.overwrite(change)
+	case change.Kind != api.TaskKind:
+		return s.writeObject(change, s.budget(operationOf(change), change.Began))
+	case change.Expected == storage.Absent:
+		return s.createTask(change.Object.(*api.Task), s.budget("create task", change.Began).began)
 	}
-	if isTask && change.Expected == storage.Absent {
-		return s.createTask(change.Object.(*api.Task), s.budget("", change.Began).began)
-	}
-	budget := s.budget("update "+string(change.Kind), change.Began)
+	return s.updateTask(change, s.budget("update task", change.Began))
+}
+
+func operationOf(change storage.Change) string {
 	if change.Expected == storage.Absent {
-		budget.operation = "create " + string(change.Kind)
+		return "create " + string(change.Kind)
 	}
-	if change.Expected == storage.Present || (isTask && change.Expected == storage.Any) {
-		now, err := s.Get(change.Kind, change.ID)
-		if err != nil {
-			return nil, err
+	return "update " + string(change.Kind)
+}
+
+// overwrite replaces an object whatever its version is, or creates it if there need
+// be none.
+func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
+	return storage.GuaranteedUpdate(s, change.Kind, change.ID, func(stored *storage.Object) (api.Object, error) {
+		if stored == nil && change.Expected == storage.Present {
+			return nil, api.NewNotFound(change.Kind, change.ID)
 		}
-		change.Expected = now.Version()
-	}
-	if isTask {
-		return s.updateTask(change, budget)
-	}
-	return s.writeObject(change, budget)
+		return change.Object, nil
+	})
 }
 
 func (s *Store) remove(change storage.Change, budget budget) error {
