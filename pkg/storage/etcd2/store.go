@@ -185,24 +185,36 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 // check returns an error if an object is not what a change expects. It asks etcd only
 // if the object does not seem to be.
 func (s *Store) check(change storage.Change) error {
-	var err error
+	_, err := s.expected(change)
+	return err
+}
+
+// expected returns the object that a change expects, nil if there should be none, and
+// an error as check does. What cannot be decoded is there too.
+func (s *Store) expected(change storage.Change) (now *cache.Stored, err error) {
 	for _, fresh := range []bool{false, true} {
 		if fresh {
 			if err := s.cache.Fresh("check " + string(change.Kind)); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		var now *storage.Object
+		now = nil
 		if copies := s.cache.Copies(change.Kind, change.ID); len(copies) > 0 {
-			if now = copies[0].Object; now == nil && change.Expected == storage.Present {
-				return nil // it is there, although it cannot be decoded
+			now = copies[0]
+			for _, copy := range copies {
+				if copy.Version == change.Expected { // another program may have made two
+					now = copy
+				}
 			}
 		}
-		if err = storage.CheckExpected(change, now); err == nil {
-			return nil
+		if now != nil && now.Err != nil && !now.Dir && (change.Expected == storage.Present || change.Expected == now.Version) {
+			return now, nil
+		}
+		if err = storage.CheckExpected(change, now.ObjectIn()); err == nil {
+			return now, nil
 		}
 	}
-	return err
+	return nil, err
 }
 
 // budget begins the time of a request, or goes on with that of one which has begun.
@@ -249,6 +261,12 @@ func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
 }
 
 func (s *Store) remove(change storage.Change, budget budget) error {
+	if change.Expected == storage.Absent {
+		if err := s.cache.Fresh(budget.operation); err != nil {
+			return err
+		}
+		return s.check(change)
+	}
 	if change.Kind != api.TaskKind {
 		return s.deleteObject(change, budget)
 	}

@@ -14,8 +14,12 @@ import (
 // than the task; if it stays so, Reconcile restores it.
 func (s *Store) updateTask(update storage.Change, budget budget) (*storage.Object, error) {
 	task := update.Object.(*api.Task)
-	if err := s.checkMachine(task, update.Expected); err != nil {
+	now, err := s.expected(update)
+	if err != nil {
 		return nil, err
+	}
+	if now.Machine != task.CurrentState.Host { // a crash between deletion and creation would lose it
+		return nil, &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " is on machine " + now.Machine + " and cannot be moved"}
 	}
 	if err := budget.left(); err != nil {
 		return nil, err
@@ -37,17 +41,6 @@ func (s *Store) updateTask(update storage.Change, budget budget) (*storage.Objec
 	}
 	own := &cache.Change{Key: cache.TaskKey(task.CurrentState.Host, task.ID), Object: task, Created: created}
 	return s.swapObject(update, own, value, version)
-}
-
-// checkMachine returns an error if an update is to move a task to another machine: that
-// would be a deletion and a creation, between which a crash loses the task.
-func (s *Store) checkMachine(task *api.Task, version uint64) error {
-	for _, now := range s.cache.Copies(api.TaskKind, task.ID) {
-		if now.Version == version && now.Machine != task.CurrentState.Host {
-			return &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " is on machine " + now.Machine + " and cannot be moved"}
-		}
-	}
-	return nil
 }
 
 // updateList writes the manifest of a new version of a task, and returns the version

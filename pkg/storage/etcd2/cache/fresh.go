@@ -48,7 +48,7 @@ func (c *Cache) ReachOwn() {
 	c.mu.Lock()
 	last := c.last
 	c.mu.Unlock()
-	if !c.reaches(last) && c.IsLoaded() {
+	if !c.reaches(last) {
 		_ = c.Reach("read what has been written", last) // the next read tries again
 	}
 }
