@@ -85,6 +85,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", options.address)
 	}
 	go syncForever(ctx, stores)
+	if stores.follow != nil {
+		go stores.follow(ctx)
+	}
 	return serve(newServer(handler), listener, signals)
 }
 

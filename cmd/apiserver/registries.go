@@ -26,6 +26,7 @@ type registries struct {
 	healthz       func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
 	reconcile     func() error             // repairs inconsistencies; nil when there cannot be any
 	syncEndpoints func() error             // brings the endpoints up to date
+	follow        func(context.Context)    // follows the changes of other programs; nil when there can be none
 	close         func()                   // closes connections; nil when there are none
 }
 
@@ -85,7 +86,7 @@ func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, m
 	return registries{
 		name:  "etcd at " + strings.Join(servers, ","),
 		tasks: onEtcd, controllers: onEtcd, services: onEtcd,
-		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, close: closeClient,
+		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, follow: onEtcd.Follow, close: closeClient,
 		syncEndpoints: registry.MakeEndpointController(onEtcd, onEtcd).SyncServiceEndpoints,
 	}
 }

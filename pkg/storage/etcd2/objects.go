@@ -27,10 +27,11 @@ func (s *Store) writeObject(c storage.Change, budget budget) (*storage.Object, e
 	case storage.Any: // the proxy reacts to this action only
 		err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Set(own.Key, value, 0) })
 	default:
-		own.Created = c.Object.Meta().CreationVersion
-		if now, err := s.cache.Objects.Get(c.Kind, c.ID); err == nil && now.Version() == c.Expected {
-			own.Created = now.Meta().CreationVersion
+		now, err := s.expected(c)
+		if err != nil {
+			return nil, err
 		}
+		own.Created = now.Created
 		return s.swapObject(c, own, value, c.Expected)
 	}
 	if err != nil {

@@ -151,6 +151,7 @@ func (s *Store) Watch(kind api.Kind, after uint64) (*storage.Watcher, error) {
 	if err := s.cache.Fresh("watch"); err != nil {
 		return nil, err
 	}
+	s.cache.Extend(after)
 	return s.cache.Objects.Watch(kind, after)
 }
 
@@ -177,30 +178,43 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 			return nil, err
 		}
 	}
+	s.cache.ReachOwn()
 	return written, nil
 }
 
 // check returns an error if an object is not what a change expects. It asks etcd only
 // if the object does not seem to be.
 func (s *Store) check(change storage.Change) error {
-	var err error
+	_, err := s.expected(change)
+	return err
+}
+
+// expected returns the object that a change expects, nil if there should be none, and
+// an error as check does. What cannot be decoded is there too.
+func (s *Store) expected(change storage.Change) (now *cache.Stored, err error) {
 	for _, fresh := range []bool{false, true} {
 		if fresh {
 			if err := s.cache.Fresh("check " + string(change.Kind)); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		var now *storage.Object
+		now = nil
 		if copies := s.cache.Copies(change.Kind, change.ID); len(copies) > 0 {
-			if now = copies[0].Object; now == nil && change.Expected == storage.Present {
-				return nil // it is there, although it cannot be decoded
+			now = copies[0]
+			for _, copy := range copies {
+				if copy.Version == change.Expected { // another program may have made two
+					now = copy
+				}
 			}
 		}
-		if err = storage.CheckExpected(change, now); err == nil {
-			return nil
+		if now != nil && now.Err != nil && !now.Dir && (change.Expected == storage.Present || change.Expected == now.Version) {
+			return now, nil
+		}
+		if err = storage.CheckExpected(change, now.ObjectIn()); err == nil {
+			return now, nil
 		}
 	}
-	return err
+	return nil, err
 }
 
 // budget begins the time of a request, or goes on with that of one which has begun.
@@ -213,34 +227,46 @@ func (s *Store) budget(operation string, began time.Time) budget {
 
 // commit makes one change.
 func (s *Store) commit(change storage.Change) (*storage.Object, error) {
-	isTask := change.Kind == api.TaskKind
-	switch change.Action {
-	case storage.Check:
+	switch {
+	case change.Action == storage.Check:
 		return nil, nil
-	case storage.Remove:
+	case change.Action == storage.Remove:
 		return nil, s.remove(change, s.budget("delete "+string(change.Kind), change.Began))
+	case change.Expected == storage.Present, change.Expected == storage.Any && change.Kind != api.EndpointsKind:
+		return s.overwrite(change)
+	case change.Kind != api.TaskKind:
+		return s.writeObject(change, s.budget(operationOf(change), change.Began))
+	case change.Expected == storage.Absent:
+		return s.createTask(change.Object.(*api.Task), s.budget("create task", change.Began).began)
 	}
-	if isTask && change.Expected == storage.Absent {
-		return s.createTask(change.Object.(*api.Task), s.budget("", change.Began).began)
-	}
-	budget := s.budget("update "+string(change.Kind), change.Began)
+	return s.updateTask(change, s.budget("update task", change.Began))
+}
+
+func operationOf(change storage.Change) string {
 	if change.Expected == storage.Absent {
-		budget.operation = "create " + string(change.Kind)
+		return "create " + string(change.Kind)
 	}
-	if change.Expected == storage.Present || (isTask && change.Expected == storage.Any) {
-		now, err := s.Get(change.Kind, change.ID)
-		if err != nil {
-			return nil, err
+	return "update " + string(change.Kind)
+}
+
+// overwrite replaces an object whatever its version is, or creates it if there need
+// be none.
+func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
+	return storage.GuaranteedUpdate(s, change.Kind, change.ID, func(stored *storage.Object) (api.Object, error) {
+		if stored == nil && change.Expected == storage.Present {
+			return nil, api.NewNotFound(change.Kind, change.ID)
 		}
-		change.Expected = now.Version()
-	}
-	if isTask {
-		return s.updateTask(change, budget)
-	}
-	return s.writeObject(change, budget)
+		return change.Object, nil
+	})
 }
 
 func (s *Store) remove(change storage.Change, budget budget) error {
+	if change.Expected == storage.Absent {
+		if err := s.cache.Fresh(budget.operation); err != nil {
+			return err
+		}
+		return s.check(change)
+	}
 	if change.Kind != api.TaskKind {
 		return s.deleteObject(change, budget)
 	}

@@ -14,6 +14,13 @@ import (
 // than the task; if it stays so, Reconcile restores it.
 func (s *Store) updateTask(update storage.Change, budget budget) (*storage.Object, error) {
 	task := update.Object.(*api.Task)
+	now, err := s.expected(update)
+	if err != nil {
+		return nil, err
+	}
+	if now.Machine != task.CurrentState.Host { // a crash between deletion and creation would lose it
+		return nil, &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " is on machine " + now.Machine + " and cannot be moved"}
+	}
 	if err := budget.left(); err != nil {
 		return nil, err
 	}

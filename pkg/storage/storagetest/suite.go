@@ -3,6 +3,7 @@
 package storagetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,8 @@ type Harness struct {
 	// Forget makes the store drop all changes so far from its history. Nil if that
 	// takes too long: some tests are skipped.
 	Forget func(t *testing.T, store storage.Interface)
+	// Without names the tests that the store cannot pass.
+	Without []string
 	// Slow is whether each call takes a while: the random tests do less.
 	Slow bool
 }
@@ -32,6 +35,9 @@ type Harness struct {
 func Run(t *testing.T, h Harness) {
 	for _, tests := range [][]test{basicTests, outcomeTests, togetherTests, portTests, watchTests, concurrentTests} {
 		for _, test := range tests {
+			if slices.Contains(h.Without, test.name) {
+				continue
+			}
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
 				test.run(t, h)

@@ -25,6 +25,7 @@ type Cache struct {
 	loaded   bool
 	watched  bool               // somebody wants to see each change
 	highest  uint64             // the highest index in an answer of etcd
+	last     uint64             // the highest index of an own write
 	target   uint64             // the highest index that somebody waits for
 	index    uint64             // all changes up to this one are applied
 	waiting  map[uint64]*Change // own changes after a gap, by their index
@@ -68,7 +69,7 @@ func New(client Client) *Cache {
 // forget lets everything be read anew: it is of another etcd. The caller holds the
 // lock, or nobody else has the cache.
 func (c *Cache) forget() {
-	c.loaded, c.highest, c.target, c.index = false, 0, 0, 0
+	c.loaded, c.highest, c.last, c.target, c.index = false, 0, 0, 0, 0
 	c.waiting, c.machines, c.broken = map[uint64]*Change{}, map[string]*Machine{}, map[string]*Stored{}
 }
 
@@ -122,6 +123,7 @@ func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 		own.Written = storage.NewObject(own.Object, own.Index, own.Created)
 	}
 	c.noteIndex(own.Index, floor)
+	c.last = max(c.last, own.Index)
 	c.add(own)
 }
 

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
@@ -15,10 +14,13 @@ const (
 	// eventPatience bounds how long a read fetches what other programs have changed,
 	// change by change; then it reads everything.
 	eventPatience = 500 * time.Millisecond
-	// MaxEvents bounds how many changes are fetched one by one, for those who watch.
-	MaxEvents = 16
-	// objectsPerEvent is of how many objects the reading costs about as much as
-	// fetching one change. If nobody watches, the cheaper of the two is done.
+	// MaxEvents bounds how many changes are fetched one by one, for those who watch:
+	// etcd keeps 1,000.
+	MaxEvents = 500
+	// maxUnwatched is the same if nobody watches, and objectsPerEvent is of how many
+	// objects the reading costs about as much as fetching one change: then the cheaper
+	// of the two is done.
+	maxUnwatched    = 16
 	objectsPerEvent = 100
 )
 
@@ -40,6 +42,18 @@ func (c *Cache) Reach(operation string, index uint64) error {
 	return c.reachMoment(operation, c.momentOf(index))
 }
 
+// ReachOwn brings the cache up to the last own write that was acknowledged, if etcd
+// answers: whoever has written something finds it in the cache.
+func (c *Cache) ReachOwn() {
+	c.mu.Lock()
+	last := c.last
+	c.mu.Unlock()
+	if !c.reaches(last) {
+		_ = c.Reach("read what has been written", last) // the next read tries again
+	}
+}
+
+// IsLoaded reports whether anything has been read from etcd.
 func (c *Cache) IsLoaded() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +136,7 @@ func (c *Cache) fetchEvents() bool {
 		event := c.fetchEvent(index)
 		select {
 		case resp := <-event:
-			if resp == nil || !c.addEvent(resp, index) {
+			if !c.addEvent(resp, index) {
 				return false
 			}
 		case <-patience:
@@ -133,27 +147,12 @@ func (c *Cache) fetchEvents() bool {
 	return len(missing) == 0
 }
 
-// fetchEvent fetches one change; the channel gets nil if that fails. If etcd does not
-// show the change, such as one of its own members, that takes until the client gives
-// up.
-func (c *Cache) fetchEvent(index uint64) <-chan *etcd.Response {
-	event := make(chan *etcd.Response, 1)
-	go func() {
-		resp, err := c.Client.Watch("/", index, true, nil, nil)
-		if err != nil {
-			resp = nil
-		}
-		event <- resp
-	}()
-	return event
-}
-
 // missing returns the indexes of the changes that are missing, if they are to be
 // fetched one by one; loaded is false if everything is to be read.
 func (c *Cache) missing() (indexes []uint64, loaded bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	most := c.size() / objectsPerEvent
+	most := min(c.size()/objectsPerEvent, maxUnwatched)
 	if c.watched {
 		most = MaxEvents
 	}
@@ -161,7 +160,7 @@ func (c *Cache) missing() (indexes []uint64, loaded bool) {
 		if c.waiting[index] != nil {
 			continue
 		}
-		if indexes = append(indexes, index); len(indexes) > min(most, MaxEvents) {
+		if indexes = append(indexes, index); len(indexes) > most {
 			return nil, false
 		}
 	}
@@ -179,18 +178,12 @@ func (c *Cache) size() (objects int) {
 // addEvent adds a change that another program has made; it returns false if it is
 // not the one that is wanted, or if the cache cannot follow it.
 func (c *Cache) addEvent(event *etcd.Response, index uint64) bool {
-	node := event.Node
-	if node == nil || node.ModifiedIndex != index {
+	if !isPlain(event, index) {
 		return false
 	}
-	_, ours, valid := placeOf(node.Key)
-	if !valid || (ours && (node.Dir || (event.PrevNode != nil && event.PrevNode.Dir))) {
-		return false
-	}
-	made := &Change{Key: node.Key, Index: index, node: node}
-	switch strings.ToLower(event.Action) {
-	case "delete", "compareanddelete", "expire":
-		made.node = nil
+	made := &Change{Key: event.Node.Key, Index: index}
+	if !isDeletion(event) {
+		made.node = event.Node
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

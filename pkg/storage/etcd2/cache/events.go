@@ -1,0 +1,91 @@
+package cache
+
+import (
+	"strings"
+	"time"
+
+	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/storage"
+)
+
+// Extend lets whoever has watched another process go on after a version that this one
+// has not seen: it fetches the changes between out of etcd's history. If they are too
+// many, or etcd does not have them any more, nothing changes.
+func (c *Cache) Extend(after uint64) {
+	since := c.Objects.Since()
+	if after >= since || since-after > MaxEvents {
+		return
+	}
+	var events []storage.Event
+	patience := time.After(eventPatience)
+	for index := after + 1; index <= since; index++ {
+		select {
+		case resp := <-c.fetchEvent(index):
+			if !isPlain(resp, index) {
+				return
+			}
+			if event, ok := eventOf(resp, index); ok {
+				events = append(events, event)
+			}
+		case <-patience:
+			return
+		}
+	}
+	c.Objects.Extend(after, since, events)
+}
+
+// fetchEvent fetches one change; the channel gets nil if that fails. If etcd does not
+// show the change, such as one of its own members, that takes until the client gives
+// up.
+func (c *Cache) fetchEvent(index uint64) <-chan *etcd.Response {
+	event := make(chan *etcd.Response, 1)
+	go func() {
+		resp, err := c.Client.Watch("/", index, true, nil, nil)
+		if err != nil {
+			resp = nil
+		}
+		event <- resp
+	}()
+	return event
+}
+
+// isPlain reports whether what etcd has answered is the wanted change, and one of
+// which the cache knows what it did.
+func isPlain(event *etcd.Response, index uint64) bool {
+	if event == nil || event.Node == nil || event.Node.ModifiedIndex != index {
+		return false
+	}
+	_, ours, valid := placeOf(event.Node.Key)
+	return valid && !(ours && (event.Node.Dir || (event.PrevNode != nil && event.PrevNode.Dir)))
+}
+
+func isDeletion(event *etcd.Response) bool {
+	switch strings.ToLower(event.Action) {
+	case "delete", "compareanddelete", "expire":
+		return true
+	}
+	return false
+}
+
+// eventOf returns what a change did to an object, false if it did nothing to one.
+func eventOf(change *etcd.Response, index uint64) (storage.Event, bool) {
+	p, ours, _ := placeOf(change.Node.Key)
+	event := storage.Event{Type: storage.Modified, Version: index}
+	if !ours || p.Kind == "" {
+		return event, false
+	}
+	if change.PrevNode != nil {
+		event.Before = decodeObject(p, change.PrevNode, nil).Object
+	}
+	if !isDeletion(change) {
+		event.After = decodeObject(p, change.Node, nil).Object
+	}
+	switch {
+	case event.Before == nil:
+		event.Type = storage.Added
+	case event.After == nil:
+		event.Type = storage.Deleted
+	}
+	return event, event.Before != nil || event.After != nil
+}
