@@ -121,7 +121,7 @@ func (r *Registry) DeleteService(name string) error {
 // endpoints.
 func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
 	endpoints = endpoints.DeepCopy()
-	return r.commit(storage.Require(api.ServiceKind, endpoints.Name), storage.Update(&endpoints, storage.Any))
+	return r.commit(storage.Require(api.ServiceKind, endpoints.Name), storage.Update(&endpoints, storage.Blind))
 }
 
 func (r *Registry) commit(changes ...storage.Change) error {

@@ -43,7 +43,7 @@ type Interface interface {
 	Reader
 	// Cached returns a reader of what this process knows of the store. It does
 	// not ask the store, so it may be stale; it is never older than what the
-	// process has read from the store, or written to it, before.
+	// process has read from the store before.
 	Cached() Reader
 	// Commit makes changes that hold together, and returns the objects that it
 	// wrote, nil for each change that wrote none. An atomic store makes all
@@ -55,7 +55,8 @@ type Interface interface {
 	// If an object does not have the expected version, nothing is changed. The
 	// error is an api.AlreadyExists one if there should be none, api.NotFound if
 	// there is none, else api.Conflict. It is api.HostPortTaken if another task on
-	// its machine has a host port that a task wants.
+	// its machine has a host port that a task wants, and api.Invalid if a task is
+	// to move to another machine.
 	Commit(changes ...Change) ([]*Object, error)
 }
 
@@ -87,6 +88,7 @@ const (
 	Absent  uint64 = 0         // there must be no object
 	Present uint64 = 1<<64 - 1 // there must be one, of any version
 	Any     uint64 = 1<<64 - 2 // it does not matter
+	Blind   uint64 = 1<<64 - 3 // nor whether the object that is written counts as a new one
 )
 
 // Create stores a new object.
@@ -132,14 +134,28 @@ type Clock interface {
 // expects.
 func CheckExpected(change Change, object *Object) error {
 	switch {
-	case change.Expected == Any, change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
-		return nil
+	case change.Expected == Any, change.Expected == Blind, change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
+		return checkMachine(change, object)
 	case object == nil:
 		return api.NewNotFound(change.Kind, change.ID)
 	case change.Expected == Absent:
 		return api.NewAlreadyExists(change.Kind, change.ID)
 	case change.Expected != object.Version():
 		return api.NewConflict("%s %s has changed", change.Kind, api.Quote(change.ID))
+	}
+	return checkMachine(change, object)
+}
+
+// checkMachine returns an error if a change moves a task to another machine.
+func checkMachine(change Change, object *Object) error {
+	if object == nil {
+		return nil
+	}
+	before, wasTask := object.Object.(*api.Task)
+	after, isTask := change.Object.(*api.Task)
+	if wasTask && isTask && before.CurrentState.Host != "" && after.CurrentState.Host != before.CurrentState.Host {
+		return api.NewInvalid("currentState.host", "%s is not machine %s, where the task is: a task does not move",
+			api.Quote(after.CurrentState.Host), before.CurrentState.Host)
 	}
 	return nil
 }

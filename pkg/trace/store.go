@@ -33,7 +33,7 @@ func verb(change storage.Change) string {
 	switch {
 	case change.Action == storage.Write && change.Expected == storage.Absent:
 		return "create"
-	case change.Action == storage.Write && change.Expected == storage.Any:
+	case change.Action == storage.Write && (change.Expected == storage.Any || change.Expected == storage.Blind):
 		return "create or replace"
 	case change.Action == storage.Write:
 		return "replace"

@@ -83,7 +83,7 @@ func (s *Store) deleteTask(remove storage.Change, budget budget) error {
 			continue
 		case machine.Broken != nil:
 			return machine.Broken.Err
-		case remove.Expected < storage.Any && remove.Expected != task.Version:
+		case remove.Expected < storage.Blind && remove.Expected != task.Version:
 			return api.NewConflict("task %s has changed", api.Quote(remove.ID))
 		}
 		if err := budget.left(); err != nil {

@@ -24,7 +24,7 @@ func (s *Store) writeObject(c storage.Change, budget budget) (*storage.Object, e
 		if cache.HasCode(err, cache.AlreadyExists) {
 			return nil, api.NewAlreadyExists(c.Kind, c.ID)
 		}
-	case storage.Any: // the proxy reacts to this action only
+	case storage.Blind: // the proxy reacts to this action only
 		err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Set(own.Key, value, 0) })
 	default:
 		now, err := s.expected(c)
@@ -45,13 +45,13 @@ func (s *Store) writeObject(c storage.Change, budget budget) (*storage.Object, e
 func (s *Store) deleteObject(c storage.Change, budget budget) error {
 	own := &cache.Change{Key: cache.Place{Kind: c.Kind, ID: c.ID}.Key()}
 	err := s.cache.Write(own, func() (*etcd.Response, error) {
-		if c.Expected == storage.Present || c.Expected == storage.Any {
+		if c.Expected >= storage.Blind {
 			return s.cache.Client.Delete(own.Key, false)
 		}
 		return s.cache.Client.CompareAndDelete(own.Key, "", c.Expected)
 	})
 	switch {
-	case c.Expected == storage.Any:
+	case c.Expected == storage.Any || c.Expected == storage.Blind:
 		err = cache.Ignore(err, cache.NotFound, cache.NotAFile, cache.NotADirectory)
 	case cache.HasCode(err, cache.NotFound):
 		return api.NewNotFound(c.Kind, c.ID)

@@ -54,7 +54,7 @@ func New(client Client, manifests ManifestFunc) *Store {
 // SetClock lets the store take the time from another clock than the system's: tests
 // do not depend on how fast a machine is. It is to be called before the first request.
 func (s *Store) SetClock(now func() time.Time, after func(time.Duration) <-chan time.Time) {
-	s.clock.now, s.clock.after = now, after
+	s.clock.now, s.clock.after, s.cache.After = now, after, after
 }
 
 // Now implements storage.Clock.
@@ -178,7 +178,6 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 			return nil, err
 		}
 	}
-	s.cache.ReachOwn()
 	return written, nil
 }
 
@@ -232,7 +231,7 @@ func (s *Store) commit(change storage.Change) (*storage.Object, error) {
 		return nil, nil
 	case change.Action == storage.Remove:
 		return nil, s.remove(change, s.budget("delete "+string(change.Kind), change.Began))
-	case change.Expected == storage.Present, change.Expected == storage.Any && change.Kind != api.EndpointsKind:
+	case change.Expected == storage.Present, change.Expected == storage.Any, change.Expected == storage.Blind && change.Kind == api.TaskKind:
 		return s.overwrite(change)
 	case change.Kind != api.TaskKind:
 		return s.writeObject(change, s.budget(operationOf(change), change.Began))
@@ -271,7 +270,7 @@ func (s *Store) remove(change storage.Change, budget budget) error {
 		return s.deleteObject(change, budget)
 	}
 	err := s.deleteTask(change, budget)
-	if change.Expected == storage.Any && api.KindOf(err) == api.NotFound {
+	if (change.Expected == storage.Any || change.Expected == storage.Blind) && api.KindOf(err) == api.NotFound {
 		return nil
 	}
 	return err

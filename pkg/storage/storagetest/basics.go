@@ -27,7 +27,7 @@ var basicTests = []test{
 
 func emptyStore(t *testing.T, h Harness, kind api.Kind) {
 	for _, store := range h.processes(t) {
-		for _, reader := range []storage.Reader{store, store.Cached()} {
+		for _, reader := range []storage.Reader{store, cached(t, store)} {
 			_, err := reader.Get(kind, "x")
 			assert.Equal(t, api.NewNotFound(kind, "x"), err)
 			for _, labels := range []map[string]string{nil, {}, {"name": "web"}, {"name": ""}} {
@@ -61,7 +61,7 @@ func versionsGrow(t *testing.T, h Harness, kind api.Kind) {
 			after := version(t, store)
 			assert.Greater(t, after, before)
 			assert.GreaterOrEqual(t, list(t, store, kind, nil).Version, after)
-			assert.GreaterOrEqual(t, version(t, store.Cached()), after, "the process has read it")
+			assert.GreaterOrEqual(t, version(t, cached(t, store)), after, "the process has read it")
 			assert.True(t, written == nil || written.Version() <= after)
 		}
 		before = version(t, stores[0])
@@ -83,7 +83,7 @@ func objectVersions(t *testing.T, h Harness, kind api.Kind) {
 		commit(t, writer, storage.Create(labelled(kind, fmt.Sprint("other", i), i, nil)))
 		for _, store := range stores {
 			assert.Equal(t, factsOf(object), factsOf(get(t, store, kind, "x")))
-			assert.Equal(t, factsOf(object), factsOf(get(t, store.Cached(), kind, "x")))
+			assert.Equal(t, factsOf(object), factsOf(get(t, cached(t, store), kind, "x")))
 			items := list(t, store, kind, nil).Items
 			assert.Equal(t, factsOf(object), factsOf(items[len(items)-1]))
 		}

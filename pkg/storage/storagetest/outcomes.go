@@ -68,7 +68,7 @@ func unseen(t *testing.T, store storage.Interface, want api.ErrorKind, changes .
 	if want != "" {
 		assert.Empty(t, written)
 	}
-	for _, reader := range []storage.Reader{store, store.Cached()} {
+	for _, reader := range []storage.Reader{store, cached(t, store)} {
 		after, err := allIn(reader)
 		require.NoError(t, err)
 		require.Equal(t, before, after)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
@@ -24,7 +25,7 @@ type Harness struct {
 	// Forget makes the store drop all changes so far from its history. Nil if that
 	// takes too long: some tests are skipped.
 	Forget func(t *testing.T, store storage.Interface)
-	// Without names the tests that the store cannot pass.
+	// Without names tests that need what the store does not promise.
 	Without []string
 	// Slow is whether each call takes a while: the random tests do less.
 	Slow bool
@@ -91,7 +92,7 @@ func ForgetByWriting(t *testing.T, store storage.Interface) {
 		}
 		require.NoError(t, err)
 		for i := range 100 {
-			commit(t, store, storage.Change{Kind: api.EndpointsKind, ID: "forgotten", Expected: storage.Any, Action: storage.Write,
+			commit(t, store, storage.Change{Kind: api.EndpointsKind, ID: "forgotten", Expected: storage.Blind, Action: storage.Write,
 				Object: object(api.EndpointsKind, "forgotten", i)})
 		}
 	}
@@ -109,6 +110,14 @@ func version(t *testing.T, store storage.Reader) uint64 {
 	version, err := store.Version()
 	require.NoError(t, err)
 	return version
+}
+
+// cached returns what a process has cached, which is not older than what it has just
+// read.
+func cached(t *testing.T, store storage.Interface) storage.Reader {
+	_, err := store.Version()
+	assert.NoError(t, err)
+	return store.Cached()
 }
 
 func get(t *testing.T, store storage.Reader, kind api.Kind, id string) *storage.Object {

@@ -134,7 +134,7 @@ func pairs(t *testing.T, h Harness, kind api.Kind) {
 		})
 	}
 	for _, store := range stores {
-		for _, reader := range []storage.Reader{store, store.Cached()} {
+		for _, reader := range []storage.Reader{store, cached(t, store)} {
 			reading.Go(func() {
 				for begun := true; begun; {
 					select {

@@ -150,7 +150,7 @@ func life(t *testing.T, h Harness, kind api.Kind) {
 	again := commit(t, writer, storage.Create(object(kind, "x", 3)))[0]
 	commit(t, writer, storage.Create(object(kind, "end", 0)))
 	for _, store := range stores {
-		for _, reader := range []storage.Reader{store, store.Cached()} {
+		for _, reader := range []storage.Reader{store, cached(t, store)} {
 			events := eventsUntilEnd(t, watch(t, reader, kind, start))
 			require.Len(t, events, 4)
 			gone := events[2].Version
@@ -260,7 +260,7 @@ func informers(t *testing.T, h Harness) {
 			store := stores[random.Intn(len(stores))]
 			switch action := random.Intn(6); {
 			case action == 0 && len(all) < 4:
-				reader := []storage.Reader{store, store.Cached()}[random.Intn(2)]
+				reader := []storage.Reader{store, cached(t, store)}[random.Intn(2)]
 				list := list(t, reader, kind, nil)
 				all, watchers = append(all, newInformer(list)), append(watchers, watch(t, store, kind, list.Version))
 			case action == 1 && len(all) > 0:
@@ -467,7 +467,7 @@ func cutOff(t *testing.T, h Harness) {
 	store := h.Make(t)
 	var watchers []*storage.Watcher
 	for _, kind := range kinds {
-		behind, ahead := watch(t, store, kind, version(t, store)), watch(t, store.Cached(), kind, version(t, store))
+		behind, ahead := watch(t, store, kind, version(t, store)), watch(t, cached(t, store), kind, version(t, store))
 		commit(t, store, storage.Create(object(kind, "x", 1)))
 		events, err := ahead.Next(t.Context())
 		require.NoError(t, err)
@@ -497,7 +497,7 @@ func notInHistory(t *testing.T, h Harness) {
 	store := h.Make(t)
 	commit(t, store, storage.Create(object(api.TaskKind, "x", 1)))
 	for _, kind := range kinds {
-		for _, reader := range []storage.Reader{store, store.Cached()} {
+		for _, reader := range []storage.Reader{store, cached(t, store)} {
 			_, err := reader.Watch(kind, version(t, store)+1<<40)
 			requireKind(t, api.Expired, err)
 			present := version(t, store)

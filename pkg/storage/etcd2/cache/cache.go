@@ -3,6 +3,7 @@ package cache
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 
@@ -16,16 +17,17 @@ import (
 // its changes without gaps, so each is applied once, in its order.
 type Cache struct {
 	Client  Client
-	Objects *storage.Cache // as of the index
+	Objects *storage.Cache                       // as of the index
+	After   func(time.Duration) <-chan time.Time // as time.After
 
 	sync sharedCall[moment]
 	load sharedCall[struct{}]
 
 	mu       sync.Mutex // guards what follows
 	loaded   bool
+	unread   bool               // somebody waits for everything to be read
 	watched  bool               // somebody wants to see each change
 	highest  uint64             // the highest index in an answer of etcd
-	last     uint64             // the highest index of an own write
 	target   uint64             // the highest index that somebody waits for
 	index    uint64             // all changes up to this one are applied
 	waiting  map[uint64]*Change // own changes after a gap, by their index
@@ -61,7 +63,7 @@ type Change struct {
 const maxWaiting = 1000
 
 func New(client Client) *Cache {
-	c := &Cache{Client: client, Objects: storage.NewCache(0), inFlight: map[*write]bool{}}
+	c := &Cache{Client: client, After: time.After, Objects: storage.NewCache(0), inFlight: map[*write]bool{}}
 	c.forget()
 	return c
 }
@@ -69,7 +71,7 @@ func New(client Client) *Cache {
 // forget lets everything be read anew: it is of another etcd. The caller holds the
 // lock, or nobody else has the cache.
 func (c *Cache) forget() {
-	c.loaded, c.highest, c.last, c.target, c.index = false, 0, 0, 0, 0
+	c.loaded, c.highest, c.target, c.index = false, 0, 0, 0
 	c.waiting, c.machines, c.broken = map[uint64]*Change{}, map[string]*Machine{}, map[string]*Stored{}
 }
 
@@ -123,7 +125,6 @@ func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 		own.Written = storage.NewObject(own.Object, own.Index, own.Created)
 	}
 	c.noteIndex(own.Index, floor)
-	c.last = max(c.last, own.Index)
 	c.add(own)
 }
 

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"strings"
-	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 
@@ -18,7 +17,7 @@ func (c *Cache) Extend(after uint64) {
 		return
 	}
 	var events []storage.Event
-	patience := time.After(eventPatience)
+	patience := c.After(eventPatience)
 	for index := after + 1; index <= since; index++ {
 		select {
 		case resp := <-c.fetchEvent(index):

@@ -42,17 +42,6 @@ func (c *Cache) Reach(operation string, index uint64) error {
 	return c.reachMoment(operation, c.momentOf(index))
 }
 
-// ReachOwn brings the cache up to the last own write that was acknowledged, if etcd
-// answers: whoever has written something finds it in the cache.
-func (c *Cache) ReachOwn() {
-	c.mu.Lock()
-	last := c.last
-	c.mu.Unlock()
-	if !c.reaches(last) {
-		_ = c.Reach("read what has been written", last) // the next read tries again
-	}
-}
-
 // IsLoaded reports whether anything has been read from etcd.
 func (c *Cache) IsLoaded() bool {
 	c.mu.Lock()
@@ -113,14 +102,26 @@ func (c *Cache) reaches(index uint64) bool {
 func (c *Cache) catchUp(operation string, index uint64) error {
 	c.mu.Lock()
 	c.target = max(c.target, index)
+	c.unread = c.unread || !c.loaded
 	c.mu.Unlock()
 	_, err := c.load.do(func() (struct{}, error) {
-		if c.fetchEvents() {
+		if !c.mustRead() && c.fetchEvents() {
 			return struct{}{}, nil
 		}
 		return struct{}{}, c.readAll()
 	})
 	return Failed(operation, err)
+}
+
+// mustRead reports whether somebody has found nothing loaded, and so does not know
+// which index to wait for. What another caller has read meanwhile may be older than
+// that: everything is read again.
+func (c *Cache) mustRead() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	unread := c.unread
+	c.unread = false
+	return unread
 }
 
 // fetchEvents fetches the missing changes one by one, out of etcd's history. It
@@ -131,7 +132,7 @@ func (c *Cache) fetchEvents() bool {
 	if !loaded || len(missing) == 0 {
 		return loaded
 	}
-	patience := time.After(eventPatience)
+	patience := c.After(eventPatience)
 	for _, index := range missing {
 		event := c.fetchEvent(index)
 		select {
