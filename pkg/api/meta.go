@@ -1,6 +1,8 @@
 package api
 
 import (
+	"crypto/sha1"
+	"fmt"
 	"maps"
 	"time"
 )
@@ -18,11 +20,11 @@ const (
 )
 
 // ObjectMeta is what the server knows of an object besides what June 2014 does.
-// Its store sets the versions and, if there is none, the uid.
+// Its store sets the versions.
 type ObjectMeta struct {
 	ResourceVersion uint64            // the store's version after the last change of the object
 	CreationVersion uint64            // the store's version after its creation
-	UID             string            // differs from that of an earlier object with the same id
+	UID             string            // if it has one of its own, see UIDOf
 	CreationTime    time.Time         // zero if it is unknown
 	Annotations     map[string]string // nobody selects by them
 }
@@ -30,6 +32,19 @@ type ObjectMeta struct {
 // Meta returns the metadata itself, to be read or, by the owner of the object, to
 // be changed.
 func (m *ObjectMeta) Meta() *ObjectMeta { return m }
+
+// UIDOf returns the uid of an object, which differs from that of an earlier object
+// with the same id. If it has none of its own, the uid is derived from its id and the
+// version of its creation, and so stays the same for its life.
+func UIDOf(object Object) string {
+	meta := object.Meta()
+	if meta.UID != "" {
+		return meta.UID
+	}
+	sum := sha1.Sum(fmt.Appendf(nil, "%s/%s/%d", object.GetKind(), object.GetID(), meta.CreationVersion))
+	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80 // version and variant of a UUID from a name
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}
 
 func (m ObjectMeta) deepCopy() ObjectMeta {
 	m.Annotations = maps.Clone(m.Annotations)

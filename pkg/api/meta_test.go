@@ -37,3 +37,22 @@ func TestAnEmptyObjectHasAKindButNoMetadata(t *testing.T) {
 		assert.Equal(t, ObjectMeta{}, *object.Meta())
 	}
 }
+
+func TestAnObjectHasAUIDOfItsKindIDAndCreation(t *testing.T) {
+	t.Parallel()
+	uid := func(object Object, version, created uint64) string {
+		object.Meta().ResourceVersion, object.Meta().CreationVersion = version, created
+		return UIDOf(object)
+	}
+	base := uid(&Service{JSONBase: JSONBase{ID: "x"}}, 5, 5)
+	assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, base)
+	assert.Equal(t, base, uid(&Service{JSONBase: JSONBase{ID: "x"}, Port: 1}, 9, 5), "after an update")
+	for name, other := range map[string]string{
+		"of another creation": uid(&Service{JSONBase: JSONBase{ID: "x"}}, 5, 4),
+		"of another id":       uid(&Service{JSONBase: JSONBase{ID: "y"}}, 5, 5),
+		"of another kind":     uid(&Endpoints{Name: "x"}, 5, 5),
+	} {
+		assert.NotEqual(t, base, other, name)
+	}
+	assert.Equal(t, "own", uid(&Service{ObjectMeta: ObjectMeta{UID: "own"}}, 5, 5), "what an object has, it keeps")
+}

@@ -48,8 +48,9 @@ func (c *Codec) EncodeOne(item []byte) Encoded {
 	}}
 }
 
-// sendSize is about how many bytes of a list are sent at once.
-const sendSize = 128 << 10
+// sendSize is about how many bytes of a list are sent at once. With a quarter of it the
+// reader sleeps and wakes more often, which makes a long list a tenth slower.
+const sendSize = 512 << 10
 
 // EncodeList returns the answer with a list of items, at least one. The list is put
 // together while it is sent.

@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"crypto/sha1"
-	"fmt"
 	"sync/atomic"
 
 	"kube2014/pkg/api"
@@ -23,17 +21,10 @@ type text struct {
 	next  *text
 }
 
-// NewObject completes the metadata of an object, which it owns from then on. An
-// object without a uid gets one that is derived from its id and from the version of
-// its creation, and so stays the same for its life.
+// NewObject sets the versions of an object, which it owns from then on.
 func NewObject(object api.Object, version, created uint64) *Object {
 	meta := object.Meta()
 	meta.ResourceVersion, meta.CreationVersion = version, created
-	if meta.UID == "" {
-		sum := sha1.Sum(fmt.Appendf(nil, "%s/%s/%d", object.GetKind(), object.GetID(), created))
-		sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80 // version and variant of a UUID from a name
-		meta.UID = fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-	}
 	return &Object{Object: object}
 }
 

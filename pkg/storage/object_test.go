@@ -113,7 +113,7 @@ func TestAListThatIsSentInPiecesIsWhole(t *testing.T) {
 	t.Parallel()
 	var objects []api.Object
 	list := &List{Kind: api.ServiceKind}
-	for i := range 1000 {
+	for i := range 1500 {
 		object := &api.Service{JSONBase: api.JSONBase{ID: fmt.Sprint("x", i)}, Labels: map[string]string{"name": strings.Repeat("x", i)}}
 		objects, list.Items = append(objects, object), append(list.Items, NewObject(object, 1, 1))
 	}
@@ -122,11 +122,11 @@ func TestAListThatIsSentInPiecesIsWhole(t *testing.T) {
 	require.NoError(t, err)
 	pieces := 0
 	for range encoded.Pieces {
-		if pieces++; pieces == 3 {
+		if pieces++; pieces == 2 {
 			break // the receiver is gone
 		}
 	}
-	assert.Equal(t, 3, pieces)
+	assert.Equal(t, 2, pieces)
 }
 
 func TestATextIsMadeOncePerCodec(t *testing.T) {
@@ -212,22 +212,4 @@ func TestWhatHasNoJSONIsAnInternalError(t *testing.T) {
 		assert.Equal(t, api.Internal, api.KindOf(err))
 	}
 	assert.Nil(t, object.texts.Load())
-}
-
-func TestAnObjectHasAUIDOfItsKindIDAndCreation(t *testing.T) {
-	t.Parallel()
-	uid := func(object api.Object, version, created uint64) string {
-		return NewObject(object, version, created).Meta().UID
-	}
-	base := uid(&api.Service{JSONBase: api.JSONBase{ID: "x"}}, 5, 5)
-	assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, base)
-	assert.Equal(t, base, uid(&api.Service{JSONBase: api.JSONBase{ID: "x"}, Port: 1}, 9, 5), "after an update")
-	for name, other := range map[string]string{
-		"of another creation": uid(&api.Service{JSONBase: api.JSONBase{ID: "x"}}, 5, 4),
-		"of another id":       uid(&api.Service{JSONBase: api.JSONBase{ID: "y"}}, 5, 5),
-		"of another kind":     uid(&api.Endpoints{Name: "x"}, 5, 5),
-	} {
-		assert.NotEqual(t, base, other, name)
-	}
-	assert.Equal(t, "own", uid(&api.Service{ObjectMeta: api.ObjectMeta{UID: "own"}}, 5, 5), "what an object has, it keeps")
 }

@@ -255,7 +255,7 @@ func TestTheVersionsAreThoseOfEtcd(t *testing.T) {
 		require.NoError(t, err)
 		assert.Greater(t, updated.Version(), created.Version())
 		assert.Equal(t, created.Meta().CreationVersion, updated.Meta().CreationVersion)
-		assert.Equal(t, created.Meta().UID, updated.Meta().UID)
+		assert.Equal(t, api.UIDOf(created), api.UIDOf(updated))
 		node, err := client.Get(taskKey("m", "x"), false, false)
 		require.NoError(t, err)
 		assert.Equal(t, node.Node.ModifiedIndex, updated.Version())

@@ -99,15 +99,15 @@ func uids(t *testing.T, h Harness, kind api.Kind) {
 		for i := range 3 {
 			written := commit(t, stores[i%len(stores)], storage.Update(object(kind, "x", i), storage.Any))[0]
 			if i == 0 {
-				uid, created = written.Meta().UID, written.Version()
+				uid, created = api.UIDOf(written), written.Version()
 				assert.NotEmpty(t, uid)
 				assert.False(t, seen[uid], "uid %s was used before, life %d", uid, life)
 				seen[uid] = true
 			}
-			assert.Equal(t, uid, written.Meta().UID)
+			assert.Equal(t, uid, api.UIDOf(written))
 			assert.Equal(t, created, written.Meta().CreationVersion)
 		}
-		other := commit(t, stores[0], storage.Create(object(kind, fmt.Sprint("y", life), 0)))[0].Meta().UID
+		other := api.UIDOf(commit(t, stores[0], storage.Create(object(kind, fmt.Sprint("y", life), 0)))[0])
 		assert.False(t, seen[other], "two objects have uid %s", other)
 		seen[other] = true
 		commit(t, stores[0], storage.Delete(kind, "x", storage.Present))
@@ -118,7 +118,7 @@ func sameID(t *testing.T, h Harness) {
 	store := h.Make(t)
 	uids := map[string]bool{}
 	for i, kind := range kinds {
-		uids[commit(t, store, storage.Create(object(kind, "x", i)))[0].Meta().UID] = true
+		uids[api.UIDOf(commit(t, store, storage.Create(object(kind, "x", i)))[0])] = true
 	}
 	assert.Len(t, uids, len(kinds))
 	for i, kind := range kinds {

@@ -72,7 +72,7 @@ func factsOf(object *storage.Object) facts {
 	}
 	meta := object.Meta()
 	f := facts{
-		kind: object.GetKind(), id: object.GetID(), uid: meta.UID,
+		kind: object.GetKind(), id: object.GetID(), uid: api.UIDOf(object),
 		version: object.Version(), created: meta.CreationVersion,
 		mark: markOf(object),
 	}
