@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -87,41 +85,24 @@ func New(storage map[string]RESTStorage, prefix string) *ApiServer {
 	}
 }
 
-// ServeHTTP answers one request and logs it. A panic is logged with its stack
-// and answered with 500; if the answer has begun, the connection is closed.
+// ServeHTTP answers one request and logs it.
 func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer := &response{ResponseWriter: w}
 	defer logRequest(req, answer, time.Now())
-	defer func() {
-		if r := recover(); r != nil {
-			log.Printf("panic in %s %s: %v\n%s", req.Method, loggable(req.RequestURI), r, debug.Stack())
-			if answer.status != 0 {
-				panic(http.ErrAbortHandler)
-			}
-			server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
-		}
-	}()
-	server.serve(answer, req)
-}
-
-func (server *ApiServer) serve(w http.ResponseWriter, req *http.Request) {
-	if server.crossOrigin.Check(req) != nil { // D32
-		server.error(w, req, &api.Error{Kind: api.Forbidden,
+	defer server.recoverPanic(answer, req)
+	below, isREST := strings.CutPrefix(req.URL.Path, server.prefix+"/") // D2: the prefix ends at a slash
+	switch path := req.URL.Path; {
+	case server.crossOrigin.Check(req) != nil: // D32
+		server.error(answer, req, &api.Error{Kind: api.Forbidden,
 			Message: "a browser may not send a cross-site " + req.Method + " request"})
-		return
-	}
-	switch path := req.URL.Path; path {
-	case "/", "/index.html":
-		server.handleIndex(w, req)
-	case "/healthz":
-		server.handleHealthz(w, req)
+	case path == "/", path == "/index.html":
+		server.handleIndex(answer, req)
+	case path == "/healthz":
+		server.handleHealthz(answer, req)
+	case isREST:
+		server.handleREST(strings.Split(below, "/"), answer, req)
 	default:
-		below, ok := strings.CutPrefix(path, server.prefix+"/") // D2: the prefix ends at a slash
-		if !ok {
-			server.notFound(w, req)
-			return
-		}
-		server.handleREST(strings.Split(below, "/"), w, req)
+		server.notFound(answer, req)
 	}
 }
 
