@@ -24,6 +24,7 @@ import (
 const (
 	kubeletPort = 10250
 	syncPeriod  = 10 * time.Second
+	syncPause   = time.Second
 )
 
 // What tests replace: a slow machine is to be no reason for a failure, and the loop
@@ -85,6 +86,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", options.address)
 	}
 	go syncForever(ctx, stores)
+	go syncOnChange(ctx, stores)
 	if stores.follow != nil {
 		go stores.follow(ctx)
 	}

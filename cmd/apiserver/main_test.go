@@ -83,9 +83,13 @@ func hurriedRegistries(etcdClient registry.EtcdClient) registries {
 	return stores
 }
 
-// forEachLine calls what is to be called for ever once for each line that is read.
+// forEachLine calls what is to be called every syncPeriod once for each line that is
+// read, and nothing else.
 func forEachLine(lines io.Reader) func(func(), time.Duration) {
-	return func(f func(), _ time.Duration) {
+	return func(f func(), period time.Duration) {
+		if period != syncPeriod {
+			return
+		}
 		for scanner := bufio.NewScanner(lines); scanner.Scan(); {
 			f()
 		}

@@ -23,11 +23,12 @@ type registries struct {
 	controllers registry.ControllerRegistry
 	services    registry.ServiceRegistry
 
-	healthz       func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
-	reconcile     func() error             // repairs inconsistencies; nil when there cannot be any
-	syncEndpoints func() error             // brings the endpoints up to date
-	follow        func(context.Context)    // follows the changes of other programs; nil when there can be none
-	close         func()                   // closes connections; nil when there are none
+	healthz       func() ([]string, error)              // as ApiServer.Healthz; nil when the store can always be used
+	reconcile     func() error                          // repairs inconsistencies; nil when there cannot be any
+	syncEndpoints func() error                          // brings the endpoints up to date
+	changes       func(context.Context) <-chan struct{} // as EndpointController.Changes
+	follow        func(context.Context)                 // follows the changes of other programs; nil when there can be none
+	close         func()                                // closes connections; nil when there are none
 }
 
 // assemble builds the registries and the handler that the flags ask for. The
@@ -49,10 +50,11 @@ func assemble(o *options, narration io.Writer) (stores registries, handler http.
 func memoryRegistries() registries { return registriesInMemory(registry.MakeMemoryRegistry()) }
 
 func registriesInMemory(memory *registry.MemoryRegistry) registries {
+	endpoints := registry.MakeEndpointController(memory, memory)
 	return registries{
 		name:  "memory",
 		tasks: memory, controllers: memory, services: memory,
-		syncEndpoints: registry.MakeEndpointController(memory, memory).SyncServiceEndpoints,
+		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
 	}
 }
 
@@ -83,11 +85,12 @@ func dialEtcd(servers []string) (*etcd.Client, error) {
 // registriesOn puts the registries on etcd.
 func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, machines []string) registries {
 	onEtcd := makeEtcdRegistry(etcdClient, machines)
+	endpoints := registry.MakeEndpointController(onEtcd, onEtcd)
 	return registries{
 		name:  "etcd at " + strings.Join(servers, ","),
 		tasks: onEtcd, controllers: onEtcd, services: onEtcd,
 		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, follow: onEtcd.Follow, close: closeClient,
-		syncEndpoints: registry.MakeEndpointController(onEtcd, onEtcd).SyncServiceEndpoints,
+		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
 	}
 }
 
@@ -123,6 +126,20 @@ func syncForever(ctx context.Context, stores registries) {
 		}
 		logError(stores.syncEndpoints())
 	}, syncPeriod)
+}
+
+// syncOnChange updates endpoints soon after tasks or services have changed, but at most
+// once per syncPause, until ctx ends.
+func syncOnChange(ctx context.Context, stores registries) {
+	changes := stores.changes(ctx)
+	forever(func() {
+		select {
+		case <-ctx.Done():
+			runtime.Goexit()
+		case <-changes:
+			logError(stores.syncEndpoints())
+		}
+	}, syncPause)
 }
 
 func logError(err error) {

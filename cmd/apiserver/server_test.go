@@ -65,6 +65,35 @@ func TestTheProgramSyncsEndpointsAtStartAndEveryTenSeconds(t *testing.T) {
 	})
 }
 
+func TestTheProgramSyncsEndpointsOnChangeAtMostOnceASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stores := memoryRegistries()
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			syncOnChange(ctx, stores)
+		}()
+		synctest.Wait()
+		require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "first"}}))
+		synctest.Wait()
+		assert.Contains(t, endpointsIn(t, stores), "first")
+
+		require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "second"}}))
+		require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "third"}}))
+		time.Sleep(time.Second - time.Nanosecond) // the bubble's clock: it takes no time
+		synctest.Wait()
+		assert.Len(t, endpointsIn(t, stores), 1)
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		assert.Len(t, endpointsIn(t, stores), 3)
+
+		stop()
+		<-done
+	})
+}
+
 // away is a ServiceRegistry that cannot be reached.
 type away struct{ registry.ServiceRegistry }
 

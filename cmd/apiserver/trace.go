@@ -28,6 +28,7 @@ func assembleTraced(o *options, narration io.Writer) (stores registries, handler
 	stores.services = t.ServiceRegistry(stores.services)
 	endpoints := registry.MakeEndpointController(stores.services, stores.tasks)
 	stores.syncEndpoints = t.Sync("EndpointController.SyncServiceEndpoints", endpoints.SyncServiceEndpoints)
+	stores.changes = endpoints.Changes
 
 	scheduler := t.Scheduler(schedulers[o.scheduler](o.machines, stores.tasks))
 	table := storageTable(stores, t.ContainerInfo(kubelets()), scheduler)

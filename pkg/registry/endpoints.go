@@ -1,12 +1,13 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
-	"sync/atomic"
+	"sync"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
@@ -19,7 +20,8 @@ type EndpointController struct {
 	taskRegistry    TaskRegistry
 	store           storage.Interface // of both registries; nil if they do not have the same one
 
-	synced atomic.Uint64 // the version of the store of which all endpoints are
+	mu     sync.Mutex // held while endpoints are synced; guards what follows
+	synced uint64     // the version of the store of which all endpoints are
 }
 
 // MakeEndpointController returns a controller over the two registries.
@@ -37,11 +39,13 @@ func MakeEndpointController(serviceRegistry ServiceRegistry, taskRegistry TaskRe
 // that changed, if anything in the store has changed since it last did so. A service
 // that fails does not stop the others: the error joins all failures.
 func (e *EndpointController) SyncServiceEndpoints() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	services, known, err := e.servicesAndEndpoints()
 	if err != nil {
 		return fmt.Errorf("endpoint sync: %w", err)
 	}
-	if e.store != nil && services.Version == e.synced.Load() {
+	if e.store != nil && services.Version == e.synced {
 		return nil
 	}
 	endpointsOf := e.selectEndpoints()
@@ -62,13 +66,54 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 	return errors.Join(failures...)
 }
 
+// Changes returns a channel that gets a value after tasks or services have changed, as
+// far as this process knows, until the context ends. Several changes may be one value.
+// Registries that are not versioned tell of no change.
+func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
+	changes := make(chan struct{}, 1)
+	if e.store != nil {
+		for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind} {
+			go e.watch(ctx, kind, changes)
+		}
+	}
+	return changes
+}
+
+// watch notes each change of a kind. A watcher that is cut off may have missed one.
+func (e *EndpointController) watch(ctx context.Context, kind api.Kind, changes chan<- struct{}) {
+	cached := e.store.Cached()
+	for {
+		version, err := cached.Version()
+		var watcher *storage.Watcher
+		if err == nil {
+			watcher, err = cached.Watch(kind, version)
+		}
+		for err == nil {
+			if _, err = watcher.Next(ctx); err == nil {
+				note(changes)
+			}
+		}
+		if api.KindOf(err) != api.Expired {
+			return
+		}
+		note(changes)
+	}
+}
+
+func note(changes chan<- struct{}) {
+	select {
+	case changes <- struct{}{}:
+	default: // nobody has looked since the last one
+	}
+}
+
 // noteSynced notes of which version of the store the endpoints are. If nobody else has
 // written since, that is the version after the own writes.
 func (e *EndpointController) noteSynced(version, written uint64) {
 	if now, err := e.store.Cached().Version(); err == nil && now == version+written {
 		version = now
 	}
-	e.synced.Store(version)
+	e.synced = version
 }
 
 // syncService writes the endpoints of a service, unless they are known to be so

@@ -1,16 +1,19 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage/memory"
 )
 
 // writes records which endpoints are written, and fails chosen writes.
@@ -147,7 +150,7 @@ func TestASyncLooksAtNothingWhileNothingChanges(t *testing.T) {
 	controller := MakeEndpointController(registry, registry)
 	version := func() uint64 {
 		require.NoError(t, controller.SyncServiceEndpoints())
-		return controller.synced.Load()
+		return controller.synced
 	}
 	first := version()
 	assert.Equal(t, first, version())
@@ -159,6 +162,48 @@ func TestASyncLooksAtNothingWhileNothingChanges(t *testing.T) {
 	stored, err := registry.Objects().Get(api.EndpointsKind, "a")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"m:80"}, stored.Object.(*api.Endpoints).Endpoints)
+}
+
+func TestAControllerTellsOfChangesOfTasksAndServices(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		registry := MakeRegistry(store)
+		ctx, stop := context.WithCancel(t.Context())
+		changes := MakeEndpointController(registry, registry).Changes(ctx)
+		synctest.Wait()
+		for _, row := range []struct {
+			change func() error
+			told   bool
+		}{
+			{func() error { return registry.CreateService(makeService("a", 1)) }, true},
+			{func() error { return registry.UpdateEndpoints(api.Endpoints{Name: "a"}) }, false},
+			{func() error { return registry.CreateController(makeController("a", 1)) }, false},
+			{func() error { return registry.CreateTask("m", makeTask("x", 80)) }, true},
+			{func() error { return registry.UpdateTask(makeTask("x", 81)) }, true},
+			{func() error { return registry.DeleteTask("x") }, true},
+			{func() error { store.Reset(99, nil); return nil }, true}, // the watchers are cut off
+			{func() error { return registry.CreateService(makeService("a", 1)) }, true},
+			{func() error { stop(); return nil }, false},
+			{func() error { return registry.DeleteService("a") }, false},
+		} {
+			require.NoError(t, row.change())
+			synctest.Wait()
+			select {
+			case <-changes:
+				assert.True(t, row.told)
+			default:
+				assert.False(t, row.told)
+			}
+		}
+	})
+}
+
+func TestAControllerOfRegistriesWithoutVersionsTellsOfNoChange(t *testing.T) {
+	t.Parallel()
+	registry := MakeMemoryRegistry()
+	assert.Nil(t, MakeEndpointController(bare{registry}, registry).store)
+	assert.Empty(t, MakeEndpointController(bare{registry}, registry).Changes(t.Context()))
 }
 
 // bare is a ServiceRegistry that cannot list its endpoints.
