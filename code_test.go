@@ -18,49 +18,44 @@ import (
 // code is what the project's Go files declare and use. Of tests it has only the names:
 // documents do not mention their helpers.
 type code struct {
-	declared map[string]map[string]lines // by file: Name or Type.Method
-	members  map[string]map[string]bool  // by type: its fields and methods
-	words    map[string]bool             // declared names, those that are used of libraries, texts, JSON names
-
 	positions *token.FileSet
+	declared  map[string]map[string]lines // by file: Name or Type.Method
+	members   map[string]map[string]bool  // by type: its fields and methods
+	words     map[string]bool             // declared names, those that are used of libraries, texts, JSON names
 }
 
 // lines are those of a declaration, without the comment above it.
 type lines struct{ first, last int }
 
 func readCode(t *testing.T) *code {
-	c := &code{
-		declared: map[string]map[string]lines{}, members: map[string]map[string]bool{}, words: map[string]bool{},
-		positions: token.NewFileSet(),
-	}
-	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+	c := &code{token.NewFileSet(), map[string]map[string]lines{}, map[string]map[string]bool{}, nil}
+	c.words, _ = tests(t)
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		file, err := parser.ParseFile(c.positions, path, nil, parser.SkipObjectResolution)
 		if err == nil {
-			c.read(filepath.ToSlash(path), file)
+			c.declared[path] = map[string]lines{}
+			c.readDeclarations(path, file)
+			c.readUses(file)
 		}
 		return err
 	}))
 	return c
 }
 
-func (c *code) read(path string, file *ast.File) {
-	isTest := strings.HasSuffix(path, "_test.go")
+func (c *code) readDeclarations(path string, file *ast.File) {
 	for _, declaration := range file.Decls {
 		switch d := declaration.(type) {
 		case *ast.FuncDecl:
-			switch {
-			case isTest:
-				c.words[d.Name.Name] = c.words[d.Name.Name] || d.Recv == nil
-			case d.Recv != nil:
+			name := d.Name.Name
+			if d.Recv != nil {
 				of, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*"), "[")
-				c.declareMember(of, d.Name)
-				c.declare(path, of+"."+d.Name.Name, d)
-			default:
-				c.declare(path, d.Name.Name, d)
+				c.declareMember(of, name)
+				name = of + "." + name
 			}
+			c.declare(path, name, d)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				switch s := spec.(type) {
@@ -75,9 +70,9 @@ func (c *code) read(path string, file *ast.File) {
 			}
 		}
 	}
-	if isTest {
-		return
-	}
+}
+
+func (c *code) readUses(file *ast.File) {
 	c.words[file.Name.Name] = true
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch n := node.(type) {
@@ -90,7 +85,7 @@ func (c *code) read(path string, file *ast.File) {
 			c.words[text] = true
 			json, _, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
 			c.words[json] = true
-			if strings.HasPrefix(text, "/") {
+			if strings.HasPrefix(text, "/") { // of a key in etcd
 				for segment := range strings.SplitSeq(text, "/") {
 					c.words[segment] = true
 				}
@@ -100,14 +95,7 @@ func (c *code) read(path string, file *ast.File) {
 	})
 }
 
-// declare notes where a file declares a name. No document links to lines of tests.
 func (c *code) declare(path, name string, declaration ast.Node) {
-	if strings.HasSuffix(path, "_test.go") {
-		return
-	}
-	if c.declared[path] == nil {
-		c.declared[path] = map[string]lines{}
-	}
 	c.declared[path][name] = lines{c.positions.Position(declaration.Pos()).Line, c.positions.Position(declaration.End()).Line}
 	c.words[name[strings.LastIndex(name, ".")+1:]] = true
 }
@@ -122,16 +110,16 @@ func (c *code) declareMembers(s *ast.TypeSpec) {
 	}
 	for _, member := range members {
 		for _, name := range member.Names {
-			c.declareMember(s.Name.Name, name)
+			c.declareMember(s.Name.Name, name.Name)
 		}
 	}
 }
 
-func (c *code) declareMember(of string, name *ast.Ident) {
+func (c *code) declareMember(of, name string) {
 	if c.members[of] == nil {
 		c.members[of] = map[string]bool{}
 	}
-	c.members[of][name.Name], c.words[name.Name] = true, true
+	c.members[of][name], c.words[name] = true, true
 }
 
 // has reports whether a name exists: Name, package.Name, Type.Member, or a path of JSON
