@@ -13,21 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Write the traces in testdata and in docs/tour.md, and the lines in the links of
-// docs/original.md, again with
+// Write the traces in docs/tour.md, and the lines in the links of docs/original.md, again
+// with
 //
-//	go test -run 'TestTheTourInTheREADMEIsNarrated|TestTheGuidedTour' . -update
-//	go test -run TestTheMap . -update
+//	go test -run 'TestTheGuidedTour|TestTheMap' . -update
 var update = flag.Bool("update", false, "write anew what a test compares with the code")
-
-// warmUp lets the server read what is in etcd, which it does for whatever comes first.
-func (s *server) warmUp(t *testing.T) {
-	resp, err := http.Get("http://" + s.address + "/api/v1beta1/tasks")
-	require.NoError(t, err)
-	resp.Body.Close()
-	require.Equal(t, http.StatusOK, resp.StatusCode)
-	s.until(t, "GET /api/v1beta1/tasks")
-}
 
 // until returns the trace up to the end of the outermost call in which a line
 // contains beginning.
@@ -59,29 +49,6 @@ func blank(narration string) string {
 	return noKubelet.ReplaceAllString(narration, "$1")
 }
 
-func TestTheTourInTheREADMEIsNarrated(t *testing.T) {
-	t.Parallel()
-	program := build(t, unhurried...)
-	for _, backend := range []string{"memory", "etcd"} {
-		t.Run("backend="+backend, func(t *testing.T) {
-			t.Parallel()
-			args := []string{"-trace"}
-			if backend == "etcd" {
-				args = append(args, "-etcd_servers", startEtcd(t))
-			}
-			server := start(t, program, args...)
-			server.warmUp(t)
-			checkSession(t, commandsIn(t, "README.md", "## A tour with curl"), map[string]string{"127.0.0.1:8080": server.address})
-			narration := blank(strings.Join(server.stop(), "\n") + "\n")
-			file := "testdata/tour-" + backend + ".txt"
-			if *update {
-				require.NoError(t, os.WriteFile(file, []byte(narration), 0o644))
-			}
-			assert.Equal(t, read(t, file), narration, file)
-		})
-	}
-}
-
 var (
 	textBlock    = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
 	narratedName = regexp.MustCompile(`(?m)^.{8} +(?:[A-Z]+ \S+ to )?(\w+\.\w+)`)
@@ -92,7 +59,10 @@ func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 	const tour = "docs/tour.md"
 	etcd := startEtcd(t)
 	server := start(t, build(t, unhurried...), "-trace", "-etcd_servers", etcd)
-	server.warmUp(t)
+	resp, err := http.Get("http://" + server.address + "/api/v1beta1/tasks") // the first request reads what is in etcd
+	require.NoError(t, err)
+	resp.Body.Close()
+	server.until(t, "GET /api/v1beta1/tasks")
 	checkSession(t, commandsIn(t, tour, sessions[tour]...), map[string]string{
 		"127.0.0.1:8080": server.address, "127.0.0.1:4001": strings.TrimPrefix(etcd, "http://")})
 	for range 2 { // the second time there is nothing to write
