@@ -1,7 +1,6 @@
 package kube2014
 
 import (
-	"fmt"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -17,22 +16,18 @@ var (
 	runFlag     = regexp.MustCompile("-run '?([^ '`]+)'?")
 )
 
-// dryRun checks that make knows a command's target and reads its variables.
-func dryRun(t *testing.T, line string) error {
+// checkMake checks that make knows a command's target and reads its variables.
+func checkMake(t *testing.T, line string) {
 	words := strings.Fields(line)
-	if len(words) < 2 || words[0] != "make" {
-		return fmt.Errorf("%q is no make command", line)
+	if !assert.True(t, len(words) > 1 && words[0] == "make", "%q is no make command", line) {
+		return
 	}
 	for _, argument := range words[2:] {
-		if name, _, _ := strings.Cut(argument, "="); !strings.Contains(read(t, "Makefile"), "$("+name+")") {
-			return fmt.Errorf("the Makefile does not read %s", name)
-		}
+		name, _, _ := strings.Cut(argument, "=")
+		assert.Contains(t, read(t, "Makefile"), "$("+name+")", line)
 	}
 	output, err := exec.Command("make", append([]string{"--dry-run"}, words[1:]...)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %s", line, output)
-	}
-	return nil
+	assert.NoError(t, err, "%s: %s", line, output)
 }
 
 // A block is a session that a test runs, or text, or indented make commands. The make
@@ -52,7 +47,7 @@ func TestEveryCommandInADocumentRuns(t *testing.T) {
 		}
 		text = fence.ReplaceAllString(text, "")
 		for _, match := range append(indented.FindAllStringSubmatch(text, -1), makeCommand.FindAllStringSubmatch(text, -1)...) {
-			assert.NoError(t, dryRun(t, match[1]), document)
+			checkMake(t, match[1])
 		}
 		for _, match := range runFlag.FindAllStringSubmatch(text, -1) {
 			for pattern := range strings.SplitSeq(strings.ReplaceAll(match[1], `\|`, "|"), "|") {
