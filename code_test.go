@@ -4,8 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -15,182 +15,122 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// code is what the project's Go files declare and use, by name.
+// code is what the project's Go files declare and use. Of tests it has only the names:
+// documents do not mention their helpers.
 type code struct {
-	names    map[string]bool             // package, Name, package.Name, Type.Member, package.Type.Member
-	declared map[string]map[string]lines // by file: where it declares Name or Type.Method
-	words    map[string]bool             // JSON names and string literals of the program
-	flags    map[string]bool             // flags of the apiserver
-	segments map[string]bool             // segments of keys in etcd
-	aliases  []alias
-
 	positions *token.FileSet
+	declared  map[string]map[string]lines // by file: Name or Type.Method
+	members   map[string]map[string]bool  // by type: its fields and methods
+	words     map[string]bool             // declared names, those that are used of libraries, texts, JSON names
 }
-
-// alias is another name of a type.
-type alias struct{ pkg, name, of string }
 
 // lines are those of a declaration, without the comment above it.
 type lines struct{ first, last int }
 
-// readCode reads all Go files of the project. Of test files it takes only the
-// names of tests, because documents do not mention their helpers.
 func readCode(t *testing.T) *code {
-	c := &code{
-		names: map[string]bool{}, declared: map[string]map[string]lines{},
-		words: map[string]bool{}, flags: map[string]bool{}, segments: map[string]bool{},
-		positions: token.NewFileSet(),
-	}
-	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+	c := &code{token.NewFileSet(), map[string]map[string]lines{}, map[string]map[string]bool{}, nil}
+	c.words, _ = tests(t)
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		file, err := parser.ParseFile(c.positions, path, nil, parser.SkipObjectResolution)
 		if err == nil {
-			c.read(filepath.ToSlash(path), file)
+			c.declared[path] = map[string]lines{}
+			c.readDeclarations(path, file)
+			c.readUses(file)
 		}
 		return err
 	}))
-	for range c.aliases { // an alias may name another one
-		for _, alias := range c.aliases {
-			for name := range maps.Clone(c.names) {
-				if member, ok := strings.CutPrefix(name, alias.of+"."); ok {
-					c.names[alias.name+"."+member], c.names[alias.pkg+"."+alias.name+"."+member] = true, true
-				}
-			}
-		}
-	}
 	return c
 }
 
-func (c *code) read(path string, file *ast.File) {
-	c.declared[path] = map[string]lines{}
-	c.names[file.Name.Name] = true
+func (c *code) readDeclarations(path string, file *ast.File) {
 	for _, declaration := range file.Decls {
 		switch d := declaration.(type) {
 		case *ast.FuncDecl:
 			name := d.Name.Name
 			if d.Recv != nil {
-				name = typeName(d.Recv.List[0].Type) + "." + name
+				of, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*"), "[")
+				c.declareMember(of, name)
+				name = of + "." + name
 			}
-			c.declare(path, file, name)
-			c.locate(path, name, d)
+			c.declare(path, name, d)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				c.readSpec(path, file, spec)
-			}
-		}
-	}
-	if !isTest(path) {
-		c.readUses(path, file)
-	}
-}
-
-func isTest(path string) bool { return strings.HasSuffix(path, "_test.go") }
-
-func (c *code) readSpec(path string, file *ast.File, spec ast.Spec) {
-	switch s := spec.(type) {
-	case *ast.ValueSpec:
-		for _, name := range s.Names {
-			c.declare(path, file, name.Name)
-			c.locate(path, name.Name, s)
-		}
-	case *ast.TypeSpec:
-		c.declare(path, file, s.Name.Name)
-		c.locate(path, s.Name.Name, s)
-		var members *ast.FieldList
-		switch t := s.Type.(type) {
-		case *ast.StructType:
-			members = t.Fields
-		case *ast.InterfaceType:
-			members = t.Methods
-		default:
-			if s.Assign.IsValid() {
-				of := file.Name.Name + "." + typeName(s.Type)
-				if other, ok := s.Type.(*ast.SelectorExpr); ok {
-					of = typeName(other.X) + "." + other.Sel.Name
+				switch s := spec.(type) {
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						c.declare(path, name.Name, s)
+					}
+				case *ast.TypeSpec:
+					c.declare(path, s.Name.Name, s)
+					c.declareMembers(s)
 				}
-				c.aliases = append(c.aliases, alias{file.Name.Name, s.Name.Name, of})
-			}
-			return
-		}
-		for _, member := range members.List {
-			for _, name := range member.Names {
-				c.declare(path, file, s.Name.Name+"."+name.Name)
-			}
-			if member.Tag != nil && !isTest(path) {
-				name, _, _ := strings.Cut(reflect.StructTag(strings.Trim(member.Tag.Value, "`")).Get("json"), ",")
-				c.words[name] = true
 			}
 		}
 	}
 }
 
-// declare records a name or Type.Member, with and without its type and package.
-func (c *code) declare(path string, file *ast.File, name string) {
-	if isTest(path) && !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
-		return
-	}
-	for _, spelling := range []string{name, name[strings.LastIndex(name, ".")+1:]} {
-		c.names[spelling] = true
-	}
-	c.names[file.Name.Name+"."+name] = true
-}
-
-// locate records where a file declares a name. No document links to lines of tests.
-func (c *code) locate(path, name string, declaration ast.Node) {
-	if isTest(path) {
-		return
-	}
-	c.declared[path][name] = lines{
-		first: c.positions.Position(declaration.Pos()).Line,
-		last:  c.positions.Position(declaration.End()).Line,
-	}
-}
-
-// readUses records the imported names, flags and string literals in a file.
-func (c *code) readUses(path string, file *ast.File) {
-	imported := map[string]bool{}
-	for _, spec := range file.Imports {
-		imported[strings.Trim(spec.Path.Value[strings.LastIndex(spec.Path.Value, "/")+1:], `"`)] = true
-	}
+func (c *code) readUses(file *ast.File) {
+	c.words[file.Name.Name] = true
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch n := node.(type) {
+		case *ast.ImportSpec:
+			c.words[strings.Trim(n.Path.Value[strings.LastIndex(n.Path.Value, "/")+1:], `"`)] = true
 		case *ast.SelectorExpr:
-			if of, ok := n.X.(*ast.Ident); ok && imported[of.Name] {
-				c.names[of.Name+"."+n.Sel.Name] = true
-			}
-		case *ast.CallExpr:
-			if f, ok := n.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(f.Sel.Name, "Var") && len(n.Args) > 2 {
-				if name, ok := n.Args[1].(*ast.BasicLit); ok {
-					c.flags[strings.Trim(name.Value, `"`)] = true
-				}
-			}
+			c.words[n.Sel.Name] = true
 		case *ast.BasicLit:
-			text, err := strconv.Unquote(n.Value)
-			if n.Kind != token.STRING || err != nil {
-				return true
-			}
-			if path == "pkg/storage/etcd2/cache/keys.go" {
+			text, _ := strconv.Unquote(n.Value)
+			c.words[text] = true
+			json, _, _ := strings.Cut(reflect.StructTag(text).Get("json"), ",")
+			c.words[json] = true
+			if strings.HasPrefix(text, "/") { // of a key in etcd
 				for segment := range strings.SplitSeq(text, "/") {
-					c.segments[segment] = true
+					c.words[segment] = true
 				}
 			}
-			c.words[text] = true
 		}
 		return true
 	})
 }
 
-// typeName returns the name of a receiver's type.
-func typeName(expression ast.Expr) string {
-	switch e := expression.(type) {
-	case *ast.StarExpr:
-		return typeName(e.X)
-	case *ast.IndexExpr:
-		return typeName(e.X)
-	case *ast.Ident:
-		return e.Name
+func (c *code) declare(path, name string, declaration ast.Node) {
+	c.declared[path][name] = lines{c.positions.Position(declaration.Pos()).Line, c.positions.Position(declaration.End()).Line}
+	c.words[name[strings.LastIndex(name, ".")+1:]] = true
+}
+
+func (c *code) declareMembers(s *ast.TypeSpec) {
+	var members []*ast.Field
+	switch t := s.Type.(type) {
+	case *ast.StructType:
+		members = t.Fields.List
+	case *ast.InterfaceType:
+		members = t.Methods.List
 	}
-	return ""
+	for _, member := range members {
+		for _, name := range member.Names {
+			c.declareMember(s.Name.Name, name.Name)
+		}
+	}
+}
+
+func (c *code) declareMember(of, name string) {
+	if c.members[of] == nil {
+		c.members[of] = map[string]bool{}
+	}
+	c.members[of][name], c.words[name] = true, true
+}
+
+// has reports whether a name exists: Name, package.Name, Type.Member, or a path of JSON
+// names, such as currentState.host.
+func (c *code) has(name string) bool {
+	of := ""
+	for part := range strings.SplitSeq(name, ".") {
+		if !c.words[part] || (c.members[of] != nil && !c.members[of][part]) {
+			return false
+		}
+		of = part
+	}
+	return true
 }

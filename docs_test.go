@@ -3,12 +3,14 @@ package kube2014
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -18,45 +20,55 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
-// A console block of a document is a shell session: a line that begins with "$ "
-// is a command (a backslash at its end continues it), the rest is the output.
-type command struct{ text, output string }
+// A console block of a document is a shell session: a line that begins with "$ " is a
+// command, the rest is its output. Tests run all that are in these sections; a document
+// has no others.
+var sessions = map[string][]string{
+	"README.md":    {"## A tour with curl", "## On etcd"},
+	"docs/tour.md": {"## A POST", "## A GET", "## The loop"},
+}
 
 var consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
 
-// commandsOf returns the commands of all console blocks in a part of a document.
-func commandsOf(document string) []command {
+type command struct{ text, output string }
+
+// commandsIn returns the commands in sections of a document.
+func commandsIn(t *testing.T, file string, headings ...string) []command {
 	var commands []command
-	for _, block := range consoleBlock.FindAllStringSubmatch(document, -1) {
-		goesOn := false
-		for line := range strings.Lines(block[1]) {
-			text, isCommand := strings.CutPrefix(line, "$ ")
-			switch last := len(commands) - 1; {
-			case goesOn:
-				commands[last].text += line
-				goesOn = strings.HasSuffix(line, "\\\n")
-			case isCommand:
-				commands = append(commands, command{text: text})
-				goesOn = strings.HasSuffix(line, "\\\n")
-			default:
-				commands[last].output += line
+	for _, heading := range headings {
+		for _, block := range consoleBlock.FindAllStringSubmatch(section(t, file, heading), -1) {
+			for line := range strings.Lines(block[1]) {
+				if text, isCommand := strings.CutPrefix(line, "$ "); isCommand {
+					commands = append(commands, command{text: text})
+				} else {
+					commands[len(commands)-1].output += line
+				}
 			}
 		}
 	}
+	require.NotEmpty(t, commands)
 	return commands
 }
 
-// section returns the part of a document from a heading to the next one of the
-// same or a higher level.
-func section(t *testing.T, file, heading string) string {
+// documents are the files that people read.
+func documents(t *testing.T) []string {
+	files, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	return append(files, "README.md")
+}
+
+func read(t *testing.T, file string) string {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	_, text, ok := strings.Cut("\n"+string(data), "\n"+heading+"\n")
+	return string(data)
+}
+
+// section returns the part of a document from a heading of the second level to the
+// next one.
+func section(t *testing.T, file, heading string) string {
+	_, text, ok := strings.Cut("\n"+read(t, file), "\n"+heading+"\n")
 	require.True(t, ok, "%s has no %q", file, heading)
-	marks, _, _ := strings.Cut(heading, " ")
-	for level := range marks {
-		text, _, _ = strings.Cut(text, "\n"+marks[:level+1]+" ")
-	}
+	text, _, _ = strings.Cut(text, "\n## ")
 	return text
 }
 
@@ -83,49 +95,64 @@ func checkSession(t *testing.T, commands []command, actual map[string]string) {
 	}
 }
 
-// build builds the apiserver as make build does.
-func build(t *testing.T) string {
+// build builds the apiserver with a command of go: build, or unhurried.
+func build(t *testing.T, how ...string) string {
 	program := filepath.Join(t.TempDir(), "apiserver")
-	output, err := exec.Command("go", "build", "-o", program, "./cmd/apiserver").CombinedOutput()
+	output, err := exec.Command("go", append(how, "-o", program, "./cmd/apiserver")...).CombinedOutput()
 	require.NoError(t, err, string(output))
 	return program
 }
 
-// buildUnhurried builds an apiserver that gives a slow machine the time it takes, and
-// whose loop runs when it reads a line: TestMain of cmd/apiserver is it.
-func buildUnhurried(t *testing.T) string {
-	program := filepath.Join(t.TempDir(), "apiserver.test")
-	output, err := exec.Command("go", "test", "-c", "-o", program, "./cmd/apiserver").CombinedOutput()
-	require.NoError(t, err, string(output))
-	return program
+// unhurried makes an apiserver that gives a slow machine the time it takes, and whose loop
+// runs when it reads a line: TestMain of cmd/apiserver is it.
+var unhurried = []string{"test", "-c"}
+
+// server is an apiserver.
+type server struct {
+	address string
+	loop    io.Writer       // a line lets the loop run once, if the program is unhurried
+	lines   chan string     // of its trace; its log is left out
+	stop    func() []string // stops it, gracefully, and returns the rest of the trace
 }
 
-func unhurried(program string, args ...string) *exec.Cmd {
-	command := exec.Command(program, append([]string{"-port", "0"}, args...)...)
+var logLine = regexp.MustCompile(`^\d{4}/\d\d/\d\d .*?(?:serves http://(127\.0\.0\.1:\d+)/|$)`)
+
+// start starts an apiserver on a free port. It is stopped with the test.
+func start(t *testing.T, program string, args ...string) *server {
+	command := exec.Command(program, append([]string{"-port", "0", "-machines", "127.0.0.1,127.0.0.2"}, args...)...)
 	command.Env = append(os.Environ(), "KUBE2014_TEST_AS_PROGRAM=unhurried")
-	return command
-}
-
-// start starts an apiserver on a free port and returns its address. It is ended with
-// the test, gracefully.
-func start(t *testing.T, server *exec.Cmd) string {
-	stderr, err := server.StderrPipe()
+	stderr, err := command.StderrPipe()
 	require.NoError(t, err)
-	require.NoError(t, server.Start())
-	log := bufio.NewScanner(stderr)
-	t.Cleanup(func() {
-		assert.NoError(t, server.Process.Signal(syscall.SIGTERM))
-		for log.Scan() { // read all: Wait closes the pipe
+	loop, err := command.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	s := &server{loop: loop, lines: make(chan string, 10000)}
+	s.stop = sync.OnceValue(func() (rest []string) {
+		assert.NoError(t, command.Process.Signal(syscall.SIGTERM))
+		for line := range s.lines {
+			rest = append(rest, line)
 		}
-		assert.NoError(t, server.Wait())
+		assert.NoError(t, command.Wait())
+		return rest
 	})
-	require.True(t, log.Scan(), "the server says where it serves")
-	match := regexp.MustCompile(`http://(127\.0\.0\.1:\d+)/`).FindStringSubmatch(log.Text())
-	require.NotNil(t, match, log.Text())
-	return match[1]
+	t.Cleanup(func() { s.stop() })
+	addresses := make(chan string, 1)
+	go func() {
+		defer close(s.lines)
+		defer close(addresses)
+		for log := bufio.NewScanner(stderr); log.Scan(); {
+			if match := logLine.FindStringSubmatch(log.Text()); match == nil {
+				s.lines <- log.Text()
+			} else if match[1] != "" {
+				addresses <- match[1]
+			}
+		}
+	}()
+	s.address = <-addresses
+	require.NotEmpty(t, s.address, "the server says where it serves")
+	return s
 }
 
-// startEtcd starts a real etcd, which ends with the test, and returns its URL.
 func startEtcd(t *testing.T) string {
 	server, err := etcdtest.Start(t.TempDir())
 	require.NoError(t, err)
@@ -135,66 +162,68 @@ func startEtcd(t *testing.T) string {
 
 func TestTheTourInTheREADMEPrintsWhatItSays(t *testing.T) {
 	t.Parallel()
-	tour := commandsOf(section(t, "README.md", "## A tour with curl"))
-	require.Greater(t, len(tour), 10)
-	checkSession(t, tour, map[string]string{"127.0.0.1:8080": start(t, exec.Command(build(t), "-port", "0", "-machines", "127.0.0.1,127.0.0.2"))})
+	tour := commandsIn(t, "README.md", "## A tour with curl")
+	checkSession(t, tour, map[string]string{"127.0.0.1:8080": start(t, build(t, "build")).address})
 }
 
 // On etcd the tour prints the same; then the keys are those in the README.
 func TestTheTourInTheREADMEPrintsTheSameOnEtcd(t *testing.T) {
 	t.Parallel()
 	etcd := startEtcd(t)
-	tour := commandsOf(section(t, "README.md", "## A tour with curl"))
-	keys := commandsOf(section(t, "README.md", "## On etcd"))
-	require.Greater(t, len(keys), 3)
-	checkSession(t, append(tour, keys...), map[string]string{
-		"127.0.0.1:8080": start(t, unhurried(buildUnhurried(t), "-machines", "127.0.0.1,127.0.0.2", "-etcd_servers", etcd)),
+	checkSession(t, commandsIn(t, "README.md", sessions["README.md"]...), map[string]string{
+		"127.0.0.1:8080": start(t, build(t, unhurried...), "-etcd_servers", etcd).address,
 		"127.0.0.1:4001": strings.TrimPrefix(etcd, "http://"),
 	})
 }
-
-var deviationRow = regexp.MustCompile(`(?m)^\| (D\d+) \| .* \| (.*) \|$`)
 
 // tests returns the names of all test functions, and the text of all tests.
 func tests(t *testing.T) (names map[string]bool, text string) {
 	names = map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		text += string(data)
-		for _, match := range function.FindAllStringSubmatch(string(data), -1) {
-			names[match[1]] = true
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			file := read(t, path)
+			text += file
+			for _, match := range function.FindAllStringSubmatch(file, -1) {
+				names[match[1]] = true
+			}
 		}
 		return err
 	}))
 	return names, text
 }
 
+var (
+	deviationRow = regexp.MustCompile(`(?m)^\| (D\d+) \| .* \| (.*) \|$`)
+	deviation    = regexp.MustCompile(`\bD\d+\b`)
+)
+
 func TestEveryDeviationNamesTheTestThatPinsIt(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("docs/deviations.md")
-	require.NoError(t, err)
 	names, text := tests(t)
-	rows := deviationRow.FindAllStringSubmatch(string(data), -1)
+	rows := deviationRow.FindAllStringSubmatch(read(t, "docs/deviations.md"), -1)
 	require.Greater(t, len(rows), 34)
 	for i, row := range rows {
 		assert.Equal(t, fmt.Sprintf("D%d", i+1), row[1], "the rows are in order, none is missing")
 		assert.Regexp(t, `\b(Test\w*)?`+row[1]+`(\b|[A-Z])`, text, "no test cites it")
-		quoted := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1)
+		quoted := codeSpan.FindAllStringSubmatch(row[2], -1)
 		assert.NotEmpty(t, quoted, "%s names no test", row[1])
 		for _, name := range quoted {
 			assert.True(t, names[name[1]], "%s: there is no test %s", row[1], name[1])
 		}
+		assert.Regexp(t, `\b`+row[1]+`\b`, read(t, mapFile), "it has no place on the map")
+	}
+	for _, document := range documents(t) {
+		for _, number := range deviation.FindAllString(read(t, document), -1) {
+			assert.Regexp(t, `(?m)^\| `+number+` \|`, read(t, "docs/deviations.md"), document)
+		}
 	}
 }
 
-func TestTheREADMEsPackageMapIsWhole(t *testing.T) {
+func TestTheREADMENamesEveryPackage(t *testing.T) {
 	t.Parallel()
 	packages := section(t, "README.md", "## The packages")
 	for dir := range mayImport {
-		assert.Contains(t, packages, "| `"+dir+"` |")
+		assert.Contains(t, packages, "`"+dir+"`")
 	}
 }

@@ -73,43 +73,34 @@ type (
 
 // Ours have these methods, and no others.
 var (
-	_ restStorage        = apiserver.RESTStorage(nil)
-	_ taskRegistry       = registry.TaskRegistry(nil)
-	_ controllerRegistry = registry.ControllerRegistry(nil)
-	_ serviceRegistry    = registry.ServiceRegistry(nil)
-	_ scheduler          = registry.Scheduler(nil)
-	_ manifestFactory    = registry.ManifestFactory(nil)
-	_ containerInfo      = client.ContainerInfo(nil)
-	_ etcdClient         = registry.EtcdClient(nil)
-
-	_ apiserver.RESTStorage       = restStorage(nil)
-	_ registry.TaskRegistry       = taskRegistry(nil)
-	_ registry.ControllerRegistry = controllerRegistry(nil)
-	_ registry.ServiceRegistry    = serviceRegistry(nil)
-	_ registry.Scheduler          = scheduler(nil)
-	_ registry.ManifestFactory    = manifestFactory(nil)
-	_ client.ContainerInfo        = containerInfo(nil)
-
-	// Compare-and-swap, and compare-and-delete, are what ours adds (D23).
-	_ registry.EtcdClient = interface {
+	_ = (*restStorage)((*apiserver.RESTStorage)(nil))
+	_ = (*taskRegistry)((*registry.TaskRegistry)(nil))
+	_ = (*controllerRegistry)((*registry.ControllerRegistry)(nil))
+	_ = (*serviceRegistry)((*registry.ServiceRegistry)(nil))
+	_ = (*scheduler)((*registry.Scheduler)(nil))
+	_ = (*manifestFactory)((*registry.ManifestFactory)(nil))
+	_ = (*containerInfo)((*client.ContainerInfo)(nil))
+	_ = (*interface { // compare-and-swap and compare-and-delete are added here (D23)
 		etcdClient
 		CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error)
 		CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error)
-	}(nil)
+	})((*registry.EtcdClient)(nil))
 )
 
 // The types that implement them.
+type registries interface {
+	taskRegistry
+	controllerRegistry
+	serviceRegistry
+}
+
 var (
 	_ http.Handler           = (*apiserver.ApiServer)(nil)
 	_ restStorage            = (*registry.TaskRegistryStorage)(nil)
 	_ restStorage            = (*registry.ControllerRegistryStorage)(nil)
 	_ restStorage            = (*registry.ServiceRegistryStorage)(nil)
-	_ taskRegistry           = (*registry.MemoryRegistry)(nil)
-	_ controllerRegistry     = (*registry.MemoryRegistry)(nil)
-	_ serviceRegistry        = (*registry.MemoryRegistry)(nil)
-	_ taskRegistry           = (*registry.EtcdRegistry)(nil)
-	_ controllerRegistry     = (*registry.EtcdRegistry)(nil)
-	_ serviceRegistry        = (*registry.EtcdRegistry)(nil)
+	_ registries             = (*registry.MemoryRegistry)(nil)
+	_ registries             = (*registry.EtcdRegistry)(nil)
 	_ scheduler              = (*registry.RandomScheduler)(nil)
 	_ scheduler              = (*registry.RoundRobinScheduler)(nil)
 	_ scheduler              = (*registry.FirstFitScheduler)(nil)
@@ -118,9 +109,6 @@ var (
 	_ containerInfo          = clienttest.FakeContainerInfo{} // in the original it is beside the real one
 	_ client.ClientInterface = (*client.Client)(nil)
 	_ flag.Value             = (*util.StringList)(nil)
-	_ []string               = util.StringList(nil)
-	_ *http.Client           = client.HTTPContainerInfo{}.Client
-	_ uint                   = client.HTTPContainerInfo{}.Port
 	_                        = apiserver.Status{Success: true} // exported here: D15
 )
 
