@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/etcd/etcdtest"
 )
 
 // backend is one kind of registry, empty.
@@ -23,9 +25,9 @@ type backend interface {
 // backends makes a registry of each kind. The promises of interfaces.go are
 // tested on all of them.
 var backends = map[string]func(t *testing.T) backend{
-	"memory":    func(*testing.T) backend { return MakeMemoryRegistry() },
-	"fake etcd": func(t *testing.T) backend { return unhurried(etcds["fake etcd"](t)) },
-	"etcd":      func(t *testing.T) backend { return unhurried(etcds["etcd"](t)) },
+	"memory": func(*testing.T) backend { return MakeMemoryRegistry() },
+	"fake":   func(*testing.T) backend { return unhurried(etcdtest.NewFake()) },
+	"etcd":   func(t *testing.T) backend { return unhurried(etcdtest.Shared(t, etcd.New)) },
 }
 
 func onEachBackend(t *testing.T, test func(t *testing.T, registry backend)) {

@@ -125,16 +125,6 @@ func put(t *testing.T, client etcdtest.Client, key string, value interface{}) {
 	require.NoError(t, err)
 }
 
-func onEachEtcd(t *testing.T, test func(t *testing.T, client etcdtest.Client)) {
-	t.Parallel()
-	for name, makeEtcd := range etcds {
-		t.Run("backend="+name, func(t *testing.T) {
-			t.Parallel()
-			test(t, makeEtcd(t))
-		})
-	}
-}
-
 func TestTheKeysAreTheOriginals(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry := unhurried(client)

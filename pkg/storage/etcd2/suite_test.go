@@ -1,41 +1,45 @@
 package etcd2_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 
+	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 	"kube2014/pkg/storage/storagetest"
 )
 
-// The store passes the contract suite, through two processes on one etcd. It is not a
-// real etcd, because other tests share that, and its history is for all of them.
+// The store passes the contract suite, through two processes on one etcd. Other tests do
+// not share it: the history of an etcd is for all who write to it.
 func TestTheContractOfAStore(t *testing.T) {
 	t.Parallel()
-	storagetest.Run(t, storagetest.Harness{
-		Make: func(t *testing.T) storage.Interface { return following(t, etcdtest.NewFake()) },
-		Another: func(t *testing.T, store storage.Interface) storage.Interface {
-			return following(t, store.(*etcd2.Store).Client())
-		},
-		Slow: true, // etcd keeps 1,000 changes
-		// Several processes write as fast as they can there, and no watcher may be cut
-		// off. On etcd one may be: while nobody has watched yet, a process that catches
-		// up reads everything, and begins its history anew.
-		Without: []string{
-			"watchers that begin while others write miss nothing",
-			"a list and the events after it lead to each later list",
-			"a wait that is given up loses no event",
-		},
-	})
+	for name, makeEtcd := range map[string]func(t *testing.T) etcdtest.Client{
+		"fake": func(*testing.T) etcdtest.Client { return etcdtest.NewFake() },
+		"etcd": func(t *testing.T) etcdtest.Client { return etcdtest.Own(t, etcd.New) },
+	} {
+		t.Run("backend="+name, func(t *testing.T) {
+			t.Parallel()
+			storagetest.Run(t, storagetest.Harness{
+				Make: func(t *testing.T) storage.Interface { return following(t.Context(), t, makeEtcd(t)) },
+				Another: func(t *testing.T, store storage.Interface) storage.Interface {
+					return following(t.Context(), t, store.(*etcd2.Store).Client())
+				},
+				CutsOff: true,
+				Slow:    true, // etcd keeps 1,000 changes
+			})
+		})
+	}
 }
 
-// following returns a store that follows etcd until the test ends.
-func following(t *testing.T, client etcd2.Client) *etcd2.Store {
+// following returns a store that follows etcd until the context ends, which is before
+// the test ends.
+func following(ctx context.Context, t *testing.T, client etcd2.Client) *etcd2.Store {
 	store := unhurried(client).store
 	var group sync.WaitGroup
-	group.Go(func() { store.Follow(t.Context()) })
+	group.Go(func() { store.Follow(ctx) })
 	t.Cleanup(group.Wait)
 	return store
 }

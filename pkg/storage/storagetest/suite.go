@@ -3,7 +3,6 @@
 package storagetest
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,8 +24,9 @@ type Harness struct {
 	// Forget makes the store drop all changes so far from its history. Nil if that
 	// takes too long: some tests are skipped.
 	Forget func(t *testing.T, store storage.Interface)
-	// Without names tests that need what the store does not promise.
-	Without []string
+	// CutsOff is whether the store may cut off a watcher at any time, not only one
+	// that falls far behind: whoever watches then lists again.
+	CutsOff bool
 	// Slow is whether each call takes a while: the random tests do less.
 	Slow bool
 }
@@ -36,9 +36,6 @@ type Harness struct {
 func Run(t *testing.T, h Harness) {
 	for _, tests := range [][]test{basicTests, outcomeTests, togetherTests, portTests, watchTests, concurrentTests} {
 		for _, test := range tests {
-			if slices.Contains(h.Without, test.name) {
-				continue
-			}
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
 				test.run(t, h)

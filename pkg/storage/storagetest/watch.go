@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
-	"slices"
 	"sync"
 	"testing"
 
@@ -86,6 +85,7 @@ type informer struct {
 	kind           api.Kind
 	begun, version uint64 // of the list, of the last event
 	items          map[string]facts
+	applied        []seen
 }
 
 func newInformer(list *storage.List) *informer {
@@ -127,6 +127,7 @@ func (i *informer) apply(event storage.Event) error {
 	if i.items[id] = after; event.After == nil {
 		delete(i.items, id)
 	}
+	i.applied = append(i.applied, seen{event.Type, event.Version, before, after})
 	return nil
 }
 
@@ -136,6 +137,109 @@ func (i *informer) compare(list *storage.List) error {
 		return fmt.Errorf("the events lead to %v, but the list is %v", i.items, later.items)
 	}
 	return nil
+}
+
+// reflector is a client that lists a kind and goes on watching from there. If it is
+// cut off, and the store may do that, it lists again.
+type reflector struct {
+	*informer             // since the last list
+	past      []*informer // each until it was cut off
+	store     storage.Interface
+	watcher   *storage.Watcher
+	cutsOff   bool // as Harness.CutsOff
+}
+
+// reflect begins with a list of the reader, which is the store or what it has cached.
+func (h Harness) reflect(store storage.Interface, reader storage.Reader, kind api.Kind) (*reflector, error) {
+	r := &reflector{store: store, cutsOff: h.CutsOff}
+	return r, r.begin(reader, kind)
+}
+
+func (r *reflector) begin(reader storage.Reader, kind api.Kind) error {
+	for {
+		list, err := reader.List(kind, nil)
+		if err != nil {
+			return err
+		}
+		if r.watcher, err = r.store.Watch(kind, list.Version); !r.isCutOff(err) {
+			r.informer = newInformer(list)
+			return err
+		}
+		reader = r.store
+	}
+}
+
+func (r *reflector) isCutOff(err error) bool { return r.cutsOff && api.KindOf(err) == api.Expired }
+
+// next waits for the next events, and applies them.
+func (r *reflector) next(ctx context.Context) error {
+	events, err := r.watcher.Next(ctx)
+	switch {
+	case err == nil && len(events) == 0, err != nil && len(events) > 0:
+		return fmt.Errorf("there are %d events, and the error is %v", len(events), err)
+	case r.isCutOff(err):
+		r.past = append(r.past, r.informer)
+		return r.begin(r.store, r.kind)
+	}
+	for _, event := range events {
+		if err := r.apply(event); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// ended reports whether there is the object end, the last one that a test creates.
+func (r *reflector) ended() bool { return r.items["end"] != facts{} }
+
+func (r *reflector) untilEnd(ctx context.Context) error {
+	for !r.ended() {
+		if err := r.next(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkReflectors requires that each reflector of a kind has got each change after its
+// list once, and that they lead to the final list. It has missed only what happened
+// while it was cut off.
+func checkReflectors(t *testing.T, all []*reflector, written map[facts]bool, final *storage.List) {
+	every := map[seen]bool{}
+	for _, r := range all {
+		for _, i := range append(r.past, r.informer) {
+			for _, event := range i.applied {
+				require.True(t, event.after == facts{} || written[event.after], "nobody wrote %v", event.after)
+				every[event] = true
+			}
+		}
+	}
+	cutOff := 0
+	for _, r := range all {
+		require.NoError(t, r.compare(final))
+		for _, i := range r.past {
+			i.requireAll(t, i.version, written, every)
+		}
+		r.requireAll(t, final.Version, written, every)
+		cutOff += len(r.past)
+	}
+	t.Logf("%d watchers were cut off %d times", len(all), cutOff)
+}
+
+// requireAll requires that the informer has applied all changes up to a version: all
+// that were written, and all that anybody was told of.
+func (i *informer) requireAll(t *testing.T, until uint64, written map[facts]bool, every map[seen]bool) {
+	events, objects := map[seen]bool{}, map[facts]bool{}
+	for _, event := range i.applied {
+		require.False(t, events[event], "%v comes twice", event)
+		events[event], objects[event.after] = true, true
+	}
+	for object := range written {
+		require.True(t, object.version <= i.begun || object.version > until || objects[object], "after %d, %v is missed", i.begun, object)
+	}
+	for event := range every {
+		require.True(t, event.version <= i.begun || event.version > until || events[event], "after %d, %v is missed", i.begun, event)
+	}
 }
 
 func life(t *testing.T, h Harness, kind api.Kind) {
@@ -238,22 +342,17 @@ func eachChange(t *testing.T, h Harness) {
 // read and compare themselves with a list.
 func informers(t *testing.T, h Harness) {
 	stores := h.processes(t)
+	cutOff := 0
 	for seed := range h.rounds(2000) {
 		random := rand.New(rand.NewSource(int64(seed)))
 		kind, other := kinds[random.Intn(len(kinds))], kinds[random.Intn(len(kinds))]
-		var all []*informer
-		var watchers []*storage.Watcher
-		// catchUp reads until the informer is what the list is.
-		catchUp := func(i int, list *storage.List) {
-			newest := newInformer(list)
-			for !maps.Equal(all[i].items, newest.items) {
-				events, err := watchers[i].Next(t.Context())
-				require.NoError(t, err)
-				for _, event := range events {
-					if err := all[i].apply(event); err != nil || event.Version > list.Version {
-						require.Fail(t, "the events are wrong", "seed %d, list %d: %v", seed, list.Version, err)
-					}
-				}
+		var all []*reflector
+		// catchUp reads until the reflector has what the list has.
+		catchUp := func(r *reflector, list *storage.List) {
+			for newest := newInformer(list); !maps.Equal(r.items, newest.items); {
+				version(t, r.store) // its process need not wait until it sees the changes of others by itself
+				require.NoError(t, r.next(t.Context()), "seed %d, list %d", seed, list.Version)
+				require.LessOrEqual(t, r.version, list.Version, "seed %d", seed)
 			}
 		}
 		for step := range 25 {
@@ -261,10 +360,11 @@ func informers(t *testing.T, h Harness) {
 			switch action := random.Intn(6); {
 			case action == 0 && len(all) < 4:
 				reader := []storage.Reader{store, cached(t, store)}[random.Intn(2)]
-				list := list(t, reader, kind, nil)
-				all, watchers = append(all, newInformer(list)), append(watchers, watch(t, store, kind, list.Version))
+				r, err := h.reflect(store, reader, kind)
+				require.NoError(t, err)
+				all = append(all, r)
 			case action == 1 && len(all) > 0:
-				catchUp(random.Intn(len(all)), list(t, store, kind, nil))
+				catchUp(all[random.Intn(len(all))], list(t, store, kind, nil))
 			case action == 2:
 				_, err := store.Commit(randomChange(random, other, step))
 				require.NotEqual(t, api.Internal, api.KindOf(err), "%v", err)
@@ -281,57 +381,34 @@ func informers(t *testing.T, h Harness) {
 		}
 		commit(t, stores[0], storage.Update(object(kind, "last", seed), storage.Any))
 		final := list(t, stores[0], kind, nil)
-		for i := range all {
-			catchUp(i, final)
+		for _, r := range all {
+			catchUp(r, final)
+			cutOff += len(r.past)
 		}
 	}
+	t.Logf("watchers were cut off %d times", cutOff)
 }
 
-// beginning is a list, and what a watcher gave out after it.
-type beginning struct {
-	list    *storage.List
-	watcher *storage.Watcher
-	events  []storage.Event
-}
-
-// begin begins several watchers of a kind, each when the one before has got some
-// events, and reads all of them until the object end is added.
-func begin(ctx context.Context, store storage.Interface, kind api.Kind, random *rand.Rand) ([]beginning, error) {
-	var all []beginning
-	ended := false
-	for len(all) < 20 && !ended {
-		list, err := store.List(kind, nil)
+// reflectors begins several reflectors of a kind, each when the one before has got some
+// events, and lets all of them read until the object end is there.
+func (h Harness) reflectors(ctx context.Context, store storage.Interface, kind api.Kind, random *rand.Rand) ([]*reflector, error) {
+	var all []*reflector
+	for len(all) < 20 && (len(all) == 0 || !all[len(all)-1].ended()) {
+		r, err := h.reflect(store, store, kind)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(list.Items, func(item *storage.Object) bool { return item.GetID() == "end" }) {
-			break
-		}
-		watcher, err := store.Watch(kind, list.Version)
-		if err != nil {
-			return nil, err
-		}
-		this := beginning{list: list, watcher: watcher}
-		for some := 1 + random.Intn(20); len(this.events) < some && !ended; {
-			events, err := watcher.Next(ctx)
-			if err != nil {
+		for some := 1 + random.Intn(20); len(r.applied) < some && !r.ended(); {
+			if err := r.next(ctx); err != nil {
 				return nil, err
 			}
-			this.events = append(this.events, events...)
-			ended = slices.ContainsFunc(events, isEnd)
 		}
-		all = append(all, this)
+		all = append(all, r)
 	}
-	for i, this := range all {
-		if n := len(this.events); n > 0 && isEnd(this.events[n-1]) {
-			all[i].events = this.events[:n-1]
-			continue
-		}
-		rest, err := readUntilEnd(ctx, this.watcher)
-		if err != nil {
+	for _, r := range all {
+		if err := r.untilEnd(ctx); err != nil {
 			return nil, err
 		}
-		all[i].events = append(this.events, rest...)
 	}
 	return all, nil
 }
@@ -340,18 +417,18 @@ func begin(ctx context.Context, store storage.Interface, kind api.Kind, random *
 func concurrentWatchers(t *testing.T, h Harness) {
 	const writers = 4
 	stores := h.processes(t)
-	start := version(t, stores[0])
-	var mu sync.Mutex // guards written
-	written := map[api.Kind]map[facts]bool{}
-	begun := map[api.Kind][]beginning{}
+	var mu sync.Mutex // guards written and begun
+	written, begun := map[api.Kind]map[facts]bool{}, map[api.Kind][]*reflector{}
 	for _, kind := range kinds {
-		written[kind] = map[facts]bool{}
+		first, err := h.reflect(stores[0], stores[0], kind) // before anything is written
+		require.NoError(t, err)
+		written[kind], begun[kind] = map[facts]bool{}, []*reflector{first}
 	}
 	var writing, watching sync.WaitGroup
 	for i, kind := range kinds {
 		for p, store := range stores {
 			watching.Go(func() {
-				all, err := begin(t.Context(), store, kind, rand.New(rand.NewSource(int64(i*len(stores)+p))))
+				all, err := h.reflectors(t.Context(), store, kind, rand.New(rand.NewSource(int64(i*len(stores)+p))))
 				assert.NoError(t, err)
 				mu.Lock()
 				defer mu.Unlock()
@@ -380,32 +457,14 @@ func concurrentWatchers(t *testing.T, h Harness) {
 	writing.Wait()
 	final := map[api.Kind]*storage.List{}
 	for _, kind := range kinds {
+		end := commit(t, stores[0], storage.Create(object(kind, "end", 0)))[0]
+		written[kind][factsOf(end)] = true
 		final[kind] = list(t, stores[0], kind, nil)
-		commit(t, stores[0], storage.Create(object(kind, "end", 0)))
 	}
 	watching.Wait()
 	for _, kind := range kinds {
-		every := eventsUntilEnd(t, watch(t, stores[0], kind, start))
-		got := map[facts]bool{}
-		for _, event := range every {
-			if event.After != nil {
-				assert.False(t, got[factsOf(event.After)], "%v is told of twice", factsOf(event.After))
-				got[factsOf(event.After)] = true
-			}
-		}
-		assert.Equal(t, written[kind], got)
-		for _, this := range begun[kind] {
-			informer := newInformer(this.list)
-			for _, event := range this.events {
-				require.NoError(t, informer.apply(event))
-			}
-			require.NoError(t, informer.compare(final[kind]))
-			first := slices.IndexFunc(every, func(event storage.Event) bool { return event.Version > this.list.Version })
-			if first < 0 {
-				first = len(every)
-			}
-			require.Equal(t, eventFacts(every[first:]), eventFacts(this.events))
-		}
+		require.NoError(t, begun[kind][0].untilEnd(t.Context()))
+		checkReflectors(t, begun[kind], written[kind], final[kind])
 	}
 }
 
@@ -413,43 +472,39 @@ func concurrentWatchers(t *testing.T, h Harness) {
 func givenUp(t *testing.T, h Harness) {
 	const kind = api.ServiceKind
 	stores := h.processes(t)
-	start := version(t, stores[0])
-	watcher := watch(t, stores[0], kind, start)
+	reader, err := h.reflect(stores[0], stores[0], kind)
+	require.NoError(t, err)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	late, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	for range 2 {
-		events, err := watcher.Next(ended)
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.Empty(t, events)
-		_, err = watcher.Next(late)
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorIs(t, reader.next(ended), context.Canceled)
+		assert.ErrorIs(t, reader.next(late), context.DeadlineExceeded)
 	}
+	written := map[facts]bool{}
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := range h.rounds(1000) {
-			_, err := stores[i%len(stores)].Commit(storage.Update(object(kind, "x", i), storage.Any))
-			assert.NoError(t, err)
+			objects, err := stores[i%len(stores)].Commit(storage.Update(object(kind, "x", i), storage.Any))
+			if assert.NoError(t, err) {
+				written[factsOf(objects[0])] = true
+			}
 		}
-		_, err := stores[0].Commit(storage.Create(object(kind, "end", 0)))
-		assert.NoError(t, err)
+		objects, err := stores[0].Commit(storage.Create(object(kind, "end", 0)))
+		if assert.NoError(t, err) {
+			written[factsOf(objects[0])] = true
+		}
 	})
-	var got []storage.Event
-	for n := 0; n == 0 || !isEnd(got[n-1]); n = len(got) {
+	for !reader.ended() {
 		ctx, cancel := context.WithCancel(t.Context())
 		writing.Go(cancel)
-		events, err := watcher.Next(ctx)
-		if err != nil {
+		if err := reader.next(ctx); err != nil {
 			require.ErrorIs(t, err, context.Canceled)
-			require.Empty(t, events)
 		}
-		got = append(got, events...)
 	}
 	writing.Wait()
-	want := eventsUntilEnd(t, watch(t, stores[0], kind, start))
-	assert.Len(t, want, h.rounds(1000))
-	assert.Equal(t, eventFacts(want), eventFacts(got[:len(got)-1]))
+	checkReflectors(t, []*reflector{reader}, written, list(t, stores[0], kind, nil))
 }
 
 func requireExpired(t *testing.T, watcher *storage.Watcher) {

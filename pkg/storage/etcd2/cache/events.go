@@ -12,26 +12,36 @@ import (
 // has not seen: it fetches the changes between out of etcd's history. If they are too
 // many, or etcd does not have them any more, nothing changes.
 func (c *Cache) Extend(after uint64) {
-	since := c.Objects.Since()
-	if after >= since || since-after > MaxEvents {
-		return
+	for since := c.Objects.Since(); after < since && since-after <= MaxEvents; {
+		events, ok := c.fetchBetween(after, since)
+		if !ok {
+			return
+		}
+		c.Objects.Extend(after, since, events)
+		tried := since
+		if since = c.Objects.Since(); since == tried {
+			return // the history would be too long
+		} // else, unless it begins there now, somebody else has made it begin elsewhere meanwhile
 	}
-	var events []storage.Event
-	patience := c.After(eventPatience)
-	for index := after + 1; index <= since; index++ {
+}
+
+// fetchBetween fetches the changes after a version, up to another one. It returns false
+// if etcd does not show one of them, or not soon.
+func (c *Cache) fetchBetween(after, until uint64) (events []storage.Event, ok bool) {
+	for index := after + 1; index <= until; index++ {
 		select {
 		case resp := <-c.fetchEvent(index):
 			if !isPlain(resp, index) {
-				return
+				return nil, false
 			}
 			if event, ok := eventOf(resp, index); ok {
 				events = append(events, event)
 			}
-		case <-patience:
-			return
+		case <-c.After(eventPatience):
+			return nil, false
 		}
 	}
-	c.Objects.Extend(after, since, events)
+	return events, true
 }
 
 // fetchEvent fetches one change; the channel gets nil if that fails. If etcd does not
