@@ -198,9 +198,7 @@ func (c *Cache) readAll() error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	machines := c.machines // none if it is another etcd
-	c.mu.Unlock()
+	machines := c.Machines() // none if it is another etcd
 	cached := func(p Place) *Stored {
 		if len(machines) == 0 {
 			return nil
