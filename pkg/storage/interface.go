@@ -91,6 +91,9 @@ const (
 	Blind   uint64 = 1<<64 - 3 // nor whether the object that is written counts as a new one
 )
 
+// Unconditional reports whether it does not matter if there is an object, nor which.
+func (c Change) Unconditional() bool { return c.Expected == Any || c.Expected == Blind }
+
 // Create stores a new object.
 func Create(object api.Object) Change {
 	return Change{Kind: object.GetKind(), ID: object.GetID(), Expected: Absent, Action: Write, Object: object}
@@ -134,7 +137,7 @@ type Clock interface {
 // expects.
 func CheckExpected(change Change, object *Object) error {
 	switch {
-	case change.Expected == Any, change.Expected == Blind, change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
+	case change.Unconditional(), change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
 		return checkMachine(change, object)
 	case object == nil:
 		return api.NewNotFound(change.Kind, change.ID)

@@ -4,14 +4,8 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
-
-// clock is where the store takes the time from.
-type clock struct {
-	now   func() time.Time
-	sleep func(time.Duration)
-	after func(time.Duration) <-chan time.Time
-}
 
 const (
 	// maxRequestTime is the age after which a request starts no further step on
@@ -37,11 +31,34 @@ const (
 	writerPatience = 2 * time.Second
 )
 
+// clock is where the store takes the time from.
+type clock struct {
+	now   func() time.Time
+	sleep func(time.Duration)
+	after func(time.Duration) <-chan time.Time
+}
+
 // budget is the time that a request has.
 type budget struct {
 	operation string
 	began     time.Time
 	clock     *clock
+}
+
+// budget begins the time of a request, or goes on with that of one which has begun.
+func (c *clock) budget(change storage.Change) budget {
+	verb := "update "
+	switch {
+	case change.Action == storage.Remove:
+		verb = "delete "
+	case change.Expected == storage.Absent:
+		verb = "create "
+	}
+	b := budget{operation: verb + string(change.Kind), began: change.Began, clock: c}
+	if b.began.IsZero() {
+		b.began = c.now()
+	}
+	return b
 }
 
 // left returns nil while there is time left, and an api.Unavailable error when

@@ -7,14 +7,15 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
 // checkUnclaimed returns an error if another program has written a task with this
 // id, on any machine, without an index key.
 func (s *Store) checkUnclaimed(taskID string) error {
-	for _, copy := range s.cache.Copies(api.TaskKind, taskID) {
-		if err := s.checkAbsent(copy.Machine, taskID); err != nil {
+	for _, one := range s.cache.Copies(api.TaskKind, taskID) {
+		if err := s.checkAbsent(one.Machine, taskID); err != nil {
 			return err
 		}
 	}
@@ -35,60 +36,53 @@ func (s *Store) checkAbsent(machine, taskID string) error {
 // taken if its task exists too; if not, another request is creating or deleting the
 // task, and claim waits for the outcome. It takes over an orphaned claim, unless the
 // write of its task may be in flight.
-func (s *Store) claim(task *api.Task, began time.Time) (uint64, budget, error) {
-	tooLate := func() bool { return s.clock.now().Sub(began) >= maxClaimTime }
+func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
+	began := budget.began
+	timeIsUp := func() bool { return s.clock.now().Sub(began) >= maxClaimTime }
 	machine, own := task.CurrentState.Host, &cache.Change{Key: cache.IndexKeyOf(task.ID)}
 	var theirs *etcd.Node
 	var since time.Time
-	for wait := 2 * time.Millisecond; !tooLate(); wait = min(2*wait, 200*time.Millisecond) {
-		budget := s.budget("create task", time.Time{})
-		err := s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, machine, 0) })
-		if err == nil {
-			return own.Index, budget, nil
+	for wait := 2 * time.Millisecond; !timeIsUp(); wait = min(2*wait, 200*time.Millisecond) {
+		budget.began = s.clock.now()
+		err := s.cache.Put(own, machine, storage.Absent)
+		if err == nil || !cache.HasCode(err, cache.AlreadyExists) {
+			return own.Version, budget, cache.Failed("create task", err)
 		}
-		if !cache.HasCode(err, cache.AlreadyExists) {
-			return 0, budget, cache.Failed("create task", err)
-		}
-		if tooLate() {
+		if timeIsUp() {
 			break
 		}
-		entry, _, err := s.cache.Read(own.Key, false)
+		node, _, err := s.cache.Read(own.Key, false)
 		if err != nil {
 			return 0, budget, cache.Failed("create task", err)
 		}
-		if entry == nil {
+		if node == nil {
 			continue
 		}
-		if tooLate() {
+		if timeIsUp() {
 			break
 		}
-		if cache.IsName(entry.Value) {
-			if err := s.checkAbsent(entry.Value, task.ID); err != nil {
+		if cache.IsName(node.Value) {
+			if err := s.checkAbsent(node.Value, task.ID); err != nil {
 				return 0, budget, err
 			}
 		}
-		if theirs == nil || theirs.ModifiedIndex != entry.ModifiedIndex {
-			theirs, since = entry, s.clock.now()
+		if theirs == nil || theirs.ModifiedIndex != node.ModifiedIndex {
+			theirs, since = node, s.clock.now()
 		}
 		if s.clock.now().Sub(since) < claimPatience {
 			s.clock.sleep(wait)
 			continue
 		}
-		if inFlight, err := s.mayBeInFlight(entry, task.ID); err != nil || inFlight || tooLate() {
+		if inFlight, err := s.mayBeInFlight(node.Value, task.ID); err != nil || inFlight || timeIsUp() {
 			return 0, budget, cmp.Or(err, claimedByOther(task.ID))
 		}
-		budget = s.budget("create task", time.Time{})
-		err = s.cache.Write(own, func() (*etcd.Response, error) {
-			return s.cache.Client.CompareAndSwap(own.Key, machine, 0, "", entry.ModifiedIndex)
-		})
-		if err == nil {
-			return own.Index, budget, nil
-		}
-		if !cache.HasCode(err, cache.CompareFailed, cache.NotFound) {
-			return 0, budget, cache.Failed("create task", err)
+		budget.began = s.clock.now()
+		err = s.cache.Put(own, machine, node.ModifiedIndex)
+		if err == nil || !cache.HasCode(err, cache.CompareFailed, cache.NotFound) {
+			return own.Version, budget, cache.Failed("create task", err)
 		}
 	}
-	return 0, budget{}, claimedByOther(task.ID)
+	return 0, budget, claimedByOther(task.ID)
 }
 
 func claimedByOther(taskID string) error {
@@ -99,29 +93,15 @@ func claimedByOther(taskID string) error {
 // mayBeInFlight reports whether the task of an orphaned claim may still be created by
 // a call in flight: such a call was sent only if the manifest is in the list. The
 // claim is then left to Reconcile, which waits until etcd has given up the call.
-func (s *Store) mayBeInFlight(entry *etcd.Node, taskID string) (bool, error) {
-	if !cache.IsName(entry.Value) {
+func (s *Store) mayBeInFlight(machine, taskID string) (bool, error) {
+	if !cache.IsName(machine) {
 		return false, nil
 	}
-	machine, err := s.lists.readMachine(entry.Value)
-	if err != nil {
-		return false, err
-	}
-	return machine.Broken != nil || machine.Manifest(taskID) != nil, nil
+	m, err := s.cache.ReadMachine(machine)
+	return err == nil && (m.Broken != nil || m.Manifest(taskID) != nil), err
 }
 
 // releaseClaim deletes an index key. If that fails, Reconcile does it later.
 func (s *Store) releaseClaim(taskID string, version uint64) {
-	_ = s.deleteIndexKey("create task", taskID, version)
-}
-
-// deleteIndexKey deletes an index key, unless it has changed.
-func (s *Store) deleteIndexKey(operation, taskID string, version uint64) error {
-	return s.deleteUnchanged(operation, cache.IndexKeyOf(taskID), version)
-}
-
-// deleteUnchanged deletes a key, unless it has changed.
-func (s *Store) deleteUnchanged(operation, key string, version uint64) error {
-	err := s.cache.Write(&cache.Change{Key: key}, func() (*etcd.Response, error) { return s.cache.Client.CompareAndDelete(key, "", version) })
-	return cache.Failed(operation, cache.Ignore(err, cache.NotFound, cache.CompareFailed))
+	_ = s.deleteUnchanged("create task", cache.IndexKeyOf(taskID), version)
 }

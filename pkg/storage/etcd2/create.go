@@ -1,10 +1,6 @@
 package etcd2
 
 import (
-	"time"
-
-	"github.com/coreos/go-etcd/etcd"
-
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
@@ -16,7 +12,8 @@ import (
 // without it.
 
 // createTask writes the index key, the list, the task.
-func (s *Store) createTask(task *api.Task, began time.Time) (*storage.Object, error) {
+func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
+	task, budget := create.Object.(*api.Task), s.clock.budget(create)
 	if !cache.IsName(task.CurrentState.Host) {
 		return nil, &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " has no machine"}
 	}
@@ -32,11 +29,11 @@ func (s *Store) createTask(task *api.Task, began time.Time) (*storage.Object, er
 		return nil, err
 	}
 	defer s.ports.release(task)
-	index, budget, err := s.claim(task, began)
+	claimed, budget, err := s.claim(task, budget)
 	if err != nil {
 		return nil, err
 	}
-	created, err := s.createClaimed(task, index, budget)
+	created, err := s.createClaimed(create, claimed, budget)
 	switch api.KindOf(err) {
 	case api.Unavailable, api.AlreadyExists:
 		// Either the outcome of a write is unknown, and Reconcile repairs it; or
@@ -44,56 +41,50 @@ func (s *Store) createTask(task *api.Task, began time.Time) (*storage.Object, er
 		// index key is right.
 	case "":
 	default:
-		s.releaseClaim(task.ID, index)
+		s.releaseClaim(task.ID, claimed)
 	}
 	return created, err
 }
 
 // createClaimed writes the manifest and the task, or neither.
-func (s *Store) createClaimed(task *api.Task, claimed uint64, budget budget) (*storage.Object, error) {
+func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budget) (*storage.Object, error) {
+	task := create.Object.(*api.Task)
 	value, err := cache.Encode(task)
-	if err == nil {
-		err = budget.left()
-	}
 	if err != nil {
+		return nil, err
+	}
+	if err := budget.left(); err != nil {
 		return nil, err
 	}
 	// The cache must not be older than the claim: another program may have written a
 	// task with this id.
-	err = s.cache.Reach("create task", claimed)
-	if err == nil {
-		err = s.checkUnclaimed(task.ID)
+	if err := s.cache.Reach("create task", claimed); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if err := s.checkUnclaimed(task.ID); err != nil {
 		if api.KindOf(err) == api.AlreadyExists {
 			s.releaseClaim(task.ID, claimed) // it may be on another machine
 		}
 		return nil, err
 	}
 	manifest, err := s.makeManifest(task)
-	if err == nil {
-		err = s.addToList(task, manifest, budget)
-	}
-	if err == nil {
-		err = budget.left()
-	}
 	if err != nil {
 		return nil, err
 	}
+	if err := s.addToList(task, manifest, budget); err != nil {
+		return nil, err
+	}
+	if err := budget.left(); err != nil {
+		return nil, err
+	}
 	own := &cache.Change{Key: cache.TaskKey(task.CurrentState.Host, task.ID), Object: task}
-	err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, value, 0) })
-	if err == nil {
-		return own.Written, nil
-	}
-	if cache.HasCode(err, cache.AlreadyExists) {
-		return nil, api.NewAlreadyExists(api.TaskKind, task.ID)
-	}
-	if err = cache.Failed("create task", err); api.KindOf(err) != api.Unavailable {
+	err = failed("create task", create, s.cache.Put(own, value, storage.Absent))
+	if api.KindOf(err) == api.Internal {
 		if undoErr := s.removeFromList(task.CurrentState.Host, task.ID, claimed, nil); undoErr != nil {
 			return nil, undoErr
 		}
 	}
-	return nil, err
+	return own.Written, err
 }
 
 // addToList adds the manifest of a new task to its machine's list, if its host
@@ -111,6 +102,6 @@ func (s *Store) addToList(task *api.Task, added cache.Manifest, budget budget) e
 		if err := m.CheckPorts(task); err != nil {
 			return nil, err
 		}
-		return m.Replacing(added), nil
+		return m.With(added), nil
 	})
 }

@@ -1,23 +1,14 @@
 package etcd2
 
 import (
-	"github.com/coreos/go-etcd/etcd"
-
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// location is where a task is, or where the index says it is.
-type location struct {
-	machine string
-	version uint64 // of the index key; 0 when there is none
-	seen    uint64 // etcd's index when the index key was looked up
-}
-
-// find finds a task's machine: in the index, or in the cache if another program
-// wrote the task without an index key. The cache is then not older than the index key
-// that was read.
+// find finds a task's machine: by its index key, or in the cache if another program
+// wrote the task without one. The cache is then not older than the index key that was
+// read.
 func (s *Store) find(operation, taskID string) (location, error) {
 	found, err := s.readIndexKey(operation, taskID)
 	if err == nil {
@@ -39,33 +30,22 @@ func (s *Store) find(operation, taskID string) (location, error) {
 	return found, nil
 }
 
-// readIndexKey reads a task's index key. One whose value cannot be a machine counts
-// as none.
-func (s *Store) readIndexKey(operation, taskID string) (location, error) {
-	node, seen, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
-	found := location{seen: seen}
-	if err == nil && node != nil && cache.IsName(node.Value) {
-		found.machine, found.version = node.Value, node.ModifiedIndex
-	}
-	return found, cache.Failed(operation, err)
-}
-
 // deleteTask deletes the task, its manifest, its index key. Without its own key the
 // task is gone; if the rest fails, Reconcile repairs it. Each of the three writes
 // names the version that was read, so that a delayed call deletes nothing of a newer
 // task.
-func (s *Store) deleteTask(remove storage.Change, budget budget) error {
+func (s *Store) deleteTask(remove storage.Change) error {
+	budget := s.clock.budget(remove)
 	found, err := s.find(budget.operation, remove.ID)
 	if err != nil {
 		return err
 	}
-	machine := s.cache.Machine(found.machine)
-	for {
+	for machine := s.cache.Machine(found.machine); ; {
 		if err := budget.left(); err != nil {
 			return err
 		}
 		if machine == nil {
-			if machine, err = s.lists.readMachine(found.machine); err != nil {
+			if machine, err = s.cache.ReadMachine(found.machine); err != nil {
 				return err
 			}
 		}
@@ -83,23 +63,18 @@ func (s *Store) deleteTask(remove storage.Change, budget budget) error {
 			continue
 		case machine.Broken != nil:
 			return machine.Broken.Err
-		case remove.Expected < storage.Blind && remove.Expected != task.Version:
+		case remove.Expected != task.Version && remove.Expected != storage.Present && !remove.Unconditional():
 			return api.NewConflict("task %s has changed", api.Quote(remove.ID))
 		}
 		if err := budget.left(); err != nil {
 			return err
 		}
-		err := s.cache.Write(&cache.Change{Key: task.Key}, func() (*etcd.Response, error) {
-			return s.cache.Client.CompareAndDelete(task.Key, "", task.Version)
-		})
+		err := s.cache.Remove(task.Key, task.Version)
 		if err == nil {
-			return s.deleteRest(remove.ID, found, machine.WithTask(remove.ID, nil, 0), budget)
-		}
-		if cache.HasCode(err, cache.NotFound) {
-			return api.NewNotFound(api.TaskKind, remove.ID)
+			return s.deleteRest(remove.ID, found, machine.WithTask(remove.ID, nil, machine.Version), budget)
 		}
 		if !cache.HasCode(err, cache.CompareFailed) {
-			return cache.Failed(budget.operation, err)
+			return failed(budget.operation, remove, err)
 		}
 		machine = nil // it was updated, or made again
 	}
@@ -120,13 +95,13 @@ func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine
 		}
 		found.version = now.version
 	}
-	return s.deleteIndexKey(budget.operation, taskID, found.version)
+	return s.deleteUnchanged(budget.operation, cache.IndexKeyOf(taskID), found.version)
 }
 
 // removeFromList removes a task's manifest from a machine's list, unless the task's
 // index key has changed: the manifest may then be a newer task's. The version is that
-// of the index key as it was read, 0 if there was none. For what was seen see
-// lists.change.
+// of the index key as it was read, 0 if there was none. The machine is as
+// it was seen, see lists.change.
 func (s *Store) removeFromList(name, taskID string, version uint64, machine *cache.Machine) error {
 	return s.lists.change(name, taskID, machine, func(m *cache.Machine) ([]cache.Manifest, error) {
 		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {

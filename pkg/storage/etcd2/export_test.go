@@ -38,7 +38,7 @@ func (s *Store) Sleep(wait time.Duration) { s.clock.sleep(wait) }
 func (s *Store) Claim(machine, taskID string) (release func(), err error) {
 	own := &cache.Change{Key: cache.IndexKeyOf(taskID)}
 	err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, machine, 0) })
-	return func() { s.releaseClaim(taskID, own.Index) }, err
+	return func() { s.releaseClaim(taskID, own.Version) }, err
 }
 
 // Warn logs what is wrong with a key.

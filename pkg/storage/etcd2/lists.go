@@ -1,6 +1,8 @@
 package etcd2
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -31,12 +33,13 @@ type lists struct {
 	full    map[string]uint64 // machine → version of a list that cannot grow
 }
 
+// listWriter writes the list of one machine.
 type listWriter struct {
-	writing chan struct{} // holds an element while a request writes
-
-	mu      sync.Mutex // guards what follows
-	waiting []*waitingChange
-	written uint64 // etcd's index of the last list that this process wrote
+	*lists
+	machine string
+	waiting []*waitingChange // guarded by the mutex of all lists
+	writing chan struct{}    // holds an element while a request writes
+	written uint64           // version of the last list that this process wrote; of who writes
 }
 
 type waitingChange struct {
@@ -46,25 +49,18 @@ type waitingChange struct {
 	done    chan error // gets the outcome
 }
 
-func (l *lists) writerOf(name string) *listWriter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	writer := l.writers[name]
-	if writer == nil {
-		writer = &listWriter{writing: make(chan struct{}, 1)}
-		l.writers[name] = writer
-	}
-	return writer
-}
-
 // change changes the list of a machine for a task. What was seen of the machine may
 // be stale; if it is not, it saves a read. It may be nil.
-func (l *lists) change(name, taskID string, seen *cache.Machine, change listChange) error {
-	writer := l.writerOf(name)
+func (l *lists) change(machine, taskID string, seen *cache.Machine, change listChange) error {
 	own := &waitingChange{listChange: change, taskID: taskID, done: make(chan error, 1)}
-	writer.mu.Lock()
+	l.mu.Lock()
+	writer := l.writers[machine]
+	if writer == nil {
+		writer = &listWriter{lists: l, machine: machine, writing: make(chan struct{}, 1)}
+		l.writers[machine] = writer
+	}
 	writer.waiting = append(writer.waiting, own)
-	writer.mu.Unlock()
+	l.mu.Unlock()
 
 	select {
 	case err := <-own.done: // another request has written it
@@ -72,7 +68,7 @@ func (l *lists) change(name, taskID string, seen *cache.Machine, change listChan
 	case writer.writing <- struct{}{}:
 	case <-l.clock.after(writerPatience):
 		if writer.giveUp(own) {
-			return tooBusy(name)
+			return tooBusy(machine)
 		}
 		return <-own.done
 	}
@@ -83,67 +79,135 @@ func (l *lists) change(name, taskID string, seen *cache.Machine, change listChan
 			return err
 		default:
 		}
-		batch, written := writer.take()
-		if len(batch) > 1 || batch[0] != own || (seen != nil && seen.Index < written) {
+		batch := writer.take()
+		if len(batch) > 1 || batch[0] != own || (seen != nil && seen.Version < writer.written) {
 			seen = nil // others came first
 		}
-		writer.note(l.write(name, seen, batch))
+		writer.write(seen, batch)
 	}
 }
 
 // take returns the waiting changes, for the caller to write: only the first of
 // those for one task, because each relies on what is stored of the task.
-func (writer *listWriter) take() (batch []*waitingChange, written uint64) {
-	writer.mu.Lock()
-	defer writer.mu.Unlock()
-	var later []*waitingChange
+func (w *listWriter) take() (batch []*waitingChange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var next []*waitingChange
 	taken := map[string]bool{}
-	for _, one := range writer.waiting {
+	for _, one := range w.waiting {
 		if taken[one.taskID] {
-			later = append(later, one)
+			next = append(next, one)
 			continue
 		}
 		taken[one.taskID] = true
 		batch = append(batch, one)
 	}
-	writer.waiting = later
-	return batch, writer.written
-}
-
-// note remembers the index of a list that was written, 0 for none.
-func (writer *listWriter) note(written uint64) {
-	writer.mu.Lock()
-	defer writer.mu.Unlock()
-	writer.written = max(writer.written, written)
+	w.waiting = next
+	return batch
 }
 
 // giveUp withdraws a change; it returns false if the change is being written.
-func (writer *listWriter) giveUp(change *waitingChange) bool {
-	writer.mu.Lock()
-	defer writer.mu.Unlock()
-	i := slices.Index(writer.waiting, change)
-	if i < 0 {
-		return false
-	}
-	writer.waiting = slices.Delete(writer.waiting, i, i+1)
-	return true
+func (w *listWriter) giveUp(change *waitingChange) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waiting := len(w.waiting)
+	w.waiting = slices.DeleteFunc(w.waiting, func(one *waitingChange) bool { return one == change })
+	return len(w.waiting) < waiting
 }
 
-// write applies all changes of the batch to the list in one swap, and sends each its
-// result, even after a panic: then the outcome is unknown. It returns the index of
-// the list that it wrote, 0 for none.
-func (l *lists) write(name string, seen *cache.Machine, batch []*waitingChange) (written uint64) {
+// write applies the changes of a batch one after the other and swaps the list; it
+// retries while other apiservers change the list first. It sends each change its
+// result, even after a panic: then the outcome is unknown.
+func (w *listWriter) write(seen *cache.Machine, batch []*waitingChange) {
 	var err error = &api.Error{Kind: api.Unavailable,
-		Message: "writing the list of manifests of machine " + name + " was interrupted; try again"}
+		Message: "writing the list of manifests of machine " + w.machine + " was interrupted; try again"}
 	defer func() {
 		for _, one := range batch {
-			if err != nil {
-				one.done <- err
-			} else {
-				one.done <- one.refused
-			}
+			one.done <- cmp.Or(err, one.refused)
 		}
 	}()
-	written, err = l.swapInTime(name, seen, batch)
-	return written
+	err = w.swapInTime(seen, batch)
+}
+
+func (w *listWriter) swapInTime(seen *cache.Machine, batch []*waitingChange) (err error) {
+	for end := w.clock.now().Add(swapTime); w.clock.now().Before(end); seen = nil {
+		mayBeStale := seen != nil
+		if !mayBeStale {
+			if seen, err = w.cache.ReadMachine(w.machine); err != nil {
+				return err
+			}
+		}
+		manifests, refused := applyAll(seen, batch)
+		if errors.Is(refused, errStale) || (refused != nil && mayBeStale) {
+			continue // nothing is refused for what may have changed
+		}
+		if manifests == nil {
+			return nil
+		}
+		if !w.clock.now().Before(end) {
+			break
+		}
+		if err := w.swap(seen, manifests); !errors.Is(err, errStale) {
+			return err
+		}
+	}
+	return tooBusy(w.machine)
+}
+
+// applyAll returns the list that the changes make, nil when none changes it, and
+// why one of them refused: errStale if one asks for what is newer.
+func applyAll(seen *cache.Machine, batch []*waitingChange) (manifests []cache.Manifest, refused error) {
+	next := *seen
+	for _, one := range batch {
+		var made []cache.Manifest
+		made, one.refused = one.listChange(&next)
+		switch {
+		case errors.Is(one.refused, errStale):
+			return nil, errStale
+		case one.refused != nil:
+			refused = one.refused
+		case made != nil:
+			manifests, next.Manifests = made, made
+		}
+	}
+	return manifests, refused
+}
+
+// swap replaces the list if it has not changed since it was read (D23).
+func (w *listWriter) swap(seen *cache.Machine, manifests []cache.Manifest) error {
+	if seen.Broken != nil {
+		return seen.Broken.Err
+	}
+	raw := make([][]byte, len(manifests))
+	for i, manifest := range manifests {
+		raw[i] = manifest.Raw
+	}
+	own := &cache.Change{Key: cache.KubeletKey(w.machine), Manifests: manifests}
+	err := w.cache.Put(own, "["+string(bytes.Join(raw, []byte(",")))+"]", seen.ListVersion)
+	switch {
+	case err == nil:
+		w.written = own.Version
+	case cache.HasCode(err, cache.AlreadyExists, cache.CompareFailed, cache.NotFound):
+		return errStale
+	case cache.HasCode(err, cache.FormTooLarge): // another machine may do
+		w.mu.Lock()
+		w.full[w.machine] = seen.ListVersion
+		w.mu.Unlock()
+		return &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + w.machine + " is too large for etcd", Err: err}
+	}
+	return cache.Failed("change the list of manifests of machine "+w.machine, err)
+}
+
+// isFull reports whether the machine's list was too large for etcd when somebody
+// wanted to add a manifest.
+func (l *lists) isFull(m *cache.Machine) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	version, full := l.full[m.Name]
+	return full && version == m.ListVersion
+}
+
+func tooBusy(machine string) error {
+	return &api.Error{Kind: api.Unavailable, Message: "the list of manifests of machine " + machine +
+		" could not be changed: other requests keep changing it, or the store is slow; try again"}
 }

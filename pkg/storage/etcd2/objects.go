@@ -8,69 +8,60 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// writeObject writes an object that is one key.
-func (s *Store) writeObject(c storage.Change, budget budget) (*storage.Object, error) {
-	value, err := cache.Encode(c.Object)
-	if err == nil {
-		err = budget.left()
-	}
+// writeObject writes an object that is one key. The proxy reacts only to the action of
+// a blind write.
+func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
+	budget := s.clock.budget(change)
+	value, err := cache.Encode(change.Object)
 	if err != nil {
 		return nil, err
 	}
-	own := &cache.Change{Key: cache.Place{Kind: c.Kind, ID: c.ID}.Key(), Object: c.Object}
-	switch c.Expected {
-	case storage.Absent:
-		err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, value, 0) })
-		if cache.HasCode(err, cache.AlreadyExists) {
-			return nil, api.NewAlreadyExists(c.Kind, c.ID)
-		}
-	case storage.Blind: // the proxy reacts to this action only
-		err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Set(own.Key, value, 0) })
-	default:
-		now, err := s.expected(c)
+	if err := budget.left(); err != nil {
+		return nil, err
+	}
+	own := &cache.Change{Key: cache.Place{Kind: change.Kind, ID: change.ID}.Key(), Object: change.Object}
+	if change.Expected != storage.Absent && change.Expected != storage.Blind {
+		now, err := s.expected(change)
 		if err != nil {
 			return nil, err
 		}
 		own.Created = now.Created
-		return s.swapObject(c, own, value, c.Expected)
 	}
-	if err != nil {
-		return nil, cache.Failed(budget.operation, err)
-	}
-	return own.Written, nil
+	err = s.cache.Put(own, value, change.Expected)
+	return own.Written, failed(budget.operation, change, err)
 }
 
 // deleteObject deletes an object that is one key. Another program may have put
 // something else into its place: that stays, if any version will do.
-func (s *Store) deleteObject(c storage.Change, budget budget) error {
-	own := &cache.Change{Key: cache.Place{Kind: c.Kind, ID: c.ID}.Key()}
-	err := s.cache.Write(own, func() (*etcd.Response, error) {
-		if c.Expected >= storage.Blind {
-			return s.cache.Client.Delete(own.Key, false)
-		}
-		return s.cache.Client.CompareAndDelete(own.Key, "", c.Expected)
-	})
-	switch {
-	case c.Expected == storage.Any || c.Expected == storage.Blind:
-		err = cache.Ignore(err, cache.NotFound, cache.NotAFile, cache.NotADirectory)
-	case cache.HasCode(err, cache.NotFound):
-		return api.NewNotFound(c.Kind, c.ID)
-	case cache.HasCode(err, cache.CompareFailed):
-		return api.NewConflict("%s %s has changed", c.Kind, api.Quote(c.ID))
+func (s *Store) deleteObject(change storage.Change) error {
+	key := cache.Place{Kind: change.Kind, ID: change.ID}.Key()
+	var err error
+	if change.Expected < storage.Blind {
+		err = s.cache.Remove(key, change.Expected)
+	} else {
+		err = s.cache.Write(&cache.Change{Key: key}, func() (*etcd.Response, error) { return s.cache.Client.Delete(key, false) })
 	}
-	return cache.Failed(budget.operation, err)
+	if change.Unconditional() {
+		err = cache.Ignore(err, cache.NotAFile, cache.NotADirectory)
+	}
+	return failed("delete "+string(change.Kind), change, err)
 }
 
-// swapObject replaces an object that has a version.
-func (s *Store) swapObject(update storage.Change, own *cache.Change, value string, version uint64) (*storage.Object, error) {
-	err := s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.CompareAndSwap(own.Key, value, 0, "", version) })
+// failed returns the error of a change that etcd has refused, or that failed on the
+// way to it; nil stays nil.
+func failed(operation string, change storage.Change, err error) error {
 	switch {
+	case cache.HasCode(err, cache.AlreadyExists):
+		return api.NewAlreadyExists(change.Kind, change.ID)
 	case cache.HasCode(err, cache.CompareFailed):
-		return nil, api.NewConflict("%s %s has changed", update.Kind, api.Quote(update.ID))
+		return api.NewConflict("%s %s has changed", change.Kind, api.Quote(change.ID))
 	case cache.HasCode(err, cache.NotFound):
-		return nil, api.NewNotFound(update.Kind, update.ID)
-	case err != nil:
-		return nil, cache.Failed("update "+string(update.Kind), err)
+		return api.NewNotFound(change.Kind, change.ID)
 	}
-	return own.Written, nil
+	return cache.Failed(operation, err)
+}
+
+// deleteUnchanged deletes a key, unless it has changed.
+func (s *Store) deleteUnchanged(operation, key string, version uint64) error {
+	return cache.Failed(operation, cache.Ignore(s.cache.Remove(key, version), cache.NotFound, cache.CompareFailed))
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
@@ -22,7 +25,7 @@ type finding struct{ what, machine, id string }
 type inconsistency struct {
 	finding
 	version uint64
-	repair  func(*Store) error
+	repair  func() error
 }
 
 // sightings remembers the inconsistencies that may be requests at work.
@@ -44,20 +47,20 @@ type sighting struct {
 // that finds it unchanged after the grace. Call it periodically. The error joins all
 // failures.
 func (s *Store) Reconcile() error {
-	index, _, err := s.cache.Read(cache.IndexKey, true) // before the tasks: a new task has an older index key
+	indexKeys, _, err := s.cache.Read(cache.IndexKey, true) // before the tasks: a new task has an older index key
 	if err != nil {
 		return cache.Failed("reconcile", err)
 	}
-	if bad := cache.Misplaced(index); bad != nil {
-		s.warnings.of([]*cache.Stored{bad})
+	if bad := cache.Misplaced(indexKeys); bad != nil {
+		s.warnings.warn(bad.Key, bad.Version, api.InFull(bad.Err))
 		return nil // nobody knows whose a task's id is
 	}
 	if err := s.cache.Fresh("reconcile"); err != nil {
 		return err
 	}
 	var failures []error
-	for _, found := range s.sightings.due(s.compare(index), s.clock.now()) {
-		if err := found.repair(s); err != nil {
+	for _, found := range s.sightings.due(s.compare(indexKeys), s.clock.now()) {
+		if err := found.repair(); err != nil {
 			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", found.what, cache.KeyInWords(found.id), err))
 			continue
 		}
@@ -86,12 +89,104 @@ func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsisten
 	return due
 }
 
+// compare returns all inconsistencies between the cache and the index keys, which
+// were read before it: first of the lists, then of the index keys, then of the
+// endpoints.
+func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
+	machines := s.cache.Machines()
+	names := slices.Sorted(maps.Keys(machines))
+	for _, name := range names {
+		found = append(found, s.compareList(machines, indexKeys, machines[name])...)
+	}
+	machineOf := map[string]string{}
+	for _, name := range names {
+		for _, task := range machines[name].Tasks {
+			if task.Dir || api.ValidateID(task.ID) != nil {
+				s.warnings.warn(task.Key, task.Version, "no request can reach a task at this key; delete it")
+				continue
+			}
+			if cache.Child(indexKeys, task.ID) == nil {
+				found = append(found, inconsistency{finding{"missing index key", name, task.ID}, task.Created,
+					func() error { return s.repairUnindexed(task) }})
+			}
+			if other, twice := machineOf[task.ID]; twice {
+				s.warnings.warn(task.Key, task.Version, "the same task is also on machine "+other+"; delete one of the two keys")
+			}
+			machineOf[task.ID] = name
+		}
+	}
+	for _, node := range cache.NodesOf(indexKeys) {
+		id := cache.BaseName(node.Key)
+		if node.Dir {
+			s.warnings.warn(node.Key, node.ModifiedIndex, "this should be an index key but is a directory; delete it")
+		} else if machines[node.Value].Task(id) == nil {
+			found = append(found, s.orphanedKey("orphaned index key", node.Value, id, cache.IndexKeyOf(id), node.ModifiedIndex))
+		}
+	}
+	return append(found, s.compareEndpoints()...)
+}
+
+// compareList finds manifests without a task, and tasks without a manifest. A copy of a
+// task on a machine that its index key does not name, beside the one that it names, gets
+// no manifest: it was written by another program, or by a create that was delayed until
+// its claim had been repaired.
+func (s *Store) compareList(machines map[string]*cache.Machine, indexKeys *etcd.Node, m *cache.Machine) (found []inconsistency) {
+	if m.Broken != nil {
+		return nil // the log and /healthz name it
+	}
+	ids := map[string]bool{}
+	for _, manifest := range m.Manifests {
+		ids[manifest.ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if m.Task(id) != nil {
+			continue
+		}
+		var version uint64 // of the index key, 0 when there is none
+		if node := cache.Child(indexKeys, id); node != nil {
+			version = node.ModifiedIndex
+		}
+		found = append(found, inconsistency{finding{"orphaned manifest", m.Name, id}, version,
+			func() error { return s.removeFromList(m.Name, id, version, nil) }})
+	}
+	for _, task := range m.Tasks {
+		if task.Err != nil || api.ValidateID(task.ID) != nil || m.Consistent(task) {
+			continue // what is bad is logged by those who list tasks, or with the index keys
+		}
+		if node := cache.Child(indexKeys, task.ID); node == nil || node.Value == m.Name || machines[node.Value].Task(task.ID) == nil {
+			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID}, task.Version,
+				func() error { return s.repairManifest(task) }})
+		}
+	}
+	return found
+}
+
+// compareEndpoints finds endpoints without a service, which may be one that cannot be
+// decoded. The services are looked up last: a new one has newer endpoints.
+func (s *Store) compareEndpoints() (found []inconsistency) {
+	endpoints := slices.DeleteFunc(s.cache.Unreadable(), func(bad *cache.Stored) bool { return bad.Kind != api.EndpointsKind || bad.Dir })
+	all, _ := s.cache.Objects.List(api.EndpointsKind, nil) // a cache answers always
+	for _, object := range all.Items {
+		endpoints = append(endpoints, cache.MakeStored(cache.Place{Kind: api.EndpointsKind, ID: object.GetID()}, object))
+	}
+	for _, one := range endpoints {
+		if len(s.cache.Copies(api.ServiceKind, one.ID)) == 0 {
+			found = append(found, s.orphanedKey("orphaned endpoints", "", one.ID, one.Key, one.Version))
+		}
+	}
+	return found
+}
+
+// orphanedKey is a key that is to be deleted.
+func (s *Store) orphanedKey(what, machine, id, key string, version uint64) inconsistency {
+	return inconsistency{finding{what, machine, id}, version, func() error { return s.deleteUnchanged("reconcile", key, version) }}
+}
+
 // repairUnindexed writes the index key of a task that another program wrote.
 func (s *Store) repairUnindexed(task *cache.Stored) error {
 	now, _, err := s.cache.Read(task.Key, false)
 	if err == nil && now != nil {
-		own := &cache.Change{Key: cache.IndexKeyOf(task.ID)}
-		err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, task.Machine, 0) })
+		err = s.cache.Put(&cache.Change{Key: cache.IndexKeyOf(task.ID)}, task.Machine, storage.Absent)
 	}
 	return cache.Failed("index task", cache.Ignore(err, cache.AlreadyExists))
 }
@@ -99,7 +194,7 @@ func (s *Store) repairUnindexed(task *cache.Stored) error {
 // repairManifest writes the manifest of a task that has none, or that of another
 // version.
 func (s *Store) repairManifest(task *cache.Stored) error {
-	manifestOfTask, err := s.makeManifest(task.Task())
+	manifest, err := s.makeManifest(task.Task())
 	if err != nil {
 		return err
 	}
@@ -114,37 +209,6 @@ func (s *Store) repairManifest(task *cache.Stored) error {
 		}
 		var err error
 		version, err = s.fence(m, now)
-		return m.Replacing(manifestOfTask), err
+		return m.With(manifest), err
 	})
 }
-
-// orphanedManifest is a manifest without a task. The version is that of the index key
-// of its id, 0 when there is none.
-func orphanedManifest(machine, id string, version uint64) inconsistency {
-	return inconsistency{finding{"orphaned manifest", machine, id}, version, func(s *Store) error {
-		return s.removeFromList(machine, id, version, nil)
-	}}
-}
-
-func missingManifest(task *cache.Stored) inconsistency {
-	return inconsistency{finding{"missing or stale manifest", task.Machine, task.ID}, task.Version,
-		func(s *Store) error { return s.repairManifest(task) }}
-}
-
-func missingIndexKey(task *cache.Stored) inconsistency {
-	return inconsistency{finding{"missing index key", task.Machine, task.ID}, task.Created,
-		func(s *Store) error { return s.repairUnindexed(task) }}
-}
-
-func orphanedIndexKey(machine, id string, version uint64) inconsistency {
-	return inconsistency{finding{"orphaned index key", machine, id}, version,
-		func(s *Store) error { return s.deleteIndexKey("reconcile", id, version) }}
-}
-
-func orphanedEndpoints(endpoints *cache.Stored) inconsistency {
-	return inconsistency{finding{"orphaned endpoints", "", endpoints.ID}, endpoints.Version,
-		func(s *Store) error { return s.deleteUnchanged("reconcile", endpoints.Key, endpoints.Version) }}
-}
-
-// isNameOfTask reports whether a request can name a task.
-func isNameOfTask(id string) bool { return api.ValidateID(id) == nil }

@@ -6,7 +6,10 @@ package etcd2
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
+
+	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
@@ -74,7 +77,7 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 			return nil, err
 		}
 		if found.version != 0 {
-			copies = on(found.machine, copies)
+			copies = slices.DeleteFunc(copies, func(one *cache.Stored) bool { return one.Machine != found.machine })
 		}
 	}
 	if len(copies) == 0 {
@@ -83,13 +86,48 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 	return copies[0].Object, copies[0].Err
 }
 
-func on(machine string, copies []*cache.Stored) []*cache.Stored {
-	for _, copy := range copies {
-		if copy.Machine == machine {
-			return []*cache.Stored{copy}
+// location is where a task is, or where its index key says it is.
+type location struct {
+	machine string
+	version uint64 // of the index key; 0 when there is none
+	seen    uint64 // etcd's version when the index key was looked up
+}
+
+// readIndexKey reads a task's index key. One whose value cannot be a machine counts
+// as none.
+func (s *Store) readIndexKey(operation, taskID string) (location, error) {
+	node, seen, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
+	found := location{seen: seen}
+	if err == nil && node != nil && cache.IsName(node.Value) {
+		found.machine, found.version = node.Value, node.ModifiedIndex
+	}
+	return found, cache.Failed(operation, err)
+}
+
+// expected returns what is stored where a change expects it, nil if there should be
+// none, and an error if it is not as expected. It asks etcd only then. What cannot be
+// decoded is there too.
+func (s *Store) expected(change storage.Change) (*cache.Stored, error) {
+	now, err := s.cachedAsExpected(change)
+	if err == nil {
+		return now, nil
+	}
+	if err := s.cache.Fresh("check " + string(change.Kind)); err != nil {
+		return nil, err
+	}
+	return s.cachedAsExpected(change)
+}
+
+// cachedAsExpected is like expected, but asks only the cache.
+func (s *Store) cachedAsExpected(change storage.Change) (now *cache.Stored, err error) {
+	if copies := s.cache.Copies(change.Kind, change.ID); len(copies) > 0 { // another program may have made two
+		i := slices.IndexFunc(copies, func(one *cache.Stored) bool { return one.Version == change.Expected })
+		now = copies[max(i, 0)]
+		if now.Err != nil && !now.Dir && (change.Expected == storage.Present || change.Expected == now.Version) {
+			return now, nil
 		}
 	}
-	return nil
+	return now, storage.CheckExpected(change, now.ObjectIn())
 }
 
 // List implements storage.Reader. What cannot be decoded is logged and left out.
@@ -101,7 +139,7 @@ func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, er
 	if err := s.cache.Fresh(operation); err != nil {
 		return nil, err
 	}
-	s.warnings.of(s.cache.Unreadable())
+	s.unreadable()
 	return s.cache.Objects.List(kind, labels)
 }
 
@@ -112,26 +150,20 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	if err := s.cache.Fresh("place task"); err != nil {
 		return "", err
 	}
-	unreadable := s.cache.Unreadable()
-	s.warnings.of(unreadable)
 	reasons := map[string]error{}
-	for _, bad := range unreadable {
-		if reasons[bad.Machine] == nil {
-			reasons[bad.Machine] = bad.Err
-		}
+	for _, bad := range slices.Backward(s.unreadable()) {
+		reasons[bad.Machine] = bad.Err
 	}
 	ports := task.HostPorts()
 	var passedOver error
 	for _, name := range machines {
-		if why := reasons[name]; why != nil {
-			if passedOver == nil {
-				passedOver = &api.Error{Kind: api.Internal, Err: errors.Unwrap(why),
-					Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + name + " is passed over, " + why.Error()}
+		if why := reasons[name]; why == nil {
+			if machine := s.cache.Machine(name); machine.Fits(task.ID, ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
+				return name, nil
 			}
-			continue
-		}
-		if machine := s.cache.Machine(name); machine.Fits(task.ID, ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
-			return name, nil
+		} else if passedOver == nil {
+			passedOver = &api.Error{Kind: api.Internal, Err: errors.Unwrap(why),
+				Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + name + " is passed over, " + why.Error()}
 		}
 	}
 	return "", passedOver
@@ -162,116 +194,36 @@ func (s *Store) Follow(ctx context.Context) { s.cache.Follow(ctx) }
 // Cached implements storage.Interface.
 func (s *Store) Cached() storage.Reader { return s.cache.Objects }
 
-// Commit implements storage.Interface. The changes are made in their order.
-func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
-	for i, change := range changes {
-		if i > 0 || change.Action == storage.Check {
-			if err := s.check(change); err != nil {
-				return nil, err
-			}
+// Healthz returns an api.Unavailable error when etcd does not answer. When it does,
+// the warnings name each key that cannot be decoded, one line a key.
+func (s *Store) Healthz() (warnings []string, err error) {
+	if err := s.cache.Fresh("health check"); err != nil {
+		return nil, err
+	}
+	unreadable := s.unreadable()
+	// The directory of the index keys is hidden: the cache does not have it.
+	_, _, err = s.cache.Read(cache.IndexKeyOf("_none"), false)
+	if cache.HasCode(err, cache.NotADirectory) {
+		var node *etcd.Node
+		node, _, err = s.cache.Read(cache.IndexKey, false)
+		if bad := cache.Misplaced(node); bad != nil {
+			warnings = append(warnings, bad.Err.Error())
 		}
 	}
-	written := make([]*storage.Object, len(changes))
-	for i, change := range changes {
-		var err error
-		if written[i], err = s.commit(change); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, cache.Failed("health check", err)
 	}
-	return written, nil
+	for _, bad := range unreadable {
+		warnings = append(warnings, bad.Err.Error())
+	}
+	return warnings, nil
 }
 
-// check returns an error if an object is not what a change expects. It asks etcd only
-// if the object does not seem to be.
-func (s *Store) check(change storage.Change) error {
-	_, err := s.expected(change)
-	return err
-}
-
-// expected returns the object that a change expects, nil if there should be none, and
-// an error as check does. What cannot be decoded is there too.
-func (s *Store) expected(change storage.Change) (now *cache.Stored, err error) {
-	for _, fresh := range []bool{false, true} {
-		if fresh {
-			if err := s.cache.Fresh("check " + string(change.Kind)); err != nil {
-				return nil, err
-			}
-		}
-		now = nil
-		if copies := s.cache.Copies(change.Kind, change.ID); len(copies) > 0 {
-			now = copies[0]
-			for _, copy := range copies {
-				if copy.Version == change.Expected { // another program may have made two
-					now = copy
-				}
-			}
-		}
-		if now != nil && now.Err != nil && !now.Dir && (change.Expected == storage.Present || change.Expected == now.Version) {
-			return now, nil
-		}
-		if err = storage.CheckExpected(change, now.ObjectIn()); err == nil {
-			return now, nil
-		}
+// unreadable returns, and logs, what cannot be decoded.
+func (s *Store) unreadable() []*cache.Stored {
+	unreadable := s.cache.Unreadable()
+	for _, bad := range unreadable {
+		s.warnings.warn(bad.Key, bad.Version, api.InFull(bad.Err))
 	}
-	return nil, err
-}
-
-// budget begins the time of a request, or goes on with that of one which has begun.
-func (s *Store) budget(operation string, began time.Time) budget {
-	if began.IsZero() {
-		began = s.clock.now()
-	}
-	return budget{operation: operation, began: began, clock: s.clock}
-}
-
-// commit makes one change.
-func (s *Store) commit(change storage.Change) (*storage.Object, error) {
-	switch {
-	case change.Action == storage.Check:
-		return nil, nil
-	case change.Action == storage.Remove:
-		return nil, s.remove(change, s.budget("delete "+string(change.Kind), change.Began))
-	case change.Expected == storage.Present, change.Expected == storage.Any, change.Expected == storage.Blind && change.Kind == api.TaskKind:
-		return s.overwrite(change)
-	case change.Kind != api.TaskKind:
-		return s.writeObject(change, s.budget(operationOf(change), change.Began))
-	case change.Expected == storage.Absent:
-		return s.createTask(change.Object.(*api.Task), s.budget("create task", change.Began).began)
-	}
-	return s.updateTask(change, s.budget("update task", change.Began))
-}
-
-func operationOf(change storage.Change) string {
-	if change.Expected == storage.Absent {
-		return "create " + string(change.Kind)
-	}
-	return "update " + string(change.Kind)
-}
-
-// overwrite replaces an object whatever its version is, or creates it if there need
-// be none.
-func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
-	return storage.GuaranteedUpdate(s, change.Kind, change.ID, func(stored *storage.Object) (api.Object, error) {
-		if stored == nil && change.Expected == storage.Present {
-			return nil, api.NewNotFound(change.Kind, change.ID)
-		}
-		return change.Object, nil
-	})
-}
-
-func (s *Store) remove(change storage.Change, budget budget) error {
-	if change.Expected == storage.Absent {
-		if err := s.cache.Fresh(budget.operation); err != nil {
-			return err
-		}
-		return s.check(change)
-	}
-	if change.Kind != api.TaskKind {
-		return s.deleteObject(change, budget)
-	}
-	err := s.deleteTask(change, budget)
-	if (change.Expected == storage.Any || change.Expected == storage.Blind) && api.KindOf(err) == api.NotFound {
-		return nil
-	}
-	return err
+	return unreadable
 }

@@ -1,9 +1,8 @@
 package etcd2
 
 import (
+	"bytes"
 	"encoding/json"
-
-	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
@@ -12,8 +11,8 @@ import (
 
 // updateTask writes the list, then the task. Between the two the manifest is newer
 // than the task; if it stays so, Reconcile restores it.
-func (s *Store) updateTask(update storage.Change, budget budget) (*storage.Object, error) {
-	task := update.Object.(*api.Task)
+func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
+	task, budget := update.Object.(*api.Task), s.clock.budget(update)
 	now, err := s.expected(update)
 	if err != nil {
 		return nil, err
@@ -32,24 +31,25 @@ func (s *Store) updateTask(update storage.Change, budget budget) (*storage.Objec
 	if err != nil {
 		return nil, err
 	}
-	version, created, err := s.updateList(update, manifest)
-	if err == nil {
-		err = budget.left()
-	}
+	now, version, err := s.updateList(update, manifest)
 	if err != nil {
 		return nil, err
 	}
-	own := &cache.Change{Key: cache.TaskKey(task.CurrentState.Host, task.ID), Object: task, Created: created}
-	return s.swapObject(update, own, value, version)
+	if err := budget.left(); err != nil {
+		return nil, err
+	}
+	own := &cache.Change{Key: now.Key, Object: task, Created: now.Created}
+	err = s.cache.Put(own, value, version)
+	return own.Written, failed("update task", update, err)
 }
 
-// updateList writes the manifest of a new version of a task, and returns the version
-// of the stored one, and that of its creation.
-func (s *Store) updateList(update storage.Change, next cache.Manifest) (version, created uint64, err error) {
+// updateList writes the manifest of a new version of a task. It returns the stored task,
+// and its version, which is newer if updateList has fenced it.
+func (s *Store) updateList(update storage.Change, next cache.Manifest) (now *cache.Stored, version uint64, err error) {
 	task := update.Object.(*api.Task)
 	name := task.CurrentState.Host
 	err = s.lists.change(name, task.ID, s.cache.Machine(name), func(m *cache.Machine) ([]cache.Manifest, error) {
-		now := m.Task(task.ID)
+		now = m.Task(task.ID)
 		if now != nil && now.Err != nil {
 			return nil, now.Err
 		}
@@ -59,16 +59,18 @@ func (s *Store) updateList(update storage.Change, next cache.Manifest) (version,
 		if err := m.CheckPorts(task); err != nil {
 			return nil, err
 		}
-		created = now.Created
-		if m.Consistent(now) {
-			version = now.Version
-			return m.With(next), nil
+		if !m.Consistent(now) {
+			var err error
+			version, err = s.fence(m, now)
+			return m.With(next), err
 		}
-		var err error
-		version, err = s.fence(m, now)
-		return m.Replacing(next), err
+		version = now.Version
+		if bytes.Equal(m.Manifest(task.ID).Raw, next.Raw) {
+			return nil, nil
+		}
+		return m.With(next), nil
 	})
-	return version, created, err
+	return now, version, err
 }
 
 // fence writes a task again, unchanged, so that an unfinished update that has
@@ -84,18 +86,13 @@ func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
 	if node == nil {
 		return 0, errStale
 	}
-	copy := *task.Task()
-	own := &cache.Change{Key: task.Key, Object: &copy, Created: task.Created}
-	err := s.cache.Write(own, func() (*etcd.Response, error) {
-		return s.cache.Client.CompareAndSwap(own.Key, node.Value, 0, "", task.Version)
-	})
+	same := *task.Task()
+	own := &cache.Change{Key: task.Key, Object: &same, Created: task.Created}
+	err := s.cache.Put(own, node.Value, task.Version)
 	if cache.HasCode(err, cache.CompareFailed, cache.NotFound) {
 		return 0, errStale
 	}
-	if err != nil {
-		return 0, cache.Failed("update task", err)
-	}
-	return own.Index, nil
+	return own.Version, cache.Failed("update task", err)
 }
 
 // makeManifest makes the manifest of a task, with the services that the cache has.

@@ -16,7 +16,7 @@ func create(t *testing.T, c *Cache, id string) uint64 {
 	p := Place{Kind: api.ServiceKind, ID: id}
 	own := &Change{Key: p.Key(), Object: &api.Service{JSONBase: api.JSONBase{ID: id}}}
 	require.NoError(t, c.Write(own, func() (*etcd.Response, error) { return c.Client.Create(own.Key, `{"id":"`+id+`"}`, 0) }))
-	return own.Index
+	return own.Version
 }
 
 func (c *Cache) idle() bool { return len(c.waiting) == 0 && len(c.inFlight) == 0 }

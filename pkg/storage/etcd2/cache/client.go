@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 
@@ -11,10 +12,9 @@ import (
 
 // Client is what the store uses of etcd's v2 keys API. Its methods are called from
 // many goroutines at once and take a bounded time, except Watch, which may wait for
-// a minute.
-// Their errors are *etcd.EtcdError when etcd refused; after any other error nobody
-// knows whether the call took effect. Reads see all writes that were acknowledged
-// before.
+// a minute. Their errors are *etcd.EtcdError when etcd refused; after any other error
+// nobody knows whether the call took effect. Reads see all writes that were
+// acknowledged before.
 type Client interface {
 	AddChild(key, data string, ttl uint64) (*etcd.Response, error)
 	Get(key string, sort, recursive bool) (*etcd.Response, error)
@@ -25,6 +25,15 @@ type Client interface {
 	CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error)
 	Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error)
 }
+
+const (
+	// MaxEvents bounds how many changes are fetched one by one, for those who watch:
+	// etcd keeps 1,000.
+	MaxEvents = 500
+	// eventPatience bounds how long a read fetches what other programs have changed,
+	// change by change; then it reads everything.
+	eventPatience = 500 * time.Millisecond
+)
 
 // The errors of etcd that the store acts on.
 const (
@@ -66,17 +75,4 @@ func Failed(operation string, err error) error {
 		return &api.Error{Kind: api.Internal, Message: operation + ": etcd refused the request: " + why, Err: err}
 	}
 	return api.NewUnavailable(operation, err)
-}
-
-// indexOf returns etcd's index in an answer, which may be that the key does not
-// exist.
-func indexOf(resp *etcd.Response, err error) (uint64, error) {
-	var refused *etcd.EtcdError
-	switch {
-	case err == nil:
-		return resp.EtcdIndex, nil
-	case HasCode(err, NotFound) && errors.As(err, &refused):
-		return refused.Index, nil
-	}
-	return 0, err
 }

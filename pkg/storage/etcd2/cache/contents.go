@@ -3,7 +3,6 @@ package cache
 import (
 	"github.com/coreos/go-etcd/etcd"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 )
 
@@ -23,30 +22,27 @@ func (c *contents) add(s *Stored) {
 }
 
 // decodeContents decodes /registry, which may be nil. What is cached already is not
-// decoded again.
-func decodeContents(root *etcd.Node, index uint64, machines map[string]*Machine, cached func(Place) *Stored) *contents {
+// decoded again; without machines, nothing that is cached counts.
+func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machine, objects *storage.Cache) *contents {
 	c := &contents{machines: map[string]*Machine{}, broken: map[string]*Stored{}}
-	services := Child(root, BaseName(servicesKey))
-	lists := map[api.Kind]*etcd.Node{
-		api.ControllerKind: Child(root, BaseName(controllersKey)),
-		api.ServiceKind:    Child(services, BaseName(specsKey)),
-		api.EndpointsKind:  Child(services, BaseName(endpointsKey)),
-	}
-	hosts := Child(root, BaseName(hostsKey))
-	for _, directory := range []*etcd.Node{root, hosts, services, lists[api.ControllerKind], lists[api.ServiceKind], lists[api.EndpointsKind]} {
-		if bad := Misplaced(directory); bad != nil {
+	for _, key := range []string{registryKey, hostsKey, servicesKey, controllersKey, specsKey, endpointsKey} {
+		if bad := Misplaced(below(root, key)); bad != nil {
 			c.add(bad)
 		}
 	}
-	for kind, directory := range lists {
-		for _, node := range NodesOf(directory) {
+	for kind, directory := range directories {
+		for _, node := range NodesOf(below(root, directory)) {
 			p := Place{Kind: kind, ID: BaseName(node.Key)}
-			c.add(decodeObject(p, node, cached(p)))
+			var cached *Stored
+			if object, err := objects.Get(kind, p.ID); err == nil && len(machines) > 0 {
+				cached = MakeStored(p, object)
+			}
+			c.add(decodeObject(p, node, cached))
 		}
 	}
-	for _, directory := range NodesOf(hosts) {
+	for _, directory := range NodesOf(below(root, hostsKey)) {
 		name := BaseName(directory.Key)
-		machine := DecodeMachine(name, directory, index, machines[name])
+		machine := DecodeMachine(name, directory, version, machines[name])
 		c.machines[name] = machine
 		for _, task := range machine.Tasks {
 			c.add(task)

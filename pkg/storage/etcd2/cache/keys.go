@@ -23,17 +23,21 @@ const (
 	IndexKey = "/registry/_tasks"
 
 	// syncKey never exists: reading it costs little, and the refusal has etcd's
-	// index.
+	// version.
 	syncKey = "/registry/_sync"
 )
 
+// HostKey is the directory of a machine.
 func HostKey(machine string) string { return hostsKey + "/" + machine }
 
 // KubeletKey is where the machine's list of manifests is.
-func KubeletKey(machine string) string      { return HostKey(machine) + "/kubelet" }
-func tasksKey(machine string) string        { return HostKey(machine) + "/tasks" }
-func TaskKey(machine, taskID string) string { return tasksKey(machine) + "/" + taskID }
-func IndexKeyOf(taskID string) string       { return IndexKey + "/" + taskID }
+func KubeletKey(machine string) string { return hostsKey + "/" + machine + "/kubelet" }
+
+// TaskKey is where a task is.
+func TaskKey(machine, taskID string) string { return hostsKey + "/" + machine + "/tasks/" + taskID }
+
+// IndexKeyOf is the index key of a task.
+func IndexKeyOf(taskID string) string { return IndexKey + "/" + taskID }
 
 // directories has the directory of each kind of object that is not on a machine.
 var directories = map[api.Kind]string{
@@ -69,7 +73,7 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	}
 	if machine := machineOf(key); machine != "" {
 		p = Place{Machine: machine}
-		if strings.HasPrefix(key, tasksKey(machine)+"/") {
+		if strings.HasPrefix(key, TaskKey(machine, "")) {
 			p.Kind, p.ID = api.TaskKind, BaseName(key)
 		}
 		return p, p.Key() == key, p.Key() == key
@@ -84,11 +88,11 @@ func placeOf(key string) (p Place, ours, valid bool) {
 
 // machineOf is the machine whose directory a key is in, "" when it is in none.
 func machineOf(key string) string {
-	below, found := strings.CutPrefix(key, hostsKey+"/")
+	rest, found := strings.CutPrefix(key, hostsKey+"/")
 	if !found {
 		return ""
 	}
-	machine, _, _ := strings.Cut(below, "/")
+	machine, _, _ := strings.Cut(rest, "/")
 	return machine
 }
 

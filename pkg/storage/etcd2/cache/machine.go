@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +13,9 @@ import (
 // Machine is what etcd held about one machine at one moment: its tasks, and the list
 // of manifests that its kubelet reads. Nobody changes it.
 type Machine struct {
-	Name  string
-	Index uint64    // etcd's index at that moment
-	Tasks []*Stored // sorted by id
+	Name    string
+	Version uint64    // etcd's at that moment
+	Tasks   []*Stored // sorted by id
 	manifestList
 	owners    func() map[int]string // the ids of the tasks that have the host ports; made once
 	Directory *etcd.Node            // of the machine, if it has just been read; the cache does not keep it
@@ -29,16 +28,15 @@ type manifestList struct {
 	Broken      *Stored // the list, or its directory, if it cannot be decoded
 }
 
-func makeMachine(name string, index uint64, tasks []*Stored, list manifestList) *Machine {
-	m := &Machine{Name: name, Index: index, Tasks: tasks, manifestList: list}
+func makeMachine(name string, version uint64, tasks []*Stored, list manifestList) *Machine {
+	m := &Machine{Name: name, Version: version, Tasks: tasks, manifestList: list}
 	m.owners = sync.OnceValue(func() map[int]string {
 		owners := map[int]string{}
-		m.eachOwner(func(taskID string, ports []int) bool {
+		for taskID, ports := range m.eachOwner {
 			for _, port := range ports {
 				owners[port] = taskID
 			}
-			return true
-		})
+		}
 		return owners
 	})
 	return m
@@ -46,7 +44,7 @@ func makeMachine(name string, index uint64, tasks []*Stored, list manifestList) 
 
 // DecodeMachine decodes the directory of a machine, which may be nil. What has not
 // changed since the one that is cached, which may be nil, is not decoded again.
-func DecodeMachine(name string, directory *etcd.Node, index uint64, cached *Machine) *Machine {
+func DecodeMachine(name string, directory *etcd.Node, version uint64, cached *Machine) *Machine {
 	if cached == nil {
 		cached = &Machine{}
 	}
@@ -61,7 +59,7 @@ func DecodeMachine(name string, directory *etcd.Node, index uint64, cached *Mach
 	} else if node := Child(directory, "kubelet"); node != nil {
 		list = decodeList(name, node, cached.manifestList)
 	}
-	return makeMachine(name, index, tasks, list)
+	return makeMachine(name, version, tasks, list)
 }
 
 func decodeList(name string, node *etcd.Node, cached manifestList) manifestList {
@@ -82,22 +80,16 @@ func decodeList(name string, node *etcd.Node, cached manifestList) manifestList 
 }
 
 // WithTask returns the machine with another version of a task, nil for none.
-func (m *Machine) WithTask(id string, version *Stored, index uint64) *Machine {
+func (m *Machine) WithTask(id string, task *Stored, version uint64) *Machine {
 	i, found := m.find(id)
-	end := i
+	tasks := slices.Clone(m.Tasks)
 	if found {
-		end++
+		tasks = slices.Delete(tasks, i, i+1)
 	}
-	var versions []*Stored
-	if version != nil {
-		versions = []*Stored{version}
+	if task != nil {
+		tasks = slices.Insert(tasks, i, task)
 	}
-	return makeMachine(m.Name, max(m.Index, index), slices.Concat(m.Tasks[:i], versions, m.Tasks[end:]), m.manifestList)
-}
-
-// withList returns the machine with another list.
-func (m *Machine) withList(list manifestList, index uint64) *Machine {
-	return makeMachine(m.Name, max(m.Index, index), m.Tasks, list)
+	return makeMachine(m.Name, version, tasks, m.manifestList)
 }
 
 func (m *Machine) find(id string) (int, bool) {
@@ -137,16 +129,16 @@ func (m *Machine) Consistent(task *Stored) bool {
 	return times == 1 && m.Manifest(task.ID).madeFrom(task.Task())
 }
 
-// eachOwner passes on the host ports of each task and of each manifest, until they
-// are not wanted. Both count: they differ while a task is replaced or deleted.
-func (m *Machine) eachOwner(send func(taskID string, ports []int) bool) {
+// eachOwner passes on the host ports of each task and of each manifest. Both count:
+// they differ while a task is replaced or deleted.
+func (m *Machine) eachOwner(yield func(taskID string, ports []int) bool) {
 	for _, manifest := range m.Manifests {
-		if !send(manifest.ID, manifest.ports) {
+		if !yield(manifest.ID, manifest.ports) {
 			return
 		}
 	}
 	for _, task := range m.Tasks {
-		if !send(task.ID, task.ports) {
+		if !yield(task.ID, task.ports) {
 			return
 		}
 	}
@@ -154,64 +146,16 @@ func (m *Machine) eachOwner(send func(taskID string, ports []int) bool) {
 
 // CheckPorts returns an api.HostPortTaken error when a task wants a host port that
 // another task has on the machine.
-func (m *Machine) CheckPorts(task *api.Task) (err error) {
+func (m *Machine) CheckPorts(task *api.Task) error {
 	wanted := task.HostPorts()
-	if len(wanted) == 0 {
-		return nil
-	}
-	m.eachOwner(func(owner string, ports []int) bool {
-		if owner == task.ID {
-			return true
-		}
+	for owner, ports := range m.eachOwner {
 		for _, port := range ports {
-			if slices.Contains(wanted, port) {
-				err = api.NewHostPortTaken(task.ID, port, m.Name, owner)
-				return false
+			if owner != task.ID && slices.Contains(wanted, port) {
+				return api.NewHostPortTaken(task.ID, port, m.Name, owner)
 			}
 		}
-		return true
-	})
-	return err
-}
-
-// With returns the list with a manifest in the place of its task's, or at the end if
-// the task has none; nil if the list has it already.
-func (m *Machine) With(added Manifest) []Manifest {
-	if there := m.Manifest(added.ID); there != nil && bytes.Equal(there.Raw, added.Raw) {
-		return nil
 	}
-	return m.Replacing(added)
-}
-
-// Replacing is like with, but never nil: writing the list, even unchanged, makes the
-// swaps of all who have read it before fail.
-func (m *Machine) Replacing(added Manifest) []Manifest {
-	var manifests []Manifest
-	placed := false
-	for _, manifest := range m.Manifests {
-		switch {
-		case manifest.ID != added.ID:
-			manifests = append(manifests, manifest)
-		case !placed:
-			manifests = append(manifests, added)
-			placed = true
-		}
-	}
-	if !placed {
-		manifests = append(manifests, added)
-	}
-	return manifests
-}
-
-// Without returns the list without the manifests of a task.
-func (m *Machine) Without(taskID string) []Manifest {
-	manifests := []Manifest{}
-	for _, manifest := range m.Manifests {
-		if manifest.ID != taskID {
-			manifests = append(manifests, manifest)
-		}
-	}
-	return manifests
+	return nil
 }
 
 // Fits reports whether no other task has one of the ports.
@@ -220,4 +164,26 @@ func (m *Machine) Fits(taskID string, ports []int) bool {
 		owner := m.owners()[port]
 		return owner != "" && owner != taskID
 	})
+}
+
+// With returns the list with a manifest in the place of its task's, or at the end if
+// the task has none.
+func (m *Machine) With(added Manifest) []Manifest {
+	manifests := m.Without(added.ID)
+	i := slices.IndexFunc(m.Manifests, func(manifest Manifest) bool { return manifest.ID == added.ID })
+	if i < 0 {
+		i = len(manifests)
+	}
+	return slices.Insert(manifests, i, added)
+}
+
+// Without returns the list without the manifests of a task. It is never nil.
+func (m *Machine) Without(taskID string) []Manifest {
+	manifests := []Manifest{}
+	for _, manifest := range m.Manifests {
+		if manifest.ID != taskID {
+			manifests = append(manifests, manifest)
+		}
+	}
+	return manifests
 }

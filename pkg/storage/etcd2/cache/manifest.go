@@ -15,6 +15,7 @@ type Manifest struct {
 	ports []int
 }
 
+// MakeManifest returns the manifest that a JSON text is.
 func MakeManifest(raw json.RawMessage) (Manifest, error) {
 	var decoded struct {
 		ID         string `json:"id"`

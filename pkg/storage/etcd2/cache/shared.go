@@ -21,16 +21,28 @@ type outcome[Result any] struct {
 
 // do returns the result of f, called by this caller or by another one.
 func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
-	own, before, first := s.join()
-	if !first {
+	s.mu.Lock()
+	own, before := s.next, s.running
+	if own != nil { // somebody else makes the next call
+		s.mu.Unlock()
 		<-own.done
 		return own.result, own.err
 	}
+	own = &outcome[Result]{done: make(chan struct{})}
+	s.next = own
+	s.mu.Unlock()
 	if before != nil {
 		<-before.done
 	}
-	s.begin(own)
-	defer s.end(own)
+	s.mu.Lock()
+	s.running, s.next = own, nil
+	s.mu.Unlock()
+	defer func() { // also after a panic
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running = nil
+		close(own.done)
+	}()
 	if before != nil && before.err != nil {
 		own.err = before.err // a retry would double the time
 	} else {
@@ -38,30 +50,4 @@ func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
 		own.result, own.err = f()
 	}
 	return own.result, own.err
-}
-
-// join returns the call that begins next, the one that is running before it, and
-// whether the caller is the one who makes it.
-func (s *sharedCall[Result]) join() (own, before *outcome[Result], first bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.next == nil {
-		s.next, first = &outcome[Result]{done: make(chan struct{})}, true
-	}
-	return s.next, s.running, first
-}
-
-func (s *sharedCall[Result]) begin(own *outcome[Result]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running, s.next = own, nil
-}
-
-func (s *sharedCall[Result]) end(own *outcome[Result]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running == own {
-		s.running = nil
-	}
-	close(own.done)
 }

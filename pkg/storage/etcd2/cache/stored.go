@@ -26,14 +26,10 @@ type Stored struct {
 	Dir     bool
 }
 
-// MakeStored returns the version of an object that has been written.
+// MakeStored returns an object that is in its place.
 func MakeStored(p Place, object *storage.Object) *Stored {
 	meta := object.Meta()
-	return (&Stored{Place: p, Key: p.Key(), Version: meta.ResourceVersion, Created: meta.CreationVersion}).with(object)
-}
-
-func (s *Stored) with(object *storage.Object) *Stored {
-	s.Object = object
+	s := &Stored{Place: p, Key: p.Key(), Version: meta.ResourceVersion, Created: meta.CreationVersion, Object: object}
 	if task := s.Task(); task != nil {
 		s.ports = task.HostPorts()
 	}
@@ -58,19 +54,18 @@ func (s *Stored) Task() *api.Task {
 }
 
 // decodeObject decodes the object in a key. Its id, and the machine of a task, are
-// those of the key. If it is the version that is cached,
-// which may be nil, it is not decoded again.
+// those of the key. If it is the version that is cached, which may be nil, it is not
+// decoded again.
 func decodeObject(p Place, node *etcd.Node, cached *Stored) *Stored {
-	s := &Stored{Place: p, Key: node.Key, Version: node.ModifiedIndex, Created: node.CreatedIndex, Dir: node.Dir}
-	if cached != nil && cached.Object != nil && !node.Dir && cached.Version == s.Version && cached.Created == s.Created {
-		return s.with(cached.Object)
+	if cached.ObjectIn() != nil && !node.Dir && cached.Version == node.ModifiedIndex && cached.Created == node.CreatedIndex {
+		return cached
 	}
 	object := newObject(p.Kind)
-	if s.Err = decode(p.Kind, node, object); s.Err != nil {
-		return s
+	if err := decode(p.Kind, node, object); err != nil {
+		return &Stored{Place: p, Key: node.Key, Version: node.ModifiedIndex, Created: node.CreatedIndex, Err: err, Dir: node.Dir}
 	}
 	locate(object, p)
-	return s.with(storage.NewObject(object, s.Version, s.Created))
+	return MakeStored(p, storage.NewObject(object, node.ModifiedIndex, node.CreatedIndex))
 }
 
 func newObject(kind api.Kind) api.Object {
@@ -163,6 +158,17 @@ func Child(directory *etcd.Node, name string) *etcd.Node {
 		return nil
 	}
 	return nodes[i]
+}
+
+// below returns a node below the root by its key, nil when it is not there. The root
+// may be nil.
+func below(root *etcd.Node, key string) *etcd.Node {
+	for name := range strings.SplitSeq(strings.TrimPrefix(key, registryKey), "/") {
+		if name != "" {
+			root = Child(root, name)
+		}
+	}
+	return root
 }
 
 // NodesOf returns what is in a directory, which may be nil.

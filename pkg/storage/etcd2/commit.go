@@ -1,0 +1,72 @@
+package etcd2
+
+import (
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// Commit implements storage.Interface. The changes are made in their order.
+func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	for i, change := range changes {
+		if i > 0 || change.Action == storage.Check {
+			if _, err := s.expected(change); err != nil {
+				return nil, err
+			}
+		}
+	}
+	written := make([]*storage.Object, len(changes))
+	for i, change := range changes {
+		var err error
+		if written[i], err = s.commit(change); err != nil {
+			return nil, err
+		}
+	}
+	return written, nil
+}
+
+// commit makes one change.
+func (s *Store) commit(change storage.Change) (*storage.Object, error) {
+	isTask := change.Kind == api.TaskKind
+	switch {
+	case change.Action == storage.Check:
+		return nil, nil
+	case change.Action == storage.Remove:
+		return nil, s.remove(change)
+	case change.Expected == storage.Present, change.Expected == storage.Any, change.Expected == storage.Blind && isTask:
+		return s.overwrite(change)
+	case !isTask:
+		return s.writeObject(change)
+	case change.Expected == storage.Absent:
+		return s.createTask(change)
+	}
+	return s.updateTask(change)
+}
+
+// overwrite replaces an object whatever its version is, or creates it if there need
+// be none.
+func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
+	return storage.GuaranteedUpdate(s, change.Kind, change.ID, func(stored *storage.Object) (api.Object, error) {
+		if stored == nil && change.Expected == storage.Present {
+			return nil, api.NewNotFound(change.Kind, change.ID)
+		}
+		return change.Object, nil
+	})
+}
+
+// remove deletes an object, or checks that there is none.
+func (s *Store) remove(change storage.Change) (err error) {
+	switch {
+	case change.Expected == storage.Absent:
+		if err = s.cache.Fresh("delete " + string(change.Kind)); err == nil {
+			_, err = s.expected(change)
+		}
+	case change.Kind == api.TaskKind:
+		err = s.deleteTask(change)
+	default:
+		err = s.deleteObject(change)
+	}
+	if change.Unconditional() && api.KindOf(err) == api.NotFound {
+		return nil
+	}
+	return err
+}
