@@ -5,11 +5,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
-	"kube2014/pkg/storage"
 )
-
-// hasLabels reports whether labels holds all of the query.
-func hasLabels(labels, query map[string]string) bool { return storage.Carries(labels, query) }
 
 // labelsOf returns the labels that a query asks for; a nil query asks for nothing.
 func labelsOf(query *map[string]string) map[string]string {

@@ -88,7 +88,7 @@ func wrapAll[T any](kind api.Kind, labels map[string]string, objects []T, err er
 	list := &storage.List{Kind: kind}
 	for i := range objects {
 		object := interface{}(&objects[i]).(api.Object)
-		if hasLabels(object.GetLabels(), labels) {
+		if storage.Carries(object.GetLabels(), labels) {
 			list.Items = append(list.Items, storage.NewObject(object, 0, 0))
 		}
 	}

@@ -36,7 +36,8 @@ func (r *Registry) GetTask(taskID string) (*api.Task, error) {
 func (r *Registry) CreateTask(machine string, task api.Task) error {
 	task = task.DeepCopy()
 	task.CurrentState.Host = machine
-	return r.commit(storage.Create(&task))
+	_, err := r.store.Commit(storage.Create(&task))
+	return err
 }
 
 // UpdateTask implements TaskRegistry.
@@ -55,7 +56,8 @@ func (r *Registry) UpdateTask(task api.Task) error {
 
 // DeleteTask implements TaskRegistry.
 func (r *Registry) DeleteTask(taskID string) error {
-	return r.commit(storage.Delete(api.TaskKind, taskID, storage.Present))
+	_, err := r.store.Commit(storage.Delete(api.TaskKind, taskID, storage.Present))
+	return err
 }
 
 // ListControllers implements ControllerRegistry.
@@ -71,7 +73,8 @@ func (r *Registry) GetController(controllerID string) (*api.ReplicationControlle
 // CreateController implements ControllerRegistry.
 func (r *Registry) CreateController(controller api.ReplicationController) error {
 	controller = controller.DeepCopy()
-	return r.commit(storage.Create(&controller))
+	_, err := r.store.Commit(storage.Create(&controller))
+	return err
 }
 
 // UpdateController implements ControllerRegistry.
@@ -84,7 +87,8 @@ func (r *Registry) UpdateController(controller api.ReplicationController) error 
 
 // DeleteController implements ControllerRegistry.
 func (r *Registry) DeleteController(controllerID string) error {
-	return r.commit(storage.Delete(api.ControllerKind, controllerID, storage.Present))
+	_, err := r.store.Commit(storage.Delete(api.ControllerKind, controllerID, storage.Present))
+	return err
 }
 
 // ListServices implements ServiceRegistry.
@@ -101,7 +105,8 @@ func (r *Registry) GetService(name string) (*api.Service, error) {
 // CreateService implements ServiceRegistry.
 func (r *Registry) CreateService(service api.Service) error {
 	service = service.DeepCopy()
-	return r.commit(storage.Create(&service))
+	_, err := r.store.Commit(storage.Create(&service))
+	return err
 }
 
 // UpdateService implements ServiceRegistry.
@@ -114,18 +119,15 @@ func (r *Registry) UpdateService(service api.Service) error {
 
 // DeleteService implements ServiceRegistry. There may be no endpoints yet (D14).
 func (r *Registry) DeleteService(name string) error {
-	return r.commit(storage.Delete(api.ServiceKind, name, storage.Present), storage.Delete(api.EndpointsKind, name, storage.Any))
+	_, err := r.store.Commit(storage.Delete(api.ServiceKind, name, storage.Present), storage.Delete(api.EndpointsKind, name, storage.Any))
+	return err
 }
 
 // UpdateEndpoints implements ServiceRegistry. A service that is gone gets no
 // endpoints.
 func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
 	endpoints = endpoints.DeepCopy()
-	return r.commit(storage.Require(api.ServiceKind, endpoints.Name), storage.Update(&endpoints, storage.Blind))
-}
-
-func (r *Registry) commit(changes ...storage.Change) error {
-	_, err := r.store.Commit(changes...)
+	_, err := r.store.Commit(storage.Require(api.ServiceKind, endpoints.Name), storage.Update(&endpoints, storage.Blind))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
+	"kube2014/pkg/storage"
 )
 
 // TaskRegistryStorage is the RESTStorage of tasks: it places a new task on a
@@ -30,13 +31,13 @@ func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.Contain
 
 // LabelMatch reports whether the task carries the label.
 func LabelMatch(task api.Task, queryKey, queryValue string) bool {
-	return hasLabels(task.Labels, map[string]string{queryKey: queryValue})
+	return storage.Carries(task.Labels, map[string]string{queryKey: queryValue})
 }
 
 // LabelsMatch reports whether the task carries all labels of the query; a nil
 // query asks for nothing.
 func LabelsMatch(task api.Task, labelQuery *map[string]string) bool {
-	return hasLabels(task.Labels, labelsOf(labelQuery))
+	return storage.Carries(task.Labels, labelsOf(labelQuery))
 }
 
 // List returns a *storage.List of tasks.
