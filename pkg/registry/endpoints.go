@@ -41,18 +41,17 @@ func MakeEndpointController(serviceRegistry ServiceRegistry, taskRegistry TaskRe
 func (e *EndpointController) SyncServiceEndpoints() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	services, known, err := e.servicesAndEndpoints()
+	services, err := objectsOf(e.serviceRegistry).List(api.ServiceKind, nil)
 	if err != nil {
 		return fmt.Errorf("endpoint sync: %w", err)
 	}
 	if e.store != nil && services.Version == e.synced {
 		return nil
 	}
-	endpointsOf := e.selectEndpoints()
 	var failures []error
 	var written uint64
 	for _, service := range services.Items {
-		wrote, err := e.syncService(service.Object.(*api.Service), known, endpointsOf)
+		wrote, err := e.syncService(service.Object.(*api.Service))
 		if wrote {
 			written++
 		}
@@ -64,6 +63,69 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 		e.noteSynced(services.Version, written)
 	}
 	return errors.Join(failures...)
+}
+
+// syncService writes the endpoints of a service, unless they are known to be so
+// already (D31). It tells whether it did.
+func (e *EndpointController) syncService(service *api.Service) (wrote bool, err error) {
+	addresses, err := e.endpointsOf(service)
+	if err != nil || e.isStored(service.ID, addresses) {
+		return false, err
+	}
+	err = e.serviceRegistry.UpdateEndpoints(api.Endpoints{Name: service.ID, Endpoints: addresses})
+	if api.KindOf(err) == api.NotFound { // deleted meanwhile: nothing to keep
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// endpointsOf returns the addresses of the tasks that a service selects, sorted by the
+// tasks' ids. The services have just been read: if the tasks are in the same store, what
+// it has cached is not older.
+func (e *EndpointController) endpointsOf(service *api.Service) ([]string, error) {
+	objects := objectsOf(e.taskRegistry)
+	if e.store != nil {
+		objects = e.store.Cached()
+	}
+	tasks, err := objects.List(api.TaskKind, service.Labels)
+	if err != nil {
+		return nil, err
+	}
+	addresses := []string{}
+	for _, task := range tasks.Items {
+		if address, ok := endpointOf(*task.Object.(*api.Task)); ok {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses, nil
+}
+
+// isStored reports whether the endpoints of a service are known to be these.
+func (e *EndpointController) isStored(service string, addresses []string) bool {
+	if e.store == nil {
+		return false
+	}
+	stored, err := e.store.Cached().Get(api.EndpointsKind, service)
+	return err == nil && slices.Equal(stored.Object.(*api.Endpoints).Endpoints, addresses)
+}
+
+// noteSynced notes of which version of the store the endpoints are. If nobody else has
+// written since, that is the version after the own writes.
+func (e *EndpointController) noteSynced(version, written uint64) {
+	if now, err := e.store.Cached().Version(); err == nil && now == version+written {
+		version = now
+	}
+	e.synced = version
+}
+
+// endpointOf returns the task's machine and the first of its host ports (D38). A
+// task without one is no endpoint (D20).
+func endpointOf(task api.Task) (string, bool) {
+	ports := task.HostPorts()
+	if len(ports) == 0 || task.CurrentState.Host == "" {
+		return "", false
+	}
+	return net.JoinHostPort(task.CurrentState.Host, strconv.Itoa(ports[0])), true
 }
 
 // Changes returns a channel that gets a value after tasks or services have changed, as
@@ -105,86 +167,4 @@ func note(changes chan<- struct{}) {
 	case changes <- struct{}{}:
 	default: // nobody has looked since the last one
 	}
-}
-
-// noteSynced notes of which version of the store the endpoints are. If nobody else has
-// written since, that is the version after the own writes.
-func (e *EndpointController) noteSynced(version, written uint64) {
-	if now, err := e.store.Cached().Version(); err == nil && now == version+written {
-		version = now
-	}
-	e.synced = version
-}
-
-// syncService writes the endpoints of a service, unless they are known to be so
-// already (D31). It tells whether it did.
-func (e *EndpointController) syncService(service *api.Service, known map[string]*api.Endpoints, endpointsOf endpointsFunc) (wrote bool, err error) {
-	addresses, err := endpointsOf(service.Labels)
-	if err != nil {
-		return false, err
-	}
-	if now, ok := known[service.ID]; ok && slices.Equal(now.Endpoints, addresses) {
-		return false, nil
-	}
-	err = e.serviceRegistry.UpdateEndpoints(api.Endpoints{Name: service.ID, Endpoints: addresses})
-	if api.KindOf(err) == api.NotFound { // deleted meanwhile: nothing to keep
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// endpointsFunc returns the addresses of the tasks that carry the labels and have a
-// host port, sorted by the tasks' ids.
-type endpointsFunc func(labels map[string]string) ([]string, error)
-
-// servicesAndEndpoints returns the services and their stored endpoints. If the
-// registry cannot list endpoints it returns none, and all are written. The store is
-// asked once: what it then has cached is not older.
-func (e *EndpointController) servicesAndEndpoints() (*storage.List, map[string]*api.Endpoints, error) {
-	services, err := objectsOf(e.serviceRegistry).List(api.ServiceKind, nil)
-	versioned, ok := e.serviceRegistry.(Versioned)
-	if err != nil || !ok {
-		return services, nil, err
-	}
-	endpoints, err := versioned.Objects().Cached().List(api.EndpointsKind, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	known := map[string]*api.Endpoints{}
-	for _, of := range endpoints.Items {
-		known[of.GetID()] = of.Object.(*api.Endpoints)
-	}
-	return services, known, nil
-}
-
-// selectEndpoints returns how to find the endpoints of a service. The services have
-// just been read: if the tasks are in the same store, what it has cached will do.
-func (e *EndpointController) selectEndpoints() endpointsFunc {
-	objects := objectsOf(e.taskRegistry)
-	if e.store != nil {
-		objects = e.store.Cached()
-	}
-	return func(labels map[string]string) ([]string, error) {
-		tasks, err := objects.List(api.TaskKind, labels)
-		if err != nil {
-			return nil, err
-		}
-		addresses := []string{}
-		for _, object := range tasks.Items {
-			if address, ok := endpointOf(*object.Object.(*api.Task)); ok {
-				addresses = append(addresses, address)
-			}
-		}
-		return addresses, nil
-	}
-}
-
-// endpointOf returns the task's machine and the first of its host ports (D38). A
-// task without one is no endpoint (D20).
-func endpointOf(task api.Task) (string, bool) {
-	ports := task.HostPorts()
-	if len(ports) == 0 || task.CurrentState.Host == "" {
-		return "", false
-	}
-	return net.JoinHostPort(task.CurrentState.Host, strconv.Itoa(ports[0])), true
 }

@@ -87,12 +87,16 @@ func servicesAndEndpoints(registry ServiceRegistry) (api.ServiceList, map[string
 	if err != nil {
 		return services, nil, err
 	}
-	_, stored, err := MakeEndpointController(registry, nil).servicesAndEndpoints()
-	endpoints := map[string]api.Endpoints{}
-	for id, of := range stored {
-		endpoints[id] = api.Endpoints{Name: id, Endpoints: slices.Clone(of.Endpoints)}
+	stored, err := registry.(Versioned).Objects().Cached().List(api.EndpointsKind, nil)
+	if err != nil {
+		return services, nil, err
 	}
-	return services, endpoints, err
+	endpoints := map[string]api.Endpoints{}
+	for _, object := range stored.Items {
+		of := object.Object.(*api.Endpoints)
+		endpoints[of.Name] = api.Endpoints{Name: of.Name, Endpoints: slices.Clone(of.Endpoints)}
+	}
+	return services, endpoints, nil
 }
 
 // withoutMeta returns copies of objects without their metadata, which depends on
