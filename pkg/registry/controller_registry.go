@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"fmt"
 	"net/url"
 
 	"kube2014/pkg/api"
@@ -50,7 +49,7 @@ func (s *ControllerRegistryStorage) Extract(body string) (interface{}, error) {
 
 // Create stores an api.ReplicationController.
 func (s *ControllerRegistryStorage) Create(object interface{}) error {
-	controller, err := controllerOf(object)
+	controller, err := checked(object, api.ValidateReplicationController)
 	if err != nil {
 		return err
 	}
@@ -59,26 +58,9 @@ func (s *ControllerRegistryStorage) Create(object interface{}) error {
 
 // Update replaces an api.ReplicationController, or creates it.
 func (s *ControllerRegistryStorage) Update(object interface{}) error {
-	controller, err := controllerOf(object)
+	controller, err := checked(object, api.ValidateReplicationController)
 	if err != nil {
 		return err
 	}
 	return s.registry.UpdateController(controller)
-}
-
-func controllerOf(object interface{}) (api.ReplicationController, error) {
-	controller, ok := object.(api.ReplicationController)
-	if !ok {
-		return controller, fmt.Errorf("expected a replication controller, got %T", object)
-	}
-	return controller, api.ValidateReplicationController(controller)
-}
-
-// orError returns a nil interface with an error, not an interface that holds a
-// nil pointer.
-func orError[Object any](object *Object, err error) (interface{}, error) {
-	if err != nil {
-		return nil, err
-	}
-	return object, nil
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"net/url"
 
 	"kube2014/pkg/api"
@@ -43,6 +44,24 @@ func listObjects(objects reader, kind api.Kind, u *url.URL) (*storage.List, erro
 		return nil, err
 	}
 	return objects.List(kind, labels)
+}
+
+// orError returns a nil interface with an error, not an interface that holds a
+// nil pointer.
+func orError[Object any](object *Object, err error) (interface{}, error) {
+	if err != nil {
+		return nil, err
+	}
+	return object, nil
+}
+
+// checked returns an object that Extract has returned, if it is valid.
+func checked[Object interface{ GetKind() api.Kind }](object interface{}, validate func(Object) error) (Object, error) {
+	extracted, ok := object.(Object)
+	if !ok {
+		return extracted, fmt.Errorf("expected a %s, got %T", extracted.GetKind(), object)
+	}
+	return extracted, validate(extracted)
 }
 
 // unversioned reads the objects of a registry through the interfaces of the

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -67,7 +66,7 @@ func (s *ServiceRegistryStorage) Extract(body string) (interface{}, error) {
 
 // Create stores an api.Service.
 func (s *ServiceRegistryStorage) Create(object interface{}) error {
-	service, err := serviceOf(object)
+	service, err := checked(object, api.ValidateService)
 	if err != nil {
 		return err
 	}
@@ -76,17 +75,9 @@ func (s *ServiceRegistryStorage) Create(object interface{}) error {
 
 // Update replaces an api.Service, or creates it.
 func (s *ServiceRegistryStorage) Update(object interface{}) error {
-	service, err := serviceOf(object)
+	service, err := checked(object, api.ValidateService)
 	if err != nil {
 		return err
 	}
 	return s.registry.UpdateService(service)
-}
-
-func serviceOf(object interface{}) (api.Service, error) {
-	service, ok := object.(api.Service)
-	if !ok {
-		return service, fmt.Errorf("expected a service, got %T", object)
-	}
-	return service, api.ValidateService(service)
 }

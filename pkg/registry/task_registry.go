@@ -2,7 +2,6 @@ package registry
 
 import (
 	"errors"
-	"fmt"
 	"log"
 	"net/url"
 	"time"
@@ -96,7 +95,7 @@ func (s *TaskRegistryStorage) Extract(body string) (interface{}, error) {
 
 // Create places an api.Task on a machine.
 func (s *TaskRegistryStorage) Create(object interface{}) error {
-	task, err := taskOf(object)
+	task, err := checked(object, api.ValidateTask)
 	if err != nil {
 		return err
 	}
@@ -142,17 +141,9 @@ func (s *TaskRegistryStorage) place(task api.Task) error {
 
 // Update replaces an api.Task.
 func (s *TaskRegistryStorage) Update(object interface{}) error {
-	task, err := taskOf(object)
+	task, err := checked(object, api.ValidateTask)
 	if err != nil {
 		return err
 	}
 	return s.registry.UpdateTask(task)
-}
-
-func taskOf(object interface{}) (api.Task, error) {
-	task, ok := object.(api.Task)
-	if !ok {
-		return task, fmt.Errorf("expected a task, got %T", object)
-	}
-	return task, api.ValidateTask(task)
 }
