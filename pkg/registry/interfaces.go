@@ -9,7 +9,10 @@
 // api.Unavailable one.
 package registry
 
-import "kube2014/pkg/api"
+import (
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
 
 // TaskRegistry stores tasks, each on one machine.
 type TaskRegistry interface {
@@ -58,4 +61,11 @@ type ServiceRegistry interface {
 	DeleteService(name string) error
 	// UpdateEndpoints replaces the endpoints of a service.
 	UpdateEndpoints(endpoints api.Endpoints) error
+}
+
+// Versioned is an optional interface of a registry, which ours have: it reads the
+// objects as they are stored, with their versions and with the JSON that was made of
+// them, and watches them.
+type Versioned interface {
+	Objects() storage.Interface
 }

@@ -8,13 +8,6 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Versioned is an optional interface of a registry, which ours have: it reads the
-// objects as they are stored, with their versions and with the JSON that was made of
-// them, and watches them.
-type Versioned interface {
-	Objects() storage.Interface
-}
-
 // reader is the part of a storage.Reader that a RESTStorage needs.
 type reader interface {
 	Get(kind api.Kind, id string) (*storage.Object, error)
