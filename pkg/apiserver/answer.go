@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,18 @@ func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err err
 		log.Printf("%s %s: %s", req.Method, loggable(req.RequestURI), oneLine(api.InFull(err)))
 	}
 	server.write(w, status, plainText, conversion.EncodedBytes([]byte(line)))
+}
+
+// recoverPanic logs a panic with its stack, and answers 500 (D48); if the answer has
+// begun, it closes the connection.
+func (server *ApiServer) recoverPanic(answer *response, req *http.Request) {
+	if r := recover(); r != nil {
+		log.Printf("panic in %s %s: %v\n%s", req.Method, loggable(req.RequestURI), r, debug.Stack())
+		if answer.status != 0 {
+			panic(http.ErrAbortHandler)
+		}
+		server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
+	}
 }
 
 // served returns the method by which a request is served. HEAD is served like

@@ -3,11 +3,8 @@ package apiserver
 import (
 	"log"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"time"
-
-	"kube2014/pkg/api"
 )
 
 // response records the status, for the log.
@@ -50,16 +47,4 @@ func loggable(uri string) string {
 		}
 	}
 	return uri
-}
-
-// recoverPanic logs a panic with its stack, and answers 500 (D48); if the answer has
-// begun, it closes the connection.
-func (server *ApiServer) recoverPanic(answer *response, req *http.Request) {
-	if r := recover(); r != nil {
-		log.Printf("panic in %s %s: %v\n%s", req.Method, loggable(req.RequestURI), r, debug.Stack())
-		if answer.status != 0 {
-			panic(http.ErrAbortHandler)
-		}
-		server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
-	}
 }
