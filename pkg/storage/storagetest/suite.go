@@ -3,6 +3,7 @@
 package storagetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,13 +35,22 @@ type Harness struct {
 // Run runs the suite. A store that loses events lets a watcher wait for them until go
 // test ends it.
 func Run(t *testing.T, h Harness) {
-	for _, tests := range [][]test{basicTests, outcomeTests, togetherTests, portTests, watchTests, concurrentTests} {
-		for _, test := range tests {
-			t.Run(test.name, func(t *testing.T) {
-				t.Parallel()
-				test.run(t, h)
-			})
-		}
+	h.run(t, slices.Concat(basicTests, outcomeTests, togetherTests, portTests, watchTests, listAgainTests, concurrentTests))
+}
+
+// RunCutOff runs the tests in which whoever is cut off lists again, for a store that
+// often cuts off watchers.
+func RunCutOff(t *testing.T, h Harness) {
+	h.CutsOff = true
+	h.run(t, listAgainTests)
+}
+
+func (h Harness) run(t *testing.T, tests []test) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, h)
+		})
 	}
 }
 

@@ -18,11 +18,15 @@ import (
 var watchTests = []test{
 	{"a watcher gets what happened to an object", onEachKind(life)},
 	{"a watcher gets each change of its kind after its version once, in order", eachChange},
+	{"a watcher that does not read is cut off and holds up nobody", cutOff},
+	{"a version that is not in the history cannot be watched from", notInHistory},
+}
+
+// listAgainTests are those in which whoever is cut off lists again.
+var listAgainTests = []test{
 	{"a list and the events after it lead to each later list", informers},
 	{"watchers that begin while others write miss nothing", concurrentWatchers},
 	{"a wait that is given up loses no event", givenUp},
-	{"a watcher that does not read is cut off and holds up nobody", cutOff},
-	{"a version that is not in the history cannot be watched from", notInHistory},
 }
 
 func idOf(event storage.Event) string {

@@ -1,0 +1,63 @@
+package etcdtest
+
+import (
+	"slices"
+	"testing"
+
+	goetcd "github.com/coreos/go-etcd/etcd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/etcd"
+)
+
+func TestMain(m *testing.M) { Main(m) }
+
+// indexOf returns an etcd's index, by the refusal of a key that does not exist.
+func indexOf(t *testing.T, client Client) uint64 {
+	_, err := client.Get("/none", false, false)
+	var refused *goetcd.EtcdError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, KeyNotFound, refused.ErrorCode)
+	return refused.Index
+}
+
+func free() []*Server {
+	members.mu.Lock()
+	defer members.mu.Unlock()
+	return slices.Clone(members.free)
+}
+
+func TestAnEtcdOfOnesOwnIsForOneTestAtATime(t *testing.T) {
+	t.Parallel()
+	t.Run("another one is for the others", func(t *testing.T) {
+		first, second := Own(t, etcd.New), Own(t, etcd.New)
+		before := indexOf(t, second)
+		resp, err := first.Set("/x", "1", 0)
+		require.NoError(t, err)
+		assert.Equal(t, "/x", resp.Node.Key)
+		assert.Equal(t, before, indexOf(t, second))
+	})
+	t.Run("the next test gets it, and an empty directory", func(t *testing.T) {
+		require.Len(t, free(), 2)
+		for range 2 {
+			client := Own(t, etcd.New)
+			_, err := client.Get("/x", false, false)
+			require.Error(t, err)
+			assert.NotZero(t, indexOf(t, client))
+		}
+		assert.Empty(t, free())
+	})
+}
+
+func TestASharedEtcdHasADirectoryForEach(t *testing.T) {
+	t.Parallel()
+	first, second := Shared(t, etcd.New), Shared(t, etcd.New)
+	_, err := first.Create("/x", "1", 0)
+	require.NoError(t, err)
+	_, err = second.Create("/x", "2", 0)
+	require.NoError(t, err)
+	resp, err := first.Get("/x", false, false)
+	require.NoError(t, err)
+	assert.Equal(t, "1", resp.Node.Value)
+}
