@@ -35,11 +35,10 @@ func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	}
 	created, err := s.createClaimed(create, claimed, budget)
 	switch api.KindOf(err) {
-	case api.Unavailable, api.AlreadyExists:
-		// Either the outcome of a write is unknown, and Reconcile repairs it; or
-		// another program has written the task on this machine, so that the
-		// index key is right.
-	case "":
+	case "", api.Unavailable, api.AlreadyExists:
+		// If not created, either the outcome of a write is unknown, and Reconcile
+		// repairs it; or another program has written the task on this machine, so
+		// that the index key is right.
 	default:
 		s.releaseClaim(task.ID, claimed)
 	}

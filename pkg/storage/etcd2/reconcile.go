@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 
@@ -16,30 +14,6 @@ import (
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
 )
-
-// finding names an inconsistency in etcd.
-type finding struct{ what, machine, id string }
-
-// inconsistency is a finding, the version of the key that shows it, and its repair,
-// which checks again before it writes.
-type inconsistency struct {
-	finding
-	version uint64
-	repair  func() error
-}
-
-// sightings remembers the inconsistencies that may be requests at work.
-type sightings struct {
-	mu    sync.Mutex // guards first
-	first map[finding]sighting
-}
-
-// sighting is when a finding was first seen. With another version it is a new one:
-// something has changed.
-type sighting struct {
-	version uint64
-	since   time.Time
-}
 
 // Reconcile repairs the lists of manifests, the index keys and the endpoints after
 // crashes and after writes of other programs, so that they agree with the tasks and
@@ -67,26 +41,6 @@ func (s *Store) Reconcile() error {
 		log.Printf("reconcile: repaired %s: %s", found.what, cache.KeyInWords(strings.TrimSpace(found.machine+" "+found.id)))
 	}
 	return errors.Join(failures...)
-}
-
-// due returns the inconsistencies that have stayed unchanged for the grace, and
-// remembers the others.
-func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsistency) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := map[finding]sighting{}
-	for _, one := range found {
-		first, found := s.first[one.finding]
-		if !found || first.version != one.version {
-			first = sighting{version: one.version, since: now}
-		}
-		seen[one.finding] = first
-		if now.Sub(first.since) >= grace {
-			due = append(due, one)
-		}
-	}
-	s.first = seen
-	return due
 }
 
 // compare returns all inconsistencies between the cache and the index keys, which
