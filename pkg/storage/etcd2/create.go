@@ -6,12 +6,9 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// A task is three writes: its index key, which makes its id unique in the cluster;
-// its manifest in the machine's list, which decides about host ports; and its own
-// key. A task exists if and only if its own key does; the other two are orphaned
-// without it.
-
-// createTask writes the index key, the list, the task.
+// createTask writes the index key, which makes the id unique in the cluster; the
+// machine's list, which decides about host ports; and the task's own key. A task exists
+// if and only if its own key does; the manifest and the index key are orphaned without.
 func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	task, budget := create.Object.(*api.Task), s.clock.budget(create)
 	if !cache.IsName(task.CurrentState.Host) {

@@ -9,50 +9,6 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// finding names an inconsistency in etcd.
-type finding struct{ what, machine, id string }
-
-// inconsistency is a finding, the version of the key that shows it, and its repair,
-// which checks again before it writes.
-type inconsistency struct {
-	finding
-	version uint64
-	repair  func() error
-}
-
-// sightings remembers the inconsistencies that may be requests at work.
-type sightings struct {
-	mu    sync.Mutex // guards first
-	first map[finding]sighting
-}
-
-// sighting is when a finding was first seen. With another version it is a new one:
-// something has changed.
-type sighting struct {
-	version uint64
-	since   time.Time
-}
-
-// due returns the inconsistencies that have stayed unchanged for the grace, and
-// remembers the others.
-func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsistency) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := map[finding]sighting{}
-	for _, one := range found {
-		first, found := s.first[one.finding]
-		if !found || first.version != one.version {
-			first = sighting{version: one.version, since: now}
-		}
-		seen[one.finding] = first
-		if now.Sub(first.since) >= grace {
-			due = append(due, one)
-		}
-	}
-	s.first = seen
-	return due
-}
-
 const (
 	// maxWarned bounds how many values are logged in a warnPeriod.
 	maxWarned  = 1000
@@ -84,4 +40,43 @@ func (w *warnings) warn(key string, version uint64, what string) {
 		w.warned[key] = version
 		log.Printf("etcd key %s: %s", cache.KeyInWords(key), api.Printable(what, '?'))
 	}
+}
+
+// finding names an inconsistency in etcd, and the version of the key that shows it:
+// with another version it is a new one, because something has changed.
+type finding struct {
+	what, machine, id string
+	version           uint64
+}
+
+// inconsistency is a finding and its repair, which checks again before it writes.
+type inconsistency struct {
+	finding
+	repair func() error
+}
+
+// sightings remembers the inconsistencies that may be requests at work.
+type sightings struct {
+	mu    sync.Mutex            // guards first
+	first map[finding]time.Time // when each was first seen
+}
+
+// due returns the inconsistencies that have stayed unchanged for the grace, and
+// remembers the others.
+func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsistency) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := map[finding]time.Time{}
+	for _, one := range found {
+		since, seen := s.first[one.finding]
+		if !seen {
+			since = now
+		}
+		first[one.finding] = since
+		if now.Sub(since) >= grace {
+			due = append(due, one)
+		}
+	}
+	s.first = first
+	return due
 }

@@ -60,7 +60,7 @@ func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
 				continue
 			}
 			if cache.Child(indexKeys, task.ID) == nil {
-				found = append(found, inconsistency{finding{"missing index key", name, task.ID}, task.Created,
+				found = append(found, inconsistency{finding{"missing index key", name, task.ID, task.Created},
 					func() error { return s.repairUnindexed(task) }})
 			}
 			if other, twice := machineOf[task.ID]; twice {
@@ -100,7 +100,7 @@ func (s *Store) compareList(machines map[string]*cache.Machine, indexKeys *etcd.
 		if node := cache.Child(indexKeys, id); node != nil {
 			version = node.ModifiedIndex
 		}
-		found = append(found, inconsistency{finding{"orphaned manifest", m.Name, id}, version,
+		found = append(found, inconsistency{finding{"orphaned manifest", m.Name, id, version},
 			func() error { return s.removeFromList(m.Name, id, version, nil) }})
 	}
 	for _, task := range m.Tasks {
@@ -108,7 +108,7 @@ func (s *Store) compareList(machines map[string]*cache.Machine, indexKeys *etcd.
 			continue // what is bad is logged by those who list tasks, or with the index keys
 		}
 		if node := cache.Child(indexKeys, task.ID); node == nil || node.Value == m.Name || machines[node.Value].Task(task.ID) == nil {
-			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID}, task.Version,
+			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID, task.Version},
 				func() error { return s.repairManifest(task) }})
 		}
 	}
@@ -133,7 +133,7 @@ func (s *Store) compareEndpoints() (found []inconsistency) {
 
 // orphanedKey is a key that is to be deleted.
 func (s *Store) orphanedKey(what, machine, id, key string, version uint64) inconsistency {
-	return inconsistency{finding{what, machine, id}, version, func() error { return s.deleteUnchanged("reconcile", key, version) }}
+	return inconsistency{finding{what, machine, id, version}, func() error { return s.deleteUnchanged("reconcile", key, version) }}
 }
 
 // repairUnindexed writes the index key of a task that another program wrote.
