@@ -19,7 +19,7 @@ const (
 	// maxClaimTime is the age after which a request stops trying to claim.
 	maxClaimTime = claimPatience + 600*time.Millisecond
 	// grace is how long an inconsistency must stay unchanged before it is repaired.
-	// A running request looks inconsistent too: it starts its last step within
+	// A request at work looks inconsistent too: it starts its last step within
 	// maxRequestTime, and etcd carries out a step, or gives it up, within 7 seconds.
 	// What a process finds at its start is repaired at the second look.
 	grace = maxRequestTime + 7*time.Second

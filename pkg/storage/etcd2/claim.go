@@ -55,11 +55,8 @@ func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
 		if err != nil {
 			return 0, budget, cache.Failed("create task", err)
 		}
-		if node == nil {
+		if node == nil || timeIsUp() {
 			continue
-		}
-		if timeIsUp() {
-			break
 		}
 		if cache.IsName(node.Value) {
 			if err := s.checkAbsent(node.Value, task.ID); err != nil {

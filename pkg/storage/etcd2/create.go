@@ -6,12 +6,9 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// A task is three writes: its index key, which makes its id unique in the cluster;
-// its manifest in the machine's list, which decides about host ports; and its own
-// key. A task exists if and only if its own key does; the other two are orphaned
-// without it.
-
-// createTask writes the index key, the list, the task.
+// createTask writes the index key, which makes the id unique in the cluster; the
+// machine's list, which decides about host ports; and the task's own key. A task exists
+// if and only if its own key does; the manifest and the index key are orphaned without.
 func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	task, budget := create.Object.(*api.Task), s.clock.budget(create)
 	if !cache.IsName(task.CurrentState.Host) {
@@ -35,11 +32,10 @@ func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	}
 	created, err := s.createClaimed(create, claimed, budget)
 	switch api.KindOf(err) {
-	case api.Unavailable, api.AlreadyExists:
-		// Either the outcome of a write is unknown, and Reconcile repairs it; or
-		// another program has written the task on this machine, so that the
-		// index key is right.
-	case "":
+	case "", api.Unavailable, api.AlreadyExists:
+		// If not created, either the outcome of a write is unknown, and Reconcile
+		// repairs it; or another program has written the task on this machine, so
+		// that the index key is right.
 	default:
 		s.releaseClaim(task.ID, claimed)
 	}

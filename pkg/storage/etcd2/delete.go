@@ -100,8 +100,8 @@ func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine
 
 // removeFromList removes a task's manifest from a machine's list, unless the task's
 // index key has changed: the manifest may then be a newer task's. The version is that
-// of the index key as it was read, 0 if there was none. The machine is as
-// it was seen, see lists.change.
+// of the index key as it was read, 0 if there was none. For the machine see
+// lists.change.
 func (s *Store) removeFromList(name, taskID string, version uint64, machine *cache.Machine) error {
 	return s.lists.change(name, taskID, machine, func(m *cache.Machine) ([]cache.Manifest, error) {
 		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {

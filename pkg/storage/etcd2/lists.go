@@ -92,17 +92,15 @@ func (l *lists) change(machine, taskID string, seen *cache.Machine, change listC
 func (w *listWriter) take() (batch []*waitingChange) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var next []*waitingChange
 	taken := map[string]bool{}
-	for _, one := range w.waiting {
+	w.waiting = slices.DeleteFunc(w.waiting, func(one *waitingChange) bool {
 		if taken[one.taskID] {
-			next = append(next, one)
-			continue
+			return false
 		}
 		taken[one.taskID] = true
 		batch = append(batch, one)
-	}
-	w.waiting = next
+		return true
+	})
 	return batch
 }
 

@@ -1,8 +1,6 @@
 package etcd2
 
 import (
-	"github.com/coreos/go-etcd/etcd"
-
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
@@ -34,13 +32,7 @@ func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 // deleteObject deletes an object that is one key. Another program may have put
 // something else into its place: that stays, if any version will do.
 func (s *Store) deleteObject(change storage.Change) error {
-	key := cache.Place{Kind: change.Kind, ID: change.ID}.Key()
-	var err error
-	if change.Expected < storage.Blind {
-		err = s.cache.Remove(key, change.Expected)
-	} else {
-		err = s.cache.Write(&cache.Change{Key: key}, func() (*etcd.Response, error) { return s.cache.Client.Delete(key, false) })
-	}
+	err := s.cache.Remove(cache.Place{Kind: change.Kind, ID: change.ID}.Key(), change.Expected)
 	if change.Unconditional() {
 		err = cache.Ignore(err, cache.NotAFile, cache.NotADirectory)
 	}

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 
@@ -16,30 +14,6 @@ import (
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
 )
-
-// finding names an inconsistency in etcd.
-type finding struct{ what, machine, id string }
-
-// inconsistency is a finding, the version of the key that shows it, and its repair,
-// which checks again before it writes.
-type inconsistency struct {
-	finding
-	version uint64
-	repair  func() error
-}
-
-// sightings remembers the inconsistencies that may be requests at work.
-type sightings struct {
-	mu    sync.Mutex // guards first
-	first map[finding]sighting
-}
-
-// sighting is when a finding was first seen. With another version it is a new one:
-// something has changed.
-type sighting struct {
-	version uint64
-	since   time.Time
-}
 
 // Reconcile repairs the lists of manifests, the index keys and the endpoints after
 // crashes and after writes of other programs, so that they agree with the tasks and
@@ -69,26 +43,6 @@ func (s *Store) Reconcile() error {
 	return errors.Join(failures...)
 }
 
-// due returns the inconsistencies that have stayed unchanged for the grace, and
-// remembers the others.
-func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsistency) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := map[finding]sighting{}
-	for _, one := range found {
-		first, found := s.first[one.finding]
-		if !found || first.version != one.version {
-			first = sighting{version: one.version, since: now}
-		}
-		seen[one.finding] = first
-		if now.Sub(first.since) >= grace {
-			due = append(due, one)
-		}
-	}
-	s.first = seen
-	return due
-}
-
 // compare returns all inconsistencies between the cache and the index keys, which
 // were read before it: first of the lists, then of the index keys, then of the
 // endpoints.
@@ -106,7 +60,7 @@ func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
 				continue
 			}
 			if cache.Child(indexKeys, task.ID) == nil {
-				found = append(found, inconsistency{finding{"missing index key", name, task.ID}, task.Created,
+				found = append(found, inconsistency{finding{"missing index key", name, task.ID, task.Created},
 					func() error { return s.repairUnindexed(task) }})
 			}
 			if other, twice := machineOf[task.ID]; twice {
@@ -146,7 +100,7 @@ func (s *Store) compareList(machines map[string]*cache.Machine, indexKeys *etcd.
 		if node := cache.Child(indexKeys, id); node != nil {
 			version = node.ModifiedIndex
 		}
-		found = append(found, inconsistency{finding{"orphaned manifest", m.Name, id}, version,
+		found = append(found, inconsistency{finding{"orphaned manifest", m.Name, id, version},
 			func() error { return s.removeFromList(m.Name, id, version, nil) }})
 	}
 	for _, task := range m.Tasks {
@@ -154,7 +108,7 @@ func (s *Store) compareList(machines map[string]*cache.Machine, indexKeys *etcd.
 			continue // what is bad is logged by those who list tasks, or with the index keys
 		}
 		if node := cache.Child(indexKeys, task.ID); node == nil || node.Value == m.Name || machines[node.Value].Task(task.ID) == nil {
-			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID}, task.Version,
+			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID, task.Version},
 				func() error { return s.repairManifest(task) }})
 		}
 	}
@@ -179,7 +133,7 @@ func (s *Store) compareEndpoints() (found []inconsistency) {
 
 // orphanedKey is a key that is to be deleted.
 func (s *Store) orphanedKey(what, machine, id, key string, version uint64) inconsistency {
-	return inconsistency{finding{what, machine, id}, version, func() error { return s.deleteUnchanged("reconcile", key, version) }}
+	return inconsistency{finding{what, machine, id, version}, func() error { return s.deleteUnchanged("reconcile", key, version) }}
 }
 
 // repairUnindexed writes the index key of a task that another program wrote.

@@ -78,27 +78,30 @@ func (s *state) advance() {
 
 // apply applies the next change, and makes it an event for those who watch.
 func (s *state) apply(change *Change) {
-	var before, after *Stored
+	var before, after *storage.Object
 	if p, ours, _ := placeOf(change.Key); ours {
+		var made *Stored
+		before, made = s.put(p, change)
+		after = made.ObjectIn()
 		delete(s.broken, change.Key)
-		before, after = s.put(p, change)
-		if after != nil && after.Err != nil {
-			s.broken[after.Key] = after
+		if made != nil && made.Err != nil {
+			s.broken[made.Key] = made
 		}
 	}
 	_ = s.Objects.Update(func(tx *storage.Tx) error { // it fails only if the function does
-		if before.ObjectIn() == nil && after.ObjectIn() == nil {
+		if before == nil && after == nil {
 			tx.Skip(change.Version)
 		} else {
-			tx.Replace(before.ObjectIn(), after.ObjectIn(), change.Version)
+			tx.Replace(before, after, change.Version)
 		}
 		return nil
 	})
 }
 
-// put puts what a change has written into its place; the Objects stay. It returns what
-// is stored there before and after; of a list only what cannot be decoded.
-func (s *state) put(p Place, change *Change) (before, after *Stored) {
+// put puts what a change has written into its place, but for the Objects. It returns
+// the object that was there, and what is there now; of a list only what cannot be
+// decoded.
+func (s *state) put(p Place, change *Change) (before *storage.Object, after *Stored) {
 	machine := s.machine(p.Machine)
 	if p.Kind == "" {
 		var list manifestList
@@ -115,9 +118,11 @@ func (s *state) put(p Place, change *Change) (before, after *Stored) {
 	} else if change.node != nil {
 		after = decodeObject(p, change.node, nil)
 	}
-	before = s.stored(p)
 	if p.Kind == api.TaskKind {
+		before = machine.Task(p.ID).ObjectIn()
 		s.machines[p.Machine] = machine.WithTask(p.ID, after, change.Version)
+	} else {
+		before, _ = s.Objects.Get(p.Kind, p.ID) // nil if there is none
 	}
 	return before, after
 }
@@ -128,16 +133,4 @@ func (s *state) machine(name string) *Machine {
 		return machine
 	}
 	return makeMachine(name, 0, nil, manifestList{})
-}
-
-// stored returns what is in a place, nil for nothing. Of what is not on a machine, it
-// is nil too if it cannot be decoded.
-func (s *state) stored(p Place) *Stored {
-	if p.Kind == api.TaskKind {
-		return s.machine(p.Machine).Task(p.ID)
-	}
-	if object, err := s.Objects.Get(p.Kind, p.ID); err == nil {
-		return MakeStored(p, object)
-	}
-	return nil
 }

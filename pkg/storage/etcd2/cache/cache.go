@@ -89,9 +89,15 @@ func (c *Cache) Put(own *Change, value string, expected uint64) error {
 	})
 }
 
-// Remove deletes a key of the expected version.
+// Remove deletes a key of the expected version: storage.Blind, Any and Present are
+// whatever is there.
 func (c *Cache) Remove(key string, expected uint64) error {
-	return c.Write(&Change{Key: key}, func() (*etcd.Response, error) { return c.Client.CompareAndDelete(key, "", expected) })
+	return c.Write(&Change{Key: key}, func() (*etcd.Response, error) {
+		if expected >= storage.Blind {
+			return c.Client.Delete(key, false)
+		}
+		return c.Client.CompareAndDelete(key, "", expected)
+	})
 }
 
 // Write makes an own write and, if it is acknowledged, applies it.

@@ -71,16 +71,16 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	if strings.Contains(key, "/_") || (key != registryKey && !strings.HasPrefix(key, registryKey+"/")) {
 		return Place{}, false, true
 	}
-	if machine := machineOf(key); machine != "" {
-		p = Place{Machine: machine}
-		if strings.HasPrefix(key, TaskKey(machine, "")) {
-			p.Kind, p.ID = api.TaskKind, BaseName(key)
-		}
-		return p, p.Key() == key, p.Key() == key
+	machine, id := machineOf(key), BaseName(key)
+	switch key {
+	case KubeletKey(machine):
+		return Place{Machine: machine}, true, true
+	case TaskKey(machine, id):
+		return Place{Kind: api.TaskKind, ID: id, Machine: machine}, true, true
 	}
 	for kind, directory := range directories {
-		if p = (Place{Kind: kind, ID: BaseName(key)}); p.Key() == key && key != directory {
-			return p, true, true
+		if key == directory+"/"+id {
+			return Place{Kind: kind, ID: id}, true, true
 		}
 	}
 	return Place{}, false, false

@@ -60,38 +60,32 @@ func decodeObject(p Place, node *etcd.Node, cached *Stored) *Stored {
 	if cached.ObjectIn() != nil && !node.Dir && cached.Version == node.ModifiedIndex && cached.Created == node.CreatedIndex {
 		return cached
 	}
-	object := newObject(p.Kind)
+	object, id := newObject(p.Kind)
 	if err := decode(p.Kind, node, object); err != nil {
 		return &Stored{Place: p, Key: node.Key, Version: node.ModifiedIndex, Created: node.CreatedIndex, Err: err, Dir: node.Dir}
 	}
-	locate(object, p)
+	*id = p.ID
+	if task, ok := object.(*api.Task); ok {
+		task.CurrentState.Host = p.Machine
+	}
 	return MakeStored(p, storage.NewObject(object, node.ModifiedIndex, node.CreatedIndex))
 }
 
-func newObject(kind api.Kind) api.Object {
+// newObject returns an empty object, and where its id is.
+func newObject(kind api.Kind) (object api.Object, id *string) {
 	switch kind {
 	case api.TaskKind:
-		return &api.Task{}
+		task := &api.Task{}
+		return task, &task.ID
 	case api.ControllerKind:
-		return &api.ReplicationController{}
+		controller := &api.ReplicationController{}
+		return controller, &controller.ID
 	case api.ServiceKind:
-		return &api.Service{}
+		service := &api.Service{}
+		return service, &service.ID
 	}
-	return &api.Endpoints{}
-}
-
-// locate gives an object the id, and a task the machine, of its key.
-func locate(object api.Object, p Place) {
-	switch object := object.(type) {
-	case *api.Task:
-		object.ID, object.CurrentState.Host = p.ID, p.Machine
-	case *api.ReplicationController:
-		object.ID = p.ID
-	case *api.Service:
-		object.ID = p.ID
-	case *api.Endpoints:
-		object.Name = p.ID
-	}
+	endpoints := &api.Endpoints{}
+	return endpoints, &endpoints.Name
 }
 
 // Encode returns the compact JSON of an object, as it is stored: the key says the
