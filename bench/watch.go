@@ -46,7 +46,7 @@ func makeTask(i int) api.Task {
 	return task
 }
 
-func watchTasks(memory *registry.MemoryRegistry) (*storage.Watcher, error) {
+func watchTasks(memory *registry.MemoryRegistry) (storage.Watcher, error) {
 	version, err := memory.Objects().Version()
 	if err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func (e *EndpointController) watch(ctx context.Context, kind api.Kind, changes c
 	cached := e.store.Cached()
 	for {
 		version, err := cached.Version()
-		var watcher *storage.Watcher
+		var watcher storage.Watcher
 		if err == nil {
 			watcher, err = cached.Watch(kind, version)
 		}

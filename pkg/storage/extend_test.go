@@ -14,7 +14,7 @@ func earlier(version uint64, id string) Event {
 	return Event{Type: Added, Version: version, After: NewObject(task, version, version)}
 }
 
-func versions(t *testing.T, watcher *Watcher) (seen []uint64) {
+func versions(t *testing.T, watcher Watcher) (seen []uint64) {
 	events, err := watcher.Next(t.Context())
 	require.NoError(t, err)
 	for _, event := range events {

@@ -4,6 +4,7 @@
 package storage
 
 import (
+	"context"
 	"time"
 
 	"kube2014/pkg/api"
@@ -28,7 +29,7 @@ type Reader interface {
 	Version() (uint64, error)
 	// Watch returns a watcher of the changes of a kind after a version. If the
 	// history does not have all of them, the error is an api.Expired one.
-	Watch(kind api.Kind, after uint64) (*Watcher, error)
+	Watch(kind api.Kind, after uint64) (Watcher, error)
 }
 
 // Interface is a store. It is linearizable: a read sees every change that was
@@ -161,6 +162,16 @@ func checkMachine(change Change, object *Object) error {
 			api.Quote(after.CurrentState.Host), before.CurrentState.Host)
 	}
 	return nil
+}
+
+// Watcher gives out the changes of one kind, in their order, each once. It is for
+// one goroutine at a time. It holds up nobody, and need not be closed.
+type Watcher interface {
+	// Next returns the next events, at least one; those that were made together come
+	// together. It waits for them until the context ends, and returns its error then. A
+	// watcher that reads so slowly that the history has dropped an event before it was
+	// read is cut off: the error is an api.Expired one, from then on.
+	Next(context.Context) ([]Event, error)
 }
 
 // Event is one change, as a watcher gets it.

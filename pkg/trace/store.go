@@ -63,7 +63,7 @@ func (r reader) FirstFree(machines []string, task api.Task) (string, error) {
 
 func (r reader) Version() (uint64, error) { return r.next.Version() }
 
-func (r reader) Watch(kind api.Kind, after uint64) (*storage.Watcher, error) {
+func (r reader) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
 	return r.next.Watch(kind, after)
 }
 

@@ -191,6 +191,7 @@ func TestASyncIsNarratedOnlyWhenItWritesSomething(t *testing.T) {
 	require.NoError(t, s.sync())
 	assert.Contains(t, s.narration(), `
      1ms   Cache.List(task, a=b) → 1 task: "web"
+     1ms   Cache.Get(endpoints "s") → error (not found): endpoints "s" does not exist
            Registry.UpdateEndpoints("s" at m1:80)
      1ms     Store.Commit(check service "s", create or replace endpoints "s") → ok
 `)

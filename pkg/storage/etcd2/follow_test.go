@@ -22,7 +22,7 @@ import (
 
 // watching is a watcher of one kind, and the objects as its events tell of them.
 type watching struct {
-	watcher *storage.Watcher
+	watcher storage.Watcher
 	objects map[string]*storage.Object // by id and machine
 	last    uint64
 	told    []string

@@ -178,7 +178,7 @@ func (s *Store) Version() (uint64, error) {
 }
 
 // Watch implements storage.Reader. See Follow for the changes of other programs.
-func (s *Store) Watch(kind api.Kind, after uint64) (*storage.Watcher, error) {
+func (s *Store) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
 	s.cache.Watch()
 	if err := s.cache.Fresh("watch"); err != nil {
 		return nil, err

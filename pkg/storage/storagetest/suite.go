@@ -151,7 +151,7 @@ func list(t *testing.T, store storage.Reader, kind api.Kind, labels map[string]s
 	return list
 }
 
-func watch(t *testing.T, store storage.Reader, kind api.Kind, after uint64) *storage.Watcher {
+func watch(t *testing.T, store storage.Reader, kind api.Kind, after uint64) storage.Watcher {
 	watcher, err := store.Watch(kind, after)
 	require.NoError(t, err)
 	return watcher

@@ -167,7 +167,7 @@ func pairs(t *testing.T, h Harness, kind api.Kind) {
 
 // watchPairs reads events until the object end is added. It returns an error if the
 // pair is not whole after what Next returned at once.
-func watchPairs(t *testing.T, watcher *storage.Watcher) error {
+func watchPairs(t *testing.T, watcher storage.Watcher) error {
 	state := map[string]*storage.Object{}
 	for {
 		events, err := watcher.Next(t.Context())

@@ -41,13 +41,13 @@ func idOf(event storage.Event) string {
 func isEnd(event storage.Event) bool { return event.Before == nil && idOf(event) == "end" }
 
 // eventsUntilEnd returns the events before the creation of the object end.
-func eventsUntilEnd(t *testing.T, watcher *storage.Watcher) []storage.Event {
+func eventsUntilEnd(t *testing.T, watcher storage.Watcher) []storage.Event {
 	events, err := readUntilEnd(t.Context(), watcher)
 	require.NoError(t, err)
 	return events
 }
 
-func readUntilEnd(ctx context.Context, watcher *storage.Watcher) ([]storage.Event, error) {
+func readUntilEnd(ctx context.Context, watcher storage.Watcher) ([]storage.Event, error) {
 	var all []storage.Event
 	for {
 		events, err := watcher.Next(ctx)
@@ -149,7 +149,7 @@ type reflector struct {
 	*informer             // since the last list
 	past      []*informer // each until it was cut off
 	store     storage.Interface
-	watcher   *storage.Watcher
+	watcher   storage.Watcher
 	cutsOff   bool // as Harness.CutsOff
 }
 
@@ -511,7 +511,7 @@ func givenUp(t *testing.T, h Harness) {
 	checkReflectors(t, []*reflector{reader}, written, list(t, stores[0], kind, nil))
 }
 
-func requireExpired(t *testing.T, watcher *storage.Watcher) {
+func requireExpired(t *testing.T, watcher storage.Watcher) {
 	for range 3 {
 		events, err := watcher.Next(t.Context())
 		requireKind(t, api.Expired, err)
@@ -524,7 +524,7 @@ func cutOff(t *testing.T, h Harness) {
 		t.Skip("the history is too long")
 	}
 	store := h.Make(t)
-	var watchers []*storage.Watcher
+	var watchers []storage.Watcher
 	for _, kind := range kinds {
 		behind, ahead := watch(t, store, kind, version(t, store)), watch(t, cached(t, store), kind, version(t, store))
 		commit(t, store, storage.Create(object(kind, "x", 1)))

@@ -1,0 +1,106 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+
+	"kube2014/pkg/api"
+)
+
+// maxBatch bounds how many events a watcher gets at once, but for the rest of those
+// that were made together.
+const maxBatch = 500
+
+// watcher implements Watcher over the history of a cache.
+type watcher struct {
+	cache *Cache
+	kind  api.Kind
+	next  uint64 // the number of the first event that was not looked at
+}
+
+// Watch implements Reader.
+func (c *Cache) Watch(kind api.Kind, after uint64) (Watcher, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if after < c.history.since || after > c.version {
+		return nil, expired(after)
+	}
+	events := c.history.events
+	first := sort.Search(len(events), func(i int) bool { return events[i].Version > after })
+	return &watcher{cache: c, kind: kind, next: c.history.first + uint64(first)}, nil
+}
+
+// Next implements Watcher.
+func (w *watcher) Next(ctx context.Context) ([]Event, error) {
+	for {
+		events, changed, err := w.read()
+		if err != nil || len(events) > 0 {
+			return events, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// read returns the events that there are, and what is closed when there are more.
+func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
+	w.cache.mu.RLock()
+	defer w.cache.mu.RUnlock()
+	history := &w.cache.history
+	if w.next < history.first {
+		return nil, nil, expired(history.since)
+	}
+	for _, event := range history.events[w.next-history.first:] {
+		w.next++
+		if event.kind() == w.kind {
+			events = append(events, event)
+		}
+		if len(events) >= maxBatch && event.last {
+			break
+		}
+	}
+	return events, history.changed, nil
+}
+
+// Since returns the version after which the history has all changes.
+func (c *Cache) Since() uint64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.history.since
+}
+
+// Extend puts earlier events before those of the history: all changes after the
+// version since, up to the one at which the history began so far. So a process can
+// serve those who watched another one before. If the history begins elsewhere by now,
+// or would become too long, nothing changes.
+func (c *Cache) Extend(since, until uint64, events []Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := &c.history
+	if until != h.since || len(events)+len(h.events) > maxEvents || uint64(len(events)) > h.first {
+		return
+	}
+	for i := range events {
+		events[i].size, events[i].last = sizeOfReplaced(events[i]), true
+		h.size += events[i].size
+	}
+	h.events = slices.Concat(events, h.events)
+	h.first -= uint64(len(events))
+	h.since = since
+}
+
+func (e Event) kind() api.Kind {
+	if e.After != nil {
+		return e.After.GetKind()
+	}
+	return e.Before.GetKind()
+}
+
+func expired(version uint64) error {
+	return &api.Error{Kind: api.Expired, Message: fmt.Sprintf("the changes after version %d are not known any more", version)}
+}
