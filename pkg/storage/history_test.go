@@ -34,7 +34,7 @@ func TestTheHistoryHasTheLastEventsAndNoMore(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, start+1, events[0].Version)
 
-	all.next = 0 // as if it had not read
+	all.(*watcher).next = 0 // as if it had not read
 	for i := range over {
 		put(t, cache, service(i))
 	}

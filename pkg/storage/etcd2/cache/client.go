@@ -31,8 +31,11 @@ const (
 	// etcd keeps 1,000.
 	MaxEvents = 500
 	// eventPatience bounds how long a read fetches what other programs have changed,
-	// change by change; then it reads everything.
+	// change by change; then it reads everything. It also bounds how long a watch waits
+	// for one change of those before its process began.
 	eventPatience = 500 * time.Millisecond
+	// extendPatience bounds how long a watch waits for all of them.
+	extendPatience = 5 * time.Second
 )
 
 // The errors of etcd that the store acts on.

@@ -28,16 +28,19 @@ func (c *Cache) Extend(after uint64) {
 // fetchBetween fetches the changes after a version, up to another one. It returns false
 // if etcd does not show one of them, or not soon.
 func (c *Cache) fetchBetween(after, until uint64) (events []storage.Event, ok bool) {
-	for index := after + 1; index <= until; index++ {
+	enough := c.After(extendPatience)
+	for version := after + 1; version <= until; version++ {
 		select {
-		case resp := <-c.fetchEvent(index):
-			if !isPlain(resp, index) {
+		case resp := <-c.fetchEvent(version):
+			if !isPlain(resp, version) {
 				return nil, false
 			}
-			if event, ok := eventOf(resp, index); ok {
+			if event, ok := eventOf(resp, version); ok {
 				events = append(events, event)
 			}
 		case <-c.After(eventPatience):
+			return nil, false
+		case <-enough:
 			return nil, false
 		}
 	}
@@ -47,10 +50,10 @@ func (c *Cache) fetchBetween(after, until uint64) (events []storage.Event, ok bo
 // fetchEvent fetches one change; the channel gets nil if that fails. If etcd does not
 // show the change, such as one of its own members, that takes until the client gives
 // up.
-func (c *Cache) fetchEvent(index uint64) <-chan *etcd.Response {
+func (c *Cache) fetchEvent(version uint64) <-chan *etcd.Response {
 	event := make(chan *etcd.Response, 1)
 	go func() {
-		resp, err := c.Client.Watch("/", index, true, nil, nil)
+		resp, err := c.Client.Watch("/", version, true, nil, nil)
 		if err != nil {
 			resp = nil
 		}
@@ -61,8 +64,8 @@ func (c *Cache) fetchEvent(index uint64) <-chan *etcd.Response {
 
 // isPlain reports whether what etcd has answered is the wanted change, and one of
 // which the cache knows what it did.
-func isPlain(event *etcd.Response, index uint64) bool {
-	if event == nil || event.Node == nil || event.Node.ModifiedIndex != index {
+func isPlain(event *etcd.Response, version uint64) bool {
+	if event == nil || event.Node == nil || event.Node.ModifiedIndex != version {
 		return false
 	}
 	_, ours, valid := placeOf(event.Node.Key)
@@ -78,9 +81,9 @@ func isDeletion(event *etcd.Response) bool {
 }
 
 // eventOf returns what a change did to an object, false if it did nothing to one.
-func eventOf(change *etcd.Response, index uint64) (storage.Event, bool) {
+func eventOf(change *etcd.Response, version uint64) (storage.Event, bool) {
 	p, ours, _ := placeOf(change.Node.Key)
-	event := storage.Event{Type: storage.Modified, Version: index}
+	event := storage.Event{Type: storage.Modified, Version: version}
 	if !ours || p.Kind == "" {
 		return event, false
 	}
