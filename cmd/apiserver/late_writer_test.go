@@ -68,36 +68,6 @@ func TestTheLogIsBounded(t *testing.T) {
 	})
 }
 
-// buffers records the address of each piece that is written to it.
-type buffers []*byte
-
-func (b *buffers) Write(text []byte) (int, error) {
-	*b = append(*b, &text[0])
-	return len(text), nil
-}
-
-func TestTheLogIsWrittenFromTwoBuffersInTurnUntilOneIsLarge(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		out := &buffers{}
-		writer := &lateWriter{out: out}
-		flushed := func(size int) *byte {
-			io.WriteString(writer, strings.Repeat("x", size))
-			writer.flush()
-			return (*out)[len(*out)-1]
-		}
-		first, second := flushed(100), flushed(100)
-		assert.NotSame(t, first, second)
-		assert.Same(t, first, flushed(100))
-		assert.Same(t, second, flushed(100))
-		assert.Same(t, first, flushed(100))
-		large := flushed(maxPending + 1)
-		for range 4 {
-			assert.NotSame(t, large, flushed(100))
-		}
-	})
-}
-
 // Eight goroutines write at once; every other one also flushes after each line.
 func TestTheLogKeepsItsOrder(t *testing.T) {
 	t.Parallel()
@@ -120,8 +90,8 @@ func TestTheLogKeepsItsOrder(t *testing.T) {
 	}
 	group.Wait()
 	writer.flush()
-	writer.writing.Lock()
-	defer writer.writing.Unlock()
+	writer.mu.Lock()
+	defer writer.mu.Unlock()
 	var next [writers]int // the number of each writer's next line
 	for got := range strings.Lines(out.String()) {
 		id := int(got[0] - '0')
