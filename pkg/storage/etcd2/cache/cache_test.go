@@ -57,6 +57,38 @@ func TestAnOwnWriteWaitsForEarlierChanges(t *testing.T) {
 	assert.True(t, c.idle())
 }
 
+// Another program makes an object unreadable again and again, and repairs it. The order
+// of the goroutines is left to chance: no order may break this.
+func TestWhatBecomesUnreadableIsNeverMissingNorThereTwice(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	c := New(fake)
+	create(t, New(fake), "x")
+	require.NoError(t, c.Fresh("begin"))
+	first := c.version + 1
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := range uint64(10000) {
+			node := &etcd.Node{Key: specsKey + "/x", Value: []string{"{", "{}"}[i%2], ModifiedIndex: first + i}
+			if !assert.True(t, c.addEvent(&etcd.Response{Action: "set", Node: node}, first+i)) {
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		default:
+			if !assert.Len(t, c.Copies(api.ServiceKind, "x"), 1) {
+				<-ended
+				return
+			}
+		}
+	}
+}
+
 // What a key is for.
 func TestPlaceOf(t *testing.T) {
 	t.Parallel()
