@@ -128,9 +128,9 @@ func endpointOf(task api.Task) (string, bool) {
 	return net.JoinHostPort(task.CurrentState.Host, strconv.Itoa(ports[0])), true
 }
 
-// Changes returns a channel that gets a value after tasks or services have changed, as
-// far as this process knows, until the context ends. Several changes may be one value.
-// Registries that are not versioned tell of no change.
+// Changes returns a channel that gets a value at first, and after tasks or services have
+// changed, as far as this process knows, until the context ends. Several changes may be
+// one value. Registries that are not versioned tell of no change.
 func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	if e.store != nil {
@@ -141,7 +141,8 @@ func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	return changes
 }
 
-// watch notes each change of a kind. A watcher that is cut off may have missed one.
+// watch notes each change of a kind. It also notes that it begins to watch, at first and
+// after it was cut off: it may have missed a change before.
 func (e *EndpointController) watch(ctx context.Context, kind api.Kind, changes chan<- struct{}) {
 	cached := e.store.Cached()
 	for {
@@ -151,14 +152,12 @@ func (e *EndpointController) watch(ctx context.Context, kind api.Kind, changes c
 			watcher, err = cached.Watch(kind, version)
 		}
 		for err == nil {
-			if _, err = watcher.Next(ctx); err == nil {
-				note(changes)
-			}
+			note(changes)
+			_, err = watcher.Next(ctx)
 		}
 		if api.KindOf(err) != api.Expired {
 			return
 		}
-		note(changes)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
 
@@ -171,11 +173,11 @@ func TestAControllerTellsOfChangesOfTasksAndServices(t *testing.T) {
 		registry := MakeRegistry(store)
 		ctx, stop := context.WithCancel(t.Context())
 		changes := MakeEndpointController(registry, registry).Changes(ctx)
-		synctest.Wait()
 		for _, row := range []struct {
 			change func() error
 			told   bool
 		}{
+			{func() error { return nil }, true}, // what changed before
 			{func() error { return registry.CreateService(makeService("a", 1)) }, true},
 			{func() error { return registry.UpdateEndpoints(api.Endpoints{Name: "a"}) }, false},
 			{func() error { return registry.CreateController(makeController("a", 1)) }, false},
@@ -195,6 +197,46 @@ func TestAControllerTellsOfChangesOfTasksAndServices(t *testing.T) {
 			default:
 				assert.False(t, row.told)
 			}
+		}
+	})
+}
+
+// paused is a store that waits before it tells its version.
+type paused struct {
+	*memory.Store
+	asked, answer chan struct{}
+}
+
+func (p paused) Cached() storage.Reader { return p }
+
+func (p paused) Version() (uint64, error) {
+	p.asked <- struct{}{}
+	<-p.answer
+	return p.Store.Version()
+}
+
+// Tasks and services have a watcher each.
+func TestAControllerTellsOfAChangeThatComesJustBeforeItWatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := paused{memory.New(0), make(chan struct{}), make(chan struct{})}
+		registry := MakeRegistry(store)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		changes := MakeEndpointController(registry, registry).Changes(ctx)
+		for i, cutOff := range []func(){func() {}, func() { store.Reset(99, nil) }} {
+			cutOff()
+			<-store.asked
+			<-store.asked
+			select {
+			case <-changes: // somebody syncs
+			default:
+			}
+			require.NoError(t, registry.CreateService(makeService(strconv.Itoa(i), 1)))
+			store.answer <- struct{}{}
+			store.answer <- struct{}{}
+			synctest.Wait()
+			assert.Len(t, changes, 1)
 		}
 	})
 }

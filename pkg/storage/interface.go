@@ -116,7 +116,7 @@ func Require(kind api.Kind, id string) Change {
 }
 
 // Undecodable is the cause of the error with which Get answers an object that is
-// there but cannot be decoded. An update may replace it.
+// there but cannot be decoded. An update may replace it, unless it is a task.
 type Undecodable struct {
 	Version uint64
 	Err     error

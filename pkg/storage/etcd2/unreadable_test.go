@@ -13,6 +13,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 )
 
@@ -219,6 +220,22 @@ func TestD41AServiceIsDeletedWhateverIsInThePlaceOfItsEndpoints(t *testing.T) {
 				requireKind(t, api.NotFound, registry.DeleteService("s"))
 			})
 		})
+	}
+}
+
+// Whoever replaces a task that cannot be decoded gets to know that, whichever machine the
+// new one is to be on, and etcd is not asked for anything else.
+func TestD41ATaskThatCannotBeDecodedIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	for _, machine := range []string{"m1", "m2"} {
+		faults := etcdtest.NewFaults(etcdtest.NewFake())
+		put(t, faults.Client, taskKey("m1", "x"), "broken")
+		registry := unhurried(faults)
+		task := on(machine, makeTask("x", 80))
+		_, err := registry.store.Commit(storage.Update(&task, storage.Any))
+		requireKind(t, api.Internal, err)
+		assert.Contains(t, err.Error(), "the stored task (key /registry/hosts/m1/tasks/x) cannot be decoded")
+		assert.Len(t, faults.Calls(), 1, faults.Calls())
 	}
 }
 

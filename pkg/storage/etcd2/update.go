@@ -17,8 +17,8 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.Machine != task.CurrentState.Host { // a crash between deletion and creation would lose it
-		return nil, &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " is on machine " + now.Machine + " and cannot be moved"}
+	if now.Err != nil { // nobody knows which host ports it has
+		return nil, now.Err
 	}
 	if err := budget.left(); err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/coreos/go-etcd/etcd"
 
@@ -125,6 +127,11 @@ func (s *state) put(p Place, change *Change) (before *storage.Object, after *Sto
 		before, _ = s.Objects.Get(p.Kind, p.ID) // nil if there is none
 	}
 	return before, after
+}
+
+// unreadable returns all that cannot be decoded, sorted by key.
+func (s *state) unreadable() []*Stored {
+	return slices.SortedFunc(maps.Values(s.broken), func(a, b *Stored) int { return strings.Compare(a.Key, b.Key) })
 }
 
 // machine returns a machine, which may be empty.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -152,13 +151,15 @@ func (c *Cache) note(version, floor uint64) {
 func (c *Cache) Unreadable() []*Stored {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Values(c.broken), func(a, b *Stored) int { return strings.Compare(a.Key, b.Key) })
+	return c.unreadable()
 }
 
 // Copies returns what is stored under an id: several versions if other programs have
 // put a task on several machines. What cannot be decoded comes first.
 func (c *Cache) Copies(kind api.Kind, id string) []*Stored {
-	copies := slices.DeleteFunc(c.Unreadable(), func(s *Stored) bool { return s.Kind != kind || s.ID != id })
+	c.mu.Lock() // also while it looks at the objects: they may become unreadable, and the reverse
+	defer c.mu.Unlock()
+	copies := slices.DeleteFunc(c.unreadable(), func(s *Stored) bool { return s.Kind != kind || s.ID != id })
 	for _, object := range c.Objects.All(kind, id) {
 		p := Place{Kind: kind, ID: id}
 		if task, ok := object.Object.(*api.Task); ok {

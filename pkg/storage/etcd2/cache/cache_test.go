@@ -2,6 +2,8 @@ package cache
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 	"github.com/stretchr/testify/assert"
@@ -55,6 +57,73 @@ func TestAnOwnWriteWaitsForEarlierChanges(t *testing.T) {
 		assert.NoError(t, err, id)
 	}
 	assert.True(t, c.idle())
+}
+
+// Another program makes an object unreadable again and again, and repairs it. The order
+// of the goroutines is left to chance: no order may break this.
+func TestWhatBecomesUnreadableIsNeverMissingNorThereTwice(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	c := New(fake)
+	create(t, New(fake), "x")
+	require.NoError(t, c.Fresh("begin"))
+	first := c.version + 1
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := range uint64(10000) {
+			node := &etcd.Node{Key: specsKey + "/x", Value: []string{"{", "{}"}[i%2], ModifiedIndex: first + i}
+			if !assert.True(t, c.addEvent(&etcd.Response{Action: "set", Node: node}, first+i)) {
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		default:
+			if !assert.Len(t, c.Copies(api.ServiceKind, "x"), 1) {
+				<-ended
+				return
+			}
+		}
+	}
+}
+
+func TestAWatchWaitsABoundedTimeForEarlierChanges(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		each  time.Duration // that it takes to fetch a change
+		moves time.Duration // after which the history begins elsewhere; 0 for never
+	}{
+		"etcd is slow":                         {each: 400 * time.Millisecond},
+		"the history moves, so it tries again": {each: 210 * time.Millisecond, moves: 4100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				fake := etcdtest.NewFake()
+				for i := range 20 {
+					create(t, New(fake), string(rune('a'+i)))
+				}
+				c := New(&etcdtest.Around{Client: fake, Do: func(method, _ string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+					if method == "Watch" {
+						time.Sleep(row.each)
+					}
+					return call()
+				}})
+				require.NoError(t, c.Fresh("begin"))
+				if row.moves != 0 {
+					time.AfterFunc(row.moves, func() { c.Objects.Extend(15, 20, nil) })
+				}
+				began := time.Now()
+				c.Extend(0)
+				assert.Equal(t, extendPatience, time.Since(began))
+				time.Sleep(row.each) // the last fetch ends
+			})
+		})
+	}
 }
 
 // What a key is for.

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"strings"
+	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 
@@ -12,23 +13,24 @@ import (
 // has not seen: it fetches the changes between out of etcd's history. If they are too
 // many, or etcd does not have them any more, nothing changes.
 func (c *Cache) Extend(after uint64) {
+	enough := c.After(extendPatience)
 	for since := c.Objects.Since(); after < since && since-after <= MaxEvents; {
-		events, ok := c.fetchBetween(after, since)
+		events, ok := c.fetchBetween(after, since, enough)
 		if !ok {
 			return
 		}
 		c.Objects.Extend(after, since, events)
 		tried := since
-		if since = c.Objects.Since(); since == tried {
+		since = c.Objects.Since() // the wanted version; or, if the history has moved meanwhile, another one: try again
+		if since == tried {
 			return // the history would be too long
-		} // else, unless it begins there now, somebody else has made it begin elsewhere meanwhile
+		}
 	}
 }
 
 // fetchBetween fetches the changes after a version, up to another one. It returns false
-// if etcd does not show one of them, or not soon.
-func (c *Cache) fetchBetween(after, until uint64) (events []storage.Event, ok bool) {
-	enough := c.After(extendPatience)
+// if etcd does not show one of them, or not soon, or when enough time has passed.
+func (c *Cache) fetchBetween(after, until uint64, enough <-chan time.Time) (events []storage.Event, ok bool) {
 	for version := after + 1; version <= until; version++ {
 		select {
 		case resp := <-c.fetchEvent(version):

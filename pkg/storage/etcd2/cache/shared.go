@@ -32,7 +32,9 @@ func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
 	s.next = own
 	s.mu.Unlock()
 	if before != nil {
-		<-before.done
+		if <-before.done; before.err != nil {
+			return own.result, own.err
+		}
 	}
 	s.mu.Lock()
 	s.running, s.next = own, nil
@@ -41,13 +43,14 @@ func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.running = nil
+		if s.next != nil && own.err != nil { // a retry would double the time
+			s.next.err = own.err
+			close(s.next.done)
+			s.next = nil
+		}
 		close(own.done)
 	}()
-	if before != nil && before.err != nil {
-		own.err = before.err // a retry would double the time
-	} else {
-		own.err = errors.New("the call was interrupted")
-		own.result, own.err = f()
-	}
+	own.err = errors.New("the call was interrupted")
+	own.result, own.err = f()
 	return own.result, own.err
 }

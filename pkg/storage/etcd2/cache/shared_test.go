@@ -66,6 +66,34 @@ func TestAFailureIsSharedByThoseWhoWaitForTheNextCall(t *testing.T) {
 	})
 }
 
+// numbered is the failure of the call with this number.
+type numbered int64
+
+func (numbered) Error() string { return "away" }
+
+// The order of the goroutines is left to chance: no order may break this.
+func TestNobodyGetsAFailureThatWasReturnedBeforeItAsked(t *testing.T) {
+	t.Parallel()
+	var shared sharedCall[int]
+	var calls, returned atomic.Int64
+	fail := func() (int, error) { return 0, numbered(calls.Add(1)) }
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 5000 {
+				last := returned.Load()
+				_, err := shared.do(fail)
+				var number numbered
+				if !assert.ErrorAs(t, err, &number) || !assert.Greater(t, int64(number), last) {
+					return
+				}
+				returned.Store(int64(number))
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestACallThatPanicsIsAFailureToAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
