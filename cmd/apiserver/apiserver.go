@@ -88,7 +88,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	go syncForever(ctx, stores)
 	go syncOnChange(ctx, stores)
 	if stores.follow != nil {
-		go stores.follow(ctx)
+		go followForever(ctx, stores)
 	}
 	return serve(newServer(handler), listener, signals)
 }

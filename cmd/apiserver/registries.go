@@ -142,6 +142,15 @@ func syncOnChange(ctx context.Context, stores registries) {
 	}, syncPause)
 }
 
+// followForever follows the changes of other programs until ctx ends. After a panic, which
+// is logged, it goes on.
+func followForever(ctx context.Context, stores registries) {
+	forever(func() {
+		stores.follow(ctx)
+		runtime.Goexit()
+	}, syncPause)
+}
+
 func logError(err error) {
 	if err != nil {
 		log.Print(strings.ReplaceAll(api.InFull(err), "\n", "; "))

@@ -95,6 +95,32 @@ func TestTheProgramSyncsEndpointsOnChangeAtMostOnceASecond(t *testing.T) {
 	})
 }
 
+// It replaces the process's log, so it is not parallel.
+func TestTheProgramFollowsOtherProgramsAlsoAfterAPanic(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		calls, done := 0, make(chan struct{})
+		go func() {
+			defer close(done)
+			followForever(ctx, registries{follow: func(ctx context.Context) {
+				if calls++; calls == 1 {
+					panic("broken")
+				}
+				<-ctx.Done()
+			}})
+		}()
+		time.Sleep(time.Minute) // the bubble's clock: it takes no time
+		synctest.Wait()
+		assert.Equal(t, 2, calls)
+		assert.Contains(t, logged.String(), "panic: broken\n")
+		stop()
+		<-done
+	})
+}
+
 // away is a ServiceRegistry that cannot be reached.
 type away struct{ registry.ServiceRegistry }
 
