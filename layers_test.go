@@ -21,7 +21,7 @@ import (
 var mayImport = map[string][]string{
 	"bench":                   {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry", "pkg/storage"},
 	"compare/original":        {},
-	"cmd/apiserver":           {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/storage/memory", "pkg/trace", "pkg/util"},
+	"cmd/apiserver":           {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/trace", "pkg/util"},
 	"pkg/trace":               {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage"},
 	"pkg/registry":            {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},
 	"pkg/storage/etcd2":       {"pkg/api", "pkg/storage", "pkg/storage/etcd2/cache"},

@@ -5,14 +5,13 @@ import (
 	"net/http"
 
 	"kube2014/pkg/registry"
-	"kube2014/pkg/storage/memory"
 	"kube2014/pkg/trace"
 )
 
 // assembleTraced is assemble with a tracing decorator between any two layers.
 func assembleTraced(o *options, narration io.Writer) (stores registries, handler http.Handler, err error) {
 	t := trace.New(narration)
-	stores = registriesInMemory(registry.MakeRegistry(t.Store(memory.New(0))))
+	stores = registriesInMemory(registry.MakeRegistry(t.Store(registry.MakeMemoryRegistry().Objects())))
 	if len(o.etcdServers) > 0 {
 		etcdClient, err := dialEtcd(o.etcdServers)
 		if err != nil {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,6 +43,9 @@ func TestAHistoryIsExtendedByWhatWasBeforeIt(t *testing.T) {
 	assert.EqualValues(t, 10, cache.Since(), "what does not end where the history begins is left out")
 	cache.Extend(0, 10, make([]Event, maxEvents))
 	assert.EqualValues(t, 10, cache.Since(), "the history stays bounded")
+	huge := earlier(10, strings.Repeat("x", maxHistorySize+1))
+	cache.Extend(9, 10, []Event{{Type: Deleted, Version: 10, Before: huge.After}})
+	assert.EqualValues(t, 10, cache.Since(), "in bytes, too")
 	cache.Extend(7, 10, []Event{earlier(8, "h"), earlier(9, "i"), earlier(10, "j")})
 	assert.EqualValues(t, 7, cache.Since())
 

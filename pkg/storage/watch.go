@@ -82,13 +82,15 @@ func (c *Cache) Extend(since, until uint64, events []Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := &c.history
-	if until != h.since || len(events)+len(h.events) > maxEvents || uint64(len(events)) > h.first {
-		return
-	}
+	size := h.size
 	for i := range events {
 		events[i].size, events[i].last = sizeOfReplaced(events[i]), true
-		h.size += events[i].size
+		size += events[i].size
 	}
+	if until != h.since || len(events)+len(h.events) > maxEvents || size > maxHistorySize || uint64(len(events)) > h.first {
+		return
+	}
+	h.size = size
 	h.events = slices.Concat(events, h.events)
 	h.first -= uint64(len(events))
 	h.since = since
