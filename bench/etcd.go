@@ -57,7 +57,7 @@ func measureEtcd(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.add(row{what: "POST of a task on etcd, 16 connections, 10,000 tasks on 100 machines", unit: "of go-etcd's rate for the same writes",
+	b.add(row{what: "POST of a task on etcd, 10,000 tasks", unit: "of go-etcd's rate",
 		values: ratios(ours, theirs), bound: 1, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
 	b.add(row{what: "the same, compared with 100 tasks", unit: "× the time", values: ratios(atFew, ours), bound: 1.7,
 		detail: fmt.Sprintf("%.0f/s vs %.0f/s at 100 tasks", median(ours), median(atFew))})
@@ -192,7 +192,7 @@ func measureEtcdGet(b *bench, s server, client *etcd.Client) error {
 		}
 		theirs = append(theirs, float64(total)/time.Since(start).Seconds())
 	}
-	b.add(row{what: "GET of a task on etcd, 16 connections", unit: "of go-etcd's rate", values: ratios(ours, theirs), bound: 1, atLeast: true,
+	b.add(row{what: "GET of a task on etcd", unit: "of go-etcd's rate", values: ratios(ours, theirs), bound: 1, atLeast: true,
 		detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
 	return nil
 }
@@ -219,7 +219,7 @@ func measureEtcdList(b *bench, s server, client *etcd.Client) error {
 		}
 		gotten = append(gotten, milliseconds(read+sent))
 	}
-	b.add(row{what: "list of 10,000 tasks on etcd, a write before each", unit: "× go-etcd's recursive get and a bare send",
+	b.add(row{what: "list of 10,000 tasks on etcd, after a write", unit: "× go-etcd's get and a bare send",
 		values: ratios(listed, gotten), bound: 1.5, detail: fmt.Sprintf("%.1f ms vs %.1f ms", median(listed), median(gotten))})
 	return nil
 }

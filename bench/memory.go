@@ -76,7 +76,7 @@ func measureGet(b *bench, s server, what, path string) error {
 			*side.into = append(*side.into, rate)
 		}
 	}
-	b.add(row{what: "GET of a " + what + ", memory, 16 connections", unit: "of the bare handler's requests/s",
+	b.add(row{what: "GET of a " + what + ", memory", unit: "of the bare handler's rate",
 		values: ratios(ours, theirs), bound: 0.80, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
 	return nil
 }
@@ -115,7 +115,7 @@ func measureLists(b *bench, s server, machines, tasks int) error {
 	if err := inTurn(4*runs, step{mine, change, nil}, step{mine, query, &queried}); err != nil {
 		return err
 	}
-	b.add(row{what: "list of 20,000 tasks, memory, a write before each", unit: "of the bare handler's speed",
+	b.add(row{what: "list of 20,000 tasks, memory, after a write", unit: "of the bare handler's speed",
 		values: ratios(bared, listed), bound: 0.60, atLeast: true,
 		detail: fmt.Sprintf("%.1f ms vs %.1f ms for %.1f MB", median(listed), median(bared), float64(size)/1e6)})
 	b.add(row{what: "label query that matches 1 % of 20,000 tasks", unit: "of the full list's time",
@@ -183,9 +183,9 @@ func measurePosts(b *bench) error {
 		}
 	}
 	b.plots = append(b.plots, posts)
-	b.add(row{what: "POST of a task, memory, at 100,000 tasks on 1,000 machines", unit: "× the time at 1,000 tasks",
+	b.add(row{what: "POST of a task, memory, 100,000 tasks", unit: "× the time at 1,000",
 		values: ratios(atMany, atFew), bound: 1.3, detail: fmt.Sprintf("%.0f µs vs %.0f µs", median(atMany), median(atFew))})
-	b.add(row{what: "resident memory a task, 100,000 tasks, lists asked for all the time", unit: "KB",
+	b.add(row{what: "resident memory a task, 100,000 tasks, while they are listed", unit: "KB",
 		values: []float64{float64(full-empty) / 1e3 / large}, bound: 5, detail: fmt.Sprintf("%.0f MB, of which %.0f MB without lists", float64(full-empty)/1e6, float64(quiet-empty)/1e6)})
 	return nil
 }

@@ -26,7 +26,7 @@ func measureWatch(b *bench) error {
 		return err
 	}
 	slices.Sort(late)
-	b.add(row{what: "from an acknowledged POST to its event at 1,000 watchers, memory, 99th percentile", unit: "ms",
+	b.add(row{what: "from POST to event, 1,000 watchers, memory, 99th percentile", unit: "ms",
 		values: []float64{late[len(late)*99/100]}, bound: 20, detail: fmt.Sprintf("median %.2g ms, last %.3g ms", median(late), late[len(late)-1])})
 	var rates []float64
 	for range runs {
