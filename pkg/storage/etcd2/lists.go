@@ -30,7 +30,13 @@ type lists struct {
 
 	mu      sync.Mutex // guards what follows
 	writers map[string]*listWriter
-	full    map[string]uint64 // machine → version of a list that cannot grow
+	full    map[string]fullList // by machine
+}
+
+// fullList is a list to which etcd has refused an addition.
+type fullList struct {
+	version uint64 // of the list
+	refused int    // the size of the smallest list that was refused in its place, in bytes
 }
 
 // listWriter writes the list of one machine.
@@ -176,33 +182,52 @@ func (w *listWriter) swap(seen *cache.Machine, manifests []cache.Manifest) error
 	if seen.Broken != nil {
 		return seen.Broken.Err
 	}
-	raw := make([][]byte, len(manifests))
-	for i, manifest := range manifests {
-		raw[i] = manifest.Raw
-	}
+	value := listValue(manifests)
 	own := &cache.Change{Key: cache.KubeletKey(w.machine), Manifests: manifests}
-	err := w.cache.Put(own, "["+string(bytes.Join(raw, []byte(",")))+"]", seen.ListVersion)
+	err := w.cache.Put(own, value, seen.ListVersion)
 	switch {
 	case err == nil:
 		w.written = own.Version
 	case cache.HasCode(err, cache.AlreadyExists, cache.CompareFailed, cache.NotFound):
 		return errStale
 	case cache.HasCode(err, cache.FormTooLarge): // another machine may do
-		w.mu.Lock()
-		w.full[w.machine] = seen.ListVersion
-		w.mu.Unlock()
-		return &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + w.machine + " is too large for etcd", Err: err}
+		w.noteFull(seen, len(value))
+		return tooLarge(w.machine, err)
 	}
 	return cache.Failed("change the list of manifests of machine "+w.machine, err)
 }
 
-// isFull reports whether the machine's list was too large for etcd when somebody
-// wanted to add a manifest.
-func (l *lists) isFull(m *cache.Machine) bool {
+func listValue(manifests []cache.Manifest) string {
+	raw := make([][]byte, len(manifests))
+	for i, manifest := range manifests {
+		raw[i] = manifest.Raw
+	}
+	return "[" + string(bytes.Join(raw, []byte(","))) + "]"
+}
+
+// noteFull notes that etcd has refused a list of this size in the place of a machine's.
+func (l *lists) noteFull(m *cache.Machine, size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	version, full := l.full[m.Name]
-	return full && version == m.ListVersion
+	if known, ok := l.full[m.Name]; ok && known.version == m.ListVersion {
+		size = min(size, known.refused)
+	}
+	l.full[m.Name] = fullList{version: m.ListVersion, refused: size}
+}
+
+// refusedSize returns the size of the smallest list that etcd has refused in the place of
+// a machine's, 0 if there is none.
+func (l *lists) refusedSize(m *cache.Machine) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if full := l.full[m.Name]; full.version == m.ListVersion {
+		return full.refused
+	}
+	return 0
+}
+
+func tooLarge(machine string, cause error) error {
+	return &api.Error{Kind: api.HostPortTaken, Message: "the list of manifests of machine " + machine + " is too large for etcd", Err: cause}
 }
 
 func tooBusy(machine string) error {

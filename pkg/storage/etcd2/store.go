@@ -46,7 +46,7 @@ func New(client Client, manifests ManifestFunc) *Store {
 	clock, cache := &clock{now: time.Now, sleep: time.Sleep, after: time.After}, cache.New(client)
 	return &Store{
 		cache:     cache,
-		lists:     lists{cache: cache, clock: clock, writers: map[string]*listWriter{}, full: map[string]uint64{}},
+		lists:     lists{cache: cache, clock: clock, writers: map[string]*listWriter{}, full: map[string]fullList{}},
 		ports:     portsInFlight{owner: map[hostPort]*api.Task{}},
 		warnings:  warnings{clock: clock, warned: map[string]uint64{}},
 		manifests: manifests,
@@ -144,8 +144,9 @@ func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, er
 }
 
 // FirstFree implements storage.Reader. It passes over machines of which something
-// cannot be decoded, because nobody knows which of their host ports are taken (D41).
-// If no other is free, the error is an api.Internal one that says so.
+// cannot be decoded, because nobody knows which of their host ports are taken, and
+// over those whose list has no room (D41). If no other is free, the error says so: an
+// api.Internal one, or an api.Conflict one.
 func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	if err := s.cache.Fresh("place task"); err != nil {
 		return "", err
@@ -157,16 +158,37 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	ports := task.HostPorts()
 	var passedOver error
 	for _, name := range machines {
-		if why := reasons[name]; why == nil {
-			if machine := s.cache.Machine(name); machine.Fits(task.ID, ports) && !s.lists.isFull(machine) && !s.ports.isTaken(name, ports, task.ID) {
+		kind, why := api.Internal, reasons[name]
+		if why == nil {
+			machine := s.cache.Machine(name)
+			if !machine.Fits(task.ID, ports) || s.ports.isTaken(name, ports, task.ID) {
+				continue
+			}
+			if kind, why = api.Conflict, s.checkRoom(machine, task); why == nil {
 				return name, nil
 			}
-		} else if passedOver == nil {
-			passedOver = &api.Error{Kind: api.Internal, Err: errors.Unwrap(why),
+		}
+		if passedOver == nil {
+			passedOver = &api.Error{Kind: kind, Err: errors.Unwrap(why),
 				Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + name + " is passed over, " + why.Error()}
 		}
 	}
 	return "", passedOver
+}
+
+// checkRoom returns an error if etcd has refused a list that was no larger than a
+// machine's with one more task.
+func (s *Store) checkRoom(machine *cache.Machine, task api.Task) error {
+	refused := s.lists.refusedSize(machine)
+	if refused == 0 {
+		return nil
+	}
+	task.CurrentState.Host = machine.Name
+	manifest, err := s.makeManifest(&task)
+	if err == nil && len(listValue(append(slices.Clone(machine.Manifests), manifest))) >= refused {
+		err = tooLarge(machine.Name, nil)
+	}
+	return err
 }
 
 // Version implements storage.Reader.

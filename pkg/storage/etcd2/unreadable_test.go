@@ -5,6 +5,7 @@ import (
 	"log"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coreos/go-etcd/etcd"
@@ -200,6 +201,36 @@ func TestD41AMachineWhoseListIsTooLargeIsPassedOver(t *testing.T) {
 		requireKind(t, api.HostPortTaken, err)
 		assert.EqualError(t, err, "the list of manifests of machine m1 is too large for etcd")
 		assert.NotContains(t, keysOf(t, client, registryKey), indexEntryKey("new"))
+	})
+}
+
+func TestD41AMachineWhoseListIsTooLargeForOneTaskTakesSmallerOnes(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
+		var refuses atomic.Bool
+		registry := unhurried(&etcdtest.Around{Client: client, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
+			if method == "CompareAndSwap" && key == kubeletKey("m1") && refuses.Load() {
+				return nil, &etcd.EtcdError{ErrorCode: 210, Message: "Invalid POST form", Cause: "http: POST too large"}
+			}
+			return call()
+		}})
+		require.NoError(t, registry.CreateTask("m1", makeTask("old", 80)))
+		storage := storageOf(registry, schedulersOver([]string{"m1"}, registry)["first fit"])
+		large := func(id string) api.Task {
+			task := makeTask(id, 81)
+			task.DesiredState.Manifest.Containers[0].Image = strings.Repeat("x", 1000)
+			return task
+		}
+		const why = "machine m1 is passed over, the list of manifests of machine m1 is too large for etcd"
+		refuses.Store(true)
+		assert.EqualError(t, storage.Create(large("a")), `no machine takes task "a": `+why)
+		err := storage.Create(large("b"))
+		requireKind(t, api.Conflict, err)
+		assert.EqualError(t, err, `no machine takes task "b": `+why)
+		requireKind(t, api.AlreadyExists, storage.Create(large("old")))
+		refuses.Store(false)
+		requireKind(t, api.Conflict, storage.Create(large("b")))
+		require.NoError(t, storage.Create(makeTask("small", 82)))
+		require.NoError(t, storage.Create(large("b")), "the list is another one")
 	})
 }
 
