@@ -100,7 +100,7 @@ func TestADifferenceIsPrintedForPeople(t *testing.T) {
 		`POST /api/v1beta1/tasks {"id": "spoof", "currentState": {"host"…`,
 		`  original  200  text/plain; charset=utf-8  …s": null, "containers": null }, "status": "Running", "host": "elsewhere" } }`,
 		`  ours      200  application/json           …s": null, "containers": null } } }`,
-		"  D11       a client's currentState is stored, so a task can claim a host -> it is dropped",
+		"  D11       a client's currentState is stored -> dropped",
 		"  D17       JSON is sent as text/plain -> as application/json",
 	}, "\n"), printedAbout(t, stdout, "create task with currentState"))
 	assert.Equal(t, strings.Join([]string{
