@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"reflect"
@@ -66,26 +67,34 @@ func (c *Codec) Encode(object interface{}) (Encoded, error) {
 	if encodable, ok := object.(Encodable); ok {
 		return encodable.EncodedBy(c)
 	}
-	text, err := c.marshalIndent(object, "")
+	text, err := c.marshalIndent(object, "", "")
 	if err != nil {
 		return Encoded{}, err
 	}
 	return EncodedBytes(text), nil
 }
 
-func (c *Codec) marshalIndent(object interface{}, prefix string) ([]byte, error) {
+// marshalIndent returns the JSON of an object after a text, in a buffer of its own size.
+func (c *Codec) marshalIndent(object interface{}, head, prefix string) ([]byte, error) {
 	out, err := object, error(nil)
 	if c.scheme.knows(object) {
 		out, err = c.scheme.ConvertToVersion(object, c.version)
 	}
-	var text []byte
+	var compact []byte
 	if err == nil {
-		text, err = json.MarshalIndent(out, prefix, c.indent)
+		compact, err = json.Marshal(out)
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	text := bytes.NewBuffer(append((*buffer)[:0], head...))
+	if err == nil {
+		err = json.Indent(text, compact, prefix, c.indent)
 	}
 	if err != nil {
 		return nil, &api.Error{Kind: api.Internal, Message: "the answer could not be encoded", Err: err}
 	}
-	return text, nil
+	*buffer = text.Bytes()
+	return bytes.Clone(*buffer), nil
 }
 
 // Encoded is an object's JSON as it is answered, without a line break at its end.

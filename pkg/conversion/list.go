@@ -11,17 +11,13 @@ import (
 
 // EncodeItem returns an internal object as an item of a list.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
-	text, err := c.marshalIndent(object, c.indent+c.indent)
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte(c.itemHead()), text...), nil
+	return c.marshalIndent(object, c.itemHead(), c.indent+c.indent)
 }
 
 func (c *Codec) itemHead() string { return ",\n" + c.indent + c.indent }
 
-// buffers are used again for the answers with one object: without that they would be
-// a quarter of the garbage of a GET.
+// buffers are used again for encoding, and for the answers with one object: without
+// that they would be two thirds of the garbage of an encoding, a quarter of that of a GET.
 var buffers = sync.Pool{New: func() interface{} { return new([]byte) }}
 
 // EncodeOne returns the answer with one object, which is given as an item. It takes
