@@ -36,6 +36,7 @@ func (s Service) DeepCopy() Service {
 func (e Endpoints) DeepCopy() Endpoints {
 	e.ObjectMeta = e.ObjectMeta.deepCopy()
 	e.Endpoints = slices.Clone(e.Endpoints)
+	e.Targets = slices.Clone(e.Targets)
 	return e
 }
 

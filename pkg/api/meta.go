@@ -17,6 +17,8 @@ const (
 	ControllerKind Kind = "replication controller"
 	ServiceKind    Kind = "service"
 	EndpointsKind  Kind = "endpoints"
+	NodeKind       Kind = "node"
+	EventKind      Kind = "event"
 )
 
 // ObjectMeta is what the server knows of an object besides what June 2014 does.
@@ -27,6 +29,7 @@ type ObjectMeta struct {
 	UID             string            // if it has one of its own, see UIDOf
 	CreationTime    time.Time         // zero if it is unknown
 	Annotations     map[string]string // nobody selects by them
+	Remainder       string            // what only v1 can say of the object: JSON that only v1 reads
 }
 
 // Meta returns the metadata itself, to be read or, by the owner of the object, to
@@ -61,6 +64,9 @@ type Object interface {
 	GetLabels() map[string]string
 	// Meta returns the metadata itself.
 	Meta() *ObjectMeta
+	// Inherit completes an object that v1 has made of an earlier version of it: it takes
+	// over what only June 2014's API can say.
+	Inherit(earlier Object)
 }
 
 var (
@@ -68,6 +74,8 @@ var (
 	_ Object = (*ReplicationController)(nil)
 	_ Object = (*Service)(nil)
 	_ Object = (*Endpoints)(nil)
+	_ Object = (*Node)(nil)
+	_ Object = (*Event)(nil)
 )
 
 // GetKind implements Object.
@@ -82,6 +90,12 @@ func (Service) GetKind() Kind { return ServiceKind }
 // GetKind implements Object.
 func (Endpoints) GetKind() Kind { return EndpointsKind }
 
+// GetKind implements Object.
+func (Node) GetKind() Kind { return NodeKind }
+
+// GetKind implements Object.
+func (Event) GetKind() Kind { return EventKind }
+
 // GetLabels implements Object.
 func (t Task) GetLabels() map[string]string { return t.Labels }
 
@@ -93,6 +107,12 @@ func (s Service) GetLabels() map[string]string { return s.Labels }
 
 // GetLabels implements Object. Endpoints of June 2014 have none.
 func (Endpoints) GetLabels() map[string]string { return nil }
+
+// GetLabels implements Object.
+func (n Node) GetLabels() map[string]string { return n.Labels }
+
+// GetLabels implements Object.
+func (e Event) GetLabels() map[string]string { return e.Labels }
 
 // GetID implements Object: endpoints have the id of their service.
 func (e Endpoints) GetID() string { return e.Name }

@@ -17,6 +17,8 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 		"replication controller": {&ReplicationController{JSONBase: base, ObjectMeta: meta, Labels: labels}, labels},
 		"service":                {&Service{JSONBase: base, ObjectMeta: meta, Labels: labels}, labels},
 		"endpoints":              {&Endpoints{ObjectMeta: meta, Name: "web"}, nil},
+		"node":                   {&Node{JSONBase: base, ObjectMeta: meta, Labels: labels}, labels},
+		"event":                  {&Event{JSONBase: base, ObjectMeta: meta, Labels: labels}, labels},
 	} {
 		assert.Equal(t, kind, row.object.GetKind())
 		assert.Equal(t, "web", row.object.GetID(), kind)
@@ -30,7 +32,7 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 
 func TestAnEmptyObjectHasAKindButNoMetadata(t *testing.T) {
 	t.Parallel()
-	for _, object := range []Object{&Task{}, &ReplicationController{}, &Service{}, &Endpoints{}} {
+	for _, object := range []Object{&Task{}, &ReplicationController{}, &Service{}, &Endpoints{}, &Node{}, &Event{}} {
 		assert.NotEmpty(t, object.GetKind())
 		assert.Empty(t, object.GetID())
 		assert.Nil(t, object.GetLabels())

@@ -84,6 +84,13 @@ type Task struct {
 	Labels       map[string]string
 	DesiredState TaskState
 	CurrentState TaskState
+
+	// IsPod is whether the task was made as a pod, at the second door. Then it may have
+	// no machine yet, and etcd keeps it under a key that does not name its machine.
+	IsPod bool
+	// Held is whether somebody else places the pod, or not before something else has
+	// happened, or it is to end: our scheduler leaves it alone.
+	Held bool
 }
 
 // WithID returns a copy of the task that has the id. The copy shares the
@@ -136,6 +143,10 @@ type Service struct {
 	ObjectMeta
 	Port   int
 	Labels map[string]string
+
+	// SelectsNothing is whether somebody else writes the endpoints, which only v1 can
+	// say: to June 2014 a service without labels selects all tasks.
+	SelectsNothing bool
 }
 
 // WithID returns a copy of the service that has the id. The copy shares the
@@ -153,8 +164,30 @@ type Endpoints struct {
 	ObjectMeta
 	Name      string
 	Endpoints []string
+
+	// Targets are the tasks behind the addresses, in the same order, if one of them is a
+	// pod; else there are none.
+	Targets []Target
 }
+
+// Target is the task behind an address.
+type Target struct{ TaskID, UID string }
 
 // WithID returns a copy of the endpoints for the service with the id. The copy
 // shares the slice.
 func (e Endpoints) WithID(id string) interface{} { e.Name = id; return e }
+
+// Node is a machine, as it has registered itself. June 2014 has no such object.
+type Node struct {
+	JSONBase
+	ObjectMeta
+	Labels map[string]string
+}
+
+// Event is a report of something that happened to an object. June 2014 has no such
+// object.
+type Event struct {
+	JSONBase
+	ObjectMeta
+	Labels map[string]string
+}

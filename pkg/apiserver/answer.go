@@ -51,6 +51,10 @@ func (server *ApiServer) recoverPanic(answer *response, req *http.Request) {
 		if answer.status != 0 {
 			panic(http.ErrAbortHandler)
 		}
+		if server.isForNext(req) {
+			server.Next.Failed(answer, req)
+			return
+		}
 		server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
 	}
 }

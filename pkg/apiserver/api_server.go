@@ -70,9 +70,22 @@ type ApiServer struct {
 	// before serving.
 	Healthz func() (warnings []string, err error)
 
+	// Next serves what the table does not, if it says so. If it is not set, nothing does.
+	// Set it before serving.
+	Next Next
+
 	prefix      string
 	storage     map[string]RESTStorage
 	crossOrigin *http.CrossOriginProtection
+}
+
+// Next is another server behind the same address.
+type Next interface {
+	http.Handler
+	// Serves reports whether a request is for it.
+	Serves(*http.Request) bool
+	// Failed answers a request of which it could not: it has panicked.
+	Failed(http.ResponseWriter, *http.Request)
 }
 
 // New returns a server of the storages, keyed by the name of their resource,
@@ -95,6 +108,8 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case server.crossOrigin.Check(req) != nil: // D32
 		server.error(answer, req, &api.Error{Kind: api.Forbidden,
 			Message: "a browser may not send a cross-site " + req.Method + " request"})
+	case server.isForNext(req):
+		server.Next.ServeHTTP(answer, req)
 	case path == "/", path == "/index.html":
 		server.handleIndex(answer, req)
 	case path == "/healthz":
@@ -104,6 +119,13 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	default:
 		server.notFound(answer, req)
 	}
+}
+
+// isForNext reports whether a request is for the server behind this one, which gets none
+// whose path begins as those of the table do.
+func (server *ApiServer) isForNext(req *http.Request) bool {
+	own := len(server.storage) > 0 && server.prefix != "" && strings.HasPrefix(req.URL.Path, server.prefix)
+	return server.Next != nil && !own && server.Next.Serves(req)
 }
 
 func (server *ApiServer) handleIndex(w http.ResponseWriter, req *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+	"slices"
 
 	"kube2014/pkg/api"
 )
@@ -106,6 +107,15 @@ type Encoded struct {
 // EncodedBytes wraps a JSON text, which it does not copy.
 func EncodedBytes(text []byte) Encoded {
 	return Encoded{Size: len(text), Pieces: func(send func([]byte) bool) { send(text) }}
+}
+
+// EncodedPieces wraps a JSON text in pieces, which it does not copy.
+func EncodedPieces(pieces ...[]byte) Encoded {
+	size := 0
+	for _, piece := range pieces {
+		size += len(piece)
+	}
+	return Encoded{Size: size, Pieces: slices.Values(pieces)}
 }
 
 // Bytes returns the JSON in one piece.

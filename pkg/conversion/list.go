@@ -48,19 +48,25 @@ func (c *Codec) EncodeOne(item []byte) Encoded {
 // reader sleeps and wakes more often, which makes a long list a tenth slower.
 const sendSize = 512 << 10
 
-// EncodeList returns the answer with a list of items, at least one. The list is put
-// together while it is sent.
+// EncodeList returns the answer with a list of items, at least one.
 func (c *Codec) EncodeList(items [][]byte) Encoded {
-	head, tail := "{\n"+c.indent+`"items": [`, "\n"+c.indent+"]\n}"
-	size := len(head) - 1 + len(tail) // the first item is sent without its comma
+	items = slices.Clone(items)
+	items[0] = items[0][1:] // the first item has no comma before it
+	return EncodedList([]byte("{\n"+c.indent+`"items": [`), nil, []byte("\n"+c.indent+"]\n}"), items)
+}
+
+// EncodedList returns items between a head and a tail, with a separator between each two.
+// They are put together while they are sent.
+func EncodedList(head, separator, tail []byte, items [][]byte) Encoded {
+	size := len(head) + len(tail) + max(0, len(items)-1)*len(separator)
 	for _, item := range items {
 		size += len(item)
 	}
 	return Encoded{Size: size, Pieces: func(send func([]byte) bool) {
 		piece := append(make([]byte, 0, min(size, sendSize+sendSize/4)), head...)
 		for i, item := range items {
-			if i == 0 {
-				item = item[1:]
+			if i > 0 {
+				piece = append(piece, separator...)
 			}
 			if piece = append(piece, item...); len(piece) >= sendSize {
 				if !send(piece) {

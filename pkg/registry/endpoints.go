@@ -68,45 +68,64 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 // syncService writes the endpoints of a service, unless they are known to be so
 // already (D31). It tells whether it did.
 func (e *EndpointController) syncService(service *api.Service) (wrote bool, err error) {
-	addresses, err := e.endpointsOf(service)
-	if err != nil || e.isStored(service.ID, addresses) {
+	if service.SelectsNothing {
+		return false, nil
+	}
+	endpoints, err := e.endpointsOf(service)
+	if err != nil {
 		return false, err
 	}
-	err = e.serviceRegistry.UpdateEndpoints(api.Endpoints{Name: service.ID, Endpoints: addresses})
+	if stored := e.stored(service.ID); stored != nil {
+		if slices.Equal(stored.Endpoints, endpoints.Endpoints) && slices.Equal(stored.Targets, endpoints.Targets) {
+			return false, nil
+		}
+		endpoints.ObjectMeta = stored.ObjectMeta // what the second door has added stays
+	}
+	err = e.serviceRegistry.UpdateEndpoints(endpoints)
 	if api.KindOf(err) == api.NotFound { // deleted meanwhile: nothing to keep
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// endpointsOf returns the addresses of the tasks that a service selects, sorted by the
+// endpointsOf returns the endpoints of the tasks that a service selects, sorted by the
 // tasks' ids. The services have just been read: if the tasks are in the same store, what
 // it has cached is not older.
-func (e *EndpointController) endpointsOf(service *api.Service) ([]string, error) {
+func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, error) {
+	endpoints := api.Endpoints{Name: service.ID, Endpoints: []string{}}
 	objects := objectsOf(e.taskRegistry)
 	if e.store != nil {
 		objects = e.store.Cached()
 	}
 	tasks, err := objects.List(api.TaskKind, service.Labels)
 	if err != nil {
-		return nil, err
+		return endpoints, err
 	}
-	addresses := []string{}
-	for _, task := range tasks.Items {
-		if address, ok := endpointOf(*task.Object.(*api.Task)); ok {
-			addresses = append(addresses, address)
+	havePods := false
+	for _, object := range tasks.Items {
+		task := object.Object.(*api.Task)
+		if address, ok := endpointOf(*task); ok {
+			endpoints.Endpoints = append(endpoints.Endpoints, address)
+			endpoints.Targets = append(endpoints.Targets, api.Target{TaskID: task.ID, UID: api.UIDOf(task)})
+			havePods = havePods || task.IsPod
 		}
 	}
-	return addresses, nil
+	if !havePods { // etcd keeps what June 2014 does
+		endpoints.Targets = nil
+	}
+	return endpoints, nil
 }
 
-// isStored reports whether the endpoints of a service are known to be these.
-func (e *EndpointController) isStored(service string, addresses []string) bool {
+// stored returns the endpoints of a service, nil if they are not known.
+func (e *EndpointController) stored(service string) *api.Endpoints {
 	if e.store == nil {
-		return false
+		return nil
 	}
 	stored, err := e.store.Cached().Get(api.EndpointsKind, service)
-	return err == nil && slices.Equal(stored.Object.(*api.Endpoints).Endpoints, addresses)
+	if err != nil {
+		return nil
+	}
+	return stored.Object.(*api.Endpoints)
 }
 
 // noteSynced notes of which version of the store the endpoints are. If nobody else has
@@ -135,16 +154,15 @@ func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	if e.store != nil {
 		for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind} {
-			go e.watch(ctx, kind, changes)
+			go watchKind(ctx, e.store.Cached(), kind, changes)
 		}
 	}
 	return changes
 }
 
-// watch notes each change of a kind. It also notes that it begins to watch, at first and
-// after it was cut off: it may have missed a change before.
-func (e *EndpointController) watch(ctx context.Context, kind api.Kind, changes chan<- struct{}) {
-	cached := e.store.Cached()
+// watchKind notes each change of a kind. It also notes that it begins to watch, at first
+// and after it was cut off: it may have missed a change before.
+func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, changes chan<- struct{}) {
 	for {
 		version, err := cached.Version()
 		var watcher storage.Watcher

@@ -47,8 +47,8 @@ func (r *Registry) UpdateTask(task api.Task) error {
 			return nil, api.NewNotFound(api.TaskKind, task.ID)
 		}
 		next := task.DeepCopy()
-		next.ObjectMeta = *stored.Meta()
-		next.CurrentState = stored.Object.(*api.Task).CurrentState
+		before := stored.Object.(*api.Task)
+		next.ObjectMeta, next.CurrentState, next.IsPod, next.Held = before.ObjectMeta, before.CurrentState, before.IsPod, before.Held
 		return &next, nil
 	})
 	return err
@@ -79,7 +79,7 @@ func (r *Registry) CreateController(controller api.ReplicationController) error 
 
 // UpdateController implements ControllerRegistry.
 func (r *Registry) UpdateController(controller api.ReplicationController) error {
-	return r.put(api.ControllerKind, controller.ID, func() api.Object {
+	return r.put(api.ControllerKind, controller.ID, func(api.Object) api.Object {
 		next := controller.DeepCopy()
 		return &next
 	})
@@ -111,8 +111,10 @@ func (r *Registry) CreateService(service api.Service) error {
 
 // UpdateService implements ServiceRegistry.
 func (r *Registry) UpdateService(service api.Service) error {
-	return r.put(api.ServiceKind, service.ID, func() api.Object {
+	return r.put(api.ServiceKind, service.ID, func(stored api.Object) api.Object {
 		next := service.DeepCopy()
+		before, ok := stored.(*api.Service)
+		next.SelectsNothing = ok && before.SelectsNothing && len(next.Labels) == 0
 		return &next
 	})
 }
@@ -131,14 +133,15 @@ func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
 	return err
 }
 
-// put replaces an object by a new one, or creates it. What the server knows of the
-// object besides stays.
-func (r *Registry) put(kind api.Kind, id string, replacement func() api.Object) error {
+// put replaces an object by a new one, or creates it; stored is nil then. What the server
+// knows of the object besides stays.
+func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Object) api.Object) error {
 	_, err := storage.GuaranteedUpdate(r.store, kind, id, func(stored *storage.Object) (api.Object, error) {
-		next := replacement()
-		if stored != nil {
-			*next.Meta() = *stored.Meta()
+		if stored == nil {
+			return replacement(nil), nil
 		}
+		next := replacement(stored.Object)
+		*next.Meta() = *stored.Meta()
 		return next, nil
 	})
 	return err

@@ -52,6 +52,9 @@ func (s *TaskRegistryStorage) Get(id string) (interface{}, error) {
 		return nil, err
 	}
 	stored := object.Object.(*api.Task)
+	if stored.CurrentState.Host == "" { // a pod that has no machine yet
+		return object, nil
+	}
 	info := s.info(stored.CurrentState.Host, id)
 	if info == nil {
 		return object, nil
@@ -109,32 +112,16 @@ func (s *TaskRegistryStorage) Create(object interface{}) error {
 	return err
 }
 
-// placeTime is the age after which placing a task makes no further attempt. Each
-// attempt on etcd takes a bounded time, and the answer must be sent
-// within 10 seconds.
-const placeTime = 5 * time.Second
-
-// maxRefusals is how often one machine may refuse a task: a scheduler that does not
-// look at host ports may choose it again and again.
-const maxRefusals = 3
-
-// place asks the scheduler for machines until one takes the task. The registry
-// decides about host ports: another task may have taken them since the scheduler
-// looked.
+// place asks the scheduler for machines until one takes the task.
 func (s *TaskRegistryStorage) place(task api.Task) error {
-	refusals := map[string]int{}
-	for began := s.now(); ; {
+	for tries := (attempts{began: s.now()}); ; {
 		machine, err := s.scheduler.Schedule(task)
 		if err != nil {
 			return err
 		}
 		err = s.registry.CreateTask(machine, task)
-		if refusals[machine]++; api.KindOf(err) != api.HostPortTaken || refusals[machine] == maxRefusals {
+		if again, err := tries.goOn(task.ID, machine, err, s.now()); !again {
 			return err
-		}
-		if s.now().Sub(began) >= placeTime {
-			return &api.Error{Kind: api.Unavailable, Message: "task " + api.Quote(task.ID) +
-				" could not be placed: other requests keep taking its host ports, or the store is slow; try again"}
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
 	"kube2014/pkg/api"
@@ -119,4 +121,42 @@ func (c *Cache) Version() (uint64, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.version, nil
+}
+
+// ListAt implements Reader. It takes back what the history has since the version.
+func (c *Cache) ListAt(kind api.Kind, version uint64) (*List, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if version < c.history.since || version > c.version {
+		return nil, expired(version)
+	}
+	then := map[string]*Object{} // of the objects that have changed since; nil for none
+	for _, event := range slices.Backward(c.history.events) {
+		if event.Version <= version {
+			break
+		}
+		if event.kind() != kind {
+			continue
+		}
+		if event.After != nil {
+			then[nameOf(event.After)] = nil
+		}
+		if event.Before != nil {
+			then[nameOf(event.Before)] = event.Before
+		}
+	}
+	list := &List{Kind: kind, Version: version}
+	if objects := c.kinds[kind]; objects != nil {
+		list.Items = slices.DeleteFunc(objects.byID.Values(), func(object *Object) bool {
+			_, changed := then[nameOf(object)]
+			return changed
+		})
+	}
+	for _, object := range then {
+		if object != nil {
+			list.Items = append(list.Items, object)
+		}
+	}
+	slices.SortFunc(list.Items, func(a, b *Object) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	return list, nil
 }

@@ -160,7 +160,7 @@ func TestTheTextsOfAnObjectCountInTheHistory(t *testing.T) {
 		remove(t, cache, api.TaskKind, "x")
 		sizes[encoded] = cache.history.size
 		assert.GreaterOrEqual(t, sizes[encoded], sizeOf(reflect.ValueOf(object.Object)))
-		item, err := object.item(v1beta1.Codec)
+		item, err := object.Item(v1beta1.Codec)
 		require.NoError(t, err)
 		assert.True(t, !encoded || sizes[true] == sizes[false]+len(item))
 	}

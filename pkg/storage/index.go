@@ -21,11 +21,15 @@ type sorted struct{ btree.Map[string, *Object] }
 func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
 
 // nameOf returns what tells an object from the others of its kind: its id, and the
-// machine of a task, because other programs may give two tasks the same id.
+// machine of a task, because other programs may give two tasks the same id. A pod keeps
+// its name when it gets a machine.
 func nameOf(object *Object) string {
 	id := object.GetID()
 	if task, ok := object.Object.(*api.Task); ok {
-		return id + "\x00" + task.CurrentState.Host
+		id += "\x00"
+		if !task.IsPod {
+			id += task.CurrentState.Host
+		}
 	}
 	return id
 }

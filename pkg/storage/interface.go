@@ -22,6 +22,9 @@ type Reader interface {
 	// List returns the objects that carry all the labels, sorted by id; without
 	// labels, all objects of the kind.
 	List(kind api.Kind, labels map[string]string) (*List, error)
+	// ListAt returns all objects of a kind as of an earlier version of the store, or an
+	// api.Expired error if the history does not reach back so far, or not yet there.
+	ListAt(kind api.Kind, version uint64) (*List, error)
 	// FirstFree returns the first of the machines on which no other task has one of
 	// the task's host ports, "" if there is none.
 	FirstFree(machines []string, task api.Task) (string, error)
@@ -57,7 +60,9 @@ type Interface interface {
 	// error is an api.AlreadyExists one if there should be none, api.NotFound if
 	// there is none, else api.Conflict. It is api.HostPortTaken if another task on
 	// its machine has a host port that a task wants, and api.Invalid if a task is
-	// to move to another machine.
+	// to move to another machine. A pod gets its machine, and takes its host ports
+	// there, when it is created or by one later change. An update that would make a
+	// task a pod, or the reverse, is refused as api.Invalid.
 	Commit(changes ...Change) ([]*Object, error)
 }
 
@@ -150,13 +155,17 @@ func CheckExpected(change Change, object *Object) error {
 	return checkMachine(change, object)
 }
 
-// checkMachine returns an error if a change moves a task to another machine.
+// checkMachine returns an error if a change moves a task to another machine, or makes it
+// a pod or no pod any more.
 func checkMachine(change Change, object *Object) error {
 	if object == nil {
 		return nil
 	}
 	before, wasTask := object.Object.(*api.Task)
 	after, isTask := change.Object.(*api.Task)
+	if wasTask && isTask && before.IsPod != after.IsPod {
+		return api.NewInvalid("id", "%s is that of a task that was made at the other door, and stays what it is", api.Quote(change.ID))
+	}
 	if wasTask && isTask && before.CurrentState.Host != "" && after.CurrentState.Host != before.CurrentState.Host {
 		return api.NewInvalid("currentState.host", "%s is not machine %s, where the task is: a task does not move",
 			api.Quote(after.CurrentState.Host), before.CurrentState.Host)

@@ -16,9 +16,15 @@ type Object struct {
 
 // text is the JSON of an object in one version of the API, and those in others.
 type text struct {
-	codec *conversion.Codec
+	codec Encoder
 	item  []byte
 	next  *text
+}
+
+// Encoder makes the JSON of an internal object in a version of the API, as an item of a
+// list. It is comparable.
+type Encoder interface {
+	EncodeItem(object interface{}) ([]byte, error)
 }
 
 // NewObject sets the versions of an object, which it owns from then on.
@@ -31,8 +37,8 @@ func NewObject(object api.Object, version, created uint64) *Object {
 // Version returns the version of the object's last change.
 func (o *Object) Version() uint64 { return o.Meta().ResourceVersion }
 
-// item returns the object's JSON as an item of a list. It is made once.
-func (o *Object) item(codec *conversion.Codec) ([]byte, error) {
+// Item returns the object's JSON as an item of a list. It is made once.
+func (o *Object) Item(codec Encoder) ([]byte, error) {
 	for {
 		first := o.texts.Load()
 		for kept := first; kept != nil; kept = kept.next {
@@ -52,7 +58,7 @@ func (o *Object) item(codec *conversion.Codec) ([]byte, error) {
 
 // EncodedBy implements conversion.Encodable.
 func (o *Object) EncodedBy(codec *conversion.Codec) (conversion.Encoded, error) {
-	item, err := o.item(codec)
+	item, err := o.Item(codec)
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
@@ -74,7 +80,7 @@ func (l *List) EncodedBy(codec *conversion.Codec) (conversion.Encoded, error) {
 	}
 	items := make([][]byte, len(l.Items))
 	for i, object := range l.Items {
-		item, err := object.item(codec)
+		item, err := object.Item(codec)
 		if err != nil {
 			return conversion.Encoded{}, err
 		}

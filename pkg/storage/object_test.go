@@ -140,7 +140,7 @@ func TestATextIsMadeOncePerCodec(t *testing.T) {
 		for range 8 {
 			group.Go(func() {
 				for range 20 {
-					item, err := object.item(codec)
+					item, err := object.Item(codec)
 					if !assert.NoError(t, err) {
 						return
 					}
@@ -191,9 +191,9 @@ func TestOfTwoWhoMakeATextAtOnceTheFirstOneWins(t *testing.T) {
 			first = []byte("first")
 			object.texts.Store(&text{codec: other, item: first})
 		}
-		own, err := object.item(v1beta1.Codec)
+		own, err := object.Item(v1beta1.Codec)
 		require.NoError(t, err)
-		kept, err := object.item(other)
+		kept, err := object.Item(other)
 		require.NoError(t, err)
 		assert.Same(t, &first[0], &kept[0], name)
 		assert.Equal(t, other == v1beta1.Codec, &own[0] == &first[0], name)

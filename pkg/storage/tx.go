@@ -98,13 +98,14 @@ func (c *Cache) swap(before, after *Object) {
 	}
 }
 
-// portsOf returns the host ports of an object, which may be nil.
+// portsOf returns the host ports that an object, which may be nil, has: a pod without a
+// machine has none.
 func portsOf(object *Object) []hostPort {
 	if object == nil {
 		return nil
 	}
 	task, ok := object.Object.(*api.Task)
-	if !ok {
+	if !ok || task.CurrentState.Host == "" {
 		return nil
 	}
 	var ports []hostPort

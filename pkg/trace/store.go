@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"strconv"
+
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
@@ -54,6 +56,11 @@ func (r reader) Get(kind api.Kind, id string) (*storage.Object, error) {
 func (r reader) List(kind api.Kind, query map[string]string) (*storage.List, error) {
 	return ask(r.t, called(r.next, "List", string(kind), labels(query)), func(list *storage.List) string { return words(list) },
 		func() (*storage.List, error) { return r.next.List(kind, query) })
+}
+
+func (r reader) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
+	return ask(r.t, called(r.next, "ListAt", string(kind), strconv.FormatUint(version, 10)), func(list *storage.List) string { return words(list) },
+		func() (*storage.List, error) { return r.next.ListAt(kind, version) })
 }
 
 func (r reader) FirstFree(machines []string, task api.Task) (string, error) {

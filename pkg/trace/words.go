@@ -109,6 +109,8 @@ func words(object interface{}) string {
 		return listed("replication controller", o)
 	case conversion.Encoded:
 		return counted(o.Size, "byte") + " of JSON"
+	case interface{ GetName() string }: // of today's API
+		return reflect.Indirect(reflect.ValueOf(o)).Type().Name() + " " + api.Quote(o.GetName())
 	case apiserver.Identified:
 		return fmt.Sprintf("%T %s", object, api.Quote(o.GetID()))
 	}

@@ -84,6 +84,11 @@ func versioned(version string, port int) api.Task {
 	return labelled(makeTask("subject", port), map[string]string{"version": version})
 }
 
+// versionedPod is the subject as a pod, on a machine or, if that is "", on none.
+func versionedPod(machine, version string, port int) api.Task {
+	return on(machine, asPod(versioned(version, port)))
+}
+
 // actor is another apiserver, and what it does in its turn.
 type actor struct {
 	h        *history
@@ -94,20 +99,20 @@ type actor struct {
 
 // beginCreate runs a create up to the call that makes the subject exist, which
 // finish lets through.
-func (a *actor) beginCreate(machine, version string, port int) {
+func (a *actor) beginCreate(task api.Task) {
 	reached, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	registry := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.client(), Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
-		if method == "Create" && key == taskKey(machine, "subject") {
+		if method == "Create" && (key == taskKey(task.CurrentState.Host, "subject") || key == podKey("subject")) {
 			reached <- struct{}{}
 			<-goOn
 		}
 		return call()
 	}})
-	call := a.h.now()
+	call, version := a.h.now(), task.Labels["version"]
 	var err error
 	go func() {
 		defer close(done)
-		err = registry.CreateTask(machine, versioned(version, port))
+		err = registry.CreateTask(task.CurrentState.Host, task)
 	}()
 	select {
 	case <-reached:
@@ -121,10 +126,10 @@ func (a *actor) beginCreate(machine, version string, port int) {
 	}
 }
 
-// half runs a request that crashes before one of its calls to etcd.
-func (a *actor) half(request act, run func(*etcdRegistry) error, before string) {
+// half runs a request that crashes before one of some calls to etcd.
+func (a *actor) half(request act, run func(*etcdRegistry) error, before ...string) {
 	dying := onClockOf(a.registry, &etcdtest.Around{Client: a.registry.client(), Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
-		if method+" "+key == before {
+		if slices.Contains(before, method+" "+key) {
 			return nil, etcdtest.ErrLost
 		}
 		return call()
@@ -141,9 +146,23 @@ func (a *actor) third() *actor {
 }
 
 func (a *actor) create(machine, version string, port int) {
+	a.make(on(machine, versioned(version, port)))
+}
+
+func (a *actor) createPod(machine, version string, port int) {
+	a.make(versionedPod(machine, version, port))
+}
+
+func (a *actor) make(task api.Task) {
 	call := a.h.now()
-	err := a.registry.CreateTask(machine, versioned(version, port))
-	a.h.note(2, call, act{"create", version, api.KindOf(err)})
+	err := a.registry.CreateTask(task.CurrentState.Host, task)
+	a.h.note(2, call, act{"create", task.Labels["version"], api.KindOf(err)})
+}
+
+func (a *actor) bind(machine, version string, port int) {
+	call := a.h.now()
+	err := bindAs(a.registry, versionedPod(machine, version, port))
+	a.h.note(2, call, act{"update", version, api.KindOf(err)})
 }
 
 func (a *actor) update(version string, port int) {
@@ -172,12 +191,22 @@ func (a *actor) read() {
 // halfUpdate is an update that crashes between its two writes.
 func (a *actor) halfUpdate(version string, port int) {
 	a.half(act{verb: "update", version: version}, func(r *etcdRegistry) error { return r.UpdateTask(versioned(version, port)) },
-		"CompareAndSwap "+taskKey("m", "subject"))
+		"CompareAndSwap "+taskKey("m", "subject"), "CompareAndSwap "+podKey("subject"))
+}
+
+func (a *actor) halfBind(machine, version string, port int) {
+	a.half(act{verb: "update", version: version}, func(r *etcdRegistry) error { return bindAs(r, versionedPod(machine, version, port)) },
+		"CompareAndSwap "+podKey("subject"))
 }
 
 func (a *actor) halfCreate(version string, port int) {
 	a.half(act{verb: "create", version: version}, func(r *etcdRegistry) error { return r.CreateTask("m", versioned(version, port)) },
 		"Create "+taskKey("m", "subject"))
+}
+
+func (a *actor) halfCreatePod(machine, version string, port int) {
+	a.half(act{verb: "create", version: version}, func(r *etcdRegistry) error { return r.CreateTask(machine, versionedPod(machine, version, port)) },
+		"Create "+podKey("subject"))
 }
 
 func (a *actor) halfDelete() {
@@ -219,8 +248,8 @@ var turns = map[string]func(*actor){
 	"reconcile, delete, create":          func(a *actor) { a.reconcile(); a.delete(); a.create("m", "2", 83) },
 	"reconcile, create, thieves":         func(a *actor) { a.reconcile(); a.create("m", "2", 83); a.thieves() },
 	"reconcile, create elsewhere":        func(a *actor) { a.reconcile(); a.create("m2", "2", 83); a.thieves() },
-	"reconcile, a create at work":        func(a *actor) { a.reconcile(); a.beginCreate("m", "2", 83) },
-	"reconcile, a create at work there":  func(a *actor) { a.reconcile(); a.beginCreate("m2", "2", 83) },
+	"reconcile, a create at work":        func(a *actor) { a.reconcile(); a.beginCreate(on("m", versioned("2", 83))) },
+	"reconcile, a create at work there":  func(a *actor) { a.reconcile(); a.beginCreate(on("m2", versioned("2", 83))) },
 	"a reader":                           func(a *actor) { a.read() },
 	"reconcile":                          func(a *actor) { a.reconcile() },
 	"a third creates":                    func(a *actor) { a.third().create("m", "9", 86) },
@@ -230,13 +259,41 @@ var turns = map[string]func(*actor){
 	"half a create, delete":              func(a *actor) { a.halfCreate("5", 83); a.delete() },
 	"half a create, reconcile, update":   func(a *actor) { a.halfCreate("5", 83); a.reconcile(); a.update("6", 83) },
 	"half an update, delete, create":     func(a *actor) { a.halfUpdate("5", 83); a.delete(); a.create("m", "6", 84) },
+
+	"bind":                                func(a *actor) { a.bind("m", "2", 83); a.thieves() },
+	"bind only":                           func(a *actor) { a.bind("m", "2", 80); a.thieves() },
+	"bind to the same":                    func(a *actor) { a.bind("m", "2", 82) },
+	"bind elsewhere, thieves":             func(a *actor) { a.bind("m2", "2", 82); a.thieves() },
+	"bind, update, thieves":               func(a *actor) { a.bind("m", "2", 83); a.update("3", 84); a.thieves() },
+	"update, bind":                        func(a *actor) { a.update("2", 83); a.bind("m", "3", 84); a.thieves() },
+	"bind, delete":                        func(a *actor) { a.bind("m", "2", 83); a.delete(); a.thieves() },
+	"half a bind, thieves":                func(a *actor) { a.halfBind("m", "2", 83); a.thieves() },
+	"half a bind to the same, thieves":    func(a *actor) { a.halfBind("m", "2", 82); a.thieves() },
+	"half a bind, bind, thieves":          func(a *actor) { a.halfBind("m", "2", 83); a.bind("m", "3", 84); a.thieves() },
+	"half a bind, bind elsewhere":         func(a *actor) { a.halfBind("m", "2", 83); a.bind("m2", "3", 84); a.thieves() },
+	"half a bind, delete, create":         func(a *actor) { a.halfBind("m", "2", 83); a.delete(); a.create("m", "3", 84) },
+	"half a bind, delete, create pod":     func(a *actor) { a.halfBind("m", "2", 83); a.delete(); a.createPod("", "3", 84); a.bind("m", "4", 83) },
+	"half a bind, reconcile, thieves":     func(a *actor) { a.halfBind("m", "2", 83); a.reconcile(); a.thieves() },
+	"half a bind, reconcile, bind":        func(a *actor) { a.halfBind("m", "2", 83); a.reconcile(); a.bind("m", "3", 84) },
+	"create a pod":                        func(a *actor) { a.createPod("m", "2", 83); a.thieves() },
+	"create a pod elsewhere":              func(a *actor) { a.createPod("m2", "2", 83) },
+	"create an unbound pod":               func(a *actor) { a.createPod("", "2", 83) },
+	"create a pod, bind":                  func(a *actor) { a.createPod("", "2", 83); a.bind("m", "3", 84); a.thieves() },
+	"delete, create a pod":                func(a *actor) { a.delete(); a.createPod("m", "2", 83); a.thieves() },
+	"delete, create a pod, bind":          func(a *actor) { a.delete(); a.createPod("", "2", 83); a.bind("m", "3", 82); a.thieves() },
+	"half of a pod's creation":            func(a *actor) { a.halfCreatePod("m", "5", 83) },
+	"half of an unbound pod's":            func(a *actor) { a.halfCreatePod("", "5", 83) },
+	"half of an unbound pod's, create":    func(a *actor) { a.halfCreatePod("", "5", 83); a.create("m", "6", 83) },
+	"delete, a pod's create at work":      func(a *actor) { a.delete(); a.beginCreate(versionedPod("m", "2", 83)) },
+	"reconcile, a pod's create at work":   func(a *actor) { a.reconcile(); a.beginCreate(versionedPod("m", "2", 83)) },
+	"reconcile, an unbound pod's at work": func(a *actor) { a.reconcile(); a.beginCreate(versionedPod("", "2", 83)) },
 }
 
 // middle is a request, or a Reconcile, of the first apiserver, during which
 // another apiserver acts.
 type middle struct {
-	act     // verb is "" for a Reconcile
-	there   bool
+	act               // verb is "" for a Reconcile
+	there   *api.Task // the subject at the beginning; nil for none
 	prepare func(*actor)
 	run     func(*etcdRegistry) error
 	// heldUp marks a request that must not be delayed until Reconcile takes it
@@ -245,21 +302,62 @@ type middle struct {
 }
 
 func middles() map[string]middle {
-	update := func(r *etcdRegistry) error { return r.UpdateTask(versioned("1", 82)) }
+	task, pod, unbound := on("m", versioned("old", 80)), versionedPod("m", "old", 80), versionedPod("", "old", 80)
+	creates := func(task api.Task) middle {
+		return middle{act: act{verb: "create", version: "1"}, heldUp: true, run: func(r *etcdRegistry) error { return r.CreateTask(task.CurrentState.Host, task) }}
+	}
+	updates := func(there api.Task) middle {
+		return middle{act: act{verb: "update", version: "1"}, there: &there, run: func(r *etcdRegistry) error { return r.UpdateTask(versioned("1", 82)) }}
+	}
+	binds := middle{act: act{verb: "update", version: "1"}, there: &unbound, run: func(r *etcdRegistry) error { return bindAs(r, versionedPod("m", "1", 82)) }}
+	deletes := func(there api.Task) middle {
+		return middle{act: act{verb: "delete"}, there: &there, run: func(r *etcdRegistry) error { return r.DeleteTask("subject") }}
+	}
+	after := func(m middle, prepare func(*actor)) middle {
+		m.prepare = prepare
+		return m
+	}
+	reconcile := func(there *api.Task, prepare func(*actor)) middle { return middle{there: there, prepare: prepare} }
+	halfUpdate := func(a *actor) { a.halfUpdate("1", 82) }
+	halfBind := func(a *actor) { a.halfBind("m", "1", 82) }
+	halfDelete := func(a *actor) { a.halfDelete() }
+	unindexed := func(a *actor) {
+		_, err := a.registry.client().Delete(indexEntryKey("subject"), false)
+		require.NoError(a.h.t, err)
+	}
+	unlisted := func(a *actor) { put(a.h.t, a.registry.client(), kubeletKey("m"), []api.ContainerManifest{}) }
 	return map[string]middle{
-		"create": {act: act{verb: "create", version: "1"}, heldUp: true, run: func(r *etcdRegistry) error { return r.CreateTask("m", versioned("1", 82)) }},
-		"update": {act: act{verb: "update", version: "1"}, there: true, run: update},
-		"update that was half done": {act: act{verb: "update", version: "1"}, there: true, run: update,
-			prepare: func(a *actor) { a.halfUpdate("1", 82) }},
-		"delete":                  {act: act{verb: "delete"}, there: true, run: func(r *etcdRegistry) error { return r.DeleteTask("subject") }},
-		"reconcile a half create": {prepare: func(a *actor) { a.halfCreate("1", 82) }},
-		"reconcile a half update": {there: true, prepare: func(a *actor) { a.halfUpdate("1", 82) }},
-		"reconcile a half delete": {there: true, prepare: func(a *actor) { a.halfDelete() }},
-		"reconcile a foreign task": {there: true, prepare: func(a *actor) {
-			_, err := a.registry.client().Delete(indexEntryKey("subject"), false)
-			require.NoError(a.h.t, err)
-		}},
-		"reconcile an unlisted one": {there: true, prepare: func(a *actor) { put(a.h.t, a.registry.client(), kubeletKey("m"), []api.ContainerManifest{}) }},
+		"create":                    creates(on("m", versioned("1", 82))),
+		"update":                    updates(task),
+		"update that was half done": after(updates(task), halfUpdate),
+		"delete":                    deletes(task),
+		"reconcile a half create":   reconcile(nil, func(a *actor) { a.halfCreate("1", 82) }),
+		"reconcile a half update":   reconcile(&task, halfUpdate),
+		"reconcile a half delete":   reconcile(&task, halfDelete),
+		"reconcile a foreign task":  reconcile(&task, unindexed),
+		"reconcile an unlisted one": reconcile(&task, unlisted),
+
+		"create a pod":                       creates(versionedPod("m", "1", 82)),
+		"create an unbound pod":              creates(versionedPod("", "1", 82)),
+		"update a pod":                       updates(pod),
+		"update a pod that was half updated": after(updates(pod), halfUpdate),
+		"update an unbound pod":              updates(unbound),
+		"bind":                               binds,
+		"bind a pod that was half bound":     after(binds, halfBind),
+		"bind a pod that was so elsewhere":   after(binds, func(a *actor) { a.halfBind("m2", "1", 82) }),
+		"bind a pod that was so otherwise":   after(binds, func(a *actor) { a.halfBind("m", "1", 83) }),
+		"delete a pod":                       deletes(pod),
+		"delete an unbound pod":              deletes(unbound),
+		"delete a pod that was half bound":   after(deletes(unbound), halfBind),
+		"reconcile half of a pod's creation": reconcile(nil, func(a *actor) { a.halfCreatePod("m", "1", 82) }),
+		"reconcile half of an unbound pod's": reconcile(nil, func(a *actor) { a.halfCreatePod("", "1", 82) }),
+		"reconcile a half update of a pod":   reconcile(&pod, halfUpdate),
+		"reconcile a half bind":              reconcile(&unbound, halfBind),
+		"reconcile a half bind, only that":   reconcile(&unbound, func(a *actor) { a.halfBind("m", "1", 80) }),
+		"reconcile a half delete of a pod":   reconcile(&pod, halfDelete),
+		"reconcile a foreign pod":            reconcile(&pod, unindexed),
+		"reconcile a foreign unbound pod":    reconcile(&unbound, unindexed),
+		"reconcile an unlisted pod":          reconcile(&pod, unlisted),
 	}
 }
 
@@ -364,7 +462,7 @@ func TestACreateThatIsDelayedBeforeItsListGivesUp(t *testing.T) {
 		case method == "CompareAndSwap" && key == kubeletKey("m"):
 			if swaps++; swaps == 1 {
 				aClock.time = aClock.time.Add(400 * time.Millisecond)
-				second.beginCreate("m", "B", 83)
+				second.beginCreate(on("m", versioned("B", 83)))
 			}
 		}
 		return call()
@@ -384,8 +482,8 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 	other, clock := patientless(fake) // all share the clock
 	h := &history{t: t}
 	second := &actor{h: h, registry: other, clock: clock}
-	if m.there {
-		require.NoError(t, other.CreateTask("m", versioned("old", 80)))
+	if m.there != nil {
+		require.NoError(t, other.CreateTask(m.there.CurrentState.Host, *m.there))
 	}
 	second.read()
 	if m.prepare != nil {
@@ -435,9 +533,17 @@ func comeBetween(t *testing.T, m middle, k int, turn func(*actor)) (reached bool
 func TestD37TheOrderOfTheWrites(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
-		"create": {"Create " + indexEntryKey("subject"), "CompareAndSwap " + kubeletKey("m"), "Create " + taskKey("m", "subject")},
-		"update": {"CompareAndSwap " + kubeletKey("m"), "CompareAndSwap " + taskKey("m", "subject")},
-		"delete": {"CompareAndDelete " + taskKey("m", "subject"), "CompareAndSwap " + kubeletKey("m"), "CompareAndDelete " + indexEntryKey("subject")},
+		"create":                {"Create " + indexEntryKey("subject"), "CompareAndSwap " + kubeletKey("m"), "Create " + taskKey("m", "subject")},
+		"update":                {"CompareAndSwap " + kubeletKey("m"), "CompareAndSwap " + taskKey("m", "subject")},
+		"delete":                {"CompareAndDelete " + taskKey("m", "subject"), "CompareAndSwap " + kubeletKey("m"), "CompareAndDelete " + indexEntryKey("subject")},
+		"create a pod":          {"Create " + indexEntryKey("subject"), "CompareAndSwap " + kubeletKey("m"), "Create " + podKey("subject")},
+		"update a pod":          {"CompareAndSwap " + kubeletKey("m"), "CompareAndSwap " + podKey("subject")},
+		"delete a pod":          {"CompareAndDelete " + podKey("subject"), "CompareAndSwap " + kubeletKey("m"), "CompareAndDelete " + indexEntryKey("subject")},
+		"create an unbound pod": {"Create " + indexEntryKey("subject"), "Create " + podKey("subject")},
+		"update an unbound pod": {"CompareAndSwap " + podKey("subject")},
+		"delete an unbound pod": {"CompareAndDelete " + podKey("subject"), "CompareAndDelete " + indexEntryKey("subject")},
+		"bind":                  {"CompareAndSwap " + kubeletKey("m"), "CompareAndSwap " + podKey("subject")},
+		"bind and update":       {"CompareAndSwap " + kubeletKey("m"), "CompareAndSwap " + podKey("subject")},
 	}
 	for name, op := range operations() {
 		faults := stage(t, op)

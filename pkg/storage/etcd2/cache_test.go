@@ -36,7 +36,7 @@ func requireExact(t *testing.T, client etcdtest.Client, registry *etcdRegistry) 
 	fresh := unhurried(client)
 	require.Equal(t, listed(t, fresh), listed(t, registry))
 	require.Equal(t, fresh.store.Machines(), registry.store.Machines())
-	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind} {
+	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
 		want, err := fresh.store.List(kind, nil)
 		require.NoError(t, err)
 		got, err := registry.store.List(kind, nil)
@@ -59,7 +59,7 @@ func changeAtRandom(t *testing.T, registry *etcdRegistry, random *rand.Rand) {
 	storage := patient{storageOf(registry, schedulersOver(machineNames(3), registry)["first fit"])}
 	id, port := fmt.Sprintf("task-%d", random.Intn(12)), 80+random.Intn(5)
 	var err error
-	switch random.Intn(6) {
+	switch random.Intn(9) {
 	case 0, 1:
 		err = storage.Create(makeTask(id, port))
 	case 2:
@@ -70,6 +70,12 @@ func changeAtRandom(t *testing.T, registry *etcdRegistry, random *rand.Rand) {
 		err = registry.UpdateService(makeService(fmt.Sprintf("service-%d", random.Intn(3)), port))
 	case 5:
 		err = registry.DeleteService(fmt.Sprintf("service-%d", random.Intn(3)))
+	case 6:
+		err = registry.CreateTask("", makePod("", "subject", port))
+	case 7:
+		err = bind(registry, machineNames(3)[random.Intn(3)])
+	case 8:
+		err = registry.DeleteTask("subject")
 	}
 	assert.Contains(t, []api.ErrorKind{"", api.NotFound, api.AlreadyExists, api.Conflict, api.HostPortTaken}, api.KindOf(err))
 }

@@ -15,18 +15,18 @@ import (
 // id, on any machine, without an index key.
 func (s *Store) checkUnclaimed(taskID string) error {
 	for _, one := range s.cache.Copies(api.TaskKind, taskID) {
-		if err := s.checkAbsent(one.Machine, taskID); err != nil {
+		if err := s.checkAbsent(one.Place); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkAbsent returns an api.AlreadyExists error when the task is on the machine.
-func (s *Store) checkAbsent(machine, taskID string) error {
-	node, _, err := s.cache.Read(cache.TaskKey(machine, taskID), false)
+// checkAbsent returns an api.AlreadyExists error when the task is in the place.
+func (s *Store) checkAbsent(p cache.Place) error {
+	node, _, err := s.cache.Read(p.Key(), false)
 	if err == nil && node != nil {
-		return api.NewAlreadyExists(api.TaskKind, taskID)
+		return api.NewAlreadyExists(api.TaskKind, p.ID)
 	}
 	return cache.Failed("create task", err)
 }
@@ -39,12 +39,12 @@ func (s *Store) checkAbsent(machine, taskID string) error {
 func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
 	began := budget.began
 	timeIsUp := func() bool { return s.clock.now().Sub(began) >= maxClaimTime }
-	machine, own := task.CurrentState.Host, &cache.Change{Key: cache.IndexKeyOf(task.ID)}
+	own, value := &cache.Change{Key: cache.IndexKeyOf(task.ID)}, cache.PlaceFor(task).IndexValue(task.CurrentState.Host)
 	var theirs *etcd.Node
 	var since time.Time
 	for wait := 2 * time.Millisecond; !timeIsUp(); wait = min(2*wait, 200*time.Millisecond) {
 		budget.began = s.clock.now()
-		err := s.cache.Put(own, machine, storage.Absent)
+		err := s.cache.Put(own, value, storage.Absent)
 		if err == nil || !cache.HasCode(err, cache.AlreadyExists) {
 			return own.Version, budget, cache.Failed("create task", err)
 		}
@@ -58,8 +58,8 @@ func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
 		if node == nil || timeIsUp() {
 			continue
 		}
-		if cache.IsName(node.Value) {
-			if err := s.checkAbsent(node.Value, task.ID); err != nil {
+		if p, _, ok := cache.Indexed(task.ID, node.Value); ok {
+			if err := s.checkAbsent(p); err != nil {
 				return 0, budget, err
 			}
 		}
@@ -74,7 +74,7 @@ func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
 			return 0, budget, cmp.Or(err, claimedByOther(task.ID))
 		}
 		budget.began = s.clock.now()
-		err = s.cache.Put(own, machine, node.ModifiedIndex)
+		err = s.cache.Put(own, value, node.ModifiedIndex)
 		if err == nil || !cache.HasCode(err, cache.CompareFailed, cache.NotFound) {
 			return own.Version, budget, cache.Failed("create task", err)
 		}
@@ -88,11 +88,13 @@ func claimedByOther(taskID string) error {
 }
 
 // mayBeInFlight reports whether the task of an orphaned claim may still be created by
-// a call in flight: such a call was sent only if the manifest is in the list. The
-// claim is then left to Reconcile, which waits until etcd has given up the call.
-func (s *Store) mayBeInFlight(machine, taskID string) (bool, error) {
-	if !cache.IsName(machine) {
-		return false, nil
+// a call in flight: such a call was sent only if the manifest is in the list, or if the
+// task is a pod without a machine. The claim is then left to Reconcile, which waits until
+// etcd has given up the call.
+func (s *Store) mayBeInFlight(claim, taskID string) (bool, error) {
+	_, machine, ok := cache.Indexed(taskID, claim)
+	if !ok || machine == "" {
+		return ok, nil
 	}
 	m, err := s.cache.ReadMachine(machine)
 	return err == nil && (m.Broken != nil || m.Manifest(taskID) != nil), err

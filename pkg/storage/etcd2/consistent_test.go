@@ -50,9 +50,9 @@ func valuesBelow(node *etcd.Node, keys map[string]*etcd.Node) map[string]*etcd.N
 	return keys
 }
 
-// requireConsistent checks that an etcd is consistent: each task is once in its
-// machine's list and in the index, and nothing else is in either. No two tasks
-// have the same host port on a machine.
+// requireConsistent checks that an etcd is consistent: each task, and each pod that has a
+// machine, is once in its machine's list; each is in the index; nothing else is in either.
+// No two of them have the same host port on a machine.
 func requireConsistent(t *testing.T, client etcdtest.Client) {
 	t.Helper()
 	index := keysOf(t, client, indexKey)
@@ -60,19 +60,16 @@ func requireConsistent(t *testing.T, client etcdtest.Client) {
 	lists := map[string]string{}
 	owners := map[string]string{}
 	hosts := valuesBelow(nodeOf(t, client, hostsKey), map[string]*etcd.Node{})
-	for key, node := range hosts {
-		machine, rest, _ := strings.Cut(strings.TrimPrefix(key, hostsKey+"/"), "/")
-		if rest == "kubelet" {
-			lists[machine] = node.Value
-			continue
+	check := func(machine, id, indexed string, node *etcd.Node) {
+		require.Equal(t, indexed, index[indexEntryKey(id)], "%s: its index key", id)
+		delete(index, indexEntryKey(id))
+		if machine == "" {
+			return
 		}
-		id := strings.TrimPrefix(rest, "tasks/")
 		tasks[machine+" "+id] = true
 		list := hosts[kubeletKey(machine)]
 		require.NotNil(t, list, machine)
 		require.True(t, etcd2.Consistent(node, list.Value), "%s: it has not one manifest, that of its version, in %s", id, list.Value)
-		require.Equal(t, machine, index[indexEntryKey(id)], "%s: its index key", id)
-		delete(index, indexEntryKey(id))
 		var task api.Task
 		require.NoError(t, v1beta1.Codec.Unmarshal([]byte(node.Value), &task))
 		for _, port := range task.HostPorts() {
@@ -80,6 +77,22 @@ func requireConsistent(t *testing.T, client etcdtest.Client) {
 			require.Empty(t, owners[place], "%s: %s has its port", id, place)
 			owners[place] = id
 		}
+	}
+	for key, node := range hosts {
+		machine, rest, _ := strings.Cut(strings.TrimPrefix(key, hostsKey+"/"), "/")
+		if rest == "kubelet" {
+			lists[machine] = node.Value
+			continue
+		}
+		check(machine, strings.TrimPrefix(rest, "tasks/"), machine, node)
+	}
+	for key, node := range valuesBelow(nodeOf(t, client, podsKey), map[string]*etcd.Node{}) {
+		var pod api.Task
+		require.NoError(t, v1beta1.Codec.Unmarshal([]byte(node.Value), &pod))
+		id := strings.TrimPrefix(key, podsKey+"/")
+		indexed := index[indexEntryKey(id)]
+		require.Contains(t, []string{"pods/", "pods/" + pod.CurrentState.Host}, indexed, "%s: its index key", id)
+		check(pod.CurrentState.Host, id, indexed, node)
 	}
 	require.Empty(t, index, "index keys without a task")
 	for machine, list := range lists {

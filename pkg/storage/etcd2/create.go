@@ -4,15 +4,17 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/values"
 )
 
 // createTask writes the index key, which makes the id unique in the cluster; the
-// machine's list, which decides about host ports; and the task's own key. A task exists
-// if and only if its own key does; the manifest and the index key are orphaned without.
+// machine's list, which decides about host ports, if it has a machine; and the task's own
+// key. A task exists if and only if its own key does; the manifest and the index key are
+// orphaned without.
 func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	task, budget := create.Object.(*api.Task), s.clock.budget(create)
-	if !cache.IsName(task.CurrentState.Host) {
-		return nil, &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " has no machine"}
+	if err := checkMachine(task); err != nil {
+		return nil, err
 	}
 	if !s.cache.IsLoaded() {
 		if err := s.cache.Fresh("create task"); err != nil {
@@ -42,10 +44,19 @@ func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	return created, err
 }
 
+// checkMachine returns an error if no machine can have the name of a task's. A pod may
+// have none.
+func checkMachine(task *api.Task) error {
+	if machine := task.CurrentState.Host; cache.IsName(machine) || (task.IsPod && machine == "") {
+		return nil
+	}
+	return &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " has no machine"}
+}
+
 // createClaimed writes the manifest and the task, or neither.
 func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budget) (*storage.Object, error) {
 	task := create.Object.(*api.Task)
-	value, err := cache.Encode(task)
+	value, err := values.Encode(task)
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +74,17 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 		}
 		return nil, err
 	}
-	manifest, err := s.makeManifest(task)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.addToList(task, manifest, budget); err != nil {
-		return nil, err
+	if task.CurrentState.Host != "" {
+		if err := s.addToList(task, budget); err != nil {
+			return nil, err
+		}
 	}
 	if err := budget.left(); err != nil {
 		return nil, err
 	}
-	own := &cache.Change{Key: cache.TaskKey(task.CurrentState.Host, task.ID), Object: task}
+	own := &cache.Change{Key: cache.PlaceFor(task).Key(), Object: task}
 	err = failed("create task", create, s.cache.Put(own, value, storage.Absent))
-	if api.KindOf(err) == api.Internal {
+	if api.KindOf(err) == api.Internal && task.CurrentState.Host != "" {
 		if undoErr := s.removeFromList(task.CurrentState.Host, task.ID, claimed, nil); undoErr != nil {
 			return nil, undoErr
 		}
@@ -86,7 +95,11 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 // addToList adds the manifest of a new task to its machine's list, if its host
 // ports are free there. It writes the list even if the same manifest, orphaned,
 // is in it, so that a concurrent removal of the orphan fails.
-func (s *Store) addToList(task *api.Task, added cache.Manifest, budget budget) error {
+func (s *Store) addToList(task *api.Task, budget budget) error {
+	added, err := s.makeManifest(task)
+	if err != nil {
+		return err
+	}
 	name := task.CurrentState.Host
 	return s.lists.change(name, task.ID, s.cache.Machine(name), func(m *cache.Machine) ([]cache.Manifest, error) {
 		if err := budget.left(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// find finds a task's machine: by its index key, or in the cache if another program
+// find finds where a task is: by its index key, or in the cache if another program
 // wrote the task without one. The cache is then not older than the index key that was
 // read.
 func (s *Store) find(operation, taskID string) (location, error) {
@@ -26,7 +26,7 @@ func (s *Store) find(operation, taskID string) (location, error) {
 			return found, err
 		}
 	}
-	found.machine = copies[0].Machine
+	found.Place = copies[0].Place
 	return found, nil
 }
 
@@ -40,16 +40,10 @@ func (s *Store) deleteTask(remove storage.Change) error {
 	if err != nil {
 		return err
 	}
-	for machine := s.cache.Machine(found.machine); ; {
+	for machine, task := s.cachedAt(found.Place); ; {
 		if err := budget.left(); err != nil {
 			return err
 		}
-		if machine == nil {
-			if machine, err = s.cache.ReadMachine(found.machine); err != nil {
-				return err
-			}
-		}
-		task := machine.Task(remove.ID)
 		switch {
 		case task == nil:
 			return api.NewNotFound(api.TaskKind, remove.ID)
@@ -59,25 +53,59 @@ func (s *Store) deleteTask(remove storage.Change) error {
 			if found, err = s.find(budget.operation, remove.ID); err != nil {
 				return err
 			}
-			machine = s.cache.Machine(found.machine)
+			machine, task = s.cachedAt(found.Place)
 			continue
 		case machine.Broken != nil:
 			return machine.Broken.Err
 		case remove.Expected != task.Version && remove.Expected != storage.Present && !remove.Unconditional():
 			return api.NewConflict("task %s has changed", api.Quote(remove.ID))
 		}
-		if err := budget.left(); err != nil {
-			return err
-		}
 		err := s.cache.Remove(task.Key, task.Version)
 		if err == nil {
-			return s.deleteRest(remove.ID, found, machine.WithTask(remove.ID, nil, machine.Version), budget)
+			return s.deleteRest(remove.ID, found, machine.WithTask(task.Place, nil, machine.Version), budget)
 		}
 		if !cache.HasCode(err, cache.CompareFailed) {
 			return failed(budget.operation, remove, err)
 		}
-		machine = nil // it was updated, or made again
+		if err := budget.left(); err != nil { // it was updated, or made again
+			return err
+		}
+		if machine, task, err = s.readAt(budget.operation, found.Place); err != nil {
+			return err
+		}
 	}
+}
+
+// cachedAt returns the task in a place, nil for none, and its machine. That of a pod which
+// cannot be decoded is the one that has its manifest.
+func (s *Store) cachedAt(p cache.Place) (*cache.Machine, *cache.Stored) {
+	if !p.IsPod() {
+		machine := s.cache.Machine(p.Machine)
+		return machine, machine.At(p)
+	}
+	pod := s.cache.At(p)
+	if pod == nil {
+		return nil, nil
+	}
+	if pod.Err != nil {
+		for _, machine := range s.cache.Machines() {
+			if machine.Manifest(p.ID) != nil && machine.Task(p.ID) == nil {
+				return machine, pod
+			}
+		}
+	}
+	return s.cache.Machine(pod.Host()), pod
+}
+
+// readAt is like cachedAt, but asks etcd.
+func (s *Store) readAt(operation string, p cache.Place) (*cache.Machine, *cache.Stored, error) {
+	if p.IsPod() {
+		err := s.cache.Fresh(operation)
+		machine, pod := s.cachedAt(p)
+		return machine, pod, err
+	}
+	machine, err := s.cache.ReadMachine(p.Machine)
+	return machine, machine.At(p), err
 }
 
 // deleteRest deletes the manifest and the index key of a task that has been deleted.
@@ -85,12 +113,14 @@ func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine
 	if err := budget.left(); err != nil {
 		return err
 	}
-	if err := s.removeFromList(found.machine, taskID, found.version, machine); err != nil {
-		return err
+	if machine.Name != "" {
+		if err := s.removeFromList(machine.Name, taskID, found.version, machine); err != nil {
+			return err
+		}
 	}
 	if found.version == 0 { // Reconcile may have added it meanwhile
 		now, err := s.readIndexKey(budget.operation, taskID)
-		if err != nil || now.version == 0 || now.machine != found.machine {
+		if err != nil || now.version == 0 || now.Place != found.Place {
 			return err
 		}
 		found.version = now.version
@@ -99,23 +129,38 @@ func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine
 }
 
 // removeFromList removes a task's manifest from a machine's list, unless the task's
-// index key has changed: the manifest may then be a newer task's. The version is that
-// of the index key as it was read, 0 if there was none. For the machine see
-// lists.change.
+// index key has changed: the manifest may then be a newer task's. A pod without a machine
+// it fences, so that who is about to give it this machine fails. The version is that of
+// the index key as it was read, 0 if there was none. For the machine see lists.change.
 func (s *Store) removeFromList(name, taskID string, version uint64, machine *cache.Machine) error {
 	return s.lists.change(name, taskID, machine, func(m *cache.Machine) ([]cache.Manifest, error) {
 		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {
 			return nil, nil // it has been created again, or it is not in the list
 		}
-		if (machine == nil || m.ListVersion != machine.ListVersion) && api.ValidateID(taskID) == nil {
-			// The list was read before: if the index key changes after this, so
-			// does the list, and the swap fails. An invalid id has no index key.
+		if machine != nil && m.ListVersion == machine.ListVersion {
+			return m.Without(taskID), nil
+		}
+		if api.ValidateID(taskID) == nil {
+			// The list was read before: if the index key changes after this, or there
+			// is a new one, so does the list, and the swap fails. An invalid id has no
+			// index key.
 			now, _, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
 			if err != nil {
 				return nil, cache.Failed("read the index", err)
 			}
-			if (now == nil) != (version == 0) || (now != nil && now.ModifiedIndex != version) {
+			if now != nil && now.ModifiedIndex != version {
 				return nil, nil
+			}
+		}
+		switch pod := s.cache.At(cache.PodPlace(taskID)); {
+		case pod == nil:
+		case pod.Err != nil: // it may be this machine's
+			return nil, nil
+		case pod.Host() == name: // since the list was read
+			return nil, errStale
+		case pod.Host() == "": // somebody who gives it this machine may have written the list
+			if _, err := s.fence(m, pod); err != nil {
+				return nil, err
 			}
 		}
 		return m.Without(taskID), nil

@@ -81,7 +81,7 @@ func DecodeOne(task *etcd.Node, list string) (m *cache.Machine, stored *cache.St
 	m = cache.DecodeMachine("m", &etcd.Node{Dir: true, Nodes: etcd.Nodes{
 		{Key: "/kubelet", Value: list, ModifiedIndex: 1},
 		{Key: "/tasks", Dir: true, Nodes: etcd.Nodes{task}},
-	}}, 1, nil)
+	}}, 1, nil, nil)
 	return m, m.Tasks[0]
 }
 

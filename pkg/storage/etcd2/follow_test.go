@@ -23,7 +23,7 @@ import (
 // watching is a watcher of one kind, and the objects as its events tell of them.
 type watching struct {
 	watcher storage.Watcher
-	objects map[string]*storage.Object // by id and machine
+	objects map[string]*storage.Object // by id and, unless it is a pod, machine
 	last    uint64
 	told    []string
 }
@@ -42,7 +42,7 @@ func watch(t *testing.T, store *etcd2.Store, kind api.Kind) *watching {
 }
 
 func nameOf(object *storage.Object) string {
-	if task, ok := object.Object.(*api.Task); ok {
+	if task, ok := object.Object.(*api.Task); ok && !task.IsPod {
 		return task.ID + " on " + task.CurrentState.Host
 	}
 	return object.GetID()

@@ -24,6 +24,7 @@ const (
 	servicesKey    = "/registry/services"
 	specsKey       = "/registry/services/specs"
 	endpointsKey   = "/registry/services/endpoints"
+	podsKey        = "/registry/pods"
 	indexKey       = "/registry/_tasks"
 	syncKey        = "/registry/_sync"
 )
@@ -32,6 +33,7 @@ func hostKey(machine string) string            { return hostsKey + "/" + machine
 func kubeletKey(machine string) string         { return hostKey(machine) + "/kubelet" }
 func tasksKey(machine string) string           { return hostKey(machine) + "/tasks" }
 func taskKey(machine, taskID string) string    { return tasksKey(machine) + "/" + taskID }
+func podKey(podID string) string               { return podsKey + "/" + podID }
 func indexEntryKey(taskID string) string       { return indexKey + "/" + taskID }
 func controllerKey(controllerID string) string { return controllersKey + "/" + controllerID }
 func specKey(serviceID string) string          { return specsKey + "/" + serviceID }
@@ -166,6 +168,12 @@ func labelled(task api.Task, labels map[string]string) api.Task {
 
 func on(host string, task api.Task) api.Task {
 	task.CurrentState.Host = host
+	return task
+}
+
+// asPod returns a task as it is made at the second door.
+func asPod(task api.Task) api.Task {
+	task.IsPod = true
 	return task
 }
 

@@ -4,13 +4,14 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/values"
 )
 
 // writeObject writes an object that is one key. The proxy reacts only to the action of
 // a blind write.
 func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 	budget := s.clock.budget(change)
-	value, err := cache.Encode(change.Object)
+	value, err := values.Encode(change.Object)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// portsInFlight are the host ports of the creates of this process that have not
-// ended. They keep concurrent requests from choosing the same machine for one port;
+// portsInFlight are the host ports of the creates and bindings of this process that
+// have not ended. They keep concurrent requests from choosing the same machine for one port;
 // the list of manifests decides.
 type portsInFlight struct {
 	mu    sync.Mutex // guards owner
@@ -19,10 +19,13 @@ type hostPort struct {
 	port    int
 }
 
-// take takes the host ports of a task on its machine, until it is released. It
-// returns an api.HostPortTaken error if another create has one of them.
+// take takes the host ports of a task on its machine, if it has one, until it is
+// released. It returns an api.HostPortTaken error if another create has one of them.
 func (p *portsInFlight) take(task *api.Task) error {
 	machine, ports := task.CurrentState.Host, task.HostPorts()
+	if machine == "" {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if port, owner := p.find(machine, ports, task.ID); owner != nil {

@@ -249,13 +249,14 @@ func TestARequestOnASlowEtcdGivesUpInTime(t *testing.T) {
 				switch {
 				case err == nil:
 					assert.Equal(t, op.after, subject(t, registry))
-				case name != "delete":
+				case op.after != nil:
 					assert.Equal(t, before, subject(t, registry))
 				}
 			})
 		}
 		assert.False(t, gaveUp[100*time.Millisecond], name)
-		assert.True(t, gaveUp[2300*time.Millisecond], name)
+		inTime := name == "create an unbound pod" || name == "update an unbound pod" // two calls are
+		assert.Equal(t, !inTime, gaveUp[2300*time.Millisecond], name)
 	}
 	assert.Less(t, etcd2.MaxRequestTime, etcd2.ClaimPatience, "who takes a claim over knows that its request has ended")
 }

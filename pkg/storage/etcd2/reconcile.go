@@ -43,18 +43,31 @@ func (s *Store) Reconcile() error {
 	return errors.Join(failures...)
 }
 
+// stock is what Reconcile compares: the machines and their tasks, and the index keys, which
+// were read before.
+type stock struct {
+	machines  map[string]*cache.Machine
+	tasks     map[cache.Place]*cache.Stored
+	indexKeys *etcd.Node
+}
+
 // compare returns all inconsistencies between the cache and the index keys, which
 // were read before it: first of the lists, then of the index keys, then of the
 // endpoints.
 func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
-	machines := s.cache.Machines()
-	names := slices.Sorted(maps.Keys(machines))
-	for _, name := range names {
-		found = append(found, s.compareList(machines, indexKeys, machines[name])...)
+	all := stock{s.cache.Machines(), map[cache.Place]*cache.Stored{}, indexKeys}
+	names := slices.Sorted(maps.Keys(all.machines))
+	for _, machine := range all.machines {
+		for _, task := range machine.Tasks {
+			all.tasks[task.Place] = task
+		}
 	}
-	machineOf := map[string]string{}
 	for _, name := range names {
-		for _, task := range machines[name].Tasks {
+		found = append(found, s.compareList(all, all.machines[name])...)
+	}
+	keyOf := map[string]string{}
+	for _, name := range names {
+		for _, task := range all.machines[name].Tasks {
 			if task.Dir || api.ValidateID(task.ID) != nil {
 				s.warnings.warn(task.Key, task.Version, "no request can reach a task at this key; delete it")
 				continue
@@ -63,41 +76,51 @@ func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
 				found = append(found, inconsistency{finding{"missing index key", name, task.ID, task.Created},
 					func() error { return s.repairUnindexed(task) }})
 			}
-			if other, twice := machineOf[task.ID]; twice {
-				s.warnings.warn(task.Key, task.Version, "the same task is also on machine "+other+"; delete one of the two keys")
+			if other, twice := keyOf[task.ID]; twice {
+				s.warnings.warn(task.Key, task.Version, "the same task is also at key "+cache.KeyInWords(other)+"; delete one of the two keys")
 			}
-			machineOf[task.ID] = name
+			keyOf[task.ID] = task.Key
 		}
 	}
 	for _, node := range cache.NodesOf(indexKeys) {
 		id := cache.BaseName(node.Key)
 		if node.Dir {
 			s.warnings.warn(node.Key, node.ModifiedIndex, "this should be an index key but is a directory; delete it")
-		} else if machines[node.Value].Task(id) == nil {
+		} else if all.indexed(id) == nil {
 			found = append(found, s.orphanedKey("orphaned index key", node.Value, id, cache.IndexKeyOf(id), node.ModifiedIndex))
 		}
 	}
 	return append(found, s.compareEndpoints()...)
 }
 
+// indexed returns the task that is where the index key of an id says, nil for none.
+func (all stock) indexed(id string) *cache.Stored {
+	if node := cache.Child(all.indexKeys, id); node != nil {
+		p, _, _ := cache.Indexed(id, node.Value)
+		return all.tasks[p]
+	}
+	return nil
+}
+
 // compareList finds manifests without a task, and tasks without a manifest. A copy of a
 // task on a machine that its index key does not name, beside the one that it names, gets
 // no manifest: it was written by another program, or by a create that was delayed until
-// its claim had been repaired.
-func (s *Store) compareList(machines map[string]*cache.Machine, indexKeys *etcd.Node, m *cache.Machine) (found []inconsistency) {
-	if m.Broken != nil {
-		return nil // the log and /healthz name it
+// its claim had been repaired. A pod that cannot be decoded may be on any machine: its
+// manifest stays.
+func (s *Store) compareList(all stock, m *cache.Machine) (found []inconsistency) {
+	if m.Broken != nil || m.Name == "" {
+		return nil // the log and /healthz name what is broken
 	}
 	ids := map[string]bool{}
 	for _, manifest := range m.Manifests {
 		ids[manifest.ID] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if m.Task(id) != nil {
+		if pod := all.tasks[cache.PodPlace(id)]; m.Task(id) != nil || (pod != nil && pod.Err != nil) {
 			continue
 		}
 		var version uint64 // of the index key, 0 when there is none
-		if node := cache.Child(indexKeys, id); node != nil {
+		if node := cache.Child(all.indexKeys, id); node != nil {
 			version = node.ModifiedIndex
 		}
 		found = append(found, inconsistency{finding{"orphaned manifest", m.Name, id, version},
@@ -107,7 +130,7 @@ func (s *Store) compareList(machines map[string]*cache.Machine, indexKeys *etcd.
 		if task.Err != nil || api.ValidateID(task.ID) != nil || m.Consistent(task) {
 			continue // what is bad is logged by those who list tasks, or with the index keys
 		}
-		if node := cache.Child(indexKeys, task.ID); node == nil || node.Value == m.Name || machines[node.Value].Task(task.ID) == nil {
+		if indexed := all.indexed(task.ID); indexed == nil || indexed == task {
 			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID, task.Version},
 				func() error { return s.repairManifest(task) }})
 		}
@@ -140,7 +163,7 @@ func (s *Store) orphanedKey(what, machine, id, key string, version uint64) incon
 func (s *Store) repairUnindexed(task *cache.Stored) error {
 	now, _, err := s.cache.Read(task.Key, false)
 	if err == nil && now != nil {
-		err = s.cache.Put(&cache.Change{Key: cache.IndexKeyOf(task.ID)}, task.Machine, storage.Absent)
+		err = s.cache.Put(&cache.Change{Key: cache.IndexKeyOf(task.ID)}, task.IndexValue(task.Host()), storage.Absent)
 	}
 	return cache.Failed("index task", cache.Ignore(err, cache.AlreadyExists))
 }
@@ -153,8 +176,8 @@ func (s *Store) repairManifest(task *cache.Stored) error {
 		return err
 	}
 	version := task.Version
-	return s.lists.change(task.Machine, task.ID, nil, func(m *cache.Machine) ([]cache.Manifest, error) {
-		now := m.Task(task.ID)
+	return s.lists.change(task.Host(), task.ID, nil, func(m *cache.Machine) ([]cache.Manifest, error) {
+		now := m.At(task.Place)
 		if now == nil || now.Version != version {
 			return nil, nil
 		}

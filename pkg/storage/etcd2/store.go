@@ -64,7 +64,7 @@ func (s *Store) SetClock(now func() time.Time, after func(time.Duration) <-chan 
 func (s *Store) Now() time.Time { return s.clock.now() }
 
 // Get implements storage.Reader. If another program has put a task on several
-// machines, it is that of the machine which the index key names.
+// machines, or made it a pod too, it is the one that the index key names.
 func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 	operation := "get " + string(kind)
 	if err := s.cache.Fresh(operation); err != nil {
@@ -77,7 +77,7 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 			return nil, err
 		}
 		if found.version != 0 {
-			copies = slices.DeleteFunc(copies, func(one *cache.Stored) bool { return one.Machine != found.machine })
+			copies = slices.DeleteFunc(copies, func(one *cache.Stored) bool { return one.Place != found.Place })
 		}
 	}
 	if len(copies) == 0 {
@@ -88,18 +88,19 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 
 // location is where a task is, or where its index key says it is.
 type location struct {
-	machine string
+	cache.Place
 	version uint64 // of the index key; 0 when there is none
 	seen    uint64 // etcd's version when the index key was looked up
 }
 
-// readIndexKey reads a task's index key. One whose value cannot be a machine counts
-// as none.
+// readIndexKey reads a task's index key. One whose value says nothing counts as none.
 func (s *Store) readIndexKey(operation, taskID string) (location, error) {
 	node, seen, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
 	found := location{seen: seen}
-	if err == nil && node != nil && cache.IsName(node.Value) {
-		found.machine, found.version = node.Value, node.ModifiedIndex
+	if err == nil && node != nil {
+		if p, _, ok := cache.Indexed(taskID, node.Value); ok {
+			found.Place, found.version = p, node.ModifiedIndex
+		}
 	}
 	return found, cache.Failed(operation, err)
 }
@@ -141,6 +142,14 @@ func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, er
 	}
 	s.unreadable()
 	return s.cache.Objects.List(kind, labels)
+}
+
+// ListAt implements storage.Reader.
+func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
+	if err := s.cache.Fresh("list " + string(kind)); err != nil {
+		return nil, err
+	}
+	return s.cache.Objects.ListAt(kind, version)
 }
 
 // FirstFree implements storage.Reader. It passes over machines of which something

@@ -129,7 +129,7 @@ func TestD41EveryUnreadableKeyIsNamed(t *testing.T) {
 
 func TestD41AValueInThePlaceOfADirectoryOfAllIsNamed(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{hostsKey, servicesKey, specsKey, endpointsKey, controllersKey} {
+	for _, key := range []string{hostsKey, servicesKey, specsKey, endpointsKey, controllersKey, podsKey, "/registry/minions", "/registry/events"} {
 		fake := etcdtest.NewFake()
 		_, err := fake.Set(key, "broken", 0)
 		require.NoError(t, err)

@@ -2,17 +2,21 @@ package etcd2
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/values"
 )
 
 // updateTask writes the list, then the task. Between the two the manifest is newer
-// than the task; if it stays so, Reconcile restores it.
+// than the task; if it stays so, Reconcile restores it. A pod without a machine has no
+// manifest; one that gets a machine is written like any other then.
 func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	task, budget := update.Object.(*api.Task), s.clock.budget(update)
+	if err := checkMachine(task); err != nil {
+		return nil, err
+	}
 	now, err := s.expected(update)
 	if err != nil {
 		return nil, err
@@ -23,33 +27,49 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	if err := budget.left(); err != nil {
 		return nil, err
 	}
-	value, err := cache.Encode(task)
+	value, err := values.Encode(task)
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := s.makeManifest(task)
-	if err != nil {
-		return nil, err
+	version, binds := now.Version, now.Host() != task.CurrentState.Host
+	if binds {
+		if err := s.ports.take(task); err != nil {
+			return nil, err
+		}
+		defer s.ports.release(task)
 	}
-	now, version, err := s.updateList(update, manifest)
-	if err != nil {
-		return nil, err
+	if task.CurrentState.Host != "" {
+		if now, version, err = s.updateList(update); err != nil {
+			return nil, err
+		}
 	}
 	if err := budget.left(); err != nil {
 		return nil, err
 	}
 	own := &cache.Change{Key: now.Key, Object: task, Created: now.Created}
 	err = s.cache.Put(own, value, version)
+	if binds && cache.HasCode(err, cache.CompareFailed, cache.NotFound) && budget.left() == nil {
+		s.takeBack(task, now.Created)
+	}
 	return own.Written, failed("update task", update, err)
 }
 
 // updateList writes the manifest of a new version of a task. It returns the stored task,
-// and its version, which is newer if updateList has fenced it.
-func (s *Store) updateList(update storage.Change, next cache.Manifest) (now *cache.Stored, version uint64, err error) {
+// and its version, which is newer if updateList has fenced it. The manifest of a pod that
+// gets its machine is written even if the same one, orphaned, is there, so that a
+// concurrent removal of the orphan fails.
+func (s *Store) updateList(update storage.Change) (now *cache.Stored, version uint64, err error) {
 	task := update.Object.(*api.Task)
-	name := task.CurrentState.Host
+	next, err := s.makeManifest(task)
+	if err != nil {
+		return nil, 0, err
+	}
+	name, own := task.CurrentState.Host, cache.PlaceFor(task)
 	err = s.lists.change(name, task.ID, s.cache.Machine(name), func(m *cache.Machine) ([]cache.Manifest, error) {
-		now = m.Task(task.ID)
+		binds := false
+		if now = m.At(own); now == nil && own.IsPod() {
+			now, binds = s.cache.At(own), true
+		}
 		if now != nil && now.Err != nil {
 			return nil, now.Err
 		}
@@ -65,12 +85,29 @@ func (s *Store) updateList(update storage.Change, next cache.Manifest) (now *cac
 			return m.With(next), err
 		}
 		version = now.Version
-		if bytes.Equal(m.Manifest(task.ID).Raw, next.Raw) {
+		if !binds && bytes.Equal(m.Manifest(task.ID).Raw, next.Raw) {
 			return nil, nil
 		}
 		return m.With(next), nil
 	})
 	return now, version, err
+}
+
+// takeBack takes the manifest of a pod, which was created at a version, out of a list:
+// the pod has not got the machine. What it leaves, or what fails, Reconcile does.
+func (s *Store) takeBack(task *api.Task, created uint64) {
+	found, err := s.readIndexKey("update task", task.ID)
+	if err == nil {
+		err = s.cache.Reach("update task", found.seen)
+	}
+	pod := s.cache.At(cache.PlaceFor(task))
+	switch {
+	case err != nil:
+	case pod == nil && found.version > created: // it is deleted, and may be about to be made again
+	case pod != nil && pod.Host() == "": // somebody may be about to give it this machine
+	default:
+		_ = s.removeFromList(task.CurrentState.Host, task.ID, found.version, nil)
+	}
 }
 
 // fence writes a task again, unchanged, so that an unfinished update that has
@@ -83,7 +120,17 @@ func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
 		return task.Version, nil
 	}
 	node := cache.Child(cache.Child(m.Directory, "tasks"), task.ID)
-	if node == nil {
+	if task.IsPod() {
+		var seen uint64
+		var err error
+		if node, seen, err = s.cache.Read(task.Key, false); err != nil {
+			return 0, cache.Failed("update task", err)
+		}
+		if err := s.cache.Reach("update task", seen); err != nil {
+			return 0, err
+		}
+	}
+	if node == nil || node.ModifiedIndex != task.Version {
 		return 0, errStale
 	}
 	same := *task.Task()
@@ -106,9 +153,5 @@ func (s *Store) makeManifest(task *api.Task) (cache.Manifest, error) {
 	if err != nil {
 		return cache.Manifest{}, err
 	}
-	value, err := cache.Encode(made)
-	if err != nil {
-		return cache.Manifest{}, err
-	}
-	return cache.MakeManifest(json.RawMessage(value))
+	return cache.EncodeManifest(made)
 }

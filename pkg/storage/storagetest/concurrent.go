@@ -110,8 +110,12 @@ func ask(store storage.Interface, kind api.Kind, id string, mark int, in call) a
 	case "delete":
 		_, err = store.Commit(storage.Delete(kind, id, in.expected))
 	default:
+		made := object(kind, id, mark)
+		if in.verb == "create" {
+			made = unplaced(made) // each update gives a pod its machine, if it has none
+		}
 		var written []*storage.Object
-		written, err = store.Commit(storage.Update(object(kind, id, mark), in.expected))
+		written, err = store.Commit(storage.Update(made, in.expected))
 		out.version = versionOf(written)
 	}
 	out.kind = api.KindOf(err)

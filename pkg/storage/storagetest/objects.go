@@ -3,25 +3,54 @@ package storagetest
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 )
 
-var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind}
+var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.NodeKind, api.EventKind, api.EndpointsKind}
 
 // labelledKinds are the kinds that have labels.
-var labelledKinds = kinds[:3]
+var labelledKinds = kinds[:5]
+
+// isOfToday reports whether the object with an id was made at the second door: a task is
+// a pod, and of any object there is what only v1 can say.
+func isOfToday(id string) bool { return id != "" && id[len(id)-1]%2 == 1 }
 
 // object returns a new object. The mark tells the versions of an object apart.
 func object(kind api.Kind, id string, mark int) api.Object { return labelled(kind, id, mark, nil) }
 
-// labelled returns a new object that has labels, if its kind has any.
+// labelled returns a new object that has labels, if its kind has any. A task is on machine
+// m1.
 func labelled(kind api.Kind, id string, mark int, labels map[string]string) api.Object {
-	base := api.JSONBase{ID: id}
+	made := bare(kind, id, mark, labels)
+	if isOfToday(id) {
+		meta := made.Meta()
+		meta.CreationTime = time.Date(2014, 6, 6, 12, 0, 0, mark, time.UTC)
+		meta.Annotations = map[string]string{"mark": strconv.Itoa(mark)}
+		meta.Remainder = strconv.Itoa(mark)
+	}
+	return made
+}
+
+// unplaced returns the object, without a machine if it is a pod.
+func unplaced(object api.Object) api.Object {
+	if task, ok := object.(*api.Task); ok && task.IsPod {
+		task.CurrentState.Host = ""
+	}
+	return object
+}
+
+func bare(kind api.Kind, id string, mark int, labels map[string]string) api.Object {
+	base, onlyV1 := api.JSONBase{ID: id}, api.ObjectMeta{Remainder: strconv.Itoa(mark)}
 	switch kind {
 	case api.TaskKind:
-		return &api.Task{JSONBase: base, Labels: labels, DesiredState: api.TaskState{Status: strconv.Itoa(mark)}, CurrentState: api.TaskState{Host: "m1"}}
+		return &api.Task{JSONBase: base, Labels: labels, DesiredState: api.TaskState{Status: strconv.Itoa(mark)}, CurrentState: api.TaskState{Host: "m1"}, IsPod: isOfToday(id)}
+	case api.NodeKind:
+		return &api.Node{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}
+	case api.EventKind:
+		return &api.Event{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}
 	case api.ControllerKind:
 		return &api.ReplicationController{JSONBase: base, Labels: labels, DesiredState: api.ReplicationControllerState{Replicas: mark}}
 	case api.ServiceKind:
@@ -52,6 +81,8 @@ func markOf(object *storage.Object) int {
 		mark = o.Port
 	case *api.Endpoints:
 		mark, _ = strconv.Atoi(o.Endpoints[0])
+	default:
+		mark, _ = strconv.Atoi(o.Meta().Remainder)
 	}
 	return mark
 }
@@ -63,6 +94,8 @@ type facts struct {
 	version, created uint64
 	mark             int
 	labels           string
+	onlyV1           string // what only v1 can say of it
+	isPod            bool
 	machine, ports   string // of a task
 }
 
@@ -79,7 +112,11 @@ func factsOf(object *storage.Object) facts {
 	if labels := object.GetLabels(); len(labels) > 0 {
 		f.labels = fmt.Sprint(labels)
 	}
+	if meta.Remainder != "" {
+		f.onlyV1 = fmt.Sprint(meta.CreationTime, meta.Annotations, meta.Remainder)
+	}
 	if task, ok := object.Object.(*api.Task); ok {
+		f.isPod = task.IsPod
 		f.machine = task.CurrentState.Host
 		if ports := task.HostPorts(); len(ports) > 0 {
 			f.ports = fmt.Sprint(ports)

@@ -94,13 +94,16 @@ func onePortOwner(t *testing.T, h Harness) {
 type portOwners map[string]string
 
 func (o portOwners) isFree(machine string, task *api.Task) bool {
-	return !slices.ContainsFunc(task.HostPorts(), func(port int) bool {
+	return machine == "" || !slices.ContainsFunc(task.HostPorts(), func(port int) bool {
 		owner := o[fmt.Sprint(machine, port)]
 		return owner != "" && owner != task.ID
 	})
 }
 
 func (o portOwners) set(task *api.Task, owner string) {
+	if task.CurrentState.Host == "" {
+		return
+	}
 	for _, port := range task.HostPorts() {
 		if o[fmt.Sprint(task.CurrentState.Host, port)] = owner; owner == "" {
 			delete(o, fmt.Sprint(task.CurrentState.Host, port))
@@ -114,7 +117,11 @@ func portModel(t *testing.T, h Harness) {
 	machines := []string{"m1", "m2", "m3", "m4"}
 	randomTask := func() *api.Task {
 		ports := random.Perm(6)[:random.Intn(4)] // of which 0 is none
-		return taskOn(fmt.Sprint("x", random.Intn(12)), machines[random.Intn(len(machines))], ports...)
+		task := taskOn(fmt.Sprint("x", random.Intn(12)), machines[random.Intn(len(machines))], ports...)
+		if random.Intn(3) == 0 {
+			unplaced(task)
+		}
+		return task
 	}
 	owners, tasks := portOwners{}, map[string]*api.Task{}
 	refused := 0
@@ -122,7 +129,7 @@ func portModel(t *testing.T, h Harness) {
 		store := stores[random.Intn(len(stores))]
 		task := randomTask()
 		before := tasks[task.ID]
-		if before != nil {
+		if before != nil && before.CurrentState.Host != "" {
 			task.CurrentState.Host = before.CurrentState.Host
 		}
 		if random.Intn(4) == 0 {

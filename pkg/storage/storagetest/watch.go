@@ -285,7 +285,7 @@ func randomChange(random *rand.Rand, kind api.Kind, mark int) storage.Change {
 	case 0, 1:
 		return storage.Delete(kind, id, storage.Any)
 	case 2:
-		return storage.Create(object(kind, id, mark))
+		return storage.Create(unplaced(object(kind, id, mark)))
 	case 3:
 		return storage.Require(kind, id)
 	}

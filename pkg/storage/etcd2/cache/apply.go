@@ -104,8 +104,8 @@ func (s *state) apply(change *Change) {
 // the object that was there, and what is there now; of a list only what cannot be
 // decoded.
 func (s *state) put(p Place, change *Change) (before *storage.Object, after *Stored) {
-	machine := s.machine(p.Machine)
 	if p.Kind == "" {
+		machine := s.machine(p.Machine)
 		var list manifestList
 		if change.node != nil {
 			list = decodeList(p.Machine, change.node, list)
@@ -120,11 +120,18 @@ func (s *state) put(p Place, change *Change) (before *storage.Object, after *Sto
 	} else if change.node != nil {
 		after = decodeObject(p, change.node, nil)
 	}
+	before = objectAt(s.Objects, p)
 	if p.Kind == api.TaskKind {
-		before = machine.Task(p.ID).ObjectIn()
-		s.machines[p.Machine] = machine.WithTask(p.ID, after, change.Version)
-	} else {
-		before, _ = s.Objects.Get(p.Kind, p.ID) // nil if there is none
+		from := p.Machine
+		if before != nil {
+			from = MakeStored(p, before).Host()
+		}
+		if after == nil || after.Host() != from {
+			s.machines[from] = s.machine(from).WithTask(p, nil, change.Version)
+		}
+		if after != nil {
+			s.machines[after.Host()] = s.machine(after.Host()).WithTask(p, after, change.Version)
+		}
 	}
 	return before, after
 }

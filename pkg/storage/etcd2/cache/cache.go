@@ -63,13 +63,22 @@ func (c *Cache) Read(key string, recursive bool) (node *etcd.Node, version uint6
 	return node, version, nil
 }
 
-// ReadMachine reads the tasks and the list of a machine, as of one moment.
+// ReadMachine reads the tasks and the list of a machine, as of one moment. If it may have
+// pods, which are elsewhere, they are not older.
 func (c *Cache) ReadMachine(name string) (*Machine, error) {
 	directory, version, err := c.Read(HostKey(name), true)
 	if err != nil {
 		return nil, Failed("read machine "+name, err)
 	}
-	machine := DecodeMachine(name, directory, version, c.Machine(name))
+	cached := c.Machine(name)
+	machine := DecodeMachine(name, directory, version, cached, cached.pods())
+	if machine.mayHavePods() || len(cached.pods()) > 0 {
+		if err := c.Reach("read machine "+name, version); err != nil {
+			return nil, err
+		}
+		cached = c.Machine(name)
+		machine = DecodeMachine(name, directory, version, cached, cached.pods())
+	}
 	machine.Directory = directory
 	return machine, nil
 }
@@ -129,7 +138,6 @@ func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 		if answer.CreatedIndex != 0 {
 			own.Created = answer.CreatedIndex
 		}
-		*own.Object.Meta() = api.ObjectMeta{} // etcd does not keep it
 		own.Written = storage.NewObject(own.Object, own.Version, own.Created)
 	}
 	c.note(own.Version, floor)
@@ -161,16 +169,23 @@ func (c *Cache) Copies(kind api.Kind, id string) []*Stored {
 	defer c.mu.Unlock()
 	copies := slices.DeleteFunc(c.unreadable(), func(s *Stored) bool { return s.Kind != kind || s.ID != id })
 	for _, object := range c.Objects.All(kind, id) {
-		p := Place{Kind: kind, ID: id}
-		if task, ok := object.Object.(*api.Task); ok {
-			p.Machine = task.CurrentState.Host
-		}
-		copies = append(copies, MakeStored(p, object))
+		copies = append(copies, MakeStored(PlaceFor(object.Object), object))
 	}
 	return copies
 }
 
-// Machines returns all machines, by name.
+// At returns what is stored in the place of an object, nil for nothing.
+func (c *Cache) At(p Place) *Stored {
+	for _, one := range c.Copies(p.Kind, p.ID) {
+		if one.Place == p {
+			return one
+		}
+	}
+	return nil
+}
+
+// Machines returns all machines, by name. That without a name has the pods that have no
+// machine.
 func (c *Cache) Machines() map[string]*Machine {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -138,6 +138,11 @@ func TestPlaceOf(t *testing.T) {
 		"/registry/controllers/x":           {Place{Kind: api.ControllerKind, ID: "x"}, true, true},
 		"/registry/services/specs/x":        {Place{Kind: api.ServiceKind, ID: "x"}, true, true},
 		"/registry/services/endpoints/x":    {Place{Kind: api.EndpointsKind, ID: "x"}, true, true},
+		"/registry/pods/x":                  {Place{Kind: api.TaskKind, ID: "x"}, true, true},
+		"/registry/minions/x":               {Place{Kind: api.NodeKind, ID: "x"}, true, true},
+		"/registry/events/x":                {Place{Kind: api.EventKind, ID: "x"}, true, true},
+		"/registry/pods":                    {Place{}, false, false},
+		"/registry/pods/x/below":            {Place{}, false, false},
 		"/registry/_tasks/x":                {Place{}, false, true}, // hidden: no object
 		"/other/registry/controllers/x":     {Place{}, false, true},
 		"/registry2":                        {Place{}, false, true},
@@ -158,6 +163,46 @@ func TestPlaceOf(t *testing.T) {
 		if ours {
 			assert.Equal(t, row.place, place, key)
 			assert.Equal(t, key, place.Key())
+		}
+	}
+}
+
+// A kind that nobody has given a directory is a mistake in the program, and is told.
+func TestAKindWithoutADirectoryIsToldAsAMistake(t *testing.T) {
+	t.Parallel()
+	assert.PanicsWithValue(t, "cache: nobody has said where a secret is stored", func() { Place{Kind: "secret", ID: "x"}.Key() })
+	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
+		object, id := kinds[kind].make()
+		assert.Equal(t, kind, object.GetKind())
+		*id = "x"
+		assert.Equal(t, "x", object.GetID())
+		assert.Equal(t, Place{Kind: kind, ID: "x"}, PlaceFor(object))
+	}
+}
+
+// What the value of an index key says of its task.
+func TestTheValueOfAnIndexKey(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]struct {
+		place   Place
+		machine string
+	}{
+		"m":         {Place{Kind: api.TaskKind, ID: "x", Machine: "m"}, "m"},
+		"pods/m":    {PodPlace("x"), "m"},
+		"pods/":     {PodPlace("x"), ""},
+		"pods":      {Place{Kind: api.TaskKind, ID: "x", Machine: "pods"}, "pods"},
+		"pods/m/no": {},
+		"pods/_m":   {},
+		"a/b":       {},
+		"_m":        {},
+		"":          {},
+	} {
+		place, machine, ok := Indexed("x", value)
+		assert.Equal(t, want.place, place, value)
+		assert.Equal(t, want.machine, machine, value)
+		assert.Equal(t, want.place.ID != "", ok, value)
+		if ok {
+			assert.Equal(t, value, place.IndexValue(machine))
 		}
 	}
 }

@@ -25,24 +25,40 @@ func (c *contents) add(s *Stored) {
 // decoded again; without machines, nothing that is cached counts.
 func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machine, objects *storage.Cache) *contents {
 	c := &contents{machines: map[string]*Machine{}, broken: map[string]*Stored{}}
-	for _, key := range []string{registryKey, hostsKey, servicesKey, controllersKey, specsKey, endpointsKey} {
+	directories := []string{registryKey, hostsKey, servicesKey}
+	for _, known := range kinds {
+		directories = append(directories, known.directory)
+	}
+	for _, key := range directories {
 		if bad := Misplaced(below(root, key)); bad != nil {
 			c.add(bad)
 		}
 	}
-	for kind, directory := range directories {
-		for _, node := range NodesOf(below(root, directory)) {
+	pods := map[string][]*Stored{} // by machine
+	for kind, known := range kinds {
+		for _, node := range NodesOf(below(root, known.directory)) {
 			p := Place{Kind: kind, ID: BaseName(node.Key)}
-			var cached *Stored
-			if object, err := objects.Get(kind, p.ID); err == nil && len(machines) > 0 {
-				cached = MakeStored(p, object)
+			var cached *storage.Object
+			if len(machines) > 0 {
+				cached = objectAt(objects, p)
 			}
-			c.add(decodeObject(p, node, cached))
+			stored := decodeObject(p, node, cached)
+			if p.IsPod() {
+				pods[stored.Host()] = append(pods[stored.Host()], stored)
+			} else {
+				c.add(stored)
+			}
 		}
 	}
+	hosts := map[string]*etcd.Node{}
+	for name := range pods {
+		hosts[name] = nil
+	}
 	for _, directory := range NodesOf(below(root, hostsKey)) {
-		name := BaseName(directory.Key)
-		machine := DecodeMachine(name, directory, version, machines[name])
+		hosts[BaseName(directory.Key)] = directory
+	}
+	for name, directory := range hosts {
+		machine := DecodeMachine(name, directory, version, machines[name], pods[name])
 		c.machines[name] = machine
 		for _, task := range machine.Tasks {
 			c.add(task)
@@ -52,4 +68,14 @@ func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machin
 		}
 	}
 	return c
+}
+
+// objectAt returns the object in a place, nil for none, or for one that cannot be decoded.
+func objectAt(objects *storage.Cache, p Place) *storage.Object {
+	for _, object := range objects.All(p.Kind, p.ID) {
+		if PlaceFor(object.Object) == p {
+			return object
+		}
+	}
+	return nil
 }

@@ -6,8 +6,9 @@ import (
 	"kube2014/pkg/api"
 )
 
-// The keys in etcd. All but the index keys are the original's: the kubelet, the
-// proxy and the controller manager of that commit read them.
+// The keys in etcd. Those of tasks, controllers, services and endpoints are the
+// original's: the kubelet, the proxy and the controller manager of that commit read
+// them.
 const (
 	registryKey    = "/registry"
 	hostsKey       = "/registry/hosts"
@@ -15,9 +16,12 @@ const (
 	servicesKey    = "/registry/services"
 	specsKey       = "/registry/services/specs"
 	endpointsKey   = "/registry/services/endpoints"
+	podsKey        = "/registry/pods"
+	minionsKey     = "/registry/minions"
+	eventsKey      = "/registry/events"
 
-	// IndexKey is the directory of the index keys: one for each task's id, with its
-	// machine as the value. etcd leaves a name that begins with _ out of listings of
+	// IndexKey is the directory of the index keys: one for each task's id, which says
+	// where the task is. etcd leaves a name that begins with _ out of listings of
 	// the directories above it, and out of watches of them that do not start in the
 	// past, so readers of the original's keys do not see it.
 	IndexKey = "/registry/_tasks"
@@ -33,35 +37,82 @@ func HostKey(machine string) string { return hostsKey + "/" + machine }
 // KubeletKey is where the machine's list of manifests is.
 func KubeletKey(machine string) string { return hostsKey + "/" + machine + "/kubelet" }
 
-// TaskKey is where a task is.
-func TaskKey(machine, taskID string) string { return hostsKey + "/" + machine + "/tasks/" + taskID }
-
 // IndexKeyOf is the index key of a task.
 func IndexKeyOf(taskID string) string { return IndexKey + "/" + taskID }
 
-// directories has the directory of each kind of object that is not on a machine.
-var directories = map[api.Kind]string{
-	api.ControllerKind: controllersKey,
-	api.ServiceKind:    specsKey,
-	api.EndpointsKind:  endpointsKey,
+// kinds has the directory of each kind of object, but for the tasks in the directory of a
+// machine, and what makes an empty one and tells where its id is.
+var kinds = map[api.Kind]struct {
+	directory string
+	make      func() (api.Object, *string)
+}{
+	api.TaskKind:       {podsKey, func() (api.Object, *string) { o := &api.Task{IsPod: true}; return o, &o.ID }},
+	api.ControllerKind: {controllersKey, func() (api.Object, *string) { o := &api.ReplicationController{}; return o, &o.ID }},
+	api.ServiceKind:    {specsKey, func() (api.Object, *string) { o := &api.Service{}; return o, &o.ID }},
+	api.EndpointsKind:  {endpointsKey, func() (api.Object, *string) { o := &api.Endpoints{}; return o, &o.Name }},
+	api.NodeKind:       {minionsKey, func() (api.Object, *string) { o := &api.Node{}; return o, &o.ID }},
+	api.EventKind:      {eventsKey, func() (api.Object, *string) { o := &api.Event{}; return o, &o.ID }},
 }
 
 // Place is what a key is for: an object, or the list of manifests of a machine.
 type Place struct {
 	Kind    api.Kind // "" for a list
 	ID      string
-	Machine string // of a task or a list
+	Machine string // whose directory it is in: "" for pods, and for other kinds
 }
 
-// Key returns the key.
-func (p Place) Key() string {
-	switch p.Kind {
-	case "":
-		return KubeletKey(p.Machine)
-	case api.TaskKind:
-		return TaskKey(p.Machine, p.ID)
+// PlaceFor returns where an object is stored.
+func PlaceFor(object api.Object) Place {
+	p := Place{Kind: object.GetKind(), ID: object.GetID()}
+	if task, ok := object.(*api.Task); ok && !task.IsPod {
+		p.Machine = task.CurrentState.Host
 	}
-	return directories[p.Kind] + "/" + p.ID
+	return p
+}
+
+// PodPlace returns where a pod is stored.
+func PodPlace(id string) Place { return Place{Kind: api.TaskKind, ID: id} }
+
+// IsPod reports whether it is the place of a pod.
+func (p Place) IsPod() bool { return p.Kind == api.TaskKind && p.Machine == "" }
+
+// Key returns the key. A kind that is not in the table is a mistake in the program: Key
+// panics.
+func (p Place) Key() string {
+	known, ok := kinds[p.Kind]
+	switch {
+	case p.Kind == "":
+		return KubeletKey(p.Machine)
+	case !ok:
+		panic("cache: nobody has said where a " + string(p.Kind) + " is stored")
+	case p.Machine != "":
+		return HostKey(p.Machine) + "/tasks/" + p.ID
+	}
+	return known.directory + "/" + p.ID
+}
+
+// podIndex begins the value of a pod's index key. No name of a machine does.
+const podIndex = "pods/"
+
+// IndexValue returns the value of a task's index key: its machine; and for a pod that it
+// is one, and the machine with which it is created, which may be "".
+func (p Place) IndexValue(machine string) string {
+	if p.IsPod() {
+		return podIndex + machine
+	}
+	return p.Machine
+}
+
+// Indexed returns what an index key says of its task: where it is stored, and with which
+// machine it was created. If ok is false, it says nothing.
+func Indexed(id, value string) (p Place, machine string, ok bool) {
+	if machine, isPod := strings.CutPrefix(value, podIndex); isPod && (machine == "" || IsName(machine)) {
+		return PodPlace(id), machine, true
+	}
+	if !IsName(value) {
+		return Place{}, "", false
+	}
+	return Place{Kind: api.TaskKind, ID: id, Machine: value}, value, true
 }
 
 // placeOf returns what a key is for. If ours is false, the key means nothing to the
@@ -75,11 +126,11 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	switch key {
 	case KubeletKey(machine):
 		return Place{Machine: machine}, true, true
-	case TaskKey(machine, id):
+	case HostKey(machine) + "/tasks/" + id:
 		return Place{Kind: api.TaskKind, ID: id, Machine: machine}, true, true
 	}
-	for kind, directory := range directories {
-		if key == directory+"/"+id {
+	for kind, known := range kinds {
+		if key == known.directory+"/"+id {
 			return Place{Kind: kind, ID: id}, true, true
 		}
 	}

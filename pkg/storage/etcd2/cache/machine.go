@@ -10,12 +10,12 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Machine is what etcd held about one machine at one moment: its tasks, and the list
-// of manifests that its kubelet reads. Nobody changes it.
+// Machine is what etcd held about one machine at one moment: its tasks, with the pods
+// that it has, and the list of manifests that its kubelet reads. Nobody changes it.
 type Machine struct {
-	Name    string
+	Name    string    // "" for none: it has the pods that have no machine, or that cannot be decoded
 	Version uint64    // etcd's at that moment
-	Tasks   []*Stored // sorted by id
+	Tasks   []*Stored // sorted by id; if a task and a pod share an id, the task is first
 	manifestList
 	owners    func() map[int]string // the ids of the tasks that have the host ports; made once
 	Directory *etcd.Node            // of the machine, if it has just been read; the cache does not keep it
@@ -42,17 +42,19 @@ func makeMachine(name string, version uint64, tasks []*Stored, list manifestList
 	return m
 }
 
-// DecodeMachine decodes the directory of a machine, which may be nil. What has not
-// changed since the one that is cached, which may be nil, is not decoded again.
-func DecodeMachine(name string, directory *etcd.Node, version uint64, cached *Machine) *Machine {
+// DecodeMachine decodes the directory of a machine, which may be nil, and adds the pods
+// that the machine has. What has not changed since the one that is cached, which may be
+// nil, is not decoded again.
+func DecodeMachine(name string, directory *etcd.Node, version uint64, cached *Machine, pods []*Stored) *Machine {
 	if cached == nil {
 		cached = &Machine{}
 	}
-	var tasks []*Stored
+	tasks := slices.Clone(pods)
 	for _, node := range NodesOf(Child(directory, "tasks")) {
-		id := BaseName(node.Key)
-		tasks = append(tasks, decodeObject(Place{Kind: api.TaskKind, ID: id, Machine: name}, node, cached.Task(id)))
+		p := Place{Kind: api.TaskKind, ID: BaseName(node.Key), Machine: name}
+		tasks = append(tasks, decodeObject(p, node, cached.At(p).ObjectIn()))
 	}
+	slices.SortFunc(tasks, func(a, b *Stored) int { return compare(a.Place, b.Place) })
 	var list manifestList
 	if bad := Misplaced(directory, Child(directory, "tasks")); bad != nil {
 		list.Broken = bad
@@ -69,7 +71,7 @@ func decodeList(name string, node *etcd.Node, cached manifestList) manifestList 
 	list := manifestList{ListVersion: node.ModifiedIndex}
 	var err error
 	if node.Dir {
-		err = decode("list of manifests", node, nil)
+		err = isDirectory("list of manifests", node)
 	} else if list.Manifests, err = decodeManifests(node.Value); err != nil {
 		err = undecodable("list of manifests", node, err)
 	}
@@ -79,9 +81,10 @@ func decodeList(name string, node *etcd.Node, cached manifestList) manifestList 
 	return list
 }
 
-// WithTask returns the machine with another version of a task, nil for none.
-func (m *Machine) WithTask(id string, task *Stored, version uint64) *Machine {
-	i, found := m.find(id)
+// WithTask returns the machine with another version of what is in a task's place, nil for
+// none.
+func (m *Machine) WithTask(p Place, task *Stored, version uint64) *Machine {
+	i, found := m.find(p)
 	tasks := slices.Clone(m.Tasks)
 	if found {
 		tasks = slices.Delete(tasks, i, i+1)
@@ -92,19 +95,48 @@ func (m *Machine) WithTask(id string, task *Stored, version uint64) *Machine {
 	return makeMachine(m.Name, version, tasks, m.manifestList)
 }
 
-func (m *Machine) find(id string) (int, bool) {
-	return slices.BinarySearchFunc(m.Tasks, id, func(task *Stored, id string) int { return strings.Compare(task.ID, id) })
+func (m *Machine) find(p Place) (int, bool) {
+	return slices.BinarySearchFunc(m.Tasks, p, func(task *Stored, p Place) int { return compare(task.Place, p) })
 }
 
-// Task returns a task, nil when it is not there. The machine may be nil.
-func (m *Machine) Task(id string) *Stored {
+func compare(a, b Place) int {
+	switch order := strings.Compare(a.ID, b.ID); {
+	case order != 0 || a.IsPod() == b.IsPod():
+		return order
+	case b.IsPod():
+		return -1
+	}
+	return 1
+}
+
+// At returns what is in a task's place, nil for nothing. The machine may be nil.
+func (m *Machine) At(p Place) *Stored {
 	if m == nil {
 		return nil
 	}
-	if i, found := m.find(id); found {
+	if i, found := m.find(p); found {
 		return m.Tasks[i]
 	}
 	return nil
+}
+
+// Task returns a task that the machine has, or else a pod; nil for none.
+func (m *Machine) Task(id string) *Stored {
+	if task := m.At(Place{Kind: api.TaskKind, ID: id, Machine: m.Name}); task != nil {
+		return task
+	}
+	return m.At(PodPlace(id))
+}
+
+// pods returns the pods that the machine has.
+func (m *Machine) pods() []*Stored {
+	return slices.DeleteFunc(slices.Clone(m.Tasks), func(task *Stored) bool { return !task.IsPod() })
+}
+
+// mayHavePods reports whether the list has the manifest of something that is not in the
+// directory of the machine.
+func (m *Machine) mayHavePods() bool {
+	return slices.ContainsFunc(m.Manifests, func(manifest Manifest) bool { return m.Task(manifest.ID) == nil })
 }
 
 // Manifest returns the manifest of a task, nil when it is not in the list.

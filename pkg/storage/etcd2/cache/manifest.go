@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"kube2014/pkg/api"
@@ -15,8 +16,17 @@ type Manifest struct {
 	ports []int
 }
 
-// MakeManifest returns the manifest that a JSON text is.
-func MakeManifest(raw json.RawMessage) (Manifest, error) {
+// EncodeManifest returns a manifest as it is stored.
+func EncodeManifest(manifest api.ContainerManifest) (Manifest, error) {
+	raw, err := v1beta1.Codec.Marshal(manifest)
+	if err != nil {
+		return Manifest{}, &api.Error{Kind: api.Internal, Message: "the manifest cannot be encoded as JSON", Err: err}
+	}
+	return makeManifest(raw)
+}
+
+// makeManifest returns the manifest that a JSON text is.
+func makeManifest(raw json.RawMessage) (Manifest, error) {
 	var decoded struct {
 		ID         string `json:"id"`
 		Containers []struct {
@@ -49,7 +59,7 @@ func decodeManifests(value string) ([]Manifest, error) {
 	manifests := make([]Manifest, len(list))
 	for i, raw := range list {
 		var err error
-		if manifests[i], err = MakeManifest(raw); err != nil {
+		if manifests[i], err = makeManifest(raw); err != nil {
 			return nil, err
 		}
 	}
@@ -78,7 +88,7 @@ func (m Manifest) madeFrom(task *api.Task) bool {
 			got.Containers[i].Env = own
 		}
 	}
-	gotJSON, gotErr := Encode(got) // null and [] mean the same where the JSON leaves both out
-	wantJSON, wantErr := Encode(want)
-	return gotErr == nil && wantErr == nil && gotJSON == wantJSON
+	gotJSON, gotErr := v1beta1.Codec.Marshal(got) // null and [] mean the same where the JSON leaves both out
+	wantJSON, wantErr := v1beta1.Codec.Marshal(want)
+	return gotErr == nil && wantErr == nil && bytes.Equal(gotJSON, wantJSON)
 }

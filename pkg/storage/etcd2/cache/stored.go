@@ -8,9 +8,8 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/values"
 )
 
 // Stored is a version of what is in a key: of an object, or of what should be one
@@ -53,80 +52,58 @@ func (s *Stored) Task() *api.Task {
 	return task
 }
 
-// decodeObject decodes the object in a key. Its id, and the machine of a task, are
-// those of the key. If it is the version that is cached, which may be nil, it is not
-// decoded again.
-func decodeObject(p Place, node *etcd.Node, cached *Stored) *Stored {
-	if cached.ObjectIn() != nil && !node.Dir && cached.Version == node.ModifiedIndex && cached.Created == node.CreatedIndex {
-		return cached
+// decodeObject decodes the object in a key. Its id, and the machine of a task that is no
+// pod, are those of the key. If it is the version that is cached, which may be nil, it is
+// not decoded again.
+func decodeObject(p Place, node *etcd.Node, cached *storage.Object) *Stored {
+	if cached != nil && !node.Dir && cached.Version() == node.ModifiedIndex && cached.Meta().CreationVersion == node.CreatedIndex {
+		return MakeStored(p, cached)
 	}
-	object, id := newObject(p.Kind)
-	if err := decode(p.Kind, node, object); err != nil {
+	object, id := kinds[p.Kind].make()
+	task, isTask := object.(*api.Task)
+	if isTask {
+		task.IsPod = p.IsPod()
+	}
+	if err := decode(p, node, object); err != nil {
 		return &Stored{Place: p, Key: node.Key, Version: node.ModifiedIndex, Created: node.CreatedIndex, Err: err, Dir: node.Dir}
 	}
 	*id = p.ID
-	if task, ok := object.(*api.Task); ok {
+	if isTask && !task.IsPod {
 		task.CurrentState.Host = p.Machine
 	}
 	return MakeStored(p, storage.NewObject(object, node.ModifiedIndex, node.CreatedIndex))
 }
 
-// newObject returns an empty object, and where its id is.
-func newObject(kind api.Kind) (object api.Object, id *string) {
-	switch kind {
-	case api.TaskKind:
-		task := &api.Task{}
-		return task, &task.ID
-	case api.ControllerKind:
-		controller := &api.ReplicationController{}
-		return controller, &controller.ID
-	case api.ServiceKind:
-		service := &api.Service{}
-		return service, &service.ID
-	}
-	endpoints := &api.Endpoints{}
-	return endpoints, &endpoints.Name
-}
-
-// Encode returns the compact JSON of an object, as it is stored: the key says the
-// machine of a task.
-func Encode(object interface{}) (string, error) {
-	if task, ok := object.(*api.Task); ok {
-		unplaced := *task
-		unplaced.CurrentState.Host = ""
-		object = unplaced
-	}
-	data, err := v1beta1.Codec.Marshal(object)
-	if err != nil {
-		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
-	}
-	return string(data), nil
-}
-
-// decode reads the value in a key; kind is the word for it.
-func decode(kind api.Kind, node *etcd.Node, into interface{}) error {
+// decode reads the value in the key of an object.
+func decode(p Place, node *etcd.Node, into api.Object) error {
 	if node.Dir {
-		return &api.Error{Kind: api.Internal, Message: "the stored " + string(kind) + " (key " + KeyInWords(node.Key) + ") is a directory"}
+		return isDirectory(p.Kind, node)
 	}
-	if conversion.IndentedSize(node.Value) > maxStoredSize {
-		return undecodable(kind, node, errTooDeep)
+	err := values.Decode(node.Value, into)
+	if task, ok := into.(*api.Task); ok && err == nil && task.CurrentState.Host != "" && !IsName(task.CurrentState.Host) {
+		err = fmt.Errorf("a machine cannot have the name %s", api.Quote(task.CurrentState.Host))
 	}
-	if err := v1beta1.Codec.Unmarshal([]byte(node.Value), into); err != nil {
-		return undecodable(kind, node, err)
+	if err != nil {
+		return undecodable(p.Kind, node, err)
 	}
 	return nil
 }
 
-// maxStoredSize bounds an object's JSON when it is indented for an answer: another
-// program may have stored what D33 refuses. A body of the largest size stays below
-// it, although it is stored with the fields that it left out.
-const maxStoredSize = 4 * conversion.MaxIndentedSize
-
-var errTooDeep = fmt.Errorf("it would have more than %d bytes when indented", maxStoredSize)
+func isDirectory(kind api.Kind, node *etcd.Node) error {
+	return &api.Error{Kind: api.Internal, Message: "the stored " + string(kind) + " (key " + KeyInWords(node.Key) + ") is a directory"}
+}
 
 func undecodable(kind api.Kind, node *etcd.Node, cause error) error {
 	return &api.Error{Kind: api.Internal, Message: "the stored " + string(kind) + " (key " + KeyInWords(node.Key) + ") cannot be decoded",
 		Err: &storage.Undecodable{Version: node.ModifiedIndex, Err: cause}}
+}
+
+// Host returns the machine that a task is on: "" if it has none, and if nobody knows.
+func (s *Stored) Host() string {
+	if task := s.Task(); task != nil && s.IsPod() {
+		return task.CurrentState.Host
+	}
+	return s.Machine
 }
 
 // Misplaced returns the first of the nodes that is a value in the place of a

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"maps"
+	"math"
+)
+
+// Inherit implements Object.
+func (t *Task) Inherit(earlier Object) {
+	before := earlier.(*Task)
+	t.JSONBase, t.IsPod = before.JSONBase, before.IsPod
+	t.DesiredState = t.DesiredState.inherit(before.DesiredState)
+	machine := t.CurrentState.Host
+	t.CurrentState = before.CurrentState
+	t.CurrentState.Host = machine
+}
+
+// inherit returns a state that has its containers and volumes from v1, and the rest from
+// an earlier version.
+func (s TaskState) inherit(before TaskState) TaskState {
+	volumes, containers := s.Manifest.Volumes, s.Manifest.Containers
+	s = before
+	if len(volumes)+len(s.Manifest.Volumes) > 0 { // no slice and an empty one differ in June 2014's JSON
+		s.Manifest.Volumes = volumes
+	}
+	if len(containers)+len(s.Manifest.Containers) > 0 {
+		s.Manifest.Containers = containers
+	}
+	for i := range min(len(containers), len(before.Manifest.Containers)) {
+		inheritPorts(containers[i].Ports, before.Manifest.Containers[i].Ports)
+	}
+	return s
+}
+
+// inheritPorts leaves out protocols that an earlier version has left out: v1 says its
+// default.
+func inheritPorts(ports, before []Port) {
+	for i := range min(len(ports), len(before)) {
+		if before[i].Protocol == "" && ports[i].Protocol == "TCP" {
+			ports[i].Protocol = ""
+		}
+		inheritNumber(&ports[i].HostPort, before[i].HostPort)
+		inheritNumber(&ports[i].ContainerPort, before[i].ContainerPort)
+	}
+}
+
+// Int32 returns what v1 says of a number, for which it has fewer bits: one that is too
+// large becomes the largest, one that is too small the smallest.
+func Int32(number int) int32 { return int32(min(max(number, math.MinInt32), math.MaxInt32)) }
+
+// inheritNumber takes over a number of which v1 says the same.
+func inheritNumber(number *int, before int) {
+	if *number == int(Int32(before)) {
+		*number = before
+	}
+}
+
+// Inherit implements Object.
+func (c *ReplicationController) Inherit(earlier Object) {
+	before := earlier.(*ReplicationController)
+	c.JSONBase = before.JSONBase
+	state := &c.DesiredState
+	inheritNumber(&state.Replicas, before.DesiredState.Replicas)
+	inheritLabels(&state.ReplicasInSet, before.DesiredState.ReplicasInSet, state.TaskTemplate.Labels)
+	inheritLabels(&c.Labels, before.Labels, state.TaskTemplate.Labels)
+	state.TaskTemplate.DesiredState = state.TaskTemplate.DesiredState.inherit(before.DesiredState.TaskTemplate.DesiredState)
+}
+
+// inheritLabels leaves out labels that an earlier version has left out: v1 says their
+// default.
+func inheritLabels(labels *map[string]string, before, byDefault map[string]string) {
+	if len(before) == 0 && maps.Equal(*labels, byDefault) {
+		*labels = before
+	}
+}
+
+// Inherit implements Object.
+func (s *Service) Inherit(earlier Object) {
+	before := earlier.(*Service)
+	s.JSONBase = before.JSONBase
+	inheritNumber(&s.Port, before.Port)
+	if len(s.Labels)+len(before.Labels) == 0 { // it selects all tasks, or none, as before
+		s.SelectsNothing = before.SelectsNothing
+	}
+}
+
+// Inherit implements Object. Addresses that v1 has only put in another order stay as they
+// are, with the tasks behind them.
+func (e *Endpoints) Inherit(earlier Object) {
+	before := earlier.(*Endpoints)
+	if SameAddresses(e.Endpoints, before.Endpoints) {
+		e.Endpoints, e.Targets = before.Endpoints, before.Targets
+	}
+}
+
+// Inherit implements Object: June 2014 has no nodes.
+func (n *Node) Inherit(Object) {}
+
+// Inherit implements Object: June 2014 has no events.
+func (e *Event) Inherit(Object) {}

@@ -1,0 +1,184 @@
+// Package values is the text of an object as a store keeps it: the JSON of June 2014,
+// which programs of that time read, and what only v1 can say of the object in one more
+// member at its end, which they pass over.
+package values
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/conversion"
+)
+
+// extra is the last member of an object's JSON.
+type extra struct {
+	UID               string            `json:"uid,omitempty"`
+	CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"`
+	Annotations       map[string]string `json:"annotations,omitempty"`
+	Held              bool              `json:"held,omitempty"`
+	SelectsNothing    bool              `json:"selectsNothing,omitempty"`
+	Targets           []target          `json:"targets,omitempty"`
+	Remainder         json.RawMessage   `json:"remainder,omitempty"`
+}
+
+type target struct {
+	TaskID string `json:"task"`
+	UID    string `json:"uid,omitempty"`
+}
+
+// member is the name of extra in the JSON.
+const member = `"v1"`
+
+// onlyV1 is the JSON of an object that June 2014 does not have.
+type onlyV1 struct {
+	ID     string            `json:"id,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// Encode returns the compact JSON of an object. A task that is no pod has no host in it:
+// its key says that. The error is an api.Internal one.
+func Encode(object api.Object) (string, error) {
+	text, err := encode(object)
+	if err != nil {
+		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
+	}
+	return text, nil
+}
+
+func encode(object api.Object) (string, error) {
+	text, err := marshal(object)
+	if err != nil {
+		return "", err
+	}
+	var more bytes.Buffer
+	encoder := json.NewEncoder(&more)
+	encoder.SetEscapeHTML(false) // the remainder stays as it is
+	if err := encoder.Encode(extraOf(object)); err != nil {
+		return "", err
+	}
+	own := strings.TrimSpace(more.String())
+	if own == "{}" {
+		return string(text), nil
+	}
+	head := string(text[:len(text)-1])
+	if head != "{" {
+		head += ","
+	}
+	whole := head + member + ":" + own + "}"
+	return whole, checkSize(whole)
+}
+
+func marshal(object api.Object) ([]byte, error) {
+	switch o := object.(type) {
+	case *api.Task:
+		if !o.IsPod {
+			unplaced := *o
+			unplaced.CurrentState.Host = ""
+			return v1beta1.Codec.Marshal(unplaced)
+		}
+	case *api.Node:
+		return json.Marshal(onlyV1{o.ID, o.Labels})
+	case *api.Event:
+		return json.Marshal(onlyV1{o.ID, o.Labels})
+	}
+	return v1beta1.Codec.Marshal(object)
+}
+
+func extraOf(object api.Object) extra {
+	meta := object.Meta()
+	e := extra{UID: meta.UID, Annotations: meta.Annotations, Remainder: json.RawMessage(meta.Remainder)}
+	if !meta.CreationTime.IsZero() {
+		e.CreationTimestamp = meta.CreationTime.UTC()
+	}
+	switch o := object.(type) {
+	case *api.Task:
+		e.Held = o.Held
+	case *api.Service:
+		e.SelectsNothing = o.SelectsNothing
+	case *api.Endpoints:
+		for _, one := range o.Targets {
+			e.Targets = append(e.Targets, target(one))
+		}
+	}
+	return e
+}
+
+// Decode reads the text of an object into an empty one. Whether a task is a pod, its key
+// says: into has it already, and a task that is none gets no host.
+func Decode(text string, into api.Object) error {
+	if err := checkSize(text); err != nil {
+		return err
+	}
+	if err := unmarshal([]byte(text), into); err != nil {
+		return err
+	}
+	if !strings.Contains(text, member) {
+		return nil
+	}
+	var whole struct {
+		V1 extra `json:"v1"`
+	}
+	if err := json.Unmarshal([]byte(text), &whole); err != nil {
+		return err
+	}
+	return whole.V1.addTo(into)
+}
+
+func unmarshal(text []byte, into api.Object) error {
+	var only onlyV1
+	switch o := into.(type) {
+	case *api.Task:
+		isPod := o.IsPod
+		err := v1beta1.Codec.Unmarshal(text, o)
+		if o.IsPod = isPod; !isPod {
+			o.CurrentState.Host = ""
+		}
+		return err
+	case *api.Node:
+		err := json.Unmarshal(text, &only)
+		o.ID, o.Labels = only.ID, only.Labels
+		return err
+	case *api.Event:
+		err := json.Unmarshal(text, &only)
+		o.ID, o.Labels = only.ID, only.Labels
+		return err
+	}
+	return v1beta1.Codec.Unmarshal(text, into)
+}
+
+func (e extra) addTo(object api.Object) error {
+	meta := object.Meta()
+	meta.UID, meta.Annotations, meta.Remainder = e.UID, e.Annotations, string(e.Remainder)
+	if meta.CreationTime = e.CreationTimestamp.UTC(); meta.CreationTime.Year() < 0 || meta.CreationTime.Year() > 9999 {
+		return errors.New("the creation timestamp has no year of four digits in UTC")
+	}
+	switch o := object.(type) {
+	case *api.Task:
+		o.Held = e.Held
+	case *api.Service:
+		o.SelectsNothing = e.SelectsNothing
+	case *api.Endpoints:
+		for _, one := range e.Targets {
+			o.Targets = append(o.Targets, api.Target(one))
+		}
+	}
+	return nil
+}
+
+// maxSize bounds an object's JSON when it is indented for an answer: another program
+// may have stored what D33 refuses. A body of the largest size stays below it, although
+// it is stored with the fields that it left out.
+const maxSize = 4 * conversion.MaxIndentedSize
+
+func checkSize(text string) error {
+	if conversion.IndentedSize(text) > maxSize {
+		return fmt.Errorf("it would have more than %d bytes when indented", maxSize)
+	}
+	return nil
+}
