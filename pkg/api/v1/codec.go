@@ -1,0 +1,66 @@
+package v1
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kube2014/pkg/conversion"
+)
+
+// Codec writes the JSON of internal objects as this version has it. It is what a
+// storage.Object keeps its text by.
+type Codec struct{ Scheme Converter }
+
+// Converter converts objects, as a conversion.Scheme does.
+type Converter interface {
+	ConvertToVersion(object interface{}, version string) (interface{}, error)
+}
+
+// EncodeItem returns an internal object's compact JSON as it stands in a list: without
+// its kind.
+func (c Codec) EncodeItem(object interface{}) ([]byte, error) {
+	converted, err := c.Scheme.ConvertToVersion(object, Version)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(converted)
+}
+
+// EncodeOne returns the answer with one object, which is given as an item. An item is
+// never empty: it has metadata.
+func EncodeOne(apiVersion, kind string, item []byte) conversion.Encoded {
+	head := `{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`
+	tail := []byte("\n")
+	return conversion.EncodedPieces([]byte(head), item[1:], tail)
+}
+
+// ListMeta is what a list says of itself.
+type ListMeta struct {
+	Version   uint64 // of the store, at the moment of which the list is
+	Continue  string // the token for the next page, "" for none
+	Remaining int64  // how many items the next pages have
+}
+
+// EncodeList returns the answer with a list of items.
+func EncodeList(apiVersion, kind string, meta ListMeta, items [][]byte) conversion.Encoded {
+	head := `{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) +
+		`,"metadata":{"resourceVersion":"` + strconv.FormatUint(meta.Version, 10) + `"`
+	if meta.Continue != "" {
+		head += `,"continue":` + strconv.Quote(meta.Continue)
+	}
+	if meta.Remaining != 0 {
+		head += `,"remainingItemCount":` + strconv.FormatInt(meta.Remaining, 10)
+	}
+	return conversion.EncodedList([]byte(head+`},"items":[`), []byte(","), []byte("]}\n"), items)
+}
+
+// Encode returns the answer with an object of a versioned type, which has its kind set.
+func Encode(object runtime.Object) (conversion.Encoded, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	return conversion.EncodedBytes(append(text, '\n')), nil
+}

@@ -1,0 +1,124 @@
+// Package defaults fills in what a client of today's API left out, as kube-apiserver
+// 1.36 does. The functions change the object that they get; doing so twice is the same as
+// doing so once. They set nothing that a real server allocates or that its admission
+// plugins add: no cluster IP and what follows from it, no tolerations, no priority.
+package defaults
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// set gives *field the value if it has none.
+func set[T comparable](field *T, value T) {
+	var none T
+	if *field == none {
+		*field = value
+	}
+}
+
+// point makes *field point at the value if it points at nothing.
+func point[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}
+
+// ReplicationController sets the replicas, takes selector and labels from the template's
+// labels, and defaults the template.
+func ReplicationController(rc *corev1.ReplicationController) {
+	point(&rc.Spec.Replicas, 1)
+	template := rc.Spec.Template
+	if template == nil {
+		return
+	}
+	if len(rc.Spec.Selector) == 0 {
+		rc.Spec.Selector = maps.Clone(template.Labels)
+	}
+	if len(rc.Labels) == 0 {
+		rc.Labels = maps.Clone(template.Labels)
+	}
+	PodSpec(&template.Spec)
+}
+
+// Service sets what does not depend on an allocated cluster IP. One that the client names,
+// or None, is the first of the service's addresses.
+func Service(service *corev1.Service) {
+	spec := &service.Spec
+	if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	set(&spec.SessionAffinity, corev1.ServiceAffinityNone)
+	switch spec.SessionAffinity {
+	case corev1.ServiceAffinityNone:
+		spec.SessionAffinityConfig = nil
+	case corev1.ServiceAffinityClientIP:
+		config := spec.SessionAffinityConfig
+		if config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
+			timeout := corev1.DefaultClientIPServiceAffinitySeconds
+			spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: &timeout}}
+		}
+	}
+	set(&spec.Type, corev1.ServiceTypeClusterIP)
+	for i := range spec.Ports {
+		port := &spec.Ports[i]
+		set(&port.Protocol, corev1.ProtocolTCP)
+		if port.TargetPort == intstr.FromInt32(0) || port.TargetPort == intstr.FromString("") {
+			port.TargetPort = intstr.FromInt32(port.Port)
+		}
+	}
+	reached := spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer
+	if reached || spec.Type == corev1.ServiceTypeClusterIP {
+		point(&spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
+	}
+	if reached || spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0 {
+		set(&spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
+	}
+	if spec.Type != corev1.ServiceTypeLoadBalancer {
+		return
+	}
+	point(&spec.AllocateLoadBalancerNodePorts, true)
+	for i := range service.Status.LoadBalancer.Ingress {
+		if ingress := &service.Status.LoadBalancer.Ingress[i]; ingress.IP != "" {
+			point(&ingress.IPMode, corev1.LoadBalancerIPModeVIP)
+		}
+	}
+}
+
+// Endpoints sets the ports' protocol.
+func Endpoints(endpoints *corev1.Endpoints) {
+	for i := range endpoints.Subsets {
+		for j := range endpoints.Subsets[i].Ports {
+			set(&endpoints.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
+		}
+	}
+}
+
+// Node makes all of the node's capacity allocatable and its range of addresses the first
+// one of its ranges.
+func Node(node *corev1.Node) {
+	if node.Status.Allocatable == nil {
+		node.Status.Allocatable = node.Status.Capacity.DeepCopy()
+	}
+	if spec := &node.Spec; spec.PodCIDR != "" && (len(spec.PodCIDRs) == 0 || spec.PodCIDRs[0] != spec.PodCIDR) {
+		spec.PodCIDRs = []string{spec.PodCIDR}
+	} else if len(spec.PodCIDRs) > 0 {
+		spec.PodCIDR = spec.PodCIDRs[0]
+	}
+	roundUp(node.Status.Capacity)
+	roundUp(node.Status.Allocatable)
+}
+
+// Namespace sets the phase and the label that has the name.
+func Namespace(namespace *corev1.Namespace) {
+	set(&namespace.Status.Phase, corev1.NamespaceActive)
+	if namespace.Name == "" {
+		return
+	}
+	if namespace.Labels == nil {
+		namespace.Labels = map[string]string{}
+	}
+	namespace.Labels[corev1.LabelMetadataName] = namespace.Name
+}

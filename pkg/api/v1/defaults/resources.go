@@ -1,0 +1,147 @@
+package defaults
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// requestLimits requests what is limited and not requested.
+func requestLimits(resources *corev1.ResourceRequirements) {
+	if resources.Limits != nil && resources.Requests == nil {
+		resources.Requests = corev1.ResourceList{}
+	}
+	addMissing(resources.Requests, resources.Limits, func(corev1.ResourceName) bool { return true })
+}
+
+func addMissing(list, other corev1.ResourceList, wanted func(corev1.ResourceName) bool) {
+	for name, quantity := range other {
+		if _, there := list[name]; !there && wanted(name) {
+			list[name] = quantity.DeepCopy()
+		}
+	}
+}
+
+// podResources completes the resources of the whole pod, if some are given: its limits of
+// huge pages from those of the containers, its requests from theirs and from its limits.
+func podResources(spec *corev1.PodSpec) {
+	whole := spec.Resources
+	if whole == nil {
+		return
+	}
+	if len(whole.Limits)+len(whole.Requests) > 0 {
+		limits := corev1.ResourceList{}
+		addMissing(limits, whole.Limits, func(corev1.ResourceName) bool { return true })
+		addMissing(limits, aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }), func(name corev1.ResourceName) bool {
+			_, requested := whole.Requests[name]
+			return isHugePages(name) && !requested
+		})
+		if len(limits) > 0 {
+			whole.Limits = limits
+		}
+	}
+	if len(whole.Limits) == 0 {
+		return
+	}
+	requests := corev1.ResourceList{}
+	addMissing(requests, whole.Requests, func(corev1.ResourceName) bool { return true })
+	addMissing(requests, aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }), isCompute)
+	addMissing(requests, whole.Limits, func(name corev1.ResourceName) bool { return isCompute(name) || isHugePages(name) })
+	if len(requests) > 0 {
+		whole.Requests = requests
+	}
+}
+
+// aggregate returns what the containers need at the same time: the sum of those that run
+// together, or an init container with the sidecars started before it, if that is more.
+func aggregate(spec *corev1.PodSpec, list func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
+	together, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range spec.Containers {
+		add(together, list(&spec.Containers[i]))
+	}
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(together, list(c))
+			add(sidecars, list(c))
+			raise(most, sidecars)
+			continue
+		}
+		now := sidecars.DeepCopy()
+		add(now, list(c))
+		raise(most, now)
+	}
+	raise(together, most)
+	return together
+}
+
+func add(sum, list corev1.ResourceList) {
+	for name, quantity := range list {
+		total := sum[name].DeepCopy()
+		total.Add(quantity)
+		sum[name] = total
+	}
+}
+
+func raise(most, list corev1.ResourceList) {
+	for name, quantity := range list {
+		if now, there := most[name]; !there || quantity.Cmp(now) > 0 {
+			most[name] = quantity.DeepCopy()
+		}
+	}
+}
+
+func isCompute(name corev1.ResourceName) bool {
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory
+}
+
+func isHugePages(name corev1.ResourceName) bool {
+	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// QOSClass returns Guaranteed if every container limits both its CPU and its memory and
+// all together request what they limit, BestEffort if none requests or limits any of
+// them, else Burstable. The resources of the whole pod, if given, stand for those of the
+// containers.
+func QOSClass(pod *corev1.Pod) corev1.PodQOSClass {
+	var all []corev1.ResourceRequirements
+	if whole := pod.Spec.Resources; whole != nil {
+		all = append(all, *whole)
+	} else {
+		for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+			for i := range containers {
+				all = append(all, containers[i].Resources)
+			}
+		}
+	}
+	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
+	guaranteed := true
+	for _, resources := range all {
+		add(requests, compute(resources.Requests))
+		limited := compute(resources.Limits)
+		add(limits, limited)
+		guaranteed = guaranteed && len(limited) == 2
+	}
+	if len(requests)+len(limits) == 0 {
+		return corev1.PodQOSBestEffort
+	}
+	for name, request := range requests {
+		limit, there := limits[name]
+		guaranteed = guaranteed && there && limit.Cmp(request) == 0
+	}
+	if guaranteed && len(requests) == len(limits) {
+		return corev1.PodQOSGuaranteed
+	}
+	return corev1.PodQOSBurstable
+}
+
+// compute returns what the list has of CPU and memory.
+func compute(list corev1.ResourceList) corev1.ResourceList {
+	some := corev1.ResourceList{}
+	for name, quantity := range list {
+		if isCompute(name) && quantity.Sign() > 0 {
+			some[name] = quantity
+		}
+	}
+	return some
+}

@@ -1,0 +1,163 @@
+package v1
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/conversion"
+)
+
+// object is an object of this version.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// makeV1 returns an object of a kind as it is accepted: complete, and without what only
+// the store sets.
+func makeV1(t testing.TB, kind string, seed int64) object {
+	empty, err := Scheme.New(Version, kind)
+	require.NoError(t, err)
+	v1 := empty.(object)
+	newFiller(seed).Fill(v1)
+	v1.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	v1.SetNamespace(Namespace)
+	v1.SetUID("uid")
+	v1.SetResourceVersion("")
+	v1.SetSelfLink("")
+	v1.SetManagedFields(nil)
+	switch v1 := v1.(type) {
+	case *corev1.Node:
+		v1.Namespace = ""
+	case *corev1.ReplicationController:
+		if v1.Spec.Template == nil {
+			v1.Spec.Template = &corev1.PodTemplateSpec{}
+		}
+	}
+	complete(v1)
+	v1 = received(t, v1) // JSON does not tell an empty map from none: then there is more to complete
+	complete(v1)
+	return v1
+}
+
+// received returns an object as it is after it was sent in JSON.
+func received(t testing.TB, sent object) object {
+	empty, err := Scheme.New(Version, reflect.TypeOf(sent).Elem().Name())
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal([]byte(encode(t, sent)), empty))
+	return empty.(object)
+}
+
+// complete sets defaults, as the second door does.
+func complete(v1 object) {
+	Scheme.Default(v1)
+	if pod, ok := v1.(*corev1.Pod); ok && pod.Status.QOSClass == "" {
+		pod.Status.QOSClass = defaults.QOSClass(pod)
+	}
+}
+
+// makeV1beta1 returns an internal object as the first door stores it.
+func makeV1beta1(t testing.TB, kind string, seed int64) api.Object {
+	wire, err := both.New(v1beta1.Version, kind)
+	require.NoError(t, err)
+	newFiller(seed).Fill(wire)
+	return inV1beta1(t, wire)
+}
+
+// both knows both versions.
+var both = func() *conversion.Scheme {
+	scheme := conversion.NewScheme()
+	v1beta1.AddToScheme(scheme)
+	AddToScheme(scheme)
+	return scheme
+}()
+
+// inV1beta1 returns the internal object that the first door makes of the JSON of an
+// object.
+func inV1beta1(t testing.TB, wire interface{}) api.Object {
+	internal, err := both.ConvertToVersion(wire, conversion.Internal)
+	require.NoError(t, err)
+	require.NoError(t, v1beta1.Codec.Unmarshal([]byte(encode(t, wire)), internal))
+	return internal.(api.Object)
+}
+
+// in returns the internal object of one of this version.
+func in(t testing.TB, v1 object) api.Object {
+	internal, err := Scheme.ConvertToVersion(v1, conversion.Internal)
+	require.NoError(t, err)
+	return internal.(api.Object)
+}
+
+// out returns an internal object in this version.
+func out(t testing.TB, internal api.Object) object {
+	v1, err := Scheme.ConvertToVersion(internal, Version)
+	require.NoError(t, err)
+	return v1.(object)
+}
+
+func encode(t testing.TB, object interface{}) string {
+	text, err := json.Marshal(object)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// requireSameJSON shows in few lines what differs.
+func requireSameJSON(t testing.TB, want, got interface{}, message ...interface{}) {
+	t.Helper()
+	if encode(t, want) != encode(t, got) {
+		indented := func(object interface{}) string {
+			text, err := json.MarshalIndent(object, "", " ")
+			require.NoError(t, err)
+			return string(text)
+		}
+		require.Equal(t, indented(want), indented(got), message...)
+	}
+}
+
+func encodeV1beta1(t testing.TB, internal api.Object) string {
+	text, err := v1beta1.Codec.Marshal(internal)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// putV1 returns what a stored object becomes when a client of the second door gets it,
+// changes it and puts it.
+func putV1(t testing.TB, stored api.Object, change func(object)) api.Object {
+	v1 := received(t, out(t, stored))
+	change(v1)
+	complete(v1)
+	next := in(t, v1)
+	next.Inherit(stored)
+	next.Meta().ResourceVersion, next.Meta().CreationVersion = stored.Meta().ResourceVersion, stored.Meta().CreationVersion
+	return next
+}
+
+// putV1beta1 returns what a stored object becomes when a client of the first door gets
+// it, changes it and puts it. What that client cannot say stays, as in the registry.
+func putV1beta1(t testing.TB, stored api.Object, change func(wire interface{})) api.Object {
+	wire, err := both.ConvertToVersion(stored, v1beta1.Version)
+	require.NoError(t, err)
+	sent := reflect.New(reflect.TypeOf(wire).Elem()).Interface()
+	require.NoError(t, json.Unmarshal([]byte(encode(t, wire)), sent))
+	change(sent)
+	put := inV1beta1(t, sent)
+	*put.Meta() = *stored.Meta()
+	switch next := put.(type) {
+	case *api.Task:
+		before := stored.(*api.Task)
+		next.CurrentState, next.IsPod, next.Held = before.CurrentState, before.IsPod, before.Held
+	case *api.Service:
+		next.SelectsNothing = stored.(*api.Service).SelectsNothing && len(next.Labels) == 0
+	}
+	return put
+}

@@ -1,0 +1,62 @@
+package v1
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/api"
+)
+
+// Namespace is the only one: June 2014 had none.
+const Namespace = metav1.NamespaceDefault
+
+// inMeta returns the metadata that all internal objects have, and the rest of it, with the
+// labels. A store sets the version.
+func inMeta(meta metav1.ObjectMeta) (in api.ObjectMeta, rest metav1.ObjectMeta) {
+	in = api.ObjectMeta{UID: string(meta.UID), CreationTime: meta.CreationTimestamp.Time, Annotations: meta.Annotations}
+	meta.Name, meta.Namespace, meta.Annotations = "", "", nil
+	meta.UID, meta.ResourceVersion, meta.CreationTimestamp = "", "", metav1.Time{}
+	meta.SelfLink, meta.ManagedFields = "", nil
+	return in, meta
+}
+
+// outMeta completes the metadata of which the object's remainder has the rest.
+func outMeta(meta *metav1.ObjectMeta, object api.Object, namespace string) {
+	in := object.Meta()
+	meta.Name, meta.Namespace, meta.Annotations = object.GetID(), namespace, in.Annotations
+	meta.UID = types.UID(api.UIDOf(object))
+	meta.ResourceVersion = ""
+	if in.ResourceVersion != 0 {
+		meta.ResourceVersion = strconv.FormatUint(in.ResourceVersion, 10)
+	}
+	meta.CreationTimestamp = metav1.Time{Time: in.CreationTime}
+}
+
+// encodeRest returns the JSON of the rest of an object, "" if nothing is left.
+func encodeRest[Object any](rest Object) (string, error) {
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return "", err
+	}
+	nothing, err := json.Marshal(*new(Object))
+	if bytes.Equal(text, nothing) {
+		text = nil
+	}
+	return string(text), err
+}
+
+// decodeRest returns the rest of an object. The error says whose remainder cannot be read:
+// another program may have written it.
+func decodeRest[Object any](object api.Object) (rest Object, err error) {
+	if remainder := object.Meta().Remainder; remainder != "" {
+		if err = json.Unmarshal([]byte(remainder), &rest); err != nil {
+			err = fmt.Errorf("the remainder of %s %s: %w", object.GetKind(), api.Quote(object.GetID()), err)
+		}
+	}
+	return rest, err
+}

@@ -1,0 +1,202 @@
+package validation
+
+import (
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateEndpoints checks endpoints that are to be created.
+func ValidateEndpoints(endpoints *corev1.Endpoints) field.ErrorList {
+	var c checks
+	c.endpoints(endpoints)
+	return c.errs
+}
+
+// ValidateEndpointsUpdate checks an update of endpoints.
+func ValidateEndpointsUpdate(now, old *corev1.Endpoints) field.ErrorList {
+	return update(now, old, func(c *checks, now, old *corev1.Endpoints) {
+		c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+		c.endpoints(now)
+	})
+}
+
+func (c *checks) endpoints(endpoints *corev1.Endpoints) {
+	c.metadata(&endpoints.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	for i, subset := range endpoints.Subsets {
+		at := field.NewPath("subsets").Index(i)
+		c.some(at, len(subset.Addresses)+len(subset.NotReadyAddresses), "must specify `addresses` or `notReadyAddresses`")
+		c.addresses(subset.Addresses, at.Child("addresses"))
+		c.addresses(subset.NotReadyAddresses, at.Child("notReadyAddresses"))
+		for j, port := range subset.Ports {
+			at := at.Child("ports").Index(j)
+			if port.Name != "" {
+				c.label(at.Child("name"), port.Name)
+			} else if len(subset.Ports) > 1 {
+				c.add(field.Required(at.Child("name"), ""))
+			}
+			c.portNumber(at.Child("port"), port.Port)
+			requireSupported(c, at.Child("protocol"), port.Protocol, protocols...)
+			if port.AppProtocol != nil {
+				c.qualified(at.Child("appProtocol"), *port.AppProtocol)
+			}
+		}
+	}
+}
+
+func (c *checks) addresses(addresses []corev1.EndpointAddress, at *field.Path) {
+	for i, address := range addresses {
+		at := at.Index(i)
+		c.ip(at.Child("ip"), address.IP)
+		if address.Hostname != "" {
+			c.label(at.Child("hostname"), address.Hostname)
+		}
+		if address.NodeName != nil {
+			c.name(at.Child("nodeName"), *address.NodeName, false)
+		}
+		c.endpointIP(at.Child("ip"), address.IP)
+	}
+}
+
+// endpointIP asks for an address that others can reach.
+func (c *checks) endpointIP(at *field.Path, ip string) {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		c.add(field.Invalid(at, ip, "must be a valid IP address"))
+		return
+	}
+	addr = addr.Unmap()
+	c.invalidIf(addr.IsUnspecified(), at, ip, fmt.Sprintf("may not be unspecified (%v)", ip))
+	c.invalidIf(addr.IsLoopback(), at, ip, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+	c.invalidIf(addr.IsLinkLocalUnicast(), at, ip, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+	c.invalidIf(addr.IsLinkLocalMulticast(), at, ip, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+}
+
+// ValidateNode checks a node that is to be created.
+func ValidateNode(node *corev1.Node) field.ErrorList {
+	var c checks
+	c.metadata(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	c.taints(node.Spec.Taints)
+	c.capacity(&node.Status)
+	ranges, at := node.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs")
+	for i, cidr := range ranges {
+		c.cidr(at.Index(i), cidr)
+	}
+	c.invalidIf(len(ranges) > 1 && !dualStackRanges(ranges), at, ranges, "may specify no more than one CIDR for each IP family")
+	return c.errs
+}
+
+func dualStackRanges(ranges []string) bool {
+	var ips []string
+	for _, cidr := range ranges {
+		if prefix, err := netip.ParsePrefix(cidr); err == nil {
+			ips = append(ips, prefix.Addr().String())
+		}
+	}
+	return len(ranges) == 2 && dualStack(ips)
+}
+
+// ValidateNodeUpdate checks an update of a node, also of its status.
+func ValidateNodeUpdate(now, old *corev1.Node) field.ErrorList {
+	return update(now, old, func(c *checks, now, old *corev1.Node) {
+		c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+		c.capacity(&now.Status)
+		seen := sets.New[corev1.NodeAddress]()
+		for i, address := range now.Status.Addresses {
+			if seen.Has(address) {
+				c.add(field.Duplicate(field.NewPath("status", "addresses").Index(i), internal{address}))
+			}
+			seen.Insert(address)
+		}
+		spec, was := &now.Spec, &old.Spec
+		cidrs := field.NewPath("spec", "podCIDRs")
+		const once = "node updates may not change podCIDR except from \"\" to valid"
+		if len(was.PodCIDRs) > 0 && len(was.PodCIDRs) != len(spec.PodCIDRs) {
+			c.add(field.Forbidden(cidrs, once))
+		} else {
+			for i, cidr := range was.PodCIDRs {
+				c.forbid(cidr != spec.PodCIDRs[i], cidrs, once)
+			}
+		}
+		c.forbid(was.ProviderID != "" && was.ProviderID != spec.ProviderID, field.NewPath("spec", "providerID"),
+			"node updates may not change providerID except from \"\" to valid")
+		c.taints(spec.Taints)
+		c.forbid(was.DoNotUseExternalID != spec.DoNotUseExternalID, field.NewPath("spec", "externalID"), "may not be updated")
+	})
+}
+
+func (c *checks) capacity(status *corev1.NodeStatus) {
+	for _, name := range sortedKeys(status.Capacity) {
+		c.quantity(name, status.Capacity[name], field.NewPath("status", "capacity", string(name)))
+	}
+	for _, name := range sortedKeys(status.Allocatable) {
+		c.quantity(name, status.Allocatable[name], field.NewPath("status", "allocatable", string(name)))
+	}
+}
+
+// taints checks them where the real server says that they stand.
+func (c *checks) taints(taints []corev1.Taint) {
+	seen := map[[2]string]bool{}
+	for i, taint := range taints {
+		at := field.NewPath("metadata", "taints").Index(i)
+		c.labelName(at.Child("key"), taint.Key)
+		c.labelValue(at.Child("value"), taint.Value)
+		if c.require(at.Child("effect"), string(taint.Effect)) {
+			c.taintEffect(at.Child("effect"), taint.Effect)
+		}
+		key := [2]string{taint.Key, string(taint.Effect)}
+		if seen[key] {
+			err := field.Duplicate(at, internal{taint})
+			err.Detail = "taints must be unique by key and effect pair"
+			c.add(err)
+		}
+		seen[key] = true
+	}
+}
+
+// ValidateEventCreate checks an event that is to be created. An event without an event
+// time is of the old kind, of which little is asked.
+func ValidateEventCreate(event *corev1.Event) field.ErrorList {
+	var c checks
+	c.event(event)
+	return c.errs
+}
+
+// ValidateEvent checks an update of an event.
+func ValidateEvent(now, old *corev1.Event) field.ErrorList {
+	return update(now, old, func(c *checks, now, _ *corev1.Event) { c.event(now) })
+}
+
+func (c *checks) event(event *corev1.Event) {
+	about := event.InvolvedObject.Namespace
+	timed := !event.EventTime.IsZero()
+	ok := about == event.Namespace
+	if about == "" {
+		ok = event.Namespace == metav1.NamespaceDefault || timed && event.Namespace == metav1.NamespaceSystem || !timed && event.Namespace == ""
+	} else if timed {
+		ok = true
+	}
+	c.invalidIf(!ok, field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
+	if timed {
+		at := func(name string) *field.Path { return field.NewPath(name) }
+		short := func(name, text string, most int) {
+			c.invalidIf(len(text) > most, at(name), "", fmt.Sprintf("can have at most %d characters", most))
+		}
+		c.require(at("reportingComponent"), event.ReportingController)
+		c.qualified(at("reportingComponent"), event.ReportingController)
+		c.require(at("reportingInstance"), event.ReportingInstance)
+		short("reportingInstance", event.ReportingInstance, 128)
+		c.require(at("action"), event.Action)
+		short("action", event.Action, 128)
+		c.require(at("reason"), event.Reason)
+		short("reason", event.Reason, 128)
+		short("message", event.Message, 1024)
+	}
+	c.each(field.NewPath("namespace"), event.Namespace, utilvalidation.IsDNS1123Subdomain(event.Namespace))
+}

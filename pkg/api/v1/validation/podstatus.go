@@ -1,0 +1,120 @@
+package validation
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidatePodStatusUpdate checks an update of a pod's status.
+func ValidatePodStatusUpdate(now, old *corev1.Pod) field.ErrorList {
+	return update(now, old, (*checks).podStatusUpdate)
+}
+
+func (c *checks) podStatusUpdate(now, old *corev1.Pod) {
+	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	c.mirror(now.Annotations, old.Annotations)
+	at, status, before := field.NewPath("status"), &now.Status, &old.Status
+	for i, condition := range status.Conditions {
+		at := at.Child("conditions").Index(i)
+		c.notNegative(at.Child("observedGeneration"), condition.ObservedGeneration)
+		if !slices.Contains([]corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}, condition.Type) {
+			c.qualified(at.Child("Type"), string(condition.Type))
+		}
+	}
+	c.forbid(now.Spec.NodeName != old.Spec.NodeName, at.Child("nodeName"), "may not be changed directly")
+	if name := status.NominatedNodeName; name != "" && name != before.NominatedNodeName {
+		c.name(at.Child("nominatedNodeName"), name, false)
+		c.forbid(old.Spec.NodeName != "", at.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node")
+	}
+	c.notNegative(at.Child("observedGeneration"), status.ObservedGeneration)
+	c.add(apivalidation.ValidateImmutableField(status.QOSClass, before.QOSClass, at.Child("qosClass"))...)
+	c.terminated(status.ContainerStatuses, before.ContainerStatuses, at.Child("containerStatuses"), restarts(&old.Spec, old.Spec.Containers))
+	c.terminated(status.InitContainerStatuses, before.InitContainerStatuses, at.Child("initContainerStatuses"), restarts(&old.Spec, old.Spec.InitContainers))
+	c.terminated(status.EphemeralContainerStatuses, before.EphemeralContainerStatuses, at.Child("ephemeralContainerStatuses"),
+		func(string, int32) bool { return false })
+	var podIPs, oldPodIPs, hostIPs, oldHostIPs []string
+	for _, ip := range status.PodIPs {
+		podIPs = append(podIPs, ip.IP)
+	}
+	for _, ip := range before.PodIPs {
+		oldPodIPs = append(oldPodIPs, ip.IP)
+	}
+	for _, ip := range status.HostIPs {
+		hostIPs = append(hostIPs, ip.IP)
+	}
+	for _, ip := range before.HostIPs {
+		oldHostIPs = append(oldHostIPs, ip.IP)
+	}
+	c.ips(podIPs, oldPodIPs, internal{status.PodIPs}, at.Child("podIPs"))
+	if len(hostIPs) > 0 {
+		c.invalidIf(status.HostIP != hostIPs[0], at.Child("hostIPs").Index(0).Child("ip"), hostIPs[0], "must be equal to `hostIP`")
+	}
+	c.ips(hostIPs, oldHostIPs, internal{status.HostIPs}, at.Child("hostIPs"))
+}
+
+func (c *checks) notNegative(at *field.Path, generation int64) {
+	c.invalidIf(generation < 0, at, generation, "must be a non-negative integer")
+}
+
+// ips asks for addresses, at most one of each family; those that were there may be odd.
+func (c *checks) ips(ips, old []string, shown any, at *field.Path) {
+	for i, ip := range ips {
+		c.ip(at.Index(i), ip, old...)
+	}
+	c.invalidIf(len(ips) > 1 && !dualStack(ips), at, shown, "may specify no more than one IP for each IP family")
+}
+
+func dualStack(ips []string) bool {
+	if len(ips) != 2 {
+		return false
+	}
+	a, errA := netip.ParseAddr(ips[0])
+	b, errB := netip.ParseAddr(ips[1])
+	return errA == nil && errB == nil && a.Is4() != b.Is4()
+}
+
+// restarts returns which of the containers start again after an exit code. One with rules
+// of its own may.
+func restarts(spec *corev1.PodSpec, containers []corev1.Container) func(name string, code int32) bool {
+	return func(name string, code int32) bool {
+		policy := string(spec.RestartPolicy)
+		for _, ctr := range containers {
+			if ctr.Name == name && len(ctr.RestartPolicyRules) > 0 {
+				return true
+			}
+			if ctr.Name == name && ctr.RestartPolicy != nil {
+				policy = string(*ctr.RestartPolicy)
+			}
+		}
+		return policy == string(corev1.RestartPolicyAlways) || policy == string(corev1.RestartPolicyOnFailure) && code != 0
+	}
+}
+
+// terminated checks that what has ended stays so, unless it is started again.
+func (c *checks) terminated(now, old []corev1.ContainerStatus, at *field.Path, restarted func(name string, code int32) bool) {
+	for i, before := range old {
+		if before.State.Terminated == nil {
+			continue
+		}
+		for _, status := range now {
+			if status.Name == before.Name && status.State.Terminated == nil {
+				c.forbid(!restarted(before.Name, before.State.Terminated.ExitCode), at.Index(i).Child("state"), "may not be transitioned to non-terminated state")
+				break
+			}
+		}
+	}
+}
+
+// ValidateBinding checks which node a pod is to be bound to.
+func ValidateBinding(binding *corev1.Binding) field.ErrorList {
+	var c checks
+	if binding.Target.Kind != "" && binding.Target.Kind != "Node" {
+		c.add(field.NotSupported(field.NewPath("target", "kind"), binding.Target.Kind, []string{"Node", "<empty>"}))
+	}
+	c.require(field.NewPath("target", "name"), binding.Target.Name)
+	return c.errs
+}

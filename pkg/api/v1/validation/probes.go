@@ -1,0 +1,88 @@
+package validation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// handler is what a probe or a hook does.
+type handler struct {
+	exec  *corev1.ExecAction
+	http  *corev1.HTTPGetAction
+	tcp   *corev1.TCPSocketAction
+	grpc  *corev1.GRPCAction
+	sleep *corev1.SleepAction
+}
+
+func (c *checks) hooksAndProbes(s *podSpec, ctr *corev1.Container, at *field.Path) {
+	if hooks := ctr.Lifecycle; hooks != nil {
+		if h := hooks.PostStart; h != nil {
+			c.handler(s, handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Child("lifecycle", "postStart"))
+		}
+		if h := hooks.PreStop; h != nil {
+			c.handler(s, handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Child("lifecycle", "preStop"))
+		}
+	}
+	once := func(p *corev1.Probe, at *field.Path) {
+		if p != nil {
+			c.probe(s, p, at)
+			c.invalidIf(p.SuccessThreshold != 1, at.Child("successThreshold"), p.SuccessThreshold, "must be 1")
+		}
+	}
+	once(ctr.LivenessProbe, at.Child("livenessProbe"))
+	if p := ctr.ReadinessProbe; p != nil {
+		c.probe(s, p, at.Child("readinessProbe"))
+		c.invalidIf(p.TerminationGracePeriodSeconds != nil, at.Child("readinessProbe", "terminationGracePeriodSeconds"), p.TerminationGracePeriodSeconds,
+			"must not be set for readinessProbes")
+	}
+	once(ctr.StartupProbe, at.Child("startupProbe"))
+}
+
+func (c *checks) probe(s *podSpec, p *corev1.Probe, at *field.Path) {
+	c.handler(s, handler{p.Exec, p.HTTPGet, p.TCPSocket, p.GRPC, nil}, at)
+	c.nonnegative(at.Child("initialDelaySeconds"), int64(p.InitialDelaySeconds))
+	c.nonnegative(at.Child("timeoutSeconds"), int64(p.TimeoutSeconds))
+	c.nonnegative(at.Child("periodSeconds"), int64(p.PeriodSeconds))
+	c.nonnegative(at.Child("successThreshold"), int64(p.SuccessThreshold))
+	c.nonnegative(at.Child("failureThreshold"), int64(p.FailureThreshold))
+	if grace := p.TerminationGracePeriodSeconds; grace != nil {
+		c.invalidIf(*grace <= 0, at.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0")
+	}
+}
+
+func (c *checks) handler(s *podSpec, h handler, at *field.Path) {
+	o := &oneOf{c, at, "handler type", false}
+	option(o, "exec", h.exec, func(e *corev1.ExecAction, at *field.Path) {
+		c.some(at.Child("command"), len(e.Command), "")
+	})
+	option(o, "httpGet", h.http, func(get *corev1.HTTPGetAction, at *field.Path) {
+		c.needs(at, "path", get.Path)
+		c.port(at.Child("port"), get.Port)
+		supported(c, at.Child("scheme"), get.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+		for _, header := range get.HTTPHeaders {
+			c.each(at.Child("httpHeaders"), header.Name, utilvalidation.IsHTTPHeaderName(header.Name))
+		}
+	})
+	option(o, "tcpSocket", h.tcp, func(t *corev1.TCPSocketAction, at *field.Path) { c.port(at.Child("port"), t.Port) })
+	option(o, "grpc", h.grpc, func(g *corev1.GRPCAction, at *field.Path) { c.port(at.Child("port"), intstr.FromInt32(g.Port)) })
+	option(o, "sleep", h.sleep, func(sleep *corev1.SleepAction, at *field.Path) {
+		if grace := s.TerminationGracePeriodSeconds; grace != nil {
+			c.invalidIf(sleep.Seconds < 0 || sleep.Seconds > *grace, at, sleep.Seconds,
+				fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))
+		}
+	})
+	o.needed("must specify a handler type")
+}
+
+// port asks for a number or a name of a port.
+func (c *checks) port(at *field.Path, port intstr.IntOrString) {
+	if port.Type == intstr.String {
+		c.each(at, port.StrVal, utilvalidation.IsValidPortName(port.StrVal))
+	} else {
+		c.each(at, port.IntValue(), utilvalidation.IsValidPortNum(port.IntValue()))
+	}
+}
