@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"pkg/api/v1":              {"pkg/api", "pkg/api/v1/defaults", "pkg/conversion"},
 	"pkg/api/v1/defaults":     {},
 	"pkg/api/v1/validation":   {"pkg/api/v1/defaults"},
+	"pkg/printers":            {},
 	"pkg/conversion":          {"pkg/api"},
 	"pkg/api":                 {},
 	"pkg/util":                {},

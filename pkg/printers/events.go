@@ -1,0 +1,66 @@
+package printers
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var eventDoc = corev1.Event{}.SwaggerDoc()
+
+// Events prints *corev1.Event.
+var Events = Printer{
+	Columns: []metav1.TableColumnDefinition{
+		text("Last Seen", eventDoc["lastTimestamp"]),
+		text("Type", eventDoc["type"]),
+		text("Reason", eventDoc["reason"]),
+		text("Object", eventDoc["involvedObject"]),
+		wide(text("Subobject", corev1.ObjectReference{}.SwaggerDoc()["fieldPath"])),
+		wide(text("Source", eventDoc["source"])),
+		text("Message", eventDoc["message"]),
+		wide(text("First Seen", eventDoc["firstTimestamp"])),
+		wide(text("Count", eventDoc["count"])),
+		wide(nameColumn),
+	},
+	Cells: of(eventCells),
+}
+
+// eventCells reads events of both kinds: the older have a count and two times, the newer one
+// time and perhaps a series.
+func eventCells(event *corev1.Event, now time.Time) []any {
+	first := event.FirstTimestamp.Time
+	if first.IsZero() {
+		first = event.EventTime.Time
+	}
+	last, count := event.LastTimestamp.Time, event.Count
+	if last.IsZero() {
+		last = first
+	}
+	if event.Series != nil {
+		last, count = event.Series.LastObservedTime.Time, event.Series.Count
+	} else if count == 0 {
+		count = 1
+	}
+	object := strings.ToLower(event.InvolvedObject.Kind)
+	if event.InvolvedObject.Name != "" {
+		object += "/" + event.InvolvedObject.Name
+	}
+	source := or(event.Source.Component, event.ReportingController)
+	if host := or(event.Source.Host, event.ReportingInstance); host != "" {
+		source += ", " + host
+	}
+	return []any{
+		since(last, now),
+		event.Type,
+		event.Reason,
+		object,
+		event.InvolvedObject.FieldPath,
+		source,
+		strings.TrimSpace(event.Message),
+		since(first, now),
+		int64(count),
+		event.Name,
+	}
+}

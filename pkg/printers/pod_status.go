@@ -1,0 +1,157 @@
+package printers
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// sight is what a glance at a pod tells: one status of all its containers.
+type sight struct {
+	ready, containers int
+	status            string
+	restarts          restarts
+}
+
+// look takes the status of the pod, replaces it by what the containers say that hold it up,
+// the first init container before all others, and that by the pod's own end.
+func look(pod *corev1.Pod) sight {
+	s := sight{containers: len(pod.Spec.Containers), status: or(pod.Status.Reason, string(pod.Status.Phase))}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated {
+			s.status = corev1.PodReasonSchedulingGated
+		}
+	}
+	if s.setUp(pod) {
+		s.run(pod)
+	}
+	if pod.DeletionTimestamp != nil {
+		switch {
+		case pod.Status.Reason == "NodeLost":
+			s.status = "Unknown"
+		case pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed:
+			s.status = "Terminating"
+		}
+	}
+	return s
+}
+
+// setUp looks at the init containers up to the first that is not done, and reports whether
+// the others count yet: all are done, or were once. Then of init containers only sidecars
+// still count, which go on beside the others.
+func (s *sight) setUp(pod *corev1.Pod) bool {
+	sidecars := map[string]bool{}
+	for _, container := range pod.Spec.InitContainers {
+		isSidecar := container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		sidecars[container.Name] = isSidecar
+		if isSidecar {
+			s.containers++
+		}
+	}
+	var all, ofSidecars restarts
+	done := true
+	for i := 0; done && i < len(pod.Status.InitContainerStatuses); i++ {
+		container := pod.Status.InitContainerStatuses[i]
+		all.add(container)
+		if sidecars[container.Name] {
+			ofSidecars.add(container)
+		}
+		done = s.initialized(container, sidecars[container.Name], i, len(pod.Spec.InitContainers))
+	}
+	if done || isTrue(pod, corev1.PodInitialized) {
+		s.restarts = ofSidecars
+		return true
+	}
+	s.restarts = all
+	return false
+}
+
+// initialized reports whether an init container no longer holds up the ones after it. If it
+// does, it is the status of the pod.
+func (s *sight) initialized(container corev1.ContainerStatus, isSidecar bool, index, count int) bool {
+	ended, waiting := container.State.Terminated, container.State.Waiting
+	switch {
+	case ended != nil && ended.ExitCode == 0:
+		return true
+	case isSidecar && container.Started != nil && *container.Started:
+		if container.Ready {
+			s.ready++
+		}
+		return true
+	case ended != nil:
+		s.status = "Init:" + end(ended)
+	case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
+		s.status = "Init:" + waiting.Reason
+	default:
+		s.status = fmt.Sprintf("Init:%d/%d", index, count)
+	}
+	return false
+}
+
+// run looks at the containers, the last first, so that the status is that of the first one
+// that waits or has ended. One that completed does not hide one that runs or failed.
+func (s *sight) run(pod *corev1.Pod) {
+	running, failure := false, ""
+	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
+		container := pod.Status.ContainerStatuses[i]
+		s.restarts.add(container)
+		ended, waiting := container.State.Terminated, container.State.Waiting
+		switch {
+		case waiting != nil && waiting.Reason != "":
+			s.status = waiting.Reason
+		case ended != nil:
+			s.status = end(ended)
+			if ended.ExitCode != 0 {
+				failure = s.status
+			}
+		case container.Ready && container.State.Running != nil:
+			running = true
+			s.ready++
+		}
+	}
+	if s.status != "Completed" {
+		return
+	}
+	switch {
+	case running && isTrue(pod, corev1.PodReady):
+		s.status = "Running"
+	case failure != "":
+		s.status = failure
+	case running:
+		s.status = "NotReady"
+	}
+}
+
+// end says why a container ended.
+func end(ended *corev1.ContainerStateTerminated) string {
+	switch {
+	case ended.Reason != "":
+		return ended.Reason
+	case ended.Signal != 0:
+		return fmt.Sprintf("Signal:%d", ended.Signal)
+	}
+	return fmt.Sprintf("ExitCode:%d", ended.ExitCode)
+}
+
+// restarts counts those of containers.
+type restarts struct {
+	count int
+	last  metav1.Time // zero if no container tells when it last ended
+}
+
+func (r *restarts) add(container corev1.ContainerStatus) {
+	r.count += int(container.RestartCount)
+	if ended := container.LastTerminationState.Terminated; ended != nil && r.last.Before(&ended.FinishedAt) {
+		r.last = ended.FinishedAt
+	}
+}
+
+func (r restarts) text(now time.Time) string {
+	if r.count == 0 || r.last.IsZero() {
+		return strconv.Itoa(r.count)
+	}
+	return fmt.Sprintf("%d (%s ago)", r.count, since(r.last.Time, now))
+}

@@ -1,0 +1,115 @@
+// Package printers makes rows of objects: the table that today's server answers to who asks
+// for one, and that kubectl get shows. Its functions change nothing and may be called
+// concurrently; the time is an argument.
+package printers
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Printer has the columns of a kind, and how an object fills them.
+type Printer struct {
+	// Columns are those of kubectl get, with priority 1 those that only -o wide shows.
+	// They are shared: nobody changes them.
+	Columns []metav1.TableColumnDefinition
+	// Cells has a value for each column. It panics if the object is of another kind.
+	Cells func(object runtime.Object, now time.Time) []any
+	// conditions of the row, if the kind has any.
+	conditions func(runtime.Object) []metav1.TableRowCondition
+}
+
+// Table has a row for each object, and in it what include says of the object: nothing, its
+// metadata (also if include is empty), or the object itself, shared and as it is given, so
+// the caller has set its kind. The caller sets the table's ListMeta. After the first event of
+// a watch it also removes the columns.
+//
+// The errors are a bad request, for another policy, and that an object has no metadata.
+func (p Printer) Table(objects []runtime.Object, now time.Time, include metav1.IncludeObjectPolicy) (*metav1.Table, error) {
+	if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: include}); len(errs) > 0 {
+		return nil, errors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
+	}
+	table := &metav1.Table{
+		TypeMeta:          metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()},
+		ColumnDefinitions: p.Columns,
+		Rows:              make([]metav1.TableRow, len(objects)),
+	}
+	for i, object := range objects {
+		metadata, err := meta.Accessor(object)
+		if err != nil {
+			return nil, err
+		}
+		row := &table.Rows[i]
+		row.Cells = p.Cells(object, now)
+		if p.conditions != nil {
+			row.Conditions = p.conditions(object)
+		}
+		switch include {
+		case metav1.IncludeObject:
+			row.Object.Object = object
+		case metav1.IncludeMetadata, "":
+			partial := meta.AsPartialObjectMetadata(metadata)
+			partial.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
+			row.Object.Object = partial
+		}
+	}
+	return table, nil
+}
+
+// Default prints objects of every kind that has no printer of its own.
+var Default = Printer{
+	Columns: []metav1.TableColumnDefinition{
+		nameColumn,
+		{Name: "Created At", Type: "date", Description: metadataDoc["creationTimestamp"]},
+	},
+	Cells: of(func(object metav1.Object, _ time.Time) []any {
+		return []any{object.GetName(), object.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+	}),
+}
+
+var (
+	metadataDoc = metav1.ObjectMeta{}.SwaggerDoc()
+	nameColumn  = metav1.TableColumnDefinition{Name: "Name", Type: "string", Format: "name", Description: metadataDoc["name"]}
+	ageColumn   = text("Age", metadataDoc["creationTimestamp"])
+)
+
+func text(name, description string) metav1.TableColumnDefinition {
+	return metav1.TableColumnDefinition{Name: name, Type: "string", Description: description}
+}
+
+func number(name, description string) metav1.TableColumnDefinition {
+	return metav1.TableColumnDefinition{Name: name, Type: "integer", Description: description}
+}
+
+// wide marks a column that only -o wide shows.
+func wide(column metav1.TableColumnDefinition) metav1.TableColumnDefinition {
+	column.Priority = 1
+	return column
+}
+
+// of makes a function on one kind of objects one on objects.
+func of[T any](cells func(T, time.Time) []any) func(runtime.Object, time.Time) []any {
+	return func(object runtime.Object, now time.Time) []any { return cells(object.(T), now) }
+}
+
+// since says how long ago it was, as briefly as a column of ages wants it.
+func since(then, now time.Time) string {
+	if then.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(now.Sub(then))
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,173 @@
+package printers
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// now is when the answers in testdata were recorded; ago is a time before it.
+var now = time.Date(2026, 11, 21, 8, 34, 21, 0, time.UTC)
+
+func ago(age time.Duration) metav1.Time { return metav1.NewTime(now.Add(-age)) }
+
+// cells returns those of an object, by the names of their columns.
+func cells(t *testing.T, printer Printer, object runtime.Object) map[string]any {
+	values := printer.Cells(object, now)
+	require.Len(t, values, len(printer.Columns))
+	named := map[string]any{}
+	for i, column := range printer.Columns {
+		named[column.Name] = values[i]
+	}
+	return named
+}
+
+// contains checks cells that a test names, whatever the others are.
+func contains(t *testing.T, expected, all map[string]any) {
+	for name, value := range expected {
+		assert.Equal(t, value, all[name], name)
+	}
+}
+
+func object[T runtime.Object](t *testing.T, object T, text string) T {
+	require.NoError(t, json.Unmarshal([]byte(text), object))
+	return object
+}
+
+// The answers in testdata are those of kube-apiserver 1.36.3, without managedFields. They
+// have the metadata of the objects; the test adds what else they were made of.
+func TestATableIsTheRealServersByteForByte(t *testing.T) {
+	t.Parallel()
+	for name, recorded := range map[string]struct {
+		printer Printer
+		now     time.Time
+		objects []runtime.Object
+	}{
+		"pods": {Pods, now.Add(-9 * time.Second), []runtime.Object{
+			object(t, &corev1.Pod{}, `{"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Pending"}}`),
+		}},
+		"replicationcontrollers": {ReplicationControllers, now, []runtime.Object{
+			object(t, &corev1.ReplicationController{}, `{"spec":{"replicas":3,"selector":{"a":"b"},
+				"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},"status":{"replicas":1}}`),
+		}},
+		"services": {Services, now, []runtime.Object{
+			object(t, &corev1.Service{}, `{"spec":{"ports":[{"protocol":"TCP","port":443}],"clusterIPs":["10.0.0.1"],"type":"ClusterIP"}}`),
+			object(t, &corev1.Service{}, `{"spec":{"ports":[{"protocol":"TCP","port":80}],"clusterIPs":["10.0.0.182"],"type":"ClusterIP","selector":{"a":"b"}}}`),
+		}},
+		"namespaces": {Namespaces, now, []runtime.Object{
+			object(t, &corev1.Namespace{}, `{"status":{"phase":"Active"}}`),
+			object(t, &corev1.Namespace{}, `{"status":{"phase":"Active"}}`),
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := os.ReadFile("testdata/" + name + ".json")
+			require.NoError(t, err)
+			var answered struct {
+				metav1.ListMeta `json:"metadata"`
+				Rows            []struct {
+					Object struct {
+						Metadata json.RawMessage `json:"metadata"`
+					} `json:"object"`
+				} `json:"rows"`
+			}
+			require.NoError(t, json.Unmarshal(answer, &answered))
+			require.Len(t, recorded.objects, len(answered.Rows))
+			for i, row := range answered.Rows {
+				object(t, recorded.objects[i], `{"metadata":`+string(row.Object.Metadata)+`}`)
+			}
+
+			table, err := recorded.printer.Table(recorded.objects, recorded.now, "")
+			require.NoError(t, err)
+			table.ListMeta = answered.ListMeta
+			printed, err := json.Marshal(table)
+			require.NoError(t, err)
+			assert.Equal(t, string(answer), string(printed)+"\n")
+		})
+	}
+}
+
+func TestARowHasOfItsObjectWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	namespace := &corev1.Namespace{
+		TypeMeta:   metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}},
+	}
+	const metadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"n","labels":{"a":"b"}}}`
+	for include, expected := range map[metav1.IncludeObjectPolicy]string{
+		metav1.IncludeNone:     `null`,
+		metav1.IncludeMetadata: metadata,
+		"":                     metadata,
+		metav1.IncludeObject:   `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"n","labels":{"a":"b"}},"spec":{},"status":{}}`,
+	} {
+		table, err := Namespaces.Table([]runtime.Object{namespace}, now, include)
+		require.NoError(t, err)
+		object, err := json.Marshal(table.Rows[0].Object)
+		require.NoError(t, err)
+		assert.JSONEq(t, expected, string(object), "%q", include)
+	}
+
+	_, err := Namespaces.Table(nil, now, "All")
+	assert.True(t, errors.IsBadRequest(err))
+	assert.EqualError(t, err, `Unable to convert to Table as requested: includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`)
+}
+
+func TestATableNeedsObjectsWithMetadata(t *testing.T) {
+	t.Parallel()
+	_, err := Default.Table([]runtime.Object{&metav1.Status{}}, now, "")
+	assert.Error(t, err)
+}
+
+func TestATableOfNothingHasAnEmptyListOfRows(t *testing.T) {
+	t.Parallel()
+	table, err := Namespaces.Table(nil, now, "")
+	require.NoError(t, err)
+	printed, err := json.Marshal(table)
+	require.NoError(t, err)
+	assert.Contains(t, string(printed), `"rows":[]`)
+	assert.Len(t, table.ColumnDefinitions, 3)
+}
+
+func TestColumnsHaveDescriptionsAndOneHasTheName(t *testing.T) {
+	t.Parallel()
+	printers := []Printer{Pods, ReplicationControllers, Services, Endpoints, EndpointSlices, Nodes, Events, Namespaces, Default}
+	for _, printer := range printers {
+		var names int
+		for _, column := range printer.Columns {
+			assert.NotEmpty(t, column.Description, column.Name)
+			if column.Format == "name" {
+				names++
+			}
+		}
+		assert.Equal(t, 1, names)
+	}
+}
+
+func TestAKindWithoutAPrinterHasItsNameAndWhenItWasMade(t *testing.T) {
+	t.Parallel()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s", CreationTimestamp: ago(time.Minute)}}
+	assert.Equal(t, map[string]any{"Name": "s", "Created At": "2026-11-21T08:33:21Z"}, cells(t, Default, secret))
+}
+
+func TestTheAgeOfWhatHasNoTimeIsUnknown(t *testing.T) {
+	t.Parallel()
+	for age, printed := range map[time.Duration]string{
+		-time.Second:                  "0s",
+		-time.Minute:                  "<invalid>",
+		119 * time.Second:             "119s",
+		2*time.Minute + 3*time.Second: "2m3s",
+		49 * time.Hour:                "2d1h",
+	} {
+		made := metav1.ObjectMeta{CreationTimestamp: ago(age)}
+		assert.Equal(t, printed, cells(t, Namespaces, &corev1.Namespace{ObjectMeta: made})["Age"])
+	}
+	assert.Equal(t, "<unknown>", cells(t, Namespaces, &corev1.Namespace{})["Age"])
+}

@@ -1,0 +1,53 @@
+package printers
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+var (
+	controllerSpecDoc   = corev1.ReplicationControllerSpec{}.SwaggerDoc()
+	controllerStatusDoc = corev1.ReplicationControllerStatus{}.SwaggerDoc()
+)
+
+// ReplicationControllers prints *corev1.ReplicationController.
+var ReplicationControllers = Printer{
+	Columns: []metav1.TableColumnDefinition{
+		nameColumn,
+		number("Desired", controllerSpecDoc["replicas"]),
+		number("Current", controllerStatusDoc["replicas"]),
+		number("Ready", controllerStatusDoc["readyReplicas"]),
+		ageColumn,
+		wide(text("Containers", "Names of each container in the template.")),
+		wide(text("Images", "Images referenced by each container in the template.")),
+		wide(text("Selector", controllerSpecDoc["selector"])),
+	},
+	Cells: of(controllerCells),
+}
+
+func controllerCells(controller *corev1.ReplicationController, now time.Time) []any {
+	var desired int64
+	if controller.Spec.Replicas != nil {
+		desired = int64(*controller.Spec.Replicas)
+	}
+	var names, images []string
+	if controller.Spec.Template != nil {
+		for _, container := range controller.Spec.Template.Spec.Containers {
+			names, images = append(names, container.Name), append(images, container.Image)
+		}
+	}
+	return []any{
+		controller.Name,
+		desired,
+		int64(controller.Status.Replicas),
+		int64(controller.Status.ReadyReplicas),
+		since(controller.CreationTimestamp.Time, now),
+		strings.Join(names, ","),
+		strings.Join(images, ","),
+		labels.FormatLabels(controller.Spec.Selector),
+	}
+}
