@@ -33,6 +33,8 @@ var mayImport = map[string][]string{
 	"pkg/apiserver":           {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
 	"pkg/client":              {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
 	"pkg/client/clienttest":   {"pkg/client"},
+	"pkg/endpoints/discovery": {},
+	"pkg/endpoints/openapi":   {"pkg/endpoints/discovery"},
 	"pkg/etcd":                {},
 	"pkg/etcd/etcdtest":       {},
 	"pkg/api/v1beta1":         {"pkg/api", "pkg/conversion"},

@@ -1,0 +1,88 @@
+package discovery
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// aggregate returns one document with all that the groups have.
+func aggregate(groups []Group) apidiscovery.APIGroupDiscoveryList {
+	list := apidiscovery.APIGroupDiscoveryList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apidiscovery.SchemeGroupVersion.String()},
+		Items:    []apidiscovery.APIGroupDiscovery{},
+	}
+	for _, group := range groups {
+		item := apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: group.Name}}
+		for _, version := range group.Versions {
+			item.Versions = append(item.Versions, apidiscovery.APIVersionDiscovery{
+				Version:   version.Name,
+				Resources: aggregateResources(version.Resources),
+				Freshness: apidiscovery.DiscoveryFreshnessCurrent,
+			})
+		}
+		list.Items = append(list.Items, item)
+	}
+	return list
+}
+
+func aggregateResources(resources []metav1.APIResource) []apidiscovery.APIResourceDiscovery {
+	var all []apidiscovery.APIResourceDiscovery
+	for _, resource := range resources {
+		kind := &metav1.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}
+		if of, name, isSub := strings.Cut(resource.Name, "/"); isSub {
+			for i := range all {
+				if all[i].Resource == of {
+					all[i].Subresources = append(all[i].Subresources, apidiscovery.APISubresourceDiscovery{
+						Subresource: name, ResponseKind: kind, Verbs: resource.Verbs,
+					})
+				}
+			}
+			continue
+		}
+		scope := apidiscovery.ScopeCluster
+		if resource.Namespaced {
+			scope = apidiscovery.ScopeNamespace
+		}
+		all = append(all, apidiscovery.APIResourceDiscovery{
+			Resource:         resource.Name,
+			ResponseKind:     kind,
+			Scope:            scope,
+			SingularResource: resource.SingularName,
+			Verbs:            resource.Verbs,
+			ShortNames:       resource.ShortNames,
+			Categories:       resource.Categories,
+		})
+	}
+	return all
+}
+
+// wantsAggregated reports whether a client prefers the aggregated document. Of types
+// with the same weight the first one counts. One that accepts neither gets the plain
+// document.
+func wantsAggregated(accept string) bool {
+	aggregated, best := false, 0.0
+	for clause := range strings.SplitSeq(accept, ",") {
+		mediaType, parameters, err := mime.ParseMediaType(clause)
+		if err != nil {
+			continue
+		}
+		isAggregated := mediaType == "application/json" && parameters["as"] == "APIGroupDiscoveryList" &&
+			parameters["g"] == apidiscovery.GroupName && parameters["v"] == "v2"
+		isPlain := parameters["as"] == "" &&
+			(mediaType == "application/json" || mediaType == "application/*" || mediaType == "*/*")
+		weight, err := strconv.ParseFloat(parameters["q"], 64)
+		if err != nil {
+			weight = 1
+		}
+		if (isAggregated || isPlain) && weight > best {
+			aggregated, best = isAggregated, weight
+		}
+	}
+	return aggregated
+}

@@ -1,0 +1,119 @@
+package discovery
+
+import (
+	"bytes"
+	"crypto/sha512"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Documents answers discovery. It never changes: all documents but one line of /api are
+// encoded when it is made.
+type Documents struct {
+	handlers map[string]http.Handler // by path
+}
+
+// New makes the documents of the groups, in this order. It keeps nothing of them.
+func New(groups []Group) *Documents {
+	d := &Documents{map[string]http.Handler{}}
+	legacy := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{}}
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	var unnamed, named []Group
+	for _, group := range groups {
+		if group.Name == "" {
+			unnamed = append(unnamed, group)
+		} else {
+			named = append(named, group)
+			described := group.describe()
+			list.Groups = append(list.Groups, described)
+			described.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+			d.handlers[group.Path()] = plain(encode(described))
+		}
+		for _, version := range group.Versions {
+			if group.Name == "" {
+				legacy.Versions = append(legacy.Versions, version.Name)
+			}
+			d.handlers[group.Path()+"/"+version.Name] = plain(encode(resources(group, version)))
+		}
+	}
+	d.handlers["/api"] = either(addressed(legacy), encode(aggregate(unnamed)))
+	d.handlers["/apis"] = either(plain(encode(list)), encode(aggregate(named)))
+	return d
+}
+
+func resources(group Group, version Version) metav1.APIResourceList {
+	list := metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Name}.String(),
+		APIResources: version.Resources,
+	}
+	if group.Name == "" {
+		list.APIVersion = "" // as the real server, for its first clients
+	}
+	if list.APIResources == nil {
+		list.APIResources = []metav1.APIResource{}
+	}
+	return list
+}
+
+// Handler returns what answers a GET of a path, with or without a slash at its end. It
+// is nil if the path has no document.
+func (d *Documents) Handler(path string) http.Handler {
+	return d.handlers[strings.TrimSuffix(path, "/")]
+}
+
+// Paths returns the paths as the document at / lists them: sorted, and /apis twice.
+func (d *Documents) Paths() []string {
+	paths := append(slices.Collect(maps.Keys(d.handlers)), "/apis/")
+	slices.Sort(paths)
+	return paths
+}
+
+func encode(document any) []byte {
+	body, err := json.Marshal(document)
+	if err != nil {
+		panic(err) // not with these types
+	}
+	return append(body, '\n')
+}
+
+func plain(body []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, body) })
+}
+
+func write(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // the client is gone if this fails
+}
+
+// addressed tells each client the address that it has used.
+func addressed(versions metav1.APIVersions) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := versions
+		answer.ServerAddressByClientCIDRs = []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}}
+		write(w, encode(answer))
+	})
+}
+
+// either answers with the aggregated document if the client prefers that.
+func either(plain http.Handler, aggregated []byte) http.Handler {
+	tag := fmt.Sprintf(`"%X"`, sha512.Sum512(aggregated))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Accept")
+		if !wantsAggregated(strings.Join(r.Header.Values("Accept"), ",")) {
+			plain.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", aggregatedType)
+		w.Header().Set("ETag", tag)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(aggregated))
+	})
+}

@@ -1,0 +1,111 @@
+// Package openapi describes the API in OpenAPI 3.0, from the Go types and what they say
+// of themselves: what kubectl explains, and where it finds out what the server checks.
+package openapi
+
+import (
+	"bytes"
+	"crypto/sha512"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/endpoints/discovery"
+)
+
+const root = "/openapi/v3"
+
+// Documents answers GETs of /openapi/v3, an index, and of the documents below it, one for
+// each version of a group. All are made together when the first one is asked for.
+type Documents struct {
+	made func() map[string]encoded // by path; the index is at root
+}
+
+type encoded struct {
+	body []byte
+	hash string
+}
+
+// New describes the operations of the groups. The types have a value, or a pointer to
+// one, for each kind and each list of a kind; another kind is described as any object.
+// Neither may change later.
+func New(groups []discovery.Group, types map[schema.GroupVersionKind]any) *Documents {
+	return &Documents{sync.OnceValue(func() map[string]encoded {
+		return makeAll(groups, newKindTypes(types))
+	})}
+}
+
+func makeAll(groups []discovery.Group, types kindTypes) map[string]encoded {
+	type location struct {
+		URL string `json:"serverRelativeURL"`
+	}
+	all, index := map[string]encoded{}, map[string]location{}
+	for _, group := range groups {
+		for _, version := range group.Versions {
+			path := group.Path() + "/" + version.Name
+			made := encode(newDocument(group, version, types))
+			all[root+path] = made
+			index[strings.TrimPrefix(path, "/")] = location{made.url(root + path)}
+		}
+	}
+	all[root] = encode(map[string]any{"paths": index})
+	return all
+}
+
+func encode(document any) encoded {
+	body, err := json.Marshal(document)
+	if err != nil {
+		panic(err) // not with these types
+	}
+	body = append(body, '\n')
+	return encoded{body, fmt.Sprintf("%X", sha512.Sum512(body))}
+}
+
+// url returns where a document is that will never change.
+func (e encoded) url(path string) string { return path + "?hash=" + e.hash }
+
+// ServeHTTP answers a GET.
+func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	document, ok := d.made()[path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("ETag", `"`+document.hash+`"`)
+	if path == root {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8") // as the real server
+	} else {
+		w.Header().Set("Vary", "Accept")
+		if !acceptsJSON(r) {
+			w.WriteHeader(http.StatusNotAcceptable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Query().Get("hash") {
+		case "":
+		case document.hash:
+			w.Header().Set("Cache-Control", "public, immutable")
+			w.Header().Set("Expires", time.Now().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
+		default:
+			http.Redirect(w, r, document.url(path), http.StatusMovedPermanently)
+			return
+		}
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(document.body))
+}
+
+// acceptsJSON is false for a client that takes nothing but protobuf.
+func acceptsJSON(r *http.Request) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	for _, one := range []string{"application/json", "application/*", "*/*"} {
+		if strings.Contains(accept, one) {
+			return true
+		}
+	}
+	return accept == ""
+}

@@ -1,0 +1,323 @@
+package openapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/endpoints/discovery"
+)
+
+// served returns the groups that discovery's recordings have, and the types of their kinds.
+func served(t *testing.T) ([]discovery.Group, map[schema.GroupVersionKind]any) {
+	var recordings []struct{ Answer string }
+	readJSON(t, "../discovery/testdata/recorded.json", &recordings)
+	var groups []discovery.Group
+	for _, r := range recordings {
+		var list metav1.APIResourceList
+		require.NoError(t, json.Unmarshal([]byte(r.Answer), &list))
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		require.NoError(t, err)
+		if gv.Version != "" {
+			groups = append(groups, discovery.Group{Name: gv.Group, Versions: []discovery.Version{{Name: gv.Version, Resources: list.APIResources}}})
+		}
+	}
+	require.Len(t, groups, 4)
+	v1 := corev1.SchemeGroupVersion.WithKind
+	authentication, authorization := authenticationv1.SchemeGroupVersion.WithKind, authorizationv1.SchemeGroupVersion.WithKind
+	//lint:file-ignore SA1019 the server has Endpoints, as the real one does
+	return groups, map[schema.GroupVersionKind]any{
+		v1("Binding"):                             corev1.Binding{},
+		v1("Endpoints"):                           corev1.Endpoints{},
+		v1("EndpointsList"):                       corev1.EndpointsList{},
+		v1("Event"):                               corev1.Event{},
+		v1("EventList"):                           corev1.EventList{},
+		v1("Namespace"):                           corev1.Namespace{},
+		v1("NamespaceList"):                       corev1.NamespaceList{},
+		v1("Node"):                                corev1.Node{},
+		v1("NodeList"):                            corev1.NodeList{},
+		v1("Pod"):                                 &corev1.Pod{}, // a pointer will do
+		v1("PodList"):                             corev1.PodList{},
+		v1("ReplicationController"):               corev1.ReplicationController{},
+		v1("ReplicationControllerList"):           corev1.ReplicationControllerList{},
+		v1("Service"):                             corev1.Service{},
+		v1("ServiceList"):                         corev1.ServiceList{},
+		authentication("SelfSubjectReview"):       authenticationv1.SelfSubjectReview{},
+		authentication("TokenReview"):             authenticationv1.TokenReview{},
+		authorization("LocalSubjectAccessReview"): authorizationv1.LocalSubjectAccessReview{},
+		authorization("SelfSubjectAccessReview"):  authorizationv1.SelfSubjectAccessReview{},
+		authorization("SelfSubjectRulesReview"):   authorizationv1.SelfSubjectRulesReview{},
+		authorization("SubjectAccessReview"):      authorizationv1.SubjectAccessReview{},
+		autoscalingv1.SchemeGroupVersion.WithKind("Scale"):           autoscalingv1.Scale{},
+		discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"):     discoveryv1.EndpointSlice{},
+		discoveryv1.SchemeGroupVersion.WithKind("EndpointSliceList"): discoveryv1.EndpointSliceList{},
+	}
+}
+
+// paths are those of the documents of what served returns.
+var paths = []string{
+	root + "/api/v1",
+	root + "/apis/authentication.k8s.io/v1",
+	root + "/apis/authorization.k8s.io/v1",
+	root + "/apis/discovery.k8s.io/v1",
+}
+
+func readJSON(t *testing.T, path string, into any) {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, into))
+}
+
+func get(d *Documents, url string, header http.Header) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, url, nil)
+	r.Header = header
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w
+}
+
+// written returns the documents as a client reads them, by path.
+func written(t *testing.T) map[string]document {
+	groups, types := served(t)
+	d := New(groups, types)
+	documents := map[string]document{}
+	for _, path := range paths {
+		var document document
+		require.NoError(t, json.Unmarshal(get(d, path, nil).Body.Bytes(), &document))
+		documents[path] = document
+	}
+	return documents
+}
+
+// real is what the real server's documents say of what this one has, too. Left out are
+// the parameters notHere, and of schemas what comments.go says.
+type real struct {
+	Operations []string
+	Required   map[string][]string
+	Patches    map[string]string
+	Schemas    map[string]json.RawMessage
+}
+
+func readReal(t *testing.T) real {
+	var r real
+	readJSON(t, "testdata/real.json", &r)
+	return r
+}
+
+func TestOperationsAreThoseOfTheRealServer(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for _, document := range written(t) {
+		for path, operations := range document.Paths {
+			for method, o := range operations {
+				var parameters []string
+				for _, p := range o.Parameters {
+					parameters = append(parameters, p.Name)
+				}
+				kind := strings.TrimPrefix(o.Kind.Group+"/"+o.Kind.Version+"/"+o.Kind.Kind, "/")
+				lines = append(lines, strings.Join([]string{method, path, o.ID, o.Tags[0], o.Action, kind, strings.Join(parameters, ",")}, " "))
+			}
+		}
+	}
+	slices.Sort(lines)
+	assert.Equal(t, strings.Join(readReal(t).Operations, "\n"), strings.Join(lines, "\n"))
+}
+
+func TestOperationsTakeAndAnswerWhatTheServerDoes(t *testing.T) {
+	t.Parallel()
+	document := written(t)[paths[0]]
+	assert.Equal(t, "3.0.0", document.OpenAPI)
+	ref := func(name string) object { return object{Ref: components + name} }
+	pod, status, options := ref(core+"Pod"), ref(meta+"Status"), ref(meta+"DeleteOptions")
+	data := []string{"application/json", "application/yaml"}
+	optional := func(schema object) *body { return &body{typed(schema, data...), false} }
+	required := func(schema object) *body { return &body{typed(schema, data...), true} }
+	patch := &body{typed(ref(meta+"Patch"), "application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"), true}
+	all, one := "/api/v1/namespaces/{namespace}/pods", "/api/v1/namespaces/{namespace}/pods/{name}"
+	for sentence, row := range map[string]struct {
+		method, path string
+		request      *body
+		code, media  string
+		answer       object
+	}{
+		"a list is answered with its list":            {"get", all, nil, "200", "application/json", ref(core + "PodList")},
+		"a creation with what was created":            {"post", all, required(pod), "201", "application/json", pod},
+		"a delete of all with a status":               {"delete", all, optional(options), "200", "application/json", status},
+		"a get with the object":                       {"get", one, nil, "200", "application/json", pod},
+		"an update with the object":                   {"put", one, required(pod), "200", "application/json", pod},
+		"a patch with the object":                     {"patch", one, patch, "200", "application/json", pod},
+		"a delete with the object or a status":        {"delete", one, optional(options), "200", "application/json", object{OneOf: []object{pod, status}}},
+		"a watch with events":                         {"get", "/api/v1/watch/pods", nil, "200", "application/json", ref(meta + "WatchEvent")},
+		"a log with text":                             {"get", one + "/log", nil, "200", "text/plain", object{Type: "string"}},
+		"a subresource with its kind":                 {"post", one + "/binding", required(ref(core + "Binding")), "201", "application/json", ref(core + "Binding")},
+		"one of another group with that group's kind": {"get", "/api/v1/namespaces/{namespace}/replicationcontrollers/{name}/scale", nil, "200", "application/json", ref("io.k8s.api.autoscaling.v1.Scale")},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			o := document.Paths[row.path][row.method]
+			assert.Equal(t, row.request, o.RequestBody)
+			require.Len(t, o.Responses, 1)
+			assert.NotEmpty(t, o.Responses[row.code].Description)
+			assert.Equal(t, typed(row.answer, row.media), o.Responses[row.code].Content)
+		})
+	}
+}
+
+func TestParametersAreInThePathOrTheQuery(t *testing.T) {
+	t.Parallel()
+	text := object{Type: "string", UniqueItems: true}
+	byName := map[string]parameter{}
+	for _, p := range written(t)[paths[0]].Paths["/api/v1/namespaces/{namespace}/pods/{name}"]["delete"].Parameters {
+		assert.NotEmpty(t, p.Description, p.Name)
+		byName[p.Name] = parameter{p.Name, p.In, "", p.Required, p.Schema}
+	}
+	assert.Equal(t, map[string]parameter{
+		"dryRun":             {"dryRun", "query", "", false, text}, // a list in Go, of one value
+		"gracePeriodSeconds": {"gracePeriodSeconds", "query", "", false, object{Type: "integer", UniqueItems: true}},
+		"name":               {"name", "path", "", true, text},
+		"namespace":          {"namespace", "path", "", true, text},
+		"orphanDependents":   {"orphanDependents", "query", "", false, object{Type: "boolean", UniqueItems: true}},
+		"pretty":             {"pretty", "query", "", false, text},
+		"propagationPolicy":  {"propagationPolicy", "query", "", false, text},
+	}, byName)
+}
+
+func TestAFieldRefersToItsTypeBesideItsDescription(t *testing.T) {
+	t.Parallel()
+	schemas := written(t)[paths[0]].Components.Schemas
+	assert.Equal(t, object{Ref: components + "io.k8s.apimachinery.pkg.runtime.RawExtension"}, schemas[meta+"WatchEvent"].Properties["object"])
+	spec := schemas[core+"Pod"].Properties["spec"]
+	assert.Equal(t, []object{{Ref: components + core + "PodSpec"}}, spec.AllOf)
+	assert.Empty(t, spec.Ref)
+	assert.NotEmpty(t, spec.Description)
+}
+
+func TestSchemasRequireAndMergeWhatTheRealServersDo(t *testing.T) {
+	t.Parallel()
+	required, patches := map[string][]string{}, map[string]string{}
+	for _, document := range written(t) {
+		for name, schema := range document.Components.Schemas {
+			if len(schema.Required) > 0 {
+				required[name] = schema.Required
+			}
+			for field, property := range schema.Properties {
+				if property.PatchStrategy != "" {
+					patches[name+"."+field] = property.PatchStrategy + " " + property.PatchMergeKey
+				}
+			}
+		}
+	}
+	r := readReal(t)
+	assert.Equal(t, r.Required, required)
+	assert.Equal(t, r.Patches, patches)
+}
+
+func TestSchemasSayWhatTheRealServersSay(t *testing.T) {
+	t.Parallel()
+	schemas := written(t)[paths[0]].Components.Schemas
+	for name, want := range readReal(t).Schemas {
+		got, err := json.Marshal(schemas[name])
+		require.NoError(t, err)
+		assert.JSONEq(t, string(want), string(got), name)
+	}
+}
+
+func TestValuesThatJSONWritesInTheirOwnWayAreNotObjects(t *testing.T) {
+	t.Parallel()
+	schemas := written(t)[paths[0]].Components.Schemas
+	number, text, whole := object{Type: "number"}, object{Type: "string"}, object{Type: "integer"}
+	for name, want := range map[string]object{
+		"io.k8s.apimachinery.pkg.api.resource.Quantity":   {OneOf: []object{text, number}},
+		"io.k8s.apimachinery.pkg.util.intstr.IntOrString": {OneOf: []object{whole, text}, Format: "int-or-string"},
+		meta + "Time":      {Type: "string", Format: "date-time"},
+		meta + "MicroTime": {Type: "string", Format: "date-time"},
+		"io.k8s.apimachinery.pkg.runtime.RawExtension": {Type: "object"},
+	} {
+		require.Contains(t, schemas, name)
+		want.Description = descriptions[name]
+		assert.Equal(t, want, *schemas[name], name)
+	}
+}
+
+func TestEachReferenceLeadsToASchema(t *testing.T) {
+	t.Parallel()
+	groups, types := served(t)
+	d := New(groups, types)
+	for _, path := range paths {
+		text := get(d, path, nil).Body.String()
+		var document document
+		require.NoError(t, json.Unmarshal([]byte(text), &document))
+		references := strings.Split(text, `"$ref":"`+components)[1:]
+		require.NotEmpty(t, references)
+		for _, reference := range references {
+			name, _, _ := strings.Cut(reference, `"`)
+			assert.Contains(t, document.Components.Schemas, name)
+		}
+	}
+}
+
+func TestAKindWithoutATypeIsAnyObject(t *testing.T) {
+	t.Parallel()
+	d := New([]discovery.Group{{Name: "a", Versions: []discovery.Version{{Name: "v1", Resources: []metav1.APIResource{
+		{Name: "bs", Kind: "B", Verbs: metav1.Verbs{"get"}},
+	}}}}}, nil)
+	var document document
+	require.NoError(t, json.Unmarshal(get(d, root+"/apis/a/v1", nil).Body.Bytes(), &document))
+	answer := document.Paths["/apis/a/v1/bs/{name}"]["get"].Responses["200"].Content["application/json"].Schema
+	assert.Equal(t, object{Type: "object"}, answer)
+	assert.Empty(t, document.Components.Schemas)
+}
+
+func TestGoTypesAreTheirJSONTypes(t *testing.T) {
+	t.Parallel()
+	whole, text := object{Type: "integer", Format: "int64"}, object{Type: "string"}
+	for sentence, row := range map[string]struct {
+		value any
+		want  object
+	}{
+		"a text":                     {corev1.PodRunning, text},
+		"a truth":                    {true, object{Type: "boolean"}},
+		"a number":                   {int64(1), whole},
+		"a number of 32 bits":        {int32(1), object{Type: "integer", Format: "int32"}},
+		"a broken number":            {1.5, object{Type: "number", Format: "double"}},
+		"what a pointer points to":   {new(int64), whole},
+		"bytes":                      {[]byte{}, object{Type: "string", Format: "byte"}},
+		"a list":                     {[]int64{}, object{Type: "array", Items: &whole}},
+		"a map":                      {map[string]string{}, object{Type: "object", AdditionalProperties: &text}},
+		"a struct, by its own name":  {corev1.EnvVar{}, object{Ref: components + core + "EnvVar"}},
+		"a struct without such name": {counted{}, object{Ref: components + "openapi.counted"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			s := schemas{byName: map[string]*object{}}
+			assert.Equal(t, row.want, s.of(reflect.TypeOf(row.value)))
+			if name, isComponent := strings.CutPrefix(row.want.Ref, components); isComponent {
+				assert.Contains(t, s.byName, name)
+			}
+		})
+	}
+}
+
+func TestATypeOfTwoKindsNamesBoth(t *testing.T) {
+	t.Parallel()
+	a, b := groupKind{"a", "v1", "Status"}, groupKind{"b", "v1", "Status"}
+	types := newKindTypes(map[schema.GroupVersionKind]any{schema.GroupVersionKind(b): metav1.Status{}, schema.GroupVersionKind(a): metav1.Status{}})
+	s := schemas{types, map[string]*object{}}
+	assert.Equal(t, s.kind(a), s.kind(b))
+	assert.Equal(t, []groupKind{a, b}, s.byName[meta+"Status"].Kinds)
+}

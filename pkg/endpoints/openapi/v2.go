@@ -1,0 +1,19 @@
+package openapi
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Empty answers /openapi/v2 with a description that describes nothing. Clients ask for it
+// when version 3 does not have what they look for, and fail without it.
+func Empty() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		contentType, body := "application/json", `{"swagger":"2.0","info":{"title":"Kubernetes","version":"v1"},"paths":{}}`
+		if strings.Contains(req.Header.Get("Accept"), "protobuf") {
+			contentType, body = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "\x0a\x032.0" // its first field: swagger
+		}
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write([]byte(body)) // if that fails the client is gone
+	})
+}
