@@ -1,0 +1,253 @@
+package endpoints
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
+)
+
+// MaxBodySize is the size of the largest body that is read, in bytes.
+const MaxBodySize = 3 << 20
+
+// body reads the request's body.
+func (r *request) body() ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, MaxBodySize))
+	var limit *http.MaxBytesError
+	switch {
+	case errors.As(err, &limit):
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", MaxBodySize))
+	case err != nil:
+		// The deadline may have passed: allow another second for the answer. A
+		// connection without deadlines needs none.
+		_ = http.NewResponseController(r.w).SetWriteDeadline(time.Now().Add(time.Second))
+		return nil, apierrors.NewBadRequest("the body is incomplete: the client stopped sending it or was too slow")
+	}
+	return body, nil
+}
+
+// asJSON returns a body, which may be YAML, as JSON.
+func (r *request) asJSON(body []byte) ([]byte, error) {
+	switch r.mediaType() {
+	case "", "application/json":
+		return body, nil
+	case yamlType:
+		return fromYAML(body)
+	}
+	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
+		Reason: metav1.StatusReasonUnsupportedMediaType,
+		Message: "the body of the request was in an unknown format - accepted media types include: " +
+			"application/json, application/yaml, application/vnd.kubernetes.protobuf"}}
+}
+
+// fromYAML converts YAML to JSON. Aliases may not make it larger than a body may be.
+func fromYAML(body []byte) ([]byte, error) {
+	var root yamlv3.Node
+	if err := yamlv3.Unmarshal(body, &root); err == nil && expandedSize(&root, map[*yamlv3.Node]int{}) > MaxBodySize {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d, with all aliases", MaxBodySize))
+	}
+	text, err := yaml.YAMLToJSON(body)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return text, nil
+}
+
+// expandedSize returns about the size of a YAML text in bytes once its aliases are
+// replaced by what they name, or more than a body may have.
+func expandedSize(node *yamlv3.Node, known map[*yamlv3.Node]int) int {
+	if node.Kind == yamlv3.AliasNode {
+		node = node.Alias
+	}
+	if size, ok := known[node]; ok {
+		return size
+	}
+	known[node] = MaxBodySize + 1 // of what contains itself
+	size := len(node.Value) + 1
+	for _, child := range node.Content {
+		size = min(size+expandedSize(child, known), MaxBodySize+1)
+	}
+	known[node] = size
+	return size
+}
+
+// decodeBody reads the object in the body.
+func (r *request) decodeBody(into rest.Object) error {
+	body, err := r.body()
+	if err != nil {
+		return err
+	}
+	if r.mediaType() == protobufType {
+		return r.fromProtobuf(body, into)
+	}
+	text, err := r.asJSON(body)
+	if err != nil {
+		return err
+	}
+	unknown, err := r.decode(text, into)
+	if err != nil {
+		return err
+	}
+	if r.mediaType() == yamlType && r.fieldValidation() != metav1.FieldValidationIgnore {
+		if _, err := yaml.YAMLToJSONStrict(body); err != nil { // a field is given twice
+			unknown = append([]error{err}, unknown...)
+		}
+	}
+	return r.tell(unknown, func(err error) error { return r.cannotHandle(r.resource.Kind, err) })
+}
+
+// Types of bodies besides JSON.
+const (
+	yamlType     = "application/yaml"
+	protobufType = "application/vnd.kubernetes.protobuf"
+)
+
+// protobufHead is what a body in protobuf begins with.
+var protobufHead = []byte("k8s\x00")
+
+// fromProtobuf reads the object in a body in protobuf, as some commands of kubectl send
+// it. Its kind stands in an envelope around it.
+func (r *request) fromProtobuf(body []byte, into rest.Object) error {
+	unrecognized := func(why string) error {
+		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %s (%s)", r.resource.Kind.Kind, why, summary(body)))
+	}
+	envelope, err := unwrapped(body)
+	if err != nil {
+		return unrecognized(err.Error())
+	}
+	kind, err := r.kindOf(metav1.TypeMeta{APIVersion: envelope.APIVersion, Kind: envelope.Kind})
+	if err != nil {
+		return err
+	}
+	message, ok := into.(interface{ Unmarshal([]byte) error })
+	if !ok {
+		return unrecognized("the kind has no form in protobuf")
+	}
+	if hugeToken.Match(envelope.Raw) {
+		return r.cannotHandle(kind, errors.New("it may have a quantity with too many digits or too large an exponent"))
+	}
+	if err := message.Unmarshal(envelope.Raw); err != nil {
+		return r.cannotHandle(kind, err)
+	}
+	into.GetObjectKind().SetGroupVersionKind(kind)
+	return nil
+}
+
+// unwrapped returns the envelope in a body in protobuf.
+func unwrapped(body []byte) (envelope runtime.Unknown, err error) {
+	text, found := bytes.CutPrefix(body, protobufHead)
+	if !found {
+		return envelope, errors.New("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+	}
+	return envelope, envelope.Unmarshal(text)
+}
+
+// tell reports fields that are not known, or given twice: as warnings, as an error, or
+// not at all.
+func (r *request) tell(unknown []error, refuse func(error) error) error {
+	switch r.fieldValidation() {
+	case metav1.FieldValidationWarn:
+		for _, one := range unknown {
+			r.warn(one.Error())
+		}
+	case metav1.FieldValidationStrict:
+		if len(unknown) > 0 {
+			return refuse(fmt.Errorf("strict decoding error: %s", joined(unknown)))
+		}
+	}
+	return nil
+}
+
+func joined(errs []error) string {
+	var texts []string
+	for _, err := range errs {
+		texts = append(texts, err.Error())
+	}
+	return strings.Join(texts, ", ")
+}
+
+// decode reads an object of the resource's kind, and returns what it has that the kind
+// does not.
+func (r *request) decode(text []byte, into rest.Object) (unknown []error, err error) {
+	var named metav1.TypeMeta
+	if err := json.Unmarshal(text, &named); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)",
+			r.resource.Kind.Kind, err, summary(text)))
+	}
+	kind, err := r.kindOf(named)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkQuantities(text); err != nil {
+		return nil, err
+	}
+	unknown, err = kjson.UnmarshalStrict(text, into)
+	if err != nil {
+		return nil, r.cannotHandle(kind, err)
+	}
+	into.GetObjectKind().SetGroupVersionKind(kind)
+	return unknown, nil
+}
+
+// kindOf returns the kind of which an object says to be, if that is the resource's.
+func (r *request) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error) {
+	given, err := schema.ParseGroupVersion(named.APIVersion)
+	if err != nil {
+		return schema.GroupVersionKind{}, apierrors.NewBadRequest(err.Error())
+	}
+	kind := given.WithKind(named.Kind)
+	if named.APIVersion == "" {
+		kind.Group, kind.Version = r.resource.Kind.Group, r.resource.Kind.Version
+	}
+	if named.Kind == "" {
+		kind.Kind = r.resource.Kind.Kind
+	}
+	if kind != r.resource.Kind {
+		return kind, r.cannotHandle(kind, r.wrongKind(kind))
+	}
+	return kind, nil
+}
+
+// wrongKind says why an object of another kind cannot be used.
+func (r *request) wrongKind(kind schema.GroupVersionKind) error {
+	if _, err := v1.Scheme.New(kind.GroupVersion().String(), kind.Kind); err != nil {
+		return err
+	}
+	return fmt.Errorf("converting (%s.%s) to (core.%s): unknown conversion", kind.Version, kind.Kind, r.resource.Kind.Kind)
+}
+
+func (r *request) cannotHandle(kind schema.GroupVersionKind, why error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, r.resource.Kind.Kind, why))
+}
+
+// summary returns the beginning of a text, for an error.
+func summary(text []byte) string {
+	const most = 30
+	switch {
+	case len(text) == 0:
+		return "<empty>"
+	case text[0] == '{' && len(text) > most:
+		return string(text[:most]) + " ..."
+	case text[0] == '{':
+		return string(text)
+	case len(text) > most:
+		return hex.EncodeToString(text[:most]) + " ..."
+	}
+	return hex.EncodeToString(text)
+}

@@ -1,0 +1,171 @@
+// Package endpointstest sends requests to a second door in memory.
+package endpointstest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/rest/core"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/memory"
+)
+
+// Paths of resources.
+const (
+	Pods        = "/api/v1/namespaces/default/pods"
+	Controllers = "/api/v1/namespaces/default/replicationcontrollers"
+	Services    = "/api/v1/namespaces/default/services"
+	Endpoints   = "/api/v1/namespaces/default/endpoints"
+	Events      = "/api/v1/namespaces/default/events"
+	Nodes       = "/api/v1/nodes"
+)
+
+// Types of bodies, and of answers.
+const (
+	JSONPatch      = "application/json-patch+json"
+	MergePatch     = "application/merge-patch+json"
+	StrategicPatch = "application/strategic-merge-patch+json"
+	YAML           = "application/yaml"
+	Table          = "application/json;as=Table;v=v1;g=meta.k8s.io"
+)
+
+// Now is the time in a Door.
+var Now = time.Date(2026, 6, 6, 12, 0, 0, 0, time.UTC)
+
+// Door is a second door over a store in memory. It places no pods.
+type Door struct {
+	http.Handler
+	Store *memory.Store
+	t     testing.TB
+}
+
+// Open returns a door to an empty store.
+func Open(t testing.TB) *Door {
+	store := memory.New(1)
+	now := func() time.Time { return Now }
+	return &Door{Handler: endpoints.New(core.Resources(store, v1.Scheme, unplaced{store}, now), now), Store: store, t: t}
+}
+
+// unplaced stores pods as they are.
+type unplaced struct{ objects storage.Interface }
+
+// Create implements core.Placer.
+func (u unplaced) Create(task *api.Task) (*storage.Object, error) {
+	written, err := u.objects.Commit(storage.Create(task))
+	if err != nil {
+		return nil, err
+	}
+	return written[0], nil
+}
+
+// Answer is an answer to a request.
+type Answer struct {
+	Status int
+	Header http.Header
+	Text   string
+	t      testing.TB
+}
+
+// Do sends a request. Headers are names and values by turns.
+func (d *Door) Do(method, path, body string, headers ...string) Answer {
+	d.t.Helper()
+	req := httptest.NewRequestWithContext(d.t.Context(), method, path, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	recorder := httptest.NewRecorder()
+	d.ServeHTTP(recorder, req)
+	text, err := io.ReadAll(recorder.Result().Body)
+	require.NoError(d.t, err)
+	return Answer{Status: recorder.Code, Header: recorder.Result().Header, Text: string(text), t: d.t}
+}
+
+// Must is Do for a request that has to succeed.
+func (d *Door) Must(method, path, body string, headers ...string) Answer {
+	d.t.Helper()
+	answer := d.Do(method, path, body, headers...)
+	require.Less(d.t, answer.Status, 300, "%s %s: %s", method, path, answer.Text)
+	return answer
+}
+
+// Patch sends a patch of a type.
+func (d *Door) Patch(path, patchType, body string) Answer {
+	d.t.Helper()
+	return d.Do(http.MethodPatch, path, body, "Content-Type", patchType)
+}
+
+// Into decodes an answer.
+func (a Answer) Into(into any) {
+	a.t.Helper()
+	require.NoError(a.t, json.Unmarshal([]byte(a.Text), into), a.Text)
+}
+
+// Error returns the error in an answer.
+func (a Answer) Error() metav1.Status {
+	a.t.Helper()
+	var status metav1.Status
+	a.Into(&status)
+	require.Equal(a.t, "Status", status.Kind, a.Text)
+	require.Equal(a.t, metav1.StatusFailure, status.Status, a.Text)
+	require.EqualValues(a.t, a.Status, status.Code)
+	return status
+}
+
+// Meta returns the metadata of the object in an answer.
+func (a Answer) Meta() metav1.ObjectMeta {
+	a.t.Helper()
+	var object metav1.PartialObjectMetadata
+	a.Into(&object)
+	return object.ObjectMeta
+}
+
+// Names returns the names of a list's items, and its metadata.
+func (a Answer) Names() ([]string, metav1.ListMeta) {
+	a.t.Helper()
+	require.Equal(a.t, http.StatusOK, a.Status, a.Text)
+	var list metav1.PartialObjectMetadataList
+	a.Into(&list)
+	names := []string{}
+	for _, item := range list.Items {
+		names = append(names, item.Name)
+	}
+	return names, list.ListMeta
+}
+
+// Forget writes a pod named forgotten until the history does not reach back to a version.
+func (d *Door) Forget(version string) {
+	d.t.Helper()
+	old, err := strconv.ParseUint(version, 10, 64)
+	require.NoError(d.t, err)
+	for {
+		if _, err := d.Store.ListAt(api.TaskKind, old); err != nil {
+			require.Equal(d.t, api.Expired, api.KindOf(err))
+			return
+		}
+		for range 100 {
+			forgotten := &api.Task{JSONBase: api.JSONBase{ID: "forgotten"}}
+			_, err := d.Store.Commit(storage.Change{Kind: api.TaskKind, ID: forgotten.ID, Expected: storage.Any, Action: storage.Write, Object: forgotten})
+			require.NoError(d.t, err)
+		}
+	}
+}
+
+// Pod returns the JSON of a pod, with more metadata if that is not "".
+func Pod(name, meta string) string {
+	if meta != "" {
+		meta = "," + meta
+	}
+	return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `"` + meta + `},"spec":{"containers":[{"name":"c","image":"i:1"}]}}`
+}

@@ -1,0 +1,56 @@
+package endpoints
+
+import (
+	"fmt"
+	"log"
+	"net/http"
+	"strings"
+
+	"kube2014/pkg/api"
+)
+
+// Check is one of the things that must hold for a server to be healthy.
+type Check struct {
+	Name  string
+	Check func() error
+}
+
+// Ping is a check that holds whenever the server answers.
+var Ping = Check{"ping", func() error { return nil }}
+
+// Health answers whether all checks hold: with "ok", or with a line for each if one fails
+// or the client asks for them. Why a check fails is only logged.
+func Health(name string, checks ...Check) http.Handler {
+	return getOnly(func(w http.ResponseWriter, req *http.Request) {
+		var lines strings.Builder
+		status, outcome := http.StatusOK, "passed"
+		for _, check := range checks {
+			if err := check.Check(); err != nil {
+				log.Printf("%s check %s failed: %s", name, check.Name, api.Printable(api.InFull(err), ' '))
+				fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", check.Name)
+				status, outcome = http.StatusInternalServerError, "failed"
+				continue
+			}
+			fmt.Fprintf(&lines, "[+]%s ok\n", check.Name)
+		}
+		fmt.Fprintf(&lines, "%s check %s\n", name, outcome)
+		text := "ok"
+		if status != http.StatusOK || req.URL.Query().Has("verbose") {
+			text = lines.String()
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text)) // if that fails the client is gone
+	})
+}
+
+// getOnly answers 405 to every method but GET and HEAD.
+func getOnly(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method != http.MethodGet && req.Method != http.MethodHead {
+			(&request{Request: req, w: w}).error(notAllowed())
+			return
+		}
+		next(w, req)
+	})
+}

@@ -1,0 +1,123 @@
+package endpoints
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	internalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/rest"
+)
+
+// options reads the options of a verb out of the query, and checks them.
+func options[Options any](query url.Values, kind string, read func(*url.Values, *Options) error, check func(*Options) field.ErrorList) (Options, error) {
+	var options Options
+	if err := read(&query, &options); err != nil {
+		return options, apierrors.NewBadRequest(err.Error())
+	}
+	return options, invalidOptions(kind, check(&options))
+}
+
+func invalidOptions(kind string, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return rest.Invalid(metav1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
+}
+
+func (r *request) createOptions() (metav1.CreateOptions, error) {
+	return options(r.URL.Query(), "CreateOptions", func(query *url.Values, options *metav1.CreateOptions) error {
+		return metav1.Convert_url_Values_To_v1_CreateOptions(query, options, nil)
+	}, validation.ValidateCreateOptions)
+}
+
+func (r *request) updateOptions() (metav1.UpdateOptions, error) {
+	return options(r.URL.Query(), "UpdateOptions", func(query *url.Values, options *metav1.UpdateOptions) error {
+		return metav1.Convert_url_Values_To_v1_UpdateOptions(query, options, nil)
+	}, validation.ValidateUpdateOptions)
+}
+
+func (r *request) listOptions() (rest.ListOptions, error) {
+	asked, err := options(r.URL.Query(), "ListOptions", func(query *url.Values, options *metav1.ListOptions) error {
+		return metav1.Convert_url_Values_To_v1_ListOptions(query, options, nil)
+	}, func(*metav1.ListOptions) field.ErrorList { return nil })
+	if err != nil {
+		return rest.ListOptions{}, err
+	}
+	list := rest.ListOptions{Limit: asked.Limit, Continue: asked.Continue, ResourceVersion: asked.ResourceVersion, Match: asked.ResourceVersionMatch}
+	if list.Labels, err = labels.Parse(asked.LabelSelector); err != nil {
+		return list, apierrors.NewBadRequest(err.Error())
+	}
+	if list.Fields, err = fields.ParseSelector(asked.FieldSelector); err != nil {
+		return list, apierrors.NewBadRequest(err.Error())
+	}
+	return list, invalidOptions("ListOptions", internalvalidation.ValidateListOptions(&internalversion.ListOptions{
+		ResourceVersion: asked.ResourceVersion, ResourceVersionMatch: asked.ResourceVersionMatch, Continue: asked.Continue, Limit: asked.Limit,
+	}, false))
+}
+
+// deleteOptions reads the options of a delete, which stand in the body or in the query.
+func (r *request) deleteOptions() (metav1.DeleteOptions, error) {
+	body, err := r.body()
+	if err != nil {
+		return metav1.DeleteOptions{}, err
+	}
+	if len(body) == 0 {
+		return options(r.URL.Query(), "DeleteOptions", func(query *url.Values, options *metav1.DeleteOptions) error {
+			return metav1.Convert_url_Values_To_v1_DeleteOptions(query, options, nil)
+		}, validation.ValidateDeleteOptions)
+	}
+	deletion, err := r.decodeDeletion(body)
+	if err != nil {
+		return deletion, err
+	}
+	if deletion.Kind != "" && deletion.Kind != "DeleteOptions" {
+		return deletion, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
+	}
+	return deletion, invalidOptions("DeleteOptions", validation.ValidateDeleteOptions(&deletion))
+}
+
+// decodeDeletion reads the options in the body of a delete.
+func (r *request) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, err error) {
+	if r.mediaType() == protobufType {
+		envelope, err := unwrapped(body)
+		if err == nil {
+			err = deletion.Unmarshal(envelope.Raw)
+		}
+		if err != nil {
+			return deletion, apierrors.NewBadRequest(err.Error())
+		}
+		deletion.Kind = envelope.Kind
+		return deletion, nil
+	}
+	text, err := r.asJSON(body)
+	if err != nil {
+		return deletion, err
+	}
+	if err := json.Unmarshal(text, &deletion); err != nil {
+		return deletion, apierrors.NewBadRequest(err.Error())
+	}
+	return deletion, nil
+}
+
+// fieldValidation returns what is done about fields that are not known, or given twice.
+func (r *request) fieldValidation() string {
+	if asked := r.URL.Query().Get("fieldValidation"); asked != "" {
+		return asked
+	}
+	return metav1.FieldValidationWarn
+}
+
+// mediaType returns the type of the body, without parameters.
+func (r *request) mediaType() string {
+	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.TrimSpace(mediaType)
+}

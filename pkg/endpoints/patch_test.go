@@ -1,0 +1,162 @@
+package endpoints_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	. "kube2014/pkg/endpoints/endpointstest"
+)
+
+// repeated returns n times a text, which has the number in it as %d.
+func repeated(n int, format string) string {
+	var all strings.Builder
+	for i := range n {
+		if i > 0 {
+			all.WriteByte(',')
+		}
+		fmt.Fprintf(&all, format, i)
+	}
+	return all.String()
+}
+
+// withEnv stores a pod named web with environment variables.
+func withEnv(t *testing.T, n int) *Door {
+	d := Open(t)
+	d.Must("POST", Pods, `{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i","env":[`+repeated(n, `{"name":"E%d"}`)+`]}]}}`)
+	return d
+}
+
+func TestEachKindOfPatchChangesWhatItNames(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, patchType, patch string }{
+		{"a JSON patch", JSONPatch, `[{"op":"test","path":"/metadata/name","value":"web"},{"op":"replace","path":"/spec/containers/0/image","value":"i:2"}]`},
+		{"a merge patch", MergePatch, `{"spec":{"containers":[{"name":"c","image":"i:2"}]}}`},
+		{"a strategic merge patch", StrategicPatch, `{"spec":{"containers":[{"name":"c","image":"i:2"}]}}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			d := Open(t)
+			var pod corev1.Pod
+			d.Must("POST", Pods, Pod("web", `"labels":{"a":"b"}`))
+			answer := d.Patch(Pods+"/web", row.patchType, row.patch)
+			require.Equal(t, 200, answer.Status, answer.Text)
+			answer.Into(&pod)
+			assert.Equal(t, "i:2", pod.Spec.Containers[0].Image)
+			assert.Equal(t, map[string]string{"a": "b"}, pod.Labels)
+		})
+	}
+}
+
+func TestAPatchThatCannotBeAppliedIsRefused(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	version := d.Must("POST", Pods, Pod("web", "")).Meta().ResourceVersion
+	for _, row := range []struct {
+		patchType, patch string
+		want             int
+	}{
+		{JSONPatch, ``, 400}, {JSONPatch, `{}`, 400}, {JSONPatch, `[null]`, 422}, {JSONPatch, `[{"op":"boo"}]`, 422},
+		{JSONPatch, `[{"op":"remove","path":""}]`, 422}, {JSONPatch, `[{"op":"test","path":"/metadata/name","value":"x"}]`, 422},
+		{JSONPatch, `[{"op":"add","path":"/spec/containers/200000000","value":1}]`, 422},
+		{JSONPatch, `[{"op":"replace","path":"/spec/containers","value":1}]`, 422},
+		{MergePatch, ``, 400}, {MergePatch, `null`, 400}, {MergePatch, `1`, 400}, {MergePatch, `[]`, 422}, {MergePatch, `{"spec":1}`, 422},
+		{MergePatch, `{"metadata":null}`, 400},
+		{StrategicPatch, ``, 400}, {StrategicPatch, `[]`, 400}, {StrategicPatch, `{"$patch":"boo"}`, 400}, {StrategicPatch, `{"$patch":"delete"}`, 400},
+		{StrategicPatch, `{"spec":{"containers":[null]}}`, 400}, {StrategicPatch, `{"spec":{"$retainKeys":1}}`, 400},
+		{StrategicPatch, `{"spec":{"containers":[{"image":"no name"}]}}`, 400}, {StrategicPatch, `{"spec":{"$setElementOrder/containers":1}}`, 400},
+	} {
+		answer := d.Patch(Pods+"/web", row.patchType, row.patch)
+		assert.Equal(t, row.want, answer.Status, "%s: %s", row.patch, answer.Text)
+	}
+	assert.Equal(t, version, d.Must("GET", Pods+"/web", "").Meta().ResourceVersion)
+}
+
+func TestK23APatchThatWouldTakeTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name, patchType, patch string
+		size                   int
+	}{
+		{"more than 10,000 operations", JSONPatch, `[` + repeated(10001, `{"op":"add","path":"/metadata/labels","value":{"a":"%d"}}`) + `]`, 1},
+		{"many operations on a long list", JSONPatch, `[` + repeated(10000, `{"op":"add","path":"/spec/containers/0/env/0","value":{"name":"A%d"}}`) + `]`, 5000},
+		{"one entry merged into a long list", StrategicPatch, `{"spec":{"containers":[{"name":"c","env":[{"name":"A"}]}]}}`, 5000},
+		{"a long list merged into a short one", StrategicPatch, `{"spec":{"containers":[{"name":"c","env":[` + repeated(5000, `{"name":"A%d"}`) + `]}]}}`, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			assert.EqualValues(t, "RequestEntityTooLarge", withEnv(t, row.size).Patch(Pods+"/web", row.patchType, row.patch).Error().Reason)
+		})
+	}
+	d := withEnv(t, 5000)
+	assert.Equal(t, 200, d.Patch(Pods+"/web", StrategicPatch, labelled).Status, "no list is merged")
+	assert.Equal(t, 422, d.Patch(Pods+"/web", JSONPatch, `[`+repeated(200, `{"op":"copy","from":"/spec","path":"/spec/s%d"}`)+`]`).Status, "what is copied is bounded too")
+}
+
+const labelled = `{"metadata":{"labels":{"a":"b"}}}`
+
+func TestK22AnObjectWithManyMistakesIsRefusedInFewWords(t *testing.T) {
+	t.Parallel()
+	answer := Open(t).Do("POST", Pods, `{"metadata":{"name":"x"},"spec":{"containers":[`+repeated(20000, `{"name":"%d!"}`)+`]}}`).Error()
+	assert.EqualValues(t, 422, answer.Code)
+	require.Len(t, answer.Details.Causes, 101)
+	assert.Contains(t, answer.Message, "errors: Too many: ")
+}
+
+func TestPatchesOfSixteenClientsAllArrive(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	const clients, each = 16, 10
+	var all sync.WaitGroup
+	for client := range clients {
+		all.Go(func() {
+			for i := 0; i < each; {
+				switch d.Patch(Pods+"/web", MergePatch, fmt.Sprintf(`{"metadata":{"labels":{"l%d-%d":"x"}}}`, client, i)).Status {
+				case 200:
+					i++
+				case 409: // on a slow machine the others may be first for seconds
+				default:
+					t.Error("a patch failed")
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	assert.Len(t, d.Must("GET", Pods+"/web", "").Meta().Labels, clients*each)
+}
+
+func TestATestInAPatchLetsEachIncrementArriveOnce(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", `"annotations":{"n":"0"}`))
+	const clients, each = 16, 10
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for done := 0; done < each; {
+				var n int
+				_, err := fmt.Sscan(d.Must("GET", Pods+"/web", "").Meta().Annotations["n"], &n)
+				assert.NoError(t, err)
+				answer := d.Patch(Pods+"/web", JSONPatch, fmt.Sprintf(
+					`[{"op":"test","path":"/metadata/annotations/n","value":"%d"},{"op":"replace","path":"/metadata/annotations/n","value":"%d"}]`, n, n+1))
+				switch answer.Status {
+				case 200:
+					done++
+				case 409, 422: // another client was first
+				default:
+					t.Error("a patch failed")
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, fmt.Sprint(clients*each), d.Must("GET", Pods+"/web", "").Meta().Annotations["n"])
+}

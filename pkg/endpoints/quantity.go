@@ -1,0 +1,79 @@
+package endpoints
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// A quantity with a huge exponent, or with very many digits, takes minutes to compute
+// with, so none reaches the library that does.
+
+// maybeHuge finds, in any text, what could be such a quantity.
+var maybeHuge = regexp.MustCompile(`\d[\d.]{63}|[eE][+-]?\d{4}`)
+
+// hugeQuantity matches one.
+var hugeQuantity = regexp.MustCompile(`^[+-]?([\d.]*[eE][+-]?\d{4,}|[\d.]{64}.*)$`)
+
+// hugeToken finds one in protobuf, which does not tell what is a quantity.
+var hugeToken = regexp.MustCompile(`(^|[^0-9A-Za-z.])[\d.]*(\d[eE][+-]?\d{4,}|[\d.]{64})($|[^0-9A-Za-z.])`)
+
+// quantities are the members of today's objects that are quantities, or hold them.
+var quantities = []string{"allocatable", "allocatedResources", "capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}
+
+// checkQuantities returns an error if an object's JSON has a quantity that takes too long
+// to compute with. What else looks like one is left alone.
+func checkQuantities(text []byte) error {
+	if !maybeHuge.Match(text) {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var path []string // the member, or "" in a list, that each open object or list is
+	member, isName := "", false
+	var inObject []bool
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil // its end; or no JSON, which is told later
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				path, inObject = append(path, member), append(inObject, token == '{')
+			} else {
+				path, inObject = path[:len(path)-1], inObject[:len(inObject)-1]
+			}
+			member, isName = "", len(inObject) > 0 && inObject[len(inObject)-1]
+			continue
+		case string:
+			if isName {
+				member, isName = token, false
+				continue
+			}
+			if hugeQuantity.MatchString(strings.TrimSpace(token)) && isQuantity(path, member) {
+				return tooHuge(path, member)
+			}
+		case json.Number:
+			if hugeQuantity.MatchString(token.String()) && isQuantity(path, member) {
+				return tooHuge(path, member)
+			}
+		}
+		member, isName = "", inObject[len(inObject)-1]
+	}
+}
+
+// isQuantity reports whether a member is one, or stands in an object that holds them.
+func isQuantity(path []string, member string) bool {
+	return !slices.Contains(path, "metadata") && (slices.Contains(quantities, member) || slices.Contains(quantities, path[len(path)-1]))
+}
+
+func tooHuge(path []string, member string) error {
+	names := slices.DeleteFunc(append(slices.Clone(path), member), func(name string) bool { return name == "" })
+	return apierrors.NewBadRequest(fmt.Sprintf("%s: the quantity has too many digits or too large an exponent", strings.Join(names, ".")))
+}

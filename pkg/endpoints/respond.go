@@ -1,0 +1,218 @@
+package endpoints
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/conversion"
+	"kube2014/pkg/rest"
+)
+
+// respond answers with an object, in the form that the client accepts.
+func (r *request) respond(status int, answer rest.Answer) (err error) {
+	var body conversion.Encoded
+	switch r.form.as {
+	case "":
+		body, err = answer.Encode()
+	case "PartialObjectMetadata":
+		body, err = r.one(answer, func(object runtime.Object) (runtime.Object, error) { return partial(object, r.form) })
+	case "Table":
+		body, err = r.one(answer, func(object runtime.Object) (runtime.Object, error) {
+			accessor, err := meta.Accessor(object)
+			if err != nil {
+				return object, nil // a status
+			}
+			return r.table([]runtime.Object{object}, metav1.ListMeta{ResourceVersion: accessor.GetResourceVersion()})
+		})
+	default:
+		return notAcceptable()
+	}
+	if err != nil {
+		return err
+	}
+	r.write(status, body)
+	return nil
+}
+
+// one encodes what is made of an object.
+func (r *request) one(answer rest.Answer, convert func(runtime.Object) (runtime.Object, error)) (conversion.Encoded, error) {
+	object, err := answer.Object()
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	converted, err := convert(object)
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	return v1.Encode(converted)
+}
+
+// respondList answers with a list, in the form that the client accepts.
+func (r *request) respondList(list *rest.List) (err error) {
+	var body conversion.Encoded
+	switch r.form.as {
+	case "":
+		body, err = list.Encode()
+	case "PartialObjectMetadataList", "Table":
+		body, err = r.converted(list)
+	default:
+		return notAcceptable()
+	}
+	if err != nil {
+		return err
+	}
+	r.write(http.StatusOK, body)
+	return nil
+}
+
+// converted encodes a list as a table, or as one of metadata.
+func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
+	objects, err := list.Objects()
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	about := metav1.ListMeta{ResourceVersion: strconv.FormatUint(list.Version, 10), Continue: list.Continue}
+	if list.Remaining > 0 {
+		about.RemainingItemCount = &list.Remaining
+	}
+	if r.form.as == "Table" {
+		table, err := r.table(objects, about)
+		if err != nil {
+			return conversion.Encoded{}, err
+		}
+		return v1.Encode(table)
+	}
+	all := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()}, ListMeta: about,
+		Items: []metav1.PartialObjectMetadata{}}
+	for _, object := range objects {
+		one, err := partial(object, r.form)
+		if err != nil {
+			return conversion.Encoded{}, err
+		}
+		all.Items = append(all.Items, *one.(*metav1.PartialObjectMetadata))
+	}
+	return v1.Encode(all)
+}
+
+func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (runtime.Object, error) {
+	table, err := r.resource.Printer.Table(objects, r.now(), metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject")))
+	if err != nil {
+		return nil, err
+	}
+	table.ListMeta = about
+	return table, nil
+}
+
+// partial returns the metadata of an object; a status stays what it is.
+func partial(object runtime.Object, form form) (runtime.Object, error) {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return object, nil
+	}
+	only := meta.AsPartialObjectMetadata(accessor)
+	only.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: form.groupVersion()}
+	return only, nil
+}
+
+// warn adds a warning to the answer.
+func (r *request) warn(text string) { r.warnings = append(r.warnings, text) }
+
+// Limits of the warnings in an answer, in characters. If all are longer, each is cut.
+const (
+	maxWarnings = 4096
+	maxWarning  = 256
+)
+
+// writeWarnings puts the warnings into the header of the answer.
+func (r *request) writeWarnings() {
+	all := 0
+	for _, text := range r.warnings {
+		all += utf8.RuneCountInString(text)
+	}
+	written := 0
+	for _, text := range r.warnings {
+		if runes := []rune(text); all > maxWarnings && len(runes) > maxWarning {
+			text = string(runes[:maxWarning])
+		}
+		if all > maxWarnings && written >= maxWarnings {
+			return
+		}
+		line, err := utilnet.NewWarningHeader(299, "-", text)
+		if err == nil { // it has no control characters
+			r.w.Header().Add("Warning", line)
+			written += utf8.RuneCountInString(text)
+		}
+	}
+}
+
+// error answers with an error.
+func (r *request) error(err error) {
+	var known apierrors.APIStatus
+	if !errors.As(err, &known) {
+		known = apierrors.NewInternalError(errors.New("the request failed; the server's log has the reason"))
+	}
+	status := known.Status()
+	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	if status.Code >= http.StatusInternalServerError && status.Code != http.StatusGatewayTimeout {
+		r.logError(err)
+	}
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		r.w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	body, err := v1.Encode(&status)
+	if err != nil {
+		r.logError(err)
+	}
+	if status.Code == http.StatusNotAcceptable { // no form was agreed on
+		body = indented(body)
+	}
+	r.write(int(status.Code), body)
+}
+
+// write writes an answer in JSON.
+func (r *request) write(status int, body conversion.Encoded) {
+	if wantsIndented(r.Request) {
+		body = indented(body)
+	}
+	r.writeWarnings()
+	header := r.w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(body.Size))
+	r.w.WriteHeader(status)
+	for piece := range body.Pieces {
+		if _, err := r.w.Write(piece); err != nil {
+			return // the client is gone
+		}
+	}
+}
+
+// wantsIndented reports whether a person reads the answer: one who says so, or who uses
+// curl, wget or a browser.
+func wantsIndented(req *http.Request) bool {
+	if pretty := req.URL.Query().Get("pretty"); pretty != "" {
+		return pretty != "false" && pretty != "0"
+	}
+	agent := req.UserAgent()
+	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+}
+
+// indented returns a JSON text with a line for each value.
+func indented(body conversion.Encoded) conversion.Encoded {
+	var text bytes.Buffer
+	if err := json.Indent(&text, bytes.TrimSpace(body.Bytes()), "", "  "); err != nil {
+		return body
+	}
+	return conversion.EncodedBytes(text.Bytes())
+}

@@ -1,0 +1,168 @@
+package endpoints
+
+import (
+	"errors"
+	"log"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
+)
+
+// Server serves resources, and what else it is given. It is safe for concurrent use.
+type Server struct {
+	resources map[schema.GroupVersion]map[string]*rest.Resource
+	others    map[string]http.Handler // by path
+	below     map[string]http.Handler // by the beginning of paths
+	now       func() time.Time
+}
+
+// New returns a server of a table of resources.
+func New(resources []rest.Resource, now func() time.Time) *Server {
+	s := &Server{resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now}
+	for _, resource := range resources {
+		if s.resources[resource.GroupVersion] == nil {
+			s.resources[resource.GroupVersion] = map[string]*rest.Resource{}
+		}
+		s.resources[resource.GroupVersion][resource.Name] = &resource
+	}
+	return s
+}
+
+// Handle lets a handler serve a path.
+func (s *Server) Handle(path string, handler http.Handler) { s.others[path] = handler }
+
+// HandlePrefix lets a handler serve all paths that begin so.
+func (s *Server) HandlePrefix(prefix string, handler http.Handler) { s.below[prefix] = handler }
+
+// Serves reports whether a request is for this server.
+func (s *Server) Serves(req *http.Request) bool {
+	path := req.URL.Path
+	if path == healthzPath { // without details it is the first door's
+		return req.URL.Query().Has("verbose")
+	}
+	return s.other(path) != nil || path == "/api" || path == "/apis" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/")
+}
+
+const healthzPath = "/healthz"
+
+// other returns what serves a path that is no resource's, nil for nothing.
+func (s *Server) other(path string) http.Handler {
+	if handler := s.others[path]; handler != nil {
+		return handler
+	}
+	for prefix, handler := range s.below {
+		if strings.HasPrefix(path, prefix) {
+			return handler
+		}
+	}
+	return nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if handler := s.other(req.URL.Path); handler != nil {
+		handler.ServeHTTP(w, req)
+		return
+	}
+	r := &request{Request: req, w: w, now: s.now}
+	info, ok := resourceInfo(req)
+	resource := s.find(info)
+	switch {
+	case !ok, resource == nil:
+		r.error(notFound())
+	default:
+		r.info, r.resource = info, resource
+		if resource.Warning != "" {
+			r.warn(resource.Warning)
+		}
+		if err := r.serve(); err != nil {
+			r.error(err)
+		}
+	}
+}
+
+// Failed answers a request of which the handler could not: it has panicked.
+func (s *Server) Failed(w http.ResponseWriter, req *http.Request) {
+	(&request{Request: req, w: w, now: s.now}).error(errors.New("it panicked"))
+}
+
+// find returns the resource that a request names, nil if there is none.
+func (s *Server) find(info RequestInfo) *rest.Resource {
+	name := info.Resource
+	if info.Subresource != "" {
+		name += "/" + info.Subresource
+	}
+	resource := s.resources[info.GroupVersion][name]
+	switch {
+	case resource == nil:
+	case !resource.Namespaced && info.Namespace != "", resource.Namespaced && info.Namespace == "" && info.Name != "":
+		return nil
+	}
+	return resource
+}
+
+// request is one request to a resource.
+type request struct {
+	*http.Request
+	w        http.ResponseWriter
+	now      func() time.Time
+	info     RequestInfo
+	resource *rest.Resource
+	form     form // of the answer
+	warnings []string
+}
+
+// serve answers the request, or returns why it cannot. A request whose answer the client
+// would not accept changes nothing.
+func (r *request) serve() (err error) {
+	if r.form, err = negotiate(r.Header.Values("Accept")); err != nil {
+		return err
+	}
+	switch r.info.Verb {
+	case "get":
+		return r.get()
+	case "list":
+		return r.list()
+	case "create":
+		return r.create()
+	case "update":
+		return r.update()
+	case "patch":
+		return r.patch()
+	case "delete":
+		return r.delete()
+	case "deletecollection":
+		return r.deleteCollection()
+	}
+	return notAllowed()
+}
+
+func (r *request) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Name: r.info.Name} }
+
+// is returns the storage as one that has a verb.
+func is[Verb any](r *request) (Verb, error) {
+	storage, ok := r.resource.Storage.(Verb)
+	if !ok {
+		return storage, notAllowed()
+	}
+	return storage, nil
+}
+
+func notFound() error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
+}
+
+func notAllowed() error {
+	return apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
+}
+
+// logError logs an error that is not the client's, with its cause.
+func (r *request) logError(err error) {
+	log.Printf("%s %s: %s", r.Method, api.Printable(r.URL.EscapedPath(), '?'), api.Printable(api.InFull(err), ' '))
+}

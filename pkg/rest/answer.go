@@ -1,0 +1,49 @@
+package rest
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/conversion"
+	"kube2014/pkg/storage"
+)
+
+// storedAnswer is an object that is stored. Its JSON is made once for all answers.
+type storedAnswer struct {
+	kind   schema.GroupVersionKind
+	codec  v1.Codec
+	stored *storage.Object
+}
+
+// Object implements Answer.
+func (a storedAnswer) Object() (runtime.Object, error) {
+	converted, err := a.codec.Scheme.ConvertToVersion(a.stored.Object, a.kind.GroupVersion().String())
+	if err != nil {
+		return nil, err
+	}
+	object := converted.(Object).DeepCopyObject() // it shares maps with the stored one
+	object.GetObjectKind().SetGroupVersionKind(a.kind)
+	return object, nil
+}
+
+// Encode implements Answer.
+func (a storedAnswer) Encode() (conversion.Encoded, error) {
+	item, err := a.stored.Item(a.codec)
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	return v1.EncodeOne(a.kind.GroupVersion().String(), a.kind.Kind, item), nil
+}
+
+// Made is an answer that was made for one request.
+type Made struct{ object runtime.Object }
+
+// MakeAnswer returns an object, which has its kind set, as an answer.
+func MakeAnswer(object runtime.Object) Made { return Made{object} }
+
+// Object implements Answer.
+func (m Made) Object() (runtime.Object, error) { return m.object, nil }
+
+// Encode implements Answer.
+func (m Made) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }

@@ -1,0 +1,126 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/rest"
+)
+
+// bindings is POST bindings: the pod's name is in the body.
+type bindings struct{ pods *rest.Store[*corev1.Pod] }
+
+// New implements rest.Creater.
+func (bindings) New() rest.Object { return &corev1.Binding{} }
+
+// Create implements rest.Creater.
+func (b bindings) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
+	return podBinding(b).Create(ctx, rest.Key{Namespace: key.Namespace, Name: object.GetName()}, object, dryRun)
+}
+
+// podBinding is POST pods/NAME/binding, by which a scheduler puts a pod on a node.
+type podBinding struct{ pods *rest.Store[*corev1.Pod] }
+
+// New implements rest.Creater.
+func (podBinding) New() rest.Object { return &corev1.Binding{} }
+
+// Create implements rest.Creater. A pod that has a node keeps it.
+func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
+	binding := object.(*corev1.Binding)
+	if binding.Name != "" && binding.Name != key.Name {
+		return nil, errors.NewBadRequest("name in URL does not match name in Binding object")
+	}
+	errs := validation.ValidateBinding(binding)
+	if name := binding.Target.Name; name != "" { // it becomes a part of keys, and no node has a worse one
+		for _, wrong := range apivalidation.NameIsDNSSubdomain(name, false) {
+			errs = append(errs, field.Invalid(field.NewPath("target", "name"), name, wrong))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, rest.Invalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), key.Name, errs)
+	}
+	conflict := func(format string, args ...interface{}) error {
+		return errors.NewConflict(corev1.Resource("pods/binding"), key.Name, fmt.Errorf(format, args...))
+	}
+	bind := func(current rest.Object) (rest.Object, error) {
+		pod := current.(*corev1.Pod)
+		switch {
+		case binding.UID != "" && binding.UID != pod.UID:
+			return nil, conflict("Precondition failed: UID in precondition: %v, UID in object meta: %v", binding.UID, pod.UID)
+		case pod.DeletionTimestamp != nil:
+			return nil, conflict("pod %s is being deleted, cannot be assigned to a host", pod.Name)
+		case pod.Spec.NodeName != "":
+			return nil, conflict("pod %v is already assigned to node %q", pod.Name, pod.Spec.NodeName)
+		case len(pod.Spec.SchedulingGates) > 0:
+			return nil, conflict("pod %v has non-empty .spec.schedulingGates", pod.Name)
+		}
+		pod.Spec.NodeName = binding.Target.Name
+		if pod.Annotations == nil && len(binding.Annotations) > 0 {
+			pod.Annotations = map[string]string{}
+		}
+		maps.Copy(pod.Annotations, binding.Annotations)
+		setScheduled(pod, metav1.Time{Time: b.pods.Now().UTC()}.Rfc3339Copy())
+		return pod, nil
+	}
+	if _, _, err := b.store().Update(ctx, key, bind, dryRun); err != nil {
+		return nil, err
+	}
+	return rest.MakeAnswer(&metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status: metav1.StatusSuccess, Code: http.StatusCreated}), nil
+}
+
+// store returns the pods, with nothing that an update checks or sets besides.
+func (b podBinding) store() *rest.Store[*corev1.Pod] {
+	store := *b.pods
+	store.Strategy = rest.Strategy[*corev1.Pod]{}
+	return &store
+}
+
+// setScheduled sets the condition that the pod has a node.
+func setScheduled(pod *corev1.Pod, now metav1.Time) {
+	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
+	for i, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled {
+			pod.Status.Conditions[i] = scheduled
+			return
+		}
+	}
+	pod.Status.Conditions = append(pod.Status.Conditions, scheduled)
+}
+
+// podLog is GET pods/NAME/log. There is no kubelet yet that could be asked.
+type podLog struct{ pods *rest.Store[*corev1.Pod] }
+
+// Get implements rest.Getter.
+func (l podLog) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
+	answer, err := l.pods.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	object, err := answer.Object()
+	if err != nil {
+		return nil, err
+	}
+	pod := object.(*corev1.Pod)
+	if pod.Spec.NodeName == "" {
+		return nil, errors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", key.Name))
+	}
+	if _, err := l.pods.Objects.Get(api.NodeKind, pod.Spec.NodeName); api.KindOf(err) == api.NotFound {
+		return nil, errors.NewNotFound(corev1.Resource("pods"), pod.Spec.NodeName)
+	}
+	first := corev1.Container{} // a task of 2014 may have none
+	if len(pod.Spec.Containers) > 0 {
+		first = pod.Spec.Containers[0]
+	}
+	return nil, errors.NewBadRequest(fmt.Sprintf("container %q in pod %q is waiting to start: no kubelet has started it", first.Name, pod.Name))
+}

@@ -1,0 +1,119 @@
+package core
+
+import (
+	"context"
+	"strconv"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/rest"
+)
+
+func makeControllers(b base) *rest.Store[*corev1.ReplicationController] {
+	return &rest.Store[*corev1.ReplicationController]{
+		Kind: coreGroup.WithKind("ReplicationController"), Resource: corev1.Resource("replicationcontrollers"), Internal: api.ControllerKind,
+		Namespaced: true, Objects: b.objects, Codec: b.codec, Strategy: controllerStrategy(), Now: b.now,
+	}
+}
+
+func controllerStrategy() rest.Strategy[*corev1.ReplicationController] {
+	return rest.Strategy[*corev1.ReplicationController]{
+		PrepareForCreate: func(rc *corev1.ReplicationController) {
+			rc.Status = corev1.ReplicationControllerStatus{}
+			rc.Generation = 1
+		},
+		Default:  defaults.ReplicationController,
+		Validate: validation.ValidateReplicationController,
+		PrepareForUpdate: func(rc, old *corev1.ReplicationController) {
+			rc.Status = old.Status
+			defaults.ReplicationController(rc)
+			if !equality.Semantic.DeepEqual(rc.Spec, old.Spec) {
+				rc.Generation++
+			}
+		},
+		ValidateUpdate: validation.ValidateReplicationControllerUpdate,
+		Fields:         controllerFields,
+	}
+}
+
+func controllerStatusStrategy() rest.Strategy[*corev1.ReplicationController] {
+	return rest.Strategy[*corev1.ReplicationController]{
+		PrepareForUpdate: func(rc, old *corev1.ReplicationController) {
+			rc.Spec = old.Spec
+			rc.Labels = old.Labels
+		},
+		ValidateUpdate: validation.ValidateReplicationControllerStatusUpdate,
+		Fields:         controllerFields,
+	}
+}
+
+func controllerFields(rc *corev1.ReplicationController) fields.Set {
+	return fields.Set{"status.replicas": strconv.Itoa(int(rc.Status.Replicas))}
+}
+
+// scale is how many pods a controller should have, as kinds of many groups show it.
+type scale struct {
+	controllers *rest.Store[*corev1.ReplicationController]
+}
+
+// Get implements rest.Getter.
+func (s scale) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
+	return scaleAnswer(s.controllers.Get(ctx, key))
+}
+
+// New implements rest.Updater.
+func (scale) New() rest.Object { return &autoscalingv1.Scale{} }
+
+// Update implements rest.Updater.
+func (s scale) Update(ctx context.Context, key rest.Key, change rest.Change, dryRun bool) (rest.Answer, bool, error) {
+	answer, _, err := s.controllers.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
+		rc := current.(*corev1.ReplicationController)
+		before := scaleOf(rc)
+		changed, err := change(before)
+		if err != nil {
+			return nil, err
+		}
+		after := changed.(*autoscalingv1.Scale)
+		if errs := validation.ValidateScale(after); len(errs) > 0 {
+			return nil, rest.Invalid(autoscalingv1.SchemeGroupVersion.WithKind("Scale").GroupKind(), key.Name, errs)
+		}
+		rc.ResourceVersion, rc.UID = after.ResourceVersion, after.UID
+		rc.Spec.Replicas = &after.Spec.Replicas
+		return rc, nil
+	}, dryRun)
+	answer, err = scaleAnswer(answer, err)
+	return answer, false, err
+}
+
+// scaleAnswer returns the scale of the controller in an answer.
+func scaleAnswer(answer rest.Answer, err error) (rest.Answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	object, err := answer.Object()
+	if err != nil {
+		return nil, err
+	}
+	return rest.MakeAnswer(scaleOf(object.(*corev1.ReplicationController))), nil
+}
+
+func scaleOf(rc *corev1.ReplicationController) *autoscalingv1.Scale {
+	s := &autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{Kind: "Scale", APIVersion: autoscalingv1.SchemeGroupVersion.String()},
+		ObjectMeta: metav1.ObjectMeta{Name: rc.Name, Namespace: rc.Namespace, UID: rc.UID, ResourceVersion: rc.ResourceVersion,
+			CreationTimestamp: rc.CreationTimestamp},
+		Status: autoscalingv1.ScaleStatus{Replicas: rc.Status.Replicas, Selector: labels.SelectorFromSet(rc.Spec.Selector).String()},
+	}
+	if rc.Spec.Replicas != nil {
+		s.Spec.Replicas = *rc.Spec.Replicas
+	}
+	return s
+}

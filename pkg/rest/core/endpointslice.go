@@ -1,0 +1,111 @@
+package core
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
+)
+
+// endpointSlices shows the endpoints of services as slices: one for each subset of them.
+type endpointSlices struct{ base }
+
+// Get implements rest.Getter.
+func (e endpointSlices) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
+	list, _, err := e.all(key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	for _, slice := range list {
+		if slice.Name == key.Name {
+			return rest.MakeAnswer(slice), nil
+		}
+	}
+	return nil, errors.NewNotFound(discoveryv1.Resource("endpointslices"), key.Name)
+}
+
+// List implements rest.Lister. It does all in one page.
+func (e endpointSlices) List(_ context.Context, namespace string, options rest.ListOptions) (*rest.List, error) {
+	if err := options.OnlyName(); err != nil {
+		return nil, err
+	}
+	all, version, err := e.all(namespace)
+	if err != nil {
+		return nil, err
+	}
+	objects := []runtime.Object{}
+	for _, slice := range all {
+		if options.Matches(slice, nil) {
+			objects = append(objects, slice)
+		}
+	}
+	return rest.MakeList(discoveryGroup.WithKind("EndpointSlice"), version, objects), nil
+}
+
+func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.EndpointSlice, version uint64, err error) {
+	list, err := e.objects.List(api.EndpointsKind, nil)
+	if err != nil {
+		return nil, 0, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
+	}
+	if !slices.Contains([]string{v1.Namespace, metav1.NamespaceAll}, namespace) {
+		return nil, list.Version, nil
+	}
+	for _, item := range list.Items {
+		converted, err := e.codec.Scheme.ConvertToVersion(item.Object, v1.Version)
+		if err != nil {
+			return nil, 0, err
+		}
+		slicesOfAll = append(slicesOfAll, slicesOf(converted.(*corev1.Endpoints).DeepCopy())...)
+	}
+	return slicesOfAll, list.Version, nil
+}
+
+// slicesOf returns a slice for each subset. The first one has the name of the service.
+func slicesOf(endpoints *corev1.Endpoints) (all []*discoveryv1.EndpointSlice) {
+	subsets := endpoints.Subsets
+	if len(subsets) == 0 {
+		subsets = []corev1.EndpointSubset{{}}
+	}
+	for i, subset := range subsets {
+		slice := &discoveryv1.EndpointSlice{
+			TypeMeta:    metav1.TypeMeta{Kind: "EndpointSlice", APIVersion: discoveryGroup.String()},
+			ObjectMeta:  *endpoints.ObjectMeta.DeepCopy(),
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Endpoints:   []discoveryv1.Endpoint{},
+		}
+		if i > 0 {
+			slice.Name += "-" + strconv.Itoa(i)
+		}
+		slice.UID = types.UID(string(endpoints.UID[:len(endpoints.UID)-1]) + strconv.FormatInt(int64(i%16), 16))
+		slice.Labels = labels.Merge(endpoints.Labels, labels.Set{discoveryv1.LabelServiceName: endpoints.Name, discoveryv1.LabelManagedBy: "endpointslice.kube2014"})
+		for _, port := range subset.Ports {
+			slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &port.Name, Port: &port.Port, Protocol: &port.Protocol, AppProtocol: port.AppProtocol})
+		}
+		addEndpoints(slice, subset.Addresses, true)
+		addEndpoints(slice, subset.NotReadyAddresses, false)
+		all = append(all, slice)
+	}
+	return all
+}
+
+func addEndpoints(slice *discoveryv1.EndpointSlice, addresses []corev1.EndpointAddress, ready bool) {
+	for _, address := range addresses {
+		if ip, err := netip.ParseAddr(address.IP); err == nil && ip.Is6() {
+			slice.AddressType = discoveryv1.AddressTypeIPv6
+		}
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{address.IP},
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready}, TargetRef: address.TargetRef, NodeName: address.NodeName})
+	}
+}

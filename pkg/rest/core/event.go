@@ -1,0 +1,43 @@
+package core
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/rest"
+)
+
+func makeEvents(b base) *rest.Store[*corev1.Event] {
+	return &rest.Store[*corev1.Event]{
+		Kind: coreGroup.WithKind("Event"), Resource: corev1.Resource("events"), Internal: api.EventKind, Namespaced: true, Labelled: true,
+		Objects: b.objects, Codec: b.codec, Now: b.now,
+		Strategy: rest.Strategy[*corev1.Event]{
+			Validate:            validation.ValidateEventCreate,
+			ValidateUpdate:      validation.ValidateEvent,
+			AllowCreateOnUpdate: true,
+			Fields:              eventFields,
+		},
+	}
+}
+
+func eventFields(event *corev1.Event) fields.Set {
+	object, source := event.InvolvedObject, event.Source.Component
+	if source == "" {
+		source = event.ReportingController
+	}
+	return fields.Set{
+		"involvedObject.kind":            object.Kind,
+		"involvedObject.namespace":       object.Namespace,
+		"involvedObject.name":            object.Name,
+		"involvedObject.uid":             string(object.UID),
+		"involvedObject.apiVersion":      object.APIVersion,
+		"involvedObject.resourceVersion": object.ResourceVersion,
+		"involvedObject.fieldPath":       object.FieldPath,
+		"reason":                         event.Reason,
+		"reportingComponent":             event.ReportingController,
+		"source":                         source,
+		"type":                           event.Type,
+	}
+}

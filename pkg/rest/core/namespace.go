@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+	stderrors "errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
+)
+
+// namespaces has the one namespace that there is: June 2014 had none.
+type namespaces struct{}
+
+// created is the hour of the first commit.
+var created = time.Date(2014, 6, 6, 23, 40, 48, 0, time.UTC)
+
+func theNamespace() *corev1.Namespace {
+	return &corev1.Namespace{
+		TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: v1.Namespace, UID: "6e616d65-7370-5163-a564-656661756c74", ResourceVersion: "1",
+			CreationTimestamp: metav1.Time{Time: created}, Labels: map[string]string{corev1.LabelMetadataName: v1.Namespace}},
+		Spec:   corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{corev1.FinalizerKubernetes}},
+		Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive},
+	}
+}
+
+// Get implements rest.Getter.
+func (namespaces) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
+	if key.Name != v1.Namespace {
+		return nil, errors.NewNotFound(corev1.Resource("namespaces"), key.Name)
+	}
+	return rest.MakeAnswer(theNamespace()), nil
+}
+
+// List implements rest.Lister.
+func (namespaces) List(_ context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
+	objects, only := []runtime.Object{}, theNamespace()
+	if options.Matches(only, fields.Set{"status.phase": string(only.Status.Phase)}) {
+		objects = append(objects, only)
+	}
+	return rest.MakeList(coreGroup.WithKind("Namespace"), 1, objects), nil
+}
+
+// New implements rest.Creater and rest.Updater.
+func (namespaces) New() rest.Object { return &corev1.Namespace{} }
+
+// Create implements rest.Creater. It refuses.
+func (namespaces) Create(_ context.Context, _ rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+	if object.GetName() == v1.Namespace {
+		return nil, errors.NewAlreadyExists(corev1.Resource("namespaces"), object.GetName())
+	}
+	return nil, errors.NewForbidden(corev1.Resource("namespaces"), object.GetName(), stderrors.New("there were no namespaces in June 2014, so there is only default"))
+}
+
+// Update implements rest.Updater. It refuses.
+func (n namespaces) Update(ctx context.Context, key rest.Key, _ rest.Change, _ bool) (rest.Answer, bool, error) {
+	if _, err := n.Get(ctx, key); err != nil {
+		return nil, false, err
+	}
+	return nil, false, errors.NewForbidden(corev1.Resource("namespaces"), key.Name, stderrors.New("it is not stored, so it cannot be changed"))
+}
+
+// Delete implements rest.Deleter. It refuses.
+func (n namespaces) Delete(ctx context.Context, key rest.Key, _ metav1.DeleteOptions) (rest.Answer, error) {
+	if _, err := n.Get(ctx, key); err != nil {
+		return nil, err
+	}
+	return nil, errors.NewForbidden(corev1.Resource("namespaces"), key.Name, stderrors.New("this namespace may not be deleted"))
+}

@@ -1,0 +1,67 @@
+package core
+
+import (
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/rest"
+)
+
+func makeNodes(b base) *rest.Store[*corev1.Node] {
+	return &rest.Store[*corev1.Node]{
+		Kind: coreGroup.WithKind("Node"), Resource: corev1.Resource("nodes"), Internal: api.NodeKind, Labelled: true,
+		Objects: b.objects, Codec: b.codec, Now: b.now,
+		Strategy: rest.Strategy[*corev1.Node]{
+			Default:          defaults.Node,
+			Validate:         validation.ValidateNode,
+			PrepareForUpdate: func(node, old *corev1.Node) { node.Status = old.Status },
+			ValidateUpdate:   validation.ValidateNodeUpdate,
+			Fields:           nodeFields,
+		},
+	}
+}
+
+func nodeStatusStrategy() rest.Strategy[*corev1.Node] {
+	return rest.Strategy[*corev1.Node]{
+		Default:          defaults.Node,
+		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
+		ValidateUpdate:   validation.ValidateNodeUpdate,
+		Fields:           nodeFields,
+	}
+}
+
+func nodeFields(node *corev1.Node) fields.Set {
+	return fields.Set{"spec.unschedulable": strconv.FormatBool(node.Spec.Unschedulable)}
+}
+
+// heartbeatTime is how long a kubelet may be silent and count as alive, as for today's
+// node controller.
+const heartbeatTime = 40 * time.Second
+
+// isAlive reports whether the kubelet of a node has said lately that it is ready.
+func isAlive(b base, name string) bool {
+	if name == "" {
+		return false
+	}
+	stored, err := b.objects.Get(api.NodeKind, name)
+	if err != nil {
+		return false
+	}
+	converted, err := b.codec.Scheme.ConvertToVersion(stored.Object, v1.Version)
+	if err != nil {
+		return false
+	}
+	for _, condition := range converted.(*corev1.Node).Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue && b.now().Sub(condition.LastHeartbeatTime.Time) < heartbeatTime
+		}
+	}
+	return false
+}

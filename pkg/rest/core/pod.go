@@ -1,0 +1,120 @@
+package core
+
+import (
+	"context"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
+)
+
+func makePods(b base, placer Placer) *rest.Store[*corev1.Pod] {
+	return &rest.Store[*corev1.Pod]{
+		Kind: coreGroup.WithKind("Pod"), Resource: corev1.Resource("pods"), Internal: api.TaskKind, Namespaced: true, Labelled: true,
+		Objects: b.objects, Codec: b.codec, Strategy: podStrategy(), Now: b.now, AnswersDeleted: true,
+		Insert: func(_ context.Context, object api.Object) (*storage.Object, error) {
+			task := object.(*api.Task)
+			task.IsPod = true
+			return placer.Create(task)
+		},
+		Grace: func(pod *corev1.Pod, options metav1.DeleteOptions) int64 {
+			return podGrace(b, pod, options)
+		},
+	}
+}
+
+func podStrategy() rest.Strategy[*corev1.Pod] {
+	return rest.Strategy[*corev1.Pod]{
+		PrepareForCreate: func(pod *corev1.Pod) {
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+			pod.Generation = 1
+		},
+		Default:      defaults.Pod,
+		Validate:     validation.ValidatePodCreate,
+		Canonicalize: func(pod *corev1.Pod) { pod.Status.QOSClass = defaults.QOSClass(pod) },
+		PrepareForUpdate: func(pod, old *corev1.Pod) {
+			pod.Status = old.Status
+			defaults.Pod(pod)
+			if !equality.Semantic.DeepEqual(pod.Spec, old.Spec) {
+				pod.Generation++
+			}
+		},
+		ValidateUpdate: validation.ValidatePodUpdate,
+		Fields:         podFields,
+	}
+}
+
+func podStatusStrategy() rest.Strategy[*corev1.Pod] {
+	return rest.Strategy[*corev1.Pod]{
+		PrepareForUpdate: func(pod, old *corev1.Pod) {
+			pod.Spec = old.Spec
+			pod.OwnerReferences = old.OwnerReferences
+			if pod.Status.QOSClass == "" {
+				pod.Status.QOSClass = old.Status.QOSClass
+			}
+			agreeOnIPs(&pod.Status, old.Status)
+		},
+		Default:        defaults.Pod,
+		ValidateUpdate: validation.ValidatePodStatusUpdate,
+		Fields:         podFields,
+	}
+}
+
+// agreeOnIPs lets the list of a pod's addresses begin with its address, whichever of the
+// two a client knows.
+func agreeOnIPs(status *corev1.PodStatus, old corev1.PodStatus) {
+	first := func(ips []corev1.PodIP) string {
+		if len(ips) == 0 {
+			return ""
+		}
+		return ips[0].IP
+	}
+	switch {
+	case status.PodIP == first(status.PodIPs):
+	case status.PodIP == "" || status.PodIP == old.PodIP:
+		status.PodIP = first(status.PodIPs)
+	default:
+		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
+	}
+}
+
+func podFields(pod *corev1.Pod) fields.Set {
+	return fields.Set{
+		"spec.nodeName":            pod.Spec.NodeName,
+		"spec.restartPolicy":       string(pod.Spec.RestartPolicy),
+		"spec.schedulerName":       pod.Spec.SchedulerName,
+		"spec.serviceAccountName":  pod.Spec.ServiceAccountName,
+		"spec.hostNetwork":         strconv.FormatBool(pod.Spec.HostNetwork),
+		"status.phase":             string(pod.Status.Phase),
+		"status.podIP":             pod.Status.PodIP,
+		"status.nominatedNodeName": pod.Status.NominatedNodeName,
+	}
+}
+
+// podGrace returns how long a pod still runs. Only a kubelet that is alive can end it and
+// say so; without one a delete is immediate.
+func podGrace(b base, pod *corev1.Pod, options metav1.DeleteOptions) int64 {
+	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if pod.Spec.TerminationGracePeriodSeconds != nil {
+		grace = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	if options.GracePeriodSeconds != nil {
+		grace = *options.GracePeriodSeconds
+	}
+	if grace < 0 { // as for today's server
+		grace = 1
+	}
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	if grace == 0 || ended || !isAlive(b, pod.Spec.NodeName) {
+		return 0
+	}
+	return grace
+}

@@ -1,0 +1,131 @@
+package rest
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/storage"
+)
+
+const (
+	// generatedLength is how many random characters a generated name ends with.
+	generatedLength = 5
+	// maxGenerated bounds how often another name is generated when one is taken.
+	maxGenerated = 8
+)
+
+// Create implements Creater.
+func (s *Store[T]) Create(ctx context.Context, key Key, object Object, dryRun bool) (Answer, error) {
+	typed := object.(T)
+	if err := s.enterNamespace(key.Namespace, typed); err != nil {
+		return nil, err
+	}
+	generate := typed.GetName() == "" && typed.GetGenerateName() != ""
+	for attempt := 1; ; attempt++ {
+		candidate := typed
+		if generate {
+			candidate = typed.DeepCopyObject().(T)
+			candidate.SetName(generatedName(typed.GetGenerateName()))
+		}
+		internal, err := s.beforeCreate(candidate)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := s.insert(ctx, internal, candidate, dryRun)
+		if !generate || !apierrors.IsAlreadyExists(err) {
+			return answer, err
+		}
+		if attempt == maxGenerated {
+			return nil, apierrors.NewGenerateNameConflict(s.Resource, candidate.GetName(), 1)
+		}
+	}
+}
+
+// enterNamespace sets the namespace of a new object.
+func (s *Store[T]) enterNamespace(namespace string, object T) error {
+	switch {
+	case !s.Namespaced:
+		if object.GetNamespace() != "" {
+			return apierrors.NewBadRequest("namespace is not allowed for a cluster-scoped resource")
+		}
+		return nil
+	case object.GetNamespace() != "" && object.GetNamespace() != namespace:
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	case namespace != v1.Namespace:
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, namespace)
+	}
+	object.SetNamespace(namespace)
+	return nil
+}
+
+// beforeCreate prepares a new object, completes and checks it.
+func (s *Store[T]) beforeCreate(object T) (api.Object, error) {
+	strategy := s.Strategy.withDefaults()
+	s.fillMeta(object)
+	strategy.PrepareForCreate(object)
+	strategy.Default(object)
+	errs := strategy.Validate(object)
+	if len(errs) > 0 {
+		return nil, Invalid(s.Kind.GroupKind(), object.GetName(), errs)
+	}
+	strategy.Canonicalize(object)
+	return s.internal(object, nil)
+}
+
+// fillMeta sets the metadata that only the server sets.
+func (s *Store[T]) fillMeta(object T) {
+	object.SetDeletionTimestamp(nil)
+	object.SetDeletionGracePeriodSeconds(nil)
+	object.SetUID(types.UID(uuid.NewUUID()))
+	object.SetCreationTimestamp(metav1.Time{Time: s.Now().UTC()}.Rfc3339Copy())
+	object.SetSelfLink("")
+	object.SetResourceVersion("")
+	object.SetGeneration(0)
+	object.SetManagedFields(nil)
+}
+
+// insert stores an object, unless that is only tried.
+func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dryRun bool) (Answer, error) {
+	if dryRun {
+		_, err := s.Objects.Get(s.Internal, internal.GetID())
+		if err == nil {
+			return nil, apierrors.NewAlreadyExists(s.Resource, object.GetName())
+		}
+		if api.KindOf(err) != api.NotFound {
+			return nil, StatusError(err, s.Resource, object.GetName())
+		}
+		return s.answer(storage.NewObject(internal, 0, 0)), nil
+	}
+	write := s.Insert
+	if write == nil {
+		write = s.write
+	}
+	stored, err := write(ctx, internal)
+	if err != nil {
+		return nil, StatusError(err, s.Resource, object.GetName())
+	}
+	return s.answer(stored), nil
+}
+
+func (s *Store[T]) write(_ context.Context, internal api.Object) (*storage.Object, error) {
+	written, err := s.Objects.Commit(storage.Create(internal))
+	if err != nil {
+		return nil, err
+	}
+	return written[0], nil
+}
+
+func generatedName(base string) string {
+	if most := 63 - generatedLength; len(base) > most {
+		base = base[:most]
+	}
+	return base + utilrand.String(generatedLength)
+}

@@ -1,0 +1,151 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/storage"
+)
+
+// Delete implements Deleter. An object that has finalizers, or that is granted time, is
+// only marked: it ends when its finalizers are gone, or when it is deleted again.
+func (s *Store[T]) Delete(ctx context.Context, key Key, options metav1.DeleteOptions) (Answer, error) {
+	dryRun := len(options.DryRun) > 0
+	for {
+		stored, err := s.get(key)
+		if err != nil {
+			return nil, err
+		}
+		object, err := s.versioned(stored)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.checkPreconditions(object, options.Preconditions); err != nil {
+			return nil, err
+		}
+		grace := int64(0)
+		if s.Grace != nil {
+			grace = s.Grace(object, options)
+		}
+		if grace > 0 || len(object.GetFinalizers()) > 0 {
+			if before := object.GetDeletionGracePeriodSeconds(); object.GetDeletionTimestamp() != nil && before != nil && grace >= *before {
+				return s.answer(stored), nil
+			}
+			answer, err := s.mark(stored, object, grace, dryRun)
+			if apierrors.IsConflict(err) {
+				continue
+			}
+			return answer, err
+		}
+		if !dryRun {
+			err := s.remove(ctx, key.Name, stored.Version())
+			if apierrors.IsConflict(err) {
+				continue // somebody changed it first; the preconditions are checked again
+			}
+			if err != nil {
+				return nil, err
+			}
+			// The version of the deletion, or a later one if others have changed something
+			// meanwhile. If the store cannot tell it, the object's own stays.
+			if version, err := s.Objects.Version(); err == nil {
+				object.SetResourceVersion(strconv.FormatUint(version, 10))
+			}
+		}
+		return s.deleted(object), nil
+	}
+}
+
+// checkPreconditions returns a conflict if the object is not the one that is meant.
+func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) error {
+	if wanted == nil {
+		return nil
+	}
+	conflict := func(what, want, have string) error {
+		return apierrors.NewConflict(schema.GroupResource{Group: s.Kind.Group, Resource: s.Kind.Kind}, object.GetName(),
+			fmt.Errorf("the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s",
+				what, want, what, have, map[string]string{"UID": "deleted and then recreated", "ResourceVersion": "modified"}[what]))
+	}
+	if wanted.UID != nil && *wanted.UID != object.GetUID() {
+		return conflict("UID", string(*wanted.UID), string(object.GetUID()))
+	}
+	if wanted.ResourceVersion != nil && *wanted.ResourceVersion != object.GetResourceVersion() {
+		return conflict("ResourceVersion", *wanted.ResourceVersion, object.GetResourceVersion())
+	}
+	return nil
+}
+
+// mark sets when an object was told to end, and how long it has, in seconds.
+func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bool) (Answer, error) {
+	s.setDeletion(object, grace)
+	next, err := s.internal(object, stored)
+	if err != nil {
+		return nil, err
+	}
+	if dryRun {
+		return s.answer(unstored(next, stored)), nil
+	}
+	written, err := s.Objects.Commit(storage.Update(next, stored.Version()))
+	if err != nil {
+		return nil, StatusError(err, s.Resource, object.GetName())
+	}
+	return s.answer(written[0]), nil
+}
+
+// setDeletion lets an object end in some seconds after it was first told to.
+func (s *Store[T]) setDeletion(object T, grace int64) {
+	told := metav1.Time{Time: s.Now().UTC()}.Rfc3339Copy()
+	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
+	if ends, before := object.GetDeletionTimestamp(), object.GetDeletionGracePeriodSeconds(); ends != nil && before != nil {
+		told.Time = ends.Add(-seconds(*before))
+	} else if object.GetGeneration() > 0 {
+		object.SetGeneration(object.GetGeneration() + 1)
+	}
+	told.Time = told.Add(seconds(grace))
+	object.SetDeletionTimestamp(&told)
+	object.SetDeletionGracePeriodSeconds(&grace)
+}
+
+// remove deletes an object of a version.
+func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err error) {
+	if s.Remove != nil {
+		err = s.Remove(ctx, name, version)
+	} else {
+		_, err = s.Objects.Commit(storage.Delete(s.Internal, name, version))
+	}
+	return StatusError(err, s.Resource, name)
+}
+
+// deleted is the answer to a delete that is done.
+func (s *Store[T]) deleted(object T) Answer {
+	if s.AnswersDeleted {
+		s.setDeletion(object, 0)
+		return MakeAnswer(object)
+	}
+	return MakeAnswer(&metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusSuccess,
+		Details:  &metav1.StatusDetails{Name: object.GetName(), Group: s.Resource.Group, Kind: s.Resource.Resource, UID: object.GetUID()},
+	})
+}
+
+// DeleteCollection implements CollectionDeleter. What others delete meanwhile is not
+// missed.
+func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options ListOptions, deletion metav1.DeleteOptions) (*List, error) {
+	list, err := s.List(ctx, namespace, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range list.items {
+		_, err := s.Delete(ctx, Key{Namespace: namespace, Name: item.GetID()}, deletion)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,71 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api"
+)
+
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// StatusError returns an error of a store in the words of today's server.
+func StatusError(err error, resource schema.GroupResource, name string) error {
+	var status apierrors.APIStatus
+	if err == nil || errors.As(err, &status) {
+		return err
+	}
+	var typed *api.Error
+	errors.As(err, &typed)
+	switch api.KindOf(err) {
+	case api.NotFound:
+		return apierrors.NewNotFound(resource, name)
+	case api.AlreadyExists:
+		return apierrors.NewAlreadyExists(resource, name)
+	case api.Conflict:
+		return apierrors.NewConflict(resource, name, errModified)
+	case api.HostPortTaken:
+		return apierrors.NewConflict(resource, name, err)
+	case api.Invalid:
+		return apierrors.NewBadRequest(err.Error())
+	case api.Expired:
+		return apierrors.NewResourceExpired(err.Error())
+	case api.Unavailable:
+		return unavailable(typed)
+	}
+	return err
+}
+
+// unavailable keeps the cause, for the log.
+func unavailable(err *api.Error) error {
+	return &withCause{apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "", schema.GroupResource{}, "", err.Error(), 0, true), err}
+}
+
+// withCause is a status with a cause that only the log has.
+type withCause struct {
+	*apierrors.StatusError
+	cause error
+}
+
+// Unwrap returns the cause.
+func (w *withCause) Unwrap() error { return w.cause }
+
+// Status implements apierrors.APIStatus.
+func (w *withCause) Status() metav1.Status { return w.StatusError.Status() }
+
+// maxErrors bounds how many of an object's errors are told, as the strict decoder bounds
+// its own. The time to join them is quadratic.
+const maxErrors = 100
+
+// Invalid returns the status for an object that breaks rules.
+func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
+	if all := len(errs); all > maxErrors {
+		errs = append(errs[:maxErrors:maxErrors], field.TooMany(field.NewPath("errors"), all, maxErrors))
+	}
+	return apierrors.NewInvalid(kind, name, errs)
+}

@@ -1,0 +1,217 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/conversion"
+	"kube2014/pkg/storage"
+)
+
+// List is the objects that a list asked for.
+type List struct {
+	v1.ListMeta
+	kind  schema.GroupVersionKind // of the items
+	codec v1.Codec
+	items []*storage.Object
+	made  []runtime.Object // instead of the items, if they are not stored
+}
+
+// MakeList returns a list of objects, which have their kind set and are not stored.
+func MakeList(kind schema.GroupVersionKind, version uint64, objects []runtime.Object) *List {
+	return &List{ListMeta: v1.ListMeta{Version: version}, kind: kind, made: objects}
+}
+
+// Objects returns the items, with their kind set. They are the caller's own.
+func (l *List) Objects() ([]runtime.Object, error) {
+	if l.items == nil {
+		return l.made, nil
+	}
+	objects := make([]runtime.Object, len(l.items))
+	for i, item := range l.items {
+		var err error
+		if objects[i], err = (storedAnswer{l.kind, l.codec, item}).Object(); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// Encode returns the list's JSON.
+func (l *List) Encode() (conversion.Encoded, error) {
+	texts := make([][]byte, len(l.items), len(l.items)+len(l.made))
+	for i, item := range l.items {
+		var err error
+		if texts[i], err = item.Item(l.codec); err != nil {
+			return conversion.Encoded{}, err
+		}
+	}
+	for _, object := range l.made {
+		item := object.DeepCopyObject()
+		item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		text, err := json.Marshal(item)
+		if err != nil {
+			return conversion.Encoded{}, err
+		}
+		texts = append(texts, text)
+	}
+	return v1.EncodeList(l.kind.GroupVersion().String(), l.kind.Kind+"List", l.ListMeta, texts), nil
+}
+
+// List implements Lister.
+func (s *Store[T]) List(_ context.Context, namespace string, options ListOptions) (*List, error) {
+	page, err := s.page(options)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.read(page, equalities(options.Labels, s.Labelled))
+	if err != nil {
+		return nil, err
+	}
+	list := &List{kind: s.Kind, codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version}}
+	if !s.hasNamespace(namespace) {
+		return list, nil
+	}
+	first := sort.Search(len(all.Items), func(i int) bool { return all.Items[i].GetID() >= page.start })
+	for i, item := range all.Items[first:] {
+		wanted, err := s.matches(item, options)
+		if err != nil {
+			return nil, err
+		}
+		if !wanted {
+			continue
+		}
+		if options.Limit > 0 && int64(len(list.items)) == options.Limit {
+			list.Continue = tokenFor(int64(all.Version), item.GetID())
+			if options.Labels.Empty() && options.Fields.Empty() {
+				list.Remaining = int64(len(all.Items) - first - i)
+			}
+			break
+		}
+		list.items = append(list.items, item)
+	}
+	return list, nil
+}
+
+// read returns the objects of the version that a page wants.
+func (s *Store[T]) read(page page, labels map[string]string) (*storage.List, error) {
+	switch {
+	case page.exact:
+		list, err := s.Objects.ListAt(s.Internal, page.version)
+		if api.KindOf(err) == api.Expired {
+			return nil, page.expired()
+		}
+		return list, StatusError(err, s.Resource, "")
+	case page.mayBeStale:
+		if list, err := s.Objects.Cached().List(s.Internal, labels); err == nil && list.Version >= page.version && list.Version > 0 {
+			return list, nil
+		}
+	}
+	list, err := s.Objects.List(s.Internal, labels)
+	if err != nil {
+		return nil, StatusError(err, s.Resource, "")
+	}
+	if list.Version < page.version {
+		return nil, tooLarge(page.version, list.Version)
+	}
+	return list, nil
+}
+
+// tooLarge says that a list is asked for of a version that is still to come.
+func tooLarge(wanted, current uint64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return err
+}
+
+// matches reports whether an object is selected.
+func (s *Store[T]) matches(item *storage.Object, options ListOptions) (bool, error) {
+	if options.Labels.Empty() && options.Fields.Empty() {
+		return true, nil
+	}
+	if s.Labelled && options.Fields.Empty() {
+		return options.Labels.Matches(labels.Set(item.GetLabels())), nil
+	}
+	object, err := s.versioned(item)
+	if err != nil {
+		return false, err
+	}
+	return options.Labels.Matches(labels.Set(object.GetLabels())) && options.Fields.Matches(s.fieldsOf(object)), nil
+}
+
+// fieldsOf returns what field selectors can select an object by.
+func (s *Store[T]) fieldsOf(object T) fields.Set {
+	set := s.Strategy.withDefaults().Fields(object)
+	if set == nil {
+		set = fields.Set{}
+	}
+	set["metadata.name"] = object.GetName()
+	if s.Namespaced {
+		set["metadata.namespace"] = object.GetNamespace()
+	}
+	return set
+}
+
+// CheckFields returns an error if a selector selects by a field that it cannot select
+// by.
+func (s *Store[T]) CheckFields(options ListOptions) error {
+	if s.Strategy.Fields == nil {
+		return options.OnlyName()
+	}
+	known := s.fieldsOf(s.New().(T))
+	for _, requirement := range options.Fields.Requirements() {
+		if _, ok := known[requirement.Field]; !ok {
+			return apierrors.NewBadRequest("field label not supported: " + requirement.Field)
+		}
+	}
+	return nil
+}
+
+// OnlyName returns an error if a list selects by more than the name and the namespace.
+func (o ListOptions) OnlyName() error {
+	for _, requirement := range o.Fields.Requirements() {
+		if _, _, err := runtime.DefaultMetaV1FieldSelectorConversion(requirement.Field, requirement.Value); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+	}
+	return nil
+}
+
+// Matches reports whether an object is selected that is not in a store. The fields are
+// those besides its name and namespace.
+func (o ListOptions) Matches(object metav1.Object, more fields.Set) bool {
+	set := fields.Set{"metadata.name": object.GetName(), "metadata.namespace": object.GetNamespace()}
+	maps.Copy(set, more)
+	return o.Labels.Matches(labels.Set(object.GetLabels())) && o.Fields.Matches(set)
+}
+
+// equalities returns the labels that objects must carry, as far as a selector says so in
+// so many words: the store looks up those that carry them.
+func equalities(selector labels.Selector, labelled bool) map[string]string {
+	requirements, selectable := selector.Requirements()
+	if !labelled || !selectable {
+		return nil
+	}
+	carried := map[string]string{}
+	for _, requirement := range requirements {
+		values := requirement.ValuesUnsorted()
+		if len(values) == 1 && slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}, requirement.Operator()) {
+			carried[requirement.Key()] = values[0]
+		}
+	}
+	return carried
+}
