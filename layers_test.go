@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"pkg/apiserver":               {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
 	"pkg/client":                  {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
 	"pkg/client/clienttest":       {"pkg/client"},
+	"pkg/client/v1":               {},
 	"pkg/endpoints":               {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/rest"},
 	"pkg/endpoints/discovery":     {},
 	"pkg/endpoints/endpointstest": {"pkg/api", "pkg/api/v1", "pkg/endpoints", "pkg/rest/core", "pkg/storage", "pkg/storage/memory"},

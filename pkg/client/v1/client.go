@@ -1,0 +1,88 @@
+// Package v1 is a typed client of the second door: today's API /api/v1, with today's
+// types. Programs import it as clientv1, beside corev1 and metav1.
+package v1
+
+import (
+	"context"
+	"net/http"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Client is a client of an apiserver. It is safe for concurrent use; its fields must not
+// change after the first request.
+//
+// An error is an *errors.StatusError of k8s.io/apimachinery/pkg/api/errors if the server
+// refused the request, so that errors.IsNotFound and the like tell why; else it is an
+// error of the transport, or says what is wrong with the request or the answer. A request
+// is sent once. It ends with its context; without a deadline there, after 30 seconds.
+type Client struct {
+	Host      string       // the server's address, like http://127.0.0.1:8080
+	Namespace string       // of pods and the like; empty: default, the only one that kube2014 has
+	HTTP      *http.Client // nil: http.DefaultClient; a timeout of its own would also end watches
+
+	maxAnswer int64 // the size of the largest answer that is read, in bytes; 0: maxAnswerSize
+}
+
+// New returns a client of the server at an address like http://127.0.0.1:8080.
+func New(host string) *Client { return &Client{Host: host} }
+
+// Pods returns the pods, which are the first door's tasks.
+func (c *Client) Pods() Pods { return Pods{namespaced[corev1.Pod](c, "pods", "Pod")} }
+
+// ReplicationControllers returns the replication controllers.
+func (c *Client) ReplicationControllers() ReplicationControllers {
+	return ReplicationControllers{namespaced[corev1.ReplicationController](c, "replicationcontrollers", "ReplicationController")}
+}
+
+// Services returns the services.
+func (c *Client) Services() Resource[*corev1.Service] {
+	return namespaced[corev1.Service](c, "services", "Service")
+}
+
+// Endpoints returns the addresses of the services' pods.
+func (c *Client) Endpoints() Resource[*corev1.Endpoints] {
+	return namespaced[corev1.Endpoints](c, "endpoints", "Endpoints")
+}
+
+// Events returns the events.
+func (c *Client) Events() Resource[*corev1.Event] {
+	return namespaced[corev1.Event](c, "events", "Event")
+}
+
+// Nodes returns the nodes, which are the first door's machines.
+func (c *Client) Nodes() Resource[*corev1.Node] {
+	return resource[corev1.Node](c, nil, "nodes", "Node")
+}
+
+// Pods are the pods, and what only they can do.
+type Pods struct{ Resource[*corev1.Pod] }
+
+// Bind puts the pod of the binding's name on its target, a node. The error is a conflict if
+// the pod has a node, or another uid than the binding says.
+func (p Pods) Bind(ctx context.Context, binding *corev1.Binding) error {
+	return p.client.do(ctx, p.to(http.MethodPost, binding.Name, "binding").with(binding), &metav1.Status{})
+}
+
+// ReplicationControllers are the replication controllers, and what only they can do.
+type ReplicationControllers struct {
+	Resource[*corev1.ReplicationController]
+}
+
+// GetScale returns how many pods a controller wants, and has.
+func (r ReplicationControllers) GetScale(ctx context.Context, name string) (*autoscalingv1.Scale, error) {
+	return r.scales().send(ctx, r.to(http.MethodGet, name, "scale"))
+}
+
+// UpdateScale sets how many pods a controller wants. If the scale has a version, the error
+// is a conflict unless that is the controller's.
+func (r ReplicationControllers) UpdateScale(ctx context.Context, scale *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	return r.scales().send(ctx, r.to(http.MethodPut, scale.Name, "scale").with(scale))
+}
+
+// scales returns what is at the controllers' paths as scales.
+func (r ReplicationControllers) scales() Resource[*autoscalingv1.Scale] {
+	return namespaced[autoscalingv1.Scale](r.client, "replicationcontrollers", "Scale")
+}

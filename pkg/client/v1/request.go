@@ -1,0 +1,160 @@
+package v1
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// requestTimeout is how long a request may take whose context has no deadline.
+	requestTimeout = 30 * time.Second
+	// maxAnswerSize is the size of the largest answer that is read, in bytes.
+	maxAnswerSize = 256 << 20
+	// maxErrorSize is how much of an error is read at most, in bytes.
+	maxErrorSize = 1 << 20
+)
+
+// request is a request below /api/v1.
+type request struct {
+	method      string
+	path        []string // its segments
+	query       url.Values
+	contentType string
+	body        interface{} // nil for none; bytes are sent as they are
+}
+
+// with returns the request with a body in JSON.
+func (r request) with(body interface{}) request {
+	r.contentType, r.body = "application/json", body
+	return r
+}
+
+// failed says which request has gone wrong, without the server's doing.
+func (r request) failed(err error) error {
+	return fmt.Errorf("%s %s: %w", r.method, strings.Join(r.path, "/"), err)
+}
+
+// expect returns an error if the answer is of another kind than expected.
+func (r request) expect(expected, kind string) error {
+	if kind == expected {
+		return nil
+	}
+	return r.failed(fmt.Errorf("the answer is of the kind %q, not %s", kind, expected))
+}
+
+// url returns where the request goes. It refuses names that would lead to another path.
+func (r request) url(host string) (string, error) {
+	for _, name := range r.path {
+		if name == "" {
+			return "", r.failed(errors.New("a name is empty"))
+		}
+		if wrong := content.IsPathSegmentName(name); len(wrong) > 0 {
+			return "", r.failed(fmt.Errorf("the name %q %s", name, strings.Join(wrong, ", ")))
+		}
+	}
+	address, err := url.Parse(host)
+	if err != nil {
+		return "", err
+	}
+	address = address.JoinPath(append([]string{"api", "v1"}, r.path...)...)
+	address.RawQuery = r.query.Encode()
+	return address.String(), nil
+}
+
+// encoded returns the body.
+func (r request) encoded() ([]byte, error) {
+	if text, ok := r.body.([]byte); ok || r.body == nil {
+		return text, nil
+	}
+	return json.Marshal(r.body)
+}
+
+// do sends a request and decodes the answer.
+func (c *Client) do(ctx context.Context, r request, answer interface{}) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+	}
+	resp, err := c.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	most := c.maxAnswer
+	if most == 0 {
+		most = maxAnswerSize
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err != nil {
+		return r.failed(fmt.Errorf("cannot read the answer: %w", err))
+	}
+	if int64(len(data)) > most {
+		return r.failed(fmt.Errorf("the answer is larger than %d bytes: a list can be read in pages", most))
+	}
+	if err := json.Unmarshal(data, answer); err != nil {
+		return r.failed(fmt.Errorf("cannot decode the answer: %w", err))
+	}
+	return nil
+}
+
+// send sends a request, and returns an answer that is none of an error. The caller closes
+// its body.
+func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	address, err := r.url(c.Host)
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.encoded()
+	if err != nil {
+		return nil, r.failed(err)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if r.body != nil {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil || resp.StatusCode/100 == 2 {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	return nil, r.refusal(resp)
+}
+
+// refusal returns the error that the server answered: a status, or, if something between
+// here and the server answered, what can be told from the code.
+func (r request) refusal(resp *http.Response) error {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorSize))
+	if err != nil {
+		return r.failed(fmt.Errorf("the server answered %s, and its reason could not be read: %w", resp.Status, err))
+	}
+	var status metav1.Status
+	if err := json.Unmarshal(data, &status); err == nil && status.Kind == "Status" && status.Status == metav1.StatusFailure {
+		return &apierrors.StatusError{ErrStatus: status}
+	}
+	later, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is missing, or a date
+	return apierrors.NewGenericServerResponse(resp.StatusCode, r.method, schema.GroupResource{Resource: strings.Join(r.path, "/")}, "",
+		strings.TrimSpace(string(data)), later, true)
+}

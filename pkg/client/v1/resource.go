@@ -1,0 +1,178 @@
+package v1
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion/queryparams"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Object is a pointer to one of today's objects.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Resource has the operations on the objects of a kind, such as *corev1.Pod. The caller
+// owns what it returns; what it is given is not changed.
+type Resource[T Object] struct {
+	client *Client
+	parent []string // of the path, below /api/v1
+	plural string
+	kind   string
+	new    func() T
+}
+
+// List is a list of objects, or a page of it. It has the fields of a corev1.PodList and the
+// like.
+type List[T Object] struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []T `json:"items"`
+}
+
+// pageSize is how many objects All asks for at a time, if its caller does not say.
+const pageSize = 500
+
+func resource[S any, T interface {
+	*S
+	Object
+}](c *Client, parent []string, plural, kind string) Resource[T] {
+	return Resource[T]{c, parent, plural, kind, func() T { return new(S) }}
+}
+
+func namespaced[S any, T interface {
+	*S
+	Object
+}](c *Client, plural, kind string) Resource[T] {
+	namespace := c.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return resource[S, T](c, []string{"namespaces", namespace}, plural, kind)
+}
+
+// Get returns an object.
+func (r Resource[T]) Get(ctx context.Context, name string) (T, error) {
+	return r.send(ctx, r.to(http.MethodGet, name))
+}
+
+// Create stores a new object, and returns it as stored.
+func (r Resource[T]) Create(ctx context.Context, object T) (T, error) {
+	return r.send(ctx, r.to(http.MethodPost).with(object))
+}
+
+// Update replaces an object, all but its status, and returns it as stored. If it has a
+// resourceVersion, the error is a conflict unless that is the stored one's.
+func (r Resource[T]) Update(ctx context.Context, object T) (T, error) {
+	return r.send(ctx, r.to(http.MethodPut, object.GetName()).with(object))
+}
+
+// UpdateStatus is Update, but of the status and not of the spec.
+func (r Resource[T]) UpdateStatus(ctx context.Context, object T) (T, error) {
+	return r.send(ctx, r.to(http.MethodPut, object.GetName(), "status").with(object))
+}
+
+// Change gets an object, lets change edit it, and updates it; again from the start as long
+// as another client was faster. It returns the object as stored. An error of change ends it.
+// change must leave the uid and the resourceVersion as they are.
+func (r Resource[T]) Change(ctx context.Context, name string, change func(T) error) (T, error) {
+	for {
+		object, err := r.Get(ctx, name)
+		if err == nil {
+			err = change(object)
+		}
+		if err != nil {
+			var none T
+			return none, err
+		}
+		if object, err = r.Update(ctx, object); !apierrors.IsConflict(err) {
+			return object, err
+		}
+	}
+}
+
+// Patch changes an object, or a subresource such as "status", by a patch of a type, and
+// returns the object as stored.
+func (r Resource[T]) Patch(ctx context.Context, name string, how types.PatchType, patch []byte, subresource ...string) (T, error) {
+	sent := r.to(http.MethodPatch, append([]string{name}, subresource...)...)
+	sent.contentType, sent.body = string(how), patch
+	return r.send(ctx, sent)
+}
+
+// Delete deletes an object, or begins to: a pod may be given a time to end.
+func (r Resource[T]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	return r.client.do(ctx, r.to(http.MethodDelete, name).with(options), &metav1.TypeMeta{}) // of the object, or a status
+}
+
+// List returns the objects that the options select. With a limit it is one page: the next
+// one begins at Continue, until that is empty.
+func (r Resource[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
+	options.Watch = false
+	sent, list := r.to(http.MethodGet), &List[T]{}
+	var err error
+	if sent.query, err = queryparams.Convert(&options); err != nil {
+		return nil, sent.failed(err)
+	}
+	if err = r.client.do(ctx, sent, list); err == nil {
+		err = sent.expect(r.kind+"List", list.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// All goes through the objects that the options select, page by page; all pages are of one
+// version. After an error it ends: errors.IsResourceExpired says that the version has been
+// forgotten meanwhile, so that the caller must begin again.
+func (r Resource[T]) All(ctx context.Context, options metav1.ListOptions) iter.Seq2[T, error] {
+	if options.Limit == 0 {
+		options.Limit = pageSize
+	}
+	return func(yield func(T, error) bool) {
+		options := options // each loop begins with the first page
+		for {
+			page, err := r.List(ctx, options)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, object := range page.Items {
+				if !yield(object, nil) {
+					return
+				}
+			}
+			if page.Continue == "" {
+				return
+			}
+			options.Continue, options.ResourceVersion, options.ResourceVersionMatch = page.Continue, "", "" // the token says them
+		}
+	}
+}
+
+// to returns a request to the objects, to one of them, or to a part of it.
+func (r Resource[T]) to(method string, names ...string) request {
+	return request{method: method, path: slices.Concat(r.parent, []string{r.plural}, names)}
+}
+
+// send sends a request that is answered with an object.
+func (r Resource[T]) send(ctx context.Context, sent request) (T, error) {
+	object := r.new()
+	err := r.client.do(ctx, sent, object)
+	if err == nil {
+		err = sent.expect(r.kind, object.GetObjectKind().GroupVersionKind().Kind)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return object, nil
+}
