@@ -24,8 +24,9 @@ import (
 // command, the rest is its output. Tests run all that are in these sections; a document
 // has no others.
 var sessions = map[string][]string{
-	"README.md":    {"## A tour with curl", "## On etcd"},
-	"docs/tour.md": {"## A POST", "## A GET", "## The loop"},
+	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd"},
+	"docs/tour.md":        {"## A POST", "## A GET", "## The loop"},
+	"docs/second-door.md": {"## One pod, two doors", "## The way of a request"},
 }
 
 var consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
@@ -86,14 +87,20 @@ func checkSession(t *testing.T, commands []command, actual map[string]string) {
 		script += c.text + "echo; echo '" + mark + "'\n"
 	}
 	shell := exec.Command("bash", "-c", strings.NewReplacer(there...).Replace(script))
+	bin, err := filepath.Abs("bin") // kubectl
+	require.NoError(t, err)
+	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+t.TempDir())
 	printed, err := shell.Output()
 	require.NoError(t, err)
 	parts := strings.Split(strings.NewReplacer(back...).Replace(string(printed)), mark+"\n")
 	require.Len(t, parts, len(commands)+1)
 	for i, step := range commands {
-		assert.Equal(t, strings.TrimSpace(step.output), strings.TrimSpace(parts[i]), step.text)
+		assert.Equal(t, strings.TrimSpace(age.ReplaceAllString(step.output, "AGE")), strings.TrimSpace(age.ReplaceAllString(parts[i], "AGE")), step.text)
 	}
 }
+
+// age is in the last column of what kubectl get prints.
+var age = regexp.MustCompile(`(?m)\b\d+s$`)
 
 // build builds the apiserver with a command of go: build, or unhurried.
 func build(t *testing.T, how ...string) string {
@@ -166,6 +173,14 @@ func TestTheTourInTheREADMEPrintsWhatItSays(t *testing.T) {
 	checkSession(t, tour, map[string]string{"127.0.0.1:8080": start(t, build(t, "build")).address})
 }
 
+func TestTheTourWithKubectlPrintsWhatItSays(t *testing.T) {
+	t.Parallel()
+	program := build(t, "build")
+	for document, heading := range map[string]string{"README.md": "## A tour with kubectl", "docs/second-door.md": "## One pod, two doors"} {
+		checkSession(t, commandsIn(t, document, heading), map[string]string{"127.0.0.1:8080": start(t, program).address})
+	}
+}
+
 // On etcd the tour prints the same; then the keys are those in the README.
 func TestTheTourInTheREADMEPrintsTheSameOnEtcd(t *testing.T) {
 	t.Parallel()
@@ -194,30 +209,52 @@ func tests(t *testing.T) (names map[string]bool, text string) {
 }
 
 var (
-	deviationRow = regexp.MustCompile(`(?m)^\| (D\d+) \| .* \| (.*) \|$`)
+	deviationRow = regexp.MustCompile(`(?m)^\| ([DK]\d+) \| .* \| (.*) \|$`)
 	deviation    = regexp.MustCompile(`\bD\d+\b`)
+	difference   = regexp.MustCompile(`\bK\d+\b`)
 )
 
 func TestEveryDeviationNamesTheTestThatPinsIt(t *testing.T) {
 	t.Parallel()
-	names, text := tests(t)
-	rows := deviationRow.FindAllStringSubmatch(read(t, "docs/deviations.md"), -1)
-	require.Greater(t, len(rows), 34)
-	for i, row := range rows {
-		assert.Equal(t, fmt.Sprintf("D%d", i+1), row[1], "the rows are in order, none is missing")
-		assert.Regexp(t, `\b(Test\w*)?`+row[1]+`(\b|[A-Z])`, text, "no test cites it")
-		quoted := codeSpan.FindAllStringSubmatch(row[2], -1)
-		assert.NotEmpty(t, quoted, "%s names no test", row[1])
-		for _, name := range quoted {
-			assert.True(t, names[name[1]], "%s: there is no test %s", row[1], name[1])
-		}
-		assert.Regexp(t, `\b`+row[1]+`\b`, read(t, mapFile), "it has no place on the map")
+	_, text := tests(t)
+	for _, row := range checkRows(t, "docs/deviations.md", "D", 48, text) {
+		assert.Regexp(t, `\b`+row+`\b`, read(t, mapFile), "it has no place on the map")
 	}
 	for _, document := range documents(t) {
 		for _, number := range deviation.FindAllString(read(t, document), -1) {
 			assert.Regexp(t, `(?m)^\| `+number+` \|`, read(t, "docs/deviations.md"), document)
 		}
 	}
+}
+
+// The replays of what was recorded on today's server cite the differences in a table.
+func TestEveryDifferenceFromTodaysServerNamesTheTestThatPinsIt(t *testing.T) {
+	t.Parallel()
+	_, text := tests(t)
+	text += read(t, "compare/today/known.go")
+	checkRows(t, "docs/second-door.md", "K", 20, text)
+	for _, number := range difference.FindAllString(text, -1) {
+		assert.Regexp(t, `(?m)^\| `+number+` \|`, read(t, "docs/second-door.md"), "a test cites it")
+	}
+}
+
+// checkRows checks that the rows of a table are in order, at least so many, and that each
+// names tests which exist, and is cited in the text. It returns their numbers.
+func checkRows(t *testing.T, document, letter string, atLeast int, text string) (numbers []string) {
+	names, _ := tests(t)
+	rows := deviationRow.FindAllStringSubmatch(read(t, document), -1)
+	require.GreaterOrEqual(t, len(rows), atLeast)
+	for i, row := range rows {
+		assert.Equal(t, fmt.Sprintf("%s%d", letter, i+1), row[1], "the rows are in order, none is missing")
+		assert.Regexp(t, `\b(Test\w*)?`+row[1]+`(\b|[A-Z])`, text, "no test cites it")
+		quoted := codeSpan.FindAllStringSubmatch(row[2], -1)
+		assert.NotEmpty(t, quoted, "%s names no test", row[1])
+		for _, name := range quoted {
+			assert.True(t, names[name[1]], "%s: there is no test %s", row[1], name[1])
+		}
+		numbers = append(numbers, row[1])
+	}
+	return numbers
 }
 
 func TestTheREADMENamesEveryPackage(t *testing.T) {

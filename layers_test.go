@@ -21,6 +21,7 @@ import (
 var mayImport = map[string][]string{
 	"bench":                       {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry", "pkg/storage"},
 	"compare/original":            {},
+	"compare/today":               {},
 	"cmd/apiserver":               {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/apiserver", "pkg/client", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery", "pkg/endpoints/openapi", "pkg/etcd", "pkg/api/v1beta1", "pkg/registry", "pkg/rest", "pkg/rest/core", "pkg/storage", "pkg/trace", "pkg/util"},
 	"pkg/trace":                   {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage"},
 	"pkg/registry":                {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},

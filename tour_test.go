@@ -69,8 +69,24 @@ func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 		_, err := io.WriteString(server.loop, "now\n")
 		require.NoError(t, err)
 	}
+	narration := server.until(t, "EndpointController.SyncServiceEndpoints()")
+	assert.Empty(t, server.stop(), "nothing more is narrated")
+	checkNarration(t, tour, narration)
+}
+
+// Not parallel, as above.
+func TestTheSecondDoorShowsWhatIsNarrated(t *testing.T) {
+	const document = "docs/second-door.md"
+	server := start(t, build(t, unhurried...), "-trace")
+	checkSession(t, commandsIn(t, document, "## The way of a request"), map[string]string{"127.0.0.1:8080": server.address})
+	checkNarration(t, document, server.until(t, "PATCH "))
+}
+
+// checkNarration compares the narration in a document with calls of which each one's first
+// line is another.
+func checkNarration(t *testing.T, file string, narration []string) {
 	calls, first := map[string]string{}, "" // by their first line
-	for _, line := range server.until(t, "EndpointController.SyncServiceEndpoints()") {
+	for _, line := range narration {
 		if first == "" {
 			first = line
 		}
@@ -78,10 +94,8 @@ func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 			first = ""
 		}
 	}
-	assert.Empty(t, server.stop(), "nothing more is narrated")
-
 	c := readCode(t)
-	document := read(t, tour)
+	document := read(t, file)
 	shown := textBlock.ReplaceAllStringFunc(document, func(block string) string {
 		narration := textBlock.FindStringSubmatch(block)[1]
 		first, _, _ := strings.Cut(narration, "\n")
@@ -94,7 +108,7 @@ func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 		return "```text\n" + calls[first] + "```"
 	})
 	if *update {
-		require.NoError(t, os.WriteFile(tour, []byte(shown), 0o644))
+		require.NoError(t, os.WriteFile(file, []byte(shown), 0o644))
 	} else {
 		assert.Equal(t, shown, document)
 	}

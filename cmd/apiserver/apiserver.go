@@ -72,6 +72,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if stores.close != nil {
 		defer stores.close()
 	}
+	stores.registerMachines()
 	listener, err := net.Listen("tcp", options.listenAddress())
 	if err != nil {
 		fmt.Fprintf(stderr, "apiserver: cannot listen on %s: %v\n", options.listenAddress(), reason(err))
@@ -87,6 +88,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	go syncForever(ctx, stores)
 	go syncOnChange(ctx, stores)
+	if stores.mayBeFree != nil {
+		go placeOnChange(ctx, stores)
+	}
 	if stores.follow != nil {
 		go followForever(ctx, stores)
 	}

@@ -260,42 +260,47 @@ func checkAcknowledged(t *testing.T, c *client.Client, workers []*worker, once [
 func outOfLine(t *testing.T, etcdURL string) string {
 	keys := keysIn(t, etcdURL, "/registry")
 	index := keysIn(t, etcdURL, "/registry/_tasks")
-	listed := map[string]int{} // the key of a task → how often its manifest is in its machine's list
+	listed := map[string]int{} // MACHINE/ID → how often the manifest is in the machine's list
 	owners := map[string]string{}
 	for key, value := range keys {
-		if host, _, ok := strings.Cut(key, "/tasks/"); ok {
-			var task api.Task
-			require.NoError(t, v1beta1.Codec.Unmarshal([]byte(value), &task))
-			for _, container := range task.DesiredState.Manifest.Containers {
-				for _, port := range container.Ports {
-					place := fmt.Sprint(host, ":", port.HostPort)
-					if owner, taken := owners[place]; taken && port.HostPort != 0 {
-						return place + " is shared by " + owner + " and " + key
-					}
-					owners[place] = key
-				}
-			}
-		}
-		if machine, ok := strings.CutSuffix(key, "/kubelet"); ok {
-			var manifests []v1beta1.ContainerManifest
-			require.NoError(t, json.Unmarshal([]byte(value), &manifests))
-			for _, manifest := range manifests {
-				listed[machine+"/tasks/"+manifest.Id]++
-			}
-		}
-	}
-	for key := range keys {
-		host, id, ok := strings.Cut(key, "/tasks/")
+		machine, ok := strings.CutSuffix(strings.TrimPrefix(key, "/registry/hosts/"), "/kubelet")
 		if !ok {
 			continue
 		}
-		if listed[key] != 1 {
-			return fmt.Sprintf("%s is listed %d times", key, listed[key])
+		var manifests []v1beta1.ContainerManifest
+		require.NoError(t, json.Unmarshal([]byte(value), &manifests))
+		for _, manifest := range manifests {
+			listed[machine+"/"+manifest.Id]++
 		}
-		if entry := "/registry/_tasks/" + id; index[entry] != strings.TrimPrefix(host, "/registry/hosts/") {
-			return fmt.Sprintf("%s is indexed as %q", key, index[entry])
+	}
+	for key, value := range keys {
+		machine, id, ok := strings.Cut(strings.TrimPrefix(key, "/registry/hosts/"), "/tasks/")
+		podID, isPod := strings.CutPrefix(key, "/registry/pods/")
+		if !ok && !isPod {
+			continue
 		}
-		delete(listed, key)
+		var task v1beta1.Task
+		require.NoError(t, json.Unmarshal([]byte(value), &task))
+		if isPod {
+			machine, id = task.CurrentState.Host, podID
+		}
+		for _, container := range task.DesiredState.Manifest.Containers {
+			for _, port := range container.Ports {
+				place := fmt.Sprint(machine, ":", port.HostPort)
+				if owner, taken := owners[place]; taken && port.HostPort != 0 && machine != "" {
+					return place + " is shared by " + owner + " and " + key
+				}
+				owners[place] = key
+			}
+		}
+		if times := listed[machine+"/"+id]; machine != "" && times != 1 {
+			return fmt.Sprintf("%s is listed %d times", key, times)
+		}
+		entry := index["/registry/_tasks/"+id]
+		if (isPod && !strings.HasPrefix(entry, "pods/")) || (!isPod && entry != machine) {
+			return fmt.Sprintf("%s is indexed as %q", key, entry)
+		}
+		delete(listed, machine+"/"+id)
 		delete(index, "/registry/_tasks/"+id)
 	}
 	if len(listed)+len(index) > 0 {

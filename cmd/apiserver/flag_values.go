@@ -4,10 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd"
 )
 
@@ -76,4 +80,27 @@ func shown(value string, beside ...string) string {
 		return "the value (not shown here)"
 	}
 	return api.Quote(value)
+}
+
+// runtimeConfig is which versions of the API are turned off.
+type runtimeConfig struct{ off map[string]bool }
+
+// serves reports whether a version is served.
+func (c *runtimeConfig) serves(version string) bool { return !c.off["api/"+version] }
+
+func (c *runtimeConfig) String() string { return strings.Join(slices.Sorted(maps.Keys(c.off)), ",") }
+
+func (c *runtimeConfig) Set(text string) error {
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		served, err := strconv.ParseBool(value)
+		if err != nil || (name != "api/"+v1.Version && name != "api/"+v1beta1.Version) {
+			return errors.New("is not api/v1beta1 or api/v1, then =true or =false")
+		}
+		if c.off == nil {
+			c.off = map[string]bool{}
+		}
+		c.off[name] = !served
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
@@ -32,7 +33,11 @@ usage: apiserver [flags]
   -api_prefix PATH     where the resources are served (default /api/v1beta1)
   -machines A,B,...    the machines that tasks are placed on; may be repeated
                        (default 127.0.0.1)
-  -scheduler NAME      first_fit, random or round_robin (default first_fit)
+  -scheduler NAME      first_fit, random or round_robin (default first_fit); or none:
+                       pods wait for a scheduler that posts bindings, and tasks are
+                       placed by first_fit
+  -runtime_config A=B  which versions of the API are served: api/v1beta1 and api/v1
+                       are true or false (default true); may be repeated
   -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
                        http://127.0.0.1:4001 (default: keep them in memory)
   -trace               print a trace of each request, layer by layer, to standard
@@ -50,6 +55,7 @@ The exit code is 2 when a flag is wrong, 1 when the server cannot serve.
 const (
 	defaultMachine   = "127.0.0.1"
 	defaultScheduler = "first_fit"
+	noScheduler      = "none"
 	maxPort          = 65535
 )
 
@@ -83,6 +89,7 @@ type options struct {
 	machines       util.StringList
 	machinesByUser bool
 	scheduler      string
+	versions       runtimeConfig
 	trace          bool
 	version        bool
 }
@@ -97,6 +104,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.Var(&valueInWords{Value: &o.etcdServers}, "etcd_servers", "")
 	flags.Var(&valueInWords{Value: &o.machines}, "machines", "")
 	flags.StringVar(&o.scheduler, "scheduler", defaultScheduler, "")
+	flags.Var(&valueInWords{Value: &o.versions}, "runtime_config", "")
 	flags.Var(&valueInWords{Value: (*boolValue)(&o.trace)}, "trace", "")
 	flags.Var(&valueInWords{Value: (*boolValue)(&o.version)}, "version", "")
 	return flags
@@ -123,8 +131,10 @@ func parseFlags(args []string) (*options, error) {
 		return nil, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", shown(o.prefix))
 	case !isHost(o.address):
 		return nil, fmt.Errorf("-address: %s is neither a host name nor an IP address", shown(o.address))
-	case schedulers[o.scheduler] == nil:
-		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random or round_robin", shown(o.scheduler))
+	case schedulers[o.scheduler] == nil && o.scheduler != noScheduler:
+		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random, round_robin or none", shown(o.scheduler))
+	case o.versions.serves(v1.Version) && (strings.TrimRight(o.prefix, "/")+"/") == "/api/v1/":
+		return nil, errors.New("-api_prefix: /api/v1 is today's API, unless -runtime_config has api/v1=false")
 	}
 	if _, err := etcd.ParseServers(o.etcdServers); err != nil {
 		return nil, fmt.Errorf("-etcd_servers: %w", err)
@@ -174,6 +184,15 @@ func isHost(text string) bool {
 		return ip.Zone() == ""
 	}
 	return api.ValidateID(text) == nil && !looksLikeAnIP.MatchString(text)
+}
+
+// makeScheduler returns the scheduler of the first door's tasks.
+func (o *options) makeScheduler(tasks registry.TaskRegistry) registry.Scheduler {
+	name := o.scheduler
+	if name == noScheduler {
+		name = defaultScheduler
+	}
+	return schedulers[name](o.machines, tasks)
 }
 
 func (o *options) listenAddress() string {

@@ -10,10 +10,13 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 )
 
 // registries are the three registries, on one kind of store.
@@ -22,6 +25,7 @@ type registries struct {
 	tasks       registry.TaskRegistry
 	controllers registry.ControllerRegistry
 	services    registry.ServiceRegistry
+	objects     storage.Interface // that all three keep their objects in
 
 	healthz       func() ([]string, error)              // as ApiServer.Healthz; nil when the store can always be used
 	reconcile     func() error                          // repairs inconsistencies; nil when there cannot be any
@@ -29,6 +33,9 @@ type registries struct {
 	changes       func(context.Context) <-chan struct{} // as EndpointController.Changes
 	follow        func(context.Context)                 // follows the changes of other programs; nil when there can be none
 	close         func()                                // closes connections; nil when there are none
+	placePending  func() error                          // places waiting pods; nil when there can be none
+	mayBeFree     func(context.Context) <-chan struct{} // as PodPlacer.Changes; nil when there can be no pods
+	register      func() error                          // makes nodes of the machines; nil when there can be none
 }
 
 // assemble builds the registries and the handler that the flags ask for. The
@@ -43,8 +50,9 @@ func assemble(o *options, narration io.Writer) (stores registries, handler http.
 			return stores, nil, err
 		}
 	}
-	scheduler := schedulers[o.scheduler](o.machines, stores.tasks)
-	return stores, newHandler(stores, kubelets(), scheduler, o.prefix), nil
+	scheduler := o.makeScheduler(stores.tasks)
+	first := o.serveTable(storageTable(stores, kubelets(), scheduler), stores.healthz, o.prefix)
+	return stores, o.addSecondDoor(first, &stores, v1.Scheme, scheduler), nil
 }
 
 func memoryRegistries() registries { return registriesInMemory(registry.MakeMemoryRegistry()) }
@@ -53,7 +61,7 @@ func registriesInMemory(memory *registry.MemoryRegistry) registries {
 	endpoints := registry.MakeEndpointController(memory, memory)
 	return registries{
 		name:  "memory",
-		tasks: memory, controllers: memory, services: memory,
+		tasks: memory, controllers: memory, services: memory, objects: memory.Objects(),
 		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
 	}
 }
@@ -88,7 +96,7 @@ func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, m
 	endpoints := registry.MakeEndpointController(onEtcd, onEtcd)
 	return registries{
 		name:  "etcd at " + strings.Join(servers, ","),
-		tasks: onEtcd, controllers: onEtcd, services: onEtcd,
+		tasks: onEtcd, controllers: onEtcd, services: onEtcd, objects: onEtcd.Objects(),
 		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, follow: onEtcd.Follow, close: closeClient,
 		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
 	}
@@ -108,24 +116,63 @@ func newHandler(r registries, containerInfo client.ContainerInfo, scheduler regi
 	return serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix)
 }
 
+// serveTable is the same, but serves nothing of a version that is turned off.
+func (o *options) serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
+	if !o.versions.serves(v1beta1.Version) {
+		table = nil
+	}
+	return serveTable(table, healthz, prefix)
+}
+
 func serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
 	server := apiserver.New(table, prefix)
 	server.Healthz = healthz
 	return server
 }
 
-// syncForever repairs inconsistencies and updates endpoints every syncPeriod,
-// until ctx ends.
+// registerMachines makes nodes of the machines, unless that has been done: who deletes such
+// a node later means it.
+func (r *registries) registerMachines() {
+	if r.register == nil {
+		return
+	}
+	if err := r.register(); err != nil {
+		logError(err)
+		return
+	}
+	r.register = nil
+}
+
+// syncForever registers machines, repairs inconsistencies, updates endpoints and places
+// waiting pods every syncPeriod, until ctx ends.
 func syncForever(ctx context.Context, stores registries) {
 	forever(func() {
 		if ctx.Err() != nil {
 			runtime.Goexit()
 		}
+		stores.registerMachines()
 		if stores.reconcile != nil {
 			logError(stores.reconcile())
 		}
 		logError(stores.syncEndpoints())
+		if stores.placePending != nil {
+			logError(stores.placePending())
+		}
 	}, syncPeriod)
+}
+
+// placeOnChange places waiting pods soon after a machine may have become free, but at most
+// once per syncPause, until ctx ends.
+func placeOnChange(ctx context.Context, stores registries) {
+	changes := stores.mayBeFree(ctx)
+	forever(func() {
+		select {
+		case <-ctx.Done():
+			runtime.Goexit()
+		case <-changes:
+			logError(stores.placePending())
+		}
+	}, syncPause)
 }
 
 // syncOnChange updates endpoints soon after tasks or services have changed, but at most

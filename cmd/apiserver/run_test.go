@@ -78,7 +78,7 @@ func (w *watched) rest() string {
 	return rest.String()
 }
 
-const startLine = `serves (http://127\.0\.0\.1:\d+)/api/v1beta1: registry (?:memory|etcd at \S+), scheduler first_fit, machines (.*)$`
+const startLine = `serves (http://127\.0\.0\.1:\d+)/api/v1beta1: registry (?:memory|etcd at \S+), scheduler (?:first_fit|none), machines (.*)$`
 
 // It uses the process's log and signals, so it is not parallel.
 func TestRunServesUntilASignal(t *testing.T) {
@@ -188,16 +188,15 @@ type inFlight struct {
 	t      *testing.T
 	conn   net.Conn
 	reader *bufio.Reader
+	body   string
 }
 
-const inFlightBody = `{"id": "s"}`
-
-func begin(t *testing.T, network *clienttest.Pipes) *inFlight {
+func begin(t *testing.T, network *clienttest.Pipes, path, body string) *inFlight {
 	conn, err := network.Dial()
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	r := &inFlight{t: t, conn: conn, reader: bufio.NewReader(conn)}
-	_, err = fmt.Fprintf(conn, "POST /api/v1beta1/services HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(inFlightBody))
+	r := &inFlight{t: t, conn: conn, reader: bufio.NewReader(conn), body: body}
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", path, len(body))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusContinue, r.answer(), "the handler reads the body")
 	return r
@@ -210,7 +209,7 @@ func (r *inFlight) answer() int {
 }
 
 func (r *inFlight) finish() int {
-	_, err := fmt.Fprint(r.conn, inFlightBody)
+	_, err := fmt.Fprint(r.conn, r.body)
 	require.NoError(r.t, err)
 	return r.answer()
 }
@@ -235,16 +234,26 @@ func endServer(t *testing.T, handler http.Handler, begin func(network *clienttes
 // D30: what is in flight is finished, nothing new is taken.
 func TestD30ASignalLetsRequestsInFlightFinish(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var request *inFlight
-		handler := newHandler(memoryRegistries(), nil, nil, client.DefaultPrefix)
-		e := endServer(t, handler, func(network *clienttest.Pipes) { request = begin(t, network) })
-		_, err := e.network.Dial()
-		assert.ErrorIs(t, err, net.ErrClosed, "no new connections")
-		time.Sleep(drainTimeout - time.Second) // the bubble's clock: it takes no time
-		assert.Equal(t, http.StatusOK, request.finish())
-		assert.Equal(t, 0, <-e.exit)
-	})
+	for name, row := range map[string]struct {
+		path, body string
+		status     int
+	}{
+		"at the first door":  {"/api/v1beta1/services", `{"id": "s"}`, http.StatusOK},
+		"at the second door": {todaysPods, encodeAll(t, podNamed("p")), http.StatusCreated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var request *inFlight
+				e := endServer(t, openDoors(t).handler, func(network *clienttest.Pipes) { request = begin(t, network, row.path, row.body) })
+				_, err := e.network.Dial()
+				assert.ErrorIs(t, err, net.ErrClosed, "no new connections")
+				time.Sleep(drainTimeout - time.Second) // the bubble's clock: it takes no time
+				assert.Equal(t, row.status, request.finish())
+				assert.Equal(t, 0, <-e.exit)
+			})
+		})
+	}
 }
 
 // hanging is a handler that answers when its client has gone.

@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// posters send POSTs from 16 clients and note the keys of what was answered with 200.
+// posters send POSTs from 16 clients through both doors, and note the keys of what was
+// answered as created.
 type posters struct {
 	t       *testing.T
 	address string
@@ -43,7 +44,7 @@ func sendLoad(t *testing.T, address string, killed bool) *posters {
 	return p
 }
 
-// known returns the keys of what was answered with 200 until now.
+// known returns the keys of what was answered as created until now.
 func (p *posters) known() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,15 +59,20 @@ func (p *posters) send(httpClient *http.Client, i int) {
 		default:
 		}
 		id := fmt.Sprintf("x-%d-%d", i, n)
-		resource, key := "services", "/registry/services/specs/"+id
-		if i%2 == 0 { // three writes each
-			resource, key = "tasks", "/registry/hosts/127.0.0.1/tasks/"+id
+		path, key := "/api/v1beta1/services", "/registry/services/specs/"+id
+		body, shown, created := `{"id": "`+id+`"}`, `"id": "`+id+`"`, http.StatusOK
+		switch i % 3 {
+		case 1: // three writes each
+			path, key = "/api/v1beta1/tasks", "/registry/hosts/127.0.0.1/tasks/"+id
+		case 2: // so has a pod
+			path, key = todaysPods, "/registry/pods/"+id
+			body, shown, created = encodeAll(p.t, podNamed(id)), `"name":"`+id+`"`, http.StatusCreated
 		}
-		resp, err := httpClient.Post("http://"+p.address+"/api/v1beta1/"+resource, "", strings.NewReader(`{"id": "`+id+`"}`))
+		resp, err := httpClient.Post("http://"+p.address+path, "application/json", strings.NewReader(body))
 		if err != nil {
 			continue // the program has ended, or is about to
 		}
-		body, err := io.ReadAll(resp.Body)
+		answer, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		switch {
 		case err != nil && p.killed:
@@ -74,9 +80,9 @@ func (p *posters) send(httpClient *http.Client, i int) {
 		case !assert.NoError(p.t, err, "half an answer"):
 		case resp.StatusCode == http.StatusServiceUnavailable: // etcd is slow
 			p.refused.Store(true)
-		case assert.Equal(p.t, http.StatusOK, resp.StatusCode, string(body)):
-			assert.True(p.t, json.Valid(body), string(body))
-			assert.Contains(p.t, string(body), `"id": "`+id+`"`)
+		case assert.Equal(p.t, created, resp.StatusCode, string(answer)):
+			assert.True(p.t, json.Valid(answer), string(answer))
+			assert.Contains(p.t, string(answer), shown)
 			p.mu.Lock()
 			p.acknowledged[key] = true
 			p.mu.Unlock()
@@ -84,7 +90,7 @@ func (p *posters) send(httpClient *http.Client, i int) {
 	}
 }
 
-// end stops the load and checks that what was answered with 200 is stored.
+// end stops the load and checks that what was answered as created is stored.
 func (p *posters) end(etcdURL string) {
 	close(p.stop)
 	p.clients.Wait()
@@ -95,7 +101,7 @@ func (p *posters) end(etcdURL string) {
 }
 
 // Under full load from 16 clients the program is ended, gracefully or by kill -9:
-// what was answered with 200 is in etcd, and no client sees half an answer.
+// what was answered as created is in etcd, and no client sees half an answer.
 func TestTheProgramIsEndedUnderLoad(t *testing.T) {
 	t.Parallel()
 	t.Run("SIGTERM", func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/trace"
 )
@@ -18,7 +19,9 @@ func assembleTraced(o *options, narration io.Writer) (stores registries, handler
 			return stores, nil, err
 		}
 		stores = registriesOn(t.EtcdClient(etcdClient), etcdClient.Close, o.etcdServers, o.machines)
-		stores.tasks.(*registry.EtcdRegistry).Decorate(t.Store)
+		onEtcd := stores.tasks.(*registry.EtcdRegistry)
+		onEtcd.Decorate(t.Store)
+		stores.objects = onEtcd.Objects()
 		stores.healthz = t.Healthz("EtcdRegistry.Healthz", stores.healthz)
 		stores.reconcile = t.Sync("EtcdRegistry.Reconcile", stores.reconcile)
 	}
@@ -29,10 +32,18 @@ func assembleTraced(o *options, narration io.Writer) (stores registries, handler
 	stores.syncEndpoints = t.Sync("EndpointController.SyncServiceEndpoints", endpoints.SyncServiceEndpoints)
 	stores.changes = endpoints.Changes
 
-	scheduler := t.Scheduler(schedulers[o.scheduler](o.machines, stores.tasks))
+	scheduler := t.Scheduler(o.makeScheduler(stores.tasks))
 	table := storageTable(stores, t.ContainerInfo(kubelets()), scheduler)
 	for resource, storage := range table {
 		table[resource] = t.RESTStorage(storage)
 	}
-	return stores, t.Handler(serveTable(table, stores.healthz, o.prefix)), nil
+	first := o.serveTable(table, stores.healthz, o.prefix)
+	handler = t.Handler(o.addSecondDoor(first, &stores, t.Converter(v1.Scheme), scheduler))
+	if stores.placePending != nil {
+		stores.placePending = t.Sync("PodPlacer.PlacePending", stores.placePending)
+	}
+	if stores.register != nil {
+		stores.register = t.Sync("RegisterMachines", stores.register)
+	}
+	return stores, handler, nil
 }

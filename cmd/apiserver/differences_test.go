@@ -1,0 +1,259 @@
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// onTwoMachines opens both doors of an apiserver in memory.
+func onTwoMachines(t *testing.T, flags ...string) *doors {
+	d := openDoors(t, append([]string{"-machines", "m1,m2"}, flags...)...)
+	d.stores.registerMachines()
+	return d
+}
+
+const (
+	tasksPath = "/api/v1beta1/tasks"
+	podsPath  = todaysPods
+)
+
+// mustAsk sends a request, with headers "Name: value", that must have this status, and
+// returns the answer.
+func (d *doors) mustAsk(wanted int, method, path, body string, headers ...string) string {
+	d.t.Helper()
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		req.Header.Set(name, value)
+	}
+	recorder := httptest.NewRecorder()
+	d.handler.ServeHTTP(recorder, req)
+	require.Equal(d.t, wanted, recorder.Code, "%s %s: %s", method, path, recorder.Body)
+	return recorder.Body.String()
+}
+
+// pod returns a pod with one container, and what its spec has besides.
+func pod(name, more string) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q},"spec":{"containers":[{"name":"c","image":"i"%s}]}}`, name, more)
+}
+
+func onPort(port int) string {
+	return fmt.Sprintf(`,"ports":[{"containerPort":80,"hostPort":%d}]`, port)
+}
+
+func task(id string, port int) string {
+	return fmt.Sprintf(`{"id":%q,"labels":{"name":"web"},"desiredState":{"manifest":{"containers":[{"image":"i","ports":[{"hostPort":%d,"containerPort":80}]}]}}}`, id, port)
+}
+
+func TestK6ThereIsOneNamespace(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces", ""), `"creationTimestamp":"2014-06-06T23:40:48Z"`)
+	assert.Contains(t, d.mustAsk(403, "POST", "/api/v1/namespaces", `{"metadata":{"name":"other"}}`), "there were no namespaces in June 2014")
+	assert.Contains(t, d.mustAsk(403, "DELETE", "/api/v1/namespaces/default", ""), `namespaces \"default\" is forbidden: this namespace may not be deleted`)
+	assert.Contains(t, d.mustAsk(403, "PATCH", "/api/v1/namespaces/default", `{}`, "Content-Type: application/merge-patch+json"), "it is not stored")
+	assert.Contains(t, d.mustAsk(404, "POST", "/api/v1/namespaces/other/pods", pod("a", "")), `namespaces \"other\" not found`)
+	d.mustAsk(201, "POST", podsPath, pod("a", ""))
+	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces/other/pods", ""), `"items":[]`)
+	assert.Contains(t, d.mustAsk(404, "GET", "/api/v1/namespaces/other/pods/a", ""), `pods \"a\" not found`)
+	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/pods", ""), `"name":"a"`)
+}
+
+func TestK7WhoWroteAFieldIsNotKept(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	with := strings.Replace(pod("a", ""), `"name":"a"`, `"name":"a","managedFields":[{"manager":"me","operation":"Update","apiVersion":"v1"}]`, 1)
+	assert.NotContains(t, d.mustAsk(201, "POST", podsPath, with), "managedFields")
+	assert.Contains(t, d.mustAsk(415, "PATCH", podsPath+"/a?fieldManager=me", `{}`, "Content-Type: application/apply-patch+yaml"), "415: Unsupported Media Type")
+}
+
+func TestK8AnswersAreInJSON(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	for accept, status := range map[string]int{
+		"application/vnd.kubernetes.protobuf, application/json": 200,
+		"*/*":                                 200,
+		"application/vnd.kubernetes.protobuf": 406,
+		"application/yaml":                    406,
+	} {
+		assert.True(t, strings.HasPrefix(d.mustAsk(status, "GET", podsPath, "", "Accept: "+accept), "{"), accept)
+	}
+}
+
+func TestK10APodOfALiveNodeHasTimeToEnd(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	report := func(ago time.Duration) {
+		d.mustAsk(200, "PATCH", "/api/v1/nodes/m1/status", fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":%q}]}}`,
+			time.Now().Add(-ago).UTC().Format(time.RFC3339)), "Content-Type: application/merge-patch+json")
+	}
+	report(time.Hour)
+	d.mustAsk(201, "POST", podsPath, pod("silent", ""))
+	d.mustAsk(200, "DELETE", podsPath+"/silent", "")
+	d.mustAsk(404, "GET", podsPath+"/silent", "")
+
+	report(-time.Hour) // it stays alive however long the test takes
+	d.mustAsk(201, "POST", podsPath, pod("alive", ""))
+	assert.Contains(t, d.mustAsk(200, "DELETE", podsPath+"/alive", ""), `"deletionGracePeriodSeconds":30`)
+	assert.Contains(t, d.mustAsk(200, "GET", podsPath+"/alive", ""), `"deletionTimestamp"`)
+	d.mustAsk(200, "DELETE", podsPath+"/alive?gracePeriodSeconds=0", "") // what its kubelet sends when it has ended
+	d.mustAsk(404, "GET", podsPath+"/alive", "")
+
+	d.mustAsk(201, "POST", podsPath, pod("other", ""))
+	d.mustAsk(200, "DELETE", tasksPath+"/other", "") // the first door knows no grace
+	d.mustAsk(404, "GET", podsPath+"/other", "")
+}
+
+func TestK12AHostPortIsGivenOnceOverBothDoors(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	d.mustAsk(200, "POST", tasksPath, task("web-1", 8081))
+	assert.Contains(t, d.mustAsk(201, "POST", podsPath, pod("web-2", onPort(8081))), `"nodeName":"m2"`)
+	assert.NotContains(t, d.mustAsk(201, "POST", podsPath, pod("waits", onPort(8081))), `"nodeName"`)
+	taken := strings.Replace(pod("taken", onPort(8081)), `"spec":{`, `"spec":{"nodeName":"m1",`, 1)
+	assert.Contains(t, d.mustAsk(409, "POST", podsPath, taken), `on machine m1 task \"web-1\" has it`)
+	bind := `{"apiVersion":"v1","kind":"Binding","metadata":{"name":"waits"},"target":{"kind":"Node","name":"m1"}}`
+	assert.Contains(t, d.mustAsk(409, "POST", podsPath+"/waits/binding", bind), `on machine m1 task \"web-1\" has it`)
+	assert.Contains(t, d.mustAsk(409, "POST", tasksPath, task("web-3", 8081)), "no machine has the host ports")
+	d.mustAsk(200, "DELETE", tasksPath+"/web-1", "")
+	require.NoError(t, d.stores.placePending())
+	assert.Contains(t, d.mustAsk(200, "GET", podsPath+"/waits", ""), `"nodeName":"m1"`)
+}
+
+func TestK13APodIsPlacedWhenItIsMade(t *testing.T) {
+	t.Parallel()
+	placed := onTwoMachines(t).mustAsk(201, "POST", podsPath, pod("a", ""))
+	assert.Contains(t, placed, `"nodeName":"m1"`)
+	assert.NotContains(t, placed, "PodScheduled")
+
+	d := onTwoMachines(t, "-scheduler", "none")
+	assert.NotContains(t, d.mustAsk(201, "POST", podsPath, pod("a", "")), "nodeName")
+	require.NoError(t, d.stores.placePending())
+	d.mustAsk(201, "POST", podsPath+"/a/binding", `{"target":{"kind":"Node","name":"m2"}}`)
+	bound := d.mustAsk(200, "GET", podsPath+"/a", "")
+	assert.Contains(t, bound, `"nodeName":"m2"`)
+	assert.Contains(t, bound, "PodScheduled")
+}
+
+func TestK15OpenAPIv2IsEmpty(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	assert.Equal(t, `{"swagger":"2.0","info":{"title":"Kubernetes","version":"v1"},"paths":{}}`, d.mustAsk(200, "GET", "/openapi/v2", ""))
+	assert.Equal(t, "\n\x032.0", d.mustAsk(200, "GET", "/openapi/v2", "", "Accept: application/com.github.proto-openapi.spec.v2@v1.0+protobuf"))
+	assert.Contains(t, d.mustAsk(200, "GET", "/openapi/v3", ""), `"api/v1"`)
+}
+
+// service returns a service that selects by a label.
+func service(name, selector string) string {
+	return fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"selector":%s,"ports":[{"port":80}]}}`, name, selector)
+}
+
+func TestK16EndpointsAreMachinesWithHostPorts(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	d.mustAsk(200, "POST", tasksPath, task("web-1", 8081))
+	d.mustAsk(201, "POST", podsPath, strings.Replace(pod("web-2", onPort(8081)), `"name":"web-2"`, `"name":"web-2","labels":{"name":"web"}`, 1))
+	d.mustAsk(201, "POST", podsPath, strings.Replace(pod("web-3", ""), `"name":"web-3"`, `"name":"web-3","labels":{"name":"web"}`, 1))
+	d.mustAsk(201, "POST", "/api/v1/namespaces/default/services", service("web", `{"name":"web"}`))
+	d.mustAsk(201, "POST", "/api/v1/namespaces/default/services", service("elsewhere", `null`))
+	d.mustAsk(201, "POST", "/api/v1/namespaces/default/endpoints", `{"metadata":{"name":"elsewhere"},"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":5432}]}]}`)
+	require.NoError(t, d.stores.syncEndpoints())
+	endpoints := d.mustAsk(200, "GET", "/api/v1/namespaces/default/endpoints/web", "")
+	assert.Contains(t, endpoints, `"ip":"m1"`)
+	assert.Contains(t, endpoints, `"targetRef":{"kind":"Pod","namespace":"default","name":"web-1"`)
+	assert.Contains(t, endpoints, `"ip":"m2"`)
+	assert.NotContains(t, endpoints, "web-3", "it has no host port")
+	assert.Contains(t, endpoints, `"ports":[{"port":8081,"protocol":"TCP"}]`)
+	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces/default/endpoints/elsewhere", ""), `"ip":"10.0.0.1"`, "the sync leaves it alone")
+}
+
+func TestK17EndpointSlicesAreMadeOfEndpoints(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	const path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+	d.mustAsk(201, "POST", "/api/v1/namespaces/default/endpoints", `{"metadata":{"name":"db"},"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":5432}]},
+		{"addresses":[{"ip":"10.0.0.2"}],"ports":[{"port":5433}]}]}`)
+	slices := d.mustAsk(200, "GET", path+"?labelSelector=kubernetes.io/service-name=db", "")
+	assert.Contains(t, slices, `"addresses":["10.0.0.1"]`)
+	assert.Contains(t, slices, `"addresses":["10.0.0.2"]`)
+	assert.Contains(t, d.mustAsk(200, "GET", path+"/db-1", ""), `"port":5433`)
+	d.mustAsk(404, "GET", path+"/none", "")
+	d.mustAsk(405, "POST", path, `{}`)
+	d.mustAsk(405, "DELETE", path+"/db", "")
+}
+
+func TestK18ATaskThatTodaysRulesForbidIsShown(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	d.mustAsk(200, "POST", tasksPath, task("Web_1", 8081))
+	shown := d.mustAsk(200, "GET", podsPath+"/Web_1", "")
+	assert.Contains(t, shown, `"containers":[{"name":"","image":"i"`)
+	assert.NotContains(t, shown, "creationTimestamp")
+	assert.Contains(t, shown, `"phase":"Pending"`)
+	d.mustAsk(422, "POST", podsPath, pod("Web_2", ""))
+	labelled := d.mustAsk(200, "PATCH", podsPath+"/Web_1", `{"metadata":{"labels":{"a":"b"}}}`, "Content-Type: application/merge-patch+json")
+	assert.Contains(t, labelled, `"a":"b"`, "an update checks what it changes")
+	uid := regexp.MustCompile(`"uid":"[^"]*"`)
+	assert.Equal(t, uid.FindString(shown), uid.FindString(labelled))
+}
+
+func TestK19AServiceWithoutLabelsSelectsAllTasksOnlyAtTheFirstDoor(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	d.mustAsk(200, "POST", tasksPath, task("web-1", 8081))
+	d.mustAsk(200, "POST", "/api/v1beta1/services", `{"id":"all","port":80}`)
+	d.mustAsk(201, "POST", "/api/v1/namespaces/default/services", service("none", `null`))
+	// What the second door adds to a service does not change what it selects.
+	annotate := `{"metadata":{"annotations":{"a":"b"}}}`
+	d.mustAsk(200, "PATCH", "/api/v1/namespaces/default/services/all", annotate, "Content-Type: application/merge-patch+json")
+	require.NoError(t, d.stores.syncEndpoints())
+	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces/default/endpoints/all", ""), `"ip":"m1"`)
+	d.mustAsk(404, "GET", "/api/v1/namespaces/default/endpoints/none", "")
+}
+
+func TestK20AVersionFromTheFutureIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	answer := d.mustAsk(504, "GET", podsPath+"?resourceVersion=9223372036854775807", "")
+	assert.Contains(t, answer, "Too large resource version: 9223372036854775807, current: ")
+}
+
+func TestK21PagesHoldTogetherWhileTheHistoryReachesBack(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	for _, name := range []string{"a", "b", "c"} {
+		d.mustAsk(201, "POST", podsPath, pod(name, ""))
+	}
+	token := func(answer string) string {
+		match := regexp.MustCompile(`"continue":"([^"]*)"`).FindStringSubmatch(answer)
+		require.NotNil(t, match, answer)
+		return match[1]
+	}
+	first := d.mustAsk(200, "GET", podsPath+"?limit=1", "")
+	assert.Contains(t, first, `"remainingItemCount":2`)
+	d.mustAsk(200, "DELETE", podsPath+"/b", "")
+	second := d.mustAsk(200, "GET", podsPath+"?limit=1&continue="+token(first), "")
+	assert.Contains(t, second, `"name":"b"`, "as of the first page")
+
+	for range 10001 { // more changes than the history has
+		stored, err := d.stores.objects.Get(api.TaskKind, "c")
+		require.NoError(t, err)
+		same := stored.Object.(*api.Task).DeepCopy()
+		_, err = d.stores.objects.Commit(storage.Update(&same, stored.Version()))
+		require.NoError(t, err)
+	}
+	gone := d.mustAsk(410, "GET", podsPath+"?limit=1&continue="+token(second), "")
+	assert.Contains(t, gone, `"reason":"Expired"`)
+	assert.Contains(t, d.mustAsk(200, "GET", podsPath+"?limit=1&continue="+token(gone), ""), `"name":"c"`)
+}

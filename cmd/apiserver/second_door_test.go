@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"log"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "kube2014/pkg/api/v1"
+)
+
+// runtimeConfigs are flags, and which doors they leave open.
+var runtimeConfigs = map[string]struct {
+	flags         []string
+	first, second bool
+}{
+	"without the flag":                 {nil, true, true},
+	"both versions are turned on":      {[]string{"-runtime_config", "api/v1=true,api/v1beta1=true"}, true, true},
+	"v1 is turned off":                 {[]string{"-runtime_config", "api/v1=false"}, true, false},
+	"v1beta1 is turned off":            {[]string{"-runtime_config=api/v1beta1=0"}, false, true},
+	"both are turned off":              {[]string{"-runtime_config", "api/v1=f", "-runtime_config", "api/v1beta1=false"}, false, false},
+	"the last value of a version wins": {[]string{"-runtime_config", "api/v1=false,api/v1beta1=false", "-runtime_config", "api/v1=true"}, false, true},
+}
+
+func TestAVersionThatIsTurnedOffIsNotServed(t *testing.T) {
+	t.Parallel()
+	served := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}
+	for name, row := range runtimeConfigs {
+		for _, traced := range [][]string{nil, {"-trace"}} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				d := openDoors(t, append(traced, row.flags...)...)
+				for _, path := range []string{"tasks", "services", "replicationControllers"} {
+					d.send(served[row.first], "GET", "/api/v1beta1/"+path, "")
+				}
+				for _, path := range []string{"/api", "/apis", "/api/v1", todaysPods, "/api/v1/nodes", "/version", "/livez", "/readyz", "/openapi/v3",
+					"/apis/discovery.k8s.io/v1/endpointslices"} {
+					d.send(served[row.second], "GET", path, "")
+				}
+				assert.Equal(t, "ok", d.send(http.StatusOK, "GET", "/healthz", ""))
+				assert.Equal(t, "<html><body>Welcome to Kubernetes</body></html>", d.send(http.StatusOK, "GET", "/", ""))
+				assert.Equal(t, row.second, d.stores.placePending != nil, "there can be waiting pods")
+				assert.Equal(t, row.second, d.stores.register != nil, "there can be nodes")
+			})
+		}
+	}
+}
+
+// Who asks at a door that is closed gets the error of the one that is open.
+func TestTheDoorThatIsOpenAnswersForTheOther(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "Not Found: GET /api/v1/pods", openDoors(t, "-runtime_config", "api/v1=false").send(http.StatusNotFound, "GET", "/api/v1/pods", ""))
+	status := fromYAML[metav1.Status](t, openDoors(t, "-runtime_config", "api/v1beta1=false").send(http.StatusNotFound, "GET", "/api/v1beta1/tasks", ""))
+	assert.Equal(t, metav1.StatusReasonNotFound, status.Reason)
+	assert.EqualValues(t, http.StatusNotFound, status.Code)
+}
+
+func TestAnEtcdThatIsAwayIsToldAtTheSecondDoor(t *testing.T) {
+	t.Parallel()
+	server := startEtcd(t)
+	_, log, address := unhurriedProgram(t, "-etcd_servers", server.URL)
+	get := func(path string) (int, string) { return getText(t, "http://"+address+path) }
+	for _, name := range []string{"healthz", "livez", "readyz"} {
+		status, text := get("/" + name + "?verbose")
+		assert.Equal(t, http.StatusOK, status)
+		assert.Equal(t, "[+]ping ok\n[+]etcd ok\n"+name+" check passed\n", text)
+		log.find(`GET /` + name + `\?verbose 200 `)
+	}
+	require.NoError(t, server.Kill())
+	for _, name := range []string{"healthz", "livez", "readyz"} {
+		status, text := get("/" + name + "?verbose")
+		assert.Equal(t, http.StatusInternalServerError, status)
+		assert.Equal(t, "[+]ping ok\n[-]etcd failed: reason withheld\n"+name+" check failed\n", text)
+		log.find(name + " check etcd failed: health check: the store cannot be reached: ")
+		log.find(`GET /` + name + `\?verbose 500 `)
+	}
+	status, text := get("/livez")
+	assert.Equal(t, http.StatusInternalServerError, status)
+	assert.Contains(t, text, "[-]etcd failed: reason withheld")
+	status, text = get(todaysPods)
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	unavailable := fromYAML[metav1.Status](t, text)
+	assert.Equal(t, metav1.StatusReasonServiceUnavailable, unavailable.Reason)
+	assert.NotContains(t, text, "127.0.0.1", "the address of etcd is only logged")
+	assert.Contains(t, text, `"message":"list tasks: the store cannot be reached"`)
+	log.find("GET " + todaysPods + ": the server is currently unable to handle the request: .*127.0.0.1")
+	log.find("GET " + todaysPods + " 503 ")
+
+	require.NoError(t, server.Restart())
+	require.NoError(t, server.Ready())
+	status, text = get("/readyz")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "ok", text)
+}
+
+// Each request at the second door has its line in the log, and nothing of its body.
+// It replaces the process's log, so it is not parallel.
+func TestRequestsAtTheSecondDoorAreLogged(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	d := openDoors(t)
+	for _, row := range []struct {
+		status       int
+		method, path string
+		body, line   string
+	}{
+		{http.StatusCreated, "POST", todaysPods + "?dryRun=All", `{"metadata": {"name": "secret"}, "spec": {"containers": [{"name": "a", "image": "b"}]}}`, "POST " + todaysPods + `\?dryRun=All 201 `},
+		{http.StatusBadRequest, "POST", todaysPods, `secret`, "POST " + todaysPods + " 400 "},
+		{http.StatusNotFound, "GET", todaysPods + "/a%0Ab", "", "GET " + todaysPods + "/a%0Ab 404 "},
+		{http.StatusNotFound, "PROPFIND", "/api/v1/secrets", "", "PROPFIND /api/v1/secrets 404 "},
+	} {
+		logged.Reset()
+		d.send(row.status, row.method, row.path, row.body)
+		assert.Regexp(t, `^[0-9/]+ [0-9:]+ `+row.line+"[^\n]*\n$", logged.String())
+		if row.body != "" {
+			assert.NotContains(t, logged.String(), "secret")
+		}
+	}
+}
+
+// It replaces the process's log, so it is not parallel.
+func TestAPanicAtTheSecondDoorIsAnsweredAndLogged(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	d := openDoors(t)
+	first := newHandler(d.stores, nil, nil, "/api/v1beta1")
+	first.Next = secondDoor(registries{}, v1.Scheme, nil) // no request makes the real handlers panic, so here there is no store
+	d.handler = first
+	text := d.send(http.StatusInternalServerError, "GET", todaysPods+"/p", "")
+	assert.Contains(t, text, `"kind":"Status"`)
+	assert.Contains(t, text, "Internal error occurred: the request failed; the server's log has the reason")
+	assert.Contains(t, logged.String(), "panic in GET "+todaysPods+"/p: ")
+	assert.Contains(t, logged.String(), "GET "+todaysPods+"/p 500 ")
+	d.send(http.StatusOK, "GET", "/livez", "")
+	d.send(http.StatusOK, "GET", "/api/v1beta1/tasks", "")
+}
+
+func getText(t *testing.T, url string) (int, string) {
+	resp, err := http.Get(url)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var text bytes.Buffer
+	_, err = text.ReadFrom(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, text.String()
+}

@@ -1,0 +1,85 @@
+package today
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// KnownOfKubectl has, by session, what kubectl prints here otherwise than on the recorded
+// server.
+var KnownOfKubectl = map[string][]Edit{
+	"pod life":         {{"K1", "24 $K get po,svc,rc -o name", "\nservice/kubernetes", ""}},
+	"about the server": {{"K2", "11 $K get componentstatuses >/dev/null; echo $?", `(?s)0\nstderr:.*`, "1\nstderr:\nerror: the server doesn't have a resource type \"componentstatuses\"\n"}},
+}
+
+// KnownOfRequests is what is answered here otherwise than on the recorded server, which is
+// on etcd; in memory there is none to be checked.
+func KnownOfRequests(onEtcd bool) []Edit {
+	known := []Edit{
+		{"K1", "70 GET /api/v1/namespaces/default/services", `(?s)    \{\n      "cells": \[\n        "kubernetes".*?\n    \}\n`, ""},
+		{"K3", "", `(?ms)^ +"tolerations": \[\n.*?^ +\]\n +"priority": 0\n( +"enableServiceLinks": true\n) +"preemptionPolicy": "PreemptLowerPriority"\n`, "$1"},
+		{"K4", "69 POST /api/v1/namespaces/default/services", `(?ms)^ +"clusterIP": .*?\]\n`, ""},
+		{"K4", "69 POST /api/v1/namespaces/default/services", `(?ms)^ +"ipFamilies": .*?"ipFamilyPolicy": .*?\n`, ""},
+		{"K4", "70 GET /api/v1/namespaces/default/services", `"10\.0\.0\.182"`, `"\u003cnone\u003e"`},
+		// The first door's answers.
+		{"K5", "55 GET /", `(?s).*`, "status 200\nContent-Type: text/html; charset=utf-8\n\n<html><body>Welcome to Kubernetes</body></html>"},
+		{"K5", "56 GET /nope", `404 page not found\n`, "Not Found: GET /nope"},
+		{"K2", "53 GET /api", `(?s)("resource": "namespaces".*?) +"subresources": .*?\n {14}\]\n`, "$1"},
+		{"K6", "74 GET /api/v1/namespaces", `(?ms)^    \{\n      "cells": \[\n        "kube-.*?^    \}\n`, ""},
+		{"K8", "29 POST /api/v1/namespaces/default/pods", `, application/yaml, application/vnd.kubernetes.protobuf`, ""},
+		{"K9", "26 POST /api/v1/namespaces/default/pods", ` in scheme \\"pkg/runtime/scheme.go:111\\"`, ""},
+		{"K10", "80 DELETE /api/v1/namespaces/default/pods/one", `"deletionGracePeriodSeconds": 30`, `"deletionGracePeriodSeconds": 0`},
+		{"K11", "63 POST /apis/authentication.k8s.io/v1/selfsubjectreviews", `"username": "admin"\n +"uid": "1"`, `"username": "system:unsecured"`},
+	}
+	for _, left := range leftOut {
+		for name := range strings.FieldsSeq(left.names) {
+			if onEtcd && name == "etcd" {
+				continue
+			}
+			known = append(known, Edit{left.k, left.step, fmt.Sprintf(left.element, regexp.QuoteMeta(name)), ""})
+		}
+	}
+	return known
+}
+
+// leftOut has what a document of the recorded server lists and ours does not: with the
+// element of such a name in the form in which answers are compared.
+var leftOut = []struct{ k, step, element, names string }{
+	{"K2", "50 GET /api/v1", `(?ms)^    \{\n +"name": "%s"\n.*?^    \}\n`, `componentstatuses configmaps limitranges namespaces/finalize
+		namespaces/status nodes/proxy persistentvolumeclaims persistentvolumeclaims/status persistentvolumes
+		persistentvolumes/status pods/attach pods/ephemeralcontainers pods/eviction pods/exec pods/portforward pods/proxy
+		pods/resize podtemplates resourcequotas resourcequotas/status secrets serviceaccounts serviceaccounts/token`},
+	{"K2", "52 GET /apis", `(?ms)^    \{\n +"name": "%s"\n.*?^    \}\n`, `apiregistration.k8s.io apps events.k8s.io autoscaling batch
+		certificates.k8s.io networking.k8s.io policy rbac.authorization.k8s.io storage.k8s.io admissionregistration.k8s.io
+		apiextensions.k8s.io scheduling.k8s.io coordination.k8s.io node.k8s.io resource.k8s.io flowcontrol.apiserver.k8s.io`},
+	{"K2", "53 GET /api", `(?ms)^ {12}\{\n +"resource": "%s"\n.*?^ {12}\}\n`, `componentstatuses configmaps limitranges
+		persistentvolumeclaims persistentvolumes podtemplates resourcequotas secrets`},
+	{"K2", "53 GET /api", `(?ms)^ {16}\{\n +"subresource": "%s"\n.*?^ {16}\}\n`, `proxy attach ephemeralcontainers eviction exec
+		portforward resize`},
+	{"K14", "59 GET /livez?verbose", `(?m)^\[\+\]%s ok\n`, checks + "loopback-serving-certificate"},
+	{"K14", "60 GET /readyz?verbose", `(?m)^\[\+\]%s ok\n`, checks + "etcd-readiness informer-sync shutdown"},
+	{"K2", "61 GET /openapi/v3", `(?ms)^    "%s": \{\n.*?^    \}\n`, `.well-known/openid-configuration
+		api apis apis/admissionregistration.k8s.io apis/admissionregistration.k8s.io/v1 apis/apiextensions.k8s.io
+		apis/apiextensions.k8s.io/v1 apis/apiregistration.k8s.io apis/apiregistration.k8s.io/v1 apis/apps apis/apps/v1
+		apis/authentication.k8s.io apis/authentication.k8s.io/v1 apis/authorization.k8s.io apis/authorization.k8s.io/v1
+		apis/autoscaling apis/autoscaling/v1 apis/autoscaling/v2 apis/batch apis/batch/v1 apis/certificates.k8s.io
+		apis/certificates.k8s.io/v1 apis/coordination.k8s.io apis/coordination.k8s.io/v1 apis/discovery.k8s.io
+		apis/discovery.k8s.io/v1`},
+}
+
+const checks = `log etcd autoregister-completion poststarthook/start-apiserver-admission-initializer
+	poststarthook/generic-apiserver-start-informers poststarthook/priority-and-fairness-config-consumer
+	poststarthook/priority-and-fairness-filter poststarthook/storage-object-count-tracker-hook
+	poststarthook/start-apiextensions-informers poststarthook/start-apiextensions-controllers
+	poststarthook/crd-informer-synced poststarthook/start-system-namespaces-controller
+	poststarthook/peer-endpoint-reconciler-controller poststarthook/start-cluster-authentication-info-controller
+	poststarthook/start-kube-apiserver-identity-lease-controller
+	poststarthook/start-kube-apiserver-identity-lease-garbage-collector poststarthook/storage-readiness
+	poststarthook/start-legacy-token-tracking-controller poststarthook/start-service-ip-repair-controllers
+	poststarthook/scheduling/bootstrap-system-priority-classes poststarthook/priority-and-fairness-config-producer
+	poststarthook/bootstrap-controller poststarthook/start-kubernetes-service-cidr-controller
+	poststarthook/start-kube-aggregator-informers poststarthook/apiservice-status-local-available-controller
+	poststarthook/apiservice-status-remote-available-controller poststarthook/apiservice-registration-controller
+	poststarthook/apiservice-discovery-controller poststarthook/kube-apiserver-autoregistration
+	poststarthook/apiservice-openapi-controller poststarthook/apiservice-openapiv3-controller `

@@ -1,0 +1,170 @@
+// Package today asks a server what kube-apiserver 1.36.3 was asked when testdata/today was
+// recorded, and compares the answers.
+package today
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Step is one request or command, with the recorded answer and that of the server, both in
+// the form in which Differences compares them.
+type Step struct {
+	Name      string // its number in the recording, from 0, and what was asked
+	Want, Got string
+	cut       bool // the recorded answer went on
+}
+
+// Session is a sequence of kubectl commands, recorded on a server of its own.
+type Session struct {
+	Name    string
+	Steps   []command
+	Answers []printed // to the steps that are no files
+}
+
+// command is a shell line, or a file that the next ones read.
+type command struct{ Line, File, Text string }
+
+func (c *command) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		return json.Unmarshal(data, &c.Line)
+	}
+	type plain command
+	return json.Unmarshal(data, (*plain)(c))
+}
+
+// printed is what a command printed, with what varies from run to run replaced by words.
+type printed struct {
+	Exit     int
+	Out, Err string
+}
+
+func (p printed) String() string {
+	return fmt.Sprintf("exit %d\nstdout:\n%s\nstderr:\n%s\n", p.Exit, p.Out, p.Err)
+}
+
+// LoadSessions reads testdata/today/kubectl.json.
+func LoadSessions(file string) (sessions []Session, err error) {
+	return sessions, load(file, &sessions)
+}
+
+func load(file string, into any) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// Run runs the commands one after the other, with an empty folder as home and working
+// directory, and a kubeconfig in it for the server. An error means that a command could not
+// be run at all.
+func (s Session) Run(ctx context.Context, folder, kubectl, server string) (steps []Step, err error) {
+	config := filepath.Join(folder, "kubeconfig")
+	if err := os.WriteFile(config, []byte(fmt.Sprintf(kubeconfig, server)), 0o600); err != nil {
+		return nil, err
+	}
+	environment := append(os.Environ(), "K="+kubectl, "KUBECONFIG="+config, "HOME="+folder, "KUBE_EDITOR=sed -i s/editme/edited/")
+	for _, c := range s.Steps {
+		if c.File != "" {
+			if err := os.WriteFile(filepath.Join(folder, c.File), []byte(c.Text), 0o600); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		var stdout, stderr strings.Builder
+		shell := exec.CommandContext(ctx, "bash", "-c", c.Line)
+		shell.Dir, shell.Env, shell.Stdout, shell.Stderr = folder, environment, &stdout, &stderr
+		if err := shell.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			return nil, err
+		}
+		got := printed{shell.ProcessState.ExitCode(), normalOutput(stdout.String()), normalOutput(stderr.String())}
+		n := len(steps)
+		if n == len(s.Answers) {
+			return nil, fmt.Errorf("session %q has no answer to %q", s.Name, c.Line)
+		}
+		steps = append(steps, Step{Name: fmt.Sprint(n, " ", c.Line), Want: s.Answers[n].String(), Got: got.String()})
+	}
+	return steps, nil
+}
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: kube2014
+clusters: [{name: kube2014, cluster: {server: %q}}]
+contexts: [{name: kube2014, context: {cluster: kube2014, user: nobody}}]
+users: [{name: nobody, user: {}}]
+`
+
+// Request is one of a sequence, with its recorded answer.
+type Request struct {
+	Method, Path, Accept, ContentType, Body string
+	Status                                  int
+	Headers                                 map[string]string
+	Answer                                  string
+}
+
+// LoadRequests reads testdata/today/answers.json.
+func LoadRequests(file string) (requests []Request, err error) {
+	return requests, load(file, &requests)
+}
+
+// watches tells whether the answer is a stream of events. Replay skips these requests: the
+// second door has no watches yet.
+func (r Request) watches() bool {
+	return strings.Contains(r.Path, "watch=1") || strings.HasPrefix(r.Path, "/api/v1/watch/")
+}
+
+// Replay sends the requests one after the other, without the watches. Server is a URL.
+func Replay(ctx context.Context, client *http.Client, server string, requests []Request) (steps []Step, err error) {
+	for i, r := range requests {
+		if r.watches() {
+			continue
+		}
+		got, err := r.send(ctx, client, server)
+		if err != nil {
+			return nil, err
+		}
+		text, cut := uncut(r.Answer)
+		want := answerText(r.Status, func(name string) string { return r.Headers[name] }, text)
+		steps = append(steps, Step{Name: fmt.Sprint(i, " ", r.Method, " ", r.Path), Want: want, Got: got, cut: cut})
+	}
+	return steps, nil
+}
+
+func (r Request) send(ctx context.Context, client *http.Client, server string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, r.Method, server+r.Path, strings.NewReader(r.Body))
+	if err != nil {
+		return "", err
+	}
+	if r.Body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range map[string]string{"Content-Type": r.ContentType, "Accept": r.Accept} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	header := func(name string) string { // of several values the recording has the last one
+		values := append([]string{""}, resp.Header.Values(name)...)
+		return values[len(values)-1]
+	}
+	return answerText(resp.StatusCode, header, string(body)), err
+}

@@ -1,0 +1,83 @@
+package kube2014
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const clientExample = "pkg/client/v1/example_test.go"
+
+var (
+	goBlock     = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+	exampleBody = regexp.MustCompile(`(?ms)^func Example\(\) \{\n(.*?)^\}$`)
+	prints      = regexp.MustCompile(`(?ms)^// Prints:\n(.*)`)
+)
+
+// The Go code in the documents is the body of the client's example, which runs here as a
+// program on a server.
+func TestTheGoProgramInTheREADMEPrintsWhatItSays(t *testing.T) {
+	t.Parallel()
+	example := read(t, clientExample)
+	match := exampleBody.FindStringSubmatch(example)
+	require.NotNil(t, match)
+	body := regexp.MustCompile(`(?m)^\t`).ReplaceAllString(match[1], "")
+	var shown []string
+	for _, document := range documents(t) {
+		for _, block := range goBlock.FindAllStringSubmatch(read(t, document), -1) {
+			shown = append(shown, block[1])
+		}
+	}
+	assert.Equal(t, []string{body}, shown)
+
+	said := prints.FindStringSubmatch(body)
+	require.NotNil(t, said)
+	const documented = "127.0.0.1:8080"
+	require.Contains(t, example, documented)
+	program := filepath.Join(t.TempDir(), "main.go")
+	text := strings.NewReplacer("package v1_test", "package main", "func Example()", "func main()",
+		documented, start(t, build(t, "build")).address).Replace(example)
+	require.NoError(t, os.WriteFile(program, []byte(text), 0o644))
+	run := exec.Command("go", "run", program)
+	run.Stderr = os.Stderr
+	printed, err := run.Output()
+	require.NoError(t, err)
+	assert.Equal(t, strings.ReplaceAll(said[1], "// ", ""), string(printed))
+}
+
+// What make kubeconfig prints is for a shell, as are the comments in it.
+func TestWithWhatMakeKubeconfigPrintsKubectlAsksTheServer(t *testing.T) {
+	t.Parallel()
+	kubectl, err := filepath.Abs("bin/kubectl")
+	require.NoError(t, err)
+	require.FileExists(t, kubectl, "make bin/kubectl builds it")
+	quoted := `"` + kubectl + `"`
+	makefile, err := filepath.Abs("Makefile")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(start(t, build(t, "build")).address)
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "it's here") // whose data/ is written
+	require.NoError(t, os.Mkdir(dir, 0o755))
+
+	in := func(command *exec.Cmd) string {
+		command.Dir = dir
+		command.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG=", "PORT="+port)
+		printed, err := command.CombinedOutput()
+		require.NoError(t, err, string(printed))
+		return string(printed)
+	}
+	const ask = " get nodes --output name"
+	const nodes = "node/127.0.0.1\nnode/127.0.0.2\n"
+	told := in(exec.Command("make", "--no-print-directory", "-f", makefile, "kubeconfig"))
+	assert.Equal(t, nodes, in(exec.Command("bash", "-c", told+quoted+ask)))
+	option := regexp.MustCompile(`# or: kubectl( --kubeconfig \S+)`).FindStringSubmatch(told)
+	require.NotNil(t, option, told)
+	assert.Equal(t, nodes, in(exec.Command("bash", "-c", quoted+option[1]+ask)))
+}
