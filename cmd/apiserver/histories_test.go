@@ -50,10 +50,12 @@ type podState struct {
 	version    uint64 // 0 if no answer has said it yet
 	uid        string // "" if no answer has said it yet
 	floor      uint64 // the store has had this version: a write makes a greater one
+	changed    uint64 // the pod is as it was at this version, or has changed later
 
 	// onEtcd is whether the pod may get a newer version without being changed: etcd has
 	// no transactions, and who has to undo or to overtake an unfinished binding writes
-	// the pod again as it is.
+	// the pod again as it is. A write that did so itself wins although it names the
+	// version before.
 	onEtcd bool
 }
 
@@ -82,7 +84,7 @@ func (s podState) step(in asked, out told) (bool, podState) {
 	}
 	meant := s.supposing(in)
 	switch {
-	case in.version != 0 && in.version != meant.version, in.uid != "" && in.uid != meant.uid:
+	case in.version != 0 && !meant.isNamed(in.version), in.uid != "" && in.uid != meant.uid:
 		return out.status == http.StatusConflict, s
 	case (meant != s || s.onEtcd && in.version != 0) && out.status == http.StatusConflict:
 		return true, s // what was supposed is wrong
@@ -116,6 +118,11 @@ func (s podState) supposing(in asked) podState {
 	return s
 }
 
+// isNamed reports whether a write that names a version may win.
+func (s podState) isNamed(version uint64) bool {
+	return version == s.version || s.onEtcd && s.changed <= version && version < s.version
+}
+
 // mayHave reports whether the pod may have a version.
 func (s podState) mayHave(version uint64) bool {
 	if s.version == 0 || s.onEtcd && version > s.version {
@@ -143,6 +150,7 @@ func (s podState) read(out told) (bool, podState) {
 // does not say which.
 func (s podState) written(next podState, out told) (bool, podState) {
 	next.there, next.floor, next.version = true, max(s.floor, s.version), out.version
+	next.changed = max(out.version, next.floor+1)
 	if out.version == 0 {
 		return out.status < http.StatusMultipleChoices, next
 	}
@@ -414,6 +422,8 @@ func TestTheModelOfAPodRefusesWhatCannotBe(t *testing.T) {
 			op(asked{verb: "list"}, told{status: 200, version: 5, store: 4, uid: "u", mark: "a"}, 2, 3)}},
 		"an update of the version that is there": {true, true, []porcupine.Operation{create,
 			op(asked{verb: "update", mark: "b", version: 5}, shown(6, "b", ""), 2, 3)}},
+		"a write that wins although it has shown a version before": {false, true, []porcupine.Operation{create,
+			op(asked{verb: "get"}, shown(6, "a", ""), 3, 4), op(asked{verb: "update", mark: "b", version: 5}, shown(7, "b", ""), 2, 9)}},
 		"an update of an old version that wins": {false, false, []porcupine.Operation{create, put,
 			op(asked{verb: "update", mark: "c", version: 5}, shown(9, "c", ""), 4, 5)}},
 		"two updates of one version that both win": {false, false, []porcupine.Operation{create,

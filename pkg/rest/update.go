@@ -122,8 +122,8 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 		return apierrors.NewConflict(s.Resource, old.GetName(), errModified)
 	}
 	if uid := object.GetUID(); uid != "" && uid != old.GetUID() {
-		//lint:ignore ST1005 the words of today's server
 		return apierrors.NewConflict(s.Resource, old.GetName(),
+			//lint:ignore ST1005 the words of today's server
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID()))
 	}
 	object.SetResourceVersion(old.GetResourceVersion())
