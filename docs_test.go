@@ -100,7 +100,7 @@ func checkSession(t *testing.T, commands []command, actual map[string]string) {
 }
 
 // age is in the last column of what kubectl get prints.
-var age = regexp.MustCompile(`(?m)\b\d+s$`)
+var age = regexp.MustCompile(`(?m)\b(\d+m)?\d+s$`)
 
 // build builds the apiserver with a command of go: build, or unhurried.
 func build(t *testing.T, how ...string) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
@@ -123,4 +124,9 @@ func insist(t *testing.T, request func() error) {
 func clientOf(address string) *client.Client {
 	transport := &http.Transport{DisableKeepAlives: true}
 	return &client.Client{Host: "http://" + address, HTTP: &http.Client{Transport: transport}}
+}
+
+// newHandler puts the registries behind the first door only.
+func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) *apiserver.ApiServer {
+	return serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix)
 }

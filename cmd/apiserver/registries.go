@@ -51,7 +51,7 @@ func assemble(o *options, narration io.Writer) (stores registries, handler http.
 		}
 	}
 	scheduler := o.makeScheduler(stores.tasks)
-	first := o.serveTable(storageTable(stores, kubelets(), scheduler), stores.healthz, o.prefix)
+	first := o.firstDoor(storageTable(stores, kubelets(), scheduler), stores.healthz)
 	return stores, o.addSecondDoor(first, &stores, v1.Scheme, scheduler), nil
 }
 
@@ -111,17 +111,12 @@ func storageTable(r registries, containerInfo client.ContainerInfo, scheduler re
 	}
 }
 
-// newHandler puts the registries behind HTTP.
-func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) *apiserver.ApiServer {
-	return serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix)
-}
-
-// serveTable is the same, but serves nothing of a version that is turned off.
-func (o *options) serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
+// firstDoor puts a table behind HTTP, or nothing if its version is turned off.
+func (o *options) firstDoor(table map[string]apiserver.RESTStorage, healthz func() ([]string, error)) *apiserver.ApiServer {
 	if !o.versions.serves(v1beta1.Version) {
 		table = nil
 	}
-	return serveTable(table, healthz, prefix)
+	return serveTable(table, healthz, o.prefix)
 }
 
 func serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {

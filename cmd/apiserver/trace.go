@@ -37,7 +37,7 @@ func assembleTraced(o *options, narration io.Writer) (stores registries, handler
 	for resource, storage := range table {
 		table[resource] = t.RESTStorage(storage)
 	}
-	first := o.serveTable(table, stores.healthz, o.prefix)
+	first := o.firstDoor(table, stores.healthz)
 	handler = t.Handler(o.addSecondDoor(first, &stores, t.Converter(v1.Scheme), scheduler))
 	if stores.placePending != nil {
 		stores.placePending = t.Sync("PodPlacer.PlacePending", stores.placePending)

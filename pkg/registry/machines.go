@@ -1,26 +1,28 @@
 package registry
 
 import (
-	"errors"
+	"slices"
 	"time"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 )
 
-// RegisterMachines makes a node of each machine that is none yet. The error joins all
-// failures.
+// RegisterMachines makes a node of each machine that is none yet. It stops at the first
+// failure: a store that is away would let each machine wait.
 func RegisterMachines(store storage.Interface, machines []string) error {
-	var failures []error
+	nodes, err := store.List(api.NodeKind, nil)
+	if err != nil {
+		return err
+	}
 	for _, machine := range machines {
-		if _, err := store.Get(api.NodeKind, machine); api.KindOf(err) != api.NotFound {
-			failures = append(failures, err)
+		if slices.ContainsFunc(nodes.Items, func(node *storage.Object) bool { return node.GetID() == machine }) {
 			continue
 		}
 		node := &api.Node{JSONBase: api.JSONBase{ID: machine}, ObjectMeta: api.ObjectMeta{CreationTime: time.Now().UTC().Truncate(time.Second)}}
-		if _, err := store.Commit(storage.Create(node)); api.KindOf(err) != api.AlreadyExists {
-			failures = append(failures, err)
+		if _, err := store.Commit(storage.Create(node)); err != nil && api.KindOf(err) != api.AlreadyExists {
+			return err
 		}
 	}
-	return errors.Join(failures...)
+	return nil
 }

@@ -150,14 +150,14 @@ func (s *Store[T]) matches(item *storage.Object, options ListOptions) (bool, err
 	if err != nil {
 		return false, err
 	}
-	return options.Labels.Matches(labels.Set(object.GetLabels())) && options.Fields.Matches(s.fieldsOf(object)), nil
+	return options.Matches(object, s.fieldsOf(object)), nil
 }
 
 // fieldsOf returns what field selectors can select an object by.
 func (s *Store[T]) fieldsOf(object T) fields.Set {
-	set := s.Strategy.withDefaults().Fields(object)
-	if set == nil {
-		set = fields.Set{}
+	set := fields.Set{}
+	if s.Strategy.Fields != nil {
+		set = s.Strategy.Fields(object)
 	}
 	set["metadata.name"] = object.GetName()
 	if s.Namespaced {

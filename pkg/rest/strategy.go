@@ -58,8 +58,5 @@ func (s Strategy[T]) withDefaults() Strategy[T] {
 	if s.ValidateUpdate == nil {
 		s.ValidateUpdate = func(T, T) field.ErrorList { return nil }
 	}
-	if s.Fields == nil {
-		s.Fields = func(T) fields.Set { return nil }
-	}
 	return s
 }

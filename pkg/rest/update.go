@@ -137,8 +137,8 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	object.SetSelfLink("")
 	object.SetManagedFields(nil)
 	strategy := s.Strategy.withDefaults()
+	strategy.Default(object) // first, so that what is left out does not differ from the old one
 	strategy.PrepareForUpdate(object, old)
-	strategy.Default(object)
 	if errs := strategy.ValidateUpdate(object, old); len(errs) > 0 {
 		return Invalid(s.Kind.GroupKind(), old.GetName(), errs)
 	}

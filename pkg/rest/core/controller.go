@@ -6,7 +6,6 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -34,10 +33,7 @@ func controllerStrategy() rest.Strategy[*corev1.ReplicationController] {
 		Validate: validation.ValidateReplicationController,
 		PrepareForUpdate: func(rc, old *corev1.ReplicationController) {
 			rc.Status = old.Status
-			defaults.ReplicationController(rc)
-			if !equality.Semantic.DeepEqual(rc.Spec, old.Spec) {
-				rc.Generation++
-			}
+			countGeneration(rc, rc.Spec, old.Spec)
 		},
 		ValidateUpdate: validation.ValidateReplicationControllerUpdate,
 		Fields:         controllerFields,

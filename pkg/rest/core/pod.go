@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -42,10 +41,7 @@ func podStrategy() rest.Strategy[*corev1.Pod] {
 		Canonicalize: func(pod *corev1.Pod) { pod.Status.QOSClass = defaults.QOSClass(pod) },
 		PrepareForUpdate: func(pod, old *corev1.Pod) {
 			pod.Status = old.Status
-			defaults.Pod(pod)
-			if !equality.Semantic.DeepEqual(pod.Spec, old.Spec) {
-				pod.Generation++
-			}
+			countGeneration(pod, pod.Spec, old.Spec)
 		},
 		ValidateUpdate: validation.ValidatePodUpdate,
 		Fields:         podFields,

@@ -10,6 +10,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -84,6 +85,13 @@ func Resources(objects storage.Interface, scheme v1.Converter, placer Placer, no
 			Singular: "subjectaccessreview", Storage: subjectAccessReviews{}},
 		{GroupVersion: discoveryGroup, Name: "endpointslices", Kind: discoveryGroup.WithKind("EndpointSlice"), Singular: "endpointslice", Namespaced: true,
 			Storage: endpointSlices{b}, Printer: printers.EndpointSlices},
+	}
+}
+
+// countGeneration counts a change of what an object should be.
+func countGeneration(object rest.Object, spec, old interface{}) {
+	if !equality.Semantic.DeepEqual(spec, old) {
+		object.SetGeneration(object.GetGeneration() + 1)
 	}
 }
 
