@@ -16,6 +16,10 @@ import (
 // Delete implements Deleter. An object that has finalizers, or that is granted time, is
 // only marked: it ends when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key Key, options metav1.DeleteOptions) (Answer, error) {
+	if !s.hasNamespace(key.Namespace) {
+		return nil, apierrors.NewNotFound(s.Resource, key.Name)
+	}
+	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	dryRun := len(options.DryRun) > 0
 	for {
 		stored, err := s.get(key)
@@ -38,14 +42,14 @@ func (s *Store[T]) Delete(ctx context.Context, key Key, options metav1.DeleteOpt
 				return s.answer(stored), nil
 			}
 			answer, err := s.mark(stored, object, grace, dryRun)
-			if apierrors.IsConflict(err) {
+			if apierrors.IsConflict(err) && ctx.Err() == nil {
 				continue
 			}
 			return answer, err
 		}
 		if !dryRun {
 			err := s.remove(ctx, key.Name, stored.Version())
-			if apierrors.IsConflict(err) {
+			if apierrors.IsConflict(err) && ctx.Err() == nil {
 				continue // somebody changed it first; the preconditions are checked again
 			}
 			if err != nil {

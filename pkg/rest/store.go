@@ -24,6 +24,7 @@ type Store[T Object] struct {
 	Objects    storage.Interface
 	Codec      v1.Codec
 	Strategy   Strategy[T]
+	Turns      *Turns // those of all stores over the same objects
 
 	// Labelled is whether the labels of an internal object are those of its metadata, so
 	// that the store can look them up.

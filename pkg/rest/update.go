@@ -23,36 +23,45 @@ func (s *Store[T]) Update(ctx context.Context, key Key, change Change, dryRun bo
 	if !s.hasNamespace(key.Namespace) {
 		return nil, false, apierrors.NewNotFound(s.Resource, key.Name)
 	}
-	var answer Answer // of an update that writes nothing
-	var last *storage.Object
-	created := false
+	defer s.Turns.take(ctx, s.Internal, key.Name)()
+	for {
+		stored, created, err := s.update(key, change, dryRun)
+		if errors.Is(err, errDone) {
+			if err = s.remove(ctx, key.Name, stored.Version()); apierrors.IsConflict(err) && ctx.Err() == nil {
+				continue // somebody else has changed it first
+			}
+		}
+		if err != nil {
+			return nil, false, StatusError(err, s.Resource, key.Name)
+		}
+		return s.answer(stored), created, nil
+	}
+}
+
+// update returns an object as it is now, or as it would be after a dry run, and whether
+// it is a new one. With errDone it returns the object that is to be removed.
+func (s *Store[T]) update(key Key, change Change, dryRun bool) (object *storage.Object, created bool, err error) {
+	var before, unwritten *storage.Object
 	written, err := storage.GuaranteedUpdate(s.Objects, s.Internal, key.Name, func(stored *storage.Object) (api.Object, error) {
-		last, created = stored, stored == nil
+		before, created = stored, stored == nil
 		next, err := s.next(key, stored, change)
-		if err == nil && dryRun {
-			answer = s.answer(unstored(next, stored))
+		switch {
+		case err == nil && dryRun:
+			unwritten = unstored(next, stored)
 			return nil, errUnchanged
+		case errors.Is(err, errDone) && dryRun:
+			err = errUnchanged
 		}
-		if errors.Is(err, errUnchanged) {
-			answer = s.answer(stored)
-		}
+		unwritten = stored
 		return next, err
 	})
 	switch {
-	case err == nil:
-		return s.answer(written), created, nil
 	case errors.Is(err, errUnchanged):
-		return answer, created, nil
-	case errors.Is(err, errDone) && dryRun:
-		return s.answer(last), false, nil
+		return unwritten, created, nil
 	case errors.Is(err, errDone):
-		err = s.remove(ctx, key.Name, last.Version())
-		if apierrors.IsConflict(err) { // somebody changed it first
-			return s.Update(ctx, key, change, dryRun)
-		}
-		return s.answer(last), false, err
+		return before, false, err
 	}
-	return nil, false, StatusError(err, s.Resource, key.Name)
+	return written, created, err
 }
 
 // unstored returns an object as if it had replaced a stored one, nil if there is none.

@@ -12,7 +12,7 @@ import (
 func makeEndpoints(b base) *rest.Store[*corev1.Endpoints] {
 	return &rest.Store[*corev1.Endpoints]{
 		Kind: coreGroup.WithKind("Endpoints"), Resource: corev1.Resource("endpoints"), Internal: api.EndpointsKind, Namespaced: true,
-		Objects: b.objects, Codec: b.codec, Now: b.now,
+		Objects: b.objects, Codec: b.codec, Turns: b.turns, Now: b.now,
 		Strategy: rest.Strategy[*corev1.Endpoints]{
 			Default:             defaults.Endpoints,
 			Validate:            validation.ValidateEndpoints,

@@ -16,7 +16,7 @@ import (
 func makeServices(b base) *rest.Store[*corev1.Service] {
 	return &rest.Store[*corev1.Service]{
 		Kind: coreGroup.WithKind("Service"), Resource: corev1.Resource("services"), Internal: api.ServiceKind, Namespaced: true,
-		Objects: b.objects, Codec: b.codec, Strategy: serviceStrategy(), Now: b.now, AnswersDeleted: true,
+		Objects: b.objects, Codec: b.codec, Turns: b.turns, Strategy: serviceStrategy(), Now: b.now, AnswersDeleted: true,
 		Remove: func(_ context.Context, name string, version uint64) error {
 			_, err := b.objects.Commit(storage.Delete(api.ServiceKind, name, version), storage.Delete(api.EndpointsKind, name, storage.Any))
 			return err

@@ -1,0 +1,72 @@
+package rest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"kube2014/pkg/api"
+)
+
+// turnTime bounds how long a writer waits for its turn.
+const turnTime = 2 * time.Second
+
+// Turns lets the writers of an object go one after the other within a process. Nothing is
+// lost without it, as each write names the version that it has read; but of many writers
+// all but one would begin again and again. It is safe for concurrent use.
+type Turns struct {
+	mu     sync.Mutex // guards queues
+	queues map[turn]*queue
+}
+
+type turn struct {
+	kind api.Kind
+	id   string
+}
+
+type queue struct {
+	turn    chan struct{} // holds a value while somebody has the turn
+	writers int           // that have the turn, or wait for it
+}
+
+// take waits for the turn of an object, and returns what gives it back. Who has waited too
+// long, or is not wanted any more, goes on without it.
+func (t *Turns) take(ctx context.Context, kind api.Kind, id string) (done func()) {
+	own := turn{kind, id}
+	q := t.join(own)
+	late := time.NewTimer(turnTime)
+	defer late.Stop()
+	select {
+	case q.turn <- struct{}{}:
+		return func() {
+			<-q.turn
+			t.leave(own, q)
+		}
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return func() { t.leave(own, q) }
+}
+
+func (t *Turns) join(own turn) *queue {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q := t.queues[own]
+	if q == nil {
+		q = &queue{turn: make(chan struct{}, 1)}
+		if t.queues == nil {
+			t.queues = map[turn]*queue{}
+		}
+		t.queues[own] = q
+	}
+	q.writers++
+	return q
+}
+
+func (t *Turns) leave(own turn, q *queue) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q.writers--; q.writers == 0 {
+		delete(t.queues, own)
+	}
+}
