@@ -10,86 +10,88 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
 )
 
 // ValidateEndpoints checks endpoints that are to be created.
 func ValidateEndpoints(endpoints *corev1.Endpoints) field.ErrorList {
-	var c checks
+	c := newChecks()
 	c.endpoints(endpoints)
-	return c.errs
+	return c.List
 }
 
 // ValidateEndpointsUpdate checks an update of endpoints.
 func ValidateEndpointsUpdate(now, old *corev1.Endpoints) field.ErrorList {
-	return update(now, old, func(c *checks, now, old *corev1.Endpoints) {
-		c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	return update(now, old, func(c checks, now, old *corev1.Endpoints) {
+		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 		c.endpoints(now)
 	})
 }
 
-func (c *checks) endpoints(endpoints *corev1.Endpoints) {
-	c.metadata(&endpoints.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+func (c checks) endpoints(endpoints *corev1.Endpoints) {
+	c.Metadata(&endpoints.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	for i, subset := range endpoints.Subsets {
 		at := field.NewPath("subsets").Index(i)
-		c.some(at, len(subset.Addresses)+len(subset.NotReadyAddresses), "must specify `addresses` or `notReadyAddresses`")
+		c.Some(at, len(subset.Addresses)+len(subset.NotReadyAddresses), "must specify `addresses` or `notReadyAddresses`")
 		c.addresses(subset.Addresses, at.Child("addresses"))
 		c.addresses(subset.NotReadyAddresses, at.Child("notReadyAddresses"))
 		for j, port := range subset.Ports {
 			at := at.Child("ports").Index(j)
 			if port.Name != "" {
-				c.label(at.Child("name"), port.Name)
+				c.Label(at.Child("name"), port.Name)
 			} else if len(subset.Ports) > 1 {
-				c.add(field.Required(at.Child("name"), ""))
+				c.Add(field.Required(at.Child("name"), ""))
 			}
-			c.portNumber(at.Child("port"), port.Port)
-			requireSupported(c, at.Child("protocol"), port.Protocol, protocols...)
+			c.PortNumber(at.Child("port"), port.Port)
+			check.RequireSupported(c.Errors, at.Child("protocol"), port.Protocol, check.Protocols...)
 			if port.AppProtocol != nil {
-				c.qualified(at.Child("appProtocol"), *port.AppProtocol)
+				c.Qualified(at.Child("appProtocol"), *port.AppProtocol)
 			}
 		}
 	}
 }
 
-func (c *checks) addresses(addresses []corev1.EndpointAddress, at *field.Path) {
+func (c checks) addresses(addresses []corev1.EndpointAddress, at *field.Path) {
 	for i, address := range addresses {
 		at := at.Index(i)
-		c.ip(at.Child("ip"), address.IP)
+		c.IP(at.Child("ip"), address.IP)
 		if address.Hostname != "" {
-			c.label(at.Child("hostname"), address.Hostname)
+			c.Label(at.Child("hostname"), address.Hostname)
 		}
 		if address.NodeName != nil {
-			c.name(at.Child("nodeName"), *address.NodeName, false)
+			c.Name(at.Child("nodeName"), *address.NodeName, false)
 		}
 		c.endpointIP(at.Child("ip"), address.IP)
 	}
 }
 
 // endpointIP asks for an address that others can reach.
-func (c *checks) endpointIP(at *field.Path, ip string) {
+func (c checks) endpointIP(at *field.Path, ip string) {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
-		c.add(field.Invalid(at, ip, "must be a valid IP address"))
+		c.Add(field.Invalid(at, ip, "must be a valid IP address"))
 		return
 	}
 	addr = addr.Unmap()
-	c.invalidIf(addr.IsUnspecified(), at, ip, fmt.Sprintf("may not be unspecified (%v)", ip))
-	c.invalidIf(addr.IsLoopback(), at, ip, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-	c.invalidIf(addr.IsLinkLocalUnicast(), at, ip, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-	c.invalidIf(addr.IsLinkLocalMulticast(), at, ip, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+	c.InvalidIf(addr.IsUnspecified(), at, ip, fmt.Sprintf("may not be unspecified (%v)", ip))
+	c.InvalidIf(addr.IsLoopback(), at, ip, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+	c.InvalidIf(addr.IsLinkLocalUnicast(), at, ip, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+	c.InvalidIf(addr.IsLinkLocalMulticast(), at, ip, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 }
 
 // ValidateNode checks a node that is to be created.
 func ValidateNode(node *corev1.Node) field.ErrorList {
-	var c checks
-	c.metadata(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	c := newChecks()
+	c.Metadata(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	c.taints(node.Spec.Taints)
 	c.capacity(&node.Status)
 	ranges, at := node.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs")
 	for i, cidr := range ranges {
-		c.cidr(at.Index(i), cidr)
+		c.CIDR(at.Index(i), cidr)
 	}
-	c.invalidIf(len(ranges) > 1 && !dualStackRanges(ranges), at, ranges, "may specify no more than one CIDR for each IP family")
-	return c.errs
+	c.InvalidIf(len(ranges) > 1 && !dualStackRanges(ranges), at, ranges, "may specify no more than one CIDR for each IP family")
+	return c.List
 }
 
 func dualStackRanges(ranges []string) bool {
@@ -99,18 +101,18 @@ func dualStackRanges(ranges []string) bool {
 			ips = append(ips, prefix.Addr().String())
 		}
 	}
-	return len(ranges) == 2 && dualStack(ips)
+	return len(ranges) == 2 && check.DualStack(ips)
 }
 
 // ValidateNodeUpdate checks an update of a node, also of its status.
 func ValidateNodeUpdate(now, old *corev1.Node) field.ErrorList {
-	return update(now, old, func(c *checks, now, old *corev1.Node) {
-		c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	return update(now, old, func(c checks, now, old *corev1.Node) {
+		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 		c.capacity(&now.Status)
 		seen := sets.New[corev1.NodeAddress]()
 		for i, address := range now.Status.Addresses {
 			if seen.Has(address) {
-				c.add(field.Duplicate(field.NewPath("status", "addresses").Index(i), internal{address}))
+				c.Add(field.Duplicate(field.NewPath("status", "addresses").Index(i), check.Internal{Value: address}))
 			}
 			seen.Insert(address)
 		}
@@ -118,43 +120,43 @@ func ValidateNodeUpdate(now, old *corev1.Node) field.ErrorList {
 		cidrs := field.NewPath("spec", "podCIDRs")
 		const once = "node updates may not change podCIDR except from \"\" to valid"
 		if len(was.PodCIDRs) > 0 && len(was.PodCIDRs) != len(spec.PodCIDRs) {
-			c.add(field.Forbidden(cidrs, once))
+			c.Add(field.Forbidden(cidrs, once))
 		} else {
 			for i, cidr := range was.PodCIDRs {
-				c.forbid(cidr != spec.PodCIDRs[i], cidrs, once)
+				c.Forbid(cidr != spec.PodCIDRs[i], cidrs, once)
 			}
 		}
-		c.forbid(was.ProviderID != "" && was.ProviderID != spec.ProviderID, field.NewPath("spec", "providerID"),
+		c.Forbid(was.ProviderID != "" && was.ProviderID != spec.ProviderID, field.NewPath("spec", "providerID"),
 			"node updates may not change providerID except from \"\" to valid")
 		c.taints(spec.Taints)
-		c.forbid(was.DoNotUseExternalID != spec.DoNotUseExternalID, field.NewPath("spec", "externalID"), "may not be updated")
+		c.Forbid(was.DoNotUseExternalID != spec.DoNotUseExternalID, field.NewPath("spec", "externalID"), "may not be updated")
 	})
 }
 
-func (c *checks) capacity(status *corev1.NodeStatus) {
-	for _, name := range sortedKeys(status.Capacity) {
-		c.quantity(name, status.Capacity[name], field.NewPath("status", "capacity", string(name)))
+func (c checks) capacity(status *corev1.NodeStatus) {
+	for _, name := range check.SortedKeys(status.Capacity) {
+		c.Quantity(name, status.Capacity[name], field.NewPath("status", "capacity", string(name)))
 	}
-	for _, name := range sortedKeys(status.Allocatable) {
-		c.quantity(name, status.Allocatable[name], field.NewPath("status", "allocatable", string(name)))
+	for _, name := range check.SortedKeys(status.Allocatable) {
+		c.Quantity(name, status.Allocatable[name], field.NewPath("status", "allocatable", string(name)))
 	}
 }
 
 // taints checks them where the real server says that they stand.
-func (c *checks) taints(taints []corev1.Taint) {
+func (c checks) taints(taints []corev1.Taint) {
 	seen := map[[2]string]bool{}
 	for i, taint := range taints {
 		at := field.NewPath("metadata", "taints").Index(i)
-		c.labelName(at.Child("key"), taint.Key)
-		c.labelValue(at.Child("value"), taint.Value)
-		if c.require(at.Child("effect"), string(taint.Effect)) {
-			c.taintEffect(at.Child("effect"), taint.Effect)
+		c.LabelName(at.Child("key"), taint.Key)
+		c.LabelValue(at.Child("value"), taint.Value)
+		if c.Require(at.Child("effect"), string(taint.Effect)) {
+			c.TaintEffect(at.Child("effect"), taint.Effect)
 		}
 		key := [2]string{taint.Key, string(taint.Effect)}
 		if seen[key] {
-			err := field.Duplicate(at, internal{taint})
+			err := field.Duplicate(at, check.Internal{Value: taint})
 			err.Detail = "taints must be unique by key and effect pair"
-			c.add(err)
+			c.Add(err)
 		}
 		seen[key] = true
 	}
@@ -163,17 +165,17 @@ func (c *checks) taints(taints []corev1.Taint) {
 // ValidateEventCreate checks an event that is to be created. An event without an event
 // time is of the old kind, of which little is asked.
 func ValidateEventCreate(event *corev1.Event) field.ErrorList {
-	var c checks
+	c := newChecks()
 	c.event(event)
-	return c.errs
+	return c.List
 }
 
 // ValidateEvent checks an update of an event.
 func ValidateEvent(now, old *corev1.Event) field.ErrorList {
-	return update(now, old, func(c *checks, now, _ *corev1.Event) { c.event(now) })
+	return update(now, old, func(c checks, now, _ *corev1.Event) { c.event(now) })
 }
 
-func (c *checks) event(event *corev1.Event) {
+func (c checks) event(event *corev1.Event) {
 	about := event.InvolvedObject.Namespace
 	timed := !event.EventTime.IsZero()
 	ok := about == event.Namespace
@@ -182,21 +184,21 @@ func (c *checks) event(event *corev1.Event) {
 	} else if timed {
 		ok = true
 	}
-	c.invalidIf(!ok, field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
+	c.InvalidIf(!ok, field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
 	if timed {
 		at := func(name string) *field.Path { return field.NewPath(name) }
 		short := func(name, text string, most int) {
-			c.invalidIf(len(text) > most, at(name), "", fmt.Sprintf("can have at most %d characters", most))
+			c.InvalidIf(len(text) > most, at(name), "", fmt.Sprintf("can have at most %d characters", most))
 		}
-		c.require(at("reportingComponent"), event.ReportingController)
-		c.qualified(at("reportingComponent"), event.ReportingController)
-		c.require(at("reportingInstance"), event.ReportingInstance)
+		c.Require(at("reportingComponent"), event.ReportingController)
+		c.Qualified(at("reportingComponent"), event.ReportingController)
+		c.Require(at("reportingInstance"), event.ReportingInstance)
 		short("reportingInstance", event.ReportingInstance, 128)
-		c.require(at("action"), event.Action)
+		c.Require(at("action"), event.Action)
 		short("action", event.Action, 128)
-		c.require(at("reason"), event.Reason)
+		c.Require(at("reason"), event.Reason)
 		short("reason", event.Reason, 128)
 		short("message", event.Message, 1024)
 	}
-	c.each(field.NewPath("namespace"), event.Namespace, utilvalidation.IsDNS1123Subdomain(event.Namespace))
+	c.Each(field.NewPath("namespace"), event.Namespace, utilvalidation.IsDNS1123Subdomain(event.Namespace))
 }

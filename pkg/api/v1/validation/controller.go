@@ -6,72 +6,75 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/podspec"
 )
 
 // ValidateReplicationController checks a replication controller that is to be created.
 func ValidateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
-	var c checks
-	c.metadata(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	c := newChecks()
+	c.Metadata(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	c.controllerSpec(&rc.Spec)
-	return c.errs
+	return c.List
 }
 
 // ValidateReplicationControllerUpdate checks an update of a replication controller.
 func ValidateReplicationControllerUpdate(now, old *corev1.ReplicationController) field.ErrorList {
-	return update(now, old, func(c *checks, now, old *corev1.ReplicationController) {
-		c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	return update(now, old, func(c checks, now, old *corev1.ReplicationController) {
+		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 		c.controllerSpec(&now.Spec)
 	})
 }
 
 // ValidateReplicationControllerStatusUpdate checks an update of the status.
 func ValidateReplicationControllerStatusUpdate(now, old *corev1.ReplicationController) field.ErrorList {
-	return update(now, old, func(c *checks, now, old *corev1.ReplicationController) {
-		c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	return update(now, old, func(c checks, now, old *corev1.ReplicationController) {
+		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 		at, status := field.NewPath("status"), now.Status
-		c.nonnegative(at.Child("replicas"), int64(status.Replicas))
-		c.nonnegative(at.Child("fullyLabeledReplicas"), int64(status.FullyLabeledReplicas))
-		c.nonnegative(at.Child("readyReplicas"), int64(status.ReadyReplicas))
-		c.nonnegative(at.Child("availableReplicas"), int64(status.AvailableReplicas))
-		c.nonnegative(at.Child("observedGeneration"), status.ObservedGeneration)
+		c.Nonnegative(at.Child("replicas"), int64(status.Replicas))
+		c.Nonnegative(at.Child("fullyLabeledReplicas"), int64(status.FullyLabeledReplicas))
+		c.Nonnegative(at.Child("readyReplicas"), int64(status.ReadyReplicas))
+		c.Nonnegative(at.Child("availableReplicas"), int64(status.AvailableReplicas))
+		c.Nonnegative(at.Child("observedGeneration"), status.ObservedGeneration)
 		const most = "cannot be greater than status.replicas"
-		c.invalidIf(status.FullyLabeledReplicas > status.Replicas, at.Child("fullyLabeledReplicas"), status.FullyLabeledReplicas, most)
-		c.invalidIf(status.ReadyReplicas > status.Replicas, at.Child("readyReplicas"), status.ReadyReplicas, most)
-		c.invalidIf(status.AvailableReplicas > status.Replicas, at.Child("availableReplicas"), status.AvailableReplicas, most)
-		c.invalidIf(status.AvailableReplicas > status.ReadyReplicas, at.Child("availableReplicas"), status.AvailableReplicas, "cannot be greater than readyReplicas")
+		c.InvalidIf(status.FullyLabeledReplicas > status.Replicas, at.Child("fullyLabeledReplicas"), status.FullyLabeledReplicas, most)
+		c.InvalidIf(status.ReadyReplicas > status.Replicas, at.Child("readyReplicas"), status.ReadyReplicas, most)
+		c.InvalidIf(status.AvailableReplicas > status.Replicas, at.Child("availableReplicas"), status.AvailableReplicas, most)
+		c.InvalidIf(status.AvailableReplicas > status.ReadyReplicas, at.Child("availableReplicas"), status.AvailableReplicas, "cannot be greater than readyReplicas")
 	})
 }
 
-func (c *checks) controllerSpec(spec *corev1.ReplicationControllerSpec) {
+func (c checks) controllerSpec(spec *corev1.ReplicationControllerSpec) {
 	at := field.NewPath("spec")
-	c.nonnegative(at.Child("minReadySeconds"), int64(spec.MinReadySeconds))
-	c.some(at.Child("selector"), len(spec.Selector), "")
+	c.Nonnegative(at.Child("minReadySeconds"), int64(spec.MinReadySeconds))
+	c.Some(at.Child("selector"), len(spec.Selector), "")
 	if spec.Replicas == nil {
-		c.add(field.Required(at.Child("replicas"), ""))
+		c.Add(field.Required(at.Child("replicas"), ""))
 	} else {
-		c.nonnegative(at.Child("replicas"), int64(*spec.Replicas))
+		c.Nonnegative(at.Child("replicas"), int64(*spec.Replicas))
 	}
 	at = at.Child("template")
 	if spec.Template == nil {
-		c.add(field.Required(at, ""))
+		c.Add(field.Required(at, ""))
 		return
 	}
 	template := spec.Template
-	c.invalidIf(!labels.SelectorFromSet(spec.Selector).Matches(labels.Set(template.Labels)), at.Child("metadata", "labels"), template.Labels,
+	c.InvalidIf(!labels.SelectorFromSet(spec.Selector).Matches(labels.Set(template.Labels)), at.Child("metadata", "labels"), template.Labels,
 		"`selector` does not match template `labels`")
-	c.labelsAndAnnotations(&template.ObjectMeta, at)
+	c.LabelsAndAnnotations(&template.ObjectMeta, at)
 	c.podAnnotations(template.Annotations, template.Spec.NodeName != "", at.Child("annotations"))
-	c.podSpec(&template.Spec, "", at.Child("spec"))
-	c.forbid(len(template.Spec.EphemeralContainers) > 0, at.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
-	supported(c, at.Child("spec", "restartPolicy"), template.Spec.RestartPolicy, corev1.RestartPolicyAlways)
-	c.forbid(template.Spec.ActiveDeadlineSeconds != nil, at.Child("spec", "activeDeadlineSeconds"),
+	podspec.Validate(c.Errors, &template.Spec, "", at.Child("spec"))
+	c.Forbid(len(template.Spec.EphemeralContainers) > 0, at.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
+	check.Supported(c.Errors, at.Child("spec", "restartPolicy"), template.Spec.RestartPolicy, corev1.RestartPolicyAlways)
+	c.Forbid(template.Spec.ActiveDeadlineSeconds != nil, at.Child("spec", "activeDeadlineSeconds"),
 		"activeDeadlineSeconds in ReplicationController is not Supported")
 }
 
 // ValidateScale checks the number of replicas that is asked for.
 func ValidateScale(scale *autoscalingv1.Scale) field.ErrorList {
-	var c checks
-	c.metadata(&scale.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	c.nonnegative(field.NewPath("spec", "replicas"), int64(scale.Spec.Replicas))
-	return c.errs
+	c := newChecks()
+	c.Metadata(&scale.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	c.Nonnegative(field.NewPath("spec", "replicas"), int64(scale.Spec.Replicas))
+	return c.List
 }

@@ -10,63 +10,62 @@ import (
 	"k8s.io/apimachinery/pkg/util/diff"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/podspec"
 )
 
 // ValidatePodCreate checks a pod that is to be created.
 func ValidatePodCreate(pod *corev1.Pod) field.ErrorList {
-	var c checks
+	c := newChecks()
 	c.pod(pod)
 	spec := field.NewPath("spec")
-	c.forbid(len(pod.Spec.EphemeralContainers) > 0, spec.Child("ephemeralContainers"), "cannot be set on create")
-	c.forbid(pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0, spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared")
-	return c.errs
+	c.Forbid(len(pod.Spec.EphemeralContainers) > 0, spec.Child("ephemeralContainers"), "cannot be set on create")
+	c.Forbid(pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0, spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared")
+	return c.List
 }
 
 // pod checks what is said in a pod, whichever request it came with.
-func (c *checks) pod(pod *corev1.Pod) {
-	c.metadata(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+func (c checks) pod(pod *corev1.Pod) {
+	c.Metadata(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	c.podAnnotations(pod.Annotations, pod.Spec.NodeName != "", field.NewPath("metadata", "annotations"))
 	at := field.NewPath("spec")
-	c.podSpec(&pod.Spec, pod.Name, at)
+	podspec.Validate(c.Errors, &pod.Spec, pod.Name, at)
 	for i, v := range pod.Spec.Volumes {
 		if v.Projected != nil && pod.Spec.ServiceAccountName == "" {
 			for j, source := range v.Projected.Sources {
-				c.forbid(source.ServiceAccountToken != nil, at.Child("volumes").Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
+				c.Forbid(source.ServiceAccountToken != nil, at.Child("volumes").Index(i).Child("projected", "sources").Index(j).Child("serviceAccountToken"),
 					"must not be specified when serviceAccountName is not set")
 			}
 		}
 	}
 	for i, ctr := range pod.Spec.Containers {
-		c.trimmed(at.Child("containers").Index(i).Child("image"), ctr.Image)
+		c.Trimmed(at.Child("containers").Index(i).Child("image"), ctr.Image)
 	}
 	for i, ctr := range pod.Spec.InitContainers {
-		c.trimmed(at.Child("initContainers").Index(i).Child("image"), ctr.Image)
+		c.Trimmed(at.Child("initContainers").Index(i).Child("image"), ctr.Image)
 	}
-}
-
-func (c *checks) trimmed(at *field.Path, text string) {
-	c.invalidIf(strings.TrimSpace(text) != text, at, text, "must not have leading or trailing whitespace")
 }
 
 // podAnnotations checks those that mean something to a server.
-func (c *checks) podAnnotations(annotations map[string]string, bound bool, at *field.Path) {
+func (c checks) podAnnotations(annotations map[string]string, bound bool, at *field.Path) {
 	if value, mirror := annotations[corev1.MirrorPodAnnotationKey]; mirror {
-		c.invalidIf(!bound, at.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
+		c.InvalidIf(!bound, at.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
 	}
 	if cost, there := annotations[corev1.PodDeletionCost]; there {
 		_, err := strconv.ParseInt(cost, 10, 32)
 		written := cost == "0" || err == nil && strings.IndexAny(cost, "-123456789") == 0
-		c.invalidIf(!written, at.Key(corev1.PodDeletionCost), cost, "must be a 32bit integer")
+		c.InvalidIf(!written, at.Key(corev1.PodDeletionCost), cost, "must be a 32bit integer")
 	}
 }
 
 // ValidatePodUpdate checks an update of a pod's metadata and spec, of which little may change.
 func ValidatePodUpdate(now, old *corev1.Pod) field.ErrorList {
-	return update(now, old, (*checks).podUpdate)
+	return update(now, old, checks.podUpdate)
 }
 
-func (c *checks) podUpdate(now, old *corev1.Pod) {
-	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+func (c checks) podUpdate(now, old *corev1.Pod) {
+	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 	c.pod(now)
 	c.mirror(now.Annotations, old.Annotations)
 	c.podAnnotations(now.Annotations, now.Spec.NodeName != "", field.NewPath("metadata", "annotations"))
@@ -79,7 +78,7 @@ func (c *checks) podUpdate(now, old *corev1.Pod) {
 	c.moreTolerations(now.Spec.Tolerations, old.Spec.Tolerations, at.Child("tolerations"))
 	c.fewerGates(now.Spec.SchedulingGates, old.Spec.SchedulingGates, at.Child("schedulingGates"))
 	rest := c.withoutChangeable(&now.Spec, &old.Spec, at)
-	c.forbid(!same(*rest, old.Spec), at, "pod updates may not change fields other than "+changeable+"\n"+diffIfChanged(&old.Spec, rest))
+	c.Forbid(!check.Same(*rest, old.Spec), at, "pod updates may not change fields other than "+changeable+"\n"+diffIfChanged(&old.Spec, rest))
 }
 
 const changeable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
@@ -87,14 +86,14 @@ const changeable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`s
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
 func diffIfChanged(old, now *corev1.PodSpec) string {
-	if same(*old, *now) {
+	if check.Same(*old, *now) {
 		return ""
 	}
-	return diff.Diff(internal{*old}, internal{*now})
+	return diff.Diff(check.Internal{Value: *old}, check.Internal{Value: *now})
 }
 
 // withoutChangeable returns the new spec with the old values of all that may change.
-func (c *checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *corev1.PodSpec {
+func (c checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *corev1.PodSpec {
 	rest := now.DeepCopy()
 	for i := range rest.Containers {
 		rest.Containers[i].Image = old.Containers[i].Image
@@ -110,9 +109,9 @@ func (c *checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *co
 		return rest
 	}
 	// A pod that is held back from scheduling may still be told where it should run.
-	for _, key := range sortedKeys(old.NodeSelector) {
+	for _, key := range check.SortedKeys(old.NodeSelector) {
 		if value, there := now.NodeSelector[key]; !there || value != old.NodeSelector[key] {
-			c.add(field.Invalid(at.Child("nodeSelector"), now.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)"))
+			c.Add(field.Invalid(at.Child("nodeSelector"), now.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)"))
 			break
 		}
 	}
@@ -124,16 +123,16 @@ func (c *checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *co
 	if rest.Affinity == nil {
 		rest.Affinity = &corev1.Affinity{}
 	}
-	c.narrowerAffinity(rest.Affinity.NodeAffinity, before, at.Child("affinity", "nodeAffinity", required, "nodeSelectorTerms"))
+	c.narrowerAffinity(rest.Affinity.NodeAffinity, before, at.Child("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"))
 	rest.Affinity.NodeAffinity = before
-	if old.Affinity == nil && same(*rest.Affinity, corev1.Affinity{}) {
+	if old.Affinity == nil && check.Same(*rest.Affinity, corev1.Affinity{}) {
 		rest.Affinity = nil
 	}
 	return rest
 }
 
 // narrowerAffinity lets the terms that were required ask for more, but not for less.
-func (c *checks) narrowerAffinity(now, old *corev1.NodeAffinity, at *field.Path) {
+func (c checks) narrowerAffinity(now, old *corev1.NodeAffinity, at *field.Path) {
 	terms := func(n *corev1.NodeAffinity) []corev1.NodeSelectorTerm {
 		if n == nil || n.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 			return nil
@@ -142,61 +141,61 @@ func (c *checks) narrowerAffinity(now, old *corev1.NodeAffinity, at *field.Path)
 	}
 	before, after := terms(old), terms(now)
 	if len(before) > 0 && len(before) != len(after) {
-		c.add(field.Invalid(at, internal{after}, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
+		c.Add(field.Invalid(at, check.Internal{Value: after}, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
 		return
 	}
 	startsWith := func(now, old []corev1.NodeSelectorRequirement) bool {
-		return len(old) <= len(now) && same(append([]corev1.NodeSelectorRequirement{}, now[:len(old)]...), append([]corev1.NodeSelectorRequirement{}, old...))
+		return len(old) <= len(now) && check.Same(append([]corev1.NodeSelectorRequirement{}, now[:len(old)]...), append([]corev1.NodeSelectorRequirement{}, old...))
 	}
 	for i, term := range before {
 		none := len(term.MatchExpressions)+len(term.MatchFields) == 0
 		more := len(after[i].MatchExpressions)+len(after[i].MatchFields) > 0
 		ok := startsWith(after[i].MatchExpressions, term.MatchExpressions) && startsWith(after[i].MatchFields, term.MatchFields)
-		c.invalidIf(!ok || none && more, at.Index(i), internal{after[i]}, "only additions are allowed (no mutations or deletions)")
+		c.InvalidIf(!ok || none && more, at.Index(i), check.Internal{Value: after[i]}, "only additions are allowed (no mutations or deletions)")
 	}
 }
 
-func (c *checks) mirror(now, old map[string]string) {
+func (c checks) mirror(now, old map[string]string) {
 	at := field.NewPath("metadata", "annotations").Key(corev1.MirrorPodAnnotationKey)
 	before, was := old[corev1.MirrorPodAnnotationKey]
 	after, is := now[corev1.MirrorPodAnnotationKey]
-	c.forbid(was && before != after, at, "may not remove or update mirror pod annotation")
-	c.forbid(is && !was, at, "may not add mirror pod annotation")
+	c.Forbid(was && before != after, at, "may not remove or update mirror pod annotation")
+	c.Forbid(is && !was, at, "may not add mirror pod annotation")
 }
 
 // imagesOnly tells whether the containers are still as many, and checks their images.
-func (c *checks) imagesOnly(now, old []corev1.Container, at *field.Path) bool {
+func (c checks) imagesOnly(now, old []corev1.Container, at *field.Path) bool {
 	if len(now) != len(old) {
-		c.add(field.Forbidden(at, "pod updates may not add or remove containers"))
+		c.Add(field.Forbidden(at, "pod updates may not add or remove containers"))
 		return false
 	}
 	for i, ctr := range now {
-		c.require(at.Index(i).Child("image"), ctr.Image)
-		c.trimmed(at.Index(i).Child("image"), ctr.Image)
+		c.Require(at.Index(i).Child("image"), ctr.Image)
+		c.Trimmed(at.Index(i).Child("image"), ctr.Image)
 	}
 	return true
 }
 
 // earlierDeadline tells whether there is no reason to look further.
-func (c *checks) earlierDeadline(now, old *int64, at *field.Path) bool {
+func (c checks) earlierDeadline(now, old *int64, at *field.Path) bool {
 	switch {
 	case now == nil && old != nil:
-		c.add(field.Invalid(at, now, "must not update from a positive integer to nil value"))
+		c.Add(field.Invalid(at, now, "must not update from a positive integer to nil value"))
 	case now != nil && (*now < 0 || *now > math.MaxInt32):
-		c.add(field.Invalid(at, *now, utilvalidation.InclusiveRangeError(0, math.MaxInt32)))
+		c.Add(field.Invalid(at, *now, utilvalidation.InclusiveRangeError(0, math.MaxInt32)))
 		return false
 	case now != nil && old != nil && *now > *old:
-		c.add(field.Invalid(at, *now, "must be less than or equal to previous value"))
+		c.Add(field.Invalid(at, *now, "must be less than or equal to previous value"))
 		return false
 	}
 	return true
 }
 
-func (c *checks) moreTolerations(now, old []corev1.Toleration, at *field.Path) {
+func (c checks) moreTolerations(now, old []corev1.Toleration, at *field.Path) {
 	kept := func(t corev1.Toleration) bool {
 		for _, other := range now {
 			t.TolerationSeconds = other.TolerationSeconds
-			if same(t, other) {
+			if check.Same(t, other) {
 				return true
 			}
 		}
@@ -204,19 +203,19 @@ func (c *checks) moreTolerations(now, old []corev1.Toleration, at *field.Path) {
 	}
 	for _, t := range old {
 		if !kept(t) {
-			c.add(field.Forbidden(at, "existing toleration can not be modified except its tolerationSeconds"))
+			c.Add(field.Forbidden(at, "existing toleration can not be modified except its tolerationSeconds"))
 			return
 		}
 	}
-	c.tolerations(now, at)
+	podspec.Tolerations(c.Errors, now, at)
 }
 
-func (c *checks) fewerGates(now, old []corev1.PodSchedulingGate, at *field.Path) {
+func (c checks) fewerGates(now, old []corev1.PodSchedulingGate, at *field.Path) {
 	known := map[string]bool{}
 	for _, gate := range old {
 		known[gate.Name] = true
 	}
 	for i, gate := range now {
-		c.forbid(!known[gate.Name], at.Index(i).Child("name"), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'")
+		c.Forbid(!known[gate.Name], at.Index(i).Child("name"), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'")
 	}
 }

@@ -1,37 +1,38 @@
 package validation
 
 import (
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
 )
 
 // ValidatePodStatusUpdate checks an update of a pod's status.
 func ValidatePodStatusUpdate(now, old *corev1.Pod) field.ErrorList {
-	return update(now, old, (*checks).podStatusUpdate)
+	return update(now, old, checks.podStatusUpdate)
 }
 
-func (c *checks) podStatusUpdate(now, old *corev1.Pod) {
-	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+func (c checks) podStatusUpdate(now, old *corev1.Pod) {
+	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 	c.mirror(now.Annotations, old.Annotations)
 	at, status, before := field.NewPath("status"), &now.Status, &old.Status
 	for i, condition := range status.Conditions {
 		at := at.Child("conditions").Index(i)
 		c.notNegative(at.Child("observedGeneration"), condition.ObservedGeneration)
 		if !slices.Contains([]corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}, condition.Type) {
-			c.qualified(at.Child("Type"), string(condition.Type))
+			c.Qualified(at.Child("Type"), string(condition.Type))
 		}
 	}
-	c.forbid(now.Spec.NodeName != old.Spec.NodeName, at.Child("nodeName"), "may not be changed directly")
+	c.Forbid(now.Spec.NodeName != old.Spec.NodeName, at.Child("nodeName"), "may not be changed directly")
 	if name := status.NominatedNodeName; name != "" && name != before.NominatedNodeName {
-		c.name(at.Child("nominatedNodeName"), name, false)
-		c.forbid(old.Spec.NodeName != "", at.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node")
+		c.Name(at.Child("nominatedNodeName"), name, false)
+		c.Forbid(old.Spec.NodeName != "", at.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node")
 	}
 	c.notNegative(at.Child("observedGeneration"), status.ObservedGeneration)
-	c.add(apivalidation.ValidateImmutableField(status.QOSClass, before.QOSClass, at.Child("qosClass"))...)
+	c.Add(apivalidation.ValidateImmutableField(status.QOSClass, before.QOSClass, at.Child("qosClass"))...)
 	c.terminated(status.ContainerStatuses, before.ContainerStatuses, at.Child("containerStatuses"), restarts(&old.Spec, old.Spec.Containers))
 	c.terminated(status.InitContainerStatuses, before.InitContainerStatuses, at.Child("initContainerStatuses"), restarts(&old.Spec, old.Spec.InitContainers))
 	c.terminated(status.EphemeralContainerStatuses, before.EphemeralContainerStatuses, at.Child("ephemeralContainerStatuses"),
@@ -49,32 +50,23 @@ func (c *checks) podStatusUpdate(now, old *corev1.Pod) {
 	for _, ip := range before.HostIPs {
 		oldHostIPs = append(oldHostIPs, ip.IP)
 	}
-	c.ips(podIPs, oldPodIPs, internal{status.PodIPs}, at.Child("podIPs"))
+	c.ips(podIPs, oldPodIPs, check.Internal{Value: status.PodIPs}, at.Child("podIPs"))
 	if len(hostIPs) > 0 {
-		c.invalidIf(status.HostIP != hostIPs[0], at.Child("hostIPs").Index(0).Child("ip"), hostIPs[0], "must be equal to `hostIP`")
+		c.InvalidIf(status.HostIP != hostIPs[0], at.Child("hostIPs").Index(0).Child("ip"), hostIPs[0], "must be equal to `hostIP`")
 	}
-	c.ips(hostIPs, oldHostIPs, internal{status.HostIPs}, at.Child("hostIPs"))
+	c.ips(hostIPs, oldHostIPs, check.Internal{Value: status.HostIPs}, at.Child("hostIPs"))
 }
 
-func (c *checks) notNegative(at *field.Path, generation int64) {
-	c.invalidIf(generation < 0, at, generation, "must be a non-negative integer")
+func (c checks) notNegative(at *field.Path, generation int64) {
+	c.InvalidIf(generation < 0, at, generation, "must be a non-negative integer")
 }
 
 // ips asks for addresses, at most one of each family; those that were there may be odd.
-func (c *checks) ips(ips, old []string, shown any, at *field.Path) {
+func (c checks) ips(ips, old []string, shown any, at *field.Path) {
 	for i, ip := range ips {
-		c.ip(at.Index(i), ip, old...)
+		c.IP(at.Index(i), ip, old...)
 	}
-	c.invalidIf(len(ips) > 1 && !dualStack(ips), at, shown, "may specify no more than one IP for each IP family")
-}
-
-func dualStack(ips []string) bool {
-	if len(ips) != 2 {
-		return false
-	}
-	a, errA := netip.ParseAddr(ips[0])
-	b, errB := netip.ParseAddr(ips[1])
-	return errA == nil && errB == nil && a.Is4() != b.Is4()
+	c.InvalidIf(len(ips) > 1 && !check.DualStack(ips), at, shown, "may specify no more than one IP for each IP family")
 }
 
 // restarts returns which of the containers start again after an exit code. One with rules
@@ -95,14 +87,14 @@ func restarts(spec *corev1.PodSpec, containers []corev1.Container) func(name str
 }
 
 // terminated checks that what has ended stays so, unless it is started again.
-func (c *checks) terminated(now, old []corev1.ContainerStatus, at *field.Path, restarted func(name string, code int32) bool) {
+func (c checks) terminated(now, old []corev1.ContainerStatus, at *field.Path, restarted func(name string, code int32) bool) {
 	for i, before := range old {
 		if before.State.Terminated == nil {
 			continue
 		}
 		for _, status := range now {
 			if status.Name == before.Name && status.State.Terminated == nil {
-				c.forbid(!restarted(before.Name, before.State.Terminated.ExitCode), at.Index(i).Child("state"), "may not be transitioned to non-terminated state")
+				c.Forbid(!restarted(before.Name, before.State.Terminated.ExitCode), at.Index(i).Child("state"), "may not be transitioned to non-terminated state")
 				break
 			}
 		}
@@ -111,10 +103,10 @@ func (c *checks) terminated(now, old []corev1.ContainerStatus, at *field.Path, r
 
 // ValidateBinding checks which node a pod is to be bound to.
 func ValidateBinding(binding *corev1.Binding) field.ErrorList {
-	var c checks
+	c := newChecks()
 	if binding.Target.Kind != "" && binding.Target.Kind != "Node" {
-		c.add(field.NotSupported(field.NewPath("target", "kind"), binding.Target.Kind, []string{"Node", "<empty>"}))
+		c.Add(field.NotSupported(field.NewPath("target", "kind"), binding.Target.Kind, []string{"Node", "<empty>"}))
 	}
-	c.require(field.NewPath("target", "name"), binding.Target.Name)
-	return c.errs
+	c.Require(field.NewPath("target", "name"), binding.Target.Name)
+	return c.List
 }

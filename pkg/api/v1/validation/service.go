@@ -11,27 +11,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
 )
 
 // ValidateService checks a service that is to be created.
 func ValidateService(service *corev1.Service) field.ErrorList {
-	var c checks
-	c.metadata(&service.ObjectMeta, true, apivalidation.NameIsDNSLabel)
+	c := newChecks()
+	c.Metadata(&service.ObjectMeta, true, apivalidation.NameIsDNSLabel)
 	c.service(service, &corev1.Service{})
-	return c.errs
+	return c.List
 }
 
 // ValidateServiceUpdate checks an update of a service. What it says of its addresses and
 // their families stays, except when it becomes an ExternalName or was one.
 func ValidateServiceUpdate(now, old *corev1.Service) field.ErrorList {
-	return update(now, old, func(c *checks, now, old *corev1.Service) {
-		c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	return update(now, old, func(c checks, now, old *corev1.Service) {
+		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 		at := field.NewPath("spec")
 		if now.Spec.Type != corev1.ServiceTypeExternalName && old.Spec.Type != corev1.ServiceTypeExternalName {
 			c.keptAddresses(&now.Spec, &old.Spec, at)
 		}
 		if now.Spec.Type == corev1.ServiceTypeLoadBalancer && old.Spec.Type == corev1.ServiceTypeLoadBalancer {
-			c.invalidIf(!same(now.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass), at.Child("loadBalancerClass"), now.Spec.LoadBalancerClass, "may not change once set")
+			c.InvalidIf(!check.Same(now.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass), at.Child("loadBalancerClass"), now.Spec.LoadBalancerClass, "may not change once set")
 		}
 		c.balancerClass(&now.Spec, at.Child("loadBalancerClass"))
 		c.service(now, old)
@@ -39,14 +41,14 @@ func ValidateServiceUpdate(now, old *corev1.Service) field.ErrorList {
 }
 
 // keptAddresses lets a second address come and go, but not the first.
-func (c *checks) keptAddresses(now, old *corev1.ServiceSpec, at *field.Path) {
+func (c checks) keptAddresses(now, old *corev1.ServiceSpec, at *field.Path) {
 	ips, before, first := now.ClusterIPs, old.ClusterIPs, at.Child("clusterIPs").Index(0)
 	switch {
 	case len(before) == 0:
 	case len(ips) == 0:
-		c.add(field.Invalid(first, ips, "primary clusterIP can not be unset"))
+		c.Add(field.Invalid(first, ips, "primary clusterIP can not be unset"))
 	default:
-		c.invalidIf(ips[0] != before[0], first, ips, "may not change once set")
+		c.InvalidIf(ips[0] != before[0], first, ips, "may not change once set")
 	}
 }
 
@@ -55,131 +57,131 @@ func isHeadless(spec *corev1.ServiceSpec) bool {
 }
 
 // service checks all but the metadata; addresses that the old one had may be odd.
-func (c *checks) service(service, old *corev1.Service) {
+func (c checks) service(service, old *corev1.Service) {
 	at, spec := field.NewPath("spec"), &service.Spec
 	hints, hinted := service.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
 	mode, moded := service.Annotations[corev1.AnnotationTopologyMode]
-	c.invalidIf(hinted && moded && hints != mode, field.NewPath("metadata", "annotations").Key(corev1.AnnotationTopologyMode), mode,
+	c.InvalidIf(hinted && moded && hints != mode, field.NewPath("metadata", "annotations").Key(corev1.AnnotationTopologyMode), mode,
 		fmt.Sprintf("must match annotations[%s] when both are specified", corev1.DeprecatedAnnotationTopologyAwareHints))
 	external := spec.Type == corev1.ServiceTypeExternalName
 	if len(spec.Ports) == 0 && !isHeadless(spec) && !external {
-		c.add(field.Required(at.Child("ports"), ""))
+		c.Add(field.Required(at.Child("ports"), ""))
 	}
 	if isHeadless(spec) && (spec.Type == corev1.ServiceTypeLoadBalancer || spec.Type == corev1.ServiceTypeNodePort) {
-		c.add(field.Invalid(at.Child("clusterIPs").Index(0), "None", fmt.Sprintf("may not be set to 'None' for %s services", spec.Type)))
+		c.Add(field.Invalid(at.Child("clusterIPs").Index(0), "None", fmt.Sprintf("may not be set to 'None' for %s services", spec.Type)))
 	}
 	if external {
 		c.externalName(spec, at)
 	}
 	c.servicePorts(spec.Ports, at.Child("ports"))
-	c.add(metavalidation.ValidateLabels(spec.Selector, at.Child("selector"))...)
-	requireSupported(c, at.Child("sessionAffinity"), spec.SessionAffinity, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
+	c.Add(metavalidation.ValidateLabels(spec.Selector, at.Child("selector"))...)
+	check.RequireSupported(c.Errors, at.Child("sessionAffinity"), spec.SessionAffinity, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
 	c.sessionAffinity(spec, at.Child("sessionAffinityConfig"))
 	if !external {
 		c.clusterIPs(spec, old.Spec.ClusterIPs, at)
 	}
 	for i, ip := range spec.ExternalIPs {
-		var own checks
-		own.ip(at.Child("externalIPs").Index(i), ip, old.Spec.ExternalIPs...)
-		if len(own.errs) == 0 {
+		own := newChecks()
+		own.IP(at.Child("externalIPs").Index(i), ip, old.Spec.ExternalIPs...)
+		if len(own.List) == 0 {
 			own.endpointIP(at.Child("externalIPs").Index(i), ip)
 		}
-		c.add(own.errs...)
+		c.Add(own.List...)
 	}
-	requireSupported(c, at.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
+	check.RequireSupported(c.Errors, at.Child("type"), spec.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
 	c.portNumbers(spec, at.Child("ports"))
 	c.balancer(service, &old.Spec, at)
 	c.traffic(spec, at)
 }
 
-func (c *checks) externalName(spec *corev1.ServiceSpec, at *field.Path) {
+func (c checks) externalName(spec *corev1.ServiceSpec, at *field.Path) {
 	const why = "may not be set for ExternalName services"
-	c.forbid(len(spec.ClusterIPs) > 0, at.Child("clusterIPs"), why)
-	c.forbid(len(spec.IPFamilies) > 0, at.Child("ipFamilies"), why)
-	c.forbid(spec.IPFamilyPolicy != nil, at.Child("ipFamilyPolicy"), why)
-	if name := strings.TrimSuffix(spec.ExternalName, "."); c.require(at.Child("externalName"), name) {
-		c.subdomain(at.Child("externalName"), name)
+	c.Forbid(len(spec.ClusterIPs) > 0, at.Child("clusterIPs"), why)
+	c.Forbid(len(spec.IPFamilies) > 0, at.Child("ipFamilies"), why)
+	c.Forbid(spec.IPFamilyPolicy != nil, at.Child("ipFamilyPolicy"), why)
+	if name := strings.TrimSuffix(spec.ExternalName, "."); c.Require(at.Child("externalName"), name) {
+		c.Subdomain(at.Child("externalName"), name)
 	}
 }
 
-func (c *checks) servicePorts(ports []corev1.ServicePort, at *field.Path) {
-	names := unique{}
+func (c checks) servicePorts(ports []corev1.ServicePort, at *field.Path) {
+	names := check.Unique{}
 	for i, port := range ports {
 		at := at.Index(i)
 		if port.Name != "" {
-			c.label(at.Child("name"), port.Name)
-			names.check(c, at.Child("name"), port.Name)
+			c.Label(at.Child("name"), port.Name)
+			names.Check(c.Errors, at.Child("name"), port.Name)
 		} else if len(ports) > 1 {
-			c.add(field.Required(at.Child("name"), ""))
+			c.Add(field.Required(at.Child("name"), ""))
 		}
-		c.portNumber(at.Child("port"), port.Port)
-		requireSupported(c, at.Child("protocol"), port.Protocol, protocols...)
-		c.port(at.Child("targetPort"), port.TargetPort)
+		c.PortNumber(at.Child("port"), port.Port)
+		check.RequireSupported(c.Errors, at.Child("protocol"), port.Protocol, check.Protocols...)
+		c.Port(at.Child("targetPort"), port.TargetPort)
 		if port.AppProtocol != nil {
-			c.qualified(at.Child("appProtocol"), *port.AppProtocol)
+			c.Qualified(at.Child("appProtocol"), *port.AppProtocol)
 		}
 	}
 }
 
-func (c *checks) sessionAffinity(spec *corev1.ServiceSpec, at *field.Path) {
+func (c checks) sessionAffinity(spec *corev1.ServiceSpec, at *field.Path) {
 	config := spec.SessionAffinityConfig
 	switch needed := "when session affinity type is ClientIP"; {
 	case spec.SessionAffinity != corev1.ServiceAffinityClientIP:
-		c.forbid(config != nil && spec.SessionAffinity == corev1.ServiceAffinityNone, at, "must not be set when session affinity is None")
+		c.Forbid(config != nil && spec.SessionAffinity == corev1.ServiceAffinityNone, at, "must not be set when session affinity is None")
 	case config == nil:
-		c.add(field.Required(at, needed))
+		c.Add(field.Required(at, needed))
 	case config.ClientIP == nil:
-		c.add(field.Required(at.Child("clientIP"), needed))
+		c.Add(field.Required(at.Child("clientIP"), needed))
 	case config.ClientIP.TimeoutSeconds == nil:
-		c.add(field.Required(at.Child("clientIP", "timeoutSeconds"), needed))
+		c.Add(field.Required(at.Child("clientIP", "timeoutSeconds"), needed))
 	default:
 		seconds := *config.ClientIP.TimeoutSeconds
-		c.invalidIf(seconds <= 0 || seconds > 86400, at.Child("clientIP", "timeoutSeconds"), &seconds, "must be greater than 0 and less than 86400")
+		c.InvalidIf(seconds <= 0 || seconds > 86400, at.Child("clientIP", "timeoutSeconds"), &seconds, "must be greater than 0 and less than 86400")
 	}
 }
 
-func (c *checks) clusterIPs(spec *corev1.ServiceSpec, old []string, at *field.Path) {
+func (c checks) clusterIPs(spec *corev1.ServiceSpec, old []string, at *field.Path) {
 	ips, list := spec.ClusterIPs, at.Child("clusterIPs")
 	switch {
 	case spec.ClusterIP == "":
-		c.invalidIf(len(ips) > 0, list, ips, "must be empty when `clusterIP` is not specified")
+		c.InvalidIf(len(ips) > 0, list, ips, "must be empty when `clusterIP` is not specified")
 	case len(ips) == 0:
-		c.add(field.Required(list, ""))
+		c.Add(field.Required(list, ""))
 	default:
-		c.invalidIf(ips[0] != spec.ClusterIP, list, ips, "first value must match `clusterIP`")
+		c.InvalidIf(ips[0] != spec.ClusterIP, list, ips, "first value must match `clusterIP`")
 	}
-	families := unique{}
+	families := check.Unique{}
 	for i, family := range spec.IPFamilies {
-		supported(c, at.Child("ipFamilies").Index(i), family, corev1.IPv4Protocol, corev1.IPv6Protocol)
-		families.check(c, at.Child("ipFamilies").Index(i), string(family))
+		check.Supported(c.Errors, at.Child("ipFamilies").Index(i), family, corev1.IPv4Protocol, corev1.IPv6Protocol)
+		families.Check(c.Errors, at.Child("ipFamilies").Index(i), string(family))
 	}
-	ifSupported(c, at.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)
-	var own checks
+	check.IfSupported(c.Errors, at.Child("ipFamilyPolicy"), spec.IPFamilyPolicy, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)
+	own := newChecks()
 	for i, ip := range ips {
 		if i == 0 && ip == corev1.ClusterIPNone {
-			own.invalidIf(len(ips) > 1, list, ips, "'None' must be the first and only value")
+			own.InvalidIf(len(ips) > 1, list, ips, "'None' must be the first and only value")
 		} else {
-			own.ip(list.Index(i), ip, old...)
+			own.IP(list.Index(i), ip, old...)
 		}
 	}
-	c.add(own.errs...)
-	c.invalidIf(len(ips) > 2, list, ips, "may only hold up to 2 values")
-	if len(own.errs) > 0 {
+	c.Add(own.List...)
+	c.InvalidIf(len(ips) > 2, list, ips, "may only hold up to 2 values")
+	if len(own.List) > 0 {
 		return
 	}
-	c.invalidIf(len(ips) > 1 && !dualStack(ips[:2]), list, ips, "may specify no more than one IP for each IP family")
+	c.InvalidIf(len(ips) > 1 && !check.DualStack(ips[:2]), list, ips, "may specify no more than one IP for each IP family")
 	for i := range min(len(ips), len(spec.IPFamilies)) {
 		addr, err := netip.ParseAddr(ips[i])
 		if family := spec.IPFamilies[i]; err == nil && (family == corev1.IPv6Protocol && addr.Is4() || family == corev1.IPv4Protocol && !addr.Is4()) {
-			c.add(field.Invalid(list.Index(i), ips[i], fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", family, i)))
+			c.Add(field.Invalid(list.Index(i), ips[i], fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", family, i)))
 		}
 	}
 }
 
 // portNumbers checks that each port, and each port of a node, is there once for a protocol.
-func (c *checks) portNumbers(spec *corev1.ServiceSpec, at *field.Path) {
+func (c checks) portNumbers(spec *corev1.ServiceSpec, at *field.Path) {
 	for i, port := range spec.Ports {
-		c.forbid(port.NodePort != 0 && spec.Type == corev1.ServiceTypeClusterIP, at.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'")
+		c.Forbid(port.NodePort != 0 && spec.Type == corev1.ServiceTypeClusterIP, at.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'")
 	}
 	type number struct {
 		protocol corev1.Protocol
@@ -189,78 +191,78 @@ func (c *checks) portNumbers(spec *corev1.ServiceSpec, at *field.Path) {
 	for i, port := range spec.Ports {
 		own := number{port.Protocol, port.NodePort}
 		if port.NodePort != 0 && nodePorts.Has(own) {
-			c.add(field.Duplicate(at.Index(i).Child("nodePort"), port.NodePort))
+			c.Add(field.Duplicate(at.Index(i).Child("nodePort"), port.NodePort))
 		}
 		nodePorts.Insert(own)
 	}
 	for i, port := range spec.Ports {
 		own := number{port.Protocol, port.Port}
 		if ports.Has(own) {
-			c.add(field.Duplicate(at.Index(i), internal{corev1.ServicePort{Protocol: port.Protocol, Port: port.Port, TargetPort: intstr.FromInt32(0)}}))
+			c.Add(field.Duplicate(at.Index(i), check.Internal{Value: corev1.ServicePort{Protocol: port.Protocol, Port: port.Port, TargetPort: intstr.FromInt32(0)}}))
 		}
 		ports.Insert(own)
 	}
 }
 
-func (c *checks) balancer(service *corev1.Service, old *corev1.ServiceSpec, at *field.Path) {
+func (c checks) balancer(service *corev1.Service, old *corev1.ServiceSpec, at *field.Path) {
 	const only = "may only be used when `type` is 'LoadBalancer'"
 	spec, balanced := &service.Spec, service.Spec.Type == corev1.ServiceTypeLoadBalancer
 	annotation, annotated := service.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey]
 	if ranges := spec.LoadBalancerSourceRanges; len(ranges) > 0 {
 		at := at.Child("LoadBalancerSourceRanges")
-		c.forbid(!balanced, at, only)
+		c.Forbid(!balanced, at, only)
 		var known []string
 		for _, value := range old.LoadBalancerSourceRanges {
 			known = append(known, strings.TrimSpace(value))
 		}
 		for i, value := range ranges {
-			c.cidr(at.Index(i), strings.TrimSpace(value), known...)
+			c.CIDR(at.Index(i), strings.TrimSpace(value), known...)
 		}
 	} else if annotated {
 		at := field.NewPath("metadata", "annotations").Key(corev1.AnnotationLoadBalancerSourceRangesKey)
-		c.forbid(!balanced, at, only)
+		c.Forbid(!balanced, at, only)
 		if annotation = strings.TrimSpace(annotation); annotation != "" {
 			for value := range strings.SplitSeq(annotation, ",") {
-				c.cidr(at, strings.TrimSpace(value))
+				c.CIDR(at, strings.TrimSpace(value))
 			}
 		}
 	}
-	c.forbid(spec.AllocateLoadBalancerNodePorts != nil && !balanced, at.Child("allocateLoadBalancerNodePorts"), only)
+	c.Forbid(spec.AllocateLoadBalancerNodePorts != nil && !balanced, at.Child("allocateLoadBalancerNodePorts"), only)
 	if spec.AllocateLoadBalancerNodePorts == nil && balanced {
-		c.add(field.Required(field.NewPath("allocateLoadBalancerNodePorts"), ""))
+		c.Add(field.Required(field.NewPath("allocateLoadBalancerNodePorts"), ""))
 	}
 	c.balancerClass(spec, at.Child("loadBalancerClass"))
 }
 
-func (c *checks) balancerClass(spec *corev1.ServiceSpec, at *field.Path) {
+func (c checks) balancerClass(spec *corev1.ServiceSpec, at *field.Path) {
 	if class := spec.LoadBalancerClass; class == nil {
 		return
 	} else if spec.Type == corev1.ServiceTypeLoadBalancer {
-		c.qualified(at, *class)
+		c.Qualified(at, *class)
 	} else {
-		c.add(field.Forbidden(at, "may only be used when `type` is 'LoadBalancer'"))
+		c.Add(field.Forbidden(at, "may only be used when `type` is 'LoadBalancer'"))
 	}
 }
 
-func (c *checks) traffic(spec *corev1.ServiceSpec, at *field.Path) {
+func (c checks) traffic(spec *corev1.ServiceSpec, at *field.Path) {
 	policy := at.Child("externalTrafficPolicy")
 	reached := spec.Type == corev1.ServiceTypeLoadBalancer || spec.Type == corev1.ServiceTypeNodePort
 	if reached || spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0 {
-		requireSupported(c, policy, spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)
+		check.RequireSupported(c.Errors, policy, spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)
 	} else {
-		c.invalidIf(spec.ExternalTrafficPolicy != "", policy, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services")
+		c.InvalidIf(spec.ExternalTrafficPolicy != "", policy, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services")
 	}
 	// A real server gives such services a port for health checks; there is none to be had here.
 	checked := spec.Type == corev1.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
-	c.invalidIf(!checked && spec.HealthCheckNodePort != 0, at.Child("healthCheckNodePort"), spec.HealthCheckNodePort,
+	c.InvalidIf(!checked && spec.HealthCheckNodePort != 0, at.Child("healthCheckNodePort"), spec.HealthCheckNodePort,
 		"may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")
 	if checked && spec.HealthCheckNodePort != 0 {
-		c.portNumber(at.Child("healthCheckNodePort"), spec.HealthCheckNodePort)
+		c.PortNumber(at.Child("healthCheckNodePort"), spec.HealthCheckNodePort)
 	}
 	if spec.InternalTrafficPolicy == nil && (reached || spec.Type == corev1.ServiceTypeClusterIP) {
-		c.add(field.Required(at.Child("internalTrafficPolicy"), ""))
+		c.Add(field.Required(at.Child("internalTrafficPolicy"), ""))
 	}
-	ifSupported(c, at.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)
-	ifSupported(c, at.Child("trafficDistribution"), spec.TrafficDistribution, corev1.ServiceTrafficDistributionPreferClose,
+	check.IfSupported(c.Errors, at.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)
+	check.IfSupported(c.Errors, at.Child("trafficDistribution"), spec.TrafficDistribution, corev1.ServiceTrafficDistributionPreferClose,
 		corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode)
 }

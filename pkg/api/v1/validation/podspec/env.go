@@ -1,4 +1,4 @@
-package validation
+package podspec
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
 )
 
 // The fields of a pod that it can read about itself: in variables, in files.
@@ -21,10 +23,10 @@ var (
 	containerResources = []string{"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"}
 )
 
-func (c *checks) env(vars []corev1.EnvVar, at *field.Path) {
+func (c checks) env(vars []corev1.EnvVar, at *field.Path) {
 	for i, v := range vars {
-		if c.require(at.Index(i).Child("name"), v.Name) {
-			c.each(at.Index(i).Child("name"), v.Name, utilvalidation.IsRelaxedEnvVarName(v.Name))
+		if c.Require(at.Index(i).Child("name"), v.Name) {
+			c.Each(at.Index(i).Child("name"), v.Name, utilvalidation.IsRelaxedEnvVarName(v.Name))
 		}
 		if v.ValueFrom != nil {
 			c.valueFrom(v.ValueFrom, v.Value, at.Index(i).Child("valueFrom"))
@@ -32,7 +34,7 @@ func (c *checks) env(vars []corev1.EnvVar, at *field.Path) {
 	}
 }
 
-func (c *checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Path) {
+func (c checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Path) {
 	found := 0
 	if f := from.FieldRef; f != nil {
 		found++
@@ -53,37 +55,37 @@ func (c *checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Pa
 	if f := from.FileKeyRef; f != nil {
 		found++
 		at := at.Child("fileKeyRef")
-		if c.require(at.Child("key"), f.Key) {
-			c.each(at.Child("key"), f.Key, utilvalidation.IsRelaxedEnvVarName(f.Key))
+		if c.Require(at.Child("key"), f.Key) {
+			c.Each(at.Child("key"), f.Key, utilvalidation.IsRelaxedEnvVarName(f.Key))
 		}
-		c.requireLabel(at.Child("volumeName"), f.VolumeName)
-		if c.require(at.Child("path"), f.Path) {
-			c.noBacksteps(at.Child("path"), f.Path)
+		c.RequireLabel(at.Child("volumeName"), f.VolumeName)
+		if c.Require(at.Child("path"), f.Path) {
+			c.NoBacksteps(at.Child("path"), f.Path)
 		}
 	}
 	switch {
 	case found == 0:
-		c.add(field.Invalid(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
+		c.Add(field.Invalid(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
 	case value != "":
-		c.add(field.Invalid(at, "", "may not be specified when `value` is not empty"))
+		c.Add(field.Invalid(at, "", "may not be specified when `value` is not empty"))
 	case found > 1:
-		c.add(field.Invalid(at, "", "may not have more than one field specified at a time"))
+		c.Add(field.Invalid(at, "", "may not have more than one field specified at a time"))
 	}
 }
 
-func (c *checks) keyRef(name, key string, at *field.Path) {
-	c.subdomain(at.Child("name"), name)
-	if c.require(at.Child("key"), key) {
-		c.each(at.Child("key"), key, utilvalidation.IsConfigMapKey(key))
+func (c checks) keyRef(name, key string, at *field.Path) {
+	c.Subdomain(at.Child("name"), name)
+	if c.Require(at.Child("key"), key) {
+		c.Each(at.Child("key"), key, utilvalidation.IsConfigMapKey(key))
 	}
 }
 
-func (c *checks) fieldRef(ref *corev1.ObjectFieldSelector, readable []string, at *field.Path) {
-	if !c.require(at.Child("apiVersion"), ref.APIVersion) || !c.require(at.Child("fieldPath"), ref.FieldPath) {
+func (c checks) fieldRef(ref *corev1.ObjectFieldSelector, readable []string, at *field.Path) {
+	if !c.Require(at.Child("apiVersion"), ref.APIVersion) || !c.Require(at.Child("fieldPath"), ref.FieldPath) {
 		return
 	}
 	unknown := func(why string) {
-		c.add(field.Invalid(at.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: "+why))
+		c.Add(field.Invalid(at.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: "+why))
 	}
 	path := ref.FieldPath
 	list, key, keyed := strings.Cut(strings.TrimSuffix(path, "']"), "['")
@@ -95,25 +97,25 @@ func (c *checks) fieldRef(ref *corev1.ObjectFieldSelector, readable []string, at
 	case ref.APIVersion != "v1":
 		unknown("unsupported pod version: " + ref.APIVersion)
 	case keyed && list == "metadata.annotations":
-		c.qualified(at, strings.ToLower(key))
+		c.Qualified(at, strings.ToLower(key))
 	case keyed && list == "metadata.labels":
-		c.qualified(at, key)
+		c.Qualified(at, key)
 	case keyed:
 		unknown("field label does not support subscript: " + path)
 	case !slices.Contains(knownFields, path):
 		unknown("field label not supported: " + path)
 	default:
-		supported(c, at.Child("fieldPath"), path, readable...)
+		check.Supported(c.Errors, at.Child("fieldPath"), path, readable...)
 	}
 }
 
 // resourceRef checks which resource of which container is told; in a volume the container
 // has a name.
-func (c *checks) resourceRef(ref *corev1.ResourceFieldSelector, inVolume bool, at *field.Path) {
+func (c checks) resourceRef(ref *corev1.ResourceFieldSelector, inVolume bool, at *field.Path) {
 	hugePages := strings.HasPrefix(ref.Resource, "requests.hugepages-") || strings.HasPrefix(ref.Resource, "limits.hugepages-")
-	if !inVolume || c.require(at.Child("containerName"), ref.ContainerName) {
-		if c.require(at.Child("resource"), ref.Resource) && !hugePages {
-			supported(c, at.Child("resource"), ref.Resource, containerResources...)
+	if !inVolume || c.Require(at.Child("containerName"), ref.ContainerName) {
+		if c.Require(at.Child("resource"), ref.Resource) && !hugePages {
+			check.Supported(c.Errors, at.Child("resource"), ref.Resource, containerResources...)
 		}
 	}
 	if ref.Divisor.IsZero() {
@@ -134,21 +136,21 @@ func (c *checks) resourceRef(ref *corev1.ResourceFieldSelector, inVolume bool, a
 	} else {
 		told = divisors
 	}
-	c.invalidIf(!slices.Contains(strings.Split(divisors, ", "), ref.Divisor.String()), at.Child("divisor"), ref.Resource,
+	c.InvalidIf(!slices.Contains(strings.Split(divisors, ", "), ref.Divisor.String()), at.Child("divisor"), ref.Resource,
 		fmt.Sprintf("only divisor's values %s are supported with the %s resource", told, kind))
 }
 
-func (c *checks) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
+func (c checks) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
 	for i, source := range sources {
 		one := at.Index(i)
 		if source.Prefix != "" {
-			c.each(one.Child("prefix"), source.Prefix, utilvalidation.IsRelaxedEnvVarName(source.Prefix))
+			c.Each(one.Child("prefix"), source.Prefix, utilvalidation.IsRelaxedEnvVarName(source.Prefix))
 		}
 		found := 0
 		named := func(name string, at *field.Path) {
 			found++
-			if c.require(at.Child("name"), name) {
-				c.name(at.Child("name"), name, true)
+			if c.Require(at.Child("name"), name) {
+				c.Name(at.Child("name"), name, true)
 			}
 		}
 		if source.ConfigMapRef != nil {
@@ -157,7 +159,7 @@ func (c *checks) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
 		if source.SecretRef != nil {
 			named(source.SecretRef.Name, one.Child("secretRef"))
 		}
-		c.invalidIf(found == 0, at, "", "must specify one of: `configMapRef` or `secretRef`")
-		c.invalidIf(found > 1, at, "", "may not have more than one field specified at a time")
+		c.InvalidIf(found == 0, at, "", "must specify one of: `configMapRef` or `secretRef`")
+		c.InvalidIf(found > 1, at, "", "may not have more than one field specified at a time")
 	}
 }

@@ -1,4 +1,4 @@
-package validation
+package check
 
 import (
 	"bytes"
@@ -10,14 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// internal encodes as the real server's internal version of the value does: it has the
+// Internal encodes as the real server's internal version of the value does: it has the
 // same fields, but all of them, under the names that they have in Go, and a few at other
 // places. The server shows such values where an error is about a whole object.
-type internal struct{ value any }
+type Internal struct{ Value any }
 
-func (i internal) MarshalJSON() ([]byte, error) {
+// MarshalJSON implements json.Marshaler.
+func (i Internal) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	err := write(&b, i.value)
+	err := write(&b, i.Value)
 	return b.Bytes(), err
 }
 

@@ -1,0 +1,95 @@
+package podspec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+)
+
+// resources checks limits and requests, each by its name and its quantity, and the claims.
+func (c checks) resources(r *corev1.ResourceRequirements, name func(*field.Path, corev1.ResourceName), claims map[string]bool, at *field.Path) {
+	limits, requests := at.Child("limits"), at.Child("requests")
+	compute, hugePages := false, false
+	one := func(n corev1.ResourceName, q resource.Quantity, at *field.Path) {
+		name(at, n)
+		c.Quantity(n, q, at)
+		compute = compute || n == corev1.ResourceCPU || n == corev1.ResourceMemory
+	}
+	pages := func(n corev1.ResourceName, q resource.Quantity, at *field.Path) {
+		if check.IsHugePages(n) {
+			hugePages = true
+			c.InvalidIf(!wholePages(n, q), at, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), n))
+		}
+	}
+	for _, n := range check.SortedKeys(r.Limits) {
+		one(n, r.Limits[n], limits.Key(string(n)))
+		pages(n, r.Limits[n], limits.Key(string(n)))
+	}
+	for _, n := range check.SortedKeys(r.Requests) {
+		request := r.Requests[n]
+		one(n, request, requests.Key(string(n)))
+		overcommit := check.IsNative(n) && !check.IsHugePages(n)
+		switch limit, limited := r.Limits[n]; {
+		case !limited && !overcommit:
+			c.Add(field.Required(limits, "Limit must be set for non overcommitable resources"))
+		case limited && !overcommit && request.Cmp(limit) != 0:
+			c.Add(field.Invalid(requests, request.String(), fmt.Sprintf("must be equal to %s limit of %s", n, limit.String())))
+		case limited && request.Cmp(limit) > 0:
+			c.Add(field.Invalid(requests, request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", n, limit.String())))
+		}
+		pages(n, request, requests.Key(string(n)))
+	}
+	c.Forbid(hugePages && !compute, at, "HugePages require cpu or memory")
+	c.usedClaims(r.Claims, claims, at.Child("claims"))
+}
+
+func (c checks) containerResource(at *field.Path, name corev1.ResourceName) {
+	c.ResourceName(at, name)
+	if !strings.Contains(string(name), "/") {
+		c.InvalidIf(!check.IsHugePages(name) && !slices.Contains(check.ComputeResources, string(name)), at, name, "must be a standard resource for containers")
+	} else if !check.IsNative(name) {
+		c.InvalidIf(!check.IsExtended(name), at, name, "doesn't follow extended resource name standard")
+	}
+}
+
+func (c checks) podResource(at *field.Path, name corev1.ResourceName) {
+	if c.ResourceName(at, name) && !check.IsHugePages(name) {
+		check.Supported(c.Errors, at, name, corev1.ResourceCPU, corev1.ResourceHugePagesPrefix, corev1.ResourceMemory)
+	}
+}
+
+// wholePages tells whether the quantity is a number of pages of the size that the name says.
+func wholePages(name corev1.ResourceName, q resource.Quantity) bool {
+	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
+	return err == nil && size.Sign() > 0 && size.MilliValue()%1000 == 0 && q.Value()%size.Value() == 0
+}
+
+// usedClaims checks that each of a container's claims is one of the pod's.
+func (c checks) usedClaims(used []corev1.ResourceClaim, claims map[string]bool, at *field.Path) {
+	for i, claim := range used {
+		if c.Require(at.Index(i), claim.Name) && !claims[claim.Name] {
+			err := field.NotFound(at.Index(i), claim.Name)
+			err.Detail = "must be one of the names in pod.spec.resourceClaims which is empty"
+			if len(claims) > 0 {
+				err.Detail = "must be one of the names in pod.spec.resourceClaims: " + strings.Join(check.SortedKeys(claims), ", ")
+			}
+			c.Add(err)
+		}
+	}
+}
+
+// podResources checks the resources of the whole pod.
+func (c checks) podResources(s *podSpec) {
+	whole, at := s.Resources, s.at.Child("resources")
+	if whole == nil {
+		return
+	}
+	c.Forbid(whole.Claims != nil, at.Child("claims"), "claims may not be set for Resources at pod-level")
+	c.resources(whole, c.podResource, s.claims, at)
+}

@@ -1,0 +1,212 @@
+package podspec
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+)
+
+const (
+	required  = "requiredDuringSchedulingIgnoredDuringExecution"
+	preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+)
+
+func (c checks) affinity(a *corev1.Affinity, at *field.Path) {
+	if a == nil {
+		return
+	}
+	if n := a.NodeAffinity; n != nil {
+		c.nodeAffinity(n, at.Child("nodeAffinity"))
+	}
+	if p := a.PodAffinity; p != nil {
+		c.podAffinity(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAffinity"))
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		c.podAffinity(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAntiAffinity"))
+	}
+}
+
+func (c checks) weight(at *field.Path, weight int32) {
+	c.InvalidIf(weight < 1 || weight > 100, at.Child("weight"), weight, "must be in the range 1-100")
+}
+
+func (c checks) nodeAffinity(n *corev1.NodeAffinity, at *field.Path) {
+	if selector := n.RequiredDuringSchedulingIgnoredDuringExecution; selector != nil {
+		at := at.Child(required, "nodeSelectorTerms")
+		c.Some(at, len(selector.NodeSelectorTerms), "must have at least one node selector term")
+		for i, term := range selector.NodeSelectorTerms {
+			c.nodeTerm(&term, true, at.Index(i))
+		}
+	}
+	for i, term := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+		at := at.Child(preferred).Index(i)
+		c.weight(at, term.Weight)
+		c.nodeTerm(&term.Preference, false, at.Child("preference"))
+	}
+}
+
+// nodeTerm checks a term; only what is required must have values that a label can have.
+func (c checks) nodeTerm(term *corev1.NodeSelectorTerm, labelValues bool, at *field.Path) {
+	for i, r := range term.MatchExpressions {
+		at := at.Child("matchExpressions").Index(i)
+		values := at.Child("values")
+		switch r.Operator {
+		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+			c.Some(values, len(r.Values), "must be specified when `operator` is 'In' or 'NotIn'")
+		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+			c.Forbid(len(r.Values) > 0, values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+			if len(r.Values) != 1 {
+				c.Add(field.Required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
+			}
+		default:
+			c.Add(field.Invalid(at.Child("operator"), r.Operator, "not a valid selector operator"))
+		}
+		c.LabelName(at.Child("key"), r.Key)
+		for j, value := range r.Values {
+			if labelValues {
+				c.Each(values.Index(j), value, utilvalidation.IsValidLabelValue(value))
+			}
+		}
+	}
+	for i, r := range term.MatchFields {
+		at := at.Child("matchFields").Index(i)
+		if r.Operator != corev1.NodeSelectorOpIn && r.Operator != corev1.NodeSelectorOpNotIn {
+			c.Add(field.Invalid(at.Child("operator"), r.Operator, "not a valid selector operator"))
+		} else if len(r.Values) != 1 {
+			c.Add(field.Required(at.Child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"))
+		}
+		if r.Key != metav1.ObjectNameField {
+			c.Add(field.Invalid(at.Child("key"), r.Key, "not a valid field selector key"))
+			continue
+		}
+		for j, value := range r.Values {
+			c.Subdomain(at.Child("values").Index(j), value)
+		}
+	}
+}
+
+func (c checks) podAffinity(terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm, at *field.Path) {
+	for i, term := range terms {
+		c.podTerm(&term, at.Child(required).Index(i))
+	}
+	for i, term := range weighted {
+		at := at.Child(preferred).Index(i)
+		c.weight(at, term.Weight)
+		c.podTerm(&term.PodAffinityTerm, at.Child("podAffinityTerm"))
+	}
+}
+
+func (c checks) podTerm(term *corev1.PodAffinityTerm, at *field.Path) {
+	c.Selector(at.Child("labelSelector"), term.LabelSelector)
+	c.Selector(at.Child("namespaceSelector"), term.NamespaceSelector)
+	for _, name := range term.Namespaces {
+		c.Label(at.Child("namespace"), name)
+	}
+	c.matchedKeys(term.MatchLabelKeys, term.MismatchLabelKeys, term.LabelSelector, at)
+	c.Some(at.Child("topologyKey"), len(term.TopologyKey), "can not be empty")
+	c.LabelName(at.Child("topologyKey"), term.TopologyKey)
+}
+
+// matchedKeys checks the labels whose values are taken from the pod.
+func (c checks) matchedKeys(match, mismatch []string, selector *metav1.LabelSelector, at *field.Path) {
+	names := func(keys []string, at *field.Path) {
+		c.Forbid(len(keys) > 0 && selector == nil, at, "must not be specified when labelSelector is not set")
+		for i, key := range keys {
+			if selector != nil {
+				c.LabelName(at.Index(i), key)
+			}
+		}
+	}
+	names(match, at.Child("matchLabelKeys"))
+	names(mismatch, at.Child("mismatchLabelKeys"))
+	if selector != nil {
+		seen := map[string]bool{}
+		for key := range selector.MatchLabels {
+			seen[key] = true
+		}
+		for _, r := range selector.MatchExpressions {
+			// The first one may be what the server made of the key itself.
+			if i := lastIndex(match, r.Key); i >= 0 && seen[r.Key] {
+				c.Add(field.Invalid(at.Index(i), r.Key, "exists in both matchLabelKeys and labelSelector"))
+			}
+			seen[r.Key] = true
+		}
+	}
+	for i, key := range match {
+		c.InvalidIf(slices.Contains(mismatch, key), at.Child("matchLabelKeys").Index(i), key, "exists in both matchLabelKeys and mismatchLabelKeys")
+	}
+}
+
+func lastIndex(list []string, value string) int {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i] == value {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c checks) topologySpread(constraints []corev1.TopologySpreadConstraint, at *field.Path) {
+	type pair struct {
+		key  string
+		when corev1.UnsatisfiableConstraintAction
+	}
+	later := map[pair]int{} // of those that follow
+	for _, t := range constraints {
+		later[pair{t.TopologyKey, t.WhenUnsatisfiable}]++
+	}
+	for i, t := range constraints {
+		at := at.Index(i)
+		c.Positive(at.Child("maxSkew"), int64(t.MaxSkew))
+		c.Some(at.Child("topologyKey"), len(t.TopologyKey), "can not be empty")
+		check.Supported(c.Errors, at.Child("whenUnsatisfiable"), t.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
+		own := pair{t.TopologyKey, t.WhenUnsatisfiable}
+		if later[own]--; later[own] > 0 {
+			c.Add(field.Duplicate(at.Child("{topologyKey, whenUnsatisfiable}"), fmt.Sprintf("{%s, %s}", t.TopologyKey, t.WhenUnsatisfiable)))
+		}
+		if domains := t.MinDomains; domains != nil {
+			c.Positive(at.Child("minDomains"), int64(*domains))
+			c.InvalidIf(t.WhenUnsatisfiable != corev1.DoNotSchedule, at.Child("minDomains"), domains,
+				fmt.Sprintf("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not %s", t.WhenUnsatisfiable))
+		}
+		check.IfSupported(c.Errors, at.Child("nodeAffinityPolicy"), t.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+		check.IfSupported(c.Errors, at.Child("nodeTaintsPolicy"), t.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+		c.matchedKeys(t.MatchLabelKeys, nil, t.LabelSelector, at)
+		c.Selector(at.Child("labelSelector"), t.LabelSelector)
+	}
+}
+
+// Tolerations checks them.
+func Tolerations(c *check.Errors, tolerations []corev1.Toleration, at *field.Path) {
+	for i, t := range tolerations {
+		at := at.Index(i)
+		if t.Key != "" {
+			c.LabelName(at.Child("key"), t.Key)
+		}
+		c.InvalidIf(t.Key == "" && t.Operator != corev1.TolerationOpExists, at.Child("operator"), t.Operator,
+			`operator must be Exists when `+"`key`"+` is empty, which means "match all values and all keys"`)
+		c.InvalidIf(t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute, at.Child("effect"), t.Effect,
+			"effect must be 'NoExecute' when `tolerationSeconds` is set")
+		switch t.Operator {
+		case corev1.TolerationOpEqual, "":
+			c.LabelValue(at.Child("operator"), t.Value)
+		case corev1.TolerationOpExists:
+			c.InvalidIf(t.Value != "", at.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'")
+		case corev1.TolerationOpLt, corev1.TolerationOpGt:
+			c.Add(field.NotSupported(at.Child("operator"), t.Operator, []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists,
+				corev1.TolerationOpLt, corev1.TolerationOpGt}))
+		default:
+			check.Supported(c, at.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+		}
+		if t.Effect != "" {
+			c.TaintEffect(at.Child("effect"), t.Effect)
+		}
+	}
+}

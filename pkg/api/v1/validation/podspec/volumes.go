@@ -1,0 +1,275 @@
+package podspec
+
+import (
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+)
+
+// volumes checks those of a pod, whose name is empty if they are a template's. It returns
+// the sources of the good ones by name, for the mounts.
+func (c checks) volumes(all []corev1.Volume, pod string, at *field.Path) map[string]corev1.VolumeSource {
+	created := map[string]bool{}
+	for _, v := range all {
+		created[pod+"-"+v.Name] = v.Ephemeral != nil && pod != ""
+	}
+	good := map[string]corev1.VolumeSource{}
+	for i, v := range all {
+		own := checks{&check.Errors{}}
+		own.volume(&v, pod, at.Index(i))
+		own.RequireLabel(at.Index(i).Child("name"), v.Name)
+		if _, twice := good[v.Name]; twice {
+			own.Add(field.Duplicate(at.Index(i).Child("name"), v.Name))
+		}
+		if len(own.List) == 0 {
+			good[v.Name] = v.VolumeSource
+		}
+		c.Add(own.List...)
+		if claim := v.PersistentVolumeClaim; claim != nil {
+			c.InvalidIf(created[claim.ClaimName], at.Index(i).Child("persistentVolumeClaim", "claimName"), claim.ClaimName,
+				"must not reference a PVC that gets created for an ephemeral volume")
+		}
+	}
+	return good
+}
+
+// volume checks the source of a volume. Of sources that only one product has, only what is
+// required is checked.
+func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
+	o := c.OneOf(at, "volume type")
+	check.Option(o, "emptyDir", v.EmptyDir, func(e *corev1.EmptyDirVolumeSource, at *field.Path) {
+		c.Forbid(e.SizeLimit != nil && e.SizeLimit.Sign() < 0, at.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")
+	})
+	check.Option(o, "hostPath", v.HostPath, c.hostPath)
+	check.Option(o, "gitRepo", v.GitRepo, func(g *corev1.GitRepoVolumeSource, at *field.Path) {
+		c.Needs(at, "repository", g.Repository)
+		c.Relative(at.Child("directory"), g.Directory)
+	})
+	check.Option(o, "gcePersistentDisk", v.GCEPersistentDisk, func(g *corev1.GCEPersistentDiskVolumeSource, _ *field.Path) {
+		c.Needs(at, "persistentDisk.pdName", g.PDName)
+	})
+	check.Option(o, "awsElasticBlockStore", v.AWSElasticBlockStore, func(a *corev1.AWSElasticBlockStoreVolumeSource, at *field.Path) {
+		c.Needs(at, "volumeID", a.VolumeID)
+	})
+	check.Option(o, "secret", v.Secret, func(s *corev1.SecretVolumeSource, at *field.Path) {
+		c.Needs(at, "secretName", s.SecretName)
+		c.mode(at.Child("defaultMode"), s.DefaultMode)
+		c.keys(s.Items, at.Child("items"))
+	})
+	check.Option(o, "nfs", v.NFS, func(n *corev1.NFSVolumeSource, at *field.Path) {
+		c.Needs(at, "server", n.Server, "path", n.Path)
+		c.InvalidIf(!path.IsAbs(n.Path), at.Child("path"), n.Path, "must be an absolute path")
+	})
+	check.Option(o, "iscsi", v.ISCSI, func(i *corev1.ISCSIVolumeSource, at *field.Path) {
+		c.Needs(at, "targetPortal", i.TargetPortal, "iqn", i.IQN)
+	})
+	check.Option(o, "glusterfs", v.Glusterfs, func(g *corev1.GlusterfsVolumeSource, at *field.Path) {
+		c.Needs(at, "endpoints", g.EndpointsName, "path", g.Path)
+	})
+	check.Option(o, "flocker", v.Flocker, func(f *corev1.FlockerVolumeSource, at *field.Path) {
+		c.Some(at, len(f.DatasetName+f.DatasetUUID), "one of datasetName and datasetUUID is required")
+	})
+	check.Option(o, "persistentVolumeClaim", v.PersistentVolumeClaim, func(p *corev1.PersistentVolumeClaimVolumeSource, at *field.Path) {
+		c.Needs(at, "claimName", p.ClaimName)
+	})
+	check.Option(o, "rbd", v.RBD, func(r *corev1.RBDVolumeSource, at *field.Path) {
+		c.Some(at.Child("monitors"), len(r.CephMonitors), "")
+		c.Needs(at, "image", r.RBDImage)
+	})
+	check.Option(o, "cinder", v.Cinder, func(d *corev1.CinderVolumeSource, at *field.Path) {
+		c.Needs(at, "volumeID", d.VolumeID)
+	})
+	check.Option(o, "cephfs", v.CephFS, func(f *corev1.CephFSVolumeSource, at *field.Path) {
+		c.Some(at.Child("monitors"), len(f.Monitors), "")
+	})
+	check.Option(o, "quobyte", v.Quobyte, func(q *corev1.QuobyteVolumeSource, at *field.Path) {
+		c.Needs(at, "volume", q.Volume)
+	})
+	check.Option(o, "downwardAPI", v.DownwardAPI, func(d *corev1.DownwardAPIVolumeSource, at *field.Path) {
+		c.mode(at.Child("defaultMode"), d.DefaultMode)
+		for _, file := range d.Items {
+			c.downwardFile(&file, at)
+		}
+	})
+	check.Option(o, "fc", v.FC, func(f *corev1.FCVolumeSource, at *field.Path) {
+		c.Some(at.Child("targetWWNs"), len(f.TargetWWNs)+len(f.WWIDs), "must specify either targetWWNs or wwids, but not both")
+	})
+	check.Option(o, "flexVolume", v.FlexVolume, func(f *corev1.FlexVolumeSource, at *field.Path) {
+		c.Needs(at, "driver", f.Driver)
+	})
+	check.Option(o, "configMap", v.ConfigMap, func(m *corev1.ConfigMapVolumeSource, at *field.Path) {
+		c.Needs(at, "name", m.Name)
+		c.mode(at.Child("defaultMode"), m.DefaultMode)
+		c.keys(m.Items, at.Child("items"))
+	})
+	check.Option(o, "azureFile", v.AzureFile, func(a *corev1.AzureFileVolumeSource, at *field.Path) {
+		c.Needs(at, "secretName", a.SecretName, "shareName", a.ShareName)
+	})
+	check.Option(o, "vsphereVolume", v.VsphereVolume, func(s *corev1.VsphereVirtualDiskVolumeSource, at *field.Path) {
+		c.Needs(at, "volumePath", s.VolumePath)
+	})
+	check.Option(o, "photonPersistentDisk", v.PhotonPersistentDisk, func(p *corev1.PhotonPersistentDiskVolumeSource, at *field.Path) {
+		c.Needs(at, "pdID", p.PdID)
+	})
+	check.Option(o, "portworxVolume", v.PortworxVolume, func(p *corev1.PortworxVolumeSource, at *field.Path) {
+		c.Needs(at, "volumeID", p.VolumeID)
+	})
+	check.Option(o, "azureDisk", v.AzureDisk, func(a *corev1.AzureDiskVolumeSource, at *field.Path) {
+		c.Needs(at, "diskName", a.DiskName, "diskURI", a.DataDiskURI)
+	})
+	check.Option(o, "storageos", v.StorageOS, func(s *corev1.StorageOSVolumeSource, at *field.Path) {
+		c.RequireLabel(at.Child("volumeName"), s.VolumeName)
+	})
+	check.Option(o, "projected", v.Projected, func(p *corev1.ProjectedVolumeSource, at *field.Path) {
+		c.mode(at.Child("defaultMode"), p.DefaultMode)
+		c.projections(p.Sources, at)
+	})
+	check.Option(o, "scaleIO", v.ScaleIO, func(s *corev1.ScaleIOVolumeSource, at *field.Path) {
+		c.Needs(at, "gateway", s.Gateway, "system", s.System, "volumeName", s.VolumeName)
+	})
+	check.Option(o, "csi", v.CSI, func(s *corev1.CSIVolumeSource, at *field.Path) {
+		if c.Require(at.Child("driver"), s.Driver) {
+			if len(s.Driver) > 63 {
+				c.Add(field.TooLong(at.Child("driver"), "", 63))
+			}
+			c.Each(at.Child("driver"), s.Driver, utilvalidation.IsDNS1123Subdomain(strings.ToLower(s.Driver)))
+		}
+		if secret := s.NodePublishSecretRef; secret != nil {
+			c.Needs(at, "nodePublishSecretRef.name", secret.Name)
+		}
+	})
+	check.Option(o, "ephemeral", v.Ephemeral, c.ephemeralVolume)
+	check.Option(o, "image", v.Image, func(i *corev1.ImageVolumeSource, at *field.Path) {
+		if pod != "" {
+			c.Needs(at, "reference", i.Reference)
+		}
+		c.pullPolicy(at.Child("pullPolicy"), i.PullPolicy)
+	})
+	o.Needed("must specify a volume type")
+}
+
+func (c checks) hostPath(h *corev1.HostPathVolumeSource, at *field.Path) {
+	if c.Require(at.Child("path"), h.Path) {
+		c.NoBacksteps(at.Child("path"), h.Path)
+		check.IfSupported(c.Errors, at.Child("type"), h.Type, corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev, corev1.HostPathDirectory,
+			corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate, corev1.HostPathSocket)
+	}
+}
+
+func (c checks) ephemeralVolume(e *corev1.EphemeralVolumeSource, at *field.Path) {
+	at = at.Child("volumeClaimTemplate")
+	if e.VolumeClaimTemplate == nil {
+		c.Add(field.Required(at, ""))
+		return
+	}
+	c.LabelsAndAnnotations(&e.VolumeClaimTemplate.ObjectMeta, at.Child("metadata"))
+	spec, at := e.VolumeClaimTemplate.Spec, at.Child("spec")
+	c.Some(at.Child("accessModes"), len(spec.AccessModes), "at least 1 access mode is required")
+	for _, mode := range spec.AccessModes {
+		check.Supported(c.Errors, at.Child("accessModes"), mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+	}
+	if size, there := spec.Resources.Requests[corev1.ResourceStorage]; !there {
+		c.Add(field.Required(at.Child("resources").Key("storage"), ""))
+	} else {
+		c.InvalidIf(size.Sign() <= 0, at.Child("resources").Key("storage"), size.String(), "must be greater than zero")
+	}
+}
+
+// local asks for a path of a file in a volume.
+func (c checks) local(at *field.Path, name string) {
+	c.Relative(at, name)
+	c.InvalidIf(strings.HasPrefix(name, "..") && !strings.HasPrefix(name, "../"), at, name, "must not start with '..'")
+}
+
+func (c checks) mode(at *field.Path, mode *int32) {
+	if mode != nil {
+		c.InvalidIf(*mode < 0 || *mode > 0777, at, *mode, "must be a number between 0 and 0777 (octal), both inclusive")
+	}
+}
+
+func (c checks) keys(keys []corev1.KeyToPath, at *field.Path) {
+	for i, key := range keys {
+		c.key(key, at.Index(i))
+	}
+}
+
+func (c checks) key(key corev1.KeyToPath, at *field.Path) {
+	c.Needs(at, "key", key.Key, "path", key.Path)
+	c.local(at.Child("path"), key.Path)
+	c.mode(at.Child("mode"), key.Mode)
+}
+
+func (c checks) downwardFile(file *corev1.DownwardAPIVolumeFile, at *field.Path) {
+	c.Needs(at, "path", file.Path)
+	c.local(at.Child("path"), file.Path)
+	switch {
+	case file.FieldRef != nil:
+		c.fieldRef(file.FieldRef, volumeFields, at.Child("fieldRef"))
+		c.InvalidIf(file.ResourceFieldRef != nil, at, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+	case file.ResourceFieldRef != nil:
+		c.resourceRef(file.ResourceFieldRef, true, at.Child("resourceFieldRef"))
+	default:
+		c.Add(field.Required(at, "one of fieldRef and resourceFieldRef is required"))
+	}
+	c.mode(at.Child("mode"), file.Mode)
+}
+
+// projections checks the sources of a projected volume: no two may write the same file.
+func (c checks) projections(sources []corev1.VolumeProjection, volume *field.Path) {
+	files := map[string]bool{}
+	once := func(file, shown string) {
+		c.InvalidIf(files[file], volume, shown, "conflicting duplicate paths")
+		files[file] = file != ""
+	}
+	items := func(name string, items []corev1.KeyToPath, at *field.Path) {
+		c.Needs(at, "name", name)
+		for i, item := range items {
+			c.key(item, at.Child("items").Index(i))
+			once(item.Path, name)
+		}
+	}
+	for i, s := range sources {
+		at, found := volume.Child("sources").Index(i), 0
+		for _, there := range []bool{s.Secret != nil, s.ConfigMap != nil, s.DownwardAPI != nil, s.ServiceAccountToken != nil, s.ClusterTrustBundle != nil, s.PodCertificate != nil} {
+			if there {
+				found++
+			}
+		}
+		if s.Secret != nil {
+			items(s.Secret.Name, s.Secret.Items, at.Child("secret"))
+		}
+		if s.ConfigMap != nil {
+			items(s.ConfigMap.Name, s.ConfigMap.Items, at.Child("configMap"))
+		}
+		if s.DownwardAPI != nil {
+			for _, file := range s.DownwardAPI.Items {
+				c.downwardFile(&file, at.Child("downwardAPI"))
+				once(file.Path, file.Path)
+			}
+		}
+		if t := s.ServiceAccountToken; t != nil {
+			if seconds := t.ExpirationSeconds; seconds != nil {
+				at := at.Child("serviceAccountToken", "expirationSeconds")
+				c.InvalidIf(*seconds < 10*60, at, *seconds, "may not specify a duration less than 10 minutes")
+				c.InvalidIf(*seconds > 1<<32, at, *seconds, "may not specify a duration larger than 2^32 seconds")
+			}
+			c.Needs(volume, "path", t.Path)
+			c.local(volume.Child("path"), t.Path)
+		}
+		if b := s.ClusterTrustBundle; b != nil {
+			at := at.Child("clusterTrustBundle")
+			c.Needs(at, "path", b.Path)
+			c.local(at.Child("path"), b.Path)
+			once(b.Path, b.Path)
+		}
+		if p := s.PodCertificate; p != nil {
+			c.Needs(at.Child("podCertificate"), "signerName", p.SignerName)
+		}
+		c.Forbid(found > 1, at, "may not specify more than 1 volume type per source")
+	}
+}
