@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -140,6 +142,19 @@ func TestAPanicAtTheSecondDoorIsAnsweredAndLogged(t *testing.T) {
 	assert.Contains(t, logged.String(), "GET "+todaysPods+"/p 500 ")
 	d.send(http.StatusOK, "GET", "/livez", "")
 	d.send(http.StatusOK, "GET", "/api/v1beta1/tasks", "")
+}
+
+// D32: what is answered is a Status there.
+func TestD32APageOfAnotherSiteIsToldInAStatusAtTheSecondDoor(t *testing.T) {
+	t.Parallel()
+	d := openDoors(t)
+	req := httptest.NewRequest(http.MethodPost, todaysPods, strings.NewReader("{}"))
+	req.Header.Set("Sec-Fetch-Site", "cross-site")
+	answer := httptest.NewRecorder()
+	d.handler.ServeHTTP(answer, req)
+	assert.Equal(t, http.StatusForbidden, answer.Code)
+	assert.JSONEq(t, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","reason":"Forbidden","code":403,
+		"message":"a browser may not send a cross-site POST request"}`, answer.Body.String())
 }
 
 func getText(t *testing.T, url string) (int, string) {

@@ -51,11 +51,16 @@ func (server *ApiServer) recoverPanic(answer *response, req *http.Request) {
 		if answer.status != 0 {
 			panic(http.ErrAbortHandler)
 		}
-		if server.isForNext(req) {
-			server.Next.Failed(answer, req)
-			return
-		}
-		server.error(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
+		server.fail(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
+	}
+}
+
+// fail lets whose request it is answer with an error.
+func (server *ApiServer) fail(w http.ResponseWriter, req *http.Request, err error) {
+	if server.isForNext(req) {
+		server.Next.Fail(w, req, err)
+	} else {
+		server.error(w, req, err)
 	}
 }
 

@@ -84,8 +84,8 @@ type Next interface {
 	http.Handler
 	// Serves reports whether a request is for it.
 	Serves(*http.Request) bool
-	// Failed answers a request of which it could not: it has panicked.
-	Failed(http.ResponseWriter, *http.Request)
+	// Fail answers a request that is for it, and must not be served or has panicked.
+	Fail(http.ResponseWriter, *http.Request, error)
 }
 
 // New returns a server of the storages, keyed by the name of their resource,
@@ -106,7 +106,7 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	below, isREST := strings.CutPrefix(req.URL.Path, server.prefix+"/") // D2: the prefix ends at a slash
 	switch path := req.URL.Path; {
 	case server.crossOrigin.Check(req) != nil: // D32
-		server.error(answer, req, &api.Error{Kind: api.Forbidden,
+		server.fail(answer, req, &api.Error{Kind: api.Forbidden,
 			Message: "a browser may not send a cross-site " + req.Method + " request"})
 	case server.isForNext(req):
 		server.Next.ServeHTTP(answer, req)

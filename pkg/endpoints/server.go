@@ -1,13 +1,13 @@
 package endpoints
 
 import (
-	"errors"
 	"log"
 	"net/http"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
@@ -87,9 +87,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// Failed answers a request of which the handler could not: it has panicked.
-func (s *Server) Failed(w http.ResponseWriter, req *http.Request) {
-	(&request{Request: req, w: w, now: s.now}).error(errors.New("it panicked"))
+// Fail answers a request of this server with an error, which was found before the request
+// came here, or in a panic.
+func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
+	if api.KindOf(err) == api.Forbidden {
+		err = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden,
+			Reason: metav1.StatusReasonForbidden, Message: err.Error()}}
+	}
+	(&request{Request: req, w: w, now: s.now}).error(err)
 }
 
 // find returns the resource that a request names, nil if there is none.
