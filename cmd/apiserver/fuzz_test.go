@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -15,8 +16,13 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
@@ -135,6 +141,116 @@ func FuzzHandler(f *testing.F) {
 			delete(stored, "currentState")
 		}
 		assert.Equal(t, accepted, stored)
+	})
+}
+
+// shownAtBoth are the resources of the first door, and those of the second one that have
+// the same objects.
+var shownAtBoth = []struct {
+	first, second     string
+	internal          func() api.Object
+	today             func() runtime.Object
+	atFirst, atSecond string // the objects x and y
+}{
+	{"tasks", "pods", func() api.Object { return &api.Task{} }, func() runtime.Object { return &corev1.Pod{} },
+		`{"id":"x"}`, `{"metadata":{"name":"y"},"spec":{"containers":[{"name":"c","image":"i"}]}}`},
+	{"replicationControllers", "replicationcontrollers", func() api.Object { return &api.ReplicationController{} }, func() runtime.Object { return &corev1.ReplicationController{} },
+		`{"id":"x"}`, `{"metadata":{"name":"y"},"spec":{"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`},
+	{"services", "services", func() api.Object { return &api.Service{} }, func() runtime.Object { return &corev1.Service{} },
+		`{"id":"x"}`, `{"metadata":{"name":"y"},"spec":{"ports":[{"port":80}]}}`},
+}
+
+// assertBothDoorsAgree reads every object at both doors. What the second one shows must
+// be what the first one does, apart from what it cannot say.
+func assertBothDoorsAgree(t *testing.T, server http.Handler) {
+	get := func(path string) []byte {
+		status, text := ask(server, "GET", path, "")
+		require.Equal(t, http.StatusOK, status, "%s: %s", path, text)
+		return text
+	}
+	for _, resource := range shownAtBoth {
+		firstPath, secondPath := client.DefaultPrefix+"/"+resource.first, "/api/v1/namespaces/default/"+resource.second
+		var first struct{ Items []struct{ ID string } }
+		var second struct {
+			Items []metav1.PartialObjectMetadata
+		}
+		require.NoError(t, json.Unmarshal(get(firstPath), &first))
+		require.NoError(t, json.Unmarshal(get(secondPath), &second))
+		var ids, names []string
+		for _, item := range first.Items {
+			ids = append(ids, item.ID)
+		}
+		for _, item := range second.Items {
+			names = append(names, item.Name)
+		}
+		require.ElementsMatch(t, ids, names, resource.first)
+		for _, id := range ids {
+			shown, object, same, today := get(firstPath+"/"+id), resource.internal(), resource.internal(), resource.today()
+			require.NoError(t, v1beta1.Codec.Unmarshal(shown, object))
+			require.NoError(t, json.Unmarshal(get(secondPath+"/"+id), today))
+			require.NoError(t, v1.Scheme.Convert(today, same))
+			same.Inherit(object)
+			text, err := v1beta1.Codec.Marshal(same)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(shown), string(text), "%s %s", resource.first, id)
+		}
+	}
+}
+
+// atBoth are requests to a resource at both doors.
+var atBoth = []struct{ method, path, contentType string }{
+	{"POST", "FIRST", "application/json"}, {"PUT", "FIRST/x", "application/json"}, {"PUT", "FIRST/y", "application/json"},
+	{"DELETE", "FIRST/x", ""}, {"DELETE", "FIRST/y", ""},
+	{"POST", "SECOND", "application/json"}, {"PUT", "SECOND/x", "application/json"}, {"PUT", "SECOND/y", "application/yaml"},
+	{"PATCH", "SECOND/x", "application/merge-patch+json"}, {"PATCH", "SECOND/x", "application/strategic-merge-patch+json"},
+	{"PATCH", "SECOND/y", "application/json-patch+json"}, {"PATCH", "SECOND/y/status", "application/merge-patch+json"},
+	{"DELETE", "SECOND/x", "application/json"}, {"DELETE", "SECOND", "application/json"},
+}
+
+// Whatever is asked at one door, the other one shows the outcome after every request.
+func FuzzBothDoorsAgree(f *testing.F) {
+	tasks := []string{
+		`{"id":"x","desiredState":{"manifest":{"id":"m","volumes":[{"name":"v"}],"containers":[{"name":"c","image":"i","command":"a  b","workingDir":"/",
+			"ports":[{"name":"p","hostPort":8080,"containerPort":80}],"env":[{"name":"A","value":"b"}],"memory":1000,"cpu":1,
+			"volumeMounts":[{"name":"v","mountPath":"/v","readOnly":true}]}]}},"labels":{"a":"b"}}`,
+		`{"id":"Web_1","labels":{"Not a label":"?"}}`,
+	}
+	pod := `{"metadata":{"name":"%s","annotations":{"a":"b"},"labels":{"a":"c"}},"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}}],
+		"containers":[{"name":"c","image":"i","command":["a b"],"args":["c"],"resources":{"limits":{"cpu":"1500m","memory":"1Gi"}},
+		"env":[{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}],"ports":[{"containerPort":80,"hostPort":8081,"protocol":"UDP"}]}]}}`
+	controllers := []string{`{"id":"x","desiredState":{"replicas":2,"replicasInSet":{"a":"b"},"taskTemplate":{"labels":{"a":"b"}}}}`,
+		`{"metadata":{"name":"z"},"spec":{"replicas":3,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`}
+	services := []string{`{"id":"x","port":10,"labels":{"a":"b"}}`, `{"metadata":{"name":"z"},"spec":{"selector":{"a":"b"},"ports":[{"name":"a","port":80},{"name":"b","port":81}]}}`}
+	patches := []string{`{"metadata":{"labels":{"n":"1"}}}`, `{"spec":{"containers":[{"name":"c","image":"j"}]}}`, `{"spec":{"replicas":4,"selector":null,"ports":[{"port":90}]}}`,
+		`[{"op":"replace","path":"/metadata/labels","value":{"k":"l"}}]`, `{"status":{"phase":"Running","podIP":"1.2.3.4"}}`, `{}`}
+	for resource, bodies := range [][]string{append(tasks, fmt.Sprintf(pod, "z"), fmt.Sprintf(pod, "y"), fmt.Sprintf(pod, "x")), controllers, services} {
+		for request := range atBoth {
+			for i, body := range append(bodies, patches...) {
+				f.Add(uint8(resource), uint8(request), body, uint8(request+i), bodies[i%len(bodies)])
+			}
+		}
+	}
+	log.SetOutput(io.Discard)
+	f.Cleanup(func() { log.SetOutput(os.Stderr) })
+
+	f.Fuzz(func(t *testing.T, resource, first uint8, firstBody string, second uint8, secondBody string) {
+		names := shownAtBoth[int(resource)%len(shownAtBoth)]
+		server := bothDoors()
+		paths := strings.NewReplacer("FIRST", client.DefaultPrefix+"/"+names.first, "SECOND", "/api/v1/namespaces/default/"+names.second)
+		send := func(request uint8, body string) int {
+			r := atBoth[int(request)%len(atBoth)]
+			req := httptest.NewRequest(r.method, paths.Replace(r.path), strings.NewReader(body))
+			req.Header.Set("Content-Type", r.contentType)
+			answer := httptest.NewRecorder()
+			server.ServeHTTP(answer, req)
+			require.Less(t, answer.Code, 500, answer.Body)
+			assertBothDoorsAgree(t, server)
+			return answer.Code
+		}
+		require.Less(t, send(0, names.atFirst), 300)
+		require.Less(t, send(5, names.atSecond), 300)
+		send(first, firstBody)
+		send(second, secondBody)
 	})
 }
 
