@@ -20,13 +20,12 @@ FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_s
 .PHONY: help run kubeconfig etcd build fetch test proof fuzz histories soak chaos bench compare-original check cover clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= TRACE=
 	@exec bin/apiserver $(FLAGS)
 
-# What it prints is for a shell: eval "$(make kubeconfig)"
-kubeconfig: ## write data/kubeconfig, with which kubectl asks the server on PORT=8080
+kubeconfig: ## write data/kubeconfig for PORT=8080; eval "$(make kubeconfig)" lets kubectl use it
 	@mkdir -p data
 	@printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: kube2014' \
 		'clusters: [{name: kube2014, cluster: {server: "http://127.0.0.1:$(PORT)"}}]' \
@@ -45,7 +44,7 @@ bin/etcd: tools/go.mod
 
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
-bin/kubectl: tools/kubectl/go.mod
+bin/kubectl: tools/kubectl/go.mod ## build today's kubectl, once; the first time takes minutes
 	$(GO) build -C tools/kubectl -trimpath -o ../../$@ \
 		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/kubectl
 

@@ -1,5 +1,6 @@
 // Command apiserver serves tasks, replication controllers and services over
-// HTTP, as the apiserver of the first Kubernetes commit did.
+// HTTP, as the apiserver of the first Kubernetes commit did, and the same objects
+// as today's API.
 package main
 
 import (
@@ -82,7 +83,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stopSync()
 
 	log.Printf("kube2014 apiserver %s serves http://%s%s: registry %s, scheduler %s, machines %s",
-		version, listener.Addr(), options.prefix, stores.name, options.scheduler, options.machinesInWords())
+		version, listener.Addr(), options.pathsInWords(), stores.name, options.scheduler, options.machinesInWords())
 	if reachableByOthers(listener.Addr()) {
 		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", options.address)
 	}

@@ -95,7 +95,7 @@ func (c *runtimeConfig) Set(text string) error {
 		name, value, _ := strings.Cut(pair, "=")
 		served, err := strconv.ParseBool(value)
 		if err != nil || (name != "api/"+v1.Version && name != "api/"+v1beta1.Version) {
-			return errors.New("is not api/v1beta1 or api/v1, then =true or =false")
+			return errors.New("is not a list like api/v1beta1=true,api/v1=false")
 		}
 		if c.off == nil {
 			c.off = map[string]bool{}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
@@ -24,20 +26,21 @@ import (
 // version is set by the linker.
 var version = "devel"
 
-const usage = `apiserver serves tasks, replication controllers and services over HTTP.
+const usage = `apiserver serves the same objects in two versions of the API: that of June 2014, with
+tasks, replication controllers and services, and below /api/v1 today's, for kubectl.
 
 usage: apiserver [flags]
 
   -port N              the port to listen on; 0 takes a free one (default 8080)
   -address ADDRESS     the address to listen on (default 127.0.0.1)
-  -api_prefix PATH     where the resources are served (default /api/v1beta1)
-  -machines A,B,...    the machines that tasks are placed on; may be repeated
+  -api_prefix PATH     where June 2014's API is served (default /api/v1beta1)
+  -machines A,B,...    the machines that tasks and pods are placed on; may be repeated
                        (default 127.0.0.1)
-  -scheduler NAME      first_fit, random or round_robin (default first_fit); or none:
-                       pods wait for a scheduler that posts bindings, and tasks are
-                       placed by first_fit
-  -runtime_config A=B  which versions of the API are served: api/v1beta1 and api/v1
-                       are true or false (default true); may be repeated
+  -scheduler NAME      what places them: first_fit, random or round_robin
+                       (default first_fit); or none: pods wait for another program,
+                       which posts bindings, and first_fit places tasks
+  -runtime_config LIST the versions of the API to serve, such as
+                       api/v1beta1=true,api/v1=false (default: both); may be repeated
   -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
                        http://127.0.0.1:4001 (default: keep them in memory)
   -trace               print a trace of each request, layer by layer, to standard
@@ -47,6 +50,7 @@ usage: apiserver [flags]
 example:
   apiserver -machines 127.0.0.1,127.0.0.2 -etcd_servers http://127.0.0.1:4001
   curl http://127.0.0.1:8080/api/v1beta1/tasks
+  kubectl -s http://127.0.0.1:8080 get pods
 
 There is no authentication: keep the address on loopback.
 The exit code is 2 when a flag is wrong, 1 when the server cannot serve.
@@ -197,6 +201,18 @@ func (o *options) makeScheduler(tasks registry.TaskRegistry) registry.Scheduler 
 
 func (o *options) listenAddress() string {
 	return net.JoinHostPort(o.address, strconv.FormatUint(uint64(o.port), 10))
+}
+
+// pathsInWords returns where the versions of the API are served.
+func (o *options) pathsInWords() string {
+	var paths []string
+	if o.versions.serves(v1beta1.Version) {
+		paths = append(paths, cmp.Or(o.prefix, "/"))
+	}
+	if o.versions.serves(v1.Version) {
+		paths = append(paths, "/api/"+v1.Version)
+	}
+	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")
 }
 
 func (o *options) machinesInWords() string {

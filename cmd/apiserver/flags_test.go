@@ -70,13 +70,13 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-machines http://u:p,w@x":       "-machines: the value (not shown here) is neither a host name nor an IP address",
 		"-etcd_servers http://u:p%40x:1": "-etcd_servers: a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT",
 		"-scheduler best":                `-scheduler: "best" is not first_fit, random, round_robin or none`,
-		"-runtime_config=":               `-runtime_config: "" is not api/v1beta1 or api/v1, then =true or =false`,
-		"-runtime_config api/v1":         `-runtime_config: "api/v1" is not api/v1beta1 or api/v1, then =true or =false`,
-		"-runtime_config api/v1=":        `-runtime_config: "api/v1=" is not api/v1beta1 or api/v1, then =true or =false`,
-		"-runtime_config api/v1=no":      `-runtime_config: "api/v1=no" is not api/v1beta1 or api/v1, then =true or =false`,
-		"-runtime_config v1=true":        `-runtime_config: "v1=true" is not api/v1beta1 or api/v1, then =true or =false`,
-		"-runtime_config api/v2=true":    `-runtime_config: "api/v2=true" is not api/v1beta1 or api/v1, then =true or =false`,
-		"-runtime_config api/v1=true,":   `-runtime_config: "api/v1=true," is not api/v1beta1 or api/v1, then =true or =false`,
+		"-runtime_config=":               `-runtime_config: "" is not a list like api/v1beta1=true,api/v1=false`,
+		"-runtime_config api/v1":         `-runtime_config: "api/v1" is not a list like api/v1beta1=true,api/v1=false`,
+		"-runtime_config api/v1=":        `-runtime_config: "api/v1=" is not a list like api/v1beta1=true,api/v1=false`,
+		"-runtime_config api/v1=no":      `-runtime_config: "api/v1=no" is not a list like api/v1beta1=true,api/v1=false`,
+		"-runtime_config v1=true":        `-runtime_config: "v1=true" is not a list like api/v1beta1=true,api/v1=false`,
+		"-runtime_config api/v2=true":    `-runtime_config: "api/v2=true" is not a list like api/v1beta1=true,api/v1=false`,
+		"-runtime_config api/v1=true,":   `-runtime_config: "api/v1=true," is not a list like api/v1beta1=true,api/v1=false`,
 		"-api_prefix /api/v1":            "-api_prefix: /api/v1 is today's API, unless -runtime_config has api/v1=false",
 		"-api_prefix /api/v1/ -port 0":   "-api_prefix: /api/v1 is today's API, unless -runtime_config has api/v1=false",
 		"-api_prefix api":                `-api_prefix: "api" must begin with a slash`,
@@ -121,6 +121,22 @@ func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
 	assert.Contains(t, stdout, "(default "+defaultMachine+")")
 	_, err := parseFlags([]string{"-help"})
 	assert.ErrorIs(t, err, flag.ErrHelp)
+}
+
+func TestTheLogNamesThePathsOfTheVersionsThatAreServed(t *testing.T) {
+	t.Parallel()
+	for args, paths := range map[string]string{
+		"":                                       "/api/v1beta1 and /api/v1",
+		"-api_prefix /x/":                        "/x and /api/v1",
+		"-api_prefix /":                          "/ and /api/v1",
+		"-runtime_config api/v1=false":           "/api/v1beta1",
+		"-runtime_config=api/v1beta1=false":      "/api/v1",
+		"-runtime_config api/v1=0,api/v1beta1=0": "/ without a version of the API",
+	} {
+		o, err := parseFlags(strings.Fields(args))
+		require.NoError(t, err)
+		assert.Equal(t, paths, o.pathsInWords(), args)
+	}
 }
 
 func TestVersionIsPrinted(t *testing.T) {
