@@ -51,6 +51,17 @@ func TestEachMethodHasTheStatusThatTheResourceGivesIt(t *testing.T) {
 	}
 }
 
+func TestANodeHasNoNamespaceWhateverItSays(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	const node = `{"metadata":{"name":"n","namespace":"x","labels":{"a":"b"}}}`
+	for _, request := range [][2]string{{"POST", Nodes}, {"PUT", Nodes + "/n"}} {
+		answer := d.Must(request[0], request[1], node)
+		assert.Contains(t, answer.Text, `"labels":{"a":"b"}`)
+		assert.NotContains(t, answer.Text, "namespace")
+	}
+}
+
 func TestAnErrorIsAStatusInTheWordsOfTodaysServer(t *testing.T) {
 	t.Parallel()
 	d := Open(t)
@@ -64,6 +75,8 @@ func TestAnErrorIsAStatusInTheWordsOfTodaysServer(t *testing.T) {
 		{"it is not there", "GET", Pods + "/none", "", "", 404, "NotFound", `pods "none" not found`},
 		{"the name is taken", "POST", Pods, Pod("web", ""), "", 409, "AlreadyExists", `pods "web" already exists`},
 		{"another name in the path", "PUT", Pods + "/web", Pod("other", ""), "", 400, "BadRequest", "the name of the object (other) does not match the name on the URL (web)"},
+		{"no name beside the one in the path", "PUT", Pods + "/web", `{}`, "", 400, "BadRequest", "the name of the object (web based on URL) was undeterminable: name must be provided"},
+		{"another namespace and another name", "PUT", Pods + "/web", Pod("other", `"namespace":"other"`), "", 400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"},
 		{"another namespace", "PUT", Pods + "/web", Pod("web", `"namespace":"other"`), "", 400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"},
 		{"a patch of the name", "PATCH", Pods + "/web", `{"metadata":{"name":"other"}}`, MergePatch, 400, "BadRequest", "the name of the object (other) does not match the name on the URL (web)"},
 		{"a patch of the namespace", "PATCH", Pods + "/web", `{"metadata":{"namespace":"other"}}`, MergePatch, 400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"},

@@ -84,15 +84,16 @@ func (r *request) update() error {
 	return r.respond(http.StatusOK, answer)
 }
 
-// agreeOnName refuses an object of another name or namespace than the path says.
+// agreeOnName refuses an object of another name or namespace than the path says. A
+// namespace means nothing where there is none in the path.
 func (r *request) agreeOnName(object rest.Object) error {
 	switch name, namespace := object.GetName(), object.GetNamespace(); {
+	case namespace != "" && r.info.Namespace != "" && namespace != r.info.Namespace:
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	case name == "":
-		return apierrors.NewBadRequest("the name of the object (empty) does not match the name on the URL (" + r.info.Name + ")")
+		return apierrors.NewBadRequest("the name of the object (" + r.info.Name + " based on URL) was undeterminable: name must be provided")
 	case name != r.info.Name:
 		return apierrors.NewBadRequest("the name of the object (" + name + ") does not match the name on the URL (" + r.info.Name + ")")
-	case namespace != "" && namespace != r.info.Namespace:
-		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	return nil
 }

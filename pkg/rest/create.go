@@ -52,10 +52,8 @@ func (s *Store[T]) Create(ctx context.Context, key Key, object Object, dryRun bo
 // enterNamespace sets the namespace of a new object.
 func (s *Store[T]) enterNamespace(namespace string, object T) error {
 	switch {
-	case !s.Namespaced:
-		if object.GetNamespace() != "" {
-			return apierrors.NewBadRequest("namespace is not allowed for a cluster-scoped resource")
-		}
+	case !s.Namespaced: // what it says means nothing
+		object.SetNamespace("")
 		return nil
 	case object.GetNamespace() != "" && object.GetNamespace() != namespace:
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
