@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,8 @@ usage: apiserver [flags]
 
   -port N              the port to listen on; 0 takes a free one (default 8080)
   -address ADDRESS     the address to listen on (default 127.0.0.1)
-  -api_prefix PATH     where June 2014's API is served (default /api/v1beta1)
+  -api_prefix PATH     where June 2014's API is served (default /api/v1beta1); if
+                       paths of today's API begin so, that is off
   -machines A,B,...    the machines that tasks and pods are placed on; may be repeated
                        (default 127.0.0.1)
   -scheduler NAME      what places them: first_fit, random or round_robin
@@ -137,8 +139,6 @@ func parseFlags(args []string) (*options, error) {
 		return nil, fmt.Errorf("-address: %s is neither a host name nor an IP address", shown(o.address))
 	case schedulers[o.scheduler] == nil && o.scheduler != noScheduler:
 		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random, round_robin or none", shown(o.scheduler))
-	case o.versions.serves(v1.Version) && (strings.TrimRight(o.prefix, "/")+"/") == "/api/v1/":
-		return nil, errors.New("-api_prefix: /api/v1 is today's API, unless -runtime_config has api/v1=false")
 	}
 	if _, err := etcd.ParseServers(o.etcdServers); err != nil {
 		return nil, fmt.Errorf("-etcd_servers: %w", err)
@@ -203,13 +203,22 @@ func (o *options) listenAddress() string {
 	return net.JoinHostPort(o.address, strconv.FormatUint(uint64(o.port), 10))
 }
 
+// servesToday reports whether today's API is served. It is not if paths of it belong to
+// June 2014's, whose flag is older.
+func (o *options) servesToday() bool {
+	hidden := o.versions.serves(v1beta1.Version) && o.prefix != "" &&
+		slices.ContainsFunc([]string{"/api/v1/", "/apis", "/openapi", "/version", "/livez", "/readyz"},
+			func(path string) bool { return strings.HasPrefix(path, o.prefix) })
+	return o.versions.serves(v1.Version) && !hidden
+}
+
 // pathsInWords returns where the versions of the API are served.
 func (o *options) pathsInWords() string {
 	var paths []string
 	if o.versions.serves(v1beta1.Version) {
 		paths = append(paths, cmp.Or(o.prefix, "/"))
 	}
-	if o.versions.serves(v1.Version) {
+	if o.servesToday() {
 		paths = append(paths, "/api/"+v1.Version)
 	}
 	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")

@@ -77,8 +77,6 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-runtime_config v1=true":        `-runtime_config: "v1=true" is not a list like api/v1beta1=true,api/v1=false`,
 		"-runtime_config api/v2=true":    `-runtime_config: "api/v2=true" is not a list like api/v1beta1=true,api/v1=false`,
 		"-runtime_config api/v1=true,":   `-runtime_config: "api/v1=true," is not a list like api/v1beta1=true,api/v1=false`,
-		"-api_prefix /api/v1":            "-api_prefix: /api/v1 is today's API, unless -runtime_config has api/v1=false",
-		"-api_prefix /api/v1/ -port 0":   "-api_prefix: /api/v1 is today's API, unless -runtime_config has api/v1=false",
 		"-api_prefix api":                `-api_prefix: "api" must begin with a slash`,
 		"-api_prefix=":                   `-api_prefix: "" must begin with a slash`,
 		"-api_prefix /a?b":               `-api_prefix: "/a?b" must be segments of letters, digits, '.', '_', '~' and '-'`,
@@ -126,12 +124,17 @@ func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
 func TestTheLogNamesThePathsOfTheVersionsThatAreServed(t *testing.T) {
 	t.Parallel()
 	for args, paths := range map[string]string{
-		"":                                       "/api/v1beta1 and /api/v1",
-		"-api_prefix /x/":                        "/x and /api/v1",
-		"-api_prefix /":                          "/ and /api/v1",
-		"-runtime_config api/v1=false":           "/api/v1beta1",
-		"-runtime_config=api/v1beta1=false":      "/api/v1",
-		"-runtime_config api/v1=0,api/v1beta1=0": "/ without a version of the API",
+		"":                         "/api/v1beta1 and /api/v1",
+		"-api_prefix /x/":          "/x and /api/v1",
+		"-api_prefix /":            "/ and /api/v1",
+		"-api_prefix /api/v1beta2": "/api/v1beta2 and /api/v1",
+		"-api_prefix /api":         "/api",
+		"-api_prefix /api -runtime_config api/v1beta1=false": "/api/v1",
+		"-api_prefix /api/v1/":                               "/api/v1",
+		"-api_prefix /a -runtime_config api/v1=true":         "/a",
+		"-runtime_config api/v1=false":                       "/api/v1beta1",
+		"-runtime_config=api/v1beta1=false":                  "/api/v1",
+		"-runtime_config api/v1=0,api/v1beta1=0":             "/ without a version of the API",
 	} {
 		o, err := parseFlags(strings.Fields(args))
 		require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 
 // addSecondDoor puts the second door beside the first one, unless it is turned off.
 func (o *options) addSecondDoor(first *apiserver.ApiServer, stores *registries, scheme v1.Converter, scheduler registry.Scheduler) *apiserver.ApiServer {
-	if !o.versions.serves(v1.Version) {
+	if !o.servesToday() {
 		return first
 	}
 	if o.scheduler == noScheduler {
