@@ -133,11 +133,14 @@ func TestK12AHostPortIsGivenOnceOverBothDoors(t *testing.T) {
 
 func TestK13APodIsPlacedWhenItIsMade(t *testing.T) {
 	t.Parallel()
-	placed := onTwoMachines(t).mustAsk(201, "POST", podsPath, pod("a", ""))
-	assert.Contains(t, placed, `"nodeName":"m1"`)
+	d := onTwoMachines(t)
+	d.mustAsk(200, "PATCH", "/api/v1/nodes/m1", `{"spec":{"unschedulable":true,"taints":[{"key":"a","effect":"NoSchedule"}]}}`, "Content-Type: application/merge-patch+json")
+	elsewhere := strings.Replace(pod("a", ""), `"spec":{`, `"spec":{"nodeSelector":{"no":"such"},`, 1)
+	placed := d.mustAsk(201, "POST", podsPath, elsewhere)
+	assert.Contains(t, placed, `"nodeName":"m1"`, "neither cordons nor taints nor selectors count")
 	assert.NotContains(t, placed, "PodScheduled")
 
-	d := onTwoMachines(t, "-scheduler", "none")
+	d = onTwoMachines(t, "-scheduler", "none")
 	assert.NotContains(t, d.mustAsk(201, "POST", podsPath, pod("a", "")), "nodeName")
 	require.NoError(t, d.stores.placePending())
 	d.mustAsk(201, "POST", podsPath+"/a/binding", `{"target":{"kind":"Node","name":"m2"}}`)
@@ -187,7 +190,9 @@ func TestK17EndpointSlicesAreMadeOfEndpoints(t *testing.T) {
 	slices := d.mustAsk(200, "GET", path+"?labelSelector=kubernetes.io/service-name=db", "")
 	assert.Contains(t, slices, `"addresses":["10.0.0.1"]`)
 	assert.Contains(t, slices, `"addresses":["10.0.0.2"]`)
-	assert.Contains(t, d.mustAsk(200, "GET", path+"/db-1", ""), `"port":5433`)
+	second := regexp.MustCompile(`"name":"(db-[0-9a-f]{5}-1)"`).FindStringSubmatch(slices)
+	require.NotNil(t, second, slices)
+	assert.Contains(t, d.mustAsk(200, "GET", path+"/"+second[1], ""), `"port":5433`)
 	d.mustAsk(404, "GET", path+"/none", "")
 	d.mustAsk(405, "POST", path, `{}`)
 	d.mustAsk(405, "DELETE", path+"/db", "")
@@ -206,6 +211,23 @@ func TestK18ATaskThatTodaysRulesForbidIsShown(t *testing.T) {
 	assert.Contains(t, labelled, `"a":"b"`, "an update checks what it changes")
 	uid := regexp.MustCompile(`"uid":"[^"]*"`)
 	assert.Equal(t, uid.FindString(shown), uid.FindString(labelled))
+
+	const image = `{"spec":{"containers":[{"name":"c","image":"j"}]}}`
+	d.mustAsk(201, "POST", podsPath, pod("counted", ""))
+	assert.Contains(t, d.mustAsk(200, "PATCH", podsPath+"/counted", image, "Content-Type: application/strategic-merge-patch+json"), `"generation":2`)
+	d.mustAsk(200, "PUT", tasksPath+"/counted", task("counted", 8082))
+	assert.Contains(t, d.mustAsk(200, "GET", podsPath+"/counted", ""), `"generation":2`, "the first door does not count")
+}
+
+func TestAControllerThatTodaysRulesForbidIsScaled(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	d.mustAsk(200, "POST", "/api/v1beta1/replicationControllers", `{"id":"Rc_1","desiredState":{"replicas":1}}`)
+	const path = "/api/v1/namespaces/default/replicationcontrollers/Rc_1/scale"
+	scale := func(replicas int) string { return fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas) }
+	assert.Contains(t, d.mustAsk(200, "PATCH", path, scale(3), "Content-Type: application/merge-patch+json"), `"replicas":3`)
+	assert.Contains(t, d.mustAsk(422, "PATCH", path, scale(-1), "Content-Type: application/merge-patch+json"), "must be greater than or equal to 0")
+	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1beta1/replicationControllers/Rc_1", ""), `"replicas": 3`)
 }
 
 func TestK19AServiceWithoutLabelsSelectsAllTasksOnlyAtTheFirstDoor(t *testing.T) {

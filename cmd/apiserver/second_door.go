@@ -56,6 +56,9 @@ func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlac
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
 		server.Handle("/"+name, endpoints.Health(name, checks...))
+		for _, check := range checks {
+			server.Handle("/"+name+"/"+check.Name, endpoints.Health(name, check))
+		}
 	}
 	return server
 }

@@ -81,6 +81,12 @@ func TestAnEtcdThatIsAwayIsToldAtTheSecondDoor(t *testing.T) {
 		log.find(name + " check etcd failed: health check: the store cannot be reached: ")
 		log.find(`GET /` + name + `\?verbose 500 `)
 	}
+	for path, want := range map[string]int{"/livez/etcd": 500, "/livez/ping": 200, "/readyz?exclude=etcd": 200, "/healthz?exclude=etcd": 200} {
+		status, _ := get(path)
+		assert.Equal(t, want, status, path)
+	}
+	_, text := get("/readyz?verbose&exclude=etcd&exclude=other&exclude=b")
+	assert.Equal(t, "[+]ping ok\n[+]etcd excluded: ok\nwarn: some health checks cannot be excluded: no matches for \"b\",\"other\"\nreadyz check passed\n", text)
 	status, text := get("/livez")
 	assert.Equal(t, http.StatusInternalServerError, status)
 	assert.Contains(t, text, "[-]etcd failed: reason withheld")

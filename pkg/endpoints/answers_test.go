@@ -80,6 +80,8 @@ func TestAnErrorIsAStatusInTheWordsOfTodaysServer(t *testing.T) {
 		{"another namespace", "PUT", Pods + "/web", Pod("web", `"namespace":"other"`), "", 400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"},
 		{"a patch of the name", "PATCH", Pods + "/web", `{"metadata":{"name":"other"}}`, MergePatch, 400, "BadRequest", "the name of the object (other) does not match the name on the URL (web)"},
 		{"a patch of the namespace", "PATCH", Pods + "/web", `{"metadata":{"namespace":"other"}}`, MergePatch, 400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"},
+		{"a version that cannot be", "POST", Pods, `{"apiVersion":"a/b/c","kind":"Pod"}`, "", 400, "BadRequest",
+			"the object provided is unrecognized (must be of type Pod): unexpected GroupVersion string: a/b/c ({\"apiVersion\":\"a/b/c\",\"kind\":\" ...)"},
 		{"a stale version", "PUT", Pods + "/web", Pod("web", `"resourceVersion":"1"`), "", 409, "Conflict",
 			`Operation cannot be fulfilled on pods "web": the object has been modified; please apply your changes to the latest version and try again`},
 		{"another uid", "PATCH", Pods + "/web", `{"metadata":{"uid":"x"}}`, MergePatch, 409, "Conflict", ""},
@@ -121,7 +123,7 @@ func TestAClientGetsTheFirstFormThatItAcceptsAndTheServerHas(t *testing.T) {
 		{"any application", "application/*", "PodList"},
 		{"protobuf first", "application/vnd.kubernetes.protobuf,application/json", "PodList"},
 		{"a table", Table, "Table"},
-		{"an old table, or none", "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", "PodList"},
+		{"a table of a version that is to come, or none", "application/json;as=Table;v=v2;g=meta.k8s.io,application/json", "PodList"},
 		{"metadata", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "PartialObjectMetadataList"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -129,6 +131,22 @@ func TestAClientGetsTheFirstFormThatItAcceptsAndTheServerHas(t *testing.T) {
 			d.Must("GET", Pods, "", "Accept", row.accept).Into(&list)
 			assert.Equal(t, row.kind, list.Kind)
 		})
+	}
+}
+
+func TestWhatIsMadeOfAnObjectHasTheVersionThatTheClientNames(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	for _, version := range []string{"v1", "v1beta1"} {
+		for kind, path := range map[string]string{"Table": Pods, "PartialObjectMetadata": Pods + "/web", "PartialObjectMetadataList": Pods} {
+			var answer metav1.Table
+			d.Must("GET", path, "", "Accept", "application/json;as="+kind+";g=meta.k8s.io;v="+version).Into(&answer)
+			assert.Equal(t, metav1.TypeMeta{Kind: kind, APIVersion: "meta.k8s.io/" + version}, answer.TypeMeta)
+			for _, row := range answer.Rows {
+				assert.Contains(t, string(row.Object.Raw), `"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`+version+`"`)
+			}
+		}
 	}
 }
 
@@ -230,4 +248,25 @@ func TestAliasesOfYAMLCannotMakeABodyLargerThanItMayBe(t *testing.T) {
 	}
 	assert.Equal(t, 413, d.Do("POST", Pods, bomb, "Content-Type", YAML).Status)
 	assert.GreaterOrEqual(t, d.Do("POST", Pods, "a: &a [*a]", "Content-Type", YAML).Status, 400)
+}
+
+func TestWhatEachResourceAnswersCanBeATable(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Controllers, `{"metadata":{"name":"r"},"spec":{"selector":{"a":"b"},"replicas":2,"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)
+	for _, row := range []struct {
+		name, method, path string
+		cells              []any
+	}{
+		{"a scale", "GET", Controllers + "/r/scale", []any{"r", 2., 0., "0s"}},
+		{"a kind without columns of its own", "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", []any{"", "2026-06-06T12:00:00Z"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var table metav1.Table
+			d.Must(row.method, row.path, "{}", "Accept", Table).Into(&table)
+			require.Len(t, table.Rows, 1)
+			assert.Equal(t, row.cells, table.Rows[0].Cells)
+			assert.Len(t, table.ColumnDefinitions, len(row.cells))
+		})
+	}
 }

@@ -124,20 +124,20 @@ var protobufHead = []byte("k8s\x00")
 // fromProtobuf reads the object in a body in protobuf, as some commands of kubectl send
 // it. Its kind stands in an envelope around it.
 func (r *request) fromProtobuf(body []byte, into rest.Object) error {
-	unrecognized := func(why string) error {
-		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %s (%s)", r.resource.Kind.Kind, why, summary(body)))
-	}
 	envelope, err := unwrapped(body)
 	if err != nil {
-		return unrecognized(err.Error())
+		return r.unrecognized(err, body)
 	}
 	kind, err := r.kindOf(metav1.TypeMeta{APIVersion: envelope.APIVersion, Kind: envelope.Kind})
 	if err != nil {
-		return err
+		return r.unrecognized(err, body)
+	}
+	if err := r.isOfKind(kind); err != nil {
+		return r.cannotHandle(kind, err)
 	}
 	message, ok := into.(interface{ Unmarshal([]byte) error })
 	if !ok {
-		return unrecognized("the kind has no form in protobuf")
+		return r.unrecognized(errors.New("the kind has no form in protobuf"), body)
 	}
 	if hugeToken.Match(envelope.Raw) {
 		return r.cannotHandle(kind, errors.New("it may have a quantity with too many digits or too large an exponent"))
@@ -187,12 +187,14 @@ func joined(errs []error) string {
 func (r *request) decode(text []byte, into rest.Object) (unknown []error, err error) {
 	var named metav1.TypeMeta
 	if err := json.Unmarshal(text, &named); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)",
-			r.resource.Kind.Kind, err, summary(text)))
+		return nil, r.unrecognized(fmt.Errorf("couldn't get version/kind; json parse error: %w", err), text)
 	}
 	kind, err := r.kindOf(named)
 	if err != nil {
-		return nil, err
+		return nil, r.unrecognized(err, text)
+	}
+	if err := r.isOfKind(kind); err != nil {
+		return nil, r.cannotHandle(kind, err)
 	}
 	if err := checkQuantities(text); err != nil {
 		return nil, err
@@ -205,11 +207,11 @@ func (r *request) decode(text []byte, into rest.Object) (unknown []error, err er
 	return unknown, nil
 }
 
-// kindOf returns the kind of which an object says to be, if that is the resource's.
+// kindOf returns the kind of which an object says to be: the resource's, if it does not say.
 func (r *request) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error) {
 	given, err := schema.ParseGroupVersion(named.APIVersion)
 	if err != nil {
-		return schema.GroupVersionKind{}, apierrors.NewBadRequest(err.Error())
+		return schema.GroupVersionKind{}, err
 	}
 	kind := given.WithKind(named.Kind)
 	if named.APIVersion == "" {
@@ -218,18 +220,23 @@ func (r *request) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error)
 	if named.Kind == "" {
 		kind.Kind = r.resource.Kind.Kind
 	}
-	if kind != r.resource.Kind {
-		return kind, r.cannotHandle(kind, r.wrongKind(kind))
-	}
 	return kind, nil
 }
 
-// wrongKind says why an object of another kind cannot be used.
-func (r *request) wrongKind(kind schema.GroupVersionKind) error {
+// isOfKind says why an object of another kind than the resource's cannot be used.
+func (r *request) isOfKind(kind schema.GroupVersionKind) error {
+	if kind == r.resource.Kind {
+		return nil
+	}
 	if _, err := v1.Scheme.New(kind.GroupVersion().String(), kind.Kind); err != nil {
 		return err
 	}
 	return fmt.Errorf("converting (%s.%s) to (core.%s): unknown conversion", kind.Version, kind.Kind, r.resource.Kind.Kind)
+}
+
+// unrecognized says why it cannot be told what is in a body.
+func (r *request) unrecognized(why error, body []byte) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", r.resource.Kind.Kind, why, summary(body)))
 }
 
 func (r *request) cannotHandle(kind schema.GroupVersionKind, why error) error {

@@ -97,6 +97,10 @@ func FuzzPatches(f *testing.F) {
 	})
 }
 
+// queried are paths of every kind of storage.
+var queried = []string{Pods, Pods + "/web/log", Pods + "/web/status", Pods + "/web/binding", Controllers + "/web/scale", Nodes + "/web", "/api/v1/namespaces",
+	"/apis/discovery.k8s.io/v1/endpointslices", "/apis/authentication.k8s.io/v1/selfsubjectreviews"}
+
 func FuzzQueries(f *testing.F) {
 	for _, query := range []string{
 		"labelSelector=a+in+(b,c),!d", "labelSelector=a=(", "fieldSelector=metadata.name!=x", "fieldSelector=%5C", "limit=1", "limit=-1", "limit=x",
@@ -106,16 +110,17 @@ func FuzzQueries(f *testing.F) {
 		"gracePeriodSeconds=-1", "gracePeriodSeconds=9223372036854775807", "propagationPolicy=Orphan&orphanDependents=true", "%zz", "includeObject=Object",
 	} {
 		for _, method := range []string{"GET", "DELETE", "POST"} {
-			f.Add(method, query, Table)
+			for path := range queried {
+				f.Add(uint8(path), method, query, Table)
+			}
 		}
 	}
-	f.Add("GET", "", "application/json;as=Table;v=v1;g=meta.k8s.io;q=0.1,,;,*/*")
-	f.Add("GET", "", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")
-	f.Fuzz(func(t *testing.T, method, query, accept string) {
+	f.Add(uint8(0), "GET", "", "application/json;as=Table;v=v1;g=meta.k8s.io;q=0.1,,;,*/*")
+	f.Add(uint8(0), "GET", "", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")
+	f.Fuzz(func(t *testing.T, path uint8, method, query, accept string) {
 		if method != "GET" && method != "DELETE" && method != "POST" {
 			method = "GET"
 		}
-		survives(t, attacked(t), method, Pods, query, "", "Accept", accept)
-		survives(t, attacked(t), method, "/apis/discovery.k8s.io/v1/endpointslices", query, "", "Accept", accept)
+		survives(t, attacked(t), method, queried[int(path)%len(queried)], query, "", "Accept", accept)
 	})
 }

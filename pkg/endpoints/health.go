@@ -3,7 +3,10 @@ package endpoints
 import (
 	"fmt"
 	"log"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"kube2014/pkg/api"
@@ -18,13 +21,24 @@ type Check struct {
 // Ping is a check that holds whenever the server answers.
 var Ping = Check{"ping", func() error { return nil }}
 
-// Health answers whether all checks hold: with "ok", or with a line for each if one fails
-// or the client asks for them. Why a check fails is only logged.
+// Health answers whether all checks hold that the client does not exclude: with "ok", or
+// with a line for each if one fails or the client asks for them. Why a check fails is only
+// logged.
 func Health(name string, checks ...Check) http.Handler {
 	return getOnly(func(w http.ResponseWriter, req *http.Request) {
 		var lines strings.Builder
 		status, outcome := http.StatusOK, "passed"
+		excluded := req.URL.Query()["exclude"]
+		isUnknown := map[string]bool{}
+		for _, name := range excluded {
+			isUnknown[strconv.Quote(name)] = true
+		}
 		for _, check := range checks {
+			if slices.Contains(excluded, check.Name) {
+				delete(isUnknown, strconv.Quote(check.Name))
+				fmt.Fprintf(&lines, "[+]%s excluded: ok\n", check.Name)
+				continue
+			}
 			if err := check.Check(); err != nil {
 				log.Printf("%s check %s failed: %s", name, check.Name, api.Printable(api.InFull(err), ' '))
 				fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", check.Name)
@@ -32,6 +46,9 @@ func Health(name string, checks ...Check) http.Handler {
 				continue
 			}
 			fmt.Fprintf(&lines, "[+]%s ok\n", check.Name)
+		}
+		if len(isUnknown) > 0 {
+			fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(slices.Sorted(maps.Keys(isUnknown)), ","))
 		}
 		fmt.Fprintf(&lines, "%s check %s\n", name, outcome)
 		text := "ok"

@@ -64,8 +64,26 @@ func TestAListHasWhatItsSelectorsSelect(t *testing.T) {
 	for _, bad := range []string{"a b", "a in", "a=(", ",", "=", "a==="} {
 		assert.Equal(t, 400, d.Do("GET", Pods+query("labelSelector", bad), "").Status, bad)
 	}
-	for _, bad := range []string{"a", "metadata.labels=x"} {
-		assert.Equal(t, 400, d.Do("GET", Pods+query("fieldSelector", bad), "").Status, bad)
+	assert.Equal(t, 400, d.Do("GET", Pods+query("fieldSelector", "a"), "").Status)
+}
+
+func TestAFieldThatAKindIsNotSelectedByIsRefusedInTheWordsOfTodaysServer(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	for _, row := range []struct{ path, field, message string }{
+		{Pods, "metadata.labels", "field label not supported: metadata.labels"},
+		{Nodes, "metadata.namespace", "field label not supported: metadata.namespace"},
+		{"/api/v1/namespaces", "spec.finalizers", "field label not supported: spec.finalizers"},
+		{Endpoints, "subsets", `"subsets" is not a known field selector: only "metadata.name", "metadata.namespace"`},
+		{"/apis/discovery.k8s.io/v1/endpointslices", "ports", `"ports" is not a known field selector: only "metadata.name", "metadata.namespace"`},
+	} {
+		refused := d.Do("GET", row.path+query("fieldSelector", row.field+"=x"), "").Error()
+		assert.EqualValues(t, 400, refused.Code)
+		assert.Equal(t, row.message, refused.Message)
+	}
+	for selector, want := range map[string][]string{"status.phase=Active": {"default"}, "metadata.name!=default": {}} {
+		names, _ := d.Must("GET", "/api/v1/namespaces"+query("fieldSelector", selector), "").Names()
+		assert.Equal(t, want, names, selector)
 	}
 }
 
@@ -130,7 +148,10 @@ func TestAListMayNameAVersion(t *testing.T) {
 	tooLarge := d.Do("GET", Pods+"?resourceVersion=99999", "")
 	assert.Equal(t, "1", tooLarge.Header.Get("Retry-After"))
 	assert.Contains(t, tooLarge.Error().Message, "Too large resource version: 99999, current: ")
+	future := d.Do("GET", Pods+query("resourceVersion", "99999", "resourceVersionMatch", "Exact"), "")
+	assert.Equal(t, tooLarge.Error(), future.Error())
 	for _, row := range []struct{ query, message string }{
+		{query("sendInitialEvents", "true"), "sendInitialEvents is forbidden for list"},
 		{query("resourceVersionMatch", "Exact"), "resourceVersionMatch is forbidden unless resourceVersion is provided"},
 		{query("resourceVersionMatch", "Exact", "resourceVersion", "0"), `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`},
 		{query("resourceVersionMatch", "Perhaps", "resourceVersion", "1"), "supported values"},

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 )
 
 // form is how a client wants to see an object: as it is, or as something made of it.
@@ -48,7 +49,7 @@ func (f form) isKnown() bool {
 	case "":
 		return true
 	case "Table", "PartialObjectMetadata", "PartialObjectMetadataList":
-		return f.group == "meta.k8s.io" && f.version == "v1"
+		return f.groupVersion() == metav1.SchemeGroupVersion.String() || f.groupVersion() == metav1beta1.SchemeGroupVersion.String()
 	}
 	return false
 }

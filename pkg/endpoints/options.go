@@ -61,6 +61,7 @@ func (r *request) listOptions() (rest.ListOptions, error) {
 	}
 	return list, invalidOptions("ListOptions", internalvalidation.ValidateListOptions(&internalversion.ListOptions{
 		ResourceVersion: asked.ResourceVersion, ResourceVersionMatch: asked.ResourceVersionMatch, Continue: asked.Continue, Limit: asked.Limit,
+		SendInitialEvents: asked.SendInitialEvents,
 	}, false))
 }
 

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kjson "sigs.k8s.io/json"
 
 	"kube2014/pkg/rest"
 )
@@ -55,7 +54,7 @@ func (r *request) patch() error {
 		if current == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.GroupVersion.Group, Resource: r.info.Resource}, r.info.Name)
 		}
-		unknown, err = r.patched(current, patched, apply)
+		unknown, err = r.patched(current, patched, apply, body)
 		return patched, err
 	}, len(options.DryRun) > 0)
 	if err == nil {
@@ -74,7 +73,7 @@ func (r *request) patchOptions() (metav1.PatchOptions, error) {
 }
 
 // patched fills into with the patched object.
-func (r *request) patched(current, into rest.Object, apply func(text []byte, kind rest.Object) ([]byte, error)) (unknown []error, err error) {
+func (r *request) patched(current, into rest.Object, apply func(text []byte, kind rest.Object) ([]byte, error), body []byte) (unknown []error, err error) {
 	before, err := json.Marshal(current)
 	if err != nil {
 		return nil, err
@@ -87,12 +86,12 @@ func (r *request) patched(current, into rest.Object, apply func(text []byte, kin
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the patched object has more than %d bytes", MaxBodySize))
 	}
 	refuse := func(why error) error {
-		return rest.Invalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(after), why.Error())})
+		return rest.Invalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), r.shown(after, body), why.Error())})
 	}
 	if err := checkQuantities(after); err != nil {
 		return nil, err
 	}
-	if unknown, err = kjson.UnmarshalStrict(after, into); err != nil {
+	if unknown, err = r.decodePatched(after, into); err != nil {
 		return nil, refuse(err)
 	}
 	if err := r.agreeOnName(into); err != nil {

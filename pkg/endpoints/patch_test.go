@@ -98,6 +98,27 @@ func TestK23APatchThatWouldTakeTooLongIsRefused(t *testing.T) {
 	assert.Equal(t, 422, d.Patch(Pods+"/web", JSONPatch, `[`+repeated(200, `{"op":"copy","from":"/spec","path":"/spec/s%d"}`)+`]`).Status, "what is copied is bounded too")
 }
 
+func TestTheResultOfAPatchIsCheckedAsTodaysServerDoes(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	for _, row := range []struct{ name, patchType, patch, message string }{
+		{"a field that pods do not have", MergePatch, `{"spec":{"typo":1}}`, `strict decoding error: unknown field "spec.typo"`},
+		{"a field that pods do not have, to be merged", StrategicPatch, `{"spec":{"typo":1}}`,
+			` "" is invalid: patch: Invalid value: "map[spec:map[typo:1]]": strict decoding error: unknown field "spec.typo"`},
+		{"a number where a text is wanted", StrategicPatch, `{"metadata":{"labels":{"a":3}}}`,
+			` "" is invalid: patch: Invalid value: "map[metadata:map[labels:map[a:3]]]": cannot convert int64 to string`},
+		{"another kind", MergePatch, `{"kind":"Service"}`, "converting (v1.Service) to (core.Pod): unknown conversion"},
+		{"a version that is not there", JSONPatch, `[{"op":"replace","path":"/apiVersion","value":"v7"}]`, `no kind "Pod" is registered for version "v7"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			refused := d.Patch(Pods+"/web?fieldValidation=Strict", row.patchType, row.patch).Error()
+			assert.EqualValues(t, 422, refused.Code)
+			assert.True(t, strings.HasSuffix(refused.Message, row.message), refused.Message)
+		})
+	}
+}
+
 const labelled = `{"metadata":{"labels":{"a":"b"}}}`
 
 func TestK22AnObjectWithManyMistakesIsRefusedInFewWords(t *testing.T) {

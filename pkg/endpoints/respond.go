@@ -111,7 +111,12 @@ func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (runtim
 	if err != nil {
 		return nil, err
 	}
-	table.ListMeta = about
+	table.ListMeta, table.APIVersion = about, r.form.groupVersion()
+	for _, row := range table.Rows {
+		if only, ok := row.Object.Object.(*metav1.PartialObjectMetadata); ok {
+			only.APIVersion = table.APIVersion
+		}
+	}
 	return table, nil
 }
 

@@ -43,8 +43,8 @@ func (s *Server) HandlePrefix(prefix string, handler http.Handler) { s.below[pre
 // Serves reports whether a request is for this server.
 func (s *Server) Serves(req *http.Request) bool {
 	path := req.URL.Path
-	if path == healthzPath { // without details it is the first door's
-		return req.URL.Query().Has("verbose")
+	if query := req.URL.Query(); path == healthzPath { // without details it is the first door's
+		return query.Has("verbose") || query.Has("exclude")
 	}
 	return s.other(path) != nil || path == "/api" || path == "/apis" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/")
 }

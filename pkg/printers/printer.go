@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Printer has the columns of a kind, and how an object fills them.
+// Printer has the columns of a kind, and how an object fills them. One that has none prints
+// an object's name and when it was created.
 type Printer struct {
 	// Columns are those of kubectl get, with priority 1 those that only -o wide shows.
 	// They are shared: nobody changes them.
@@ -35,6 +36,9 @@ type Printer struct {
 func (p Printer) Table(objects []runtime.Object, now time.Time, include metav1.IncludeObjectPolicy) (*metav1.Table, error) {
 	if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: include}); len(errs) > 0 {
 		return nil, errors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
+	}
+	if p.Cells == nil {
+		p = byDefault
 	}
 	table := &metav1.Table{
 		TypeMeta:          metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()},
@@ -63,8 +67,8 @@ func (p Printer) Table(objects []runtime.Object, now time.Time, include metav1.I
 	return table, nil
 }
 
-// Default prints objects of every kind that has no printer of its own.
-var Default = Printer{
+// byDefault prints objects of every kind that has no printer of its own.
+var byDefault = Printer{
 	Columns: []metav1.TableColumnDefinition{
 		nameColumn,
 		{Name: "Created At", Type: "date", Description: metadataDoc["creationTimestamp"]},

@@ -122,7 +122,7 @@ func TestARowHasOfItsObjectWhatWasAskedFor(t *testing.T) {
 
 func TestATableNeedsObjectsWithMetadata(t *testing.T) {
 	t.Parallel()
-	_, err := Default.Table([]runtime.Object{&metav1.Status{}}, now, "")
+	_, err := byDefault.Table([]runtime.Object{&metav1.Status{}}, now, "")
 	assert.Error(t, err)
 }
 
@@ -138,7 +138,7 @@ func TestATableOfNothingHasAnEmptyListOfRows(t *testing.T) {
 
 func TestColumnsHaveDescriptionsAndOneHasTheName(t *testing.T) {
 	t.Parallel()
-	printers := []Printer{Pods, ReplicationControllers, Services, Endpoints, EndpointSlices, Nodes, Events, Namespaces, Default}
+	printers := []Printer{Pods, ReplicationControllers, Services, Endpoints, EndpointSlices, Nodes, Events, Namespaces, byDefault}
 	for _, printer := range printers {
 		var names int
 		for _, column := range printer.Columns {
@@ -154,7 +154,7 @@ func TestColumnsHaveDescriptionsAndOneHasTheName(t *testing.T) {
 func TestAKindWithoutAPrinterHasItsNameAndWhenItWasMade(t *testing.T) {
 	t.Parallel()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s", CreationTimestamp: ago(time.Minute)}}
-	assert.Equal(t, map[string]any{"Name": "s", "Created At": "2026-11-21T08:33:21Z"}, cells(t, Default, secret))
+	assert.Equal(t, map[string]any{"Name": "s", "Created At": "2026-11-21T08:33:21Z"}, cells(t, byDefault, secret))
 }
 
 func TestTheAgeOfWhatHasNoTimeIsUnknown(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -50,4 +51,17 @@ func controllerCells(controller *corev1.ReplicationController, now time.Time) []
 		strings.Join(images, ","),
 		labels.FormatLabels(controller.Spec.Selector),
 	}
+}
+
+// Scales prints *autoscalingv1.Scale.
+var Scales = Printer{
+	Columns: []metav1.TableColumnDefinition{
+		text("Name", metadataDoc["name"]), // without a format, as in the real server
+		number("Desired", autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"]),
+		number("Available", autoscalingv1.ScaleStatus{}.SwaggerDoc()["replicas"]),
+		ageColumn,
+	},
+	Cells: of(func(scale *autoscalingv1.Scale, now time.Time) []any {
+		return []any{scale.Name, int64(scale.Spec.Replicas), int64(scale.Status.Replicas), since(scale.CreationTimestamp.Time, now)}
+	}),
 }

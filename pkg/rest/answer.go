@@ -36,14 +36,14 @@ func (a storedAnswer) Encode() (conversion.Encoded, error) {
 	return v1.EncodeOne(a.kind.GroupVersion().String(), a.kind.Kind, item), nil
 }
 
-// Made is an answer that was made for one request.
-type Made struct{ object runtime.Object }
+// made is an answer that was made for one request.
+type made struct{ object runtime.Object }
 
 // MakeAnswer returns an object, which has its kind set, as an answer.
-func MakeAnswer(object runtime.Object) Made { return Made{object} }
+func MakeAnswer(object runtime.Object) Answer { return made{object} }
 
 // Object implements Answer.
-func (m Made) Object() (runtime.Object, error) { return m.object, nil }
+func (m made) Object() (runtime.Object, error) { return m.object, nil }
 
 // Encode implements Answer.
-func (m Made) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
+func (m made) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }

@@ -113,6 +113,9 @@ func (s *Store[T]) read(page page, labels map[string]string) (*storage.List, err
 	case page.exact:
 		list, err := s.Objects.ListAt(s.Internal, page.version)
 		if api.KindOf(err) == api.Expired {
+			if current, err := s.Objects.Version(); err == nil && current < page.version {
+				return nil, tooLarge(page.version, current)
+			}
 			return nil, page.expired()
 		}
 		return list, StatusError(err, s.Resource, "")
@@ -166,15 +169,19 @@ func (s *Store[T]) fieldsOf(object T) fields.Set {
 	return set
 }
 
-// CheckFields returns an error if a selector selects by a field that it cannot select
+// checkFields returns an error if a selector selects by a field that it cannot select
 // by.
-func (s *Store[T]) CheckFields(options ListOptions) error {
+func (s *Store[T]) checkFields(options ListOptions) error {
 	if s.Strategy.Fields == nil {
 		return options.OnlyName()
 	}
-	known := s.fieldsOf(s.New().(T))
-	for _, requirement := range options.Fields.Requirements() {
-		if _, ok := known[requirement.Field]; !ok {
+	return options.OnlyFields(s.fieldsOf(s.New().(T)))
+}
+
+// OnlyFields returns an error if a list selects by a field that is not known.
+func (o ListOptions) OnlyFields(known fields.Set) error {
+	for _, requirement := range o.Fields.Requirements() {
+		if !known.Has(requirement.Field) {
 			return apierrors.NewBadRequest("field label not supported: " + requirement.Field)
 		}
 	}

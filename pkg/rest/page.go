@@ -29,7 +29,7 @@ const tokenVersion = "meta.k8s.io/v1"
 
 // page returns what a list asks for.
 func (s *Store[T]) page(options ListOptions) (page, error) {
-	if err := s.CheckFields(options); err != nil {
+	if err := s.checkFields(options); err != nil {
 		return page{}, err
 	}
 	if options.Continue != "" {

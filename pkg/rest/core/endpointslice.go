@@ -72,7 +72,8 @@ func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.Endpoi
 	return slicesOfAll, list.Version, nil
 }
 
-// slicesOf returns a slice for each subset. The first one has the name of the service.
+// slicesOf returns a slice for each subset. The first one has the name of the service, the
+// others also the beginning of their uid: another service may be named db-1.
 func slicesOf(endpoints *corev1.Endpoints) (all []*discoveryv1.EndpointSlice) {
 	subsets := endpoints.Subsets
 	if len(subsets) == 0 {
@@ -85,10 +86,10 @@ func slicesOf(endpoints *corev1.Endpoints) (all []*discoveryv1.EndpointSlice) {
 			AddressType: discoveryv1.AddressTypeIPv4,
 			Endpoints:   []discoveryv1.Endpoint{},
 		}
+		slice.UID = types.UID(api.UIDOf(&api.Endpoints{Name: string(endpoints.UID) + "/" + strconv.Itoa(i)}))
 		if i > 0 {
-			slice.Name += "-" + strconv.Itoa(i)
+			slice.Name += "-" + string(slice.UID[:5]) + "-" + strconv.Itoa(i)
 		}
-		slice.UID = types.UID(string(endpoints.UID[:len(endpoints.UID)-1]) + strconv.FormatInt(int64(i%16), 16))
 		slice.Labels = labels.Merge(endpoints.Labels, labels.Set{discoveryv1.LabelServiceName: endpoints.Name, discoveryv1.LabelManagedBy: "endpointslice.kube2014"})
 		for _, port := range subset.Ports {
 			slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &port.Name, Port: &port.Port, Protocol: &port.Protocol, AppProtocol: port.AppProtocol})

@@ -42,7 +42,11 @@ func (namespaces) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
 // List implements rest.Lister.
 func (namespaces) List(_ context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
 	objects, only := []runtime.Object{}, theNamespace()
-	if options.Matches(only, fields.Set{"status.phase": string(only.Status.Phase)}) {
+	known := fields.Set{"metadata.name": only.Name, "status.phase": string(only.Status.Phase)}
+	if err := options.OnlyFields(known); err != nil {
+		return nil, err
+	}
+	if options.Matches(only, known) {
 		objects = append(objects, only)
 	}
 	return rest.MakeList(coreGroup.WithKind("Namespace"), 1, objects), nil

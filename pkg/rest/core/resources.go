@@ -68,7 +68,7 @@ func Resources(objects storage.Interface, scheme v1.Converter, placer Placer, no
 		{GroupVersion: coreGroup, Name: "replicationcontrollers", Kind: coreGroup.WithKind("ReplicationController"), Singular: "replicationcontroller",
 			ShortNames: []string{"rc"}, Categories: inAll, Namespaced: true, Storage: controllers, Printer: printers.ReplicationControllers},
 		{GroupVersion: coreGroup, Name: "replicationcontrollers/scale", Kind: autoscalingv1.SchemeGroupVersion.WithKind("Scale"), Namespaced: true,
-			Storage: scale{controllers}},
+			Storage: scale{controllers}, Printer: printers.Scales},
 		{GroupVersion: coreGroup, Name: "replicationcontrollers/status", Kind: coreGroup.WithKind("ReplicationController"), Namespaced: true,
 			Storage: subresource(controllers, controllerStatusStrategy), Printer: printers.ReplicationControllers},
 		{GroupVersion: coreGroup, Name: "services", Kind: coreGroup.WithKind("Service"), Singular: "service", ShortNames: []string{"svc"}, Categories: inAll,
