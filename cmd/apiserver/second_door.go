@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -41,6 +42,7 @@ func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlac
 	documents := discovery.New(groups)
 	for _, path := range documents.Paths() {
 		server.Handle(path, documents.Handler(path))
+		server.Handle(strings.TrimSuffix(path, "/")+"/", documents.Handler(path))
 	}
 	description := openapi.New(groups, core.Types())
 	server.Handle("/openapi/v3", description)

@@ -53,6 +53,19 @@ func TestAVersionThatIsTurnedOffIsNotServed(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotAResourceIsReadWithOrWithoutASlash(t *testing.T) {
+	t.Parallel()
+	d := openDoors(t)
+	for _, path := range []string{"/api", "/api/", "/apis", "/apis/", "/api/v1", "/api/v1/", "/apis/discovery.k8s.io", "/apis/discovery.k8s.io/", "/apis/discovery.k8s.io/v1/",
+		"/version", "/openapi/v3", "/livez"} {
+		d.send(http.StatusOK, "GET", path, "")
+		d.send(http.StatusOK, "HEAD", path, "")
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+			d.send(http.StatusMethodNotAllowed, method, path, "")
+		}
+	}
+}
+
 // Who asks at a door that is closed gets the error of the one that is open.
 func TestTheDoorThatIsOpenAnswersForTheOther(t *testing.T) {
 	t.Parallel()

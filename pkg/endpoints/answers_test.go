@@ -124,6 +124,9 @@ func TestAClientGetsTheFirstFormThatItAcceptsAndTheServerHas(t *testing.T) {
 		{"protobuf first", "application/vnd.kubernetes.protobuf,application/json", "PodList"},
 		{"a table", Table, "Table"},
 		{"a table of a version that is to come, or none", "application/json;as=Table;v=v2;g=meta.k8s.io,application/json", "PodList"},
+		{"a table rather than a list", "application/json;q=0.1," + Table + ";q=0.9", "Table"},
+		{"a list rather than a table", Table + ";q=0.1, application/json;q=0.5", "PodList"},
+		{"how much is unreadable", Table + ";q=x,application/json;q=0.9", "Table"},
 		{"metadata", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "PartialObjectMetadataList"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -212,6 +215,19 @@ func TestAPersonGetsLines(t *testing.T) {
 	assert.Contains(t, d.Must("GET", Pods+"?pretty=1", "").Text, "\n  ")
 	assert.Contains(t, d.Must("GET", Pods, "", "User-Agent", "curl/8").Text, "\n  ")
 	assert.NotContains(t, d.Must("GET", Pods+"?pretty=false", "", "User-Agent", "curl/8").Text, "\n  ")
+}
+
+func TestTheTypeOfABodyIsReadAsTodaysServerDoes(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	for contentType, want := range map[string]int{
+		"": 201, "application/json": 201, "Application/JSON": 201, "application/json; charset=latin1": 201, "application/yaml;x=y": 201,
+		"application/json,application/yaml": 415, "application/json;x": 415, ";": 415, "text/json": 415,
+	} {
+		assert.Equal(t, want, d.Do("POST", Pods+"?dryRun=All", Pod("web", ""), "Content-Type", contentType).Status, contentType)
+	}
+	assert.Equal(t, "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
+		d.Patch(Pods+"/web?force=true", MergePatch, `{}`).Error().Message)
 }
 
 func TestABodyMayBeYAMLOrProtobuf(t *testing.T) {

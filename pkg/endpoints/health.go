@@ -25,7 +25,7 @@ var Ping = Check{"ping", func() error { return nil }}
 // with a line for each if one fails or the client asks for them. Why a check fails is only
 // logged.
 func Health(name string, checks ...Check) http.Handler {
-	return getOnly(func(w http.ResponseWriter, req *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var lines strings.Builder
 		status, outcome := http.StatusOK, "passed"
 		excluded := req.URL.Query()["exclude"]
@@ -62,12 +62,12 @@ func Health(name string, checks ...Check) http.Handler {
 }
 
 // getOnly answers 405 to every method but GET and HEAD.
-func getOnly(next http.HandlerFunc) http.Handler {
+func getOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
 			(&request{Request: req, w: w}).error(notAllowed())
 			return
 		}
-		next(w, req)
+		next.ServeHTTP(w, req)
 	})
 }

@@ -1,16 +1,21 @@
 package endpoints_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
+	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/api"
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/storage"
 )
 
 // withPods stores pods named a, b, … with a label of their name, on no node.
@@ -84,6 +89,32 @@ func TestAFieldThatAKindIsNotSelectedByIsRefusedInTheWordsOfTodaysServer(t *test
 	for selector, want := range map[string][]string{"status.phase=Active": {"default"}, "metadata.name!=default": {}} {
 		names, _ := d.Must("GET", "/api/v1/namespaces"+query("fieldSelector", selector), "").Names()
 		assert.Equal(t, want, names, selector)
+	}
+}
+
+func TestAListByNameReadsNoOtherObject(t *testing.T) {
+	t.Parallel()
+	d := withPods(t, 2)
+	broken := &api.Task{JSONBase: api.JSONBase{ID: "broken"}}
+	broken.Remainder = "another program wrote this"
+	_, err := d.Store.Commit(storage.Create(broken))
+	require.NoError(t, err)
+	names, _ := d.Must("GET", Pods+query("fieldSelector", "metadata.name=a,status.phase!=Failed"), "").Names()
+	assert.Equal(t, []string{"a"}, names)
+	assert.Equal(t, 500, d.Do("GET", Pods+query("fieldSelector", "metadata.name!=a"), "").Status)
+}
+
+func TestAListThatTakesTooLongIsGivenUp(t *testing.T) {
+	t.Parallel()
+	d := withPods(t, 2)
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	for _, path := range []string{Pods, Pods + "?labelSelector=name", Pods + "?fieldSelector=status.phase!=Failed"} {
+		recorder := httptest.NewRecorder()
+		d.ServeHTTP(recorder, httptest.NewRequestWithContext(late, "GET", path, nil))
+		require.Equal(t, 504, recorder.Code)
+		assert.JSONEq(t, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","reason":"Timeout","details":{},"code":504,
+			"message":"Timeout: request did not complete within requested timeout - context deadline exceeded"}`, recorder.Body.String())
 	}
 }
 

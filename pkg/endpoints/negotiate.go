@@ -3,6 +3,7 @@ package endpoints
 import (
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,16 +19,18 @@ func (f form) groupVersion() string { return f.group + "/" + f.version }
 // maxAccepted bounds how many media types of a request are looked at.
 const maxAccepted = 100
 
-// negotiate returns the first form in the Accept headers that the server has: JSON. A
-// client that names only others gets an error.
-func negotiate(accept []string) (form, error) {
+// negotiate returns the form in the Accept headers that the client likes best, the first
+// of several, and that the server has: JSON. A client that names only others gets an error.
+func negotiate(accept []string) (best form, err error) {
+	err = notAcceptable()
+	most := 0.0
 	ranges := strings.SplitN(strings.Join(accept, ","), ",", maxAccepted)
 	for _, one := range ranges {
 		if strings.TrimSpace(one) == "" && len(ranges) == 1 {
 			return form{}, nil
 		}
-		mediaType, parameters, err := mime.ParseMediaType(one)
-		if err != nil {
+		mediaType, parameters, wrong := mime.ParseMediaType(one)
+		if wrong != nil {
 			continue
 		}
 		switch mediaType {
@@ -36,11 +39,19 @@ func negotiate(accept []string) (form, error) {
 			continue
 		}
 		wanted := form{parameters["as"], parameters["g"], parameters["v"]}
-		if wanted.isKnown() {
-			return wanted, nil
+		if quality := qualityOf(parameters["q"]); wanted.isKnown() && (err != nil || quality > most) {
+			best, most, err = wanted, quality, nil
 		}
 	}
-	return form{}, notAcceptable()
+	return best, err
+}
+
+// qualityOf returns how much a client likes a media type, which is 1 if it does not say.
+func qualityOf(parameter string) float64 {
+	if quality, err := strconv.ParseFloat(parameter, 64); err == nil && quality >= 0 {
+		return min(quality, 1)
+	}
+	return 1
 }
 
 // isKnown reports whether the server can answer in a form.

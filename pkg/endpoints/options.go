@@ -2,8 +2,8 @@ package endpoints
 
 import (
 	"encoding/json"
+	"mime"
 	"net/url"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -117,8 +117,15 @@ func (r *request) fieldValidation() string {
 	return metav1.FieldValidationWarn
 }
 
-// mediaType returns the type of the body, without parameters.
+// mediaType returns the type of the body, without parameters: "" if the client names none.
 func (r *request) mediaType() string {
-	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	return strings.TrimSpace(mediaType)
+	named := r.Header.Get("Content-Type")
+	if named == "" {
+		return ""
+	}
+	mediaType, _, err := mime.ParseMediaType(named)
+	if err != nil {
+		return "unreadable"
+	}
+	return mediaType
 }

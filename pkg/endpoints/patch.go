@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	"kube2014/pkg/rest"
 )
@@ -26,6 +29,10 @@ const maxOperations = 10000
 // maxMoves bounds the cost of a JSON patch, whose operations may each move all entries of
 // the object's longest list. An object has about as many entries as commas.
 const maxMoves = 50_000_000
+
+// maxScanned bounds the cost of a JSON patch whose paths are long: all that is in a member
+// is read again for each member of a path.
+const maxScanned = 64 << 20
 
 func init() {
 	jsonpatch.AccumulatedCopySizeLimit = MaxBodySize // the library has it as a variable
@@ -44,7 +51,7 @@ func (r *request) patch() error {
 	if err != nil {
 		return err
 	}
-	apply, err := r.patcher(types.PatchType(r.mediaType()), body)
+	apply, twice, err := r.patcher(types.PatchType(r.mediaType()), body)
 	if err != nil {
 		return err
 	}
@@ -54,7 +61,7 @@ func (r *request) patch() error {
 		if current == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.GroupVersion.Group, Resource: r.info.Resource}, r.info.Name)
 		}
-		unknown, err = r.patched(current, patched, apply, body)
+		unknown, err = r.patched(current, patched, apply, body, twice)
 		return patched, err
 	}, len(options.DryRun) > 0)
 	if err == nil {
@@ -69,11 +76,15 @@ func (r *request) patch() error {
 func (r *request) patchOptions() (metav1.PatchOptions, error) {
 	query := r.URL.Query()
 	options := metav1.PatchOptions{DryRun: query["dryRun"], FieldManager: query.Get("fieldManager"), FieldValidation: query.Get("fieldValidation")}
+	if query.Has("force") {
+		options.Force = new(query.Get("force") != "false" && query.Get("force") != "0")
+	}
 	return options, invalidOptions("PatchOptions", validation.ValidatePatchOptions(&options, types.PatchType(r.mediaType())))
 }
 
-// patched fills into with the patched object.
-func (r *request) patched(current, into rest.Object, apply func(text []byte, kind rest.Object) ([]byte, error), body []byte) (unknown []error, err error) {
+// patched fills into with the patched object, and returns what is wrong with its fields,
+// after what the patch gives twice.
+func (r *request) patched(current, into rest.Object, apply func(text []byte, kind rest.Object) ([]byte, error), body []byte, twice []error) (unknown []error, err error) {
 	before, err := json.Marshal(current)
 	if err != nil {
 		return nil, err
@@ -94,6 +105,7 @@ func (r *request) patched(current, into rest.Object, apply func(text []byte, kin
 	if unknown, err = r.decodePatched(after, into); err != nil {
 		return nil, refuse(err)
 	}
+	unknown = append(slices.Clone(twice), unknown...)
 	if err := r.agreeOnName(into); err != nil {
 		return nil, err
 	}
@@ -104,19 +116,23 @@ func (r *request) patched(current, into rest.Object, apply func(text []byte, kin
 	return unknown, err
 }
 
-// patcher returns how a patch is applied to the JSON of an object of a kind.
-func (r *request) patcher(patchType types.PatchType, body []byte) (func(text []byte, kind rest.Object) ([]byte, error), error) {
+// patcher returns how a patch is applied to the JSON of an object of a kind, and what the
+// patch gives twice.
+func (r *request) patcher(patchType types.PatchType, body []byte) (apply func(text []byte, kind rest.Object) ([]byte, error), twice []error, err error) {
 	switch patchType {
 	case types.JSONPatchType:
+		if twice, err = givenTwice[[]any](body, "error decoding patch: "); err != nil {
+			return nil, nil, err
+		}
 		patch, err := jsonpatch.DecodePatch(body)
 		if err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
+			return nil, nil, apierrors.NewBadRequest(err.Error())
 		}
 		if len(patch) > maxOperations {
-			return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(patch)))
+			return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(patch)))
 		}
 		return func(text []byte, _ rest.Object) ([]byte, error) {
-			if len(patch)*bytes.Count(text, []byte(",")) > maxMoves {
+			if len(patch)*bytes.Count(text, []byte(",")) > maxMoves || deepest(patch)*(len(text)+len(body)) > maxScanned {
 				return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object is too large for %d operations of a JSON patch", len(patch)))
 			}
 			after, err := patch.Apply(text)
@@ -124,25 +140,46 @@ func (r *request) patcher(patchType types.PatchType, body []byte) (func(text []b
 				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 			}
 			return after, nil
-		}, nil
+		}, twice, nil
 	case types.MergePatchType:
-		if !json.Valid(body) {
-			return nil, apierrors.NewBadRequest("error decoding patch: it is not JSON")
+		if twice, err = givenTwice[map[string]any](body, "error decoding patch: "); err != nil {
+			return nil, nil, err
 		}
-		return func(text []byte, _ rest.Object) ([]byte, error) {
-			after, err := jsonpatch.MergePatch(text, body)
-			if err != nil {
-				return nil, apierrors.NewBadRequest(err.Error())
-			}
-			return after, nil
-		}, nil
+		changes, err := decodeMerge(body)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(text []byte, _ rest.Object) ([]byte, error) { return json.Marshal(merged(text, changes)) }, twice, nil
 	case types.StrategicMergePatchType:
+		if twice, err = givenTwice[map[string]any](body, ""); err != nil {
+			return nil, nil, err
+		}
 		return func(text []byte, kind rest.Object) ([]byte, error) {
 			after, err := mergeStrategically(text, body, kind)
 			return after, strategicError(err)
-		}, nil
+		}, twice, nil
 	}
-	return nil, unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
+	return nil, nil, unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
+}
+
+// givenTwice returns what a patch gives twice. The error is that it is no patch.
+func givenTwice[Patch any](body []byte, problem string) ([]error, error) {
+	var patch Patch
+	twice, err := kjson.UnmarshalStrict(body, &patch)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(problem + err.Error())
+	}
+	return twice, nil
+}
+
+// deepest returns how many members the longest path in a JSON patch names.
+func deepest(patch jsonpatch.Patch) (members int) {
+	for _, operation := range patch {
+		path, _ := operation.Path() // an operation without a path is refused when it is applied
+		from, _ := operation.From()
+		members = max(members, strings.Count(path, "/"), strings.Count(from, "/"))
+	}
+	return members
 }
 
 // maxComparisons bounds a strategic merge, which compares each entry of a list with each
@@ -190,10 +227,6 @@ func strategicError(err error) error {
 	switch {
 	case err == nil, apierrors.IsRequestEntityTooLargeError(err):
 		return err
-	case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
-		errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
-		errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
-		return apierrors.NewBadRequest(err.Error())
 	case errors.Is(err, mergepatch.ErrNoListOfLists):
 		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 	}

@@ -65,7 +65,7 @@ func TestAPatchThatCannotBeAppliedIsRefused(t *testing.T) {
 		{JSONPatch, `[{"op":"remove","path":""}]`, 422}, {JSONPatch, `[{"op":"test","path":"/metadata/name","value":"x"}]`, 422},
 		{JSONPatch, `[{"op":"add","path":"/spec/containers/200000000","value":1}]`, 422},
 		{JSONPatch, `[{"op":"replace","path":"/spec/containers","value":1}]`, 422},
-		{MergePatch, ``, 400}, {MergePatch, `null`, 400}, {MergePatch, `1`, 400}, {MergePatch, `[]`, 422}, {MergePatch, `{"spec":1}`, 422},
+		{MergePatch, ``, 400}, {MergePatch, `null`, 400}, {MergePatch, `1`, 400}, {MergePatch, `[]`, 400}, {MergePatch, `{"spec":1}`, 422},
 		{MergePatch, `{"metadata":null}`, 400},
 		{StrategicPatch, ``, 400}, {StrategicPatch, `[]`, 400}, {StrategicPatch, `{"$patch":"boo"}`, 400}, {StrategicPatch, `{"$patch":"delete"}`, 400},
 		{StrategicPatch, `{"spec":{"containers":[null]}}`, 400}, {StrategicPatch, `{"spec":{"$retainKeys":1}}`, 400},
@@ -85,6 +85,7 @@ func TestK23APatchThatWouldTakeTooLongIsRefused(t *testing.T) {
 	}{
 		{"more than 10,000 operations", JSONPatch, `[` + repeated(10001, `{"op":"add","path":"/metadata/labels","value":{"a":"%d"}}`) + `]`, 1},
 		{"many operations on a long list", JSONPatch, `[` + repeated(10000, `{"op":"add","path":"/spec/containers/0/env/0","value":{"name":"A%d"}}`) + `]`, 5000},
+		{"a path of many members in a large object", JSONPatch, `[{"op":"add","path":"/metadata` + strings.Repeat("/a", 1000) + `","value":1}]`, 5000},
 		{"one entry merged into a long list", StrategicPatch, `{"spec":{"containers":[{"name":"c","env":[{"name":"A"}]}]}}`, 5000},
 		{"a long list merged into a short one", StrategicPatch, `{"spec":{"containers":[{"name":"c","env":[` + repeated(5000, `{"name":"A%d"}`) + `]}]}}`, 1},
 	} {
@@ -116,6 +117,35 @@ func TestTheResultOfAPatchIsCheckedAsTodaysServerDoes(t *testing.T) {
 			assert.EqualValues(t, 422, refused.Code)
 			assert.True(t, strings.HasSuffix(refused.Message, row.message), refused.Message)
 		})
+	}
+}
+
+func TestAMergePatchMayBeDeepAndLarge(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	deep := strings.Repeat(`{"a":`, 9000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat(`}`, 9000)
+	answer := d.Patch(Pods+"/web", MergePatch, deep)
+	require.Equal(t, 200, answer.Status, "%.200s", answer.Text)
+	assert.Contains(t, answer.Header.Get("Warning"), "unknown field")
+}
+
+func TestWhatAPatchGivesTwiceIsTold(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ patchType, patch, told string }{
+		{MergePatch, `{"metadata":{"labels":{"a":"b"},"labels":{"a":"c"}}}`, `duplicate field \"metadata.labels\"`},
+		{StrategicPatch, `{"metadata":{"labels":{"a":"b"},"labels":{"a":"c"}}}`, `duplicate field \"metadata.labels\"`},
+		{JSONPatch, `[{"op":"add","path":"/metadata/labels","value":1,"value":{"a":"c"}}]`, `duplicate field \"[0].value\"`},
+	} {
+		d := Open(t)
+		d.Must("POST", Pods, Pod("web", ""))
+		strict := d.Patch(Pods+"/web?fieldValidation=Strict", row.patchType, row.patch).Error()
+		assert.EqualValues(t, 422, strict.Code)
+		assert.Contains(t, strict.Message, "strict decoding error: "+strings.ReplaceAll(row.told, `\`, ""))
+		warned := d.Patch(Pods+"/web", row.patchType, row.patch)
+		require.Equal(t, 200, warned.Status, warned.Text)
+		assert.Equal(t, `299 - "`+row.told+`"`, warned.Header.Get("Warning"))
+		assert.Equal(t, map[string]string{"a": "c"}, warned.Meta().Labels)
 	}
 }
 

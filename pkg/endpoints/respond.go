@@ -79,7 +79,7 @@ func (r *request) respondList(list *rest.List) (err error) {
 
 // converted encodes a list as a table, or as one of metadata.
 func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
-	objects, err := list.Objects()
+	objects, err := list.Objects(r.Context())
 	if err != nil {
 		return conversion.Encoded{}, err
 	}

@@ -34,7 +34,7 @@ func New(resources []rest.Resource, now func() time.Time) *Server {
 	return s
 }
 
-// Handle lets a handler serve a path.
+// Handle lets a handler serve a path. All that it gets are GET and HEAD.
 func (s *Server) Handle(path string, handler http.Handler) { s.others[path] = handler }
 
 // HandlePrefix lets a handler serve all paths that begin so.
@@ -67,7 +67,7 @@ func (s *Server) other(path string) http.Handler {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if handler := s.other(req.URL.Path); handler != nil {
-		handler.ServeHTTP(w, req)
+		getOnly(handler).ServeHTTP(w, req)
 		return
 	}
 	r := &request{Request: req, w: w, now: s.now}

@@ -1,7 +1,9 @@
 package endpoints
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -20,7 +22,20 @@ func (r *request) get() error {
 	return r.respond(http.StatusOK, answer)
 }
 
+// maxTime is the time of a request that takes the longer the more objects there are. The
+// connection is closed two seconds later, also in the middle of an answer.
+const maxTime = 8 * time.Second
+
+// limitTime lets the request's context end after maxTime. The caller calls what it returns
+// when the answer is sent.
+func (r *request) limitTime() context.CancelFunc {
+	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
+	r.Request = r.WithContext(ctx)
+	return cancel
+}
+
 func (r *request) list() error {
+	defer r.limitTime()()
 	storage, err := is[rest.Lister](r)
 	if err != nil {
 		return err
@@ -115,6 +130,7 @@ func (r *request) delete() error {
 }
 
 func (r *request) deleteCollection() error {
+	defer r.limitTime()()
 	storage, err := is[rest.CollectionDeleter](r)
 	if err != nil || (r.resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()

@@ -20,7 +20,7 @@ func Version(own string) http.Handler {
 	if err != nil {
 		panic(err) // it is made of strings
 	}
-	return getOnly(func(w http.ResponseWriter, _ *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text) // if that fails the client is gone
 	})

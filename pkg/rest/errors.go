@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +41,15 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 		return unavailable(typed)
 	}
 	return err
+}
+
+// checkTime returns an error if a request has taken too long, or nobody waits for its answer
+// any more.
+func checkTime(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", err), 0)
+	}
+	return nil
 }
 
 // unavailable keeps the cause, for the log.

@@ -36,13 +36,17 @@ func MakeList(kind schema.GroupVersionKind, version uint64, objects []runtime.Ob
 	return &List{ListMeta: v1.ListMeta{Version: version}, kind: kind, made: objects}
 }
 
-// Objects returns the items, with their kind set. They are the caller's own.
-func (l *List) Objects() ([]runtime.Object, error) {
+// Objects returns the items, with their kind set. They are the caller's own. It gives up
+// when the context ends.
+func (l *List) Objects(ctx context.Context) ([]runtime.Object, error) {
 	if l.items == nil {
 		return l.made, nil
 	}
 	objects := make([]runtime.Object, len(l.items))
 	for i, item := range l.items {
+		if err := checkTime(ctx); err != nil {
+			return nil, err
+		}
 		var err error
 		if objects[i], err = (storedAnswer{l.kind, l.codec, item}).Object(); err != nil {
 			return nil, err
@@ -72,8 +76,8 @@ func (l *List) Encode() (conversion.Encoded, error) {
 	return v1.EncodeList(l.kind.GroupVersion().String(), l.kind.Kind+"List", l.ListMeta, texts), nil
 }
 
-// List implements Lister.
-func (s *Store[T]) List(_ context.Context, namespace string, options ListOptions) (*List, error) {
+// List implements Lister. It gives up when the context ends.
+func (s *Store[T]) List(ctx context.Context, namespace string, options ListOptions) (*List, error) {
 	page, err := s.page(options)
 	if err != nil {
 		return nil, err
@@ -88,6 +92,9 @@ func (s *Store[T]) List(_ context.Context, namespace string, options ListOptions
 	}
 	first := sort.Search(len(all.Items), func(i int) bool { return all.Items[i].GetID() >= page.start })
 	for i, item := range all.Items[first:] {
+		if err := checkTime(ctx); err != nil {
+			return nil, err
+		}
 		wanted, err := s.matches(item, options)
 		if err != nil {
 			return nil, err
@@ -141,8 +148,12 @@ func tooLarge(wanted, current uint64) error {
 	return err
 }
 
-// matches reports whether an object is selected.
+// matches reports whether an object is selected. One of another name than is asked for is
+// not converted to find that out: who watches or waits for one object selects it so.
 func (s *Store[T]) matches(item *storage.Object, options ListOptions) (bool, error) {
+	if name, byName := options.Fields.RequiresExactMatch("metadata.name"); byName && item.GetID() != name {
+		return false, nil
+	}
 	if options.Labels.Empty() && options.Fields.Empty() {
 		return true, nil
 	}

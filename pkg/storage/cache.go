@@ -2,7 +2,6 @@ package storage
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"kube2014/pkg/api"
@@ -145,18 +144,9 @@ func (c *Cache) ListAt(kind api.Kind, version uint64) (*List, error) {
 			then[nameOf(event.Before)] = event.Before
 		}
 	}
-	list := &List{Kind: kind, Version: version}
-	if objects := c.kinds[kind]; objects != nil {
-		list.Items = slices.DeleteFunc(objects.byID.Values(), func(object *Object) bool {
-			_, changed := then[nameOf(object)]
-			return changed
-		})
+	objects := c.kinds[kind]
+	if objects == nil {
+		objects = makeIndex()
 	}
-	for _, object := range then {
-		if object != nil {
-			list.Items = append(list.Items, object)
-		}
-	}
-	slices.SortFunc(list.Items, func(a, b *Object) int { return strings.Compare(nameOf(a), nameOf(b)) })
-	return list, nil
+	return &List{Kind: kind, Version: version, Items: objects.listAt(then)}, nil
 }

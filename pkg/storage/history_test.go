@@ -3,8 +3,11 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -321,4 +324,31 @@ func TestAWatcherDoesNotMissAChangeThatIsMadeBeforeItWaits(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, events, 1)
 	})
+}
+
+func TestAListAtAVersionIsWhatAListWasThen(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewSource(1))
+	cache, lists := NewCache(0), []*List{}
+	for version := range uint64(500) {
+		now, err := cache.List(api.TaskKind, nil)
+		require.NoError(t, err)
+		require.Equal(t, version, now.Version)
+		lists = append(lists, now)
+		id := fmt.Sprint("x", random.Intn(20))
+		if cache.get(api.TaskKind, id) != nil && random.Intn(2) == 0 {
+			remove(t, cache, api.TaskKind, id)
+		} else {
+			put(t, cache, makeTask(id, nil))
+		}
+	}
+	for _, then := range lists {
+		again, err := cache.ListAt(api.TaskKind, then.Version)
+		require.NoError(t, err)
+		require.Equal(t, then.Version, again.Version)
+		require.True(t, slices.Equal(then.Items, again.Items), "at version %d: %v, not %v", then.Version, idsOf(again.Items), idsOf(then.Items))
+	}
+	none, err := cache.ListAt(api.NodeKind, 500)
+	require.NoError(t, err)
+	assert.Empty(t, none.Items)
 }

@@ -1,6 +1,9 @@
 package storage
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/tidwall/btree"
 
 	"kube2014/pkg/api"
@@ -72,6 +75,33 @@ func (x *index) list(labels map[string]string) []*Object {
 		return true
 	})
 	return found
+}
+
+// listAt returns all objects as they once were. Then has those that have changed since, by
+// name, nil for one that was not there. Somebody who reads page after page asks for the
+// list again for each one, and writers wait meanwhile: it takes one walk, and does not sort.
+func (x *index) listAt(then map[string]*Object) []*Object {
+	list := make([]*Object, 0, x.byID.Len())
+	changed := slices.Sorted(maps.Keys(then))
+	add := func(object *Object) {
+		if object != nil {
+			list = append(list, object)
+		}
+	}
+	x.byID.Scan(func(name string, object *Object) bool {
+		for ; len(changed) > 0 && changed[0] < name; changed = changed[1:] {
+			add(then[changed[0]])
+		}
+		if len(changed) > 0 && changed[0] == name {
+			object, changed = then[name], changed[1:]
+		}
+		add(object)
+		return true
+	})
+	for _, name := range changed {
+		add(then[name])
+	}
+	return list
 }
 
 // Carries reports whether labels has all of the query.

@@ -2,6 +2,7 @@ package core
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
@@ -14,10 +15,31 @@ func makeEndpoints(b base) *rest.Store[*corev1.Endpoints] {
 		Kind: coreGroup.WithKind("Endpoints"), Resource: corev1.Resource("endpoints"), Internal: api.EndpointsKind, Namespaced: true,
 		Objects: b.objects, Codec: b.codec, Turns: b.turns, Now: b.now,
 		Strategy: rest.Strategy[*corev1.Endpoints]{
-			Default:             defaults.Endpoints,
-			Validate:            validation.ValidateEndpoints,
-			ValidateUpdate:      validation.ValidateEndpointsUpdate,
+			Default: defaults.Endpoints,
+			Validate: func(endpoints *corev1.Endpoints) field.ErrorList {
+				return append(validation.ValidateEndpoints(endpoints), checkPairs(endpoints)...)
+			},
+			ValidateUpdate: func(endpoints, old *corev1.Endpoints) field.ErrorList {
+				return append(validation.ValidateEndpointsUpdate(endpoints, old), checkPairs(endpoints)...)
+			},
 			AllowCreateOnUpdate: true,
 		},
 	}
+}
+
+// maxPairs bounds how many pairs of an address and a port endpoints have.
+const maxPairs = 20_000
+
+// checkPairs returns an error for endpoints of too many pairs. June 2014 writes down each
+// of them, and a body that has room for a thousand million is no larger than others are.
+func checkPairs(endpoints *corev1.Endpoints) field.ErrorList {
+	pairs, entries := 0, 0
+	for _, subset := range endpoints.Subsets {
+		pairs += len(subset.Addresses) * len(subset.Ports)
+		entries += len(subset.Addresses) + len(subset.Ports)
+	}
+	if pairs > max(maxPairs, entries) {
+		return field.ErrorList{field.TooMany(field.NewPath("subsets"), pairs, maxPairs)}
+	}
+	return nil
 }

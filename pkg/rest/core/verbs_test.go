@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -338,4 +339,37 @@ func TestEachSliceHasANameAndAUIDOfItsOwn(t *testing.T) {
 	}
 	assert.Len(t, names, 40)
 	assert.Len(t, uids, 40)
+}
+
+func TestK26EndpointsOfTooManyPairsAreRefused(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	endpoints := func(name string, addresses, ports int) string {
+		subset := corev1.EndpointSubset{}
+		for range addresses {
+			subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: "10.0.0.1"})
+		}
+		for i := range ports {
+			subset.Ports = append(subset.Ports, corev1.EndpointPort{Name: fmt.Sprint("p", i), Port: 80})
+		}
+		text, err := json.Marshal(corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: []corev1.EndpointSubset{subset}})
+		require.NoError(t, err)
+		return string(text)
+	}
+	for _, row := range []struct {
+		name             string
+		addresses, ports int
+		want             int
+	}{
+		{"few", 2, 3, 201},
+		{"as-many-as-may-be", 200, 100, 201},
+		{"one-more", 20_001, 1, 201}, // than may be, but not more than addresses
+		{"too-many", 201, 100, 422},
+		{"far-too-many", 1_000, 1_000, 422},
+	} {
+		made := d.Do("POST", Endpoints, endpoints(row.name, row.addresses, row.ports))
+		require.Equal(t, row.want, made.Status, "%s: %.300s", row.name, made.Text)
+	}
+	refused := d.Do("PUT", Endpoints+"/few", endpoints("few", 201, 100)).Error()
+	assert.Equal(t, `Endpoints "few" is invalid: subsets: Too many: 20100: must have at most 20000 items`, refused.Message)
 }
