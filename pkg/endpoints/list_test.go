@@ -13,9 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/api"
 	. "kube2014/pkg/endpoints/endpointstest"
-	"kube2014/pkg/storage"
 )
 
 // withPods stores pods named a, b, … with a label of their name, on no node.
@@ -90,18 +88,6 @@ func TestAFieldThatAKindIsNotSelectedByIsRefusedInTheWordsOfTodaysServer(t *test
 		names, _ := d.Must("GET", "/api/v1/namespaces"+query("fieldSelector", selector), "").Names()
 		assert.Equal(t, want, names, selector)
 	}
-}
-
-func TestAListByNameReadsNoOtherObject(t *testing.T) {
-	t.Parallel()
-	d := withPods(t, 2)
-	broken := &api.Task{JSONBase: api.JSONBase{ID: "broken"}}
-	broken.Remainder = "another program wrote this"
-	_, err := d.Store.Commit(storage.Create(broken))
-	require.NoError(t, err)
-	names, _ := d.Must("GET", Pods+query("fieldSelector", "metadata.name=a,status.phase!=Failed"), "").Names()
-	assert.Equal(t, []string{"a"}, names)
-	assert.Equal(t, 500, d.Do("GET", Pods+query("fieldSelector", "metadata.name!=a"), "").Status)
 }
 
 func TestAListThatTakesTooLongIsGivenUp(t *testing.T) {

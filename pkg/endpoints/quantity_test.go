@@ -1,10 +1,13 @@
 package endpoints
 
 import (
+	"math/rand"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestK25AQuantityThatTakesMinutesToComputeWithIsRefused(t *testing.T) {
@@ -32,4 +35,24 @@ func TestK25AQuantityThatTakesMinutesToComputeWithIsRefused(t *testing.T) {
 			assert.EqualError(t, err, row.refusal+": the quantity has too many digits or too large an exponent", name)
 		}
 	}
+}
+
+func TestWhatMayBeHugeIsFoundAsByARegularExpression(t *testing.T) {
+	t.Parallel()
+	huge := regexp.MustCompile(`\d[\d.]{63}|[eE][+-]?\d{4}`)
+	random, found := rand.New(rand.NewSource(1)), 0
+	pieces := []string{"1", "23", "456", ".", "e", "E", "+", "-", "x", strings.Repeat("7", 31), strings.Repeat(".8", 16)}
+	for range 20000 {
+		text := ""
+		for range random.Intn(12) {
+			text += pieces[random.Intn(len(pieces))]
+		}
+		want := huge.MatchString(text)
+		require.Equal(t, want, maybeHuge([]byte(text)), "%q", text)
+		if want {
+			found++
+		}
+	}
+	require.Greater(t, found, 1000)
+	require.Less(t, found, 19000)
 }

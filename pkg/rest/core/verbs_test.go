@@ -15,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube2014/pkg/api"
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/storage"
 )
 
 const (
@@ -372,4 +374,17 @@ func TestK26EndpointsOfTooManyPairsAreRefused(t *testing.T) {
 	}
 	refused := d.Do("PUT", Endpoints+"/few", endpoints("few", 201, 100)).Error()
 	assert.Equal(t, `Endpoints "few" is invalid: subsets: Too many: 20100: must have at most 20000 items`, refused.Message)
+}
+
+func TestAListByNameReadsNoOtherObject(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("a", ""))
+	broken := &api.Task{JSONBase: api.JSONBase{ID: "broken"}}
+	broken.Remainder = "another program wrote this"
+	_, err := d.Store.Commit(storage.Create(broken))
+	require.NoError(t, err)
+	names, _ := d.Must("GET", Pods+"?fieldSelector=metadata.name%3Da,status.phase!%3DFailed", "").Names()
+	assert.Equal(t, []string{"a"}, names)
+	assert.Equal(t, 500, d.Do("GET", Pods+"?fieldSelector=metadata.name!%3Da", "").Status)
 }
