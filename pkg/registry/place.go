@@ -66,7 +66,7 @@ func (p *PodPlacer) Create(task *api.Task) (stored *storage.Object, err error) {
 	}
 	stored, err = p.place(*task, storage.Absent)
 	switch api.KindOf(err) {
-	case api.Conflict, api.HostPortTaken, api.Internal: // no machine is free
+	case api.Conflict, api.HostPortTaken: // no machine is free
 		return p.commit(storage.Create(task))
 	}
 	return stored, err

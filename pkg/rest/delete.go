@@ -128,7 +128,9 @@ func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err
 // deleted is the answer to a delete that is done.
 func (s *Store[T]) deleted(object T) Answer {
 	if s.AnswersDeleted {
-		s.setDeletion(object, 0)
+		if s.Grace != nil {
+			s.setDeletion(object, 0)
+		}
 		return MakeAnswer(object)
 	}
 	return MakeAnswer(&metav1.Status{
@@ -139,13 +141,16 @@ func (s *Store[T]) deleted(object T) Answer {
 }
 
 // DeleteCollection implements CollectionDeleter. What others delete meanwhile is not
-// missed.
+// missed. It gives up when the context ends; what it has deleted then stays so.
 func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options ListOptions, deletion metav1.DeleteOptions) (*List, error) {
 	list, err := s.List(ctx, namespace, options)
 	if err != nil {
 		return nil, err
 	}
 	for _, item := range list.items {
+		if err := checkTime(ctx); err != nil {
+			return nil, err
+		}
 		_, err := s.Delete(ctx, Key{Namespace: namespace, Name: item.GetID()}, deletion)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, err

@@ -102,7 +102,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options ListOptio
 		if !wanted {
 			continue
 		}
-		if options.Limit > 0 && int64(len(list.items)) == options.Limit {
+		if n := len(list.items); options.Limit > 0 && int64(n) >= options.Limit && item.GetID() != list.items[n-1].GetID() { // other programs may have made two tasks of an id
 			list.Continue = tokenFor(int64(all.Version), item.GetID())
 			if options.Labels.Empty() && options.Fields.Empty() {
 				list.Remaining = int64(len(all.Items) - first - i)
@@ -148,11 +148,19 @@ func tooLarge(wanted, current uint64) error {
 	return err
 }
 
-// matches reports whether an object is selected. One of another name than is asked for is
-// not converted to find that out: who watches or waits for one object selects it so.
+// matches reports whether an object is selected. One whose internal object tells that it
+// is not is not converted to find that out: kubelets select their pods so, and who waits
+// for one object.
 func (s *Store[T]) matches(item *storage.Object, options ListOptions) (bool, error) {
 	if name, byName := options.Fields.RequiresExactMatch("metadata.name"); byName && item.GetID() != name {
 		return false, nil
+	}
+	if s.Strategy.InternalFields != nil {
+		for field, value := range s.Strategy.InternalFields(item.Object) {
+			if wanted, byField := options.Fields.RequiresExactMatch(field); byField && wanted != value {
+				return false, nil
+			}
+		}
 	}
 	if options.Labels.Empty() && options.Fields.Empty() {
 		return true, nil

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api"
 )
 
 // Object is an object of a version of the API: a pointer to one of its types.
@@ -38,6 +40,8 @@ type Strategy[T Object] struct {
 	AllowCreateOnUpdate bool
 	// Fields are what field selectors can select by, besides the name and the namespace.
 	Fields func(T) fields.Set
+	// InternalFields are those of the Fields that the internal object has too.
+	InternalFields func(api.Object) fields.Set
 }
 
 // withDefaults sets the functions that are not set.

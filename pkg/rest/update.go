@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
@@ -41,25 +43,23 @@ func (s *Store[T]) Update(ctx context.Context, key Key, change Change, dryRun bo
 // update returns an object as it is now, or as it would be after a dry run, and whether
 // it is a new one. With errDone it returns the object that is to be removed.
 func (s *Store[T]) update(key Key, change Change, dryRun bool) (object *storage.Object, created bool, err error) {
-	var before, unwritten *storage.Object
+	var unwritten *storage.Object
 	written, err := storage.GuaranteedUpdate(s.Objects, s.Internal, key.Name, func(stored *storage.Object) (api.Object, error) {
-		before, created = stored, stored == nil
+		created, unwritten = stored == nil, stored
 		next, err := s.next(key, stored, change)
-		switch {
-		case err == nil && dryRun:
+		if err == nil || errors.Is(err, errDone) {
 			unwritten = unstored(next, stored)
-			return nil, errUnchanged
-		case errors.Is(err, errDone) && dryRun:
-			err = errUnchanged
+			if dryRun {
+				err = errUnchanged
+			}
 		}
-		unwritten = stored
 		return next, err
 	})
 	switch {
 	case errors.Is(err, errUnchanged):
 		return unwritten, created, nil
 	case errors.Is(err, errDone):
-		return before, false, err
+		return unwritten, false, err
 	}
 	return written, created, err
 }
@@ -73,7 +73,8 @@ func unstored(next api.Object, stored *storage.Object) *storage.Object {
 	return storage.NewObject(next, meta.ResourceVersion, meta.CreationVersion)
 }
 
-// next returns the internal object that replaces a stored one, nil if there is none.
+// next returns the internal object that replaces a stored one, which is nil if there is
+// none. With errDone the object ends with it; with errUnchanged there is nothing to write.
 func (s *Store[T]) next(key Key, stored *storage.Object, change Change) (api.Object, error) {
 	if stored == nil {
 		return s.firstVersion(key, change)
@@ -90,12 +91,12 @@ func (s *Store[T]) next(key Key, stored *storage.Object, change Change) (api.Obj
 	if err := s.beforeUpdate(object, current); err != nil {
 		return nil, err
 	}
-	if isDone(object) && !isDone(current) {
-		return nil, errDone
-	}
 	next, err := s.internal(object, stored)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case isDone(object) && !isDone(current):
+		return next, errDone
 	}
 	return next, s.compare(next, stored)
 }
@@ -122,6 +123,9 @@ func (s *Store[T]) firstVersion(key Key, change Change) (api.Object, error) {
 	if object.GetResourceVersion() != "" {
 		return nil, apierrors.NewNotFound(s.Resource, key.Name)
 	}
+	if err := s.checkUID(key.Name, object.GetUID(), ""); err != nil {
+		return nil, err
+	}
 	return s.beforeCreate(object)
 }
 
@@ -130,10 +134,8 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	if version := object.GetResourceVersion(); version != "" && version != old.GetResourceVersion() {
 		return apierrors.NewConflict(s.Resource, old.GetName(), errModified)
 	}
-	if uid := object.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewConflict(s.Resource, old.GetName(),
-			//lint:ignore ST1005 the words of today's server
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID()))
+	if err := s.checkUID(old.GetName(), object.GetUID(), old.GetUID()); err != nil {
+		return err
 	}
 	object.SetResourceVersion(old.GetResourceVersion())
 	object.SetUID(old.GetUID())
@@ -155,6 +157,15 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	return nil
 }
 
+// checkUID returns a conflict if an update names another uid than the object has.
+func (s *Store[T]) checkUID(name string, named, has types.UID) error {
+	if named == "" || named == has {
+		return nil
+	}
+	//lint:ignore ST1005 the words of today's server
+	return apierrors.NewConflict(s.Resource, name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", named, has))
+}
+
 // compare returns errUnchanged if an object would not differ from the stored one.
 func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
 	text, err := unstored(next, stored).Item(s.Codec)
@@ -172,7 +183,7 @@ func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
 func versionOf(text string) (uint64, error) {
 	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version %q: %v", text, err))
+		return 0, apierrors.NewBadRequest("invalid resource version: " + field.Invalid(field.NewPath("resourceVersion"), text, err.Error()).Error())
 	}
 	return version, nil
 }

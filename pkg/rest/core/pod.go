@@ -45,6 +45,9 @@ func podStrategy() rest.Strategy[*corev1.Pod] {
 		},
 		ValidateUpdate: validation.ValidatePodUpdate,
 		Fields:         podFields,
+		InternalFields: func(task api.Object) fields.Set {
+			return fields.Set{"spec.nodeName": task.(*api.Task).CurrentState.Host}
+		},
 	}
 }
 

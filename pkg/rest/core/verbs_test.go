@@ -115,11 +115,35 @@ func TestAFinalizerHoldsAnObjectUntilItIsGone(t *testing.T) {
 		assert.Equal(t, held.ResourceVersion, d.Must("DELETE", path+"/x", "").Meta().ResourceVersion, "it is told once")
 
 		const none = `{"metadata":{"finalizers":null}}`
-		require.Equal(t, 200, d.Patch(path+"/x?dryRun=All", MergePatch, none).Status)
-		assert.Equal(t, held.ResourceVersion, d.Must("GET", path+"/x", "").Meta().ResourceVersion)
-		require.Equal(t, 200, d.Patch(path+"/x", MergePatch, none).Status)
+		for _, query := range []string{"?dryRun=All", ""} {
+			assert.Equal(t, held.ResourceVersion, d.Must("GET", path+"/x", "").Meta().ResourceVersion)
+			answer := d.Patch(path+"/x"+query, MergePatch, none)
+			require.Equal(t, 200, answer.Status)
+			assert.Empty(t, answer.Meta().Finalizers)
+			assert.NotNil(t, answer.Meta().DeletionTimestamp)
+		}
 		assert.Equal(t, 404, d.Do("GET", path+"/x", "").Status)
 	})
+}
+
+func TestOnlyWhatIsGrantedTimeIsShownWithItWhenItIsDeleted(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Services, `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}}`)
+	d.Must("POST", Pods, Pod("p", ""))
+	assert.Nil(t, d.Must("DELETE", Services+"/s", "").Meta().DeletionTimestamp)
+	assert.NotNil(t, d.Must("DELETE", Pods+"/p", "").Meta().DeletionTimestamp)
+}
+
+func TestAnUpdateThatNamesAUIDCreatesNothing(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	service := `{"metadata":{"name":"s"%s},"spec":{"ports":[{"port":80}]}}`
+	refused := d.Do("PUT", Services+"/s", fmt.Sprintf(service, `,"uid":"u"`)).Error()
+	assert.EqualValues(t, 409, refused.Code)
+	assert.True(t, strings.HasSuffix(refused.Message, "Precondition failed: UID in precondition: u, UID in object meta: "), refused.Message)
+	assert.Equal(t, 404, d.Do("GET", Services+"/s", "").Status)
+	assert.Equal(t, 201, d.Do("PUT", Services+"/s", fmt.Sprintf(service, "")).Status)
 }
 
 func TestADeleteMayNameTheObjectThatItMeans(t *testing.T) {
