@@ -1,12 +1,12 @@
 package discovery
 
 import (
-	"mime"
-	"strconv"
 	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/endpoints/accept"
 )
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -62,27 +62,17 @@ func aggregateResources(resources []metav1.APIResource) []apidiscovery.APIResour
 	return all
 }
 
-// wantsAggregated reports whether a client prefers the aggregated document. Of types
-// with the same weight the first one counts. One that accepts neither gets the plain
-// document.
-func wantsAggregated(accept string) bool {
-	aggregated, best := false, 0.0
-	for clause := range strings.SplitSeq(accept, ",") {
-		mediaType, parameters, err := mime.ParseMediaType(clause)
-		if err != nil {
-			continue
+// wantsAggregated reports whether a client prefers the aggregated document. One that
+// accepts neither gets the plain document.
+func wantsAggregated(headers []string) bool {
+	for _, one := range accept.Parse(headers) {
+		as := one.Parameters["as"]
+		if one.Type == "application/json" && as == "APIGroupDiscoveryList" && one.Parameters["g"] == apidiscovery.GroupName && one.Parameters["v"] == "v2" {
+			return true
 		}
-		isAggregated := mediaType == "application/json" && parameters["as"] == "APIGroupDiscoveryList" &&
-			parameters["g"] == apidiscovery.GroupName && parameters["v"] == "v2"
-		isPlain := parameters["as"] == "" &&
-			(mediaType == "application/json" || mediaType == "application/*" || mediaType == "*/*")
-		weight, err := strconv.ParseFloat(parameters["q"], 64)
-		if err != nil {
-			weight = 1
-		}
-		if (isAggregated || isPlain) && weight > best {
-			aggregated, best = isAggregated, weight
+		if one.IsJSON() && as == "" {
+			return false
 		}
 	}
-	return aggregated
+	return false
 }

@@ -108,7 +108,7 @@ func either(plain http.Handler, aggregated []byte) http.Handler {
 	tag := fmt.Sprintf(`"%X"`, sha512.Sum512(aggregated))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
-		if !wantsAggregated(strings.Join(r.Header.Values("Accept"), ",")) {
+		if !wantsAggregated(r.Header.Values("Accept")) {
 			plain.ServeHTTP(w, r)
 			return
 		}

@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kube2014/pkg/endpoints/accept"
 	"kube2014/pkg/endpoints/discovery"
 )
 
@@ -81,7 +83,7 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8") // as the real server
 	} else {
 		w.Header().Set("Vary", "Accept")
-		if !acceptsJSON(r) {
+		if !slices.ContainsFunc(accept.Parse(r.Header.Values("Accept")), accept.Range.IsJSON) {
 			w.WriteHeader(http.StatusNotAcceptable)
 			return
 		}
@@ -97,15 +99,4 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(document.body))
-}
-
-// acceptsJSON is false for a client that takes nothing but protobuf.
-func acceptsJSON(r *http.Request) bool {
-	accept := strings.Join(r.Header.Values("Accept"), ",")
-	for _, one := range []string{"application/json", "application/*", "*/*"} {
-		if strings.Contains(accept, one) {
-			return true
-		}
-	}
-	return accept == ""
 }
