@@ -1,4 +1,4 @@
-package endpoints
+package patch
 
 import (
 	"bytes"
@@ -6,19 +6,21 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// decodeMerge reads a merge patch. Its numbers stay as they are written.
-func decodeMerge(body []byte) (changes map[string]any, err error) {
+func parseMerge(body []byte, into *Patch) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	if err = decoder.Decode(&changes); err == nil && changes == nil { // null
-		err = jsonpatch.ErrBadJSONPatch
+	decoder.UseNumber() // they stay as they are written
+	var changes map[string]any
+	if err := decoder.Decode(&changes); err != nil {
+		return apierrors.NewBadRequest(err.Error())
 	}
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+	if changes == nil { // null
+		return apierrors.NewBadRequest(jsonpatch.ErrBadJSONPatch.Error())
 	}
-	return changes, nil
+	into.apply = func(text []byte, _ runtime.Object) ([]byte, error) { return json.Marshal(merged(text, changes)) }
+	return nil
 }
 
 // merged applies a merge patch to JSON, nil for none. The library that edits objects by

@@ -1,4 +1,4 @@
-package endpoints
+package patch
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // randomJSON returns a value of at most so many levels. In an object, as many members are
@@ -49,9 +50,9 @@ func TestAMergePatchMergesAsTheLibraryDoes(t *testing.T) {
 		require.NoError(t, err)
 		want, err := jsonpatch.MergePatch(text, patch)
 		require.NoError(t, err)
-		changes, err := decodeMerge(patch)
+		changes, err := Parse(types.MergePatchType, patch)
 		require.NoError(t, err)
-		got, err := json.Marshal(merged(text, changes))
+		got, err := changes.Apply(text, nil)
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got), "%s merged into %s", patch, text)
 	}

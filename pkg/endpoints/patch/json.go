@@ -1,0 +1,53 @@
+package patch
+
+import (
+	"bytes"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// maxOperations bounds a JSON patch, as in today's server.
+const maxOperations = 10000
+
+// maxMoves bounds the cost of a JSON patch, whose operations may each move all entries of
+// the object's longest list. An object has about as many entries as commas.
+const maxMoves = 50_000_000
+
+// maxScanned bounds the cost of a JSON patch whose paths are long: all that is in a member
+// is read again for each member of a path.
+const maxScanned = 64 << 20
+
+func parseJSON(body []byte, into *Patch) error {
+	operations, err := jsonpatch.DecodePatch(body)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	if len(operations) > maxOperations {
+		return tooLarge("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(operations))
+	}
+	members := deepest(operations)
+	into.apply = func(text []byte, _ runtime.Object) ([]byte, error) {
+		if len(operations)*bytes.Count(text, []byte(",")) > maxMoves || members*(len(text)+len(body)) > maxScanned {
+			return nil, tooLarge("the object is too large for %d operations of a JSON patch", len(operations))
+		}
+		after, err := operations.Apply(text)
+		if err != nil {
+			return nil, unprocessable(err)
+		}
+		return after, nil
+	}
+	return nil
+}
+
+// deepest returns how many members the longest path in a JSON patch names.
+func deepest(patch jsonpatch.Patch) (members int) {
+	for _, operation := range patch {
+		path, _ := operation.Path() // an operation without a path is refused when it is applied
+		from, _ := operation.From()
+		members = max(members, strings.Count(path, "/"), strings.Count(from, "/"))
+	}
+	return members
+}
