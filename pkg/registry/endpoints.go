@@ -101,17 +101,19 @@ func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, e
 	if err != nil {
 		return endpoints, err
 	}
+	var behind []*api.Task
 	havePods := false
 	for _, object := range tasks.Items {
 		task := object.Object.(*api.Task)
 		if address, ok := endpointOf(*task); ok {
 			endpoints.Endpoints = append(endpoints.Endpoints, address)
-			endpoints.Targets = append(endpoints.Targets, api.Target{TaskID: task.ID, UID: api.UIDOf(task)})
-			havePods = havePods || task.IsPod
+			behind, havePods = append(behind, task), havePods || task.IsPod
 		}
 	}
-	if !havePods { // etcd keeps what June 2014 does
-		endpoints.Targets = nil
+	if havePods { // else etcd keeps what June 2014 does
+		for _, task := range behind {
+			endpoints.Targets = append(endpoints.Targets, api.Target{TaskID: task.ID, UID: api.UIDOf(task)})
+		}
 	}
 	return endpoints, nil
 }
