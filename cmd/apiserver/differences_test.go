@@ -249,6 +249,27 @@ func TestK20AVersionFromTheFutureIsNotWaitedFor(t *testing.T) {
 	d := onTwoMachines(t)
 	answer := d.mustAsk(504, "GET", podsPath+"?resourceVersion=9223372036854775807", "")
 	assert.Contains(t, answer, "Too large resource version: 9223372036854775807, current: ")
+	d.mustAsk(201, "POST", podsPath, pod("a", ""))
+	for _, version := range []string{"9223372036854775807", "0", "abc"} {
+		d.mustAsk(200, "GET", podsPath+"/a?resourceVersion="+version, "")
+	}
+}
+
+func TestK27ADeleteCollectsNoGarbage(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	const path = "/api/v1/namespaces/default/replicationcontrollers"
+	for _, policy := range []string{"Orphan", "Background", "Foreground"} {
+		made := d.mustAsk(201, "POST", path, `{"metadata":{"name":"rc"},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},
+			"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)
+		uid := regexp.MustCompile(`"uid":"[^"]+"`).FindString(made)
+		d.mustAsk(201, "POST", podsPath, `{"metadata":{"name":"p","ownerReferences":[{"apiVersion":"v1","kind":"ReplicationController","name":"rc",`+uid+`}]},
+			"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+		d.mustAsk(200, "DELETE", path+"/rc?propagationPolicy="+policy, "")
+		d.mustAsk(404, "GET", path+"/rc", "")
+		assert.Contains(t, d.mustAsk(200, "DELETE", podsPath+"/p", ""), uid)
+	}
+	d.mustAsk(422, "DELETE", path+"/rc?propagationPolicy=All", "")
 }
 
 func TestK21PagesHoldTogetherWhileTheHistoryReachesBack(t *testing.T) {

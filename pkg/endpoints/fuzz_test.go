@@ -77,7 +77,7 @@ func FuzzPatches(f *testing.F) {
 		subresource string
 		patch       string
 	}{
-		{0, "", `[{"op":"add","path":"/metadata/labels/x","value":"y"}]`}, {0, "", `[null]`}, {0, "", `[{"op":"copy","from":"","path":"/spec/x"}]`},
+		{0, "", `[{"op":"add","path":"/metadata/labels/x","value":"y"}]`}, {0, "", `[null]`}, {0, "", `[{"op":"test","path":""}]`}, {0, "", `[{"op":"copy","from":"","path":"/spec/x"}]`},
 		{0, "", `[{"op":"remove","path":""}]`}, {0, "", `[{"op":"move","from":"/spec","path":"/spec/a"}]`}, {0, "", `[{"op":"test","path":"/x","value":null}]`},
 		{0, "", `[{"op":"add","path":"/spec/containers/-9","value":{}}]`}, {1, "", `{"metadata":null}`}, {1, "", `[]`}, {1, "/status", `{"status":{"phase":"Running"}}`},
 		{1, "/scale", `{"spec":{"replicas":3}}`}, {1, "", `{"spec":{"containers":null}}`}, {2, "", `{"spec":{"containers":[{"name":"c","$patch":"delete"}]}}`},

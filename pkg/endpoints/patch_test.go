@@ -61,7 +61,7 @@ func TestAPatchThatCannotBeAppliedIsRefused(t *testing.T) {
 		patchType, patch string
 		want             int
 	}{
-		{JSONPatch, ``, 400}, {JSONPatch, `{}`, 400}, {JSONPatch, `[null]`, 422}, {JSONPatch, `[{"op":"boo"}]`, 422},
+		{JSONPatch, ``, 400}, {JSONPatch, `{}`, 400}, {JSONPatch, `[null]`, 422}, {JSONPatch, `[{"op":"boo"}]`, 422}, {JSONPatch, `[{"op":"test","path":""}]`, 422},
 		{JSONPatch, `[{"op":"remove","path":""}]`, 422}, {JSONPatch, `[{"op":"test","path":"/metadata/name","value":"x"}]`, 422},
 		{JSONPatch, `[{"op":"add","path":"/spec/containers/200000000","value":1}]`, 422},
 		{JSONPatch, `[{"op":"replace","path":"/spec/containers","value":1}]`, 422},

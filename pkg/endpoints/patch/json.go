@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -33,13 +34,23 @@ func parseJSON(body []byte, into *Patch) error {
 		if len(operations)*bytes.Count(text, []byte(",")) > maxMoves || members*(len(text)+len(body)) > maxScanned {
 			return nil, tooLarge("the object is too large for %d operations of a JSON patch", len(operations))
 		}
-		after, err := operations.Apply(text)
-		if err != nil {
-			return nil, unprocessable(err)
-		}
-		return after, nil
+		return applyAll(operations, text)
 	}
 	return nil
+}
+
+// applyAll returns an error where the library panics, which it does for a test of the
+// whole object against no value.
+func applyAll(operations jsonpatch.Patch, text []byte) (after []byte, err error) {
+	defer func() {
+		if recover() != nil {
+			err = unprocessable(errors.New("the operations of the patch cannot be applied"))
+		}
+	}()
+	if after, err = operations.Apply(text); err != nil {
+		return nil, unprocessable(err)
+	}
+	return after, nil
 }
 
 // deepest returns how many members the longest path in a JSON patch names.
