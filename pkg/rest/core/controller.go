@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -10,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
@@ -74,15 +72,12 @@ func (scale) New() rest.Object { return &autoscalingv1.Scale{} }
 func (s scale) Update(ctx context.Context, key rest.Key, change rest.Change, dryRun bool) (rest.Answer, bool, error) {
 	answer, _, err := s.controllers.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		rc := current.(*corev1.ReplicationController)
-		before := scaleOf(rc)
-		known := validation.ValidateScale(before)
-		changed, err := change(before)
+		changed, err := change(scaleOf(rc))
 		if err != nil {
 			return nil, err
 		}
 		after := changed.(*autoscalingv1.Scale)
-		errs := slices.DeleteFunc(validation.ValidateScale(after), func(wrong *field.Error) bool { return wasWrong(known, wrong) })
-		if len(errs) > 0 {
+		if errs := validation.ValidateScaleUpdate(after, scaleOf(rc)); len(errs) > 0 {
 			return nil, rest.Invalid(autoscalingv1.SchemeGroupVersion.WithKind("Scale").GroupKind(), key.Name, errs)
 		}
 		rc.ResourceVersion, rc.UID = after.ResourceVersion, after.UID
@@ -91,12 +86,6 @@ func (s scale) Update(ctx context.Context, key rest.Key, change rest.Change, dry
 	}, dryRun)
 	answer, err = scaleAnswer(answer, err)
 	return answer, false, err
-}
-
-// wasWrong reports whether an update leaves a mistake as it was: a controller of 2014 may
-// have a name that today's rules forbid.
-func wasWrong(known field.ErrorList, wrong *field.Error) bool {
-	return slices.ContainsFunc(known, func(before *field.Error) bool { return before.Error() == wrong.Error() })
 }
 
 // scaleAnswer returns the scale of the controller in an answer.

@@ -71,10 +71,10 @@ func (c checks) controllerSpec(spec *corev1.ReplicationControllerSpec) {
 		"activeDeadlineSeconds in ReplicationController is not Supported")
 }
 
-// ValidateScale checks the number of replicas that is asked for.
-func ValidateScale(scale *autoscalingv1.Scale) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&scale.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	c.Nonnegative(field.NewPath("spec", "replicas"), int64(scale.Spec.Replicas))
-	return c.List
+// ValidateScaleUpdate checks an update of the number of replicas.
+func ValidateScaleUpdate(now, old *autoscalingv1.Scale) field.ErrorList {
+	return update(now, old, func(c checks, now, _ *autoscalingv1.Scale) {
+		c.Metadata(&now.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+		c.Nonnegative(field.NewPath("spec", "replicas"), int64(now.Spec.Replicas))
+	})
 }

@@ -218,7 +218,8 @@ func TestUpdatesAreHeldToWhatTheyChange(t *testing.T) {
 			ValidateEvent(&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "other"}}, &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}),
 			[]string{`involvedObject.namespace: Invalid value: "": does not match event.namespace`}},
 		"a scale is not negative": {
-			ValidateScale(&autoscalingv1.Scale{ObjectMeta: controller(nil).ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: -1}}),
+			ValidateScaleUpdate(&autoscalingv1.Scale{ObjectMeta: controller(nil).ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: -1}},
+				&autoscalingv1.Scale{ObjectMeta: controller(nil).ObjectMeta}),
 			[]string{"spec.replicas: Invalid value: -1: must be greater than or equal to 0"}},
 	} {
 		t.Run(what, func(t *testing.T) {
