@@ -89,6 +89,12 @@ func TestK8AnswersAreInJSON(t *testing.T) {
 	} {
 		assert.True(t, strings.HasPrefix(d.mustAsk(status, "GET", podsPath, "", "Accept: "+accept), "{"), accept)
 	}
+	req := httptest.NewRequest("GET", "/openapi/v3/api/v1", nil)
+	req.Header.Set("Accept-Encoding", "gzip")
+	answer := httptest.NewRecorder()
+	d.handler.ServeHTTP(answer, req)
+	assert.Greater(t, answer.Body.Len(), 128<<10) // what today's server compresses
+	assert.Empty(t, answer.Header().Get("Content-Encoding"))
 }
 
 func TestK10APodOfALiveNodeHasTimeToEnd(t *testing.T) {
@@ -193,6 +199,7 @@ func TestK17EndpointSlicesAreMadeOfEndpoints(t *testing.T) {
 	second := regexp.MustCompile(`"name":"(db-[0-9a-f]{5}-1)"`).FindStringSubmatch(slices)
 	require.NotNil(t, second, slices)
 	assert.Contains(t, d.mustAsk(200, "GET", path+"/"+second[1], ""), `"port":5433`)
+	assert.Contains(t, d.mustAsk(200, "GET", path+"?limit=1", ""), second[1])
 	d.mustAsk(404, "GET", path+"/none", "")
 	d.mustAsk(405, "POST", path, `{}`)
 	d.mustAsk(405, "DELETE", path+"/db", "")
