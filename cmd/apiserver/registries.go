@@ -159,27 +159,23 @@ func syncForever(ctx context.Context, stores registries) {
 // placeOnChange places waiting pods soon after a machine may have become free, but at most
 // once per syncPause, until ctx ends.
 func placeOnChange(ctx context.Context, stores registries) {
-	changes := stores.mayBeFree(ctx)
-	forever(func() {
-		select {
-		case <-ctx.Done():
-			runtime.Goexit()
-		case <-changes:
-			logError(stores.placePending())
-		}
-	}, syncPause)
+	onChange(ctx, stores.mayBeFree(ctx), stores.placePending)
 }
 
 // syncOnChange updates endpoints soon after tasks or services have changed, but at most
 // once per syncPause, until ctx ends.
 func syncOnChange(ctx context.Context, stores registries) {
-	changes := stores.changes(ctx)
+	onChange(ctx, stores.changes(ctx), stores.syncEndpoints)
+}
+
+// onChange calls a function after changes, but at most once per syncPause, until ctx ends.
+func onChange(ctx context.Context, changes <-chan struct{}, do func() error) {
 	forever(func() {
 		select {
 		case <-ctx.Done():
 			runtime.Goexit()
 		case <-changes:
-			logError(stores.syncEndpoints())
+			logError(do())
 		}
 	}, syncPause)
 }
