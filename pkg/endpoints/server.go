@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
@@ -90,11 +89,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // Fail answers a request of this server with an error, which was found before the request
 // came here, or in a panic.
 func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
-	if api.KindOf(err) == api.Forbidden {
-		err = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden,
-			Reason: metav1.StatusReasonForbidden, Message: err.Error()}}
-	}
-	(&request{Request: req, w: w, now: s.now}).error(err)
+	(&request{Request: req, w: w, now: s.now}).error(rest.StatusError(err, schema.GroupResource{}, ""))
 }
 
 // find returns the resource that a request names, nil if there is none.

@@ -16,9 +16,6 @@ import (
 // Delete implements Deleter. An object that has finalizers, or that is granted time, is
 // only marked: it ends when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key Key, options metav1.DeleteOptions) (Answer, error) {
-	if !s.hasNamespace(key.Namespace) {
-		return nil, apierrors.NewNotFound(s.Resource, key.Name)
-	}
 	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	dryRun := len(options.DryRun) > 0
 	for {

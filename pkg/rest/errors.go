@@ -35,6 +35,9 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 		return apierrors.NewConflict(resource, name, err)
 	case api.Invalid:
 		return apierrors.NewBadRequest(err.Error())
+	case api.Forbidden:
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden,
+			Reason: metav1.StatusReasonForbidden, Message: err.Error()}}
 	case api.Expired:
 		return apierrors.NewResourceExpired(err.Error())
 	case api.Unavailable:

@@ -102,7 +102,8 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options ListOptio
 		if !wanted {
 			continue
 		}
-		if n := len(list.items); options.Limit > 0 && int64(n) >= options.Limit && item.GetID() != list.items[n-1].GetID() { // other programs may have made two tasks of an id
+		// A page does not end between two tasks of one id, which other programs may have made.
+		if n := len(list.items); options.Limit > 0 && int64(n) >= options.Limit && item.GetID() != list.items[n-1].GetID() {
 			list.Continue = tokenFor(int64(all.Version), item.GetID())
 			if options.Labels.Empty() && options.Fields.Empty() {
 				list.Remaining = int64(len(all.Items) - first - i)

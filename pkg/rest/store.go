@@ -42,6 +42,13 @@ type Store[T Object] struct {
 	Now func() time.Time
 }
 
+// With returns a store of the same objects that has another strategy.
+func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
+	own := *s
+	own.Strategy = strategy
+	return &own
+}
+
 // New implements Creater and Updater.
 func (s *Store[T]) New() Object {
 	object, err := v1.Scheme.New(s.Kind.Version, s.Kind.Kind)

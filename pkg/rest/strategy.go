@@ -47,14 +47,13 @@ type Strategy[T Object] struct {
 // withDefaults sets the functions that are not set.
 func (s Strategy[T]) withDefaults() Strategy[T] {
 	nothing := func(T) {}
-	valid := func(T) field.ErrorList { return nil }
 	for _, function := range []*func(T){&s.PrepareForCreate, &s.Default, &s.Canonicalize} {
 		if *function == nil {
 			*function = nothing
 		}
 	}
 	if s.Validate == nil {
-		s.Validate = valid
+		s.Validate = func(T) field.ErrorList { return nil }
 	}
 	if s.PrepareForUpdate == nil {
 		s.PrepareForUpdate = func(T, T) {}

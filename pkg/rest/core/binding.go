@@ -72,18 +72,12 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		setScheduled(pod, metav1.Time{Time: b.pods.Now().UTC()}.Rfc3339Copy())
 		return pod, nil
 	}
-	if _, _, err := b.store().Update(ctx, key, bind, dryRun); err != nil {
+	unchecked := b.pods.With(rest.Strategy[*corev1.Pod]{}) // nothing but bind checks or sets anything
+	if _, _, err := unchecked.Update(ctx, key, bind, dryRun); err != nil {
 		return nil, err
 	}
 	return rest.MakeAnswer(&metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status: metav1.StatusSuccess, Code: http.StatusCreated}), nil
-}
-
-// store returns the pods, with nothing that an update checks or sets besides.
-func (b podBinding) store() *rest.Store[*corev1.Pod] {
-	store := *b.pods
-	store.Strategy = rest.Strategy[*corev1.Pod]{}
-	return &store
 }
 
 // setScheduled sets the condition that the pod has a node.

@@ -99,9 +99,8 @@ func countGeneration(object rest.Object, spec, old interface{}) {
 // subresource returns the storage of a part of the objects of a store: they are read and
 // updated there, by a strategy of its own.
 func subresource[T rest.Object](store *rest.Store[T], strategy func() rest.Strategy[T]) part {
-	own := *store
-	own.Strategy = strategy()
-	return part{&own, &own}
+	own := store.With(strategy())
+	return part{own, own}
 }
 
 type part struct {
