@@ -44,9 +44,9 @@ bin/etcd: tools/go.mod
 
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
-bin/kubectl: tools/kubectl/go.mod ## build today's kubectl, once; the first time takes minutes
-	$(GO) build -C tools/kubectl -trimpath -o ../../$@ \
-		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/kubectl
+bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.mod ## build today's programs, once; the first time takes minutes
+	$(GO) build -C tools/kubernetes -trimpath -o ../../$@ \
+		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/$(@F)
 
 build: ## build bin/apiserver
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/apiserver ./cmd/apiserver
