@@ -127,7 +127,7 @@ func (c *Cache) ListAt(kind api.Kind, version uint64) (*List, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if version < c.history.since || version > c.version {
-		return nil, expired(version)
+		return nil, expired(version, c.history.since)
 	}
 	then := map[string]*Object{} // of the objects that have changed since; nil for none
 	for _, event := range slices.Backward(c.history.events) {

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -188,4 +189,57 @@ func TestWhatCannotBeDecodedCanBeReplaced(t *testing.T) {
 	_, err = GuaranteedUpdate(store, api.TaskKind, "x", refuse)
 	assert.Equal(t, undecodable, err, "it is there, so it is not missing")
 	assert.Equal(t, "broken: no JSON", api.InFull(err))
+}
+
+func TestWhatHasGoneIsShownOnceMoreWithTheVersionOfItsEnd(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(1)
+	first, second := taskOn("m", "x", 2), taskOn("m", "x", 3)
+	for version, step := range []struct{ before, after *Object }{{nil, first}, {first, second}, {second, nil}} {
+		require.NoError(t, cache.Update(replace(step.before, step.after, uint64(version+2))))
+	}
+	var shown [2][]*Object
+	for i := range shown {
+		watcher, err := cache.Watch(api.TaskKind, 2)
+		require.NoError(t, err)
+		events, err := watcher.Next(t.Context())
+		require.NoError(t, err)
+		for _, event := range events {
+			shown[i] = append(shown[i], event.Last())
+			assert.Equal(t, event.Version, event.Last().Version())
+			assert.Equal(t, event.Before.Meta().CreationVersion, event.Last().Meta().CreationVersion)
+			assert.Equal(t, event.Version-1, event.Before.Version(), "the object itself is not changed")
+		}
+	}
+	require.Len(t, shown[0], 2)
+	for i := range shown[0] {
+		assert.Same(t, shown[0][i], shown[1][i], "all who watch get the same one")
+	}
+	again := Event{Type: Deleted, Version: 9, Before: first}
+	assert.EqualValues(t, 9, again.Last().Version(), "another store's version of the change")
+}
+
+func TestAWatcherTellsHowFarItHasLooked(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(1)
+	watcher, err := cache.Watch(api.ServiceKind, 1)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, watcher.Version())
+	require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 2), 2)))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = watcher.Next(ended)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.EqualValues(t, 2, watcher.Version(), "there was nothing for it")
+
+	tasks, err := cache.Watch(api.TaskKind, 1)
+	require.NoError(t, err)
+	for version := uint64(3); version < maxBatch+10; version++ {
+		require.NoError(t, cache.Update(replace(nil, taskOn("m", strconv.FormatUint(version, 10), version), version)))
+	}
+	for _, until := range []uint64{maxBatch + 1, maxBatch + 9} {
+		_, err = tasks.Next(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, until, tasks.Version())
+	}
 }

@@ -62,7 +62,7 @@ func sizeOfReplaced(event Event) int {
 	}
 	size := sizeOf(reflect.ValueOf(event.Before.Object))
 	for kept := event.Before.texts.Load(); kept != nil; kept = kept.next {
-		size += len(kept.item)
+		size += int(kept.size.Load())
 	}
 	return size
 }

@@ -5,6 +5,7 @@ package storage
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"kube2014/pkg/api"
@@ -181,6 +182,9 @@ type Watcher interface {
 	// watcher that reads so slowly that the history has dropped an event before it was
 	// read is cut off: the error is an api.Expired one, from then on.
 	Next(context.Context) ([]Event, error)
+	// Version returns the version of the store up to which Next has given out all events,
+	// or has seen that there are none.
+	Version() uint64
 }
 
 // Event is one change, as a watcher gets it.
@@ -192,6 +196,23 @@ type Event struct {
 
 	size int  // of what the history keeps for it, in bytes
 	last bool // of those that were made together
+}
+
+// Last returns the object as it was before the change, with the version of the change: for
+// those who do not see it any more. It is made once for all watchers.
+func (e Event) Last() *Object {
+	if last := e.Before.last.Load(); last != nil && last.Version() == e.Version {
+		return last
+	}
+	object := reflect.New(reflect.TypeOf(e.Before.Object).Elem())
+	object.Elem().Set(reflect.ValueOf(e.Before.Object).Elem())
+	last := NewObject(object.Interface().(api.Object), e.Version, e.Before.Meta().CreationVersion)
+	if !e.Before.last.CompareAndSwap(nil, last) {
+		if other := e.Before.last.Load(); other.Version() == e.Version {
+			return other
+		}
+	}
+	return last
 }
 
 // EventType is what happened to an object.

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"errors"
+	"sync"
 	"sync/atomic"
 
 	"kube2014/pkg/api"
@@ -12,14 +14,21 @@ import (
 type Object struct {
 	api.Object
 	texts atomic.Pointer[text]
+	last  atomic.Pointer[Object] // see Event.Last
 }
 
-// text is the JSON of an object in one version of the API, and those in others.
+// text is the JSON of an object in one version of the API, and those in others. Many who
+// watch want it at the same time: one makes it, the others wait.
 type text struct {
 	codec Encoder
+	once  sync.Once
 	item  []byte
+	err   error
+	size  atomic.Int64 // of the item, 0 until it is made
 	next  *text
 }
+
+var errNotEncoded = errors.New("the object could not be encoded")
 
 // Encoder makes the JSON of an internal object in a version of the API, as an item of a
 // list. It is comparable.
@@ -39,19 +48,26 @@ func (o *Object) Version() uint64 { return o.Meta().ResourceVersion }
 
 // Item returns the object's JSON as an item of a list. It is made once.
 func (o *Object) Item(codec Encoder) ([]byte, error) {
+	kept := o.textBy(codec)
+	kept.once.Do(func() {
+		kept.err = errNotEncoded // if it panics
+		kept.item, kept.err = codec.EncodeItem(o.Object)
+		kept.size.Store(int64(len(kept.item)))
+	})
+	return kept.item, kept.err
+}
+
+// textBy returns the place of the JSON that an encoder makes.
+func (o *Object) textBy(codec Encoder) *text {
 	for {
 		first := o.texts.Load()
 		for kept := first; kept != nil; kept = kept.next {
 			if kept.codec == codec {
-				return kept.item, nil
+				return kept
 			}
 		}
-		item, err := codec.EncodeItem(o.Object)
-		if err != nil {
-			return nil, err
-		}
-		if o.texts.CompareAndSwap(first, &text{codec: codec, item: item, next: first}) {
-			return item, nil
+		if fresh := (&text{codec: codec, next: first}); o.texts.CompareAndSwap(first, fresh) {
+			return fresh
 		}
 	}
 }

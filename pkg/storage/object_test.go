@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -166,39 +167,48 @@ func TestATextIsMadeOncePerCodec(t *testing.T) {
 	assert.Equal(t, len(codecs), kept)
 }
 
-// meddler is a part of an object that, when it is encoded for the first time, does
-// what another goroutine might do meanwhile.
-type meddler struct {
-	once   sync.Once
-	meddle func()
+// counted counts how often objects are encoded, and waits each time until all who want the
+// JSON have asked for it.
+type counted struct {
+	encoded atomic.Int64
+	asked   sync.WaitGroup
 }
 
-func (m *meddler) MarshalJSON() ([]byte, error) {
-	m.once.Do(m.meddle)
-	return []byte("null"), nil
+func (c *counted) EncodeItem(interface{}) ([]byte, error) {
+	c.encoded.Add(1)
+	c.asked.Wait()
+	return []byte("{}"), nil
 }
 
-func TestOfTwoWhoMakeATextAtOnceTheFirstOneWins(t *testing.T) {
+func TestTheJSONThatManyAskForAtOnceIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	codecs := codecs()
-	for name, other := range map[string]*conversion.Codec{"with one codec": v1beta1.Codec, "with two": codecs["with tabs"]} {
-		meddler := &meddler{}
-		task := makeTask("x", nil)
-		task.DesiredState.Info = meddler
-		object := NewObject(task, 1, 1)
-		var first []byte
-		meddler.meddle = func() {
-			first = []byte("first")
-			object.texts.Store(&text{codec: other, item: first})
-		}
-		own, err := object.Item(v1beta1.Codec)
-		require.NoError(t, err)
-		kept, err := object.Item(other)
-		require.NoError(t, err)
-		assert.Same(t, &first[0], &kept[0], name)
-		assert.Equal(t, other == v1beta1.Codec, &own[0] == &first[0], name)
+	object, codec := NewObject(makeTask("x", nil), 1, 1), &counted{}
+	var group sync.WaitGroup
+	codec.asked.Add(8)
+	for range 8 {
+		group.Go(func() {
+			codec.asked.Done()
+			item, err := object.Item(codec)
+			assert.NoError(t, err)
+			assert.Equal(t, "{}", string(item))
+		})
 	}
+	group.Wait()
+	assert.EqualValues(t, 1, codec.encoded.Load())
 }
+
+func TestAnEncoderThatPanicsLeavesAnError(t *testing.T) {
+	t.Parallel()
+	object := NewObject(makeTask("x", nil), 1, 1)
+	broken := &broken{}
+	assert.Panics(t, func() { _, _ = object.Item(broken) })
+	_, err := object.Item(broken)
+	assert.Equal(t, errNotEncoded, err)
+}
+
+type broken struct{ _ int }
+
+func (*broken) EncodeItem(interface{}) ([]byte, error) { panic("broken") }
 
 func TestWhatHasNoJSONIsAnInternalError(t *testing.T) {
 	t.Parallel()
@@ -211,5 +221,5 @@ func TestWhatHasNoJSONIsAnInternalError(t *testing.T) {
 		_, err = v1beta1.Codec.Encode(&List{Kind: api.TaskKind, Items: []*Object{NewObject(makeTask("a", nil), 1, 1), object}})
 		assert.Equal(t, api.Internal, api.KindOf(err))
 	}
-	assert.Nil(t, object.texts.Load())
+	assert.Zero(t, object.texts.Load().size.Load())
 }

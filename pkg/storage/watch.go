@@ -18,6 +18,7 @@ type watcher struct {
 	cache *Cache
 	kind  api.Kind
 	next  uint64 // the number of the first event that was not looked at
+	seen  uint64 // the version up to which all events were
 }
 
 // Watch implements Reader.
@@ -25,11 +26,11 @@ func (c *Cache) Watch(kind api.Kind, after uint64) (Watcher, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if after < c.history.since || after > c.version {
-		return nil, expired(after)
+		return nil, expired(after, c.history.since)
 	}
 	events := c.history.events
 	first := sort.Search(len(events), func(i int) bool { return events[i].Version > after })
-	return &watcher{cache: c, kind: kind, next: c.history.first + uint64(first)}, nil
+	return &watcher{cache: c, kind: kind, next: c.history.first + uint64(first), seen: after}, nil
 }
 
 // Next implements Watcher.
@@ -53,7 +54,7 @@ func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 	defer w.cache.mu.RUnlock()
 	history := &w.cache.history
 	if w.next < history.first {
-		return nil, nil, expired(history.since)
+		return nil, nil, expired(w.seen, history.since)
 	}
 	for _, event := range history.events[w.next-history.first:] {
 		w.next++
@@ -61,11 +62,16 @@ func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 			events = append(events, event)
 		}
 		if len(events) >= maxBatch && event.last {
-			break
+			w.seen = event.Version
+			return events, history.changed, nil
 		}
 	}
+	w.seen = max(w.seen, w.cache.version)
 	return events, history.changed, nil
 }
+
+// Version implements Watcher.
+func (w *watcher) Version() uint64 { return w.seen }
 
 // Since returns the version after which the history has all changes.
 func (c *Cache) Since() uint64 {
@@ -103,6 +109,7 @@ func (e Event) kind() api.Kind {
 	return e.Before.GetKind()
 }
 
-func expired(version uint64) error {
-	return &api.Error{Kind: api.Expired, Message: fmt.Sprintf("the changes after version %d are not known any more", version)}
+// expired says that the changes after a version are not known, but those after another one.
+func expired(version, since uint64) error {
+	return &api.Error{Kind: api.Expired, Message: fmt.Sprintf("too old resource version: %d (%d)", version, since)}
 }
