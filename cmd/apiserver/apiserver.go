@@ -95,7 +95,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if stores.follow != nil {
 		go followForever(ctx, stores)
 	}
-	return serve(newServer(handler), listener, signals)
+	server := newServer(handler)
+	if stores.endWatches != nil {
+		server.RegisterOnShutdown(stores.endWatches)
+	}
+	return serve(server, listener, signals)
 }
 
 // reachableByOthers tells whether other machines may reach an address.

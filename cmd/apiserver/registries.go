@@ -35,6 +35,7 @@ type registries struct {
 	close         func()                                // closes connections; nil when there are none
 	placePending  func() error                          // places waiting pods; nil when there can be none
 	mayBeFree     func(context.Context) <-chan struct{} // as PodPlacer.Changes; nil when there can be no pods
+	endWatches    func()                                // ends the watches over HTTP; nil when there can be none
 	register      func() error                          // makes nodes of the machines; nil when there can be none
 }
 

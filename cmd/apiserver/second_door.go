@@ -30,7 +30,8 @@ func (o *options) addSecondDoor(first *apiserver.ApiServer, stores *registries, 
 		objects := stores.objects
 		stores.register = func() error { return registry.RegisterMachines(objects, o.machines) }
 	}
-	first.Next = secondDoor(*stores, scheme, placer)
+	second := secondDoor(*stores, scheme, placer)
+	first.Next, stores.endWatches = second, second.EndWatches
 	return first
 }
 

@@ -5,7 +5,6 @@ package endpoints
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,12 +46,24 @@ func resourceInfo(req *http.Request) (info RequestInfo, ok bool) {
 	if len(parts) > 2 {
 		info.Subresource = strings.Join(parts[2:], "/")
 	}
-	info.Verb = info.verb(req, watched)
+	info.Verb = info.verb(req)
+	if watched {
+		info.Verb, ok = watchVerb(req), info.Subresource == ""
+		return info, ok
+	}
 	return info, true
 }
 
-// verb returns what is to be done.
-func (i *RequestInfo) verb(req *http.Request, watched bool) string {
+// watchVerb returns what is to be done at a path that only watches have, "" for nothing.
+func watchVerb(req *http.Request) string {
+	if req.Method == http.MethodGet {
+		return "watch"
+	}
+	return ""
+}
+
+// verb returns what is to be done at any other path.
+func (i *RequestInfo) verb(req *http.Request) string {
 	switch req.Method {
 	case http.MethodPost:
 		return "create"
@@ -69,13 +80,17 @@ func (i *RequestInfo) verb(req *http.Request, watched bool) string {
 	default:
 		return ""
 	}
-	query := req.URL.Query()
-	watch, _ := strconv.ParseBool(query.Get("watch")) // a bad value is told with the list's options
-	switch {
-	case watched, watch && i.Subresource == "" && i.Name == "":
-		return "watch"
-	case i.Name != "":
+	if i.Name != "" {
 		return "get"
 	}
+	if wantsWatch(req) {
+		return watchVerb(req)
+	}
 	return "list"
+}
+
+// wantsWatch reports whether a query asks for a watch: by any value but these.
+func wantsWatch(req *http.Request) bool {
+	values := req.URL.Query()["watch"]
+	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }

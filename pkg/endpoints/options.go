@@ -46,23 +46,51 @@ func (r *request) updateOptions() (metav1.UpdateOptions, error) {
 }
 
 func (r *request) listOptions() (rest.ListOptions, error) {
+	_, list, err := r.askedOfList()
+	return list, err
+}
+
+// watchOptions reads the options of a watch, which may be one of a single object: its name
+// selects it then.
+func (r *request) watchOptions() (metav1.ListOptions, rest.WatchOptions, error) {
+	asked, list, err := r.askedOfList()
+	if err != nil {
+		return asked, rest.WatchOptions{}, err
+	}
+	if name := r.info.Name; name != "" {
+		switch selected, _ := list.Fields.RequiresExactMatch(metav1.ObjectNameField); {
+		case list.Fields.Empty():
+			list.Fields = fields.OneTermEqualSelector(metav1.ObjectNameField, name)
+		case selected != name:
+			return asked, rest.WatchOptions{}, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
+		}
+	}
+	initial := asked.ResourceVersion == "" || asked.ResourceVersion == "0"
+	if asked.SendInitialEvents != nil {
+		initial = *asked.SendInitialEvents
+	}
+	return asked, rest.WatchOptions{ListOptions: list, Initial: initial}, nil
+}
+
+// askedOfList reads the options of a list or a watch.
+func (r *request) askedOfList() (metav1.ListOptions, rest.ListOptions, error) {
 	asked, err := options(r.URL.Query(), "ListOptions", func(query *url.Values, options *metav1.ListOptions) error {
 		return metav1.Convert_url_Values_To_v1_ListOptions(query, options, nil)
 	}, func(*metav1.ListOptions) field.ErrorList { return nil })
 	if err != nil {
-		return rest.ListOptions{}, err
+		return asked, rest.ListOptions{}, err
 	}
 	list := rest.ListOptions{Limit: asked.Limit, Continue: asked.Continue, ResourceVersion: asked.ResourceVersion, Match: asked.ResourceVersionMatch}
 	if list.Labels, err = labels.Parse(asked.LabelSelector); err != nil {
-		return list, apierrors.NewBadRequest(err.Error())
+		return asked, list, apierrors.NewBadRequest(err.Error())
 	}
 	if list.Fields, err = fields.ParseSelector(asked.FieldSelector); err != nil {
-		return list, apierrors.NewBadRequest(err.Error())
+		return asked, list, apierrors.NewBadRequest(err.Error())
 	}
-	return list, invalidOptions("ListOptions", internalvalidation.ValidateListOptions(&internalversion.ListOptions{
-		ResourceVersion: asked.ResourceVersion, ResourceVersionMatch: asked.ResourceVersionMatch, Continue: asked.Continue, Limit: asked.Limit,
-		SendInitialEvents: asked.SendInitialEvents,
-	}, false))
+	checked := &internalversion.ListOptions{ResourceVersion: asked.ResourceVersion, ResourceVersionMatch: asked.ResourceVersionMatch,
+		Continue: asked.Continue, Limit: asked.Limit, SendInitialEvents: asked.SendInitialEvents, Watch: asked.Watch}
+	internalversion.SetListOptionsDefaults(checked, true)
+	return asked, list, invalidOptions("ListOptions", internalvalidation.ValidateListOptions(checked, true))
 }
 
 // deleteOptions reads the options of a delete, which stand in the body or in the query.

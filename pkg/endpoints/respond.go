@@ -21,29 +21,37 @@ import (
 )
 
 // respond answers with an object, in the form that the client accepts.
-func (r *request) respond(status int, answer rest.Answer) (err error) {
-	var body conversion.Encoded
-	switch r.form.as {
-	case "":
-		body, err = answer.Encode()
-	case "PartialObjectMetadata":
-		body, err = r.one(answer, func(object runtime.Object) (runtime.Object, error) { return partial(object, r.form) })
-	case "Table":
-		body, err = r.one(answer, func(object runtime.Object) (runtime.Object, error) {
-			accessor, err := meta.Accessor(object)
-			if err != nil {
-				return object, nil // a status
-			}
-			return r.table([]runtime.Object{object}, metav1.ListMeta{ResourceVersion: accessor.GetResourceVersion()})
-		})
-	default:
-		return notAcceptable()
-	}
+func (r *request) respond(status int, answer rest.Answer) error {
+	body, err := r.encode(answer, true)
 	if err != nil {
 		return err
 	}
 	r.write(status, body)
 	return nil
+}
+
+// encode encodes an object in the form that the client accepts, a table with or without the
+// definitions of its columns.
+func (r *request) encode(answer rest.Answer, columns bool) (conversion.Encoded, error) {
+	switch r.form.as {
+	case "":
+		return answer.Encode()
+	case "PartialObjectMetadata":
+		return r.one(answer, func(object runtime.Object) (runtime.Object, error) { return partial(object, r.form) })
+	case "Table":
+		return r.one(answer, func(object runtime.Object) (runtime.Object, error) {
+			accessor, err := meta.Accessor(object)
+			if err != nil {
+				return object, nil // a status
+			}
+			table, err := r.table([]runtime.Object{object}, metav1.ListMeta{ResourceVersion: accessor.GetResourceVersion()})
+			if err == nil && !columns {
+				table.ColumnDefinitions = nil
+			}
+			return table, err
+		})
+	}
+	return conversion.Encoded{}, notAcceptable()
 }
 
 // one encodes what is made of an object.
@@ -106,7 +114,7 @@ func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
 	return v1.Encode(all)
 }
 
-func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (runtime.Object, error) {
+func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav1.Table, error) {
 	table, err := r.resource.Printer.Table(objects, r.now(), metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject")))
 	if err != nil {
 		return nil, err
@@ -162,8 +170,8 @@ func (r *request) writeWarnings() {
 	}
 }
 
-// error answers with an error.
-func (r *request) error(err error) {
+// statusOf returns an error as a status. One that is not the client's is logged.
+func (r *request) statusOf(err error) metav1.Status {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {
 		known = apierrors.NewInternalError(errors.New("the request failed; the server's log has the reason"))
@@ -173,6 +181,12 @@ func (r *request) error(err error) {
 	if status.Code >= http.StatusInternalServerError && status.Code != http.StatusGatewayTimeout {
 		r.logError(err)
 	}
+	return status
+}
+
+// error answers with an error.
+func (r *request) error(err error) {
+	status := r.statusOf(err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		r.w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}

@@ -19,11 +19,13 @@ type Server struct {
 	others    map[string]http.Handler // by path
 	below     map[string]http.Handler // by the beginning of paths
 	now       func() time.Time
+	watches   *watches
 }
 
 // New returns a server of a table of resources.
 func New(resources []rest.Resource, now func() time.Time) *Server {
-	s := &Server{resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now}
+	s := &Server{resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now,
+		watches: makeWatches()}
 	for _, resource := range resources {
 		if s.resources[resource.GroupVersion] == nil {
 			s.resources[resource.GroupVersion] = map[string]*rest.Resource{}
@@ -69,7 +71,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		getOnly(handler).ServeHTTP(w, req)
 		return
 	}
-	r := &request{Request: req, w: w, now: s.now}
+	r := &request{Request: req, w: w, now: s.now, watches: s.watches}
 	info, ok := resourceInfo(req)
 	resource := s.find(info)
 	switch {
@@ -114,6 +116,7 @@ type request struct {
 	now      func() time.Time
 	info     RequestInfo
 	resource *rest.Resource
+	watches  *watches
 	form     form // of the answer
 	warnings []string
 }
@@ -129,6 +132,8 @@ func (r *request) serve() (err error) {
 		return r.get()
 	case "list":
 		return r.list()
+	case "watch":
+		return r.watch()
 	case "create":
 		return r.create()
 	case "update":

@@ -29,6 +29,11 @@ type Lister interface {
 	List(ctx context.Context, namespace string, options ListOptions) (*List, error)
 }
 
+// Watcher tells what happens to the objects that a list asks for.
+type Watcher interface {
+	Watch(ctx context.Context, namespace string, options WatchOptions) (*Watch, error)
+}
+
 // Creater stores a new object, which it owns from then on.
 type Creater interface {
 	New() Object
@@ -64,6 +69,15 @@ type ListOptions struct {
 	Continue        string
 	ResourceVersion string
 	Match           metav1.ResourceVersionMatch
+}
+
+// WatchOptions are what a watch asks for. Limit, Continue and Match mean nothing.
+type WatchOptions struct {
+	ListOptions
+	// Initial is whether the present objects come first, as if they were added then. They
+	// are of the ResourceVersion or a later one. Else a watch begins after that version,
+	// and now if it is empty or "0".
+	Initial bool
 }
 
 // Answer is an object on its way to a client: one that is stored, or one that was made

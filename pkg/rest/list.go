@@ -117,24 +117,30 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options ListOptio
 
 // read returns the objects of the version that a page wants.
 func (s *Store[T]) read(page page, labels map[string]string) (*storage.List, error) {
-	switch {
-	case page.exact:
-		list, err := s.Objects.ListAt(s.Internal, page.version)
-		if api.KindOf(err) == api.Expired {
-			if current, err := s.Objects.Version(); err == nil && current < page.version {
-				return nil, tooLarge(page.version, current)
-			}
-			return nil, page.expired()
-		}
+	if !page.exact {
+		list, err := readNew(s.Objects, s.Internal, page, labels)
 		return list, StatusError(err, s.Resource, "")
-	case page.mayBeStale:
-		if list, err := s.Objects.Cached().List(s.Internal, labels); err == nil && list.Version >= page.version && list.Version > 0 {
+	}
+	list, err := s.Objects.ListAt(s.Internal, page.version)
+	if api.KindOf(err) == api.Expired {
+		if current, err := s.Objects.Version(); err == nil && current < page.version {
+			return nil, tooLarge(page.version, current)
+		}
+		return nil, page.expired()
+	}
+	return list, StatusError(err, s.Resource, "")
+}
+
+// readNew returns objects of the version that a page wants or a later one.
+func readNew(objects storage.Interface, kind api.Kind, page page, labels map[string]string) (*storage.List, error) {
+	if page.mayBeStale {
+		if list, err := objects.Cached().List(kind, labels); err == nil && list.Version >= page.version && list.Version > 0 {
 			return list, nil
 		}
 	}
-	list, err := s.Objects.List(s.Internal, labels)
+	list, err := objects.List(kind, labels)
 	if err != nil {
-		return nil, StatusError(err, s.Resource, "")
+		return nil, err
 	}
 	if list.Version < page.version {
 		return nil, tooLarge(page.version, list.Version)

@@ -46,6 +46,9 @@ func (r Resource) Verbs() (verbs []string) {
 	if _, ok := r.Storage.(Updater); ok {
 		verbs = append(verbs, "patch", "update")
 	}
+	if _, ok := r.Storage.(Watcher); ok {
+		verbs = append(verbs, "watch")
+	}
 	slices.Sort(verbs)
 	return verbs
 }

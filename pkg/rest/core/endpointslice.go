@@ -13,10 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
 )
 
 // endpointSlices shows the endpoints of services as slices: one for each subset of them.
@@ -63,13 +66,87 @@ func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.Endpoi
 		return nil, list.Version, nil
 	}
 	for _, item := range list.Items {
-		converted, err := e.codec.Scheme.ConvertToVersion(item.Object, v1.Version)
+		slicesOfOne, err := e.of(item)
 		if err != nil {
 			return nil, 0, err
 		}
-		slicesOfAll = append(slicesOfAll, slicesOf(converted.(*corev1.Endpoints).DeepCopy())...)
+		slicesOfAll = append(slicesOfAll, slicesOfOne...)
 	}
 	return slicesOfAll, list.Version, nil
+}
+
+// of returns the slices of stored endpoints, none if there are no endpoints.
+func (e endpointSlices) of(stored *storage.Object) ([]*discoveryv1.EndpointSlice, error) {
+	if stored == nil {
+		return nil, nil
+	}
+	converted, err := e.codec.Scheme.ConvertToVersion(stored.Object, v1.Version)
+	if err != nil {
+		return nil, err
+	}
+	return slicesOf(converted.(*corev1.Endpoints).DeepCopy()), nil
+}
+
+// Watch implements rest.Watcher. A change of endpoints may change, add and delete slices.
+func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.WatchOptions) (*rest.Watch, error) {
+	if err := options.OnlyName(); err != nil {
+		return nil, err
+	}
+	w, err := rest.BeginWatch(e.objects, api.EndpointsKind, options)
+	if err != nil {
+		return nil, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
+	}
+	w.New = func() rest.Object {
+		return &discoveryv1.EndpointSlice{TypeMeta: metav1.TypeMeta{Kind: "EndpointSlice", APIVersion: discoveryGroup.String()}}
+	}
+	w.Translate = func(change storage.Event) ([]rest.Event, error) {
+		if !slices.Contains([]string{v1.Namespace, metav1.NamespaceAll}, namespace) {
+			return nil, nil
+		}
+		return e.eventsOf(change, options.ListOptions)
+	}
+	return w, nil
+}
+
+// eventsOf returns what a change of endpoints is to who watches slices.
+func (e endpointSlices) eventsOf(change storage.Event, options rest.ListOptions) (events []rest.Event, err error) {
+	before, err := e.selected(change.Before, options)
+	if err != nil {
+		return nil, err
+	}
+	after, err := e.selected(change.After, options)
+	if err != nil {
+		return nil, err
+	}
+	was, is := namesOf(before), namesOf(after)
+	for _, slice := range before {
+		if !is.Has(slice.Name) {
+			slice.ResourceVersion = strconv.FormatUint(change.Version, 10)
+			events = append(events, rest.Event{Type: watch.Deleted, Object: rest.MakeAnswer(slice)})
+		}
+	}
+	for _, slice := range after {
+		happened := watch.Added
+		if was.Has(slice.Name) {
+			happened = watch.Modified
+		}
+		events = append(events, rest.Event{Type: happened, Object: rest.MakeAnswer(slice)})
+	}
+	return events, nil
+}
+
+// selected returns the slices of stored endpoints that a list asks for.
+func (e endpointSlices) selected(stored *storage.Object, options rest.ListOptions) ([]*discoveryv1.EndpointSlice, error) {
+	all, err := e.of(stored)
+	return slices.DeleteFunc(all, func(slice *discoveryv1.EndpointSlice) bool { return !options.Matches(slice, nil) }), err
+}
+
+func namesOf(all []*discoveryv1.EndpointSlice) sets.Set[string] {
+	names := sets.Set[string]{}
+	for _, slice := range all {
+		names.Insert(slice.Name)
+	}
+	return names
 }
 
 // slicesOf returns a slice for each subset. The first one has the name of the service, the

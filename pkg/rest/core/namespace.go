@@ -41,6 +41,25 @@ func (namespaces) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
 
 // List implements rest.Lister.
 func (namespaces) List(_ context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
+	objects, err := selected(options)
+	if err != nil {
+		return nil, err
+	}
+	return rest.MakeList(coreGroup.WithKind("Namespace"), 1, objects), nil
+}
+
+// Watch implements rest.Watcher.
+func (namespaces) Watch(_ context.Context, _ string, options rest.WatchOptions) (*rest.Watch, error) {
+	objects, err := selected(options.ListOptions)
+	if err != nil {
+		return nil, err
+	}
+	empty := func() rest.Object { return &corev1.Namespace{TypeMeta: theNamespace().TypeMeta} }
+	return rest.WatchMade(empty, 1, objects, options)
+}
+
+// selected returns the namespaces that a list asks for.
+func selected(options rest.ListOptions) ([]runtime.Object, error) {
 	objects, only := []runtime.Object{}, theNamespace()
 	known := fields.Set{"metadata.name": only.Name, "status.phase": string(only.Status.Phase)}
 	if err := options.OnlyFields(known); err != nil {
@@ -49,7 +68,7 @@ func (namespaces) List(_ context.Context, _ string, options rest.ListOptions) (*
 	if options.Matches(only, known) {
 		objects = append(objects, only)
 	}
-	return rest.MakeList(coreGroup.WithKind("Namespace"), 1, objects), nil
+	return objects, nil
 }
 
 // New implements rest.Creater and rest.Updater.

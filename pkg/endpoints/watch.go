@@ -1,0 +1,196 @@
+package endpoints
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kube2014/pkg/rest"
+)
+
+const (
+	// maxWatches bounds how many watches a server serves at once: each holds a connection.
+	maxWatches = 5000
+	// minWatchTime is how long a watch takes, and up to twice that, if the client does not
+	// say: not all that began together end together.
+	minWatchTime = 30 * time.Minute
+	// maxWatchTime is the longest that a client may say.
+	maxWatchTime = 365 * 24 * time.Hour
+	// maxWriteTime is how long a client may not read before it is cut off.
+	maxWriteTime = 10 * time.Second
+	// bookmarkPeriod is how often a client is told of the version that it has seen.
+	bookmarkPeriod = time.Minute
+)
+
+// watches counts the watches of a server, and ends them. It is safe for concurrent use.
+type watches struct {
+	serving context.Context
+	endAll  context.CancelFunc
+	open    atomic.Int64
+	max     int64
+}
+
+func makeWatches() *watches {
+	serving, endAll := context.WithCancel(context.Background())
+	return &watches{serving: serving, endAll: endAll, max: maxWatches}
+}
+
+// EndWatches ends all watches at once, also those to come.
+func (s *Server) EndWatches() { s.watches.endAll() }
+
+// begin counts one more watch, unless there are too many.
+func (w *watches) begin() error {
+	if w.open.Add(1) > w.max {
+		w.end()
+		return apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
+	}
+	return nil
+}
+
+func (w *watches) end() { w.open.Add(-1) }
+
+func (r *request) watch() error {
+	storage, err := is[rest.Watcher](r)
+	if err != nil {
+		return err
+	}
+	asked, options, err := r.watchOptions()
+	if err != nil {
+		return err
+	}
+	if err := r.checkForm(); err != nil {
+		return err
+	}
+	if err := r.watches.begin(); err != nil {
+		return err
+	}
+	defer r.watches.end()
+	ctx, cancel := context.WithTimeout(r.Context(), watchTime(asked.TimeoutSeconds))
+	defer cancel()
+	watch, err := storage.Watch(ctx, r.info.Namespace, options)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(r.watches.serving, cancel)()
+	s := &stream{request: r, watch: watch, control: http.NewResponseController(r.w), bookmarks: asked.AllowWatchBookmarks,
+		nextBookmark: time.Now().Add(bookmarkPeriod)}
+	s.serve(ctx)
+	return nil
+}
+
+// checkForm returns an error if events cannot have the form that the client accepts.
+func (r *request) checkForm() error {
+	switch r.form.as {
+	case "PartialObjectMetadataList":
+		return notAcceptable()
+	case "Table":
+		_, err := r.table(nil, metav1.ListMeta{})
+		return err
+	}
+	return nil
+}
+
+// watchTime returns how long a watch takes of which the client says how long, or not.
+func watchTime(seconds *int64) time.Duration {
+	if seconds == nil || *seconds == 0 {
+		return minWatchTime + rand.N(minWatchTime)
+	}
+	return time.Duration(min(*seconds, int64(maxWatchTime/time.Second))) * time.Second
+}
+
+// stream is the answer to a watch: an event on each line.
+type stream struct {
+	*request
+	watch        *rest.Watch
+	control      *http.ResponseController
+	bookmarks    bool // the client wants them
+	nextBookmark time.Time
+	begun        bool // an event has been sent
+}
+
+// serve sends events until the context ends, or the client does not read them.
+func (s *stream) serve(ctx context.Context) {
+	_ = s.control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
+	defer s.setDeadline()                      // for the end of the answer
+	s.writeWarnings()
+	s.w.Header().Set("Content-Type", "application/json")
+	s.w.WriteHeader(http.StatusOK)
+	if s.send(nil) != nil {
+		return
+	}
+	for ctx.Err() == nil {
+		events, err := s.next(ctx)
+		if err != nil && ctx.Err() == nil {
+			status := s.statusOf(err)
+			events = []rest.Event{{Type: watch.Error, Object: rest.MakeAnswer(&status)}}
+		}
+		if sent := s.send(events); sent != nil || err != nil {
+			return
+		}
+	}
+}
+
+// next waits for events, or until a bookmark is due.
+func (s *stream) next(ctx context.Context) ([]rest.Event, error) {
+	if !s.bookmarks {
+		return s.watch.Next(ctx)
+	}
+	due, cancel := context.WithDeadline(ctx, s.nextBookmark)
+	defer cancel()
+	events, err := s.watch.Next(due)
+	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		return events, err
+	}
+	s.nextBookmark = time.Now().Add(bookmarkPeriod)
+	return s.watch.Bookmark(), nil
+}
+
+// send writes events, and flushes them.
+func (s *stream) send(events []rest.Event) error {
+	for _, event := range events {
+		if event.Type == watch.Bookmark && !s.bookmarks {
+			continue
+		}
+		if err := s.writeEvent(event); err != nil {
+			return err
+		}
+	}
+	s.setDeadline()
+	return s.control.Flush()
+}
+
+var newline = []byte("\n")
+
+// writeEvent writes an event. What is stored was encoded once for all who watch.
+func (s *stream) writeEvent(event rest.Event) error {
+	body, err := s.encode(event.Object, !s.begun)
+	if err != nil {
+		s.logError(err)
+		return err
+	}
+	s.begun = true
+	s.setDeadline()
+	if _, err := s.w.Write([]byte(`{"type":"` + string(event.Type) + `","object":`)); err != nil {
+		return err
+	}
+	for piece := range body.Pieces {
+		if _, err := s.w.Write(bytes.TrimSuffix(piece, newline)); err != nil {
+			return err
+		}
+	}
+	_, err = s.w.Write([]byte("}\n"))
+	return err
+}
+
+// setDeadline lets the client have some time to read what is written next.
+func (s *stream) setDeadline() {
+	_ = s.control.SetWriteDeadline(time.Now().Add(maxWriteTime)) // as above
+}

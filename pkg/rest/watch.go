@@ -1,0 +1,215 @@
+package rest
+
+import (
+	"context"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// Event is one event of a watch.
+type Event struct {
+	Type   watch.EventType
+	Object Answer
+}
+
+// maxInitial bounds how many of the initial objects are looked at at once.
+const maxInitial = 500
+
+// Watch gives out the events of the objects that were asked for: each change once, in
+// their order. It is for one goroutine at a time, and need not be closed.
+type Watch struct {
+	// New returns an empty object, with its kind set.
+	New func() Object
+	// Translate returns what a change of the store is to who watches: no event, or some.
+	Translate func(storage.Event) ([]Event, error)
+
+	made    []Event           // that come first
+	initial []*storage.Object // that come then
+	ending  bool              // it is still to be said that they have ended
+	version uint64
+	changes storage.Watcher // nil if there can be none
+}
+
+// WatchMade returns a watch of objects that are not stored and never change. They have
+// their kind set.
+func WatchMade(newObject func() Object, version uint64, objects []runtime.Object, options WatchOptions) (*Watch, error) {
+	if _, err := options.version(); err != nil {
+		return nil, err
+	}
+	w := &Watch{New: newObject, version: version, ending: options.Initial}
+	for _, object := range objects {
+		if options.Initial {
+			w.made = append(w.made, Event{watch.Added, MakeAnswer(object)})
+		}
+	}
+	return w, nil
+}
+
+// version returns the version that a watch asks for, 0 for none.
+func (o WatchOptions) version() (uint64, error) {
+	if o.ResourceVersion == "" {
+		return 0, nil
+	}
+	return versionOf(o.ResourceVersion)
+}
+
+// BeginWatch begins a watch of a kind of internal objects, whose Translate is the caller's to
+// set. The error is a 410 if changes after the version are not known any more, or, because
+// reads are never stale, not yet.
+func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) (*Watch, error) {
+	version, err := options.version()
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{version: version}
+	switch {
+	case options.Initial:
+		list, err := readNew(objects, kind, page{version: version, mayBeStale: options.ResourceVersion != ""}, nil)
+		if err != nil {
+			return nil, err
+		}
+		w.initial, w.version, w.ending = list.Items, list.Version, true
+	case version == 0:
+		if w.version, err = objects.Version(); err != nil {
+			return nil, err
+		}
+	}
+	w.changes, err = objects.Watch(kind, w.version)
+	return w, err
+}
+
+// Next returns the next events, at least one. It waits for them until the context ends, and
+// returns its error then. A watch that reads too slowly is cut off: the error is a 410. After
+// the initial objects comes a bookmark that says so.
+func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
+	for len(events) == 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		switch {
+		case len(w.made) > 0:
+			events, w.made = w.made, nil
+		case len(w.initial) > 0:
+			events, err = w.nextInitial()
+		case w.ending:
+			w.ending = false
+			events = []Event{w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})}
+		case w.changes == nil:
+			<-ctx.Done()
+		default:
+			events, err = w.nextChanges(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+// nextInitial returns the events of some of the initial objects.
+func (w *Watch) nextInitial() (events []Event, err error) {
+	n := min(len(w.initial), maxInitial)
+	for _, object := range w.initial[:n] {
+		translated, err := w.Translate(storage.Event{Type: storage.Added, Version: object.Version(), After: object})
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, translated...)
+	}
+	w.initial = w.initial[n:]
+	return events, nil
+}
+
+func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
+	changes, err := w.changes.Next(ctx)
+	w.version = w.changes.Version()
+	if api.KindOf(err) == api.Expired {
+		return nil, apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, change := range changes {
+		translated, err := w.Translate(change)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, translated...)
+	}
+	return events, nil
+}
+
+// Bookmark returns an event that says up to which version all events have been given out,
+// none as long as initial objects are missing.
+func (w *Watch) Bookmark() []Event {
+	if w.ending {
+		return nil
+	}
+	return []Event{w.bookmark(nil)}
+}
+
+func (w *Watch) bookmark(annotations map[string]string) Event {
+	object := w.New()
+	object.SetAnnotations(annotations)
+	object.SetResourceVersion(strconv.FormatUint(w.version, 10))
+	return Event{watch.Bookmark, MakeAnswer(object)}
+}
+
+// Watch implements Watcher.
+func (s *Store[T]) Watch(_ context.Context, namespace string, options WatchOptions) (*Watch, error) {
+	if err := s.checkFields(options.ListOptions); err != nil {
+		return nil, err
+	}
+	w, err := BeginWatch(s.Objects, s.Internal, options)
+	if err != nil {
+		return nil, StatusError(err, s.Resource, "")
+	}
+	w.New = func() Object {
+		object := s.New()
+		object.GetObjectKind().SetGroupVersionKind(s.Kind)
+		return object
+	}
+	w.Translate = func(change storage.Event) ([]Event, error) {
+		if !s.hasNamespace(namespace) {
+			return nil, nil
+		}
+		return s.eventsOf(change, options.ListOptions)
+	}
+	return w, nil
+}
+
+// eventsOf returns what a change is to who watches a selection: an object may enter or leave
+// it. One that leaves it is shown as it last was in it, with the version of the change.
+func (s *Store[T]) eventsOf(change storage.Event, options ListOptions) ([]Event, error) {
+	was, err := s.isSelected(change.Before, options)
+	if err != nil {
+		return nil, err
+	}
+	is, err := s.isSelected(change.After, options)
+	switch {
+	case err != nil:
+		return nil, err
+	case is && was:
+		return []Event{{watch.Modified, s.answer(change.After)}}, nil
+	case is:
+		return []Event{{watch.Added, s.answer(change.After)}}, nil
+	case was:
+		return []Event{{watch.Deleted, s.answer(change.Last())}}, nil
+	}
+	return nil, nil
+}
+
+// isSelected reports whether there is an object and it is selected.
+func (s *Store[T]) isSelected(object *storage.Object, options ListOptions) (bool, error) {
+	if object == nil {
+		return false, nil
+	}
+	return s.matches(object, options)
+}
