@@ -33,7 +33,7 @@ func Differences(steps []Step, edits []Edit) (found []Difference) {
 	used := make([]bool, len(edits))
 	here := identities{}
 	for _, step := range steps {
-		want, got := watchVerb.ReplaceAllString(step.Want, ""), watchVerb.ReplaceAllString(step.Got, "")
+		want, got := step.Want, step.Got
 		for i, edit := range edits {
 			edited := edit.apply(step.Name, want)
 			used[i] = used[i] || edited != want
@@ -61,9 +61,6 @@ func Differences(steps []Step, edits []Edit) (found []Difference) {
 	}
 	return found
 }
-
-// watchVerb is what discovery says of watches, which are not compared.
-var watchVerb = regexp.MustCompile(`(?m)^ +"watch"\n`)
 
 // closing matches the end of a JSON text that was cut.
 var closing = regexp.MustCompile(`(\n *[\]}])*\n$`)

@@ -29,6 +29,7 @@ func KnownOfRequests(onEtcd bool) []Edit {
 		{"K6", "74 GET /api/v1/namespaces", `(?ms)^    \{\n      "cells": \[\n        "kube-.*?^    \}\n`, ""},
 		{"K8", "29 POST /api/v1/namespaces/default/pods", `, application/yaml, application/vnd.kubernetes.protobuf`, ""},
 		{"K9", "26 POST /api/v1/namespaces/default/pods", ` in scheme \\"pkg/runtime/scheme.go:111\\"`, ""},
+		{"K28", "43 GET /api/v1/namespaces/default/pods?watch=1&resourceVersion=9223372036854775807&timeoutSeconds=1", `(?s).*`, tooLarge},
 		{"K10", "80 DELETE /api/v1/namespaces/default/pods/one", `"deletionGracePeriodSeconds": 30`, `"deletionGracePeriodSeconds": 0`},
 		{"K11", "63 POST /apis/authentication.k8s.io/v1/selfsubjectreviews", `"username": "admin"\n +"uid": "1"`, `"username": "system:unsecured"`},
 	}
@@ -42,6 +43,22 @@ func KnownOfRequests(onEtcd bool) []Edit {
 	}
 	return known
 }
+
+// tooLarge is the answer to a watch from a version of the future.
+const tooLarge = `status 410
+Content-Type: application/json
+JSON on one line: true, ends its last line: true
+
+{
+  "kind": "Status"
+  "apiVersion": "v1"
+  "metadata": {}
+  "status": "Failure"
+  "message": "Too large resource version: 9223372036854775807, current: 1"
+  "reason": "Expired"
+  "code": 410
+}
+`
 
 // leftOut has what a document of the recorded server lists and ours does not: with the
 // element of such a name in the form in which answers are compared.

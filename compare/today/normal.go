@@ -74,6 +74,9 @@ func answerText(status int, header func(string) string, body string) string {
 			fmt.Fprintf(&text, "%s: %s\n", name, value)
 		}
 	}
+	if strings.HasPrefix(body, `{"type":`) {
+		return text.String() + streamText(body)
+	}
 	var lines bytes.Buffer
 	if !strings.HasPrefix(body, "{") || json.Indent(&lines, []byte(body), "", "  ") != nil {
 		return text.String() + "\n" + body
@@ -81,6 +84,18 @@ func answerText(status int, header func(string) string, body string) string {
 	trimmed, ends := strings.CutSuffix(body, "\n")
 	fmt.Fprintf(&text, "JSON on one line: %t, ends its last line: %t\n\n", !strings.Contains(trimmed, "\n"), ends)
 	return text.String() + comma.ReplaceAllString(strings.TrimSpace(lines.String()), "") + "\n"
+}
+
+// streamText puts a stream of events into the form of answerText.
+func streamText(body string) string {
+	var lines bytes.Buffer
+	for event := range strings.Lines(body) {
+		lines.WriteByte('\n')
+		if json.Indent(&lines, []byte(event), "", "  ") != nil {
+			lines.WriteString(event)
+		}
+	}
+	return comma.ReplaceAllString(lines.String(), "")
 }
 
 var comma = regexp.MustCompile(`(?m),$`)
@@ -109,7 +124,7 @@ func uncut(text string) (string, bool) {
 	}
 	slices.Reverse(closers)
 	text += string(closers)
-	if !strings.Contains(text, "\n") {
+	if !strings.Contains(text, "\n") || strings.HasPrefix(text, `{"type":`) {
 		text += "\n"
 	}
 	return text, true

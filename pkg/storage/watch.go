@@ -25,7 +25,10 @@ type watcher struct {
 func (c *Cache) Watch(kind api.Kind, after uint64) (Watcher, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if after < c.history.since || after > c.version {
+	if after > c.version {
+		return nil, &api.Error{Kind: api.Expired, Message: fmt.Sprintf("Too large resource version: %d, current: %d", after, c.version)}
+	}
+	if after < c.history.since {
 		return nil, expired(after, c.history.since)
 	}
 	events := c.history.events
