@@ -39,6 +39,7 @@ func (o *options) addSecondDoor(first *apiserver.ApiServer, stores *registries, 
 func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
 	resources := core.Resources(stores.objects, scheme, placer, time.Now)
 	server := endpoints.New(resources, time.Now)
+	server.WriteTimeout = requestTimeout
 	groups := discovered(resources)
 	documents := discovery.New(groups)
 	for _, path := range documents.Paths() {

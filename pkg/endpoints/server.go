@@ -15,16 +15,23 @@ import (
 
 // Server serves resources, and what else it is given. It is safe for concurrent use.
 type Server struct {
+	// MaxWatches bounds how many watches are served at once: each holds a connection, and
+	// about 50 KB. Set it before serving.
+	MaxWatches int64
+	// WriteTimeout is how long a client of a watch may not read until it is cut off. Set it
+	// before serving.
+	WriteTimeout time.Duration
+
 	resources map[schema.GroupVersion]map[string]*rest.Resource
 	others    map[string]http.Handler // by path
 	below     map[string]http.Handler // by the beginning of paths
 	now       func() time.Time
-	watches   *watches
+	watches   watches
 }
 
 // New returns a server of a table of resources.
 func New(resources []rest.Resource, now func() time.Time) *Server {
-	s := &Server{resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now,
+	s := &Server{MaxWatches: 5000, WriteTimeout: 10 * time.Second, resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now,
 		watches: makeWatches()}
 	for _, resource := range resources {
 		if s.resources[resource.GroupVersion] == nil {
@@ -71,7 +78,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		getOnly(handler).ServeHTTP(w, req)
 		return
 	}
-	r := &request{Request: req, w: w, now: s.now, watches: s.watches}
+	r := &request{Request: req, w: w, now: s.now, server: s}
 	info, ok := resourceInfo(req)
 	resource := s.find(info)
 	switch {
@@ -116,7 +123,7 @@ type request struct {
 	now      func() time.Time
 	info     RequestInfo
 	resource *rest.Resource
-	watches  *watches
+	server   *Server
 	form     form // of the answer
 	warnings []string
 }

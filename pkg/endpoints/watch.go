@@ -17,45 +17,29 @@ import (
 )
 
 const (
-	// maxWatches bounds how many watches a server serves at once: each holds a connection.
-	maxWatches = 5000
 	// minWatchTime is how long a watch takes, and up to twice that, if the client does not
 	// say: not all that began together end together.
 	minWatchTime = 30 * time.Minute
 	// maxWatchTime is the longest that a client may say.
 	maxWatchTime = 365 * 24 * time.Hour
-	// maxWriteTime is how long a client may not read before it is cut off.
-	maxWriteTime = 10 * time.Second
 	// bookmarkPeriod is how often a client is told of the version that it has seen.
 	bookmarkPeriod = time.Minute
 )
 
-// watches counts the watches of a server, and ends them. It is safe for concurrent use.
+// watches are those that a server serves. It is safe for concurrent use.
 type watches struct {
-	serving context.Context
+	serving context.Context // ends when they are to end
 	endAll  context.CancelFunc
 	open    atomic.Int64
-	max     int64
 }
 
-func makeWatches() *watches {
+func makeWatches() watches {
 	serving, endAll := context.WithCancel(context.Background())
-	return &watches{serving: serving, endAll: endAll, max: maxWatches}
+	return watches{serving: serving, endAll: endAll}
 }
 
 // EndWatches ends all watches at once, also those to come.
 func (s *Server) EndWatches() { s.watches.endAll() }
-
-// begin counts one more watch, unless there are too many.
-func (w *watches) begin() error {
-	if w.open.Add(1) > w.max {
-		w.end()
-		return apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
-	}
-	return nil
-}
-
-func (w *watches) end() { w.open.Add(-1) }
 
 func (r *request) watch() error {
 	storage, err := is[rest.Watcher](r)
@@ -69,17 +53,17 @@ func (r *request) watch() error {
 	if err := r.checkForm(); err != nil {
 		return err
 	}
-	if err := r.watches.begin(); err != nil {
-		return err
+	defer r.server.watches.open.Add(-1)
+	if r.server.watches.open.Add(1) > r.server.MaxWatches {
+		return apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
 	}
-	defer r.watches.end()
 	ctx, cancel := context.WithTimeout(r.Context(), watchTime(asked.TimeoutSeconds))
 	defer cancel()
 	watch, err := storage.Watch(ctx, r.info.Namespace, options)
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(r.watches.serving, cancel)()
+	defer context.AfterFunc(r.server.watches.serving, cancel)()
 	s := &stream{request: r, watch: watch, control: http.NewResponseController(r.w), bookmarks: asked.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod)}
 	s.serve(ctx)
@@ -192,5 +176,5 @@ func (s *stream) writeEvent(event rest.Event) error {
 
 // setDeadline lets the client have some time to read what is written next.
 func (s *stream) setDeadline() {
-	_ = s.control.SetWriteDeadline(time.Now().Add(maxWriteTime)) // as above
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.server.WriteTimeout)) // as above
 }
