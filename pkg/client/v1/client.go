@@ -17,13 +17,14 @@ import (
 // An error is an *errors.StatusError of k8s.io/apimachinery/pkg/api/errors if the server
 // refused the request, so that errors.IsNotFound and the like tell why; else it is an
 // error of the transport, or says what is wrong with the request or the answer. A request
-// is sent once. It ends with its context; without a deadline there, after 30 seconds.
+// is sent once. It ends with its context; without a deadline there, and but for watches, after
+// 30 seconds.
 type Client struct {
 	Host      string       // the server's address, like http://127.0.0.1:8080
 	Namespace string       // of pods and the like; empty: default, the only one that kube2014 has
 	HTTP      *http.Client // nil: http.DefaultClient; a timeout of its own would also end watches
 
-	maxAnswer int64 // the size of the largest answer that is read, in bytes; 0: maxAnswerSize
+	maxAnswer int // the size of the largest answer that is read, in bytes; 0: maxAnswerSize
 }
 
 // New returns a client of the server at an address like http://127.0.0.1:8080.

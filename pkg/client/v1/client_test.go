@@ -393,3 +393,91 @@ func TestTheClientIsSafeForConcurrentUse(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// event is a line of a watch.
+func event(kind, object string) string { return `{"type":"` + kind + `","object":` + object + "}\n" }
+
+// toldBy returns what a watch of pods tells, a line for each event and one for its error.
+func toldBy(t *testing.T, c *Client, options metav1.ListOptions) (told []string, err error) {
+	for event, err := range c.Pods().Watch(t.Context(), options) {
+		if err != nil {
+			assert.Nil(t, event.Object)
+			return told, err
+		}
+		told = append(told, fmt.Sprint(event.Type, " ", event.Object.Name, " ", event.Object.ResourceVersion))
+	}
+	return told, nil
+}
+
+func TestAWatchGoesThroughTheEventsUntilTheServerEndsIt(t *testing.T) {
+	t.Parallel()
+	bookmark := `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}}`
+	c, requests := serve(t, answer{200, event("ADDED", aPod) + event("DELETED", aPod) + event("BOOKMARK", bookmark)})
+	told, err := toldBy(t, c, metav1.ListOptions{LabelSelector: "a=b", ResourceVersion: "2", AllowWatchBookmarks: true})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ADDED x 3", "DELETED x 3", "BOOKMARK  9"}, told)
+	assert.Equal(t, "GET /api/v1/namespaces/default/pods?allowWatchBookmarks=true&labelSelector=a%3Db&resourceVersion=2&watch=true", (*requests)[0].line)
+}
+
+func TestAWatchEndsWithItsFirstError(t *testing.T) {
+	t.Parallel()
+	expired, err := json.Marshal(apierrors.NewResourceExpired("too old").ErrStatus)
+	require.NoError(t, err)
+	const prefix = "GET namespaces/default/pods: "
+	for name, row := range map[string]struct {
+		answer answer
+		told   []string
+		is     func(error) bool
+		want   string
+	}{
+		"before the first event": {refused(apierrors.NewResourceExpired("too old")), nil, apierrors.IsResourceExpired, "too old"},
+		"in the stream":          {answer{200, event("ADDED", aPod) + event("ERROR", string(expired))}, []string{"ADDED x 3"}, apierrors.IsResourceExpired, prefix + "too old"},
+		"cut":                    {answer{200, event("ADDED", aPod) + event("ADDED", aPod)[:30]}, []string{"ADDED x 3"}, func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }, prefix + "cannot read the next event: unexpected EOF"},
+		"not JSON":               {answer{200, "<html>\n"}, nil, nil, prefix + "cannot decode an event: "},
+		"no object":              {answer{200, event("ADDED", "7")}, nil, nil, prefix + "cannot decode an object: "},
+		"no status":              {answer{200, event("ERROR", "7")}, nil, nil, prefix + "cannot decode an error: "},
+		"another kind":           {answer{200, event("ADDED", aNode)}, nil, nil, prefix + `the object is of the kind "Node", not Pod`},
+		"larger than wanted":     {answer{200, event("ADDED", strings.Replace(aPod, "{", "{"+strings.Repeat(" ", 1000), 1))}, nil, nil, prefix + "cannot read the next event: bufio.Scanner: token too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _ := serve(t, row.answer)
+			c.maxAnswer = 1000
+			told, err := toldBy(t, c, metav1.ListOptions{})
+			assert.Equal(t, row.told, told)
+			assert.ErrorContains(t, err, row.want)
+			assert.True(t, row.is == nil || row.is(err), err)
+		})
+	}
+}
+
+// The server's answer has no end: only the caller ends it.
+func TestWhoLeavesTheLoopOrItsContextEndsTheWatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := clienttest.NewPipes()
+		ended := make(chan struct{}, 2)
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			io.WriteString(w, event("ADDED", aPod))
+			assert.NoError(t, http.NewResponseController(w).Flush())
+			<-req.Context().Done()
+			ended <- struct{}{}
+		})}
+		go func() { _ = server.Serve(network) }()
+		defer server.Close()
+		c := &Client{Host: "http://x", HTTP: &http.Client{Transport: &http.Transport{DialContext: network.DialContext, DisableKeepAlives: true}}}
+		for range c.Pods().Watch(t.Context(), metav1.ListOptions{}) {
+			break
+		}
+		<-ended
+		ctx, cancel := context.WithTimeout(t.Context(), 100*requestTimeout)
+		defer cancel()
+		begin := time.Now()
+		var last error
+		for _, last = range c.Pods().Watch(ctx, metav1.ListOptions{}) {
+		}
+		assert.ErrorIs(t, last, context.DeadlineExceeded)
+		assert.Equal(t, 100*requestTimeout, time.Since(begin), "no other time bounds it")
+		<-ended
+	})
+}

@@ -95,21 +95,26 @@ func (c *Client) do(ctx context.Context, r request, answer interface{}) error {
 		return err
 	}
 	defer resp.Body.Close()
-	most := c.maxAnswer
-	if most == 0 {
-		most = maxAnswerSize
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	most := c.mostBytes()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
 	if err != nil {
 		return r.failed(fmt.Errorf("cannot read the answer: %w", err))
 	}
-	if int64(len(data)) > most {
+	if len(data) > most {
 		return r.failed(fmt.Errorf("the answer is larger than %d bytes: a list can be read in pages", most))
 	}
 	if err := json.Unmarshal(data, answer); err != nil {
 		return r.failed(fmt.Errorf("cannot decode the answer: %w", err))
 	}
 	return nil
+}
+
+// mostBytes returns the size of the largest answer, or event, that is read.
+func (c *Client) mostBytes() int {
+	if c.maxAnswer > 0 {
+		return c.maxAnswer
+	}
+	return maxAnswerSize
 }
 
 // send sends a request, and returns an answer that is none of an error. The caller closes
