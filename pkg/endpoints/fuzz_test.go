@@ -1,10 +1,13 @@
 package endpoints_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -24,7 +27,9 @@ func attacked(t *testing.T) *Door {
 // survives sends a request, and checks that the server is not at fault and that all that
 // it has can still be read.
 func survives(t *testing.T, d *Door, method, path, query, body, header, value string) {
-	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // a watch may take longer
+	defer cancel()
+	req := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	req.URL.RawQuery = query
 	req.Header.Set(header, value)
 	recorder := httptest.NewRecorder()
@@ -108,6 +113,8 @@ func FuzzQueries(f *testing.F) {
 		"continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6OTk5OTk5OSwic3RhcnQiOiJhIn0", "resourceVersion=0&resourceVersionMatch=NotOlderThan",
 		"resourceVersion=1&resourceVersionMatch=Exact", "resourceVersion=18446744073709551615", "dryRun=All", "fieldValidation=Strict", "pretty=1", "timeoutSeconds=x",
 		"gracePeriodSeconds=-1", "gracePeriodSeconds=9223372036854775807", "propagationPolicy=Orphan&orphanDependents=true", "%zz", "includeObject=Object",
+		"watch=1&allowWatchBookmarks=1", "watch=x&resourceVersion=3&includeObject=Object", "watch&sendInitialEvents=1&resourceVersionMatch=NotOlderThan",
+		"watch=1&fieldSelector=status.phase!=Running&labelSelector=a", "watch=1&timeoutSeconds=9223372036854775807",
 	} {
 		for _, method := range []string{"GET", "DELETE", "POST"} {
 			for path := range queried {
@@ -121,6 +128,8 @@ func FuzzQueries(f *testing.F) {
 		if method != "GET" && method != "DELETE" && method != "POST" {
 			method = "GET"
 		}
-		survives(t, attacked(t), method, queried[int(path)%len(queried)], query, "", "Accept", accept)
+		synctest.Test(t, func(t *testing.T) {
+			survives(t, attacked(t), method, queried[int(path)%len(queried)], query, "", "Accept", accept)
+		})
 	})
 }

@@ -19,7 +19,14 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 		{"HEAD", "/api/v1/pods/", RequestInfo{"list", core, "", "pods", "", ""}},
 		{"GET", "/api/v1/namespaces/default/pods", RequestInfo{"list", core, "default", "pods", "", ""}},
 		{"GET", "/api/v1/namespaces/default/pods?watch=1", RequestInfo{"watch", core, "default", "pods", "", ""}},
-		{"GET", "/api/v1/namespaces/default/pods?watch=perhaps", RequestInfo{"list", core, "default", "pods", "", ""}},
+		{"GET", "/api/v1/namespaces/default/pods?watch=perhaps", RequestInfo{"watch", core, "default", "pods", "", ""}},
+		{"GET", "/api/v1/namespaces/default/pods?watch=", RequestInfo{"watch", core, "default", "pods", "", ""}},
+		{"GET", "/api/v1/namespaces/default/pods?watch=0", RequestInfo{"list", core, "default", "pods", "", ""}},
+		{"GET", "/api/v1/namespaces/default/pods?watch=False", RequestInfo{"list", core, "default", "pods", "", ""}},
+		{"HEAD", "/api/v1/namespaces/default/pods?watch=1", RequestInfo{"", core, "default", "pods", "", ""}},
+		{"GET", "/api/v1/namespaces/default/pods/web?watch=1", RequestInfo{"get", core, "default", "pods", "", "web"}},
+		{"POST", "/api/v1/watch/namespaces/default/pods", RequestInfo{"", core, "default", "pods", "", ""}},
+		{"DELETE", "/api/v1/watch/namespaces/default/pods/web", RequestInfo{"", core, "default", "pods", "", "web"}},
 		{"GET", "/api/v1/watch/namespaces/default/pods", RequestInfo{"watch", core, "default", "pods", "", ""}},
 		{"GET", "/api/v1/watch/namespaces/default/pods/web", RequestInfo{"watch", core, "default", "pods", "", "web"}},
 		{"GET", "/api/v1/watch", RequestInfo{"list", core, "", "watch", "", ""}},
@@ -49,7 +56,8 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 
 func TestPathsThatNameNoResource(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz"} {
+	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz",
+		"/api/v1/watch/namespaces/default/pods/web/status"} {
 		_, ok := resourceInfo(httptest.NewRequest("GET", path, nil))
 		assert.False(t, ok, path)
 	}

@@ -46,16 +46,19 @@ var Now = time.Date(2026, 6, 6, 12, 0, 0, 0, time.UTC)
 
 // Door is a second door over a store in memory. It places no pods.
 type Door struct {
-	http.Handler
+	*endpoints.Server
 	Store *memory.Store
 	t     testing.TB
 }
 
 // Open returns a door to an empty store.
-func Open(t testing.TB) *Door {
+func Open(t testing.TB) *Door { return OpenWith(t, v1.Scheme) }
+
+// OpenWith is Open with another converter of objects.
+func OpenWith(t testing.TB, scheme v1.Converter) *Door {
 	store := memory.New(1)
 	now := func() time.Time { return Now }
-	return &Door{Handler: endpoints.New(core.Resources(store, v1.Scheme, unplaced{store}, now), now), Store: store, t: t}
+	return &Door{Server: endpoints.New(core.Resources(store, scheme, unplaced{store}, now), now), Store: store, t: t}
 }
 
 // unplaced stores pods as they are.

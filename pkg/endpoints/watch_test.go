@@ -1,0 +1,456 @@
+package endpoints_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/client/clienttest"
+	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/storage"
+)
+
+// event is a line of a watch.
+type event struct {
+	Type   string
+	Object struct {
+		metav1.TypeMeta
+		metav1.ObjectMeta `json:"metadata"`
+		Message           string
+		Code              int
+		ColumnDefinitions []metav1.TableColumnDefinition
+		Rows              []metav1.TableRow
+	}
+}
+
+func (e event) String() string { return e.Type + " " + e.Object.Name + " " + e.Object.ResourceVersion }
+
+// watched watches for half a minute of a clock that waits for nobody, during which a function is
+// called. It returns the events, and the text that they stand in.
+func watched(t *testing.T, d *Door, path string, during func(), headers ...string) (events []event, text string) {
+	answered := make(chan Answer, 1)
+	go func() { answered <- d.Do("GET", path+"timeoutSeconds=30", "", headers...) }()
+	synctest.Wait()
+	during()
+	answer := <-answered
+	require.Equal(t, 200, answer.Status, answer.Text)
+	assert.Equal(t, "application/json", answer.Header.Get("Content-Type"))
+	for line := range strings.Lines(answer.Text) {
+		var one event
+		require.NoError(t, json.Unmarshal([]byte(line), &one), line)
+		events = append(events, one)
+	}
+	return events, answer.Text
+}
+
+// told is watched, with a word for each event.
+func told(t *testing.T, d *Door, path string, during func(), headers ...string) (all []string) {
+	events, _ := watched(t, d, path, during, headers...)
+	for _, event := range events {
+		all = append(all, strings.TrimSpace(event.String()))
+	}
+	return all
+}
+
+func nothing() {}
+
+// inBubble runs a test with a clock that waits for nobody.
+func inBubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
+}
+
+const service = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}}`
+
+func TestAWatchTellsWhatChangesAfterItsVersion(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		for query, first := range map[string][]string{
+			"?watch=1&resourceVersion=2&":   {"ADDED b 3"},
+			"?watch=yes&resourceVersion=3&": nil,
+			"?watch=1&":                     {"ADDED a 2", "ADDED b 3"},
+			"?watch=&resourceVersion=0&":    {"ADDED a 2", "ADDED b 3"},
+			"?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&":                                         nil,
+			"?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=2&":                       {"ADDED b 3"},
+			"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=2&":                        {"ADDED a 2", "ADDED b 3"},
+			"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&":                 {"ADDED a 2", "ADDED b 3", "BOOKMARK  4"},
+			"?watch=1&resourceVersion=0&allowWatchBookmarks=1&limit=1&":                                                   {"ADDED a 2", "ADDED b 3", "BOOKMARK  4"},
+			"?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0&allowWatchBookmarks=1&": nil,
+		} {
+			d := withPods(t, 2)
+			d.Must("POST", Services, service)
+			got := told(t, d, Pods+query, func() {
+				d.Patch(Pods+"/a", MergePatch, `{"metadata":{"labels":{"x":"y"}}}`)
+				d.Must("DELETE", Pods+"/a", "")
+			})
+			assert.Equal(t, append(first, "MODIFIED a 5", "DELETED a 6"), got, query)
+		}
+	})
+}
+
+func TestAWatchIsToldWhatEntersAndLeavesItsSelection(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := Open(t)
+		label := func(name, value string) {
+			d.Patch(Pods+"/"+name, MergePatch, `{"metadata":{"labels":{"tier":`+value+`}}}`)
+		}
+		events, _ := watched(t, d, Pods+"?watch=1&labelSelector=tier=front&", func() {
+			d.Must("POST", Pods, Pod("a", `"labels":{"tier":"front"}`))         // 2
+			d.Must("POST", Pods, Pod("b", `"labels":{"tier":"back"}`))          // 3
+			label("b", `"front"`)                                               // 4: enters
+			d.Patch(Pods+"/b", MergePatch, `{"metadata":{"labels":{"x":"y"}}}`) // 5
+			label("a", `null`)                                                  // 6: leaves
+			label("a", `"back"`)                                                // 7: is not seen
+			d.Must("DELETE", Pods+"/a", "")                                     // 8: nor is that
+			d.Must("DELETE", Pods+"/b", "")                                     // 9
+		})
+		var words []string
+		for _, event := range events {
+			words = append(words, event.String()+" "+event.Object.Labels["tier"])
+		}
+		assert.Equal(t, []string{"ADDED a 2 front", "ADDED b 4 front", "MODIFIED b 5 front", "DELETED a 6 front", "DELETED b 9 front"}, words)
+
+		change := func() { d.Must("DELETE", Pods+"/c", "") }
+		for fields, want := range map[string][]string{
+			"metadata.name=c":                           {"ADDED c 10", "DELETED c 11"},
+			"metadata.name=d":                           nil,
+			"metadata.name!=d,status.phase=Pending":     {"ADDED c 10", "DELETED c 11"},
+			"status.phase=Running":                      nil,
+			"spec.nodeName=n":                           nil,
+			"spec.nodeName=,metadata.namespace=default": {"ADDED c 10", "DELETED c 11"},
+		} {
+			d = Open(t)
+			d.Store.Update(func(tx *storage.Tx) error { tx.Skip(9); return nil })
+			d.Must("POST", Pods, Pod("c", ""))
+			assert.Equal(t, want, told(t, d, Pods+"?watch=1&fieldSelector="+fields+"&", change), fields)
+		}
+	})
+}
+
+func TestAWatchAtAPathOfItsOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 2)
+		node := `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}`
+		d.Must("POST", Nodes, node)
+		for path, want := range map[string][]string{
+			"/api/v1/watch/pods?":                                                    {"ADDED a 2", "ADDED b 3"},
+			"/api/v1/watch/namespaces/default/pods?":                                 {"ADDED a 2", "ADDED b 3"},
+			"/api/v1/watch/namespaces/default/pods?labelSelector=!a&":                {"ADDED a 2", "ADDED b 3"},
+			"/api/v1/watch/namespaces/default/pods/b?":                               {"ADDED b 3"},
+			"/api/v1/watch/namespaces/default/pods/b?fieldSelector=metadata.name=b&": {"ADDED b 3"},
+			"/api/v1/watch/namespaces/other/pods?":                                   nil,
+			"/api/v1/namespaces/other/pods?watch=1&":                                 nil,
+			"/api/v1/watch/nodes/n?":                                                 {"ADDED n 4"},
+			"/api/v1/watch/namespaces?":                                              {"ADDED default 1"},
+			"/api/v1/watch/namespaces/default?":                                      {"ADDED default 1"},
+			"/api/v1/namespaces?watch=1&allowWatchBookmarks=1&":                      {"ADDED default 1", "BOOKMARK  1"},
+			"/api/v1/namespaces?watch=1&resourceVersion=1&":                          nil,
+		} {
+			assert.Equal(t, want, told(t, d, path, nothing), path)
+		}
+	})
+}
+
+func TestAWatchThatCannotBeServedIsAnswered(t *testing.T) {
+	t.Parallel()
+	d := withPods(t, 2)
+	name := "fieldSelector metadata.name doesn't match requested name"
+	for _, row := range []struct {
+		method, path string
+		status       int
+		message      string
+	}{
+		{"POST", "/api/v1/watch/namespaces/default/pods", 405, "the server does not allow this method on the requested resource"},
+		{"DELETE", "/api/v1/watch/namespaces/default/pods/a", 405, "the server does not allow this method on the requested resource"},
+		{"GET", "/api/v1/watch/pods/a", 404, "the server could not find the requested resource"},
+		{"GET", "/api/v1/watch/namespaces/default/pods/a/status", 404, "the server could not find the requested resource"},
+		{"GET", "/api/v1/watch/namespaces/default/bindings", 405, "the server does not allow this method on the requested resource"},
+		{"GET", "/api/v1/watch/namespaces/default/pods/a?fieldSelector=metadata.name=b", 400, name},
+		{"GET", "/api/v1/watch/namespaces/default/pods/a?fieldSelector=status.phase=Pending", 400, name},
+		{"GET", Pods + "?watch=1&labelSelector=a=b=c", 400, "found '=', expected: ',' or 'end of string'"},
+		{"GET", Pods + "?watch=1&fieldSelector=foo=bar", 400, "field label not supported: foo"},
+		{"GET", Pods + "?watch=1&timeoutSeconds=x", 400, `strconv.ParseInt: parsing "x": invalid syntax`},
+		{"GET", "/api/v1/namespaces?watch=1&resourceVersion=x", 400, `invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax`},
+		{"GET", Pods + "?watch=1&resourceVersionMatch=Exact", 422, `ListOptions.meta.k8s.io "" is invalid: [resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]`},
+		{"GET", Pods + "?watch=1&sendInitialEvents=true", 422, `ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan`},
+		{"GET", Pods + "?sendInitialEvents=true", 422, `ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list`},
+		{"GET", Pods + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=9", 504, "Timeout: Too large resource version: 9, current: 3"},
+	} {
+		answer := d.Do(row.method, row.path, "")
+		assert.Equal(t, row.status, answer.Status, row.path)
+		assert.Equal(t, row.message, answer.Error().Message, row.path)
+	}
+	head := d.Do("HEAD", Pods+"?watch=1", "")
+	assert.Equal(t, 405, head.Status)
+	table := d.Do("GET", Pods+"?watch=1&includeObject=foo", "", "Accept", Table)
+	assert.Equal(t, 400, table.Status)
+	assert.Equal(t, "Unable to convert to Table as requested: includeObject: Invalid value: \"foo\": must be 'Metadata', 'Object', 'None', or empty", table.Error().Message)
+	list := d.Do("GET", Pods+"?watch=1", "", "Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")
+	assert.Equal(t, 406, list.Status)
+}
+
+func TestAWatchFromAVersionThatIsGoneIsExpired(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		d.Forget("2")
+		answer := d.Do("GET", Pods+"?watch=1&resourceVersion=2", "")
+		assert.Equal(t, 410, answer.Status)
+		assert.Equal(t, metav1.StatusReasonExpired, answer.Error().Reason)
+		assert.Regexp(t, `^too old resource version: 2 \(\d+\)$`, answer.Error().Message)
+	})
+}
+
+func TestAWatchWhoseHistoryIsGoneEndsWithAnError(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		events, _ := watched(t, d, Pods+"?watch=1&", func() { d.Store.Reset(9, nil) })
+		require.Len(t, events, 2)
+		assert.Equal(t, "ERROR", events[1].Type)
+		assert.Equal(t, "The resourceVersion for the provided watch is too old.", events[1].Object.Message)
+		assert.EqualValues(t, 410, events[1].Object.Code)
+		assert.Equal(t, "Status", events[1].Object.Kind)
+	})
+}
+
+func TestOnlyTheFirstTableOfAWatchHasColumns(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		events, text := watched(t, d, Pods+"?watch=1&allowWatchBookmarks=1&includeObject=Object&", func() {
+			d.Must("POST", Pods, Pod("z", ""))
+			d.Must("DELETE", Pods+"/z", "")
+		}, "Accept", Table)
+		var words []string
+		for i, event := range events {
+			require.Len(t, event.Object.Rows, 1)
+			words = append(words, fmt.Sprint(event, event.Object.Rows[0].Cells[0]))
+			assert.Equal(t, i == 0, len(event.Object.ColumnDefinitions) > 0, event)
+			assert.Equal(t, "Table", event.Object.TypeMeta.Kind)
+		}
+		assert.Equal(t, []string{"ADDED  2a", "BOOKMARK  2", "ADDED  3z", "DELETED  4z"}, words)
+		assert.Contains(t, text, `"columnDefinitions":null`)
+		assert.Contains(t, text, `"containers":[{"name":"c"`, "the objects, because they are asked for")
+	})
+}
+
+func TestAWatchOfMetadata(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		events, text := watched(t, d, Pods+"?watch=1&allowWatchBookmarks=1&", nothing, "Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")
+		require.Len(t, events, 2)
+		for _, event := range events {
+			assert.Equal(t, "PartialObjectMetadata", event.Object.TypeMeta.Kind)
+		}
+		assert.Equal(t, map[string]string{"k8s.io/initial-events-end": "true"}, events[1].Object.Annotations)
+		assert.NotContains(t, text, "spec")
+	})
+}
+
+func TestBookmarksTellEachMinuteWhichVersionHasBeenSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		begin := time.Now()
+		got := make(chan []string)
+		go func() {
+			var all []string
+			answer := d.Do("GET", Pods+"?watch=1&resourceVersion=2&allowWatchBookmarks=true&timeoutSeconds=200", "")
+			for line := range strings.Lines(answer.Text) {
+				var one event
+				assert.NoError(t, json.Unmarshal([]byte(line), &one))
+				all = append(all, one.String())
+			}
+			got <- all
+		}()
+		time.Sleep(90 * time.Second)
+		d.Must("POST", Services, service)
+		assert.Equal(t, []string{"BOOKMARK  2", "BOOKMARK  3", "BOOKMARK  3"}, <-got)
+		assert.Equal(t, 200*time.Second, time.Since(begin))
+	})
+}
+
+func TestAWatchEndsByItselfAfterHalfAnHourToAnHour(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		for query, between := range map[string][2]time.Duration{
+			"":                                    {30 * time.Minute, time.Hour},
+			"&timeoutSeconds=0":                   {30 * time.Minute, time.Hour},
+			"&timeoutSeconds=7":                   {7 * time.Second, 7 * time.Second},
+			"&timeoutSeconds=-1":                  {0, 0},
+			"&timeoutSeconds=9223372036854775807": {365 * 24 * time.Hour, 365 * 24 * time.Hour},
+		} {
+			begin := time.Now()
+			assert.Equal(t, 200, d.Do("GET", Pods+"?watch=1"+query, "").Status)
+			took := time.Since(begin)
+			assert.True(t, took >= between[0] && took <= between[1], "%s: %v", query, took)
+		}
+	})
+}
+
+func TestWatchesAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		d.MaxWatches = 2
+		ended := make(chan Answer, 2)
+		for range 2 {
+			go func() { ended <- d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "") }()
+		}
+		synctest.Wait()
+		for range 2 {
+			refused := d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "")
+			assert.Equal(t, 429, refused.Status)
+			assert.Equal(t, "1", refused.Header.Get("Retry-After"))
+			assert.Equal(t, metav1.StatusReasonTooManyRequests, refused.Error().Reason)
+		}
+		<-ended
+		<-ended
+		assert.Equal(t, 200, d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "").Status, "there is room again")
+		d.EndWatches()
+		d.EndWatches()
+		begin := time.Now()
+		assert.Equal(t, 200, d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "").Status)
+		assert.Zero(t, time.Since(begin), "it ends at once")
+	})
+}
+
+// converter counts how often objects are converted to the version of today's API.
+type converter struct{ toV1 atomic.Int64 }
+
+func (c *converter) ConvertToVersion(object interface{}, version string) (interface{}, error) {
+	if version == v1.Version {
+		c.toV1.Add(1)
+	}
+	return v1.Scheme.ConvertToVersion(object, version)
+}
+
+func TestAnEventIsEncodedOnceForAllWhoWatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		change := func(d *Door) {
+			d.Must("POST", Pods, Pod("x", `"labels":{"a":"b"}`))
+			d.Must("PUT", Pods+"/x", Pod("x", `"labels":{"a":"b","c":"d"}`))
+			d.Must("DELETE", Pods+"/x", "")
+			d.Must("POST", Pods, Pod("y", `"labels":{"a":"b"}`))
+		}
+		counted := &converter{}
+		d := OpenWith(t, counted)
+		var watchers sync.WaitGroup
+		for range 20 {
+			watchers.Go(func() {
+				answer := d.Do("GET", Pods+"?watch=1&labelSelector=a=b&timeoutSeconds=30", "")
+				assert.Equal(t, 4, strings.Count(answer.Text, "\n"), answer.Text)
+			})
+		}
+		synctest.Wait()
+		change(d)
+		watchers.Wait()
+		alone := &converter{}
+		change(OpenWith(t, alone))
+		assert.Equal(t, alone.toV1.Load()+1, counted.toV1.Load(), "one more than without watchers: the pod that is gone")
+	})
+}
+
+// connected returns clients of a door over a network in memory, each with a connection, at a
+// server that has the time limits of the program.
+func connected(t *testing.T, d *Door) func() *http.Client {
+	network := clienttest.NewPipes()
+	server := &http.Server{Handler: d, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(network)
+	}()
+	t.Cleanup(func() {
+		assert.NoError(t, server.Close())
+		<-served
+	})
+	return func() *http.Client {
+		return &http.Client{Transport: &http.Transport{DialContext: network.DialContext, DisableKeepAlives: true}}
+	}
+}
+
+func TestNoTimeLimitOfARequestEndsAWatch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		resp, err := connected(t, d)().Get("http://x" + Pods + "?watch=1&timeoutSeconds=1000")
+		require.NoError(t, err)
+		lines := bufio.NewReader(resp.Body)
+		for _, want := range []string{`{"type":"ADDED"`, `{"type":"DELETED"`} {
+			line, err := lines.ReadString('\n')
+			require.NoError(t, err)
+			assert.Contains(t, line, want)
+			time.Sleep(5 * time.Minute)
+			d.Do("DELETE", Pods+"/a", "")
+		}
+		rest, err := io.ReadAll(lines)
+		assert.NoError(t, err, "the answer has an end")
+		assert.Empty(t, rest)
+		assert.NoError(t, resp.Body.Close())
+	})
+}
+
+func TestAClientThatDoesNotReadIsCutOffAndHoldsNobodyUp(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := Open(t)
+		client := connected(t, d)
+		begin := time.Now()
+		stuck, err := client().Get("http://x" + Pods + "?watch=1&timeoutSeconds=1000")
+		require.NoError(t, err)
+		reads, err := client().Get("http://x" + Pods + "?watch=1&timeoutSeconds=100")
+		require.NoError(t, err)
+		for range 100 {
+			d.Must("POST", Pods, Pod("x", `"annotations":{"much":"`+strings.Repeat("x", 5000)+`"}`))
+			d.Must("DELETE", Pods+"/x", "")
+		}
+		all := bufio.NewReader(reads.Body)
+		for range 200 {
+			_, err := all.ReadString('\n')
+			require.NoError(t, err)
+		}
+		assert.Zero(t, time.Since(begin), "nobody has waited")
+		time.Sleep(d.WriteTimeout + time.Second)
+		_, err = io.Copy(io.Discard, stuck.Body)
+		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		_, err = io.Copy(io.Discard, all)
+		assert.NoError(t, err, "the other one goes on to its end")
+		assert.Equal(t, 100*time.Second, time.Since(begin))
+	})
+}
+
+func TestEndpointSlicesAreWatchedAsTheirEndpointsChange(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+		subset := func(ip string) string { return `{"addresses":[{"ip":"` + ip + `"}],"ports":[{"port":80}]}` }
+		endpoints := func(subsets ...string) string {
+			return `{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"e"},"subsets":[` + strings.Join(subsets, ",") + `]}`
+		}
+		d := Open(t)
+		d.Must("POST", Endpoints, endpoints(subset("10.0.0.1"), `{"addresses":[{"ip":"10.0.0.2"}],"ports":[{"port":81}]}`))
+		events, _ := watched(t, d, slices+"?watch=1&allowWatchBookmarks=1&", func() {
+			d.Must("PUT", Endpoints+"/e", endpoints(subset("10.0.0.3")))
+			d.Must("DELETE", Endpoints+"/e", "")
+		})
+		var words []string
+		for _, event := range events {
+			words = append(words, regexp.MustCompile(`-[0-9a-f]{5}-`).ReplaceAllString(event.String(), "-"))
+		}
+		assert.Equal(t, []string{"ADDED e 2", "ADDED e-1 2", "BOOKMARK  2", "DELETED e-1 3", "MODIFIED e 3", "DELETED e 4"}, words)
+		assert.Equal(t, "EndpointSlice", events[0].Object.Kind)
+		d.Must("POST", Endpoints, endpoints(subset("10.0.0.1")))
+		assert.Equal(t, []string{"ADDED e 5"}, told(t, d, slices+"?watch=1&labelSelector=kubernetes.io/service-name=e&", nothing))
+		assert.Empty(t, told(t, d, slices+"?watch=1&labelSelector=kubernetes.io/service-name=f&", nothing))
+		assert.Empty(t, told(t, d, "/apis/discovery.k8s.io/v1/namespaces/other/endpointslices?watch=1&", nothing))
+		assert.Equal(t, 400, d.Do("GET", slices+"?watch=1&fieldSelector=a=b", "").Status)
+	})
+}
