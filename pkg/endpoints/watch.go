@@ -100,7 +100,8 @@ type stream struct {
 	begun        bool // an event has been sent
 }
 
-// serve sends events until the context ends, or the client does not read them.
+// serve sends events until the context ends, or the client does not read them. Those that
+// there are already are sent in any case.
 func (s *stream) serve(ctx context.Context) {
 	_ = s.control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
 	defer s.setDeadline()                      // for the end of the answer
@@ -110,13 +111,13 @@ func (s *stream) serve(ctx context.Context) {
 	if s.send(nil) != nil {
 		return
 	}
-	for ctx.Err() == nil {
+	for {
 		events, err := s.next(ctx)
 		if err != nil && ctx.Err() == nil {
 			status := s.statusOf(err)
 			events = []rest.Event{{Type: watch.Error, Object: rest.MakeAnswer(&status)}}
 		}
-		if sent := s.send(events); sent != nil || err != nil {
+		if s.send(events) != nil || err != nil || ctx.Err() != nil {
 			return
 		}
 	}
@@ -129,9 +130,11 @@ func (s *stream) next(ctx context.Context) ([]rest.Event, error) {
 	}
 	due, cancel := context.WithDeadline(ctx, s.nextBookmark)
 	defer cancel()
-	events, err := s.watch.Next(due)
-	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-		return events, err
+	if due.Err() == nil || ctx.Err() != nil {
+		events, err := s.watch.Next(due)
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return events, err
+		}
 	}
 	s.nextBookmark = time.Now().Add(bookmarkPeriod)
 	return s.watch.Bookmark(), nil

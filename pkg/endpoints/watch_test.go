@@ -320,8 +320,35 @@ func TestWatchesAreBounded(t *testing.T) {
 		d.EndWatches()
 		d.EndWatches()
 		begin := time.Now()
-		assert.Equal(t, 200, d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "").Status)
+		last := d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "")
+		assert.Equal(t, 200, last.Status)
+		assert.Contains(t, last.Text, `"ADDED"`, "what there is is told all the same")
 		assert.Zero(t, time.Since(begin), "it ends at once")
+	})
+}
+
+// A watch over many changes that it does not select ends, and tells how far it is.
+func TestBookmarksComeAlsoWhileOthersChangeMuch(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		stop := make(chan struct{})
+		go func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Millisecond):
+					d.Patch(Pods+"/a", MergePatch, fmt.Sprintf(`{"metadata":{"labels":{"n":"%d"}}}`, n))
+				}
+			}
+		}()
+		for selector, bookmarks := range map[string]int{"": 3, "labelSelector=none&": 3} {
+			begin := time.Now()
+			answer := d.Do("GET", Pods+"?watch=1&resourceVersion=2&allowWatchBookmarks=1&timeoutSeconds=200&"+selector, "")
+			assert.Equal(t, 200*time.Second, time.Since(begin))
+			assert.Equal(t, bookmarks, strings.Count(answer.Text, `"BOOKMARK"`), selector)
+		}
+		close(stop)
 	})
 }
 

@@ -85,12 +85,12 @@ func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) 
 	return w, err
 }
 
-// Next returns the next events, at least one. It waits for them until the context ends, and
-// returns its error then. A watch that reads too slowly is cut off: the error is a 410. After
+// Next returns the next events, at least one: those that there are, also if the context has
+// ended, else it waits for some until it ends, and returns its error then. A watch that reads too slowly is cut off: the error is a 410. After
 // the initial objects comes a bookmark that says so.
 func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
-	for len(events) == 0 {
-		if err := ctx.Err(); err != nil {
+	for first := true; len(events) == 0; first = false {
+		if err := ctx.Err(); err != nil && !first { // others may change much that is not selected
 			return nil, err
 		}
 		switch {
@@ -103,6 +103,7 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 			events = []Event{w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})}
 		case w.changes == nil:
 			<-ctx.Done()
+			return nil, ctx.Err()
 		default:
 			events, err = w.nextChanges(ctx)
 		}
