@@ -26,7 +26,7 @@ import (
 var sessions = map[string][]string{
 	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd"},
 	"docs/tour.md":        {"## A POST", "## A GET", "## The loop"},
-	"docs/second-door.md": {"## One pod, two doors", "## The way of a request"},
+	"docs/second-door.md": {"## One pod, two doors", "## The way of a request", "## A watch"},
 }
 
 var consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
@@ -176,8 +176,8 @@ func TestTheTourInTheREADMEPrintsWhatItSays(t *testing.T) {
 func TestTheTourWithKubectlPrintsWhatItSays(t *testing.T) {
 	t.Parallel()
 	program := build(t, "build")
-	for document, heading := range map[string]string{"README.md": "## A tour with kubectl", "docs/second-door.md": "## One pod, two doors"} {
-		checkSession(t, commandsIn(t, document, heading), map[string]string{"127.0.0.1:8080": start(t, program).address})
+	for document, headings := range map[string][]string{"README.md": {"## A tour with kubectl"}, "docs/second-door.md": {"## One pod, two doors", "## A watch"}} {
+		checkSession(t, commandsIn(t, document, headings...), map[string]string{"127.0.0.1:8080": start(t, program).address})
 	}
 }
 

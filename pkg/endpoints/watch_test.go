@@ -21,7 +21,6 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/client/clienttest"
 	. "kube2014/pkg/endpoints/endpointstest"
-	"kube2014/pkg/storage"
 )
 
 // event is a line of a watch.
@@ -134,7 +133,7 @@ func TestAWatchIsToldWhatEntersAndLeavesItsSelection(t *testing.T) {
 			"spec.nodeName=,metadata.namespace=default": {"ADDED c 10", "DELETED c 11"},
 		} {
 			d = Open(t)
-			d.Store.Update(func(tx *storage.Tx) error { tx.Skip(9); return nil })
+			d.Store.Reset(9, nil)
 			d.Must("POST", Pods, Pod("c", ""))
 			assert.Equal(t, want, told(t, d, Pods+"?watch=1&fieldSelector="+fields+"&", change), fields)
 		}
@@ -214,6 +213,17 @@ func TestAWatchFromAVersionThatIsGoneIsExpired(t *testing.T) {
 	})
 }
 
+// A client has watched the server before it was started anew.
+func TestK28AWatchOfAnotherLifeIsExpired(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		answer := d.Do("GET", Pods+"?watch=1&resourceVersion=3", "")
+		assert.Equal(t, 410, answer.Status)
+		assert.Equal(t, "Too large resource version: 3, current: 2", answer.Error().Message)
+		assert.Equal(t, 400, d.Do("GET", Pods+"?watch=1&resourceVersion=x", "").Status)
+	})
+}
+
 func TestAWatchWhoseHistoryIsGoneEndsWithAnError(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		d := withPods(t, 1)
@@ -259,7 +269,7 @@ func TestAWatchOfMetadata(t *testing.T) {
 	})
 }
 
-func TestBookmarksTellEachMinuteWhichVersionHasBeenSeen(t *testing.T) {
+func TestK30BookmarksComeOnceAMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		d := withPods(t, 1)
 		begin := time.Now()
@@ -299,13 +309,15 @@ func TestAWatchEndsByItselfAfterHalfAnHourToAnHour(t *testing.T) {
 	})
 }
 
-func TestWatchesAreBounded(t *testing.T) {
+func TestK29WatchesAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		d := withPods(t, 1)
 		d.MaxWatches = 2
 		ended := make(chan Answer, 2)
 		for range 2 {
-			go func() { ended <- d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "") }()
+			go func() {
+				ended <- d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "", "Connection", "Upgrade", "Upgrade", "websocket")
+			}()
 		}
 		synctest.Wait()
 		for range 2 {
@@ -314,8 +326,9 @@ func TestWatchesAreBounded(t *testing.T) {
 			assert.Equal(t, "1", refused.Header.Get("Retry-After"))
 			assert.Equal(t, metav1.StatusReasonTooManyRequests, refused.Error().Reason)
 		}
-		<-ended
-		<-ended
+		for range 2 {
+			assert.True(t, strings.HasPrefix((<-ended).Text, `{"type":"ADDED"`), "a stream as any other")
+		}
 		assert.Equal(t, 200, d.Do("GET", Pods+"?watch=1&timeoutSeconds=60", "").Status, "there is room again")
 		d.EndWatches()
 		d.EndWatches()
