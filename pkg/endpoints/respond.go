@@ -87,31 +87,53 @@ func (r *request) respondList(list *rest.List) (err error) {
 
 // converted encodes a list as a table, or as one of metadata.
 func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
-	objects, err := list.Objects(r.Context())
-	if err != nil {
-		return conversion.Encoded{}, err
-	}
 	about := metav1.ListMeta{ResourceVersion: strconv.FormatUint(list.Version, 10), Continue: list.Continue}
 	if list.Remaining > 0 {
 		about.RemainingItemCount = &list.Remaining
 	}
-	if r.form.as == "Table" {
-		table, err := r.table(objects, about)
-		if err != nil {
-			return conversion.Encoded{}, err
-		}
-		return v1.Encode(table)
-	}
-	all := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()}, ListMeta: about,
-		Items: []metav1.PartialObjectMetadata{}}
-	for _, object := range objects {
+	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()},
+		ListMeta: about, Items: []metav1.PartialObjectMetadata{}}
+	encode := func(object runtime.Object) ([]byte, error) {
 		one, err := partial(object, r.form)
 		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(one)
+	}
+	if r.form.as == "Table" {
+		table, err := r.table(nil, about)
+		if err != nil {
 			return conversion.Encoded{}, err
 		}
-		all.Items = append(all.Items, *one.(*metav1.PartialObjectMetadata))
+		empty, encode = table, r.encodeRow
 	}
-	return v1.Encode(all)
+	around, err := json.Marshal(empty)
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	items := make([][]byte, list.Len())
+	err = list.Each(r.Context(), func(i int, object runtime.Object) (err error) {
+		items[i], err = encode(object)
+		return err
+	})
+	return conversion.EncodedList(bytes.TrimSuffix(around, []byte("]}")), []byte(","), []byte("]}\n"), items), err
+}
+
+// row has the JSON of a metav1.TableRow. That encodes the object in it twice.
+type row struct {
+	Cells      []interface{}              `json:"cells"`
+	Conditions []metav1.TableRowCondition `json:"conditions,omitempty"`
+	Object     runtime.Object             `json:"object"`
+}
+
+// encodeRow encodes the row of an object.
+func (r *request) encodeRow(object runtime.Object) ([]byte, error) {
+	table, err := r.table([]runtime.Object{object}, metav1.ListMeta{})
+	if err != nil {
+		return nil, err
+	}
+	own := table.Rows[0]
+	return json.Marshal(row{own.Cells, own.Conditions, own.Object.Object})
 }
 
 func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav1.Table, error) {

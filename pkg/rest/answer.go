@@ -18,11 +18,20 @@ type storedAnswer struct {
 
 // Object implements Answer.
 func (a storedAnswer) Object() (runtime.Object, error) {
+	object, err := a.shared()
+	if err != nil {
+		return nil, err
+	}
+	return object.DeepCopyObject(), nil
+}
+
+// shared returns the object, which shares maps with the stored one.
+func (a storedAnswer) shared() (runtime.Object, error) {
 	converted, err := a.codec.Scheme.ConvertToVersion(a.stored.Object, a.kind.GroupVersion().String())
 	if err != nil {
 		return nil, err
 	}
-	object := converted.(Object).DeepCopyObject() // it shares maps with the stored one
+	object := converted.(Object)
 	object.GetObjectKind().SetGroupVersionKind(a.kind)
 	return object, nil
 }

@@ -1,18 +1,22 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -28,31 +32,57 @@ type List struct {
 	kind  schema.GroupVersionKind // of the items
 	codec v1.Codec
 	items []*storage.Object
-	made  []runtime.Object // instead of the items, if they are not stored
+	made  []k8sruntime.Object // instead of the items, if they are not stored
 }
 
 // MakeList returns a list of objects, which have their kind set and are not stored.
-func MakeList(kind schema.GroupVersionKind, version uint64, objects []runtime.Object) *List {
+func MakeList(kind schema.GroupVersionKind, version uint64, objects []k8sruntime.Object) *List {
 	return &List{ListMeta: v1.ListMeta{Version: version}, kind: kind, made: objects}
 }
 
-// Objects returns the items, with their kind set. They are the caller's own. It gives up
-// when the context ends.
-func (l *List) Objects(ctx context.Context) ([]runtime.Object, error) {
-	if l.items == nil {
-		return l.made, nil
-	}
-	objects := make([]runtime.Object, len(l.items))
-	for i, item := range l.items {
-		if err := checkTime(ctx); err != nil {
-			return nil, err
+// Len returns how many items the list has.
+func (l *List) Len() int { return len(l.items) + len(l.made) }
+
+// chunk is how many items are converted before it is looked whether the context has ended.
+const chunk = 64
+
+// Each calls a function for the items, each with its kind set; the function does not change
+// them. Many processors share the work, so it is called concurrently, and in any order. Each
+// returns an error of the function, or a timeout if the context ends before all is done.
+func (l *List) Each(ctx context.Context, do func(i int, object k8sruntime.Object) error) error {
+	var next atomic.Int64 // the first item that nobody has taken
+	work := func() error {
+		for {
+			first := int(next.Add(chunk)) - chunk
+			for i := first; i < min(first+chunk, l.Len()); i++ {
+				if err := l.with(i, do); err != nil {
+					return err
+				}
+			}
+			if err := checkTime(ctx); err != nil || first+chunk >= l.Len() {
+				return err
+			}
 		}
-		var err error
-		if objects[i], err = (storedAnswer{l.kind, l.codec, item}).Object(); err != nil {
-			return nil, err
-		}
 	}
-	return objects, nil
+	errs := make([]error, min(runtime.GOMAXPROCS(0), (l.Len()+chunk-1)/chunk))
+	var group sync.WaitGroup
+	for worker := range errs {
+		group.Go(func() { errs[worker] = work() })
+	}
+	group.Wait()
+	return cmp.Or(errs...)
+}
+
+// with calls a function for an item.
+func (l *List) with(i int, do func(int, k8sruntime.Object) error) error {
+	if i >= len(l.items) {
+		return do(i, l.made[i-len(l.items)])
+	}
+	object, err := storedAnswer{l.kind, l.codec, l.items[i]}.shared()
+	if err != nil {
+		return err
+	}
+	return do(i, object)
 }
 
 // Encode returns the list's JSON.
@@ -217,7 +247,7 @@ func (o ListOptions) OnlyFields(known fields.Set) error {
 // OnlyName returns an error if a list selects by more than the name and the namespace.
 func (o ListOptions) OnlyName() error {
 	for _, requirement := range o.Fields.Requirements() {
-		if _, _, err := runtime.DefaultMetaV1FieldSelectorConversion(requirement.Field, requirement.Value); err != nil {
+		if _, _, err := k8sruntime.DefaultMetaV1FieldSelectorConversion(requirement.Field, requirement.Value); err != nil {
 			return apierrors.NewBadRequest(err.Error())
 		}
 	}

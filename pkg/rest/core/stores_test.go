@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
@@ -83,11 +84,12 @@ func TestPagesEndThoughAnIDIsThereTwice(t *testing.T) {
 	for range 3 {
 		list, err := pods.List(t.Context(), v1.Namespace, options)
 		require.NoError(t, err)
-		objects, err := list.Objects(t.Context())
-		require.NoError(t, err)
-		for _, object := range objects {
-			names = append(names, object.(metav1.Object).GetName())
-		}
+		page := make([]string, list.Len())
+		require.NoError(t, list.Each(t.Context(), func(i int, object runtime.Object) error {
+			page[i] = object.(metav1.Object).GetName()
+			return nil
+		}))
+		names = append(names, page...)
 		if options.Continue = list.Continue; options.Continue == "" {
 			break
 		}
