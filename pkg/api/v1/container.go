@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/defaults"
 )
 
 func inContainer(c corev1.Container) api.Container {
@@ -32,6 +33,7 @@ func restOfContainer(c corev1.Container) corev1.Container {
 	if slices.Equal(outCommand(inCommand(c.Command)), c.Command) {
 		c.Command = nil
 	}
+	defaults.StripContainer(&c)
 	return c
 }
 

@@ -17,6 +17,7 @@ func inPod(pod corev1.Pod) (task api.Task, err error) {
 	task.CurrentState.Host, pod.Spec.NodeName = pod.Spec.NodeName, ""
 	task.Held = pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) > 0 || pod.Spec.SchedulerName != "" && pod.Spec.SchedulerName != corev1.DefaultSchedulerName
 	task.DesiredState.Manifest, pod.Spec = inPodSpec(pod.Spec)
+	defaults.StripPod(&pod)
 	task.Remainder, err = encodeRest(corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec, Status: pod.Status})
 	return task, err
 }
@@ -46,6 +47,7 @@ func inPodSpec(spec corev1.PodSpec) (api.ContainerManifest, corev1.PodSpec) {
 	}
 	spec.Volumes = refinements(spec.Volumes, inVolume, outVolume)
 	spec.Containers = each(spec.Containers, restOfContainer)
+	defaults.StripPodSpec(&spec)
 	return manifest, spec
 }
 
