@@ -17,7 +17,7 @@ TOOL         := $(GO) tool -modfile=tools/go.mod
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) $(if $(TRACE),-trace)
 
-.PHONY: help run kubeconfig etcd build fetch test proof fuzz histories soak chaos bench compare-original check cover clean
+.PHONY: help run kubeconfig etcd build fetch test proof fuzz histories soak chaos bench compare compare-original check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,10 @@ chaos: bin/etcd ## kill members of a real cluster under load, for CHAOS=5m
 bench: build bin/etcd ## measure the program and write docs/performance.md; takes some minutes
 	$(GO) build -o bin/bench ./bench
 	@exec bin/bench
+
+compare: build bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager ## measure the program beside today's kube-apiserver and write docs/compare.md; takes about ten minutes
+	$(GO) build -o bin/compare ./compare/kubernetes
+	@exec bin/compare
 
 compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:8001 and ours, and tell the differences
 	@test -n '$(ORIGINAL)' || { \

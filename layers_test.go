@@ -19,7 +19,9 @@ import (
 // mayImport lists, for each package, the packages of the project that it may
 // import. Its tests may also import the package itself and testsMayImport.
 var mayImport = map[string][]string{
-	"bench":                         {"pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry", "pkg/storage"},
+	"bench":                         {"bench/measure", "pkg/api", "pkg/api/v1beta1", "pkg/etcd/etcdtest", "pkg/registry", "pkg/storage"},
+	"bench/measure":                 {},
+	"compare/kubernetes":            {"bench/measure", "compare/today", "pkg/etcd/etcdtest"},
 	"compare/original":              {},
 	"compare/today":                 {},
 	"cmd/apiserver":                 {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/apiserver", "pkg/client", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery", "pkg/endpoints/openapi", "pkg/etcd", "pkg/api/v1beta1", "pkg/registry", "pkg/rest", "pkg/rest/core", "pkg/storage", "pkg/trace", "pkg/util"},

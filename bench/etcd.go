@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/go-etcd/etcd"
 
+	"kube2014/bench/measure"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd/etcdtest"
 )
@@ -30,11 +31,11 @@ func direct(url string) (*etcd.Client, error) {
 }
 
 func measureEtcd(b *bench) error {
-	store, err := etcdtest.Start(b.dir, "--unsafe-no-fsync=false")
+	store, err := etcdtest.Start(b.Dir, "--unsafe-no-fsync=false")
 	if err != nil {
 		return err
 	}
-	b.atEnd(func() { _ = store.Kill() }) // it was only for this
+	b.AtEnd(func() { _ = store.Kill() }) // it was only for this
 	client, err := direct(store.URL)
 	if err != nil {
 		return err
@@ -58,9 +59,9 @@ func measureEtcd(b *bench) error {
 		return err
 	}
 	b.add(row{what: "POST of a task on etcd, 10,000 tasks", unit: "of go-etcd's rate",
-		values: ratios(ours, theirs), bound: 1, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
-	b.add(row{what: "the same, compared with 100 tasks", unit: "× the time", values: ratios(atFew, ours), bound: 1.7,
-		detail: fmt.Sprintf("%.0f/s vs %.0f/s at 100 tasks", median(ours), median(atFew))})
+		values: measure.Ratios(ours, theirs), bound: 1, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
+	b.add(row{what: "the same, compared with 100 tasks", unit: "× the time", values: measure.Ratios(atFew, ours), bound: 1.7,
+		detail: fmt.Sprintf("%.0f/s vs %.0f/s at 100 tasks", measure.Median(ours), measure.Median(atFew))})
 	if err := measureEtcdGet(b, s, client); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func fill(client *etcd.Client, from, to int) error {
 		}
 		return err
 	}
-	return parallel(etcdClients, func(worker int) error {
+	return measure.Parallel(etcdClients, func(worker int) error {
 		for i := from + worker; i < to; i += etcdClients {
 			task, machine := tasks[i], machineName(i%etcdMachines)
 			if _, err := client.Set("/registry/_tasks/"+task.ID, machine, 0); err != nil {
@@ -110,11 +111,11 @@ func fill(client *etcd.Client, from, to int) error {
 
 // measureEtcdPosts measures tasks created per second: by the apiserver, and by
 // go-etcd, which makes three writes of the same sizes for each.
-func measureEtcdPosts(s server, client *etcd.Client) (ours, theirs []float64, err error) {
+func measureEtcdPosts(s measure.Server, client *etcd.Client) (ours, theirs []float64, err error) {
 	for range runs {
 		// go-etcd's writes have made the server's cache stale: this request
 		// makes it read again, outside the measurement.
-		if _, err := ask(s.address, "GET", tasksPath+"?labels=name=none", nil); err != nil {
+		if _, err := s.Ask("GET", tasksPath+"?labels=name=none", nil); err != nil {
 			return nil, nil, err
 		}
 		took, err := postAndDelete(s, etcdClients, postsInOneTurn, etcdMachines, 40000)
@@ -137,7 +138,7 @@ func directPosts(client *etcd.Client) (float64, error) {
 		return 0, err
 	}
 	start := time.Now()
-	err = parallel(etcdClients, func(worker int) error {
+	err = measure.Parallel(etcdClients, func(worker int) error {
 		kubelet := fmt.Sprintf("/direct/hosts/%d/kubelet", worker)
 		resp, err := client.Set(kubelet, list.Node.Value, 0)
 		if err != nil {
@@ -164,18 +165,18 @@ func directPosts(client *etcd.Client) (float64, error) {
 	return postsInOneTurn / took.Seconds(), err
 }
 
-func measureEtcdGet(b *bench, s server, client *etcd.Client) error {
+func measureEtcdGet(b *bench, s measure.Server, client *etcd.Client) error {
 	const duration = 1500 * time.Millisecond
 	var ours, theirs []float64
 	for range runs {
-		rate, err := throughput(s.address, etcdClients, request("GET", tasksPath+"/"+taskID(7), nil), duration)
+		rate, err := s.Throughput(etcdClients, measure.Request("GET", tasksPath+"/"+taskID(7), nil), duration)
 		if err != nil {
 			return err
 		}
 		ours = append(ours, rate)
 		counts := make([]int, etcdClients)
 		start := time.Now()
-		if err := parallel(etcdClients, func(worker int) error {
+		if err := measure.Parallel(etcdClients, func(worker int) error {
 			for time.Since(start) < duration {
 				if _, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false); err != nil {
 					return err
@@ -192,20 +193,20 @@ func measureEtcdGet(b *bench, s server, client *etcd.Client) error {
 		}
 		theirs = append(theirs, float64(total)/time.Since(start).Seconds())
 	}
-	b.add(row{what: "GET of a task on etcd", unit: "of go-etcd's rate", values: ratios(ours, theirs), bound: 1, atLeast: true,
-		detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
+	b.add(row{what: "GET of a task on etcd", unit: "of go-etcd's rate", values: measure.Ratios(ours, theirs), bound: 1, atLeast: true,
+		detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
 	return nil
 }
 
-func measureEtcdList(b *bench, s server, client *etcd.Client) error {
+func measureEtcdList(b *bench, s measure.Server, client *etcd.Client) error {
 	mine, theirs, _, err := b.listers(s)
 	if err != nil {
 		return err
 	}
 	var listed, gotten []float64
-	change, list := request("PUT", tasksPath+"/"+taskID(1), taskJSON(taskID(1), 1, 1000)), request("GET", tasksPath, nil)
+	change, list := measure.Request("PUT", tasksPath+"/"+taskID(1), taskJSON(taskID(1), 1, 1000)), measure.Request("GET", tasksPath, nil)
 	for range 2 * runs {
-		if err := inTurn(1, step{mine, change, nil}, step{mine, list, &listed}); err != nil {
+		if err := measure.InTurn(1, mine.Step(change, nil), mine.Step(list, &listed)); err != nil {
 			return err
 		}
 		start := time.Now()
@@ -213,13 +214,13 @@ func measureEtcdList(b *bench, s server, client *etcd.Client) error {
 			return err
 		}
 		read := time.Since(start)
-		sent, err := theirs.timed(list)
+		sent, err := theirs.Timed(list)
 		if err != nil {
 			return err
 		}
-		gotten = append(gotten, milliseconds(read+sent))
+		gotten = append(gotten, measure.Milliseconds(read+sent))
 	}
 	b.add(row{what: "list of 10,000 tasks on etcd, after a write", unit: "× go-etcd's get and a bare send",
-		values: ratios(listed, gotten), bound: 1.5, detail: fmt.Sprintf("%.1f ms vs %.1f ms", median(listed), median(gotten))})
+		values: measure.Ratios(listed, gotten), bound: 1.5, detail: fmt.Sprintf("%.1f ms vs %.1f ms", measure.Median(listed), measure.Median(gotten))})
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"kube2014/bench/measure"
 )
 
 // limit is how long the benchmark may take.
@@ -30,17 +30,9 @@ func main() {
 	bare := flag.String("bare", "", "serve this file with a bare handler; the benchmark starts itself so")
 	flag.Parse()
 	if *bare != "" {
-		exit(serveBare(*bare))
+		measure.Exit(serveBare(*bare))
 	}
-	exit(measure(*program, *docs, *only))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	measure.Exit(measureAll(*program, *docs, *only))
 }
 
 // A group measures some rows, which share their servers.
@@ -59,61 +51,33 @@ var groups = []struct {
 
 // bench is one run of the benchmark.
 type bench struct {
-	program string // the apiserver
-	dir     string // for files, deleted at the end
-	rows    []row
-	plots   []plot
-
-	mu      sync.Mutex // guards closers
-	closers []func()   // end what a group has started
+	*measure.Run        // closed after each group
+	program      string // the apiserver
+	rows         []row
+	plots        []measure.Plot
 }
 
-func measure(program, docs, only string) error {
+func measureAll(program, docs, only string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	b := &bench{program: program, dir: dir}
-	overdue := time.AfterFunc(limit, func() {
-		b.close()
-		exit(fmt.Errorf("not done after %v", limit))
+	return measure.Within(limit, func(run *measure.Run) error {
+		b := &bench{Run: run, program: program}
+		for _, group := range groups {
+			if only != "" && !strings.Contains(only, group.name) {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "measuring %s ...\n", group.name)
+			err := group.measure(b)
+			b.Close()
+			if err != nil {
+				return fmt.Errorf("%s: %w", group.name, err)
+			}
+		}
+		fmt.Print(table(b.rows))
+		if docs == "" || only != "" {
+			return nil
+		}
+		return writeReport(filepath.Clean(docs), b)
 	})
-	defer overdue.Stop()
-	for _, group := range groups {
-		if only != "" && !strings.Contains(only, group.name) {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "measuring %s ...\n", group.name)
-		err := group.measure(b)
-		b.close()
-		if err != nil {
-			return fmt.Errorf("%s: %w", group.name, err)
-		}
-	}
-	fmt.Print(table(b.rows))
-	if docs == "" || only != "" {
-		return nil
-	}
-	return writeReport(filepath.Clean(docs), b)
-}
-
-// atEnd remembers how to end something that the group has started.
-func (b *bench) atEnd(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closers = append(b.closers, f)
-}
-
-// close ends what a group has started, the latest first.
-func (b *bench) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, end := range slices.Backward(b.closers) {
-		end()
-	}
-	b.closers = nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"kube2014/bench/measure"
 )
 
 // large is the largest number of tasks that is measured.
@@ -21,7 +23,7 @@ func taskJSON(id string, group, hostPort int) []byte {
 // post returns the request that creates task i. Tasks are spread over the
 // machines by their host ports: each port is used once on every machine.
 func post(i, machines int) []byte {
-	return request("POST", tasksPath, taskJSON(taskID(i), i%100, 1000+i/machines))
+	return measure.Request("POST", tasksPath, taskJSON(taskID(i), i%100, 1000+i/machines))
 }
 
 func taskID(i int) string { return fmt.Sprintf("task-%06d", i) }
@@ -33,14 +35,14 @@ func measureMemory(b *bench) error {
 	if err != nil {
 		return err
 	}
-	if _, err := sendAll(s.address, 8, tasks, func(i int) []byte { return post(i, machines) }); err != nil {
+	if _, err := s.SendAll(8, tasks, func(i int) []byte { return post(i, machines) }); err != nil {
 		return err
 	}
 	for path, object := range map[string]string{
 		"/api/v1beta1/services":               `{"id": "x", "port": 80, "labels": {"name": "web"}}`,
 		"/api/v1beta1/replicationControllers": `{"id": "x", "desiredState": {"replicas": 2, "replicasInSet": {"name": "web"}, "taskTemplate": ` + string(taskJSON("", 1, 80)) + `}}`,
 	} {
-		if _, err := ask(s.address, "POST", path, []byte(object)); err != nil {
+		if _, err := s.Ask("POST", path, []byte(object)); err != nil {
 			return err
 		}
 	}
@@ -54,8 +56,8 @@ func measureMemory(b *bench) error {
 	return measureLists(b, s, machines, tasks)
 }
 
-func measureGet(b *bench, s server, what, path string) error {
-	body, err := ask(s.address, "GET", path, nil)
+func measureGet(b *bench, s measure.Server, what, path string) error {
+	body, err := s.Ask("GET", path, nil)
 	if err != nil {
 		return err
 	}
@@ -66,10 +68,10 @@ func measureGet(b *bench, s server, what, path string) error {
 	var ours, theirs []float64
 	for range 3 * runs { // short turns: the machine's speed may drift
 		for _, side := range []struct {
-			address string
-			into    *[]float64
-		}{{s.address, &ours}, {bare.address, &theirs}} {
-			rate, err := throughput(side.address, 16, request("GET", path, nil), 600*time.Millisecond)
+			s    measure.Server
+			into *[]float64
+		}{{s, &ours}, {bare, &theirs}} {
+			rate, err := side.s.Throughput(16, measure.Request("GET", path, nil), 600*time.Millisecond)
 			if err != nil {
 				return err
 			}
@@ -77,14 +79,14 @@ func measureGet(b *bench, s server, what, path string) error {
 		}
 	}
 	b.add(row{what: "GET of a " + what + ", memory", unit: "of the bare handler's rate",
-		values: ratios(ours, theirs), bound: 0.80, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", median(ours), median(theirs))})
+		values: measure.Ratios(ours, theirs), bound: 0.80, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
 	return nil
 }
 
 // listers returns a connection to a server, one to a bare handler that sends the
 // server's list of tasks, and the size of the list.
-func (b *bench) listers(s server) (mine, theirs *conn, size int, err error) {
-	body, err := ask(s.address, "GET", tasksPath, nil)
+func (b *bench) listers(s measure.Server) (mine, theirs *measure.Conn, size int, err error) {
+	body, err := s.Ask("GET", tasksPath, nil)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -92,34 +94,34 @@ func (b *bench) listers(s server) (mine, theirs *conn, size int, err error) {
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if mine, err = dial(s.address); err != nil {
+	if mine, err = s.Dial(); err != nil {
 		return nil, nil, 0, err
 	}
-	theirs, err = dial(bare.address)
+	theirs, err = bare.Dial()
 	return mine, theirs, len(body), err
 }
 
-func measureLists(b *bench, s server, machines, tasks int) error {
+func measureLists(b *bench, s measure.Server, machines, tasks int) error {
 	mine, theirs, size, err := b.listers(s)
 	if err != nil {
 		return err
 	}
 	// A write before each request, so that no answer can be cached.
-	change := request("PUT", tasksPath+"/"+taskID(tasks/2), taskJSON(taskID(tasks/2), tasks/2%100, 1000+tasks/2/machines))
-	list := request("GET", tasksPath, nil)
+	change := measure.Request("PUT", tasksPath+"/"+taskID(tasks/2), taskJSON(taskID(tasks/2), tasks/2%100, 1000+tasks/2/machines))
+	list := measure.Request("GET", tasksPath, nil)
 	var listed, queried, bared []float64
-	if err := inTurn(4*runs, step{mine, change, nil}, step{mine, list, &listed}, step{theirs, list, &bared}); err != nil {
+	if err := measure.InTurn(4*runs, mine.Step(change, nil), mine.Step(list, &listed), theirs.Step(list, &bared)); err != nil {
 		return err
 	}
-	query := request("GET", tasksPath+"?labels=group=g42", nil)
-	if err := inTurn(4*runs, step{mine, change, nil}, step{mine, query, &queried}); err != nil {
+	query := measure.Request("GET", tasksPath+"?labels=group=g42", nil)
+	if err := measure.InTurn(4*runs, mine.Step(change, nil), mine.Step(query, &queried)); err != nil {
 		return err
 	}
 	b.add(row{what: "list of 20,000 tasks, memory, after a write", unit: "of the bare handler's speed",
-		values: ratios(bared, listed), bound: 0.60, atLeast: true,
-		detail: fmt.Sprintf("%.1f ms vs %.1f ms for %.1f MB", median(listed), median(bared), float64(size)/1e6)})
+		values: measure.Ratios(bared, listed), bound: 0.60, atLeast: true,
+		detail: fmt.Sprintf("%.1f ms vs %.1f ms for %.1f MB", measure.Median(listed), measure.Median(bared), float64(size)/1e6)})
 	b.add(row{what: "label query that matches 1 % of 20,000 tasks", unit: "of the full list's time",
-		values: ratios(queried, listed), bound: 0.04, detail: fmt.Sprintf("%.2f ms", median(queried))})
+		values: measure.Ratios(queried, listed), bound: 0.04, detail: fmt.Sprintf("%.2f ms", measure.Median(queried))})
 	return nil
 }
 
@@ -136,17 +138,17 @@ func measurePosts(b *bench) error {
 	if err != nil {
 		return err
 	}
-	empty, err := many.residentMemory()
+	empty, err := many.ResidentMemory()
 	if err != nil {
 		return err
 	}
-	if _, err := sendAll(few.address, 8, small, func(i int) []byte { return post(i, machines) }); err != nil {
+	if _, err := few.SendAll(8, small, func(i int) []byte { return post(i, machines) }); err != nil {
 		return err
 	}
-	posts := plot{file: "post", title: "POST of a task, memory: time by the number of tasks", x: "tasks", y: "µs"}
+	posts := measure.Plot{File: "post", Title: "POST of a task, memory: time by the number of tasks", X: "tasks", Y: "µs"}
 	loaded := 0
 	for _, size := range sizes {
-		_, err := sendAll(many.address, 8, size-loaded, func(i int) []byte { return post(loaded+i, machines) })
+		_, err := many.SendAll(8, size-loaded, func(i int) []byte { return post(loaded+i, machines) })
 		if err != nil {
 			return err
 		}
@@ -159,9 +161,9 @@ func measurePosts(b *bench) error {
 			}
 			took = append(took, one)
 		}
-		posts.add(float64(size), median(took))
+		posts.Add("", float64(size), measure.Median(took))
 	}
-	quiet, err := many.residentMemory()
+	quiet, err := many.ResidentMemory()
 	if err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ func measurePosts(b *bench) error {
 	var atFew, atMany []float64
 	for range 2 * runs {
 		for _, side := range []struct {
-			s    server
+			s    measure.Server
 			into *[]float64
 		}{{few, &atFew}, {many, &atMany}} {
 			one, err := postTime(side.s, 1000, machines)
@@ -184,7 +186,7 @@ func measurePosts(b *bench) error {
 	}
 	b.plots = append(b.plots, posts)
 	b.add(row{what: "POST of a task, memory, 100,000 tasks", unit: "× the time at 1,000",
-		values: ratios(atMany, atFew), bound: 1.3, detail: fmt.Sprintf("%.0f µs vs %.0f µs", median(atMany), median(atFew))})
+		values: measure.Ratios(atMany, atFew), bound: 1.3, detail: fmt.Sprintf("%.0f µs vs %.0f µs", measure.Median(atMany), measure.Median(atFew))})
 	b.add(row{what: "resident memory a task, 100,000 tasks, while they are listed", unit: "KB",
 		values: []float64{float64(full-empty) / 1e3 / large}, bound: 5, detail: fmt.Sprintf("%.0f MB, of which %.0f MB without lists", float64(full-empty)/1e6, float64(quiet-empty)/1e6)})
 	return nil
@@ -192,16 +194,16 @@ func measurePosts(b *bench) error {
 
 // memoryWithLists returns how much memory a server takes at most while it sends
 // lists of all its tasks.
-func memoryWithLists(s server) (most int, err error) {
-	c, err := dial(s.address)
+func memoryWithLists(s measure.Server) (most int, err error) {
+	c, err := s.Dial()
 	if err != nil {
 		return 0, err
 	}
 	for range 4 * runs {
-		if err := inTurn(1, step{c, request("GET", tasksPath, nil), nil}); err != nil {
+		if err := measure.InTurn(1, c.Step(measure.Request("GET", tasksPath, nil), nil)); err != nil {
 			return 0, err
 		}
-		memory, err := s.residentMemory()
+		memory, err := s.ResidentMemory()
 		if err != nil {
 			return 0, err
 		}
@@ -212,15 +214,15 @@ func memoryWithLists(s server) (most int, err error) {
 
 // postAndDelete creates n more tasks, with host ports from hostPort on, returns
 // the time taken, and deletes them.
-func postAndDelete(s server, connections, n, machines, hostPort int) (time.Duration, error) {
-	took, err := sendAll(s.address, connections, n, func(i int) []byte {
-		return request("POST", tasksPath, taskJSON(extraID(i), i%100, hostPort+i/machines))
+func postAndDelete(s measure.Server, connections, n, machines, hostPort int) (time.Duration, error) {
+	took, err := s.SendAll(connections, n, func(i int) []byte {
+		return measure.Request("POST", tasksPath, taskJSON(extraID(i), i%100, hostPort+i/machines))
 	})
 	if err != nil {
 		return 0, err
 	}
-	_, err = sendAll(s.address, connections, n, func(i int) []byte {
-		return request("DELETE", tasksPath+"/"+extraID(i), nil)
+	_, err = s.SendAll(connections, n, func(i int) []byte {
+		return measure.Request("DELETE", tasksPath+"/"+extraID(i), nil)
 	})
 	return took, err
 }
@@ -229,7 +231,7 @@ func extraID(i int) string { return fmt.Sprintf("extra-%06d", i) }
 
 // postTime returns the time of a POST, in microseconds, when n are sent one
 // after the other.
-func postTime(s server, n, machines int) (float64, error) {
+func postTime(s measure.Server, n, machines int) (float64, error) {
 	took, err := postAndDelete(s, 1, n, machines, 30000)
 	return float64(took.Microseconds()) / float64(n), err
 }
@@ -241,23 +243,23 @@ func measureListSizes(b *bench) error {
 	if err != nil {
 		return err
 	}
-	c, err := dial(s.address)
+	c, err := s.Dial()
 	if err != nil {
 		return err
 	}
-	lists := plot{file: "list", title: "list of all tasks, memory, a write before each: time by the number of tasks", x: "tasks", y: "ms"}
+	lists := measure.Plot{File: "list", Title: "list of all tasks, memory, a write before each: time by the number of tasks", X: "tasks", Y: "ms"}
 	loaded := 0
 	for _, size := range []int{100, 1000, 3000, 10000, 20000, 30000} {
-		if _, err := sendAll(s.address, 8, size-loaded, func(i int) []byte { return post(loaded+i, machines) }); err != nil {
+		if _, err := s.SendAll(8, size-loaded, func(i int) []byte { return post(loaded+i, machines) }); err != nil {
 			return err
 		}
 		loaded = size
 		var took []float64
-		change := request("PUT", tasksPath+"/"+taskID(0), taskJSON(taskID(0), 0, 1000))
-		if err := inTurn(2*runs, step{c, change, nil}, step{c, request("GET", tasksPath, nil), &took}); err != nil {
+		change := measure.Request("PUT", tasksPath+"/"+taskID(0), taskJSON(taskID(0), 0, 1000))
+		if err := measure.InTurn(2*runs, c.Step(change, nil), c.Step(measure.Request("GET", tasksPath, nil), &took)); err != nil {
 			return err
 		}
-		lists.add(float64(size), median(took))
+		lists.Add("", float64(size), measure.Median(took))
 	}
 	b.plots = append(b.plots, lists)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"kube2014/bench/measure"
 )
 
 func measureStart(b *bench) error {
@@ -14,7 +16,7 @@ func measureStart(b *bench) error {
 		if err != nil {
 			return err
 		}
-		took = append(took, milliseconds(one))
+		took = append(took, measure.Milliseconds(one))
 	}
 	b.add(row{what: "start to first answer", unit: "ms", values: took, bound: 100})
 	return nil
@@ -22,13 +24,11 @@ func measureStart(b *bench) error {
 
 // startToAnswer starts the program, and ends it when it has answered.
 func startToAnswer(program string) (time.Duration, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := measure.FreePort()
 	if err != nil {
 		return 0, err
 	}
-	address := free.Addr().String()
-	free.Close()
-	_, port, _ := net.SplitHostPort(address)
+	s := measure.Server{Address: net.JoinHostPort("127.0.0.1", port)}
 	start := time.Now()
 	cmd := exec.Command(program, "-port", port)
 	if err := cmd.Start(); err != nil {
@@ -39,7 +39,7 @@ func startToAnswer(program string) (time.Duration, error) {
 		_ = cmd.Wait()
 	}()
 	for {
-		_, err := ask(address, "GET", tasksPath, nil)
+		_, err := s.Ask("GET", tasksPath, nil)
 		if took := time.Since(start); err == nil || took > 5*time.Second {
 			return took, err
 		}

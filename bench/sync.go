@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"kube2014/bench/measure"
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
 )
@@ -34,7 +35,7 @@ func measureSync(b *bench) error {
 			if err := endpoints.SyncServiceEndpoints(); err != nil {
 				return err
 			}
-			*into = append(*into, milliseconds(time.Since(start)))
+			*into = append(*into, measure.Milliseconds(time.Since(start)))
 		}
 		for i := range services {
 			if err := memory.DeleteService(fmt.Sprint("service-", i)); err != nil {

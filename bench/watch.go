@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"kube2014/bench/measure"
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
@@ -27,7 +28,7 @@ func measureWatch(b *bench) error {
 	}
 	slices.Sort(late)
 	b.add(row{what: "from POST to event, 1,000 watchers, memory, 99th percentile", unit: "ms",
-		values: []float64{late[len(late)*99/100]}, bound: 20, detail: fmt.Sprintf("median %.2g ms, last %.3g ms", median(late), late[len(late)-1])})
+		values: []float64{late[len(late)*99/100]}, bound: 20, detail: fmt.Sprintf("median %.2g ms, last %.3g ms", measure.Median(late), late[len(late)-1])})
 	var rates []float64
 	for range runs {
 		rate, err := followRate()
@@ -81,7 +82,7 @@ func eventTimes() ([]float64, error) {
 				now := time.Now()
 				for range events {
 					<-done[len(own)]
-					own = append(own, max(0, milliseconds(now.Sub(acknowledged[len(own)]))))
+					own = append(own, max(0, measure.Milliseconds(now.Sub(acknowledged[len(own)]))))
 				}
 			}
 			mu.Lock()
@@ -115,7 +116,7 @@ func followRate() (float64, error) {
 	start := time.Now()
 	written := make(chan error, 1)
 	go func() {
-		written <- parallel(4, func(worker int) error {
+		written <- measure.Parallel(4, func(worker int) error {
 			task := makeTask(worker)
 			for range followed / 8 {
 				if err := memory.CreateTask("m", task); err != nil {

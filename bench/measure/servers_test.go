@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"testing"
@@ -14,14 +14,14 @@ func TestAProgramThatDoesNotServeIsToldWithItsFirstLine(t *testing.T) {
 		"exit 1":                         `sh does not serve: "": EOF`,
 		"echo at http://127.0.0.1:1 >&2": "",
 	} {
-		b := &bench{}
-		got, err := b.startServer("sh", "-c", script)
-		b.close()
+		r := &Run{}
+		got, err := r.Start("sh", "-c", script)
+		r.Close()
 		if text != "" {
 			assert.EqualError(t, err, text)
 			continue
 		}
 		assert.NoError(t, err)
-		assert.Equal(t, "127.0.0.1:1", got.address)
+		assert.Equal(t, "127.0.0.1:1", got.Address)
 	}
 }

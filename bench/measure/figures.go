@@ -1,0 +1,90 @@
+// Package measure has what programs that measure servers share: a minimal client, the
+// starting of servers, medians and goals, plots.
+package measure
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Goal is a bound of what is measured.
+type Goal struct {
+	Bound   float64
+	AtLeast bool // the bound is a lower one
+}
+
+// Met tells whether the median of the values is within the bound.
+func (g Goal) Met(values []float64) bool {
+	if g.AtLeast {
+		return Median(values) >= g.Bound
+	}
+	return Median(values) <= g.Bound
+}
+
+// Verdict is Met in words.
+func (g Goal) Verdict(values []float64) string {
+	if g.Met(values) {
+		return "met"
+	}
+	return "not met"
+}
+
+func (g Goal) String() string {
+	if g.AtLeast {
+		return "≥ " + Number(g.Bound)
+	}
+	return "≤ " + Number(g.Bound)
+}
+
+// Median returns the middle one of the values, of which there is at least one.
+func Median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 0 {
+		return (sorted[middle-1] + sorted[middle]) / 2
+	}
+	return sorted[middle]
+}
+
+// Ratios divides the values run by run, because a noisy machine slows both sides
+// of a run.
+func Ratios(a, b []float64) []float64 {
+	quotients := make([]float64, len(a))
+	for i := range a {
+		quotients[i] = a[i] / b[i]
+	}
+	return quotients
+}
+
+// Milliseconds is a duration as a figure.
+func Milliseconds(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 }
+
+// Number is a figure with three digits that count, or more before the point.
+func Number(value float64) string {
+	switch {
+	case value >= 100:
+		return fmt.Sprintf("%.0f", value)
+	case value >= 10:
+		return fmt.Sprintf("%.1f", value)
+	}
+	return fmt.Sprintf("%.3g", value)
+}
+
+// Machine is what the system calls the processor, how many cores there are, and the
+// version of Go.
+func Machine() string {
+	return fmt.Sprintf("%s, %d cores,\n%s", processor(), runtime.NumCPU(), runtime.Version())
+}
+
+func processor() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	match := regexp.MustCompile(`model name\s*:\s*(.*)`).FindSubmatch(data)
+	if err != nil || match == nil {
+		return runtime.GOARCH
+	}
+	return string(match[1])
+}

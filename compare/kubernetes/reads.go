@@ -1,0 +1,110 @@
+package main
+
+import (
+	"time"
+
+	"kube2014/bench/measure"
+)
+
+const (
+	large    = 10000 // pods
+	few      = 500   // pods that one turn of POSTs creates
+	getsLast = 800 * time.Millisecond
+)
+
+// measurePosts measures POSTs to servers without pods.
+func measurePosts(c *comparison, sides []*side) error {
+	return c.byTurns(sides, posts("POST of pods, 16 connections"))
+}
+
+func posts(what string) measurement {
+	return measurement{what, "a second", goalOfPosts, func(s *side, _ int) (float64, error) { return s.createAndDelete(few) }}
+}
+
+// goalOfPosts is for information in memory, where nothing is written to a disk.
+func goalOfPosts(ours *side) goal {
+	if ours.onEtcd {
+		return atLeast(0.7)
+	}
+	return atLeast(5)
+}
+
+// measureListSizes measures lists of a growing number of pods.
+func measureListSizes(c *comparison, sides []*side) error {
+	plot := measure.Plot{File: "list", Title: "List of all pods as JSON, a write before each: time by the number of pods", X: "pods", Y: "ms"}
+	sizes, loaded := []int{100, 300, 1000, 3000, large}, 0
+	for _, size := range sizes {
+		for _, s := range sides {
+			if err := s.create(loaded, size); err != nil {
+				return err
+			}
+		}
+		loaded = size
+		if size == large {
+			if err := c.byTurns(sides, memory("resident memory, 10,000 pods")); err != nil {
+				return err
+			}
+		}
+		times := map[*side][]float64{}
+		for run := range runs {
+			for _, s := range sides[:2] {
+				took, err := s.listTime(run, podsPath)
+				if err != nil {
+					return err
+				}
+				times[s] = append(times[s], took)
+			}
+		}
+		plot.Add("ours, "+sides[1].name, float64(size), measure.Median(times[sides[1]]))
+		plot.Add(sides[0].name, float64(size), measure.Median(times[sides[0]]))
+	}
+	c.plots = append(c.plots, plot)
+	return nil
+}
+
+// listTime returns the time of a list in milliseconds, after a write.
+func (s *side) listTime(run int, path string, headers ...string) (float64, error) {
+	conn, err := s.Dial()
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	var took []float64
+	for i := range 3 {
+		steps := []measure.Step{conn.Step(change(10*run+i), nil), conn.Step(request("GET", path, nil, headers...), &took)}
+		if err := measure.InTurn(1, steps...); err != nil {
+			return 0, err
+		}
+	}
+	return measure.Median(took), nil
+}
+
+// memory is that of servers with 10,000 pods.
+func memory(what string) measurement {
+	return measurement{what, "MB", always(atMost(1.0 / 6)), func(s *side, _ int) (float64, error) { return s.memory() }}
+}
+
+// measureReads measures servers with 10,000 pods.
+func measureReads(c *comparison, sides []*side) error {
+	lists := func(what string, goal goal, path string, headers ...string) measurement {
+		return measurement{what, "ms", always(goal), func(s *side, run int) (float64, error) { return s.listTime(run, path, headers...) }}
+	}
+	if err := c.byTurns(sides, measurement{"GET of a pod, 16 connections", "a second", always(atLeast(8)), func(s *side, _ int) (float64, error) {
+		return s.Throughput(connections, request("GET", podsPath+"/"+podName(7), nil), getsLast)
+	}}); err != nil {
+		return err
+	}
+	if err := c.byTurns(sides, lists("list of 10,000 pods as JSON", faster(6), podsPath)); err != nil {
+		return err
+	}
+	if err := c.byTurns(sides, lists("list of 10,000 pods as Table", faster(2), podsPath, asTable)); err != nil {
+		return err
+	}
+	if err := c.byTurns(sides, lists("label query that matches 1 %", faster(20), podsPath+"?labelSelector=group%3Dg42")); err != nil {
+		return err
+	}
+	if err := c.byTurns(sides, memory("resident memory, 10,000 pods, after lists of them")); err != nil {
+		return err
+	}
+	return c.byTurns(sides, posts("POST of pods beside 10,000, 16 connections"))
+}

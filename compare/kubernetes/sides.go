@@ -1,0 +1,147 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"kube2014/bench/measure"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+const machines = 100
+
+// side is a server that is compared: kube-apiserver, or ours in one of some ways.
+type side struct {
+	name    string
+	program string
+	args    []string // but for the port
+	port    string   // the flag for it
+	onEtcd  bool
+	process
+}
+
+const (
+	inMemory      = "in memory, no machines"
+	onMachines    = "in memory, 100 machines"
+	onEtcd        = "on etcd v2, 100 machines"
+	kubeAPIServer = "kube-apiserver"
+	token         = "compare" // any will do that it knows
+)
+
+// sides returns kube-apiserver, which is the first, and ours. None of them runs.
+func (c *comparison) sides() ([]*side, error) {
+	theirs, err := c.kubeAPIServer()
+	if err != nil {
+		return nil, err
+	}
+	url, err := c.startEtcd()
+	if err != nil {
+		return nil, err
+	}
+	return []*side{
+		theirs,
+		c.ours(inMemory, "-scheduler", "none"),
+		c.ours(onMachines, "-machines", machineNames()),
+		c.ours(onEtcd, "-machines", machineNames(), "-etcd_servers", url),
+	}, nil
+}
+
+func (c *comparison) ours(name string, args ...string) *side {
+	return &side{name: name, program: filepath.Join(c.programs, "apiserver"), args: args, port: "-port", onEtcd: name == onEtcd}
+}
+
+// kubeAPIServer returns a kube-apiserver on an etcd of its own.
+func (c *comparison) kubeAPIServer() (*side, error) {
+	url, err := c.startEtcd()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(c.Dir, "kube")
+	if err != nil {
+		return nil, err
+	}
+	if err := writeCredentials(dir); err != nil {
+		return nil, err
+	}
+	return &side{name: kubeAPIServer, program: filepath.Join(c.programs, "kube-apiserver"), args: kubeArgs(dir, url), port: "--secure-port",
+		process: process{Server: measure.Server{TLS: true}}}, nil
+}
+
+func kubeArgs(dir, etcd string) []string {
+	key := filepath.Join(dir, "key.pem")
+	return []string{
+		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--cert-dir", dir, "--token-auth-file", filepath.Join(dir, "tokens.csv"),
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
+		"--service-cluster-ip-range", "10.0.0.0/24", "--authorization-mode", "AlwaysAllow", "--disable-admission-plugins", "ServiceAccount",
+	}
+}
+
+// writeCredentials writes the files that kubeArgs names: a key for the tokens of service
+// accounts, and who comes with the token. A certificate kube-apiserver makes itself.
+func writeCredentials(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	if err := os.WriteFile(filepath.Join(dir, "key.pem"), text, 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "tokens.csv"), []byte(token+",admin,1\n"), 0o600)
+}
+
+// startEtcd starts an etcd that waits for the disk, and returns its URL.
+func (c *comparison) startEtcd() (string, error) {
+	etcd, err := etcdtest.Start(c.Dir, "--unsafe-no-fsync=false")
+	if err != nil {
+		return "", err
+	}
+	c.AtEnd(func() { _ = etcd.Kill() }) // it was only for this
+	return etcd.URL, nil
+}
+
+func machineNames() string {
+	var names []string
+	for i := range machines {
+		names = append(names, fmt.Sprintf("m%04d", i+1))
+	}
+	return strings.Join(names, ",")
+}
+
+// start starts a side. It returns when the server is ready and has a namespace for pods,
+// which kube-apiserver makes a moment later.
+func (c *comparison) start(s *side) error {
+	if err := s.process.start(c, s.program, s.args, s.port); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	end := time.Now().Add(patience)
+	for {
+		_, err := s.ask("GET", "/api/v1/namespaces/default", nil)
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// ask sends one request on a connection of its own.
+func (s *side) ask(method, path string, body []byte) ([]byte, error) {
+	c, err := s.Dial()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Do(request(method, path, body), true)
+}
