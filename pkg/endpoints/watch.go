@@ -97,6 +97,7 @@ type stream struct {
 	control      *http.ResponseController
 	bookmarks    bool // the client wants them
 	nextBookmark time.Time
+	deadlineSet  time.Time
 	begun        bool // an event has been sent
 }
 
@@ -177,7 +178,11 @@ func (s *stream) writeEvent(event rest.Event) error {
 	return err
 }
 
-// setDeadline lets the client have some time to read what is written next.
+// setDeadline lets the client have some time to read what is written next. It costs as much
+// as half of the other work for an event, so it is not done for each.
 func (s *stream) setDeadline() {
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.server.WriteTimeout)) // as above
+	if now := time.Now(); now.Sub(s.deadlineSet) > s.server.WriteTimeout/20 {
+		s.deadlineSet = now
+		_ = s.control.SetWriteDeadline(now.Add(s.server.WriteTimeout)) // as above
+	}
 }

@@ -189,6 +189,9 @@ func tooLarge(wanted, current uint64) error {
 // is not is not converted to find that out: kubelets select their pods so, and who waits
 // for one object.
 func (s *Store[T]) matches(item *storage.Object, options ListOptions) (bool, error) {
+	if options.Labels.Empty() && options.Fields.Empty() {
+		return true, nil
+	}
 	if name, byName := options.Fields.RequiresExactMatch("metadata.name"); byName && item.GetID() != name {
 		return false, nil
 	}
@@ -198,9 +201,6 @@ func (s *Store[T]) matches(item *storage.Object, options ListOptions) (bool, err
 				return false, nil
 			}
 		}
-	}
-	if options.Labels.Empty() && options.Fields.Empty() {
-		return true, nil
 	}
 	if s.Labelled && options.Fields.Empty() {
 		return options.Labels.Matches(labels.Set(item.GetLabels())), nil

@@ -27,8 +27,8 @@ const maxInitial = 500
 type Watch struct {
 	// New returns an empty object, with its kind set.
 	New func() Object
-	// Translate returns what a change of the store is to who watches: no event, or some.
-	Translate func(storage.Event) ([]Event, error)
+	// Translate appends what a change of the store is to who watches: no event, or some.
+	Translate func(into []Event, change storage.Event) ([]Event, error)
 
 	made    []Event           // that come first
 	initial []*storage.Object // that come then
@@ -118,11 +118,9 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 func (w *Watch) nextInitial() (events []Event, err error) {
 	n := min(len(w.initial), maxInitial)
 	for _, object := range w.initial[:n] {
-		translated, err := w.Translate(storage.Event{Type: storage.Added, Version: object.Version(), After: object})
-		if err != nil {
+		if events, err = w.Translate(events, storage.Event{Type: storage.Added, Version: object.Version(), After: object}); err != nil {
 			return nil, err
 		}
-		events = append(events, translated...)
 	}
 	w.initial = w.initial[n:]
 	return events, nil
@@ -138,11 +136,9 @@ func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
 		return nil, err
 	}
 	for _, change := range changes {
-		translated, err := w.Translate(change)
-		if err != nil {
+		if events, err = w.Translate(events, change); err != nil {
 			return nil, err
 		}
-		events = append(events, translated...)
 	}
 	return events, nil
 }
@@ -177,18 +173,18 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options WatchOptio
 		object.GetObjectKind().SetGroupVersionKind(s.Kind)
 		return object
 	}
-	w.Translate = func(change storage.Event) ([]Event, error) {
+	w.Translate = func(into []Event, change storage.Event) ([]Event, error) {
 		if !s.hasNamespace(namespace) {
-			return nil, nil
+			return into, nil
 		}
-		return s.eventsOf(change, options.ListOptions)
+		return s.translate(into, change, options.ListOptions)
 	}
 	return w, nil
 }
 
-// eventsOf returns what a change is to who watches a selection: an object may enter or leave
+// translate appends what a change is to who watches a selection: an object may enter or leave
 // it. One that leaves it is shown as it last was in it, with the version of the change.
-func (s *Store[T]) eventsOf(change storage.Event, options ListOptions) ([]Event, error) {
+func (s *Store[T]) translate(into []Event, change storage.Event, options ListOptions) ([]Event, error) {
 	was, err := s.isSelected(change.Before, options)
 	if err != nil {
 		return nil, err
@@ -198,13 +194,13 @@ func (s *Store[T]) eventsOf(change storage.Event, options ListOptions) ([]Event,
 	case err != nil:
 		return nil, err
 	case is && was:
-		return []Event{{watch.Modified, s.answer(change.After)}}, nil
+		return append(into, Event{watch.Modified, s.answer(change.After)}), nil
 	case is:
-		return []Event{{watch.Added, s.answer(change.After)}}, nil
+		return append(into, Event{watch.Added, s.answer(change.After)}), nil
 	case was:
-		return []Event{{watch.Deleted, s.answer(change.Last())}}, nil
+		return append(into, Event{watch.Deleted, s.answer(change.Last())}), nil
 	}
-	return nil, nil
+	return into, nil
 }
 
 // isSelected reports whether there is an object and it is selected.

@@ -99,17 +99,17 @@ func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.
 	w.New = func() rest.Object {
 		return &discoveryv1.EndpointSlice{TypeMeta: metav1.TypeMeta{Kind: "EndpointSlice", APIVersion: discoveryGroup.String()}}
 	}
-	w.Translate = func(change storage.Event) ([]rest.Event, error) {
+	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
 		if !slices.Contains([]string{v1.Namespace, metav1.NamespaceAll}, namespace) {
-			return nil, nil
+			return into, nil
 		}
-		return e.eventsOf(change, options.ListOptions)
+		return e.translate(into, change, options.ListOptions)
 	}
 	return w, nil
 }
 
-// eventsOf returns what a change of endpoints is to who watches slices.
-func (e endpointSlices) eventsOf(change storage.Event, options rest.ListOptions) (events []rest.Event, err error) {
+// translate appends what a change of endpoints is to who watches slices.
+func (e endpointSlices) translate(events []rest.Event, change storage.Event, options rest.ListOptions) ([]rest.Event, error) {
 	before, err := e.selected(change.Before, options)
 	if err != nil {
 		return nil, err
