@@ -63,9 +63,12 @@ func (r *request) watch() error {
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(r.server.watches.serving, cancel)()
 	s := &stream{request: r, watch: watch, control: http.NewResponseController(r.w), bookmarks: asked.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod)}
+	defer context.AfterFunc(r.server.watches.serving, func() {
+		cancel()
+		s.limitWrites()
+	})()
 	s.serve(ctx)
 	return nil
 }
@@ -105,7 +108,7 @@ type stream struct {
 // there are already are sent in any case.
 func (s *stream) serve(ctx context.Context) {
 	_ = s.control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
-	defer s.setDeadline()                      // for the end of the answer
+	defer s.limitWrites()                      // for the end of the answer
 	s.writeWarnings()
 	s.w.Header().Set("Content-Type", "application/json")
 	s.w.WriteHeader(http.StatusOK)
@@ -183,6 +186,16 @@ func (s *stream) writeEvent(event rest.Event) error {
 func (s *stream) setDeadline() {
 	if now := time.Now(); now.Sub(s.deadlineSet) > s.server.WriteTimeout/20 {
 		s.deadlineSet = now
-		_ = s.control.SetWriteDeadline(now.Add(s.server.WriteTimeout)) // as above
+		s.limitWrites()
 	}
+}
+
+// limitWrites ends the writes of now and those to come after a while: sooner if the server
+// is ending, which would wait for them. It may be called concurrently.
+func (s *stream) limitWrites() {
+	timeout := s.server.WriteTimeout
+	if s.server.watches.serving.Err() != nil {
+		timeout /= 10
+	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(timeout)) // as above
 }

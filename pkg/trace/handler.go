@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // Handler traces requests and lets them through one at a time: a slow client
-// delays all others.
+// delays all others, but not one whose answer is a stream, from its first flush on. The
+// calls that are made for the stream stand where they happen.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	return &handler{t, next}
 }
@@ -19,11 +21,12 @@ type handler struct {
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.t.turn.Lock()
-	defer h.t.turn.Unlock()
+	release := sync.OnceFunc(h.t.turn.Unlock)
+	defer release()
 	c := h.t.begin(req.Method + " " + cut(req.RequestURI, maxFailure) + " to " + declarer(h.next, "ServeHTTP") + ".ServeHTTP")
 	result := "panic"
 	defer func() { h.t.end(c, result) }()
-	h.next.ServeHTTP(&response{ResponseWriter: w, end: func(result string) { h.t.end(c, result) }}, req)
+	h.next.ServeHTTP(&response{ResponseWriter: w, end: func(result string) { h.t.end(c, result) }, release: release}, req)
 	result = "an empty answer"
 }
 
@@ -31,8 +34,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // server's log line comes after it.
 type response struct {
 	http.ResponseWriter
-	status int
-	end    func(result string) // is nil once it was called
+	status  int
+	end     func(result string) // is nil once it was called
+	release func()              // ends the turn of the request
 }
 
 func (r *response) WriteHeader(status int) {
@@ -49,6 +53,18 @@ func (r *response) Write(body []byte) (int, error) {
 	return n, err
 }
 
+// FlushError implements what http.ResponseController looks for: an answer that is flushed is
+// a stream, which may take hours.
+func (r *response) FlushError() error {
+	err := http.NewResponseController(r.ResponseWriter).Flush()
+	if r.end != nil {
+		r.end(fmt.Sprintf("%d %s, a stream of %s", r.status, http.StatusText(r.status), r.mediaType()))
+		r.end = nil
+	}
+	r.release()
+	return err
+}
+
 // Unwrap lets http.ResponseController reach the connection.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
@@ -60,10 +76,14 @@ func (r *response) answer(body []byte) string {
 	if r.status >= http.StatusBadRequest {
 		return fmt.Sprintf("%d %s", r.status, cut(string(body), maxFailure))
 	}
-	size, kind := r.Header().Get("Content-Length"), r.Header().Get("Content-Type")
+	size := r.Header().Get("Content-Length")
 	if size == "" {
 		size = fmt.Sprint(len(body))
 	}
-	kind, _, _ = strings.Cut(kind, ";")
-	return fmt.Sprintf("%d %s, %s bytes of %s", r.status, http.StatusText(r.status), size, kind)
+	return fmt.Sprintf("%d %s, %s bytes of %s", r.status, http.StatusText(r.status), size, r.mediaType())
+}
+
+func (r *response) mediaType() string {
+	kind, _, _ := strings.Cut(r.Header().Get("Content-Type"), ";")
+	return kind
 }

@@ -302,6 +302,38 @@ func TestRequestsAreServedOneAtATime(t *testing.T) {
 	})
 }
 
+// A watch may take hours.
+func TestAStreamHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	next := s.handler
+	streams, ends, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	s.handler = s.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		for range 2 {
+			assert.NoError(t, http.NewResponseController(w).Flush())
+		}
+		close(streams)
+		<-ends
+		fmt.Fprint(w, "the end")
+	}))
+	go func() {
+		defer close(ended)
+		answer := httptest.NewRecorder()
+		s.handler.ServeHTTP(answer, httptest.NewRequest("GET", "/stream", nil))
+		assert.Equal(t, "the end", answer.Body.String())
+		assert.True(t, answer.Flushed)
+	}()
+	<-streams
+	assert.Equal(t, "     1ms GET /stream to HandlerFunc.ServeHTTP → 200 OK, a stream of application/json\n", s.narration())
+	s.handler = next
+	assert.Contains(t, s.send("GET", "/api/tasks", ""), "→ 200 OK, ")
+	close(ends)
+	<-ended
+	assert.Empty(t, s.narration())
+}
+
 func TestTimesHaveThreeDigitsOrSo(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]string{
