@@ -17,7 +17,7 @@ TOOL         := $(GO) tool -modfile=tools/go.mod
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) $(if $(TRACE),-trace)
 
-.PHONY: help run kubeconfig etcd build fetch test proof fuzz histories soak chaos bench compare compare-original check cover clean
+.PHONY: help run kubeconfig controller-manager etcd build fetch test proof fuzz histories soak chaos bench compare compare-original check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ kubeconfig: ## write data/kubeconfig for PORT=8080; eval "$(make kubeconfig)" le
 		'clusters: [{name: kube2014, cluster: {server: "http://127.0.0.1:$(PORT)"}}]' \
 		'contexts: [{name: kube2014, context: {cluster: kube2014}}]' > data/kubeconfig
 	@printf '%s\n' "export KUBECONFIG=\"$$PWD/data/kubeconfig\"" '# or: kubectl --kubeconfig data/kubeconfig'
+
+controller-manager: bin/kube-controller-manager kubeconfig ## run today's controller manager for replication controllers, at PORT=8080
+	@exec bin/kube-controller-manager --kubeconfig data/kubeconfig --leader-elect=false --secure-port 0 \
+		--controllers replicationcontroller-controller
 
 etcd: bin/etcd ## run a real etcd with the v2 API on port 4001, its data in data/
 	@echo 'etcd serves http://127.0.0.1:$(CLIENT_PORT), its data is in data/etcd'
