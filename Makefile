@@ -12,12 +12,15 @@ SOAK         ?= 1m
 ORIGINAL     ?=
 FUZZ         ?= 300000
 HISTORIES    ?= 100
+CLIENTS      ?= 5000
 VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 TOOL         := $(GO) tool -modfile=tools/go.mod
+# With -trimpath, and without the race detector, it needs only little more than what was compiled for kubectl.
+TEST_CLIENTS := $(GO) -C clients test -trimpath -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) $(if $(TRACE),-trace)
 
-.PHONY: help run kubeconfig controller-manager etcd build fetch test proof fuzz histories soak chaos bench compare compare-original check cover clean
+.PHONY: help run kubeconfig controller-manager etcd build fetch test proof fuzz histories clients soak chaos bench compare compare-original check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +60,7 @@ build: ## build bin/apiserver
 
 fetch: bin/etcd bin/kubectl ## fetch and build what check and test need; they need no network then
 	$(GO) mod download
+	$(GO) -C clients mod download
 	$(TOOL) staticcheck -version
 
 # Nothing in it can fail by chance: fuzz targets run over their corpora only, and the
@@ -64,10 +68,12 @@ fetch: bin/etcd bin/kubectl ## fetch and build what check and test need; they ne
 test: bin/etcd bin/kubectl ## run all tests, with the race detector, one package at a time
 	@test -n "$(RACE)" || echo 'no C compiler: the tests run without the race detector'
 	$(GO) test -p 1 -timeout 30m $(RACE) ./...
+	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## fuzz, histories, chaos and soak one after the other, for about 20 minutes
+proof: bin/kubectl ## fuzz, histories, clients, chaos and soak one after the other, for about 20 minutes
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
+	@$(MAKE) --no-print-directory clients
 	@$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory soak
 
@@ -89,6 +95,9 @@ fuzz: ## fuzz each target with FUZZ=300000 inputs, those of the second door with
 
 histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memory and on etcd
 	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestTheRequestsThroughBothDoorsAreLinearizable ./cmd/apiserver
+
+clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, and today's controller manager
+	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
 
 soak: bin/etcd ## load from 64 clients on memory and on etcd, for SOAK=1m each
 	KUBE2014_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 2h -run TestSoak ./cmd/apiserver
@@ -114,7 +123,9 @@ compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:800
 check: ## gofmt, go vet, go mod tidy and staticcheck
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet ./...
+	$(GO) -C clients vet -trimpath .
 	$(GO) mod tidy -diff
+	$(GO) -C clients mod tidy -diff
 	$(TOOL) staticcheck ./...
 
 cover: bin/etcd bin/kubectl ## print the coverage of each package

@@ -139,7 +139,7 @@ func (r *request) fromProtobuf(body []byte, into rest.Object) error {
 	if !ok {
 		return r.unrecognized(errors.New("the kind has no form in protobuf"), body)
 	}
-	if hugeToken.Match(envelope.Raw) {
+	if hasHugeString(envelope.Raw) {
 		return r.cannotHandle(kind, errors.New("it may have a quantity with too many digits or too large an exponent"))
 	}
 	if err := message.Unmarshal(envelope.Raw); err != nil {

@@ -48,8 +48,44 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // hugeQuantity matches one.
 var hugeQuantity = regexp.MustCompile(`^[+-]?([\d.]*[eE][+-]?\d{4,}|[\d.]{64}.*)$`)
 
-// hugeToken finds one in protobuf, which does not tell what is a quantity.
-var hugeToken = regexp.MustCompile(`(^|[^0-9A-Za-z.])[\d.]*(\d[eE][+-]?\d{4,}|[\d.]{64})($|[^0-9A-Za-z.])`)
+// hasHugeString reports whether a string in protobuf is one: protobuf does not tell what is
+// a quantity. A string stands behind its length, of which all forms that a reader accepts
+// are looked for, also where there is none.
+func hasHugeString(message []byte) bool {
+	if !maybeHuge(message) {
+		return false
+	}
+	for start := range message {
+		length := 0
+		for before := start - 1; before >= 0 && length <= len(message); before-- {
+			b := message[before]
+			if more := b >= 0x80; more != (before < start-1) {
+				break // only the last byte of a length is below 0x80
+			}
+			length = length<<7 | int(b&0x7f)
+			if length <= len(message)-start && isHuge(message[start:start+length]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isHuge reports whether a text can be such a quantity.
+func isHuge(text []byte) bool {
+	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		text = text[1:]
+	}
+	for i, c := range text {
+		if !isDigit(c) && c != '.' {
+			return (c == 'e' || c == 'E') && isExponent(text[i+1:]) && len(bytes.TrimLeft(text[i+2:], "0123456789")) == 0
+		}
+		if i+1 == 64 {
+			return true
+		}
+	}
+	return false
+}
 
 // quantities are the members of today's objects that are quantities, or hold them.
 var quantities = []string{"allocatable", "allocatedResources", "capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}

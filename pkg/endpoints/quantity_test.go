@@ -8,6 +8,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestK25AQuantityThatTakesMinutesToComputeWithIsRefused(t *testing.T) {
@@ -34,6 +38,37 @@ func TestK25AQuantityThatTakesMinutesToComputeWithIsRefused(t *testing.T) {
 		} else {
 			assert.EqualError(t, err, row.refusal+": the quantity has too many digits or too large an exponent", name)
 		}
+	}
+}
+
+func TestK25AlsoInProtobuf(t *testing.T) {
+	t.Parallel()
+	// The lengths of the messages around the quantity are wrong, and not looked at.
+	pod := func(uid, cpu string) string {
+		message := []byte("\x0a" + string(rune(len(cpu))) + cpu)
+		container := corev1.Container{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1")}}, ImagePullPolicy: "Always"}
+		text, err := (&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}, Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}).Marshal()
+		require.NoError(t, err)
+		require.Contains(t, string(text), "\x0a\x011")
+		return strings.Replace(string(text), "\x0a\x011", string(message), 1)
+	}
+	const uid = "5f5a7c4d-8a26-4a7b-9ac7-b9f5a4b0b1c2"
+	for name, row := range map[string]struct {
+		message string
+		huge    bool
+	}{
+		"what people write":                        {pod(uid, "100m"), false},
+		"a uid that looks the same":                {pod("7e123456-1b2c-4d5e-8f90-1234567e8901", "100m"), false},
+		"an exponent of many digits":               {pod(uid, "1e12345"), true},
+		"with a sign":                              {pod(uid, "-1E-12345"), true},
+		"64 digits":                                {pod(uid, strings.Repeat("7", 64)), true},
+		"a length that is a digit itself":          {pod(uid, strings.Repeat("0", 40)+"1e123456"), true},
+		"a length that is longer than it needs be": {"\x0a\x87\x80\x001e12345B", true},
+		"a message that ends before its string":    {"\x0a\x081e12345", false},
+		"a length that does not end":               {strings.Repeat("\xff", 1000) + "\x7f1e12345", false},
+		"nothing":                                  {"", false},
+	} {
+		assert.Equal(t, row.huge, hasHugeString([]byte(row.message)), name)
 	}
 }
 
