@@ -13,6 +13,7 @@ ORIGINAL     ?=
 FUZZ         ?= 300000
 HISTORIES    ?= 100
 CLIENTS      ?= 5000
+WATCHERS     ?= 1000
 VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 TOOL         := $(GO) tool -modfile=tools/go.mod
 # With -trimpath, and without the race detector, it needs only little more than what was compiled for kubectl.
@@ -20,7 +21,7 @@ TEST_CLIENTS := $(GO) -C clients test -trimpath -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) $(if $(TRACE),-trace)
 
-.PHONY: help run kubeconfig controller-manager etcd build fetch test proof fuzz histories clients soak chaos bench compare compare-original check cover clean
+.PHONY: help run kubeconfig controller-manager etcd build fetch test proof fuzz histories clients watches soak chaos bench compare compare-original check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,10 +71,11 @@ test: bin/etcd bin/kubectl ## run all tests, with the race detector, one package
 	$(GO) test -p 1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## fuzz, histories, clients, chaos and soak one after the other, for about 20 minutes
+proof: bin/kubectl ## fuzz, histories, clients, watches, chaos and soak one after the other, for about 25 minutes
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
 	@$(MAKE) --no-print-directory clients
+	@$(MAKE) --no-print-directory watches
 	@$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory soak
 
@@ -98,6 +100,11 @@ histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memo
 
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, and today's controller manager
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
+
+# One after the other, for they measure times, and without the race detector, with which a
+# program takes a second to end.
+watches: bin/etcd ## let WATCHERS=1000 watch five times as many changes, on memory and on etcd
+	KUBE2014_WATCHERS=$(WATCHERS) $(GO) test -count=1 -parallel 1 -v -timeout 2h -run 'TestManyWatchersAre|TestAWatchTells|TestTwoApiserversTell' ./cmd/apiserver
 
 soak: bin/etcd ## load from 64 clients on memory and on etcd, for SOAK=1m each
 	KUBE2014_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 2h -run TestSoak ./cmd/apiserver

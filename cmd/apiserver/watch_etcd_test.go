@@ -1,0 +1,82 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Two apiservers on one etcd tell the same: what is changed through either of them, and what
+// another program writes into etcd, which reaches them within a second. That is checked only
+// if KUBE2014_WATCHERS is given.
+func TestTwoApiserversTellTheSameChanges(t *testing.T) {
+	t.Parallel()
+	server := startEtcd(t)
+	flags := []string{"-etcd_servers", server.URL, "-machines", "m1"}
+	both := []*doors{openDoors(t, flags...), openDoors(t, flags...)}
+	paths := []string{"/api/v1/pods", "/api/v1/services", "/api/v1/replicationcontrollers", "/api/v1/nodes"}
+	watchers := map[string][]*watcher{}
+	for _, d := range both {
+		address := d.listen()
+		for _, path := range paths {
+			watchers[path] = append(watchers[path], openWatch(t, patient, address+path+"?watch=1"))
+		}
+	}
+	etcd := func(method, key, value string) func() {
+		return func() {
+			req, err := http.NewRequest(method, server.URL+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			resp, err := patient.Do(req)
+			require.NoError(t, err)
+			resp.Body.Close()
+			require.Less(t, resp.StatusCode, 300)
+		}
+	}
+	through := func(i, status int, method, path, body string) func() {
+		mediaType := map[string]string{"PATCH": mergePatch, "POST": "application/json"}[method]
+		return func() { both[i].sendAs(status, method, path, mediaType, body) }
+	}
+	const (
+		spec       = "/registry/services/specs/foreign"
+		controller = "/registry/controllers/foreign"
+		foreign    = "/registry/hosts/m1/tasks/foreign"
+	)
+	for _, row := range []struct {
+		change func()
+		path   string
+		want   string
+	}{
+		{etcd("PUT", spec, `{"id":"foreign","port":80}`), paths[1], "ADDED foreign"},
+		{etcd("PUT", spec, `{"id":"foreign","port":81}`), paths[1], "MODIFIED foreign"},
+		{through(0, 200, "PATCH", todaysServices+"/foreign", `{"metadata":{"annotations":{"a":"b"}}}`), paths[1], "MODIFIED foreign"},
+		{etcd("DELETE", spec, ""), paths[1], "DELETED foreign"},
+		{etcd("PUT", controller, `{"id":"foreign","desiredState":{"replicas":2}}`), paths[2], "ADDED foreign"},
+		{through(1, 200, "DELETE", "/api/v1beta1/replicationControllers/foreign", ""), paths[2], "DELETED foreign"},
+		{etcd("PUT", foreign, `{"id":"foreign","desiredState":{"manifest":{"id":"foreign"}}}`), paths[0], "ADDED foreign"},
+		{etcd("PUT", foreign, `{"id":"foreign","labels":{"a":"b"},"desiredState":{"manifest":{"id":"foreign"}}}`), paths[0], "MODIFIED foreign"},
+		{etcd("DELETE", foreign, ""), paths[0], "DELETED foreign"},
+		{through(0, 201, "POST", todaysPods, encodeAll(t, podNamed("p"))), paths[0], "ADDED p"},
+		{through(1, 200, "PATCH", todaysPods+"/p/status", `{"status":{"phase":"Running"}}`), paths[0], "MODIFIED p"},
+		{through(1, 200, "DELETE", "/api/v1beta1/tasks/p", ""), paths[0], "DELETED p"},
+		{through(1, 201, "POST", "/api/v1/nodes", `{"metadata":{"name":"m2"}}`), paths[3], "ADDED m2"},
+	} {
+		began := time.Now()
+		row.change()
+		var told []string
+		for _, w := range watchers[row.path] {
+			e := w.next()
+			require.Equal(t, row.want, e.inShort())
+			told = append(told, e.String())
+		}
+		assert.Equal(t, told[0], told[1], "both tell the same, byte for byte")
+		took := time.Since(began)
+		assert.True(t, os.Getenv("KUBE2014_WATCHERS") == "" || took < time.Second, "%s took %v", row.want, took)
+	}
+}
