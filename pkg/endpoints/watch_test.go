@@ -213,6 +213,14 @@ func TestAWatchFromAVersionThatIsGoneIsExpired(t *testing.T) {
 	})
 }
 
+func TestK31APodWithoutTimeToEndIsOnlyDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		got := told(t, d, Pods+"?watch=1&resourceVersion=2&", func() { d.Must("DELETE", Pods+"/a", "") })
+		assert.Equal(t, []string{"DELETED a 3"}, got)
+	})
+}
+
 // A client has watched the server before it was started anew.
 func TestK28AWatchOfAnotherLifeIsExpired(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
