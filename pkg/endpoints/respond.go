@@ -137,7 +137,7 @@ func (r *request) encodeRow(object runtime.Object) ([]byte, error) {
 }
 
 func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav1.Table, error) {
-	table, err := r.resource.Printer.Table(objects, r.now(), metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject")))
+	table, err := r.resource.Printer.Table(objects, r.now(), r.include)
 	if err != nil {
 		return nil, err
 	}

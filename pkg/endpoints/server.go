@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
@@ -124,7 +125,8 @@ type request struct {
 	info     RequestInfo
 	resource *rest.Resource
 	server   *Server
-	form     form // of the answer
+	form     form                       // of the answer
+	include  metav1.IncludeObjectPolicy // in the rows of a table
 	warnings []string
 }
 
@@ -133,6 +135,9 @@ type request struct {
 func (r *request) serve() (err error) {
 	if r.form, err = negotiate(r.Header.Values("Accept")); err != nil {
 		return err
+	}
+	if r.form.as == "Table" {
+		r.include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
 	}
 	switch r.info.Verb {
 	case "get":

@@ -158,26 +158,56 @@ func (s *stream) send(events []rest.Event) error {
 	return s.control.Flush()
 }
 
-var newline = []byte("\n")
+// What is written around the object of an event, whose body ends with a line break.
+var (
+	beforeObject = heads(watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error)
+	newline      = []byte("\n")
+	afterObject  = []byte("}\n")
+)
+
+func heads(types ...watch.EventType) map[watch.EventType][]byte {
+	all := map[watch.EventType][]byte{}
+	for _, happened := range types {
+		all[happened] = []byte(`{"type":"` + string(happened) + `","object":`)
+	}
+	return all
+}
 
 // writeEvent writes an event. What is stored was encoded once for all who watch.
 func (s *stream) writeEvent(event rest.Event) error {
+	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
+		head, rest, err := shared.Parts()
+		if err != nil {
+			return s.failed(err)
+		}
+		return s.writeParts(event.Type, head, rest)
+	}
 	body, err := s.encode(event.Object, !s.begun)
 	if err != nil {
-		s.logError(err)
-		return err
+		return s.failed(err)
 	}
 	s.begun = true
+	return s.writeParts(event.Type, bytes.TrimSuffix(body.Bytes(), newline))
+}
+
+// failed logs why an event could not be encoded.
+func (s *stream) failed(err error) error {
+	s.logError(err)
+	return err
+}
+
+// writeParts writes an event whose object is given as parts of its JSON.
+func (s *stream) writeParts(happened watch.EventType, parts ...[]byte) error {
 	s.setDeadline()
-	if _, err := s.w.Write([]byte(`{"type":"` + string(event.Type) + `","object":`)); err != nil {
+	if _, err := s.w.Write(beforeObject[happened]); err != nil {
 		return err
 	}
-	for piece := range body.Pieces {
-		if _, err := s.w.Write(bytes.TrimSuffix(piece, newline)); err != nil {
+	for _, part := range parts {
+		if _, err := s.w.Write(part); err != nil {
 			return err
 		}
 	}
-	_, err = s.w.Write([]byte("}\n"))
+	_, err := s.w.Write(afterObject)
 	return err
 }
 

@@ -9,10 +9,20 @@ import (
 	"kube2014/pkg/storage"
 )
 
+// encoding is how the stored objects of a kind are converted and encoded.
+type encoding struct {
+	kind  schema.GroupVersionKind
+	codec v1.Codec
+	head  []byte
+}
+
+func encodingOf(kind schema.GroupVersionKind, codec v1.Codec) *encoding {
+	return &encoding{kind, codec, v1.Head(kind.GroupVersion().String(), kind.Kind)}
+}
+
 // storedAnswer is an object that is stored. Its JSON is made once for all answers.
 type storedAnswer struct {
-	kind   schema.GroupVersionKind
-	codec  v1.Codec
+	*encoding
 	stored *storage.Object
 }
 
@@ -42,7 +52,22 @@ func (a storedAnswer) Encode() (conversion.Encoded, error) {
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
-	return v1.EncodeOne(a.kind.GroupVersion().String(), a.kind.Kind, item), nil
+	return v1.EncodeOne(a.head, item), nil
+}
+
+// Shared is an answer whose JSON is kept for all who ask for it.
+type Shared interface {
+	// Parts returns the two parts of its JSON, without a line break at its end.
+	Parts() (head, rest []byte, err error)
+}
+
+// Parts implements Shared.
+func (a storedAnswer) Parts() (head, rest []byte, err error) {
+	item, err := a.stored.Item(a.codec)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.head, item[1:], nil
 }
 
 // made is an answer that was made for one request.

@@ -29,15 +29,14 @@ import (
 // List is the objects that a list asked for.
 type List struct {
 	v1.ListMeta
-	kind  schema.GroupVersionKind // of the items
-	codec v1.Codec
+	*encoding
 	items []*storage.Object
 	made  []k8sruntime.Object // instead of the items, if they are not stored
 }
 
 // MakeList returns a list of objects, which have their kind set and are not stored.
 func MakeList(kind schema.GroupVersionKind, version uint64, objects []k8sruntime.Object) *List {
-	return &List{ListMeta: v1.ListMeta{Version: version}, kind: kind, made: objects}
+	return &List{ListMeta: v1.ListMeta{Version: version}, encoding: encodingOf(kind, v1.Codec{}), made: objects}
 }
 
 // Len returns how many items the list has.
@@ -78,7 +77,7 @@ func (l *List) with(i int, do func(int, k8sruntime.Object) error) error {
 	if i >= len(l.items) {
 		return do(i, l.made[i-len(l.items)])
 	}
-	object, err := storedAnswer{l.kind, l.codec, l.items[i]}.shared()
+	object, err := storedAnswer{l.encoding, l.items[i]}.shared()
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options ListOptio
 	if err != nil {
 		return nil, err
 	}
-	list := &List{kind: s.Kind, codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version}}
+	list := &List{encoding: encodingOf(s.Kind, s.Codec), ListMeta: v1.ListMeta{Version: all.Version}}
 	if !s.hasNamespace(namespace) {
 		return list, nil
 	}

@@ -76,7 +76,7 @@ func (s *Store[T]) get(key Key) (*storage.Object, error) {
 }
 
 func (s *Store[T]) answer(stored *storage.Object) Answer {
-	return storedAnswer{s.Kind, s.Codec, stored}
+	return storedAnswer{encodingOf(s.Kind, s.Codec), stored}
 }
 
 // versioned returns an object of the API's version, the caller's own.

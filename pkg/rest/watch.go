@@ -35,6 +35,7 @@ type Watch struct {
 	ending  bool              // it is still to be said that they have ended
 	version uint64
 	changes storage.Watcher // nil if there can be none
+	given   []Event         // the last ones, whose place is used again
 }
 
 // WatchMade returns a watch of objects that are not stored and never change. They have
@@ -86,7 +87,8 @@ func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) 
 }
 
 // Next returns the next events, at least one: those that there are, also if the context has
-// ended, else it waits for some until it ends, and returns its error then. A watch that reads too slowly is cut off: the error is a 410. After
+// ended, else it waits for some until it ends, and returns its error then. They are the
+// caller's until the next call. A watch that reads too slowly is cut off: the error is a 410. After
 // the initial objects comes a bookmark that says so.
 func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 	for first := true; len(events) == 0; first = false {
@@ -116,13 +118,14 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 
 // nextInitial returns the events of some of the initial objects.
 func (w *Watch) nextInitial() (events []Event, err error) {
+	events = w.reused()
 	n := min(len(w.initial), maxInitial)
 	for _, object := range w.initial[:n] {
 		if events, err = w.Translate(events, storage.Event{Type: storage.Added, Version: object.Version(), After: object}); err != nil {
 			return nil, err
 		}
 	}
-	w.initial = w.initial[n:]
+	w.initial, w.given = w.initial[n:], events
 	return events, nil
 }
 
@@ -135,12 +138,20 @@ func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
 	if err != nil {
 		return nil, err
 	}
+	events = w.reused()
 	for _, change := range changes {
 		if events, err = w.Translate(events, change); err != nil {
 			return nil, err
 		}
 	}
+	w.given = events
 	return events, nil
+}
+
+// reused returns the place of the last events, without them.
+func (w *Watch) reused() []Event {
+	clear(w.given)
+	return w.given[:0]
 }
 
 // Bookmark returns an event that says up to which version all events have been given out,
@@ -173,34 +184,40 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options WatchOptio
 		object.GetObjectKind().SetGroupVersionKind(s.Kind)
 		return object
 	}
+	shown := encodingOf(s.Kind, s.Codec)
 	w.Translate = func(into []Event, change storage.Event) ([]Event, error) {
 		if !s.hasNamespace(namespace) {
 			return into, nil
 		}
-		return s.translate(into, change, options.ListOptions)
+		happened, object, err := s.selects(change, options.ListOptions)
+		if err != nil || object == nil {
+			return into, err
+		}
+		return append(into, Event{happened, storedAnswer{shown, object}}), nil
 	}
 	return w, nil
 }
 
-// translate appends what a change is to who watches a selection: an object may enter or leave
-// it. One that leaves it is shown as it last was in it, with the version of the change.
-func (s *Store[T]) translate(into []Event, change storage.Event, options ListOptions) ([]Event, error) {
+// selects returns what a change is to who watches a selection, and the object as it is shown,
+// nil if it is nothing: an object may enter or leave the selection. One that leaves it is shown
+// as it last was in it, with the version of the change.
+func (s *Store[T]) selects(change storage.Event, options ListOptions) (watch.EventType, *storage.Object, error) {
 	was, err := s.isSelected(change.Before, options)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	is, err := s.isSelected(change.After, options)
 	switch {
 	case err != nil:
-		return nil, err
+		return "", nil, err
 	case is && was:
-		return append(into, Event{watch.Modified, s.answer(change.After)}), nil
+		return watch.Modified, change.After, nil
 	case is:
-		return append(into, Event{watch.Added, s.answer(change.After)}), nil
+		return watch.Added, change.After, nil
 	case was:
-		return append(into, Event{watch.Deleted, s.answer(change.Last())}), nil
+		return watch.Deleted, change.Last(), nil
 	}
-	return into, nil
+	return "", nil, nil
 }
 
 // isSelected reports whether there is an object and it is selected.

@@ -178,7 +178,8 @@ func checkMachine(change Change, object *Object) error {
 // one goroutine at a time. It holds up nobody, and need not be closed.
 type Watcher interface {
 	// Next returns the next events, at least one; those that were made together come
-	// together. It waits for them until the context ends, and returns its error then. A
+	// together. They are the watcher's own, and the caller's until the next call. It waits
+	// for them until the context ends, and returns its error then. A
 	// watcher that reads so slowly that the history has dropped an event before it was
 	// read is cut off: the error is an api.Expired one, from then on.
 	Next(context.Context) ([]Event, error)

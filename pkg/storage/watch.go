@@ -19,6 +19,8 @@ type watcher struct {
 	kind  api.Kind
 	next  uint64 // the number of the first event that was not looked at
 	seen  uint64 // the version up to which all events were
+
+	given []Event // the last ones, whose place is used again
 }
 
 // Watch implements Reader.
@@ -59,18 +61,20 @@ func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 	if w.next < history.first {
 		return nil, nil, expired(w.seen, history.since)
 	}
+	clear(w.given) // the objects may be gone
+	w.given = w.given[:0]
 	for _, event := range history.events[w.next-history.first:] {
 		w.next++
 		if event.kind() == w.kind {
-			events = append(events, event)
+			w.given = append(w.given, event)
 		}
-		if len(events) >= maxBatch && event.last {
+		if len(w.given) >= maxBatch && event.last {
 			w.seen = event.Version
-			return events, history.changed, nil
+			return w.given, history.changed, nil
 		}
 	}
 	w.seen = max(w.seen, w.cache.version)
-	return events, history.changed, nil
+	return w.given, history.changed, nil
 }
 
 // Version implements Watcher.

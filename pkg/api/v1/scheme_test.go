@@ -251,7 +251,7 @@ func TestAnAnswerIsMadeOfItems(t *testing.T) {
 	require.NoError(t, err)
 	const text = `"metadata":{"name":"web","namespace":"default","uid":"u"}}`
 	assert.Equal(t, "{"+text, string(item))
-	one := EncodeOne("v1", "Endpoints", item)
+	one := EncodeOne(Head("v1", "Endpoints"), item)
 	assert.Equal(t, `{"kind":"Endpoints","apiVersion":"v1",`+text+"\n", string(one.Bytes()))
 	assert.Len(t, one.Bytes(), one.Size)
 
