@@ -37,7 +37,7 @@ func (r *request) encode(answer rest.Answer, columns bool) (conversion.Encoded, 
 	case "":
 		return answer.Encode()
 	case "PartialObjectMetadata":
-		return r.one(answer, func(object runtime.Object) (runtime.Object, error) { return partial(object, r.form) })
+		return r.partial(answer)
 	case "Table":
 		return r.one(answer, func(object runtime.Object) (runtime.Object, error) {
 			accessor, err := meta.Accessor(object)
@@ -93,47 +93,58 @@ func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
 	}
 	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()},
 		ListMeta: about, Items: []metav1.PartialObjectMetadata{}}
-	encode := func(object runtime.Object) ([]byte, error) {
-		one, err := partial(object, r.form)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(one)
-	}
+	encode := r.metadata
 	if r.form.as == "Table" {
 		table, err := r.table(nil, about)
 		if err != nil {
 			return conversion.Encoded{}, err
 		}
-		empty, encode = table, r.encodeRow
+		empty, encode = table, r.row
 	}
 	around, err := json.Marshal(empty)
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
 	items := make([][]byte, list.Len())
-	err = list.Each(r.Context(), func(i int, object runtime.Object) (err error) {
-		items[i], err = encode(object)
+	err = list.Each(r.Context(), func(i int, item rest.Answer) (err error) {
+		items[i], err = encode(item)
 		return err
 	})
 	return conversion.EncodedList(bytes.TrimSuffix(around, []byte("]}")), []byte(","), []byte("]}\n"), items), err
 }
 
-// row has the JSON of a metav1.TableRow. That encodes the object in it twice.
+// row has the JSON of a metav1.TableRow but for its object.
 type row struct {
 	Cells      []interface{}              `json:"cells"`
 	Conditions []metav1.TableRowCondition `json:"conditions,omitempty"`
-	Object     runtime.Object             `json:"object"`
 }
 
-// encodeRow encodes the row of an object.
-func (r *request) encodeRow(object runtime.Object) ([]byte, error) {
-	table, err := r.table([]runtime.Object{object}, metav1.ListMeta{})
+// row encodes a row of a table. The object in it has its JSON already.
+func (r *request) row(answer rest.Answer) ([]byte, error) {
+	object, err := answer.Object()
 	if err != nil {
 		return nil, err
 	}
-	own := table.Rows[0]
-	return json.Marshal(row{own.Cells, own.Conditions, own.Object.Object})
+	table, err := r.resource.Printer.Table([]runtime.Object{object}, r.now(), metav1.IncludeNone)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(row{table.Rows[0].Cells, table.Rows[0].Conditions})
+	if err != nil {
+		return nil, err
+	}
+	shown := []byte("null")
+	switch r.include {
+	case metav1.IncludeNone:
+	case metav1.IncludeObject:
+		var body conversion.Encoded
+		body, err = answer.Encode()
+		shown = bytes.TrimSuffix(body.Bytes(), newline)
+	default:
+		shown, err = r.metadata(answer)
+	}
+	text = append(text[:len(text)-1], `,"object":`...)
+	return append(append(text, shown...), '}'), err
 }
 
 func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav1.Table, error) {
@@ -150,15 +161,28 @@ func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav
 	return table, nil
 }
 
-// partial returns the metadata of an object; a status stays what it is.
-func partial(object runtime.Object, form form) (runtime.Object, error) {
-	accessor, err := meta.Accessor(object)
+// partial encodes the metadata of an object; a status stays what it is.
+func (r *request) partial(answer rest.Answer) (conversion.Encoded, error) {
+	text, err := r.metadata(answer)
 	if err != nil {
-		return object, nil
+		return conversion.Encoded{}, err
 	}
-	only := meta.AsPartialObjectMetadata(accessor)
-	only.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: form.groupVersion()}
-	return only, nil
+	if text == nil {
+		return answer.Encode()
+	}
+	return conversion.EncodedBytes(append(text, '\n')), nil
+}
+
+// metadata returns the JSON of an object of which only the metadata are shown, nil if it has
+// none.
+func (r *request) metadata(answer rest.Answer) ([]byte, error) {
+	metadata, err := answer.Metadata()
+	if err != nil || metadata == nil {
+		return nil, err
+	}
+	head := `{"kind":"PartialObjectMetadata","apiVersion":"` + r.form.groupVersion() + `","metadata":`
+	text := make([]byte, 0, len(head)+len(metadata)+2)
+	return append(append(append(text, head...), metadata...), '}'), nil
 }
 
 // warn adds a warning to the answer.

@@ -1,6 +1,10 @@
 package rest
 
 import (
+	"encoding/json"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -28,15 +32,6 @@ type storedAnswer struct {
 
 // Object implements Answer.
 func (a storedAnswer) Object() (runtime.Object, error) {
-	object, err := a.shared()
-	if err != nil {
-		return nil, err
-	}
-	return object.DeepCopyObject(), nil
-}
-
-// shared returns the object, which shares maps with the stored one.
-func (a storedAnswer) shared() (runtime.Object, error) {
 	converted, err := a.codec.Scheme.ConvertToVersion(a.stored.Object, a.kind.GroupVersion().String())
 	if err != nil {
 		return nil, err
@@ -70,6 +65,33 @@ func (a storedAnswer) Parts() (head, rest []byte, err error) {
 	return a.head, item[1:], nil
 }
 
+const metadataBegins = `{"metadata":`
+
+// Metadata implements Answer. It is a part of the item, which begins with it.
+func (a storedAnswer) Metadata() ([]byte, error) {
+	item, err := a.stored.Item(a.codec)
+	if err != nil {
+		return nil, err
+	}
+	text, depth, quoted := item[len(metadataBegins):], 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return text[:i+1], nil
+			}
+		}
+	}
+	return nil, errors.New("an item does not begin with its metadata")
+}
+
 // made is an answer that was made for one request.
 type made struct{ object runtime.Object }
 
@@ -81,3 +103,12 @@ func (m made) Object() (runtime.Object, error) { return m.object, nil }
 
 // Encode implements Answer.
 func (m made) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
+
+// Metadata implements Answer.
+func (m made) Metadata() ([]byte, error) {
+	accessor, err := meta.Accessor(m.object)
+	if err != nil {
+		return nil, nil // a status
+	}
+	return json.Marshal(meta.AsPartialObjectMetadata(accessor).ObjectMeta)
+}

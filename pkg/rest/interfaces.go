@@ -83,9 +83,11 @@ type WatchOptions struct {
 // Answer is an object on its way to a client: one that is stored, or one that was made
 // for the answer.
 type Answer interface {
-	// Object returns the object of the API's version, with its kind set. It is the
-	// caller's own.
+	// Object returns the object of the API's version, with its kind set. It shares parts with
+	// others: nobody changes it.
 	Object() (runtime.Object, error)
 	// Encode returns its JSON.
 	Encode() (conversion.Encoded, error)
+	// Metadata returns the JSON of its metadata, nil if it has none.
+	Metadata() ([]byte, error)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"sync"
@@ -45,16 +46,21 @@ func (l *List) Len() int { return len(l.items) + len(l.made) }
 // chunk is how many items are converted before it is looked whether the context has ended.
 const chunk = 64
 
-// Each calls a function for the items, each with its kind set; the function does not change
-// them. Many processors share the work, so it is called concurrently, and in any order. Each
-// returns an error of the function, or a timeout if the context ends before all is done.
-func (l *List) Each(ctx context.Context, do func(i int, object k8sruntime.Object) error) error {
+// Each calls a function for the items. Many processors share the work, so it is called
+// concurrently, and in any order. Each returns an error of the function, or a timeout if the
+// context ends before all is done.
+func (l *List) Each(ctx context.Context, do func(i int, item Answer) error) error {
 	var next atomic.Int64 // the first item that nobody has taken
-	work := func() error {
+	work := func() (err error) {
+		defer func() {
+			if panicked := recover(); panicked != nil { // else the process would end
+				err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+			}
+		}()
 		for {
 			first := int(next.Add(chunk)) - chunk
 			for i := first; i < min(first+chunk, l.Len()); i++ {
-				if err := l.with(i, do); err != nil {
+				if err := do(i, l.item(i)); err != nil {
 					return err
 				}
 			}
@@ -72,16 +78,11 @@ func (l *List) Each(ctx context.Context, do func(i int, object k8sruntime.Object
 	return cmp.Or(errs...)
 }
 
-// with calls a function for an item.
-func (l *List) with(i int, do func(int, k8sruntime.Object) error) error {
-	if i >= len(l.items) {
-		return do(i, l.made[i-len(l.items)])
+func (l *List) item(i int) Answer {
+	if i < len(l.items) {
+		return storedAnswer{l.encoding, l.items[i]}
 	}
-	object, err := storedAnswer{l.encoding, l.items[i]}.shared()
-	if err != nil {
-		return err
-	}
-	return do(i, object)
+	return made{l.made[i-len(l.items)]}
 }
 
 // Encode returns the list's JSON.

@@ -86,7 +86,7 @@ func (s *Store[T]) versioned(stored *storage.Object) (T, error) {
 		var none T
 		return none, err
 	}
-	return object.(T), nil
+	return object.DeepCopyObject().(T), nil
 }
 
 // internal returns the internal object of one of the API's version, which inherits from

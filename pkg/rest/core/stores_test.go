@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
@@ -85,9 +84,12 @@ func TestPagesEndThoughAnIDIsThereTwice(t *testing.T) {
 		list, err := pods.List(t.Context(), v1.Namespace, options)
 		require.NoError(t, err)
 		page := make([]string, list.Len())
-		require.NoError(t, list.Each(t.Context(), func(i int, object runtime.Object) error {
-			page[i] = object.(metav1.Object).GetName()
-			return nil
+		require.NoError(t, list.Each(t.Context(), func(i int, item rest.Answer) error {
+			object, err := item.Object()
+			if err == nil {
+				page[i] = object.(metav1.Object).GetName()
+			}
+			return err
 		}))
 		names = append(names, page...)
 		if options.Continue = list.Continue; options.Continue == "" {
