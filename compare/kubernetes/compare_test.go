@@ -40,12 +40,13 @@ func TestTheReportIsWrittenWithItsPlotsAndNotes(t *testing.T) {
 	plot.Add("ours", 10, 2)
 	c := &comparison{kubectl: "86 of 86.\n", plots: []measure.Plot{plot}, rows: []row{
 		{"a", "in memory", "ms", []float64{1}, []float64{2}, atMost(1)}, {"b", "in memory", "ms", []float64{1}, []float64{2}, faster(9)},
+		{"c", "on etcd", "ms", []float64{1}, []float64{2}, faster(9).none()},
 	}}
 	docs := t.TempDir()
 	require.NoError(t, c.write(docs))
 	text, err := os.ReadFile(filepath.Join(docs, "compare.md"))
 	require.NoError(t, err)
-	for _, part := range []string{"1 of 2 goals are met", "](compare-list.svg)", "## With kubectl\n\n86 of 86.\n\n## How it is measured", "## What is not alike"} {
+	for _, part := range []string{"1 of 2 goals are met", "| c | on etcd | 1 ms | 2 ms | 2 × | 2 × – 2 × | – |  |", "](compare-list.svg)", "## With kubectl\n\n86 of 86.\n\n## How it is measured", "## What is not alike"} {
 		assert.Contains(t, string(text), part)
 	}
 	assert.FileExists(t, filepath.Join(docs, "compare-list.svg"))
@@ -147,5 +148,5 @@ func TestAProgramThatEndsIsToldWithItsLog(t *testing.T) {
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$1 is no flag\" >&2\n"), 0o700))
 	c := &comparison{Run: &measure.Run{Dir: t.TempDir()}, programs: filepath.Dir(program)}
 	defer c.Close()
-	assert.EqualError(t, c.start(c.ours(inMemory)), inMemory+": "+program+" does not get ready: it has ended: -port is no flag\n")
+	assert.EqualError(t, c.start(c.ours(withoutNodes)), withoutNodes+": "+program+" does not get ready: it has ended: -port is no flag\n")
 }

@@ -33,7 +33,7 @@ func (c *comparison) checkKubectl() error {
 		if err := there.replay(c, theirs, session, nil); err != nil {
 			return err
 		}
-		ours := c.ours(inMemory, "-scheduler", "none")
+		ours := c.ours(withoutNodes, "-scheduler", "none")
 		if err := c.start(ours); err != nil {
 			return err
 		}

@@ -14,11 +14,11 @@ const (
 
 // measurePosts measures POSTs to servers without pods.
 func measurePosts(c *comparison, sides []*side) error {
-	return c.byTurns(sides, posts("POST of pods, 16 connections"))
+	return c.byTurns(sides, posts("POST of pods, 16 connections", goalOfPosts))
 }
 
-func posts(what string) measurement {
-	return measurement{what, "a second", goalOfPosts, func(s *side, _ int) (float64, error) { return s.createAndDelete(few) }}
+func posts(what string, goal func(*side) goal) measurement {
+	return measurement{what, "a second", goal, func(s *side, _ int) (float64, error) { return s.createAndDelete(few) }}
 }
 
 // goalOfPosts is for information in memory, where nothing is written to a disk.
@@ -81,15 +81,15 @@ func (s *side) listTime(run int, path string, headers ...string) (float64, error
 
 // memory is that of servers with 10,000 pods.
 func memory(what string) measurement {
-	return measurement{what, "MB", always(atMost(1.0 / 6)), func(s *side, _ int) (float64, error) { return s.memory() }}
+	return measurement{what, "MB", inMemory(atMost(1.0 / 6)), func(s *side, _ int) (float64, error) { return s.memory() }}
 }
 
 // measureReads measures servers with 10,000 pods.
 func measureReads(c *comparison, sides []*side) error {
 	lists := func(what string, goal goal, path string, headers ...string) measurement {
-		return measurement{what, "ms", always(goal), func(s *side, run int) (float64, error) { return s.listTime(run, path, headers...) }}
+		return measurement{what, "ms", inMemory(goal), func(s *side, run int) (float64, error) { return s.listTime(run, path, headers...) }}
 	}
-	if err := c.byTurns(sides, measurement{"GET of a pod, 16 connections", "a second", always(atLeast(8)), func(s *side, _ int) (float64, error) {
+	if err := c.byTurns(sides, measurement{"GET of a pod, 16 connections", "a second", inMemory(atLeast(8)), func(s *side, _ int) (float64, error) {
 		return s.Throughput(connections, request("GET", podsPath+"/"+podName(7), nil), getsLast)
 	}}); err != nil {
 		return err
@@ -106,5 +106,5 @@ func measureReads(c *comparison, sides []*side) error {
 	if err := c.byTurns(sides, memory("resident memory, 10,000 pods, after lists of them")); err != nil {
 		return err
 	}
-	return c.byTurns(sides, posts("POST of pods beside 10,000, 16 connections"))
+	return c.byTurns(sides, posts("POST of pods beside 10,000, 16 connections", information))
 }

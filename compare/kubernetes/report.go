@@ -35,7 +35,18 @@ func faster(bound float64) goal {
 	return goal{Goal: measure.Goal{Bound: bound, AtLeast: true}, speed: true}
 }
 
+// none is no goal, with the ratio in the same words.
+func (g goal) none() goal {
+	g.Bound = 0
+	return g
+}
+
+func (g goal) isNone() bool { return g.Bound == 0 }
+
 func (g goal) String() string {
+	if g.isNone() {
+		return "–"
+	}
 	if g.AtLeast {
 		return "≥ " + times(g.Bound)
 	}
@@ -53,10 +64,13 @@ func table(rows []row) string {
 	var text strings.Builder
 	text.WriteString("| what | ours is | ours | kube-apiserver | ratio | smallest – largest | goal | |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
-		ratios := r.ratios()
+		ratios, verdict := r.ratios(), ""
+		if !r.goal.isNone() {
+			verdict = r.goal.Verdict(ratios)
+		}
 		fmt.Fprintf(&text, "| %s | %s | %s %s | %s %s | %s | %s – %s | %s | %s |\n", r.what, r.where,
 			measure.Number(measure.Median(r.ours)), r.unit, measure.Number(measure.Median(r.theirs)), r.unit, times(measure.Median(ratios)),
-			times(slices.Min(ratios)), times(slices.Max(ratios)), r.goal, r.goal.Verdict(ratios))
+			times(slices.Min(ratios)), times(slices.Max(ratios)), r.goal, verdict)
 	}
 	return text.String()
 }
@@ -75,8 +89,12 @@ var notes string
 
 // write writes compare.md and its plots.
 func (c *comparison) write(docs string) error {
-	met := 0
+	goals, met := 0, 0
 	for _, r := range c.rows {
+		if r.goal.isNone() {
+			continue
+		}
+		goals++
 		if r.goal.Met(r.ratios()) {
 			met++
 		}
@@ -84,7 +102,7 @@ func (c *comparison) write(docs string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Beside today's kube-apiserver\n\nWritten by `make compare` on %s: %s. kube-apiserver 1.36.3 on its etcd, and ours, were measured by turns in one run of\n"+
 		"`make compare`. The figures are medians of %d runs, the ratios were taken run by run. %d of %d goals are met.\n\n%s\n",
-		time.Now().Format("2 January 2006"), measure.Machine(), runs, met, len(c.rows), table(c.rows))
+		time.Now().Format("2 January 2006"), measure.Machine(), runs, met, goals, table(c.rows))
 	for _, p := range c.plots {
 		file := "compare-" + p.File + ".svg"
 		fmt.Fprintf(&text, "![%s, on both servers, measured at %d sizes on a logarithmic axis](%s)\n\n", p.Title, p.Len(), file)

@@ -29,7 +29,7 @@ type side struct {
 }
 
 const (
-	inMemory      = "in memory, no machines"
+	withoutNodes  = "in memory, no machines"
 	onMachines    = "in memory, 100 machines"
 	onEtcd        = "on etcd v2, 100 machines"
 	kubeAPIServer = "kube-apiserver"
@@ -48,7 +48,7 @@ func (c *comparison) sides() ([]*side, error) {
 	}
 	return []*side{
 		theirs,
-		c.ours(inMemory, "-scheduler", "none"),
+		c.ours(withoutNodes, "-scheduler", "none"),
 		c.ours(onMachines, "-machines", machineNames()),
 		c.ours(onEtcd, "-machines", machineNames(), "-etcd_servers", url),
 	}, nil

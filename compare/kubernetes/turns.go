@@ -9,8 +9,19 @@ type measurement struct {
 	of         func(s *side, run int) (float64, error)
 }
 
-// always is a goal that is the same for each of ours.
-func always(g goal) func(*side) goal { return func(*side) goal { return g } }
+// inMemory is a goal for ours in memory. On etcd, where each read asks etcd first, the row is
+// for information.
+func inMemory(g goal) func(*side) goal {
+	return func(ours *side) goal {
+		if ours.onEtcd {
+			return g.none()
+		}
+		return g
+	}
+}
+
+// information is no goal.
+func information(*side) goal { return atLeast(0) }
 
 // byTurns measures one side after the other, some times. The first side is kube-apiserver.
 func (c *comparison) byTurns(sides []*side, measurements ...measurement) error {
