@@ -59,13 +59,16 @@ func (l *List) Each(ctx context.Context, do func(i int, item Answer) error) erro
 		}()
 		for {
 			first := int(next.Add(chunk)) - chunk
+			if first >= l.Len() {
+				return nil
+			}
+			if err := checkTime(ctx); err != nil {
+				return err
+			}
 			for i := first; i < min(first+chunk, l.Len()); i++ {
 				if err := do(i, l.item(i)); err != nil {
 					return err
 				}
-			}
-			if err := checkTime(ctx); err != nil || first+chunk >= l.Len() {
-				return err
 			}
 		}
 	}
