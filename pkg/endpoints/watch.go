@@ -53,6 +53,9 @@ func (r *request) watch() error {
 	if err := r.checkForm(); err != nil {
 		return err
 	}
+	if _, err := r.body(); err != nil { // as long as there is some, net/http does not tell that the client has gone
+		return err
+	}
 	defer r.server.watches.open.Add(-1)
 	if r.server.watches.open.Add(1) > r.server.MaxWatches {
 		return apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)

@@ -448,6 +448,33 @@ func TestNoTimeLimitOfARequestEndsAWatch(t *testing.T) {
 	})
 }
 
+func TestAWatchWithABodyThatDoesNotComeIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		body, unsent := io.Pipe()
+		defer unsent.Close()
+		d := Open(t)
+		d.MaxWatches = 1
+		client := connected(t, d)
+		req, err := http.NewRequest("GET", "http://x"+Pods+"?watch=1&timeoutSeconds=30", body)
+		require.NoError(t, err)
+		req.ContentLength = 10
+		refused := make(chan int, 1)
+		go func() {
+			resp, err := client().Do(req)
+			if assert.NoError(t, err) {
+				refused <- resp.StatusCode
+				resp.Body.Close()
+			}
+		}()
+		synctest.Wait()
+		assert.Equal(t, 200, d.Do("GET", Pods+"?watch=1&timeoutSeconds=1", "").Status, "it does not count among the watches")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(t, refused, 1, "it is over")
+		assert.Equal(t, 400, <-refused)
+	})
+}
+
 func TestAClientThatDoesNotReadIsCutOffAndHoldsNobodyUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		d := Open(t)
