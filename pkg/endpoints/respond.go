@@ -93,7 +93,7 @@ func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
 	}
 	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()},
 		ListMeta: about, Items: []metav1.PartialObjectMetadata{}}
-	encode := r.metadata
+	encode := func(item rest.Answer) ([]byte, error) { return r.appendMetadata(nil, item) }
 	if r.form.as == "Table" {
 		table, err := r.table(nil, about)
 		if err != nil {
@@ -113,38 +113,61 @@ func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
 	return conversion.EncodedList(bytes.TrimSuffix(around, []byte("]}")), []byte(","), []byte("]}\n"), items), err
 }
 
-// row has the JSON of a metav1.TableRow but for its object.
-type row struct {
-	Cells      []interface{}              `json:"cells"`
-	Conditions []metav1.TableRowCondition `json:"conditions,omitempty"`
-}
-
-// row encodes a row of a table. The object in it has its JSON already.
+// row encodes a row of a table, as a metav1.TableRow would be. The object in it has its JSON
+// already.
 func (r *request) row(answer rest.Answer) ([]byte, error) {
 	object, err := answer.Object()
 	if err != nil {
 		return nil, err
 	}
-	table, err := r.resource.Printer.Table([]runtime.Object{object}, r.now(), metav1.IncludeNone)
-	if err != nil {
-		return nil, err
+	cells, conditions := r.resource.Printer.Row(object, r.now())
+	text := append(make([]byte, 0, rowSize), `{"cells":[`...)
+	for i, cell := range cells {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if text, err = appendCell(text, cell); err != nil {
+			return nil, err
+		}
 	}
-	text, err := json.Marshal(row{table.Rows[0].Cells, table.Rows[0].Conditions})
-	if err != nil {
-		return nil, err
+	text = append(text, ']')
+	if len(conditions) > 0 {
+		encoded, err := json.Marshal(conditions)
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(text, `,"conditions":`...), encoded...)
 	}
-	shown := []byte("null")
+	text = append(text, `,"object":`...)
 	switch r.include {
 	case metav1.IncludeNone:
+		text = append(text, "null"...)
 	case metav1.IncludeObject:
-		var body conversion.Encoded
-		body, err = answer.Encode()
-		shown = bytes.TrimSuffix(body.Bytes(), newline)
+		body, err := answer.Encode()
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, bytes.TrimSuffix(body.Bytes(), newline)...)
 	default:
-		shown, err = r.metadata(answer)
+		if text, err = r.appendMetadata(text, answer); err != nil {
+			return nil, err
+		}
 	}
-	text = append(text[:len(text)-1], `,"object":`...)
-	return append(append(text, shown...), '}'), err
+	return append(text, '}'), nil
+}
+
+// rowSize is about that of a pod's row, in bytes.
+const rowSize = 640
+
+// appendCell appends the JSON of a cell: as a rule a word, which needs no escapes. By
+// reflection the cells are a tenth of the time of a table.
+func appendCell(text []byte, cell interface{}) ([]byte, error) {
+	needsEscape := func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
+	if word, ok := cell.(string); ok && strings.IndexFunc(word, needsEscape) < 0 {
+		return append(append(append(text, '"'), word...), '"'), nil
+	}
+	encoded, err := json.Marshal(cell)
+	return append(text, encoded...), err
 }
 
 func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav1.Table, error) {
@@ -163,7 +186,7 @@ func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav
 
 // partial encodes the metadata of an object; a status stays what it is.
 func (r *request) partial(answer rest.Answer) (conversion.Encoded, error) {
-	text, err := r.metadata(answer)
+	text, err := r.appendMetadata(nil, answer)
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
@@ -173,16 +196,16 @@ func (r *request) partial(answer rest.Answer) (conversion.Encoded, error) {
 	return conversion.EncodedBytes(append(text, '\n')), nil
 }
 
-// metadata returns the JSON of an object of which only the metadata are shown, nil if it has
-// none.
-func (r *request) metadata(answer rest.Answer) ([]byte, error) {
+// appendMetadata appends the JSON of an object of which only the metadata are shown, and
+// nothing if it has none.
+func (r *request) appendMetadata(text []byte, answer rest.Answer) ([]byte, error) {
 	metadata, err := answer.Metadata()
 	if err != nil || metadata == nil {
-		return nil, err
+		return text, err
 	}
-	head := `{"kind":"PartialObjectMetadata","apiVersion":"` + r.form.groupVersion() + `","metadata":`
-	text := make([]byte, 0, len(head)+len(metadata)+2)
-	return append(append(append(text, head...), metadata...), '}'), nil
+	text = append(append(text, `{"kind":"PartialObjectMetadata","apiVersion":"`...), r.form.group...)
+	text = append(append(append(text, '/'), r.form.version...), `","metadata":`...)
+	return append(append(text, metadata...), '}'), nil
 }
 
 // warn adds a warning to the answer.

@@ -37,9 +37,7 @@ func (p Printer) Table(objects []runtime.Object, now time.Time, include metav1.I
 	if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: include}); len(errs) > 0 {
 		return nil, errors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
 	}
-	if p.Cells == nil {
-		p = byDefault
-	}
+	p = p.orDefault()
 	table := &metav1.Table{
 		TypeMeta:          metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()},
 		ColumnDefinitions: p.Columns,
@@ -51,10 +49,7 @@ func (p Printer) Table(objects []runtime.Object, now time.Time, include metav1.I
 			return nil, err
 		}
 		row := &table.Rows[i]
-		row.Cells = p.Cells(object, now)
-		if p.conditions != nil {
-			row.Conditions = p.conditions(object)
-		}
+		row.Cells, row.Conditions = p.Row(object, now)
 		switch include {
 		case metav1.IncludeObject:
 			row.Object.Object = object
@@ -65,6 +60,24 @@ func (p Printer) Table(objects []runtime.Object, now time.Time, include metav1.I
 		}
 	}
 	return table, nil
+}
+
+// Row returns the cells and the conditions of an object's row.
+func (p Printer) Row(object runtime.Object, now time.Time) (cells []any, conditions []metav1.TableRowCondition) {
+	p = p.orDefault()
+	cells = p.Cells(object, now)
+	if p.conditions != nil {
+		conditions = p.conditions(object)
+	}
+	return cells, conditions
+}
+
+// orDefault returns the printer, or that for all kinds if it is none.
+func (p Printer) orDefault() Printer {
+	if p.Cells == nil {
+		return byDefault
+	}
+	return p
 }
 
 // byDefault prints objects of every kind that has no printer of its own.
