@@ -20,8 +20,9 @@ const (
 	// minWatchTime is how long a watch takes, and up to twice that, if the client does not
 	// say: not all that began together end together.
 	minWatchTime = 30 * time.Minute
-	// maxWatchTime is the longest that a client may say.
-	maxWatchTime = 365 * 24 * time.Hour
+	// maxWatchTime is the longest that a client may say. The server may not notice that a
+	// client has gone that it has nothing to tell.
+	maxWatchTime = time.Hour
 	// bookmarkPeriod is how often a client is told of the version that it has seen.
 	bookmarkPeriod = time.Minute
 )

@@ -20,7 +20,7 @@ type Event struct {
 }
 
 // maxInitial bounds how many of the initial objects are looked at at once.
-const maxInitial = 500
+const maxInitial = 100
 
 // Watch gives out the events of the objects that were asked for: each change once, in
 // their order. It is for one goroutine at a time, and need not be closed.
