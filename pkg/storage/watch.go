@@ -11,7 +11,7 @@ import (
 
 // maxBatch bounds how many events a watcher gets at once, but for the rest of those
 // that were made together. While it looks at them, it keeps their objects.
-const maxBatch = 100
+const maxBatch = 500
 
 // watcher implements Watcher over the history of a cache.
 type watcher struct {
