@@ -65,11 +65,7 @@ func (r *request) watchOptions() (metav1.ListOptions, rest.WatchOptions, error) 
 			return asked, rest.WatchOptions{}, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
 		}
 	}
-	initial := asked.ResourceVersion == "" || asked.ResourceVersion == "0"
-	if asked.SendInitialEvents != nil {
-		initial = *asked.SendInitialEvents
-	}
-	return asked, rest.WatchOptions{ListOptions: list, Initial: initial}, nil
+	return asked, rest.WatchOptions{ListOptions: list, Initial: asked.SendInitialEvents}, nil
 }
 
 // askedOfList reads the options of a list or a watch.

@@ -83,6 +83,7 @@ func TestAWatchTellsWhatChangesAfterItsVersion(t *testing.T) {
 			"?watch=yes&resourceVersion=3&": nil,
 			"?watch=1&":                     {"ADDED a 2", "ADDED b 3"},
 			"?watch=&resourceVersion=0&":    {"ADDED a 2", "ADDED b 3"},
+			"?watch=1&resourceVersion=00&":  {"ADDED a 2", "ADDED b 3"},
 			"?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&":                                         nil,
 			"?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=2&":                       {"ADDED b 3"},
 			"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=2&":                        {"ADDED a 2", "ADDED b 3"},

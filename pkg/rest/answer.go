@@ -13,42 +13,46 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// encoding is how the stored objects of a kind are converted and encoded.
-type encoding struct {
-	kind  schema.GroupVersionKind
-	codec v1.Codec
-	head  []byte
+// Encoding is how the stored objects of a kind are converted and encoded. It does not change,
+// and is safe for concurrent use.
+type Encoding struct {
+	Kind  schema.GroupVersionKind
+	Codec v1.Codec
+	head  []byte // of an object's JSON, before its item
 }
 
-func encodingOf(kind schema.GroupVersionKind, codec v1.Codec) *encoding {
-	return &encoding{kind, codec, v1.Head(kind.GroupVersion().String(), kind.Kind)}
+// NewEncoding returns the encoding of a kind.
+func NewEncoding(kind schema.GroupVersionKind, codec v1.Codec) *Encoding {
+	return &Encoding{kind, codec, v1.Head(kind.GroupVersion().String(), kind.Kind)}
 }
 
 // storedAnswer is an object that is stored. Its JSON is made once for all answers.
 type storedAnswer struct {
-	*encoding
+	*Encoding
 	stored *storage.Object
 }
 
 // Object implements Answer.
 func (a storedAnswer) Object() (runtime.Object, error) {
-	converted, err := a.codec.Scheme.ConvertToVersion(a.stored.Object, a.kind.GroupVersion().String())
+	converted, err := a.Codec.Scheme.ConvertToVersion(a.stored.Object, a.Kind.GroupVersion().String())
 	if err != nil {
 		return nil, err
 	}
 	object := converted.(Object)
-	object.GetObjectKind().SetGroupVersionKind(a.kind)
+	object.GetObjectKind().SetGroupVersionKind(a.Kind)
 	return object, nil
 }
 
 // Encode implements Answer.
 func (a storedAnswer) Encode() (conversion.Encoded, error) {
-	item, err := a.stored.Item(a.codec)
+	head, rest, err := a.Parts()
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
-	return v1.EncodeOne(a.head, item), nil
+	return conversion.EncodedPieces(head, rest, lineEnd), nil
 }
+
+var lineEnd = []byte("\n")
 
 // Shared is an answer whose JSON is kept for all who ask for it.
 type Shared interface {
@@ -58,18 +62,18 @@ type Shared interface {
 
 // Parts implements Shared.
 func (a storedAnswer) Parts() (head, rest []byte, err error) {
-	item, err := a.stored.Item(a.codec)
+	item, err := a.stored.Item(a.Codec)
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.head, item[1:], nil
+	return a.head, item[1:], nil // it has metadata, so it is not empty
 }
 
 const metadataBegins = `{"metadata":`
 
 // Metadata implements Answer. It is a part of the item, which begins with it.
 func (a storedAnswer) Metadata() ([]byte, error) {
-	item, err := a.stored.Item(a.codec)
+	item, err := a.stored.Item(a.Codec)
 	if err != nil {
 		return nil, err
 	}

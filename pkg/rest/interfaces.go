@@ -76,8 +76,8 @@ type WatchOptions struct {
 	ListOptions
 	// Initial is whether the present objects come first, as if they were added then. They
 	// are of the ResourceVersion or a later one. Else a watch begins after that version,
-	// and now if it is empty or "0".
-	Initial bool
+	// and now if there is none. A nil Initial is true if the version is 0 or none.
+	Initial *bool
 }
 
 // Answer is an object on its way to a client: one that is stored, or one that was made

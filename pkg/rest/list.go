@@ -30,14 +30,14 @@ import (
 // List is the objects that a list asked for.
 type List struct {
 	v1.ListMeta
-	*encoding
+	*Encoding
 	items []*storage.Object
 	made  []k8sruntime.Object // instead of the items, if they are not stored
 }
 
 // MakeList returns a list of objects, which have their kind set and are not stored.
 func MakeList(kind schema.GroupVersionKind, version uint64, objects []k8sruntime.Object) *List {
-	return &List{ListMeta: v1.ListMeta{Version: version}, encoding: encodingOf(kind, v1.Codec{}), made: objects}
+	return &List{ListMeta: v1.ListMeta{Version: version}, Encoding: NewEncoding(kind, v1.Codec{}), made: objects}
 }
 
 // Len returns how many items the list has.
@@ -83,7 +83,7 @@ func (l *List) Each(ctx context.Context, do func(i int, item Answer) error) erro
 
 func (l *List) item(i int) Answer {
 	if i < len(l.items) {
-		return storedAnswer{l.encoding, l.items[i]}
+		return storedAnswer{l.Encoding, l.items[i]}
 	}
 	return made{l.made[i-len(l.items)]}
 }
@@ -93,7 +93,7 @@ func (l *List) Encode() (conversion.Encoded, error) {
 	texts := make([][]byte, len(l.items), len(l.items)+len(l.made))
 	for i, item := range l.items {
 		var err error
-		if texts[i], err = item.Item(l.codec); err != nil {
+		if texts[i], err = item.Item(l.Codec); err != nil {
 			return conversion.Encoded{}, err
 		}
 	}
@@ -106,7 +106,7 @@ func (l *List) Encode() (conversion.Encoded, error) {
 		}
 		texts = append(texts, text)
 	}
-	return v1.EncodeList(l.kind.GroupVersion().String(), l.kind.Kind+"List", l.ListMeta, texts), nil
+	return v1.EncodeList(l.Kind.GroupVersion().String(), l.Kind.Kind+"List", l.ListMeta, texts), nil
 }
 
 // List implements Lister. It gives up when the context ends.
@@ -119,7 +119,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options ListOptio
 	if err != nil {
 		return nil, err
 	}
-	list := &List{encoding: encodingOf(s.Kind, s.Codec), ListMeta: v1.ListMeta{Version: all.Version}}
+	list := &List{Encoding: s.Encoding, ListMeta: v1.ListMeta{Version: all.Version}}
 	if !s.hasNamespace(namespace) {
 		return list, nil
 	}

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,12 +16,11 @@ import (
 
 // Store keeps the objects of one kind in a store of internal objects. It has all verbs.
 type Store[T Object] struct {
-	Kind       schema.GroupVersionKind
+	*Encoding
 	Resource   schema.GroupResource
 	Internal   api.Kind
 	Namespaced bool
 	Objects    storage.Interface
-	Codec      v1.Codec
 	Strategy   Strategy[T]
 	Turns      *Turns // those of all stores over the same objects
 
@@ -76,7 +74,7 @@ func (s *Store[T]) get(key Key) (*storage.Object, error) {
 }
 
 func (s *Store[T]) answer(stored *storage.Object) Answer {
-	return storedAnswer{encodingOf(s.Kind, s.Codec), stored}
+	return storedAnswer{s.Encoding, stored}
 }
 
 // versioned returns an object of the API's version, the caller's own.
@@ -105,5 +103,10 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 
 // hasNamespace reports whether there can be objects in a namespace.
 func (s *Store[T]) hasNamespace(namespace string) bool {
-	return !s.Namespaced || slices.Contains([]string{v1.Namespace, metav1.NamespaceAll}, namespace)
+	return !s.Namespaced || HasObjects(namespace)
+}
+
+// HasObjects reports whether there can be namespaced objects in a namespace, "" for all.
+func HasObjects(namespace string) bool {
+	return namespace == v1.Namespace || namespace == metav1.NamespaceAll
 }

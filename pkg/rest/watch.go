@@ -41,37 +41,42 @@ type Watch struct {
 // WatchMade returns a watch of objects that are not stored and never change. They have
 // their kind set.
 func WatchMade(newObject func() Object, version uint64, objects []runtime.Object, options WatchOptions) (*Watch, error) {
-	if _, err := options.version(); err != nil {
+	_, initial, err := options.begin()
+	if err != nil {
 		return nil, err
 	}
-	w := &Watch{New: newObject, version: version, ending: options.Initial}
-	for _, object := range objects {
-		if options.Initial {
+	w := &Watch{New: newObject, version: version, ending: initial}
+	if initial {
+		for _, object := range objects {
 			w.made = append(w.made, Event{watch.Added, MakeAnswer(object)})
 		}
 	}
 	return w, nil
 }
 
-// version returns the version that a watch asks for, 0 for none.
-func (o WatchOptions) version() (uint64, error) {
-	if o.ResourceVersion == "" {
-		return 0, nil
+// begin returns the version that a watch asks for, 0 for none, and whether the present objects
+// come first.
+func (o WatchOptions) begin() (version uint64, initial bool, err error) {
+	if o.ResourceVersion != "" {
+		version, err = versionOf(o.ResourceVersion)
 	}
-	return versionOf(o.ResourceVersion)
+	if o.Initial != nil {
+		return version, *o.Initial, err
+	}
+	return version, version == 0, err
 }
 
 // BeginWatch begins a watch of a kind of internal objects, whose Translate is the caller's to
 // set. The error is a 410 if changes after the version are not known any more, or, because
 // reads are never stale, not yet.
 func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) (*Watch, error) {
-	version, err := options.version()
+	version, initial, err := options.begin()
 	if err != nil {
 		return nil, err
 	}
 	w := &Watch{version: version}
 	switch {
-	case options.Initial:
+	case initial:
 		list, err := readNew(objects, kind, page{version: version, mayBeStale: options.ResourceVersion != ""}, nil)
 		if err != nil {
 			return nil, err
@@ -184,7 +189,6 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options WatchOptio
 		object.GetObjectKind().SetGroupVersionKind(s.Kind)
 		return object
 	}
-	shown := encodingOf(s.Kind, s.Codec)
 	w.Translate = func(into []Event, change storage.Event) ([]Event, error) {
 		if !s.hasNamespace(namespace) {
 			return into, nil
@@ -193,7 +197,7 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options WatchOptio
 		if err != nil || object == nil {
 			return into, err
 		}
-		return append(into, Event{happened, storedAnswer{shown, object}}), nil
+		return append(into, Event{happened, storedAnswer{s.Encoding, object}}), nil
 	}
 	return w, nil
 }

@@ -28,17 +28,9 @@ func (c Codec) EncodeItem(object interface{}) ([]byte, error) {
 	return json.Marshal(converted)
 }
 
-// Head returns what the JSON of an object begins with, before its item.
+// Head returns what the JSON of an object begins with, before its item, of which the opening brace is left out.
 func Head(apiVersion, kind string) []byte {
 	return []byte(`{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`)
-}
-
-var lineEnd = []byte("\n")
-
-// EncodeOne returns the answer with one object, which is given as its head and as an item.
-// An item is never empty: it has metadata.
-func EncodeOne(head, item []byte) conversion.Encoded {
-	return conversion.EncodedPieces(head, item[1:], lineEnd)
 }
 
 // ListMeta is what a list says of itself.

@@ -18,8 +18,8 @@ import (
 
 func makeControllers(b base) *rest.Store[*corev1.ReplicationController] {
 	return &rest.Store[*corev1.ReplicationController]{
-		Kind: coreGroup.WithKind("ReplicationController"), Resource: corev1.Resource("replicationcontrollers"), Internal: api.ControllerKind,
-		Namespaced: true, Objects: b.objects, Codec: b.codec, Turns: b.turns, Strategy: controllerStrategy(), Now: b.now,
+		Encoding: rest.NewEncoding(coreGroup.WithKind("ReplicationController"), b.codec), Resource: corev1.Resource("replicationcontrollers"), Internal: api.ControllerKind,
+		Namespaced: true, Objects: b.objects, Turns: b.turns, Strategy: controllerStrategy(), Now: b.now,
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 func makeEndpoints(b base) *rest.Store[*corev1.Endpoints] {
 	return &rest.Store[*corev1.Endpoints]{
-		Kind: coreGroup.WithKind("Endpoints"), Resource: corev1.Resource("endpoints"), Internal: api.EndpointsKind, Namespaced: true,
-		Objects: b.objects, Codec: b.codec, Turns: b.turns, Now: b.now,
+		Encoding: rest.NewEncoding(coreGroup.WithKind("Endpoints"), b.codec), Resource: corev1.Resource("endpoints"), Internal: api.EndpointsKind, Namespaced: true,
+		Objects: b.objects, Turns: b.turns, Now: b.now,
 		Strategy: rest.Strategy[*corev1.Endpoints]{
 			Default: defaults.Endpoints,
 			Validate: func(endpoints *corev1.Endpoints) field.ErrorList {

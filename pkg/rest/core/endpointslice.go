@@ -62,7 +62,7 @@ func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.Endpoi
 	if err != nil {
 		return nil, 0, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
 	}
-	if !slices.Contains([]string{v1.Namespace, metav1.NamespaceAll}, namespace) {
+	if !rest.HasObjects(namespace) {
 		return nil, list.Version, nil
 	}
 	for _, item := range list.Items {
@@ -100,7 +100,7 @@ func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.
 		return &discoveryv1.EndpointSlice{TypeMeta: metav1.TypeMeta{Kind: "EndpointSlice", APIVersion: discoveryGroup.String()}}
 	}
 	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
-		if !slices.Contains([]string{v1.Namespace, metav1.NamespaceAll}, namespace) {
+		if !rest.HasObjects(namespace) {
 			return into, nil
 		}
 		return e.translate(into, change, options.ListOptions)

@@ -11,8 +11,8 @@ import (
 
 func makeEvents(b base) *rest.Store[*corev1.Event] {
 	return &rest.Store[*corev1.Event]{
-		Kind: coreGroup.WithKind("Event"), Resource: corev1.Resource("events"), Internal: api.EventKind, Namespaced: true, Labelled: true,
-		Objects: b.objects, Codec: b.codec, Turns: b.turns, Now: b.now,
+		Encoding: rest.NewEncoding(coreGroup.WithKind("Event"), b.codec), Resource: corev1.Resource("events"), Internal: api.EventKind, Namespaced: true, Labelled: true,
+		Objects: b.objects, Turns: b.turns, Now: b.now,
 		Strategy: rest.Strategy[*corev1.Event]{
 			Validate:            validation.ValidateEventCreate,
 			ValidateUpdate:      validation.ValidateEvent,

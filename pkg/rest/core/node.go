@@ -16,8 +16,8 @@ import (
 
 func makeNodes(b base) *rest.Store[*corev1.Node] {
 	return &rest.Store[*corev1.Node]{
-		Kind: coreGroup.WithKind("Node"), Resource: corev1.Resource("nodes"), Internal: api.NodeKind, Labelled: true,
-		Objects: b.objects, Codec: b.codec, Turns: b.turns, Now: b.now,
+		Encoding: rest.NewEncoding(coreGroup.WithKind("Node"), b.codec), Resource: corev1.Resource("nodes"), Internal: api.NodeKind, Labelled: true,
+		Objects: b.objects, Turns: b.turns, Now: b.now,
 		Strategy: rest.Strategy[*corev1.Node]{
 			Default:          defaults.Node,
 			Validate:         validation.ValidateNode,

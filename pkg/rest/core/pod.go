@@ -17,8 +17,8 @@ import (
 
 func makePods(b base, placer Placer) *rest.Store[*corev1.Pod] {
 	return &rest.Store[*corev1.Pod]{
-		Kind: coreGroup.WithKind("Pod"), Resource: corev1.Resource("pods"), Internal: api.TaskKind, Namespaced: true, Labelled: true,
-		Objects: b.objects, Codec: b.codec, Turns: b.turns, Strategy: podStrategy(), Now: b.now, AnswersDeleted: true,
+		Encoding: rest.NewEncoding(coreGroup.WithKind("Pod"), b.codec), Resource: corev1.Resource("pods"), Internal: api.TaskKind, Namespaced: true, Labelled: true,
+		Objects: b.objects, Turns: b.turns, Strategy: podStrategy(), Now: b.now, AnswersDeleted: true,
 		Insert: func(_ context.Context, object api.Object) (*storage.Object, error) {
 			task := object.(*api.Task)
 			task.IsPod = true

@@ -15,8 +15,8 @@ import (
 
 func makeServices(b base) *rest.Store[*corev1.Service] {
 	return &rest.Store[*corev1.Service]{
-		Kind: coreGroup.WithKind("Service"), Resource: corev1.Resource("services"), Internal: api.ServiceKind, Namespaced: true,
-		Objects: b.objects, Codec: b.codec, Turns: b.turns, Strategy: serviceStrategy(), Now: b.now, AnswersDeleted: true,
+		Encoding: rest.NewEncoding(coreGroup.WithKind("Service"), b.codec), Resource: corev1.Resource("services"), Internal: api.ServiceKind, Namespaced: true,
+		Objects: b.objects, Turns: b.turns, Strategy: serviceStrategy(), Now: b.now, AnswersDeleted: true,
 		Remove: func(_ context.Context, name string, version uint64) error {
 			_, err := b.objects.Commit(storage.Delete(api.ServiceKind, name, version), storage.Delete(api.EndpointsKind, name, storage.Any))
 			return err
