@@ -1,8 +1,8 @@
 package endpoints_test
 
 import (
+	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -162,12 +162,22 @@ func TestARequestWhoseAnswerIsNotAcceptableChangesNothing(t *testing.T) {
 		{"PATCH", Pods + "/web", `{"metadata":{"labels":{"a":"b"}}}`, MergePatch},
 		{"DELETE", Pods + "/web", "", ""}, {"DELETE", Pods, "", ""},
 	} {
-		answer := d.Do(row.method, row.path, row.body, "Accept", "text/html", "Content-Type", row.contentType)
-		assert.Equal(t, http.StatusNotAcceptable, answer.Status, row.method)
+		for accept, status := range map[string]int{"text/html": 406, notFor(row.method, row.path): 406, Table: 400} {
+			answer := d.Do(row.method, row.path+"?includeObject=All", row.body, "Accept", accept, "Content-Type", row.contentType)
+			assert.Equal(t, status, answer.Status, "%s %s", row.method, accept)
+		}
 	}
 	names, list := d.Must("GET", Pods, "").Names()
 	assert.Equal(t, []string{"web"}, names)
 	assert.Equal(t, version, list.ResourceVersion)
+}
+
+// notFor returns what one object cannot be, or what a list cannot be.
+func notFor(method, path string) (accept string) {
+	if method == "DELETE" && path == Pods {
+		return "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+	}
+	return "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 }
 
 func TestUnknownAndRepeatedFieldsAreToldAsTheClientWants(t *testing.T) {
@@ -264,6 +274,25 @@ func TestAliasesOfYAMLCannotMakeABodyLargerThanItMayBe(t *testing.T) {
 	}
 	assert.Equal(t, 413, d.Do("POST", Pods, bomb, "Content-Type", YAML).Status)
 	assert.GreaterOrEqual(t, d.Do("POST", Pods, "a: &a [*a]", "Content-Type", YAML).Status, 400)
+}
+
+func TestARowHasOfItsObjectWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	metadata := d.Must("GET", Pods+"/web", "", "Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io").Text
+	for include, want := range map[string]string{
+		"None": "null", "Metadata": metadata, "": metadata, "Object": d.Must("GET", Pods+"/web", "").Text,
+	} {
+		for _, path := range []string{Pods, Pods + "/web"} {
+			var table struct {
+				Rows []struct{ Object json.RawMessage }
+			}
+			d.Must("GET", path+"?includeObject="+include, "", "Accept", Table).Into(&table)
+			require.Len(t, table.Rows, 1)
+			assert.Equal(t, strings.TrimSpace(want), string(table.Rows[0].Object), "%s %q", path, include)
+		}
+	}
 }
 
 func TestWhatEachResourceAnswersCanBeATable(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	v1 "kube2014/pkg/api/v1"
@@ -31,169 +30,38 @@ func (r *request) respond(status int, answer rest.Answer) error {
 }
 
 // encode encodes an object in the form that the client accepts, a table with or without the
-// definitions of its columns.
+// definitions of its columns. A status stays what it is.
 func (r *request) encode(answer rest.Answer, columns bool) (conversion.Encoded, error) {
 	switch r.form.as {
-	case "":
-		return answer.Encode()
 	case "PartialObjectMetadata":
-		return r.partial(answer)
+		text, err := r.appendMetadata(nil, answer)
+		if err != nil || text != nil {
+			return conversion.EncodedPieces(text, newline), err
+		}
 	case "Table":
-		return r.one(answer, func(object runtime.Object) (runtime.Object, error) {
-			accessor, err := meta.Accessor(object)
-			if err != nil {
-				return object, nil // a status
-			}
-			table, err := r.table([]runtime.Object{object}, metav1.ListMeta{ResourceVersion: accessor.GetResourceVersion()})
-			if err == nil && !columns {
-				table.ColumnDefinitions = nil
-			}
-			return table, err
-		})
+		object, err := answer.Object()
+		if err != nil {
+			return conversion.Encoded{}, err
+		}
+		if metadata, err := meta.Accessor(object); err == nil {
+			return r.tableOf(metadata.GetResourceVersion(), object, answer, columns)
+		}
 	}
-	return conversion.Encoded{}, notAcceptable()
-}
-
-// one encodes what is made of an object.
-func (r *request) one(answer rest.Answer, convert func(runtime.Object) (runtime.Object, error)) (conversion.Encoded, error) {
-	object, err := answer.Object()
-	if err != nil {
-		return conversion.Encoded{}, err
-	}
-	converted, err := convert(object)
-	if err != nil {
-		return conversion.Encoded{}, err
-	}
-	return v1.Encode(converted)
+	return answer.Encode()
 }
 
 // respondList answers with a list, in the form that the client accepts.
-func (r *request) respondList(list *rest.List) (err error) {
-	var body conversion.Encoded
-	switch r.form.as {
-	case "":
-		body, err = list.Encode()
-	case "PartialObjectMetadataList", "Table":
-		body, err = r.converted(list)
-	default:
-		return notAcceptable()
+func (r *request) respondList(list *rest.List) error {
+	encode := r.converted
+	if r.form.as == "" {
+		encode = (*rest.List).Encode
 	}
+	body, err := encode(list)
 	if err != nil {
 		return err
 	}
 	r.write(http.StatusOK, body)
 	return nil
-}
-
-// converted encodes a list as a table, or as one of metadata.
-func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
-	about := metav1.ListMeta{ResourceVersion: strconv.FormatUint(list.Version, 10), Continue: list.Continue}
-	if list.Remaining > 0 {
-		about.RemainingItemCount = &list.Remaining
-	}
-	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()},
-		ListMeta: about, Items: []metav1.PartialObjectMetadata{}}
-	encode := func(item rest.Answer) ([]byte, error) { return r.appendMetadata(nil, item) }
-	if r.form.as == "Table" {
-		table, err := r.table(nil, about)
-		if err != nil {
-			return conversion.Encoded{}, err
-		}
-		empty, encode = table, r.row
-	}
-	around, err := json.Marshal(empty)
-	if err != nil {
-		return conversion.Encoded{}, err
-	}
-	items := make([][]byte, list.Len())
-	err = list.Each(r.Context(), func(i int, item rest.Answer) (err error) {
-		items[i], err = encode(item)
-		return err
-	})
-	return conversion.EncodedList(bytes.TrimSuffix(around, []byte("]}")), []byte(","), []byte("]}\n"), items), err
-}
-
-// row encodes a row of a table, as a metav1.TableRow would be. The object in it has its JSON
-// already.
-func (r *request) row(answer rest.Answer) ([]byte, error) {
-	object, err := answer.Object()
-	if err != nil {
-		return nil, err
-	}
-	cells, conditions := r.resource.Printer.Row(object, r.now())
-	text := append(make([]byte, 0, rowSize), `{"cells":[`...)
-	for i, cell := range cells {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		if text, err = appendCell(text, cell); err != nil {
-			return nil, err
-		}
-	}
-	text = append(text, ']')
-	if len(conditions) > 0 {
-		encoded, err := json.Marshal(conditions)
-		if err != nil {
-			return nil, err
-		}
-		text = append(append(text, `,"conditions":`...), encoded...)
-	}
-	text = append(text, `,"object":`...)
-	switch r.include {
-	case metav1.IncludeNone:
-		text = append(text, "null"...)
-	case metav1.IncludeObject:
-		body, err := answer.Encode()
-		if err != nil {
-			return nil, err
-		}
-		text = append(text, bytes.TrimSuffix(body.Bytes(), newline)...)
-	default:
-		if text, err = r.appendMetadata(text, answer); err != nil {
-			return nil, err
-		}
-	}
-	return append(text, '}'), nil
-}
-
-// rowSize is about that of a pod's row, in bytes.
-const rowSize = 640
-
-// appendCell appends the JSON of a cell: as a rule a word, which needs no escapes. By
-// reflection the cells are a tenth of the time of a table.
-func appendCell(text []byte, cell interface{}) ([]byte, error) {
-	needsEscape := func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
-	if word, ok := cell.(string); ok && strings.IndexFunc(word, needsEscape) < 0 {
-		return append(append(append(text, '"'), word...), '"'), nil
-	}
-	encoded, err := json.Marshal(cell)
-	return append(text, encoded...), err
-}
-
-func (r *request) table(objects []runtime.Object, about metav1.ListMeta) (*metav1.Table, error) {
-	table, err := r.resource.Printer.Table(objects, r.now(), r.include)
-	if err != nil {
-		return nil, err
-	}
-	table.ListMeta, table.APIVersion = about, r.form.groupVersion()
-	for _, row := range table.Rows {
-		if only, ok := row.Object.Object.(*metav1.PartialObjectMetadata); ok {
-			only.APIVersion = table.APIVersion
-		}
-	}
-	return table, nil
-}
-
-// partial encodes the metadata of an object; a status stays what it is.
-func (r *request) partial(answer rest.Answer) (conversion.Encoded, error) {
-	text, err := r.appendMetadata(nil, answer)
-	if err != nil {
-		return conversion.Encoded{}, err
-	}
-	if text == nil {
-		return answer.Encode()
-	}
-	return conversion.EncodedBytes(append(text, '\n')), nil
 }
 
 // appendMetadata appends the JSON of an object of which only the metadata are shown, and

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"fmt"
 	"log"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
@@ -136,8 +138,8 @@ func (r *request) serve() (err error) {
 	if r.form, err = negotiate(r.Header.Values("Accept")); err != nil {
 		return err
 	}
-	if r.form.as == "Table" {
-		r.include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
+	if err := r.checkForm(); err != nil {
+		return err
 	}
 	switch r.info.Verb {
 	case "get":
@@ -158,6 +160,23 @@ func (r *request) serve() (err error) {
 		return r.deleteCollection()
 	}
 	return notAllowed()
+}
+
+// checkForm returns an error if the answer cannot have the form that the client accepts.
+func (r *request) checkForm() error {
+	isList := r.info.Verb == "list" || r.info.Verb == "deletecollection"
+	switch r.form.as {
+	case "PartialObjectMetadata", "PartialObjectMetadataList":
+		if isList != (r.form.as == "PartialObjectMetadataList") {
+			return notAcceptable()
+		}
+	case "Table":
+		r.include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
+		if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: r.include}); len(errs) > 0 {
+			return apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
+		}
+	}
+	return nil
 }
 
 func (r *request) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Name: r.info.Name} }

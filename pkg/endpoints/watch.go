@@ -10,7 +10,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kube2014/pkg/rest"
@@ -51,9 +50,6 @@ func (r *request) watch() error {
 	if err != nil {
 		return err
 	}
-	if err := r.checkForm(); err != nil {
-		return err
-	}
 	if _, err := r.body(); err != nil { // as long as there is some, net/http does not tell that the client has gone
 		return err
 	}
@@ -74,18 +70,6 @@ func (r *request) watch() error {
 		s.limitWrites()
 	})()
 	s.serve(ctx)
-	return nil
-}
-
-// checkForm returns an error if events cannot have the form that the client accepts.
-func (r *request) checkForm() error {
-	switch r.form.as {
-	case "PartialObjectMetadataList":
-		return notAcceptable()
-	case "Table":
-		_, err := r.table(nil, metav1.ListMeta{})
-		return err
-	}
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Parts of pods, of which the tests put pods together.
@@ -138,12 +137,11 @@ func TestTheRowOfAPodThatHasEndedSaysSo(t *testing.T) {
 		corev1.PodRunning:   "",
 		"":                  "",
 	} {
-		table, err := Pods.Table([]runtime.Object{&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}}, now, "")
-		assert.NoError(t, err)
+		_, conditions := Pods.Row(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}, now)
 		var expected []metav1.TableRowCondition
 		if message != "" {
 			expected = []metav1.TableRowCondition{{Type: "Completed", Status: "True", Reason: string(phase), Message: message}}
 		}
-		assert.Equal(t, expected, table.Rows[0].Conditions, "%q", phase)
+		assert.Equal(t, expected, conditions, "%q", phase)
 	}
 }

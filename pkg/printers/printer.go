@@ -4,13 +4,9 @@
 package printers
 
 import (
-	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
@@ -27,39 +23,13 @@ type Printer struct {
 	conditions func(runtime.Object) []metav1.TableRowCondition
 }
 
-// Table has a row for each object, and in it what include says of the object: nothing, its
-// metadata (also if include is empty), or the object itself, shared and as it is given, so
-// the caller has set its kind. The caller sets the table's ListMeta. After the first event of
-// a watch it also removes the columns.
-//
-// The errors are a bad request, for another policy, and that an object has no metadata.
-func (p Printer) Table(objects []runtime.Object, now time.Time, include metav1.IncludeObjectPolicy) (*metav1.Table, error) {
-	if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: include}); len(errs) > 0 {
-		return nil, errors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
-	}
-	p = p.orDefault()
-	table := &metav1.Table{
+// Table returns a table without rows.
+func (p Printer) Table() *metav1.Table {
+	return &metav1.Table{
 		TypeMeta:          metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()},
-		ColumnDefinitions: p.Columns,
-		Rows:              make([]metav1.TableRow, len(objects)),
+		ColumnDefinitions: p.orDefault().Columns,
+		Rows:              []metav1.TableRow{},
 	}
-	for i, object := range objects {
-		metadata, err := meta.Accessor(object)
-		if err != nil {
-			return nil, err
-		}
-		row := &table.Rows[i]
-		row.Cells, row.Conditions = p.Row(object, now)
-		switch include {
-		case metav1.IncludeObject:
-			row.Object.Object = object
-		case metav1.IncludeMetadata, "":
-			partial := meta.AsPartialObjectMetadata(metadata)
-			partial.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
-			row.Object.Object = partial
-		}
-	}
-	return table, nil
 }
 
 // Row returns the cells and the conditions of an object's row.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -85,9 +85,16 @@ func TestATableIsTheRealServersByteForByte(t *testing.T) {
 				object(t, recorded.objects[i], `{"metadata":`+string(row.Object.Metadata)+`}`)
 			}
 
-			table, err := recorded.printer.Table(recorded.objects, recorded.now, "")
-			require.NoError(t, err)
+			table := recorded.printer.Table()
 			table.ListMeta = answered.ListMeta
+			for _, object := range recorded.objects {
+				row := metav1.TableRow{}
+				row.Cells, row.Conditions = recorded.printer.Row(object, recorded.now)
+				partial := meta.AsPartialObjectMetadata(object.(metav1.Object))
+				partial.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
+				row.Object.Object = partial
+				table.Rows = append(table.Rows, row)
+			}
 			printed, err := json.Marshal(table)
 			require.NoError(t, err)
 			assert.Equal(t, string(answer), string(printed)+"\n")
@@ -95,41 +102,9 @@ func TestATableIsTheRealServersByteForByte(t *testing.T) {
 	}
 }
 
-func TestARowHasOfItsObjectWhatWasAskedFor(t *testing.T) {
-	t.Parallel()
-	namespace := &corev1.Namespace{
-		TypeMeta:   metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"},
-		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}},
-	}
-	const metadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"n","labels":{"a":"b"}}}`
-	for include, expected := range map[metav1.IncludeObjectPolicy]string{
-		metav1.IncludeNone:     `null`,
-		metav1.IncludeMetadata: metadata,
-		"":                     metadata,
-		metav1.IncludeObject:   `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"n","labels":{"a":"b"}},"spec":{},"status":{}}`,
-	} {
-		table, err := Namespaces.Table([]runtime.Object{namespace}, now, include)
-		require.NoError(t, err)
-		object, err := json.Marshal(table.Rows[0].Object)
-		require.NoError(t, err)
-		assert.JSONEq(t, expected, string(object), "%q", include)
-	}
-
-	_, err := Namespaces.Table(nil, now, "All")
-	assert.True(t, errors.IsBadRequest(err))
-	assert.EqualError(t, err, `Unable to convert to Table as requested: includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`)
-}
-
-func TestATableNeedsObjectsWithMetadata(t *testing.T) {
-	t.Parallel()
-	_, err := byDefault.Table([]runtime.Object{&metav1.Status{}}, now, "")
-	assert.Error(t, err)
-}
-
 func TestATableOfNothingHasAnEmptyListOfRows(t *testing.T) {
 	t.Parallel()
-	table, err := Namespaces.Table(nil, now, "")
-	require.NoError(t, err)
+	table := Namespaces.Table()
 	printed, err := json.Marshal(table)
 	require.NoError(t, err)
 	assert.Contains(t, string(printed), `"rows":[]`)
