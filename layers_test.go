@@ -38,9 +38,10 @@ var mayImport = map[string][]string{
 	"pkg/client":                    {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
 	"pkg/client/clienttest":         {"pkg/client"},
 	"pkg/client/v1":                 {},
-	"pkg/endpoints":                 {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/endpoints/patch", "pkg/rest"},
+	"pkg/endpoints":                 {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/rest"},
 	"pkg/endpoints/accept":          {},
 	"pkg/endpoints/patch":           {},
+	"pkg/endpoints/quantity":        {},
 	"pkg/endpoints/discovery":       {"pkg/endpoints/accept"},
 	"pkg/endpoints/endpointstest":   {"pkg/api", "pkg/api/v1", "pkg/endpoints", "pkg/rest/core", "pkg/storage", "pkg/storage/memory"},
 	"pkg/endpoints/openapi":         {"pkg/endpoints/accept", "pkg/endpoints/discovery"},
@@ -69,7 +70,7 @@ var storesMayBeTestedThrough = map[string][]string{"pkg/storage/etcd2": {"pkg/re
 // today lists the packages of the second door, which know today's types. The first door,
 // the registries and the stores do not.
 var today = []string{"cmd/apiserver", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
-	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/printers", "pkg/rest", "pkg/rest/core"}
+	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core"}
 
 // libraries lists the packages from outside the project and the standard
 // library by prefixes of their paths, with the packages that may import them. Tests may

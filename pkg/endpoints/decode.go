@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/endpoints/quantity"
 	"kube2014/pkg/rest"
 )
 
@@ -139,7 +140,7 @@ func (r *request) fromProtobuf(body []byte, into rest.Object) error {
 	if !ok {
 		return r.unrecognized(errors.New("the kind has no form in protobuf"), body)
 	}
-	if hasHugeString(envelope.Raw) {
+	if quantity.HugeInProtobuf(envelope.Raw) {
 		return r.cannotHandle(kind, errors.New("it may have a quantity with too many digits or too large an exponent"))
 	}
 	if err := message.Unmarshal(envelope.Raw); err != nil {
@@ -196,7 +197,7 @@ func (r *request) decode(text []byte, into rest.Object) (unknown []error, err er
 	if err := r.isOfKind(kind); err != nil {
 		return nil, r.cannotHandle(kind, err)
 	}
-	if err := checkQuantities(text); err != nil {
+	if err := quantity.CheckJSON(text); err != nil {
 		return nil, err
 	}
 	unknown, err = kjson.UnmarshalStrict(text, into)

@@ -17,6 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"kube2014/pkg/endpoints/patch"
+	"kube2014/pkg/endpoints/quantity"
 	"kube2014/pkg/rest"
 )
 
@@ -84,7 +85,7 @@ func (r *request) patched(current, into rest.Object, changes *patch.Patch, body 
 	refuse := func(why error) error {
 		return rest.Invalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), r.shown(after, body), why.Error())})
 	}
-	if err := checkQuantities(after); err != nil {
+	if err := quantity.CheckJSON(after); err != nil {
 		return nil, err
 	}
 	if unknown, err = r.decodePatched(after, into); err != nil {

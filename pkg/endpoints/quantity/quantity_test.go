@@ -1,4 +1,4 @@
-package endpoints
+package quantity
 
 import (
 	"math/rand"
@@ -32,7 +32,7 @@ func TestK25AQuantityThatTakesMinutesToComputeWithIsRefused(t *testing.T) {
 		"an image of many digits":               {inPod(`"workingDir":"` + strings.Repeat("7", 100) + `"`), ""},
 		"what is no JSON":                       {`{"limits":{"cpu":"1e99999`, ""},
 	} {
-		err := checkQuantities([]byte(row.body))
+		err := CheckJSON([]byte(row.body))
 		if row.refusal == "" {
 			assert.NoError(t, err, name)
 		} else {
@@ -68,7 +68,7 @@ func TestK25AlsoInProtobuf(t *testing.T) {
 		"a length that does not end":               {strings.Repeat("\xff", 1000) + "\x7f1e12345", false},
 		"nothing":                                  {"", false},
 	} {
-		assert.Equal(t, row.huge, hasHugeString([]byte(row.message)), name)
+		assert.Equal(t, row.huge, HugeInProtobuf([]byte(row.message)), name)
 	}
 }
 

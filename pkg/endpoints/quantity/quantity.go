@@ -1,4 +1,7 @@
-package endpoints
+// Package quantity finds quantities that take minutes to compute with: those with a huge
+// exponent, or with very many digits. None may reach the library that reads them. Its functions
+// are safe for concurrent use.
+package quantity
 
 import (
 	"bytes"
@@ -10,9 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
-
-// A quantity with a huge exponent, or with very many digits, takes minutes to compute
-// with, so none reaches the library that does.
 
 // maybeHuge reports whether there could be such a quantity in a text: a number of 64 digits
 // and points, or an exponent of four digits. Each body is looked through, for which a
@@ -48,10 +48,10 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // hugeQuantity matches one.
 var hugeQuantity = regexp.MustCompile(`^[+-]?([\d.]*[eE][+-]?\d{4,}|[\d.]{64}.*)$`)
 
-// hasHugeString reports whether a string in protobuf is one: protobuf does not tell what is
+// HugeInProtobuf reports whether a string of a message is one: protobuf does not tell what is
 // a quantity. A string stands behind its length, of which all forms that a reader accepts
 // are looked for, also where there is none.
-func hasHugeString(message []byte) bool {
+func HugeInProtobuf(message []byte) bool {
 	if !maybeHuge(message) {
 		return false
 	}
@@ -90,9 +90,9 @@ func isHuge(text []byte) bool {
 // quantities are the members of today's objects that are quantities, or hold them.
 var quantities = []string{"allocatable", "allocatedResources", "capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}
 
-// checkQuantities returns an error if an object's JSON has a quantity that takes too long
-// to compute with. What else looks like one is left alone.
-func checkQuantities(text []byte) error {
+// CheckJSON returns a bad request if an object's JSON has such a quantity. What else looks like
+// one is left alone.
+func CheckJSON(text []byte) error {
 	if !maybeHuge(text) {
 		return nil
 	}
