@@ -17,12 +17,12 @@ import (
 // and is safe for concurrent use.
 type Encoding struct {
 	Kind  schema.GroupVersionKind
-	Codec v1.Codec
+	Codec *v1.Codec
 	head  []byte // of an object's JSON, before its item
 }
 
 // NewEncoding returns the encoding of a kind.
-func NewEncoding(kind schema.GroupVersionKind, codec v1.Codec) *Encoding {
+func NewEncoding(kind schema.GroupVersionKind, codec *v1.Codec) *Encoding {
 	return &Encoding{kind, codec, v1.Head(kind.GroupVersion().String(), kind.Kind)}
 }
 

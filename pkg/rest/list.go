@@ -37,7 +37,7 @@ type List struct {
 
 // MakeList returns a list of objects, which have their kind set and are not stored.
 func MakeList(kind schema.GroupVersionKind, version uint64, objects []k8sruntime.Object) *List {
-	return &List{ListMeta: v1.ListMeta{Version: version}, Encoding: NewEncoding(kind, v1.Codec{}), made: objects}
+	return &List{ListMeta: v1.ListMeta{Version: version}, Encoding: NewEncoding(kind, nil), made: objects}
 }
 
 // Len returns how many items the list has.

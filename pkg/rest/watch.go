@@ -137,10 +137,10 @@ func (w *Watch) nextInitial() (events []Event, err error) {
 func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
 	changes, err := w.changes.Next(ctx)
 	w.version = w.changes.Version()
-	if api.KindOf(err) == api.Expired {
-		return nil, apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
-	}
 	if err != nil {
+		if api.KindOf(err) == api.Expired {
+			err = apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
+		}
 		return nil, err
 	}
 	events = w.reused()

@@ -20,7 +20,7 @@ type Converter interface {
 
 // EncodeItem returns an internal object's compact JSON as it stands in a list: without
 // its kind.
-func (c Codec) EncodeItem(object interface{}) ([]byte, error) {
+func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	converted, err := c.Scheme.ConvertToVersion(object, Version)
 	if err != nil {
 		return nil, err

@@ -284,13 +284,13 @@ func TestARemainderThatCannotBeReadIsAnError(t *testing.T) {
 			stored.Meta().Remainder = remainder
 			_, err := Scheme.ConvertToVersion(stored, Version)
 			require.ErrorContains(t, err, "the remainder of "+string(stored.GetKind()), remainder)
-			_, err = Codec{Scheme}.EncodeItem(stored)
+			_, err = (&Codec{Scheme}).EncodeItem(stored)
 			require.Error(t, err, remainder)
 		}
 	}
 	task := &api.Task{JSONBase: api.JSONBase{ID: "web"}}
 	task.Remainder = `{"spec":{"containers":[{"resources":{"limits":{"memory":"much"}}}]}}`
-	_, err := Codec{Scheme}.EncodeItem(task)
+	_, err := (&Codec{Scheme}).EncodeItem(task)
 	require.ErrorContains(t, err, `the remainder of task "web": quantities must match the regular expression`)
 	assert.Equal(t, api.Internal, api.KindOf(err))
 }

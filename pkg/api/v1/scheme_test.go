@@ -247,7 +247,7 @@ func TestEndpointsHaveASubsetForEachPort(t *testing.T) {
 
 func TestAnAnswerIsMadeOfItems(t *testing.T) {
 	t.Parallel()
-	item, err := Codec{Scheme}.EncodeItem(&api.Endpoints{Name: "web", ObjectMeta: api.ObjectMeta{UID: "u"}})
+	item, err := (&Codec{Scheme}).EncodeItem(&api.Endpoints{Name: "web", ObjectMeta: api.ObjectMeta{UID: "u"}})
 	require.NoError(t, err)
 	const text = `"metadata":{"name":"web","namespace":"default","uid":"u"}}`
 	assert.Equal(t, "{"+text, string(item))
@@ -274,6 +274,6 @@ func TestWhatJSONCannotSayIsAnError(t *testing.T) {
 	template := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{broken}}}
 	_, err = Scheme.ConvertToVersion(&corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Template: template}}, conversion.Internal)
 	require.Error(t, err)
-	_, err = Codec{Scheme}.EncodeItem("text")
+	_, err = (&Codec{Scheme}).EncodeItem("text")
 	require.EqualError(t, err, "no kind is registered for the type string")
 }

@@ -38,14 +38,14 @@ var (
 // base is what all storages of the table share.
 type base struct {
 	objects storage.Interface
-	codec   v1.Codec
+	codec   *v1.Codec
 	turns   *rest.Turns
 	now     func() time.Time
 }
 
 // Resources returns the table.
 func Resources(objects storage.Interface, scheme v1.Converter, placer Placer, now func() time.Time) []rest.Resource {
-	b := base{objects, v1.Codec{Scheme: scheme}, &rest.Turns{}, now}
+	b := base{objects, &v1.Codec{Scheme: scheme}, &rest.Turns{}, now}
 	pods, controllers, services, nodes := makePods(b, placer), makeControllers(b), makeServices(b), makeNodes(b)
 	return []rest.Resource{
 		{GroupVersion: coreGroup, Name: "bindings", Kind: coreGroup.WithKind("Binding"), Singular: "binding", Namespaced: true, Storage: bindings{pods}},
