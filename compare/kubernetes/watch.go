@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	watchedPosts = 200
+	watchedPosts = 1000 // ten are later than p99
 	manyWatchers = 100
 	eventComes   = 10 * time.Second // at the latest
 )
