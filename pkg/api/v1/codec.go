@@ -28,7 +28,8 @@ func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	return json.Marshal(converted)
 }
 
-// Head returns what the JSON of an object begins with, before its item, of which the opening brace is left out.
+// Head returns what the JSON of an object begins with. Its item follows, without the opening
+// brace.
 func Head(apiVersion, kind string) []byte {
 	return []byte(`{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`)
 }
