@@ -54,7 +54,8 @@ var mayImport = map[string][]string{
 	"pkg/api/v1/validation/check":   {},
 	"pkg/api/v1/validation/podspec": {"pkg/api/v1/validation/check"},
 	"pkg/rest":                      {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/printers", "pkg/storage"},
-	"pkg/rest/core":                 {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/printers", "pkg/rest", "pkg/storage"},
+	"pkg/rest/generic":              {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/rest", "pkg/storage"},
+	"pkg/rest/core":                 {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/printers", "pkg/rest", "pkg/rest/generic", "pkg/storage"},
 	"pkg/printers":                  {},
 	"pkg/conversion":                {"pkg/api"},
 	"pkg/api":                       {},
@@ -70,7 +71,7 @@ var storesMayBeTestedThrough = map[string][]string{"pkg/storage/etcd2": {"pkg/re
 // today lists the packages of the second door, which know today's types. The first door,
 // the registries and the stores do not.
 var today = []string{"cmd/apiserver", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
-	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core"}
+	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic"}
 
 // libraries lists the packages from outside the project and the standard
 // library by prefixes of their paths, with the packages that may import them. Tests may

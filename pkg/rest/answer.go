@@ -32,6 +32,9 @@ type storedAnswer struct {
 	stored *storage.Object
 }
 
+// Stored returns an object that is stored as an answer.
+func Stored(encoding *Encoding, object *storage.Object) Answer { return storedAnswer{encoding, object} }
+
 // Object implements Answer.
 func (a storedAnswer) Object() (runtime.Object, error) {
 	converted, err := a.Codec.Scheme.ConvertToVersion(a.stored.Object, a.Kind.GroupVersion().String())

@@ -14,7 +14,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+// ErrModified is the cause of a conflict, in the words of today's server.
+var ErrModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
 // StatusError returns an error of a store in the words of today's server.
 func StatusError(err error, resource schema.GroupResource, name string) error {
@@ -30,7 +31,7 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 	case api.AlreadyExists:
 		return apierrors.NewAlreadyExists(resource, name)
 	case api.Conflict:
-		return apierrors.NewConflict(resource, name, errModified)
+		return apierrors.NewConflict(resource, name, ErrModified)
 	case api.HostPortTaken:
 		return apierrors.NewConflict(resource, name, err)
 	case api.Invalid:
@@ -46,9 +47,9 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 	return err
 }
 
-// checkTime returns an error if a request has taken too long, or nobody waits for its answer
+// CheckTime returns an error if a request has taken too long, or nobody waits for its answer
 // any more.
-func checkTime(ctx context.Context) error {
+func CheckTime(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", err), 0)
 	}

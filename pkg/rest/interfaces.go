@@ -1,19 +1,31 @@
+// Package rest is what lies between the second door's HTTP and its storages: which verbs a storage
+// may have, and what it is asked and answers. It knows no kind by name.
 package rest
 
 import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/conversion"
 )
+
+// Object is an object of a version of the API: a pointer to one of its types.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
 
 // Key names an object. The namespace is "" for a kind that has none, and in a list for
 // all namespaces.
 type Key struct{ Namespace, Name string }
+
+// HasObjects reports whether there can be namespaced objects in a namespace, "" for all.
+func HasObjects(namespace string) bool {
+	return namespace == v1.Namespace || namespace == metav1.NamespaceAll
+}
 
 // The interfaces that the storage of a resource may have are its verbs. Their methods may
 // be called concurrently. Their errors are *errors.StatusError of apimachinery, in the
@@ -59,25 +71,6 @@ type Deleter interface {
 // CollectionDeleter deletes the objects that a list asks for, and returns them.
 type CollectionDeleter interface {
 	DeleteCollection(ctx context.Context, namespace string, options ListOptions, deletion metav1.DeleteOptions) (*List, error)
-}
-
-// ListOptions are what a list asks for.
-type ListOptions struct {
-	Labels          labels.Selector
-	Fields          fields.Selector
-	Limit           int64
-	Continue        string
-	ResourceVersion string
-	Match           metav1.ResourceVersionMatch
-}
-
-// WatchOptions are what a watch asks for. Limit, Continue and Match mean nothing.
-type WatchOptions struct {
-	ListOptions
-	// Initial is whether the present objects come first, as if they were added then. They
-	// are of the ResourceVersion or a later one. Else a watch begins after that version,
-	// and now if there is none. A nil Initial is true if the version is 0 or none.
-	Initial *bool
 }
 
 // Answer is an object on its way to a client: one that is stored, or one that was made

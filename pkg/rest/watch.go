@@ -54,18 +54,6 @@ func WatchMade(newObject func() Object, version uint64, objects []runtime.Object
 	return w, nil
 }
 
-// begin returns the version that a watch asks for, 0 for none, and whether the present objects
-// come first.
-func (o WatchOptions) begin() (version uint64, initial bool, err error) {
-	if o.ResourceVersion != "" {
-		version, err = versionOf(o.ResourceVersion)
-	}
-	if o.Initial != nil {
-		return version, *o.Initial, err
-	}
-	return version, version == 0, err
-}
-
 // BeginWatch begins a watch of a kind of internal objects, whose Translate is the caller's to
 // set. The error is a 410 if changes after the version are not known any more, or, because
 // reads are never stale, not yet.
@@ -77,7 +65,7 @@ func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) 
 	w := &Watch{version: version}
 	switch {
 	case initial:
-		list, err := readNew(objects, kind, page{version: version, mayBeStale: options.ResourceVersion != ""}, nil)
+		list, err := ReadNew(objects, kind, nil, version, options.ResourceVersion != "")
 		if err != nil {
 			return nil, err
 		}
@@ -173,61 +161,4 @@ func (w *Watch) bookmark(annotations map[string]string) Event {
 	object.SetAnnotations(annotations)
 	object.SetResourceVersion(strconv.FormatUint(w.version, 10))
 	return Event{watch.Bookmark, MakeAnswer(object)}
-}
-
-// Watch implements Watcher.
-func (s *Store[T]) Watch(_ context.Context, namespace string, options WatchOptions) (*Watch, error) {
-	if err := s.checkFields(options.ListOptions); err != nil {
-		return nil, err
-	}
-	w, err := BeginWatch(s.Objects, s.Internal, options)
-	if err != nil {
-		return nil, StatusError(err, s.Resource, "")
-	}
-	w.New = func() Object {
-		object := s.New()
-		object.GetObjectKind().SetGroupVersionKind(s.Kind)
-		return object
-	}
-	w.Translate = func(into []Event, change storage.Event) ([]Event, error) {
-		if !s.hasNamespace(namespace) {
-			return into, nil
-		}
-		happened, object, err := s.selects(change, options.ListOptions)
-		if err != nil || object == nil {
-			return into, err
-		}
-		return append(into, Event{happened, storedAnswer{s.Encoding, object}}), nil
-	}
-	return w, nil
-}
-
-// selects returns what a change is to who watches a selection, and the object as it is shown,
-// nil if it is nothing: an object may enter or leave the selection. One that leaves it is shown
-// as it last was in it, with the version of the change.
-func (s *Store[T]) selects(change storage.Event, options ListOptions) (watch.EventType, *storage.Object, error) {
-	was, err := s.isSelected(change.Before, options)
-	if err != nil {
-		return "", nil, err
-	}
-	is, err := s.isSelected(change.After, options)
-	switch {
-	case err != nil:
-		return "", nil, err
-	case is && was:
-		return watch.Modified, change.After, nil
-	case is:
-		return watch.Added, change.After, nil
-	case was:
-		return watch.Deleted, change.Last(), nil
-	}
-	return "", nil, nil
-}
-
-// isSelected reports whether there is an object and it is selected.
-func (s *Store[T]) isSelected(object *storage.Object, options ListOptions) (bool, error) {
-	if object == nil {
-		return false, nil
-	}
-	return s.matches(object, options)
 }

@@ -15,10 +15,11 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 )
 
 // bindings is POST bindings: the pod's name is in the body.
-type bindings struct{ pods *rest.Store[*corev1.Pod] }
+type bindings struct{ pods *generic.Store[*corev1.Pod] }
 
 // New implements rest.Creater.
 func (bindings) New() rest.Object { return &corev1.Binding{} }
@@ -29,7 +30,7 @@ func (b bindings) Create(ctx context.Context, key rest.Key, object rest.Object, 
 }
 
 // podBinding is POST pods/NAME/binding, by which a scheduler puts a pod on a node.
-type podBinding struct{ pods *rest.Store[*corev1.Pod] }
+type podBinding struct{ pods *generic.Store[*corev1.Pod] }
 
 // New implements rest.Creater.
 func (podBinding) New() rest.Object { return &corev1.Binding{} }
@@ -72,7 +73,7 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		setScheduled(pod, metav1.Time{Time: b.pods.Now().UTC()}.Rfc3339Copy())
 		return pod, nil
 	}
-	unchecked := b.pods.With(rest.Strategy[*corev1.Pod]{}) // nothing but bind checks or sets anything
+	unchecked := b.pods.With(generic.Strategy[*corev1.Pod]{}) // nothing but bind checks or sets anything
 	if _, _, err := unchecked.Update(ctx, key, bind, dryRun); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func setScheduled(pod *corev1.Pod, now metav1.Time) {
 }
 
 // podLog is GET pods/NAME/log. There is no kubelet yet that could be asked.
-type podLog struct{ pods *rest.Store[*corev1.Pod] }
+type podLog struct{ pods *generic.Store[*corev1.Pod] }
 
 // Get implements rest.Getter.
 func (l podLog) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {

@@ -14,17 +14,18 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 )
 
-func makeControllers(b base) *rest.Store[*corev1.ReplicationController] {
-	return &rest.Store[*corev1.ReplicationController]{
+func makeControllers(b base) *generic.Store[*corev1.ReplicationController] {
+	return &generic.Store[*corev1.ReplicationController]{
 		Encoding: rest.NewEncoding(coreGroup.WithKind("ReplicationController"), b.codec), Resource: corev1.Resource("replicationcontrollers"), Internal: api.ControllerKind,
 		Namespaced: true, Objects: b.objects, Turns: b.turns, Strategy: controllerStrategy(), Now: b.now,
 	}
 }
 
-func controllerStrategy() rest.Strategy[*corev1.ReplicationController] {
-	return rest.Strategy[*corev1.ReplicationController]{
+func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {
+	return generic.Strategy[*corev1.ReplicationController]{
 		PrepareForCreate: func(rc *corev1.ReplicationController) {
 			rc.Status = corev1.ReplicationControllerStatus{}
 			rc.Generation = 1
@@ -40,8 +41,8 @@ func controllerStrategy() rest.Strategy[*corev1.ReplicationController] {
 	}
 }
 
-func controllerStatusStrategy() rest.Strategy[*corev1.ReplicationController] {
-	return rest.Strategy[*corev1.ReplicationController]{
+func controllerStatusStrategy() generic.Strategy[*corev1.ReplicationController] {
+	return generic.Strategy[*corev1.ReplicationController]{
 		PrepareForUpdate: func(rc, old *corev1.ReplicationController) {
 			rc.Spec = old.Spec
 			rc.Labels = old.Labels
@@ -57,7 +58,7 @@ func controllerFields(rc *corev1.ReplicationController) fields.Set {
 
 // scale is how many pods a controller should have, as kinds of many groups show it.
 type scale struct {
-	controllers *rest.Store[*corev1.ReplicationController]
+	controllers *generic.Store[*corev1.ReplicationController]
 }
 
 // Get implements rest.Getter.

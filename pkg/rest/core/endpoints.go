@@ -8,13 +8,14 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 )
 
-func makeEndpoints(b base) *rest.Store[*corev1.Endpoints] {
-	return &rest.Store[*corev1.Endpoints]{
+func makeEndpoints(b base) *generic.Store[*corev1.Endpoints] {
+	return &generic.Store[*corev1.Endpoints]{
 		Encoding: rest.NewEncoding(coreGroup.WithKind("Endpoints"), b.codec), Resource: corev1.Resource("endpoints"), Internal: api.EndpointsKind, Namespaced: true,
 		Objects: b.objects, Turns: b.turns, Now: b.now,
-		Strategy: rest.Strategy[*corev1.Endpoints]{
+		Strategy: generic.Strategy[*corev1.Endpoints]{
 			Default: defaults.Endpoints,
 			Validate: func(endpoints *corev1.Endpoints) field.ErrorList {
 				return append(validation.ValidateEndpoints(endpoints), checkPairs(endpoints)...)

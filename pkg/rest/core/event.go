@@ -7,13 +7,14 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 )
 
-func makeEvents(b base) *rest.Store[*corev1.Event] {
-	return &rest.Store[*corev1.Event]{
+func makeEvents(b base) *generic.Store[*corev1.Event] {
+	return &generic.Store[*corev1.Event]{
 		Encoding: rest.NewEncoding(coreGroup.WithKind("Event"), b.codec), Resource: corev1.Resource("events"), Internal: api.EventKind, Namespaced: true, Labelled: true,
 		Objects: b.objects, Turns: b.turns, Now: b.now,
-		Strategy: rest.Strategy[*corev1.Event]{
+		Strategy: generic.Strategy[*corev1.Event]{
 			Validate:            validation.ValidateEventCreate,
 			ValidateUpdate:      validation.ValidateEvent,
 			AllowCreateOnUpdate: true,

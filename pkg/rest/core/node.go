@@ -12,13 +12,14 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 )
 
-func makeNodes(b base) *rest.Store[*corev1.Node] {
-	return &rest.Store[*corev1.Node]{
+func makeNodes(b base) *generic.Store[*corev1.Node] {
+	return &generic.Store[*corev1.Node]{
 		Encoding: rest.NewEncoding(coreGroup.WithKind("Node"), b.codec), Resource: corev1.Resource("nodes"), Internal: api.NodeKind, Labelled: true,
 		Objects: b.objects, Turns: b.turns, Now: b.now,
-		Strategy: rest.Strategy[*corev1.Node]{
+		Strategy: generic.Strategy[*corev1.Node]{
 			Default:          defaults.Node,
 			Validate:         validation.ValidateNode,
 			PrepareForUpdate: func(node, old *corev1.Node) { node.Status = old.Status },
@@ -28,8 +29,8 @@ func makeNodes(b base) *rest.Store[*corev1.Node] {
 	}
 }
 
-func nodeStatusStrategy() rest.Strategy[*corev1.Node] {
-	return rest.Strategy[*corev1.Node]{
+func nodeStatusStrategy() generic.Strategy[*corev1.Node] {
+	return generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,

@@ -12,11 +12,12 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
-func makePods(b base, placer Placer) *rest.Store[*corev1.Pod] {
-	return &rest.Store[*corev1.Pod]{
+func makePods(b base, placer Placer) *generic.Store[*corev1.Pod] {
+	return &generic.Store[*corev1.Pod]{
 		Encoding: rest.NewEncoding(coreGroup.WithKind("Pod"), b.codec), Resource: corev1.Resource("pods"), Internal: api.TaskKind, Namespaced: true, Labelled: true,
 		Objects: b.objects, Turns: b.turns, Strategy: podStrategy(), Now: b.now, AnswersDeleted: true,
 		Insert: func(_ context.Context, object api.Object) (*storage.Object, error) {
@@ -30,8 +31,8 @@ func makePods(b base, placer Placer) *rest.Store[*corev1.Pod] {
 	}
 }
 
-func podStrategy() rest.Strategy[*corev1.Pod] {
-	return rest.Strategy[*corev1.Pod]{
+func podStrategy() generic.Strategy[*corev1.Pod] {
+	return generic.Strategy[*corev1.Pod]{
 		PrepareForCreate: func(pod *corev1.Pod) {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 			pod.Generation = 1
@@ -51,8 +52,8 @@ func podStrategy() rest.Strategy[*corev1.Pod] {
 	}
 }
 
-func podStatusStrategy() rest.Strategy[*corev1.Pod] {
-	return rest.Strategy[*corev1.Pod]{
+func podStatusStrategy() generic.Strategy[*corev1.Pod] {
+	return generic.Strategy[*corev1.Pod]{
 		PrepareForUpdate: func(pod, old *corev1.Pod) {
 			pod.Spec = old.Spec
 			pod.OwnerReferences = old.OwnerReferences

@@ -18,6 +18,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
@@ -39,13 +40,13 @@ var (
 type base struct {
 	objects storage.Interface
 	codec   *v1.Codec
-	turns   *rest.Turns
+	turns   *generic.Turns
 	now     func() time.Time
 }
 
 // Resources returns the table.
 func Resources(objects storage.Interface, scheme v1.Converter, placer Placer, now func() time.Time) []rest.Resource {
-	b := base{objects, &v1.Codec{Scheme: scheme}, &rest.Turns{}, now}
+	b := base{objects, &v1.Codec{Scheme: scheme}, &generic.Turns{}, now}
 	pods, controllers, services, nodes := makePods(b, placer), makeControllers(b), makeServices(b), makeNodes(b)
 	return []rest.Resource{
 		{GroupVersion: coreGroup, Name: "bindings", Kind: coreGroup.WithKind("Binding"), Singular: "binding", Namespaced: true, Storage: bindings{pods}},
@@ -98,7 +99,7 @@ func countGeneration(object rest.Object, spec, old interface{}) {
 
 // subresource returns the storage of a part of the objects of a store: they are read and
 // updated there, by a strategy of its own.
-func subresource[T rest.Object](store *rest.Store[T], strategy func() rest.Strategy[T]) part {
+func subresource[T rest.Object](store *generic.Store[T], strategy func() generic.Strategy[T]) part {
 	own := store.With(strategy())
 	return part{own, own}
 }

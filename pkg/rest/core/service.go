@@ -10,11 +10,12 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
-func makeServices(b base) *rest.Store[*corev1.Service] {
-	return &rest.Store[*corev1.Service]{
+func makeServices(b base) *generic.Store[*corev1.Service] {
+	return &generic.Store[*corev1.Service]{
 		Encoding: rest.NewEncoding(coreGroup.WithKind("Service"), b.codec), Resource: corev1.Resource("services"), Internal: api.ServiceKind, Namespaced: true,
 		Objects: b.objects, Turns: b.turns, Strategy: serviceStrategy(), Now: b.now, AnswersDeleted: true,
 		Remove: func(_ context.Context, name string, version uint64) error {
@@ -24,8 +25,8 @@ func makeServices(b base) *rest.Store[*corev1.Service] {
 	}
 }
 
-func serviceStrategy() rest.Strategy[*corev1.Service] {
-	return rest.Strategy[*corev1.Service]{
+func serviceStrategy() generic.Strategy[*corev1.Service] {
+	return generic.Strategy[*corev1.Service]{
 		PrepareForCreate: func(service *corev1.Service) { service.Status = corev1.ServiceStatus{} },
 		Default:          defaults.Service,
 		Validate:         validation.ValidateService,
@@ -41,8 +42,8 @@ func serviceStrategy() rest.Strategy[*corev1.Service] {
 	}
 }
 
-func serviceStatusStrategy() rest.Strategy[*corev1.Service] {
-	return rest.Strategy[*corev1.Service]{
+func serviceStatusStrategy() generic.Strategy[*corev1.Service] {
+	return generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
 		Fields:           serviceFields,
 	}

@@ -1,26 +1,18 @@
-// Package rest is the second door's logic without its HTTP: how objects of a version of
-// the API are created, read, updated and deleted. It knows no kind by name: a kind is a
-// Strategy, and conversions to and from the internal objects.
-package rest
+// Package generic stores the objects of any kind: a kind is a Strategy, and conversions to and
+// from the internal objects.
+package generic
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
 )
-
-// Object is an object of a version of the API: a pointer to one of its types.
-type Object interface {
-	metav1.Object
-	runtime.Object
-}
 
 // Strategy is what is particular to a kind, or to a subresource of it, when an object is
 // created or updated. A function that is not set does nothing.
-type Strategy[T Object] struct {
+type Strategy[T rest.Object] struct {
 	// PrepareForCreate drops what a client may not set, and sets what only the server
 	// does.
 	PrepareForCreate func(T)

@@ -1,4 +1,4 @@
-package rest
+package generic
 
 import (
 	"context"

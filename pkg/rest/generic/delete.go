@@ -1,4 +1,4 @@
-package rest
+package generic
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
 
-// Delete implements Deleter. An object that has finalizers, or that is granted time, is
+// Delete implements rest.Deleter. An object that has finalizers, or that is granted time, is
 // only marked: it ends when its finalizers are gone, or when it is deleted again.
-func (s *Store[T]) Delete(ctx context.Context, key Key, options metav1.DeleteOptions) (Answer, error) {
+func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options metav1.DeleteOptions) (rest.Answer, error) {
 	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	dryRun := len(options.DryRun) > 0
 	for {
@@ -82,7 +83,7 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 }
 
 // mark sets when an object was told to end, and how long it has, in seconds.
-func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bool) (Answer, error) {
+func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bool) (rest.Answer, error) {
 	s.setDeletion(object, grace)
 	next, err := s.internal(object, stored)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bo
 	}
 	written, err := s.Objects.Commit(storage.Update(next, stored.Version()))
 	if err != nil {
-		return nil, StatusError(err, s.Resource, object.GetName())
+		return nil, rest.StatusError(err, s.Resource, object.GetName())
 	}
 	return s.answer(written[0]), nil
 }
@@ -119,36 +120,36 @@ func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err
 	} else {
 		_, err = s.Objects.Commit(storage.Delete(s.Internal, name, version))
 	}
-	return StatusError(err, s.Resource, name)
+	return rest.StatusError(err, s.Resource, name)
 }
 
 // deleted is the answer to a delete that is done.
-func (s *Store[T]) deleted(object T) Answer {
+func (s *Store[T]) deleted(object T) rest.Answer {
 	if s.AnswersDeleted {
 		if s.Grace != nil {
 			s.setDeletion(object, 0)
 		}
-		return MakeAnswer(object)
+		return rest.MakeAnswer(object)
 	}
-	return MakeAnswer(&metav1.Status{
+	return rest.MakeAnswer(&metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusSuccess,
 		Details:  &metav1.StatusDetails{Name: object.GetName(), Group: s.Resource.Group, Kind: s.Resource.Resource, UID: object.GetUID()},
 	})
 }
 
-// DeleteCollection implements CollectionDeleter. What others delete meanwhile is not
+// DeleteCollection implements rest.CollectionDeleter. What others delete meanwhile is not
 // missed. It gives up when the context ends; what it has deleted then stays so.
-func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options ListOptions, deletion metav1.DeleteOptions) (*List, error) {
+func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options rest.ListOptions, deletion metav1.DeleteOptions) (*rest.List, error) {
 	list, err := s.List(ctx, namespace, options)
 	if err != nil {
 		return nil, err
 	}
-	for _, item := range list.items {
-		if err := checkTime(ctx); err != nil {
+	for _, item := range list.Items {
+		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
 		}
-		_, err := s.Delete(ctx, Key{Namespace: namespace, Name: item.GetID()}, deletion)
+		_, err := s.Delete(ctx, rest.Key{Namespace: namespace, Name: item.GetID()}, deletion)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}

@@ -1,17 +1,16 @@
-package rest
+package generic
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
 
@@ -19,9 +18,9 @@ import (
 // end which was only waiting for its finalizers.
 var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing holds the object any more")
 
-// Update implements Updater. If somebody else changes the object meanwhile, change is
+// Update implements rest.Updater. If somebody else changes the object meanwhile, change is
 // applied anew to what it is then.
-func (s *Store[T]) Update(ctx context.Context, key Key, change Change, dryRun bool) (Answer, bool, error) {
+func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, dryRun bool) (rest.Answer, bool, error) {
 	if !s.hasNamespace(key.Namespace) {
 		return nil, false, apierrors.NewNotFound(s.Resource, key.Name)
 	}
@@ -34,7 +33,7 @@ func (s *Store[T]) Update(ctx context.Context, key Key, change Change, dryRun bo
 			}
 		}
 		if err != nil {
-			return nil, false, StatusError(err, s.Resource, key.Name)
+			return nil, false, rest.StatusError(err, s.Resource, key.Name)
 		}
 		return s.answer(stored), created, nil
 	}
@@ -42,7 +41,7 @@ func (s *Store[T]) Update(ctx context.Context, key Key, change Change, dryRun bo
 
 // update returns an object as it is now, or as it would be after a dry run, and whether
 // it is a new one. With errDone it returns the object that is to be removed.
-func (s *Store[T]) update(key Key, change Change, dryRun bool) (object *storage.Object, created bool, err error) {
+func (s *Store[T]) update(key rest.Key, change rest.Change, dryRun bool) (object *storage.Object, created bool, err error) {
 	var unwritten *storage.Object
 	written, err := storage.GuaranteedUpdate(s.Objects, s.Internal, key.Name, func(stored *storage.Object) (api.Object, error) {
 		created, unwritten = stored == nil, stored
@@ -75,7 +74,7 @@ func unstored(next api.Object, stored *storage.Object) *storage.Object {
 
 // next returns the internal object that replaces a stored one, which is nil if there is
 // none. With errDone the object ends with it; with errUnchanged there is nothing to write.
-func (s *Store[T]) next(key Key, stored *storage.Object, change Change) (api.Object, error) {
+func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change) (api.Object, error) {
 	if stored == nil {
 		return s.firstVersion(key, change)
 	}
@@ -83,7 +82,7 @@ func (s *Store[T]) next(key Key, stored *storage.Object, change Change) (api.Obj
 	if err != nil {
 		return nil, err
 	}
-	changed, err := change(current.DeepCopyObject().(Object))
+	changed, err := change(current.DeepCopyObject().(rest.Object))
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +101,13 @@ func (s *Store[T]) next(key Key, stored *storage.Object, change Change) (api.Obj
 }
 
 // isDone reports whether an object was told to end, has no time left, and nothing holds it.
-func isDone(object Object) bool {
+func isDone(object rest.Object) bool {
 	grace := object.GetDeletionGracePeriodSeconds()
 	return object.GetDeletionTimestamp() != nil && (grace == nil || *grace == 0) && len(object.GetFinalizers()) == 0
 }
 
 // firstVersion returns an object that an update creates.
-func (s *Store[T]) firstVersion(key Key, change Change) (api.Object, error) {
+func (s *Store[T]) firstVersion(key rest.Key, change rest.Change) (api.Object, error) {
 	if !s.Strategy.AllowCreateOnUpdate {
 		return nil, apierrors.NewNotFound(s.Resource, key.Name)
 	}
@@ -132,7 +131,7 @@ func (s *Store[T]) firstVersion(key Key, change Change) (api.Object, error) {
 // beforeUpdate completes and checks an object that is to replace another one.
 func (s *Store[T]) beforeUpdate(object, old T) error {
 	if version := object.GetResourceVersion(); version != "" && version != old.GetResourceVersion() {
-		return apierrors.NewConflict(s.Resource, old.GetName(), errModified)
+		return apierrors.NewConflict(s.Resource, old.GetName(), rest.ErrModified)
 	}
 	if err := s.checkUID(old.GetName(), object.GetUID(), old.GetUID()); err != nil {
 		return err
@@ -151,7 +150,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	strategy.Default(object) // first, so that what is left out does not differ from the old one
 	strategy.PrepareForUpdate(object, old)
 	if errs := strategy.ValidateUpdate(object, old); len(errs) > 0 {
-		return Invalid(s.Kind.GroupKind(), old.GetName(), errs)
+		return rest.Invalid(s.Kind.GroupKind(), old.GetName(), errs)
 	}
 	strategy.Canonicalize(object)
 	return nil
@@ -177,13 +176,4 @@ func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
 		err = errUnchanged
 	}
 	return err
-}
-
-// versionOf returns the number that a resource version is.
-func versionOf(text string) (uint64, error) {
-	version, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0, apierrors.NewBadRequest("invalid resource version: " + field.Invalid(field.NewPath("resourceVersion"), text, err.Error()).Error())
-	}
-	return version, nil
 }

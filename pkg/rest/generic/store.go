@@ -1,4 +1,4 @@
-package rest
+package generic
 
 import (
 	"context"
@@ -11,12 +11,13 @@ import (
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/conversion"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
 
 // Store keeps the objects of one kind in a store of internal objects. It has all verbs.
-type Store[T Object] struct {
-	*Encoding
+type Store[T rest.Object] struct {
+	*rest.Encoding
 	Resource   schema.GroupResource
 	Internal   api.Kind
 	Namespaced bool
@@ -47,17 +48,17 @@ func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	return &own
 }
 
-// New implements Creater and Updater.
-func (s *Store[T]) New() Object {
+// New implements rest.Creater and rest.Updater.
+func (s *Store[T]) New() rest.Object {
 	object, err := v1.Scheme.New(s.Kind.Version, s.Kind.Kind)
 	if err != nil {
 		panic(err) // the table of resources is wrong
 	}
-	return object.(Object)
+	return object.(rest.Object)
 }
 
-// Get implements Getter.
-func (s *Store[T]) Get(_ context.Context, key Key) (Answer, error) {
+// Get implements rest.Getter.
+func (s *Store[T]) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
 	stored, err := s.get(key)
 	if err != nil {
 		return nil, err
@@ -65,16 +66,16 @@ func (s *Store[T]) Get(_ context.Context, key Key) (Answer, error) {
 	return s.answer(stored), nil
 }
 
-func (s *Store[T]) get(key Key) (*storage.Object, error) {
+func (s *Store[T]) get(key rest.Key) (*storage.Object, error) {
 	if !s.hasNamespace(key.Namespace) {
 		return nil, apierrors.NewNotFound(s.Resource, key.Name)
 	}
 	stored, err := s.Objects.Get(s.Internal, key.Name)
-	return stored, StatusError(err, s.Resource, key.Name)
+	return stored, rest.StatusError(err, s.Resource, key.Name)
 }
 
-func (s *Store[T]) answer(stored *storage.Object) Answer {
-	return storedAnswer{s.Encoding, stored}
+func (s *Store[T]) answer(stored *storage.Object) rest.Answer {
+	return rest.Stored(s.Encoding, stored)
 }
 
 // versioned returns an object of the API's version, the caller's own.
@@ -103,10 +104,5 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 
 // hasNamespace reports whether there can be objects in a namespace.
 func (s *Store[T]) hasNamespace(namespace string) bool {
-	return !s.Namespaced || HasObjects(namespace)
-}
-
-// HasObjects reports whether there can be namespaced objects in a namespace, "" for all.
-func HasObjects(namespace string) bool {
-	return namespace == v1.Namespace || namespace == metav1.NamespaceAll
+	return !s.Namespaced || rest.HasObjects(namespace)
 }

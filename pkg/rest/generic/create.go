@@ -1,4 +1,4 @@
-package rest
+package generic
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
 
@@ -22,8 +23,8 @@ const (
 	maxGenerated = 8
 )
 
-// Create implements Creater.
-func (s *Store[T]) Create(ctx context.Context, key Key, object Object, dryRun bool) (Answer, error) {
+// Create implements rest.Creater.
+func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
 	typed := object.(T)
 	if err := s.enterNamespace(key.Namespace, typed); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (s *Store[T]) beforeCreate(object T) (api.Object, error) {
 	strategy.Default(object)
 	errs := strategy.Validate(object)
 	if len(errs) > 0 {
-		return nil, Invalid(s.Kind.GroupKind(), object.GetName(), errs)
+		return nil, rest.Invalid(s.Kind.GroupKind(), object.GetName(), errs)
 	}
 	strategy.Canonicalize(object)
 	return s.internal(object, nil)
@@ -91,14 +92,14 @@ func (s *Store[T]) fillMeta(object T) {
 }
 
 // insert stores an object, unless that is only tried.
-func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dryRun bool) (Answer, error) {
+func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dryRun bool) (rest.Answer, error) {
 	if dryRun {
 		_, err := s.Objects.Get(s.Internal, internal.GetID())
 		if err == nil {
 			return nil, apierrors.NewAlreadyExists(s.Resource, object.GetName())
 		}
 		if api.KindOf(err) != api.NotFound {
-			return nil, StatusError(err, s.Resource, object.GetName())
+			return nil, rest.StatusError(err, s.Resource, object.GetName())
 		}
 		return s.answer(storage.NewObject(internal, 0, 0)), nil
 	}
@@ -108,7 +109,7 @@ func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dr
 	}
 	stored, err := write(ctx, internal)
 	if err != nil {
-		return nil, StatusError(err, s.Resource, object.GetName())
+		return nil, rest.StatusError(err, s.Resource, object.GetName())
 	}
 	return s.answer(stored), nil
 }

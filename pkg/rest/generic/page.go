@@ -1,4 +1,4 @@
-package rest
+package generic
 
 import (
 	"encoding/base64"
@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/rest"
 )
 
 // page is which objects of which version a list asks for.
@@ -28,7 +30,7 @@ type continueToken struct {
 const tokenVersion = "meta.k8s.io/v1"
 
 // page returns what a list asks for.
-func (s *Store[T]) page(options ListOptions) (page, error) {
+func (s *Store[T]) page(options rest.ListOptions) (page, error) {
 	if err := s.checkFields(options); err != nil {
 		return page{}, err
 	}
@@ -38,7 +40,7 @@ func (s *Store[T]) page(options ListOptions) (page, error) {
 	if options.ResourceVersion == "" {
 		return page{}, nil
 	}
-	version, err := versionOf(options.ResourceVersion)
+	version, err := rest.ParseVersion(options.ResourceVersion)
 	exact := options.Match == metav1.ResourceVersionMatchExact
 	if options.Match == "" && options.Limit > 0 && version > 0 {
 		exact = true
@@ -47,7 +49,7 @@ func (s *Store[T]) page(options ListOptions) (page, error) {
 }
 
 // continued returns the page that a token names.
-func continued(options ListOptions) (page, error) {
+func continued(options rest.ListOptions) (page, error) {
 	bad := func(why error) (page, error) {
 		return page{}, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", why))
 	}

@@ -1,0 +1,137 @@
+package generic
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
+)
+
+// List implements rest.Lister. It gives up when the context ends.
+func (s *Store[T]) List(ctx context.Context, namespace string, options rest.ListOptions) (*rest.List, error) {
+	page, err := s.page(options)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.read(page, equalities(options.Labels, s.Labelled))
+	if err != nil {
+		return nil, err
+	}
+	list := &rest.List{Encoding: s.Encoding, ListMeta: v1.ListMeta{Version: all.Version}}
+	if !s.hasNamespace(namespace) {
+		return list, nil
+	}
+	first := sort.Search(len(all.Items), func(i int) bool { return all.Items[i].GetID() >= page.start })
+	for i, item := range all.Items[first:] {
+		if err := rest.CheckTime(ctx); err != nil {
+			return nil, err
+		}
+		wanted, err := s.matches(item, options)
+		if err != nil {
+			return nil, err
+		}
+		if !wanted {
+			continue
+		}
+		// A page does not end between two tasks of one id, which other programs may have made.
+		if n := len(list.Items); options.Limit > 0 && int64(n) >= options.Limit && item.GetID() != list.Items[n-1].GetID() {
+			list.Continue = tokenFor(int64(all.Version), item.GetID())
+			if options.Labels.Empty() && options.Fields.Empty() {
+				list.Remaining = int64(len(all.Items) - first - i)
+			}
+			break
+		}
+		list.Items = append(list.Items, item)
+	}
+	return list, nil
+}
+
+// read returns the objects of the version that a page wants.
+func (s *Store[T]) read(page page, labels map[string]string) (*storage.List, error) {
+	if !page.exact {
+		list, err := rest.ReadNew(s.Objects, s.Internal, labels, page.version, page.mayBeStale)
+		return list, rest.StatusError(err, s.Resource, "")
+	}
+	list, err := s.Objects.ListAt(s.Internal, page.version)
+	if api.KindOf(err) == api.Expired {
+		if current, err := s.Objects.Version(); err == nil && current < page.version {
+			return nil, rest.TooLarge(page.version, current)
+		}
+		return nil, page.expired()
+	}
+	return list, rest.StatusError(err, s.Resource, "")
+}
+
+// matches reports whether an object is selected. One whose internal object tells that it
+// is not is not converted to find that out: kubelets select their pods so, and who waits
+// for one object.
+func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool, error) {
+	if options.Labels.Empty() && options.Fields.Empty() {
+		return true, nil
+	}
+	if name, byName := options.Fields.RequiresExactMatch("metadata.name"); byName && item.GetID() != name {
+		return false, nil
+	}
+	if s.Strategy.InternalFields != nil {
+		for field, value := range s.Strategy.InternalFields(item.Object) {
+			if wanted, byField := options.Fields.RequiresExactMatch(field); byField && wanted != value {
+				return false, nil
+			}
+		}
+	}
+	if s.Labelled && options.Fields.Empty() {
+		return options.Labels.Matches(labels.Set(item.GetLabels())), nil
+	}
+	object, err := s.versioned(item)
+	if err != nil {
+		return false, err
+	}
+	return options.Matches(object, s.fieldsOf(object)), nil
+}
+
+// fieldsOf returns what field selectors can select an object by.
+func (s *Store[T]) fieldsOf(object T) fields.Set {
+	set := fields.Set{}
+	if s.Strategy.Fields != nil {
+		set = s.Strategy.Fields(object)
+	}
+	set["metadata.name"] = object.GetName()
+	if s.Namespaced {
+		set["metadata.namespace"] = object.GetNamespace()
+	}
+	return set
+}
+
+// checkFields returns an error if a selector selects by a field that it cannot select
+// by.
+func (s *Store[T]) checkFields(options rest.ListOptions) error {
+	if s.Strategy.Fields == nil {
+		return options.OnlyName()
+	}
+	return options.OnlyFields(s.fieldsOf(s.New().(T)))
+}
+
+// equalities returns the labels that objects must carry, as far as a selector says so in
+// so many words: the store looks up those that carry them.
+func equalities(selector labels.Selector, labelled bool) map[string]string {
+	requirements, selectable := selector.Requirements()
+	if !labelled || !selectable {
+		return nil
+	}
+	carried := map[string]string{}
+	for _, requirement := range requirements {
+		values := requirement.ValuesUnsorted()
+		if len(values) == 1 && slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}, requirement.Operator()) {
+			carried[requirement.Key()] = values[0]
+		}
+	}
+	return carried
+}

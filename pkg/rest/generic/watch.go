@@ -1,0 +1,67 @@
+package generic
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
+)
+
+// Watch implements rest.Watcher.
+func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.WatchOptions) (*rest.Watch, error) {
+	if err := s.checkFields(options.ListOptions); err != nil {
+		return nil, err
+	}
+	w, err := rest.BeginWatch(s.Objects, s.Internal, options)
+	if err != nil {
+		return nil, rest.StatusError(err, s.Resource, "")
+	}
+	w.New = func() rest.Object {
+		object := s.New()
+		object.GetObjectKind().SetGroupVersionKind(s.Kind)
+		return object
+	}
+	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
+		if !s.hasNamespace(namespace) {
+			return into, nil
+		}
+		happened, object, err := s.selects(change, options.ListOptions)
+		if err != nil || object == nil {
+			return into, err
+		}
+		return append(into, rest.Event{Type: happened, Object: rest.Stored(s.Encoding, object)}), nil
+	}
+	return w, nil
+}
+
+// selects returns what a change is to who watches a selection, and the object as it is shown,
+// nil if it is nothing: an object may enter or leave the selection. One that leaves it is shown
+// as it last was in it, with the version of the change.
+func (s *Store[T]) selects(change storage.Event, options rest.ListOptions) (watch.EventType, *storage.Object, error) {
+	was, err := s.isSelected(change.Before, options)
+	if err != nil {
+		return "", nil, err
+	}
+	is, err := s.isSelected(change.After, options)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case is && was:
+		return watch.Modified, change.After, nil
+	case is:
+		return watch.Added, change.After, nil
+	case was:
+		return watch.Deleted, change.Last(), nil
+	}
+	return "", nil, nil
+}
+
+// isSelected reports whether there is an object and it is selected.
+func (s *Store[T]) isSelected(object *storage.Object, options rest.ListOptions) (bool, error) {
+	if object == nil {
+		return false, nil
+	}
+	return s.matches(object, options)
+}

@@ -1,0 +1,47 @@
+package rest
+
+import (
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// ReadNew returns the objects of a kind, of a version or a later one. If they may be stale, what
+// is cached will do.
+func ReadNew(objects storage.Interface, kind api.Kind, labels map[string]string, version uint64, mayBeStale bool) (*storage.List, error) {
+	if mayBeStale {
+		if list, err := objects.Cached().List(kind, labels); err == nil && list.Version >= version && list.Version > 0 {
+			return list, nil
+		}
+	}
+	list, err := objects.List(kind, labels)
+	if err != nil {
+		return nil, err
+	}
+	if list.Version < version {
+		return nil, TooLarge(version, list.Version)
+	}
+	return list, nil
+}
+
+// TooLarge says that a list is asked for of a version that is still to come.
+func TooLarge(wanted, current uint64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return err
+}
+
+// ParseVersion returns the number that a resource version is.
+func ParseVersion(text string) (uint64, error) {
+	version, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, apierrors.NewBadRequest("invalid resource version: " + field.Invalid(field.NewPath("resourceVersion"), text, err.Error()).Error())
+	}
+	return version, nil
+}
