@@ -153,7 +153,7 @@ func TestWhatIsMadeOfAnObjectHasTheVersionThatTheClientNames(t *testing.T) {
 	}
 }
 
-func TestARequestWhoseAnswerIsNotAcceptableChangesNothing(t *testing.T) {
+func TestK32ARequestWhoseAnswerIsNotAcceptableChangesNothing(t *testing.T) {
 	t.Parallel()
 	d := Open(t)
 	version := d.Must("POST", Pods, Pod("web", "")).Meta().ResourceVersion
