@@ -102,7 +102,9 @@ func checkControllers(t *testing.T, c controlled) {
 	_, err = controllers.UpdateScale(t.Context(), "second", scale, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	c.waitFor(t, "second", 5)
-	output, err := exec.Command(filepath.Join("..", "bin", "kubectl"), "--kubeconfig", c.kubeconfig, "scale", "rc", "second", "--replicas=1").CombinedOutput()
+	kubectl := exec.Command(filepath.Join("..", "bin", "kubectl"), "--kubeconfig", c.kubeconfig, "scale", "rc", "second", "--replicas=1")
+	kubectl.Env = append(os.Environ(), "HOME="+t.TempDir()) // where it keeps what it has discovered at an address
+	output, err := kubectl.CombinedOutput()
 	require.NoError(t, err, string(output))
 	c.waitFor(t, "second", 1)
 

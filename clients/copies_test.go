@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -45,9 +46,12 @@ func (w *world) connect() {
 	w.readers.forward(to)
 }
 
-func (w *world) waitUntilUp() {
+// waitUntilUp waits for who has ended the server to start it again. That the server has ended by
+// itself is an error.
+func (w *world) waitUntilUp(t *testing.T) {
 	w.up.RLock()
 	defer w.up.RUnlock()
+	assert.False(t, w.process.hasEnded(), "the server has ended by itself")
 }
 
 // writer makes random changes. That somebody else was faster is no error; nor is a request
@@ -60,7 +64,7 @@ type writer struct {
 }
 
 func (w *writer) change(t *testing.T) {
-	w.world.waitUntilUp()
+	w.world.waitUntilUp(t)
 	name, value := fmt.Sprint("pod-", w.random.IntN(names)), fmt.Sprint(w.random.IntN(1000))
 	ctx, tier := t.Context(), map[string]string{"tier": value}
 	var err error
@@ -86,8 +90,8 @@ func (w *writer) change(t *testing.T) {
 	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err), apierrors.IsConflict(err):
 	case apierrors.IsServiceUnavailable(err): // what a killed server has begun is not finished yet
 	default:
-		_, answered := err.(apierrors.APIStatus)
-		assert.False(t, answered, "%v", err)
+		var answer apierrors.APIStatus
+		assert.False(t, errors.As(err, &answer), "%v", err)
 	}
 }
 
@@ -129,23 +133,26 @@ func ask(ctx context.Context, method, url, body string) (status int, text string
 	return answer.StatusCode, string(data), err
 }
 
-// change lets the writers make so many changes, and calls each after every so many of them,
-// while the others go on.
+// change lets the writers make so many changes, unless the test fails, and calls each after
+// every so many of them, while the others go on.
 func (w *world) change(t *testing.T, all []*writer, n, every int, each func()) {
 	from := w.acked.Load()
 	var changing sync.WaitGroup
 	var interrupted sync.Mutex // guards next
 	next := from + int64(every)
+	interrupt := func() {
+		interrupted.Lock()
+		defer interrupted.Unlock() // also if each fails the test, which ends the goroutine
+		if w.acked.Load() >= next {
+			next += int64(every)
+			each()
+		}
+	}
 	for _, writer := range all {
 		changing.Go(func() {
-			for w.acked.Load() < from+int64(n) {
+			for w.acked.Load() < from+int64(n) && !t.Failed() {
 				writer.change(t)
-				interrupted.Lock()
-				if w.acked.Load() >= next {
-					next += int64(every)
-					each()
-				}
-				interrupted.Unlock()
+				interrupt()
 			}
 		})
 	}
@@ -156,7 +163,7 @@ func (w *world) change(t *testing.T, all []*writer, n, every int, each func()) {
 func (w *world) restart(t *testing.T, between func()) {
 	w.up.Lock()
 	defer w.up.Unlock()
-	w.kill(t)
+	w.kill()
 	between()
 	w.start(t)
 }
@@ -190,9 +197,8 @@ func (w *world) copyPods(t *testing.T, watchList bool) copied {
 
 // began returns how often an informer asked for all that there is.
 func (c copied) began() int {
-	c.requests.mu.Lock()
-	defer c.requests.mu.Unlock()
-	return c.lists + c.listWatch
+	made := c.made()
+	return made.lists + made.listWatch
 }
 
 // check waits until a copy is the list. The list may still change: a server that was started
@@ -225,8 +231,8 @@ func checkCopies(t *testing.T, s *server, n int, mayEnd bool, lose func(w *world
 		all = append(all, &writer{w, rand.New(rand.NewPCG(seed, uint64(i))), clients.CoreV1().Pods(metav1.NamespaceDefault)})
 	}
 	copies := []copied{w.copyPods(t, true), w.copyPods(t, false)}
-	assert.Equal(t, 1, copies[0].listWatch)
-	assert.Equal(t, 1, copies[1].lists)
+	assert.Equal(t, 1, copies[0].made().listWatch)
+	assert.Equal(t, 1, copies[1].made().lists)
 	same := func() {
 		for _, c := range copies {
 			c.check(t, clients)

@@ -3,8 +3,11 @@ package clients
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -122,12 +125,23 @@ func eventOf(kind watch.EventType, object metav1.Object) event {
 	return e
 }
 
+// next reads an event.
+func next(t *testing.T, w watch.Interface) (got watch.Event) {
+	t.Helper()
+	open := false
+	select {
+	case got, open = <-w.ResultChan():
+	case <-time.After(hangs):
+	}
+	require.True(t, open, "the watch has ended, or tells nothing")
+	return got
+}
+
 // take reads so many events. That an object is about to be deleted, as today's server says of
 // each pod, is left out.
 func take(t *testing.T, w watch.Interface, n int) (events []event) {
 	for len(events) < n {
-		got, open := <-w.ResultChan()
-		require.True(t, open, "the watch ended after %v", events)
+		got := next(t, w)
 		object, isObject := got.Object.(metav1.Object)
 		require.True(t, isObject, "%s %v", got.Type, got.Object)
 		if got.Type == watch.Deleted || object.GetDeletionTimestamp() == nil {
@@ -145,8 +159,7 @@ func refusalOf(t *testing.T, pods typedv1.PodInterface, version string) error {
 		return err
 	}
 	defer w.Stop()
-	got, open := <-w.ResultChan()
-	require.True(t, open)
+	got := next(t, w)
 	require.Equal(t, watch.Error, got.Type)
 	return apierrors.FromObject(got.Object)
 }
@@ -245,7 +258,7 @@ func checkLife[T metav1.Object, L metav1.ListInterface](t *testing.T, client cli
 	assert.Len(t, itemsOf(t, list), 2)
 	list, err = client.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + one})
 	require.NoError(t, err)
-	assert.Contains(t, itemsOf(t, list), one)
+	assert.Equal(t, []string{one}, slices.Collect(maps.Keys(itemsOf(t, list))))
 	background := metav1.DeletePropagationBackground // today's server does not wait for other programs then
 	once := metav1.DeleteOptions{PropagationPolicy: &background, GracePeriodSeconds: new(int64)}
 	require.NoError(t, client.DeleteCollection(ctx, once, metav1.ListOptions{LabelSelector: label + "=" + kind + ",part=1"}))
@@ -309,7 +322,7 @@ func TestAWatchOfAForgottenVersionIsToldThatItHasExpired(t *testing.T) {
 	pods := clients.CoreV1().Pods(metav1.NamespaceDefault)
 	first := createPod(t, clients, "first", nil)
 	createPod(t, clients, "second", nil)
-	s.kill(t)
+	s.kill()
 	s.forget(t)
 	s.start(t)
 	createPod(t, clients, "third", nil)

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -100,9 +99,7 @@ func inMemory(t *testing.T) *server {
 	if onToday() {
 		return startToday(t)
 	}
-	s := &server{proxy: newProxy(t), scheme: "http", args: []string{"-port", "0", "-machines", "127.0.0.1,127.0.0.2"}}
-	s.start(t)
-	return s
+	return startOurs(t)
 }
 
 // onEtcd starts an apiserver on an etcd of its own.
@@ -111,7 +108,13 @@ func onEtcd(t *testing.T) *server {
 		return startToday(t)
 	}
 	etcd := startEtcd(t)
-	s := &server{proxy: newProxy(t), scheme: "http", etcd: etcd, args: []string{"-port", "0", "-machines", "127.0.0.1,127.0.0.2", "-etcd_servers", etcd}}
+	s := startOurs(t, "-etcd_servers", etcd)
+	s.etcd = etcd
+	return s
+}
+
+func startOurs(t *testing.T, flags ...string) *server {
+	s := &server{proxy: newProxy(t), scheme: "http", args: append([]string{"-port", "0", "-machines", "127.0.0.1,127.0.0.2"}, flags...)}
 	s.start(t)
 	return s
 }
@@ -138,8 +141,8 @@ func (s *server) start(t *testing.T) {
 }
 
 // kill ends the process at once, as a crash would.
-func (s *server) kill(t *testing.T) {
-	s.process.kill(t)
+func (s *server) kill() {
+	s.process.kill()
 	s.forward("")
 }
 
@@ -234,7 +237,7 @@ func startProcess(t *testing.T, program string, args ...string) *process {
 		}
 	}()
 	t.Cleanup(func() {
-		p.kill(t)
+		p.kill()
 		if t.Failed() {
 			t.Logf("the last lines of %s:\n%s", filepath.Base(program), strings.Join(p.log[max(0, len(p.log)-20):], "\n"))
 		}
@@ -244,17 +247,13 @@ func startProcess(t *testing.T, program string, args ...string) *process {
 
 // find waits for a line of the log, and returns its first submatch.
 func (p *process) find(t *testing.T, pattern string) (found string) {
+	wanted := regexp.MustCompile(pattern)
 	eventually(t, func() bool {
-		ended := false
-		select {
-		case <-p.ended:
-			ended = true
-		default:
-		}
+		ended := p.hasEnded()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, line := range p.log {
-			if match := regexp.MustCompile(pattern).FindStringSubmatch(line); match != nil {
+			if match := wanted.FindStringSubmatch(line); match != nil {
 				found = match[1]
 				return true
 			}
@@ -265,7 +264,17 @@ func (p *process) find(t *testing.T, pattern string) (found string) {
 	return found
 }
 
-func (p *process) kill(t *testing.T) {
+// hasEnded tells whether the process has ended. Its log is complete then.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *process) kill() {
 	_ = p.command.Process.Kill() // it may have been killed before
 	<-p.ended
 	_ = p.command.Wait()
@@ -286,5 +295,5 @@ func createPod(t *testing.T, clients kubernetes.Interface, name string, labels m
 }
 
 func deletePod(t *testing.T, clients kubernetes.Interface, name string) {
-	require.NoError(t, clients.CoreV1().Pods(metav1.NamespaceDefault).Delete(context.Background(), name, metav1.DeleteOptions{}))
+	require.NoError(t, clients.CoreV1().Pods(metav1.NamespaceDefault).Delete(t.Context(), name, metav1.DeleteOptions{}))
 }

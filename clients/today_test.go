@@ -39,11 +39,11 @@ func startToday(t *testing.T) *server {
 func (s *server) startToday(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	address := listener.Addr().(*net.TCPAddr)
+	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	_, port, err := net.SplitHostPort(address.String())
+	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	s.process = startProcess(t, filepath.Join("..", "bin", today), append([]string{"--secure-port", port}, s.args...)...)
-	s.forward(address.String())
+	s.forward(address)
 	waitUntilReady(t, s.config())
 }
