@@ -37,18 +37,21 @@ func (r *Run) Start(program string, args ...string) (Server, error) {
 	if err := cmd.Start(); err != nil {
 		return Server{}, err
 	}
-	log := bufio.NewReader(stderr)
-	drained := make(chan struct{})
+	var first string
+	said, drained := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(drained)
+		log := bufio.NewReader(stderr)
+		first, err = log.ReadString('\n')
+		close(said)
+		_, _ = io.Copy(io.Discard, log) // the log goes through a pipe, as it would to a file
+	}()
 	r.AtEnd(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
 		<-drained                               // Wait closes the pipe
 		_ = cmd.Wait()
 	})
-	first, err := log.ReadString('\n')
-	go func() {
-		defer close(drained)
-		_, _ = io.Copy(io.Discard, log) // the log goes through a pipe, as it would to a file
-	}()
+	<-said
 	at := servesAt.FindStringSubmatch(first)
 	if at == nil {
 		return Server{}, fmt.Errorf("%s does not serve: %q: %w", program, first, cmp.Or(err, errNoAddress))

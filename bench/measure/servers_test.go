@@ -6,6 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+func TestAProgramThatIsStartedWhenTheRunIsOverIsEnded(t *testing.T) {
+	t.Parallel()
+	r := &Run{}
+	r.finish()
+	_, err := r.Start("sleep", "infinity")
+	assert.EqualError(t, err, `sleep does not serve: "": EOF`)
+}
+
 func TestAProgramThatDoesNotServeIsToldWithItsFirstLine(t *testing.T) {
 	t.Parallel()
 	for script, text := range map[string]string{
