@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -58,7 +59,7 @@ func (r *response) Write(body []byte) (int, error) {
 func (r *response) FlushError() error {
 	err := http.NewResponseController(r.ResponseWriter).Flush()
 	if r.end != nil {
-		r.end(fmt.Sprintf("%d %s, a stream of %s", r.status, http.StatusText(r.status), r.mediaType()))
+		r.end(r.head() + ", a stream of " + r.mediaType())
 		r.end = nil
 	}
 	r.release()
@@ -70,9 +71,6 @@ func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // answer describes an answer: the text of an error, the size of anything else.
 func (r *response) answer(body []byte) string {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
 	if r.status >= http.StatusBadRequest {
 		return fmt.Sprintf("%d %s", r.status, cut(string(body), maxFailure))
 	}
@@ -80,7 +78,12 @@ func (r *response) answer(body []byte) string {
 	if size == "" {
 		size = fmt.Sprint(len(body))
 	}
-	return fmt.Sprintf("%d %s, %s bytes of %s", r.status, http.StatusText(r.status), size, r.mediaType())
+	return r.head() + ", " + size + " bytes of " + r.mediaType()
+}
+
+func (r *response) head() string {
+	status := cmp.Or(r.status, http.StatusOK)
+	return fmt.Sprint(status, " ", http.StatusText(status))
 }
 
 func (r *response) mediaType() string {

@@ -308,9 +308,8 @@ func TestAStreamHoldsUpNobody(t *testing.T) {
 	s := makeTraced(nil)
 	next := s.handler
 	streams, ends, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s.handler = s.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	s.handler = s.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusOK)
 		for range 2 {
 			assert.NoError(t, http.NewResponseController(w).Flush())
 		}
