@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -150,6 +149,11 @@ func (r Request) watches() bool {
 	return strings.Contains(r.Path, "watch=1") || strings.HasPrefix(r.Path, "/api/v1/watch/")
 }
 
+// unhurried returns the path, with so much time for a watch that no slow machine is a difference.
+func (r Request) unhurried() string {
+	return strings.Replace(r.Path, "timeoutSeconds=1", "timeoutSeconds=60", 1)
+}
+
 // read returns the body of an answer: of a stream as many lines as were recorded, so that
 // the result does not depend on how many come before its time is over.
 func (r Request) read(resp *http.Response) (string, error) {
@@ -159,7 +163,7 @@ func (r Request) read(resp *http.Response) (string, error) {
 	}
 	var body strings.Builder
 	lines := bufio.NewReader(resp.Body)
-	for range slices.Collect(strings.Lines(r.Answer)) {
+	for range strings.Lines(r.Answer) {
 		line, err := lines.ReadString('\n')
 		body.WriteString(line)
 		if errors.Is(err, io.EOF) {
@@ -173,8 +177,7 @@ func (r Request) read(resp *http.Response) (string, error) {
 }
 
 func (r Request) send(ctx context.Context, client *http.Client, server string) (string, error) {
-	path := strings.Replace(r.Path, "timeoutSeconds=1", "timeoutSeconds=60", 1) // no slow machine is to be a difference
-	req, err := http.NewRequestWithContext(ctx, r.Method, server+path, strings.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(ctx, r.Method, server+r.unhurried(), strings.NewReader(r.Body))
 	if err != nil {
 		return "", err
 	}
