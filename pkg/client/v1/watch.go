@@ -27,27 +27,28 @@ type Event[T Object] struct {
 
 // Watch goes through the changes after the ResourceVersion of the options, each one once, in
 // their order; if that is empty, the present objects come first, as if they were added then.
-// It waits for changes until the server ends the watch, after TimeoutSeconds or an hour or so;
+// It waits for changes until the server ends the watch, after TimeoutSeconds or within an hour;
 // the caller then goes on after the version of the last event. After an error it ends:
 //
 //   - errors.IsResourceExpired says that not all changes after the version are known any
 //     more, so that the caller must list the objects again;
-//   - io.ErrUnexpectedEOF that the connection was cut: the caller goes on as above;
+//   - io.ErrUnexpectedEOF, or an error of the network, that the connection was cut: the caller
+//     goes on as above;
 //   - ctx.Err() that the context has ended.
 //
 // The objects are the caller's own. Who leaves the loop ends the watch.
 func (r Resource[T]) Watch(ctx context.Context, options metav1.ListOptions) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
-		sent := r.to(http.MethodGet)
-		if err := r.watch(ctx, sent, options, func(event Event[T]) bool { return yield(event, nil) }); err != nil {
+		if err := r.watch(ctx, options, func(event Event[T]) bool { return yield(event, nil) }); err != nil {
 			yield(Event[T]{}, err)
 		}
 	}
 }
 
 // watch calls send for each event, until it does not want more.
-func (r Resource[T]) watch(ctx context.Context, sent request, options metav1.ListOptions, send func(Event[T]) bool) (err error) {
+func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send func(Event[T]) bool) (err error) {
 	options.Watch = true
+	sent := r.to(http.MethodGet)
 	if sent.query, err = queryparams.Convert(&options); err != nil {
 		return sent.failed(err)
 	}
