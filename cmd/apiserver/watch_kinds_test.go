@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -151,6 +150,6 @@ func TestWithoutTheSecondDoorThereAreNoWatches(t *testing.T) {
 	for _, path := range []string{"/api/v1/pods?watch=1", "/api/v1/watch/pods"} {
 		assert.True(t, strings.HasPrefix(d.send(http.StatusNotFound, "GET", path, ""), "Not Found: "), path)
 	}
-	first := fmt.Sprint(d.send(http.StatusOK, "GET", "/api/v1beta1/tasks", ""))
+	first := d.send(http.StatusOK, "GET", "/api/v1beta1/tasks", "")
 	assert.Equal(t, first, d.send(http.StatusOK, "GET", "/api/v1beta1/tasks?watch=1", ""))
 }

@@ -158,10 +158,10 @@ func TestKubectlWaits(t *testing.T) {
 	onKubectl(t, func(t *testing.T, u *kubectlUser) {
 		u.send("POST", todaysPods, encodeAll(t, podNamed("web")))
 		u.send("POST", todaysPods+"/web/binding", bindWeb)
-		var waiting []*running
-		for _, condition := range []string{"jsonpath={.status.phase}=Running", "condition=Ready", "delete"} {
-			waiting = append(waiting, u.kubectl("wait", "--for="+condition, "pod/web", "--timeout", hangs.String()))
+		wait := func(condition string) *running {
+			return u.kubectl("wait", "--for="+condition, "pod/web", "--timeout", hangs.String())
 		}
+		waiting := []*running{wait("jsonpath={.status.phase}=Running"), wait("condition=Ready"), wait("delete")}
 		for range len(waiting) + 1 { // who waits for the end looks twice
 			u.log.find("GET " + todaysPods + "/web 200 ")
 		}
@@ -169,7 +169,7 @@ func TestKubectlWaits(t *testing.T) {
 		for _, kubectl := range waiting[:2] {
 			kubectl.ends("pod/web condition met")
 		}
-		u.kubectl("wait", "--for=jsonpath={.spec.nodeName}=n1", "pod/web").ends("pod/web condition met")
+		wait("jsonpath={.spec.nodeName}=n1").ends("pod/web condition met")
 
 		deletes := u.kubectl("delete", "pod", "web") // its kubelet has 30 seconds
 		deletes.prints(`pod "web" deleted from default namespace`)

@@ -127,7 +127,7 @@ func (d *doors) second() *endpoints.Server {
 	return d.handler.(*apiserver.ApiServer).Next.(*endpoints.Server)
 }
 
-// listen serves the doors on a free port, to clients as slow as they are. Changes of other
+// listen serves the doors on a free port, however slow the clients are. Changes of other
 // programs are followed.
 func (d *doors) listen() (url string) {
 	d.second().WriteTimeout = hangs
