@@ -24,7 +24,7 @@ FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_s
 .PHONY: help run kubeconfig controller-manager etcd build fetch test proof fuzz histories clients watches soak chaos bench compare compare-original check cover clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= TRACE=
 	@exec bin/apiserver $(FLAGS)
