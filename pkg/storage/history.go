@@ -55,7 +55,8 @@ func (h *history) restart(version uint64) {
 	h.changed = make(chan struct{})
 }
 
-// sizeOfReplaced estimates how much memory an event keeps from being freed.
+// sizeOfReplaced estimates how much memory an event keeps from being freed. JSON that is made
+// later, for who lags behind or sees a last state, is not counted.
 func sizeOfReplaced(event Event) int {
 	if event.Before == nil {
 		return 0

@@ -451,6 +451,19 @@ func TestAWatchEndsWithItsFirstError(t *testing.T) {
 	}
 }
 
+func TestAWatchWhoseConnectionIsCutBetweenEventsSaysSo(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, event("ADDED", aPod))
+		assert.NoError(t, http.NewResponseController(w).Flush())
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(server.Close)
+	told, err := toldBy(t, New(server.URL), metav1.ListOptions{})
+	assert.Equal(t, []string{"ADDED x 3"}, told)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
 // The server's answer has no end: only the caller ends it.
 func TestWhoLeavesTheLoopOrItsContextEndsTheWatch(t *testing.T) {
 	t.Parallel()
