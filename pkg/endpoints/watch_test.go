@@ -386,27 +386,33 @@ func (c *converter) ConvertToVersion(object interface{}, version string) (interf
 
 func TestAnEventIsEncodedOnceForAllWhoWatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
+		const pods = 20
 		change := func(d *Door) {
-			d.Must("POST", Pods, Pod("x", `"labels":{"a":"b"}`))
-			d.Must("PUT", Pods+"/x", Pod("x", `"labels":{"a":"b","c":"d"}`))
-			d.Must("DELETE", Pods+"/x", "")
+			for i := range pods {
+				name := fmt.Sprint("x", i)
+				d.Must("POST", Pods, Pod(name, `"labels":{"a":"b"}`))
+				d.Must("PUT", Pods+"/"+name, Pod(name, `"labels":{"a":"b","c":"d"}`))
+				d.Must("DELETE", Pods+"/"+name, "")
+			}
 			d.Must("POST", Pods, Pod("y", `"labels":{"a":"b"}`))
 		}
 		counted := &converter{}
 		d := OpenWith(t, counted)
 		var watchers sync.WaitGroup
-		for range 20 {
-			watchers.Go(func() {
-				answer := d.Do("GET", Pods+"?watch=1&labelSelector=a=b&timeoutSeconds=30", "")
-				assert.Equal(t, 4, strings.Count(answer.Text, "\n"), answer.Text)
-			})
+		for range 10 {
+			for _, selector := range []string{"", "labelSelector=a=b&"} {
+				watchers.Go(func() {
+					answer := d.Do("GET", Pods+"?watch=1&"+selector+"timeoutSeconds=30", "")
+					assert.Equal(t, 3*pods+1, strings.Count(answer.Text, "\n"), answer.Text)
+				})
+			}
 		}
 		synctest.Wait()
 		change(d)
 		watchers.Wait()
 		alone := &converter{}
 		change(OpenWith(t, alone))
-		assert.Equal(t, alone.toV1.Load()+1, counted.toV1.Load(), "one more than without watchers: the pod that is gone")
+		assert.Equal(t, alone.toV1.Load()+pods, counted.toV1.Load(), "one more for each pod that is gone than without watchers")
 	})
 }
 
