@@ -1,0 +1,3 @@
+package etcd
+
+import _ "go.etcd.io/etcd/client/v3"
