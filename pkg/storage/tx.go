@@ -2,6 +2,7 @@ package storage
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"kube2014/pkg/api"
@@ -40,6 +41,50 @@ func (c *Cache) Update(change func(*Tx) error) error {
 		c.history.add(tx.events)
 	}
 	return nil
+}
+
+// Try returns the events that a change would make, and undoes it: nobody sees it. It may
+// set the versions of the objects that it writes.
+func (c *Cache) Try(change func(*Tx) error) (events []Event, err error) {
+	err = c.Update(func(tx *Tx) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		events = slices.Clone(tx.events)
+		return errTried
+	})
+	if errors.Is(err, errTried) {
+		err = nil
+	}
+	return events, err
+}
+
+var errTried = errors.New("the change was only tried")
+
+// Apply makes a change as a store does that numbers its changes one by one, and returns
+// the object that it wrote, if any.
+func (tx *Tx) Apply(change Change) (*Object, error) {
+	before := tx.Get(change.Kind, change.ID)
+	if err := CheckExpected(change, before); err != nil {
+		return nil, err
+	}
+	version := tx.Version() + 1
+	switch {
+	case change.Action == Write:
+		if err := tx.CheckPorts(change.Object); err != nil {
+			return nil, err
+		}
+		created := version
+		if before != nil {
+			created = before.Meta().CreationVersion
+		}
+		after := NewObject(change.Object, version, created)
+		tx.Replace(before, after, version)
+		return after, nil
+	case change.Action == Remove && before != nil:
+		tx.Replace(before, nil, version)
+	}
+	return nil, nil
 }
 
 // Get returns an object, nil if there is none.

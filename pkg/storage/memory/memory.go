@@ -22,7 +22,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	written := make([]*storage.Object, len(changes))
 	err := s.Update(func(tx *storage.Tx) (err error) {
 		for i, change := range changes {
-			if written[i], err = apply(tx, change); err != nil {
+			if written[i], err = tx.Apply(change); err != nil {
 				return err
 			}
 		}
@@ -32,29 +32,4 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		return nil, err
 	}
 	return written, nil
-}
-
-// apply makes one change, and returns the object that it wrote, if any.
-func apply(tx *storage.Tx, change storage.Change) (*storage.Object, error) {
-	before := tx.Get(change.Kind, change.ID)
-	if err := storage.CheckExpected(change, before); err != nil {
-		return nil, err
-	}
-	version := tx.Version() + 1
-	switch {
-	case change.Action == storage.Write:
-		if err := tx.CheckPorts(change.Object); err != nil {
-			return nil, err
-		}
-		created := version
-		if before != nil {
-			created = before.Meta().CreationVersion
-		}
-		after := storage.NewObject(change.Object, version, created)
-		tx.Replace(before, after, version)
-		return after, nil
-	case change.Action == storage.Remove && before != nil:
-		tx.Replace(before, nil, version)
-	}
-	return nil, nil
 }

@@ -22,6 +22,7 @@ type extra struct {
 	CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"`
 	Annotations       map[string]string `json:"annotations,omitempty"`
 	Held              bool              `json:"held,omitempty"`
+	Pod               bool              `json:"pod,omitempty"` // only if the key does not say so
 	SelectsNothing    bool              `json:"selectsNothing,omitempty"`
 	Targets           []target          `json:"targets,omitempty"`
 	Remainder         json.RawMessage   `json:"remainder,omitempty"`
@@ -43,23 +44,32 @@ type onlyV1 struct {
 
 // Encode returns the compact JSON of an object. A task that is no pod has no host in it:
 // its key says that. The error is an api.Internal one.
-func Encode(object api.Object) (string, error) {
-	text, err := encode(object)
+func Encode(object api.Object) (string, error) { return inWords(encode(object, false)) }
+
+// EncodeWhole is like Encode, for a store whose keys tell neither the machine of a task
+// nor whether it is a pod: the value does.
+func EncodeWhole(object api.Object) (string, error) { return inWords(encode(object, true)) }
+
+func inWords(text string, err error) (string, error) {
 	if err != nil {
 		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
 	}
 	return text, nil
 }
 
-func encode(object api.Object) (string, error) {
-	text, err := marshal(object)
+func encode(object api.Object, whole bool) (string, error) {
+	text, err := marshal(object, whole)
 	if err != nil {
 		return "", err
 	}
 	var more bytes.Buffer
 	encoder := json.NewEncoder(&more)
 	encoder.SetEscapeHTML(false) // the remainder stays as it is
-	if err := encoder.Encode(extraOf(object)); err != nil {
+	added := extraOf(object)
+	if task, ok := object.(*api.Task); ok {
+		added.Pod = whole && task.IsPod
+	}
+	if err := encoder.Encode(added); err != nil {
 		return "", err
 	}
 	own := strings.TrimSpace(more.String())
@@ -70,14 +80,14 @@ func encode(object api.Object) (string, error) {
 	if head != "{" {
 		head += ","
 	}
-	whole := head + member + ":" + own + "}"
-	return whole, checkSize(whole)
+	value := head + member + ":" + own + "}"
+	return value, checkSize(value)
 }
 
-func marshal(object api.Object) ([]byte, error) {
+func marshal(object api.Object, whole bool) ([]byte, error) {
 	switch o := object.(type) {
 	case *api.Task:
-		if !o.IsPod {
+		if !o.IsPod && !whole {
 			unplaced := *o
 			unplaced.CurrentState.Host = ""
 			return v1beta1.Codec.Marshal(unplaced)
@@ -118,16 +128,37 @@ func Decode(text string, into api.Object) error {
 	if err := unmarshal([]byte(text), into); err != nil {
 		return err
 	}
-	if !strings.Contains(text, member) {
-		return nil
+	added, err := extraIn(text)
+	if err != nil {
+		return err
 	}
+	return added.addTo(into)
+}
+
+// DecodeWhole reads what EncodeWhole has made into an empty object.
+func DecodeWhole(text string, into api.Object) error {
+	task, isTask := into.(*api.Task)
+	if isTask {
+		task.IsPod = true // then its host is read
+	}
+	if err := Decode(text, into); err != nil || !isTask {
+		return err
+	}
+	added, err := extraIn(text)
+	task.IsPod = added.Pod
+	return err
+}
+
+// extraIn returns the last member of an object's JSON, if there is one.
+func extraIn(text string) (extra, error) {
 	var whole struct {
 		V1 extra `json:"v1"`
 	}
-	if err := json.Unmarshal([]byte(text), &whole); err != nil {
-		return err
+	if !strings.Contains(text, member) {
+		return extra{}, nil
 	}
-	return whole.V1.addTo(into)
+	err := json.Unmarshal([]byte(text), &whole)
+	return whole.V1, err
 }
 
 func unmarshal(text []byte, into api.Object) error {

@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
 )
 
 // Cache is what this process knows of etcd. It is read from etcd as a whole; then it
@@ -23,8 +24,8 @@ type Cache struct {
 	Client Client
 	After  func(time.Duration) <-chan time.Time // as time.After
 
-	sync sharedCall[uint64] // gets etcd's version
-	load sharedCall[uint64] // catches up with the target
+	sync util.SharedCall[uint64] // gets etcd's version
+	load util.SharedCall[uint64] // catches up with the target
 
 	mu       sync.Mutex             // guards what follows
 	inFlight map[chan struct{}]bool // closed when the own write ends that each is of

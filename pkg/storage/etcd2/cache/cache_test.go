@@ -11,6 +11,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage/values"
 )
 
 // create creates a service through a cache, and returns the version.
@@ -72,7 +73,7 @@ func TestWhatBecomesUnreadableIsNeverMissingNorThereTwice(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for i := range uint64(10000) {
-			node := &etcd.Node{Key: specsKey + "/x", Value: []string{"{", "{}"}[i%2], ModifiedIndex: first + i}
+			node := &etcd.Node{Key: directoryOf(api.ServiceKind) + "/x", Value: []string{"{", "{}"}[i%2], ModifiedIndex: first + i}
 			if !assert.True(t, c.addEvent(&etcd.Response{Action: "set", Node: node}, first+i)) {
 				return
 			}
@@ -170,9 +171,9 @@ func TestPlaceOf(t *testing.T) {
 // A kind that nobody has given a directory is a mistake in the program, and is told.
 func TestAKindWithoutADirectoryIsToldAsAMistake(t *testing.T) {
 	t.Parallel()
-	assert.PanicsWithValue(t, "cache: nobody has said where a secret is stored", func() { Place{Kind: "secret", ID: "x"}.Key() })
+	assert.PanicsWithValue(t, "values: nobody has said where a secret is stored", func() { Place{Kind: "secret", ID: "x"}.Key() })
 	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
-		object, id := kinds[kind].make()
+		object, id := values.New(kind)
 		assert.Equal(t, kind, object.GetKind())
 		*id = "x"
 		assert.Equal(t, "x", object.GetID())

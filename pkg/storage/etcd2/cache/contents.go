@@ -4,6 +4,7 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/values"
 )
 
 // contents is all that is in /registry.
@@ -26,8 +27,8 @@ func (c *contents) add(s *Stored) {
 func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machine, objects *storage.Cache) *contents {
 	c := &contents{machines: map[string]*Machine{}, broken: map[string]*Stored{}}
 	directories := []string{registryKey, hostsKey, servicesKey}
-	for _, known := range kinds {
-		directories = append(directories, known.directory)
+	for _, kind := range values.Kinds() {
+		directories = append(directories, directoryOf(kind))
 	}
 	for _, key := range directories {
 		if bad := Misplaced(below(root, key)); bad != nil {
@@ -35,8 +36,8 @@ func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machin
 		}
 	}
 	pods := map[string][]*Stored{} // by machine
-	for kind, known := range kinds {
-		for _, node := range NodesOf(below(root, known.directory)) {
+	for _, kind := range values.Kinds() {
+		for _, node := range NodesOf(below(root, directoryOf(kind))) {
 			p := Place{Kind: kind, ID: BaseName(node.Key)}
 			var cached *storage.Object
 			if len(machines) > 0 {

@@ -25,7 +25,7 @@ const (
 // Fresh brings the cache up to date: it then has every change that was
 // acknowledged, by any process, before the call.
 func (c *Cache) Fresh(operation string) error {
-	version, err := c.sync.do(c.ask)
+	version, err := c.sync.Do(c.ask)
 	if err != nil {
 		return Failed(operation, err)
 	}
@@ -56,7 +56,7 @@ func (c *Cache) Reach(operation string, version uint64) error {
 	c.mu.Lock()
 	c.target = max(c.target, version)
 	c.mu.Unlock()
-	_, err := c.load.do(c.catchUp)
+	_, err := c.load.Do(c.catchUp)
 	return Failed(operation, err)
 }
 

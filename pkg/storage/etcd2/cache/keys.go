@@ -4,21 +4,16 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage/values"
 )
 
 // The keys in etcd. Those of tasks, controllers, services and endpoints are the
 // original's: the kubelet, the proxy and the controller manager of that commit read
 // them.
 const (
-	registryKey    = "/registry"
-	hostsKey       = "/registry/hosts"
-	controllersKey = "/registry/controllers"
-	servicesKey    = "/registry/services"
-	specsKey       = "/registry/services/specs"
-	endpointsKey   = "/registry/services/endpoints"
-	podsKey        = "/registry/pods"
-	minionsKey     = "/registry/minions"
-	eventsKey      = "/registry/events"
+	registryKey = "/registry"
+	hostsKey    = "/registry/hosts"
+	servicesKey = "/registry/services"
 
 	// IndexKey is the directory of the index keys: one for each task's id, which says
 	// where the task is. etcd leaves a name that begins with _ out of listings of
@@ -40,19 +35,9 @@ func KubeletKey(machine string) string { return hostsKey + "/" + machine + "/kub
 // IndexKeyOf is the index key of a task.
 func IndexKeyOf(taskID string) string { return IndexKey + "/" + taskID }
 
-// kinds has the directory of each kind of object, but for the tasks in the directory of a
-// machine, and what makes an empty one and tells where its id is.
-var kinds = map[api.Kind]struct {
-	directory string
-	make      func() (api.Object, *string)
-}{
-	api.TaskKind:       {podsKey, func() (api.Object, *string) { o := &api.Task{IsPod: true}; return o, &o.ID }},
-	api.ControllerKind: {controllersKey, func() (api.Object, *string) { o := &api.ReplicationController{}; return o, &o.ID }},
-	api.ServiceKind:    {specsKey, func() (api.Object, *string) { o := &api.Service{}; return o, &o.ID }},
-	api.EndpointsKind:  {endpointsKey, func() (api.Object, *string) { o := &api.Endpoints{}; return o, &o.Name }},
-	api.NodeKind:       {minionsKey, func() (api.Object, *string) { o := &api.Node{}; return o, &o.ID }},
-	api.EventKind:      {eventsKey, func() (api.Object, *string) { o := &api.Event{}; return o, &o.ID }},
-}
+// directoryOf is where the objects of a kind are, but for the tasks in the directory of a
+// machine.
+func directoryOf(kind api.Kind) string { return registryKey + "/" + values.Directory(kind) }
 
 // Place is what a key is for: an object, or the list of manifests of a machine.
 type Place struct {
@@ -79,16 +64,13 @@ func (p Place) IsPod() bool { return p.Kind == api.TaskKind && p.Machine == "" }
 // Key returns the key. A kind that is not in the table is a mistake in the program: Key
 // panics.
 func (p Place) Key() string {
-	known, ok := kinds[p.Kind]
 	switch {
 	case p.Kind == "":
 		return KubeletKey(p.Machine)
-	case !ok:
-		panic("cache: nobody has said where a " + string(p.Kind) + " is stored")
 	case p.Machine != "":
 		return HostKey(p.Machine) + "/tasks/" + p.ID
 	}
-	return known.directory + "/" + p.ID
+	return directoryOf(p.Kind) + "/" + p.ID
 }
 
 // podIndex begins the value of a pod's index key. No name of a machine does.
@@ -129,8 +111,8 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	case HostKey(machine) + "/tasks/" + id:
 		return Place{Kind: api.TaskKind, ID: id, Machine: machine}, true, true
 	}
-	for kind, known := range kinds {
-		if key == known.directory+"/"+id {
+	for _, kind := range values.Kinds() {
+		if key == directoryOf(kind)+"/"+id {
 			return Place{Kind: kind, ID: id}, true, true
 		}
 	}

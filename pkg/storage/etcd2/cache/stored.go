@@ -59,7 +59,7 @@ func decodeObject(p Place, node *etcd.Node, cached *storage.Object) *Stored {
 	if cached != nil && !node.Dir && cached.Version() == node.ModifiedIndex && cached.Meta().CreationVersion == node.CreatedIndex {
 		return MakeStored(p, cached)
 	}
-	object, id := kinds[p.Kind].make()
+	object, id := values.New(p.Kind)
 	task, isTask := object.(*api.Task)
 	if isTask {
 		task.IsPod = p.IsPod()

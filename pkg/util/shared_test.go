@@ -1,4 +1,4 @@
-package cache
+package util
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 func TestASharedCallIsNeverOlderThanItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var shared sharedCall[time.Time]
+		var shared SharedCall[time.Time]
 		calls := 0
 		look := func() (time.Time, error) {
 			calls++
@@ -29,7 +29,7 @@ func TestASharedCallIsNeverOlderThanItsCaller(t *testing.T) {
 			group.Go(func() {
 				time.Sleep(time.Duration(i) * time.Millisecond)
 				asked := time.Now()
-				began, err := shared.do(look)
+				began, err := shared.Do(look)
 				assert.NoError(t, err)
 				assert.False(t, began.Before(asked))
 			})
@@ -42,7 +42,7 @@ func TestASharedCallIsNeverOlderThanItsCaller(t *testing.T) {
 func TestAFailureIsSharedByThoseWhoWaitForTheNextCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var shared sharedCall[int]
+		var shared SharedCall[int]
 		calls := 0
 		hang := func() (int, error) {
 			calls++
@@ -53,14 +53,14 @@ func TestAFailureIsSharedByThoseWhoWaitForTheNextCall(t *testing.T) {
 		var group sync.WaitGroup
 		for range 10 {
 			group.Go(func() {
-				_, err := shared.do(hang)
+				_, err := shared.Do(hang)
 				assert.EqualError(t, err, "away")
 			})
 		}
 		group.Wait()
 		assert.Equal(t, time.Second, time.Since(start), "nobody waited for a second call")
 		assert.Equal(t, 1, calls)
-		result, err := shared.do(func() (int, error) { return 7, nil })
+		result, err := shared.Do(func() (int, error) { return 7, nil })
 		assert.NoError(t, err)
 		assert.Equal(t, 7, result)
 	})
@@ -74,7 +74,7 @@ func (numbered) Error() string { return "away" }
 // The order of the goroutines is left to chance: no order may break this.
 func TestNobodyGetsAFailureThatWasReturnedBeforeItAsked(t *testing.T) {
 	t.Parallel()
-	var shared sharedCall[int]
+	var shared SharedCall[int]
 	var calls, returned atomic.Int64
 	fail := func() (int, error) { return 0, numbered(calls.Add(1)) }
 	var group sync.WaitGroup
@@ -82,7 +82,7 @@ func TestNobodyGetsAFailureThatWasReturnedBeforeItAsked(t *testing.T) {
 		group.Go(func() {
 			for range 5000 {
 				last := returned.Load()
-				_, err := shared.do(fail)
+				_, err := shared.Do(fail)
 				var number numbered
 				if !assert.ErrorAs(t, err, &number) || !assert.Greater(t, int64(number), last) {
 					return
@@ -97,13 +97,13 @@ func TestNobodyGetsAFailureThatWasReturnedBeforeItAsked(t *testing.T) {
 func TestACallThatPanicsIsAFailureToAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var shared sharedCall[int]
+		var shared SharedCall[int]
 		var failures atomic.Int32
 		var group sync.WaitGroup
 		for range 3 {
 			group.Go(func() {
 				defer func() { _ = recover() }()
-				_, err := shared.do(func() (int, error) { time.Sleep(time.Second); panic("broken") })
+				_, err := shared.Do(func() (int, error) { time.Sleep(time.Second); panic("broken") })
 				assert.Error(t, err)
 				failures.Add(1)
 			})

@@ -1,13 +1,13 @@
-package cache
+package util
 
 import (
 	"errors"
 	"sync"
 )
 
-// sharedCall lets concurrent callers share one read. Each gets the result of a
+// SharedCall lets concurrent callers share one read. Each gets the result of a
 // call that began after it asked, or an error that occurred after it asked.
-type sharedCall[Result any] struct {
+type SharedCall[Result any] struct {
 	mu      sync.Mutex // guards what follows
 	running *outcome[Result]
 	next    *outcome[Result] // begins when the running one has ended
@@ -19,8 +19,8 @@ type outcome[Result any] struct {
 	err    error
 }
 
-// do returns the result of f, called by this caller or by another one.
-func (s *sharedCall[Result]) do(f func() (Result, error)) (Result, error) {
+// Do returns the result of f, called by this caller or by another one.
+func (s *SharedCall[Result]) Do(f func() (Result, error)) (Result, error) {
 	s.mu.Lock()
 	own, before := s.next, s.running
 	if own != nil { // somebody else makes the next call
