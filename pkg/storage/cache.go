@@ -10,18 +10,20 @@ import (
 // Cache holds the objects of a store by id, by label and by host port, and the
 // last changes. It is safe for concurrent use.
 type Cache struct {
-	mu      sync.RWMutex // guards what follows
-	version uint64
-	kinds   map[api.Kind]*index
-	ports   map[hostPort]*Object
-	history history
+	mu       sync.RWMutex // guards what follows
+	version  uint64
+	expected uint64 // the store has this version too
+	kinds    map[api.Kind]*index
+	ports    map[HostPort]*Object
+	history  history
 }
 
 var _ Reader = (*Cache)(nil)
 
-type hostPort struct {
-	machine string
-	port    int
+// HostPort is a port of a machine.
+type HostPort struct {
+	Machine string
+	Port    int
 }
 
 // NewCache returns an empty cache, of a store that has this version.
@@ -29,7 +31,7 @@ func NewCache(version uint64) *Cache {
 	return &Cache{
 		version: version,
 		kinds:   map[api.Kind]*index{},
-		ports:   map[hostPort]*Object{},
+		ports:   map[HostPort]*Object{},
 		history: makeHistory(version),
 	}
 }
@@ -67,8 +69,16 @@ func (c *Cache) Reset(version uint64, objects []*Object) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.kinds, c.ports = version, fresh.kinds, fresh.ports
+	c.version, c.expected, c.kinds, c.ports = version, 0, fresh.kinds, fresh.ports
 	c.history.restart(version)
+}
+
+// Expect says that the store has a version of which the cache has not heard yet: whoever
+// has been told of it can watch from there on.
+func (c *Cache) Expect(version uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expected = max(c.expected, version)
 }
 
 // get returns an object, nil if there is none.
@@ -108,7 +118,7 @@ func (c *Cache) FirstFree(machines []string, task api.Task) (string, error) {
 // from the one with the id, and that task; nil if there is none.
 func (c *Cache) owner(machine string, ports []int, apart string) (int, *Object) {
 	for _, port := range ports {
-		if owner := c.ports[hostPort{machine, port}]; owner != nil && owner.GetID() != apart {
+		if owner := c.ports[HostPort{machine, port}]; owner != nil && owner.GetID() != apart {
 			return port, owner
 		}
 	}

@@ -133,19 +133,19 @@ func (c *Cache) swap(before, after *Object) {
 		c.kinds[kind] = makeIndex()
 	}
 	c.kinds[kind].swap(before, after)
-	for _, port := range portsOf(before) {
+	for _, port := range HostPortsOf(before) {
 		if c.ports[port] == before { // else it has a new owner already
 			delete(c.ports, port)
 		}
 	}
-	for _, port := range portsOf(after) {
+	for _, port := range HostPortsOf(after) {
 		c.ports[port] = after
 	}
 }
 
-// portsOf returns the host ports that an object, which may be nil, has: a pod without a
+// HostPortsOf returns the host ports that an object, which may be nil, has: a pod without a
 // machine has none.
-func portsOf(object *Object) []hostPort {
+func HostPortsOf(object *Object) []HostPort {
 	if object == nil {
 		return nil
 	}
@@ -153,9 +153,9 @@ func portsOf(object *Object) []hostPort {
 	if !ok || task.CurrentState.Host == "" {
 		return nil
 	}
-	var ports []hostPort
+	var ports []HostPort
 	for _, port := range task.HostPorts() {
-		ports = append(ports, hostPort{task.CurrentState.Host, port})
+		ports = append(ports, HostPort{task.CurrentState.Host, port})
 	}
 	return ports
 }

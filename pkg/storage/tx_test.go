@@ -15,14 +15,14 @@ type contents struct {
 	version uint64
 	objects map[api.Kind][]*Object
 	labels  map[label][]*Object
-	ports   map[hostPort]*Object
+	ports   map[HostPort]*Object
 	events  int
 }
 
 func contentsOf(cache *Cache) contents {
 	c := contents{
 		version: cache.version, objects: map[api.Kind][]*Object{}, labels: map[label][]*Object{},
-		ports: map[hostPort]*Object{}, events: len(cache.history.events),
+		ports: map[HostPort]*Object{}, events: len(cache.history.events),
 	}
 	for kind, objects := range cache.kinds {
 		if objects.byID.Len() > 0 {

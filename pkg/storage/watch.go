@@ -18,6 +18,7 @@ type watcher struct {
 	cache *Cache
 	kind  api.Kind
 	next  uint64 // the number of the first event that was not looked at
+	after uint64 // the version from which on it watches, which may be one to come
 	seen  uint64 // the version up to which all events were
 
 	given []Event // the last ones, whose place is used again
@@ -27,15 +28,15 @@ type watcher struct {
 func (c *Cache) Watch(kind api.Kind, after uint64) (Watcher, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if after > c.version {
-		return nil, &api.Error{Kind: api.Expired, Message: fmt.Sprintf("Too large resource version: %d, current: %d", after, c.version)}
+	if newest := max(c.version, c.expected); after > newest {
+		return nil, &api.Error{Kind: api.Expired, Message: fmt.Sprintf("Too large resource version: %d, current: %d", after, newest)}
 	}
 	if after < c.history.since {
 		return nil, expired(after, c.history.since)
 	}
 	events := c.history.events
 	first := sort.Search(len(events), func(i int) bool { return events[i].Version > after })
-	return &watcher{cache: c, kind: kind, next: c.history.first + uint64(first), seen: after}, nil
+	return &watcher{cache: c, kind: kind, next: c.history.first + uint64(first), after: after, seen: after}, nil
 }
 
 // Next implements Watcher.
@@ -65,11 +66,11 @@ func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 	w.given = w.given[:0]
 	for _, event := range history.events[w.next-history.first:] {
 		w.next++
-		if event.kind() == w.kind {
+		if event.kind() == w.kind && event.Version > w.after {
 			w.given = append(w.given, event)
 		}
 		if len(w.given) >= maxBatch && event.last {
-			w.seen = event.Version
+			w.seen = max(w.seen, event.Version)
 			return w.given, history.changed, nil
 		}
 	}
@@ -87,6 +88,14 @@ func (c *Cache) Since() uint64 {
 	return c.history.since
 }
 
+// Events returns the events of the history, up to a version.
+func (c *Cache) Events(until uint64) []Event {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	events := c.history.events
+	return slices.Clone(events[:sort.Search(len(events), func(i int) bool { return events[i].Version > until })])
+}
+
 // Extend puts earlier events before those of the history: all changes after the
 // version since, up to the one at which the history began so far. So a process can
 // serve those who watched another one before. If the history begins elsewhere by now,
@@ -97,7 +106,7 @@ func (c *Cache) Extend(since, until uint64, events []Event) {
 	h := &c.history
 	size := h.size
 	for i := range events {
-		events[i].size, events[i].last = sizeOfReplaced(events[i]), true
+		events[i].size, events[i].last = sizeOfReplaced(events[i]), i == len(events)-1 || events[i+1].Version > events[i].Version
 		size += events[i].size
 	}
 	if until != h.since || len(events)+len(h.events) > maxEvents || size > maxHistorySize || uint64(len(events)) > h.first {

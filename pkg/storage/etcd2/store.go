@@ -29,7 +29,7 @@ type ManifestFunc func(machine string, task api.Task, services []api.Service) (a
 type Store struct {
 	cache     *cache.Cache
 	lists     lists
-	ports     portsInFlight
+	ports     *storage.PortsInFlight
 	warnings  warnings
 	sightings sightings
 	manifests ManifestFunc
@@ -47,7 +47,7 @@ func New(client Client, manifests ManifestFunc) *Store {
 	return &Store{
 		cache:     cache,
 		lists:     lists{cache: cache, clock: clock, writers: map[string]*listWriter{}, full: map[string]fullList{}},
-		ports:     portsInFlight{owner: map[hostPort]*api.Task{}},
+		ports:     storage.NewPortsInFlight(),
 		warnings:  warnings{clock: clock, warned: map[string]uint64{}},
 		manifests: manifests,
 		clock:     clock,
@@ -170,7 +170,7 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 		kind, why := api.Internal, reasons[name]
 		if why == nil {
 			machine := s.cache.Machine(name)
-			if !machine.Fits(task.ID, ports) || s.ports.isTaken(name, ports, task.ID) {
+			if !machine.Fits(task.ID, ports) || s.ports.IsTaken(name, ports, task.ID) {
 				continue
 			}
 			if kind, why = api.Conflict, s.checkRoom(machine, task); why == nil {

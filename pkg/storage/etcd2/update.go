@@ -33,10 +33,10 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	}
 	version, binds := now.Version, now.Host() != task.CurrentState.Host
 	if binds {
-		if err := s.ports.take(task); err != nil {
+		if err := s.ports.Take(task); err != nil {
 			return nil, err
 		}
-		defer s.ports.release(task)
+		defer s.ports.Release(task)
 	}
 	if task.CurrentState.Host != "" {
 		if now, version, err = s.updateList(update); err != nil {

@@ -1,0 +1,192 @@
+package etcd3
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/values"
+)
+
+// Commit implements storage.Interface. It tries the changes on what is cached, and makes
+// what they come to in one transaction, unless something that they depend on is not as it
+// was cached; then it tries them again on what is there.
+func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	s.begin()
+	operation, began := inWords(changes[0]), changes[0].Began
+	if began.IsZero() {
+		began = time.Now()
+	}
+	for _, change := range changes {
+		if task, ok := change.Object.(*api.Task); ok {
+			if err := s.ports.Take(task); err != nil {
+				return nil, err
+			}
+			defer s.ports.Release(task)
+		}
+	}
+	now, isFresh := s.cache, false
+	for {
+		p, err := s.plan(now, changes)
+		switch {
+		case (err != nil || len(p.ops) == 0) && !isFresh:
+			if now, err = s.fresh(operation); err != nil {
+				return nil, err
+			}
+			isFresh = true
+			continue
+		case err != nil:
+			return nil, err
+		case len(p.ops) == 0:
+			return p.written, nil
+		case time.Since(began) > s.timeout:
+			return nil, unavailable(operation, "the store is too slow; try again", nil)
+		}
+		done, err := s.client.Do(context.Background(), clientv3.OpTxn(p.conditions, p.ops, nil))
+		if err != nil {
+			return nil, failed(operation, err)
+		}
+		revision := done.Txn().Header.Revision
+		s.note(revision)
+		if done.Txn().Succeeded {
+			p.setVersions(uint64(revision))
+			s.await(revision, eventPatience) // so that what this process does next is seldom tried in vain
+			return p.written, nil
+		}
+		if now, err = s.reach(operation, revision); err != nil {
+			return nil, err
+		}
+		isFresh = true
+	}
+}
+
+// inWords names what a change does, for errors.
+func inWords(change storage.Change) string {
+	verb := "update "
+	switch {
+	case change.Action == storage.Remove:
+		verb = "delete "
+	case change.Expected == storage.Absent:
+		verb = "create "
+	}
+	return verb + string(change.Kind)
+}
+
+// plan is what a commit comes to.
+type plan struct {
+	conditions []clientv3.Cmp // that everything that was looked at is still as it was
+	ops        []clientv3.Op
+	written    []*storage.Object // for each change
+	created    map[place]uint64  // of what was there
+}
+
+// plan tries changes on a state.
+func (s *Store) plan(now *state, changes []storage.Change) (*plan, error) {
+	p := &plan{written: make([]*storage.Object, len(changes)), created: map[place]uint64{}}
+	now.mu.Lock()
+	defer now.mu.Unlock()
+	events, err := now.objects.Try(func(tx *storage.Tx) (err error) {
+		for i, change := range changes {
+			at := place{change.Kind, change.ID}
+			if _, again := p.created[at]; !again {
+				if change, err = p.look(s.keys.object(at), at, change, tx.Get(at.kind, at.id), now.broken[at]); err != nil {
+					return err
+				}
+			}
+			if p.written[i], err = tx.Apply(change); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return p, err
+	}
+	return p, p.add(s.keys, events, now.ports)
+}
+
+// look notes what is in the key of a change, so that the transaction fails if that is not
+// there any more. What cannot be decoded is there too: it can be deleted and, but for a
+// task, replaced.
+func (p *plan) look(key string, at place, change storage.Change, object *storage.Object, bad *broken) (storage.Change, error) {
+	version := uint64(0)
+	p.created[at] = 0
+	switch {
+	case object != nil:
+		version, p.created[at] = object.Version(), object.Meta().CreationVersion
+	case bad != nil:
+		version, p.created[at] = bad.version, bad.created
+		switch {
+		case change.Expected == storage.Absent:
+			return change, api.NewAlreadyExists(change.Kind, change.ID)
+		case change.Expected != bad.version && change.Expected != storage.Present && !change.Unconditional():
+			return change, api.NewConflict("%s %s has changed", change.Kind, api.Quote(change.ID))
+		case change.Kind == api.TaskKind && change.Action == storage.Write:
+			return change, bad.err // nobody knows which host ports it has
+		case change.Action == storage.Remove:
+			p.ops = append(p.ops, clientv3.OpDelete(key))
+		}
+		change.Expected = storage.Any
+	}
+	p.conditions = append(p.conditions, clientv3.Compare(clientv3.ModRevision(key), "=", int64(version)))
+	return change, nil
+}
+
+// add adds the operations that some events come to: of each key the last one.
+func (p *plan) add(k keys, events []storage.Event, ports map[string]hostPort) error {
+	last := map[string]clientv3.Op{}
+	for _, event := range events {
+		object := event.After
+		if object == nil {
+			object = event.Before
+		}
+		key := k.object(place{object.GetKind(), object.GetID()})
+		if event.After == nil {
+			last[key] = clientv3.OpDelete(key)
+		} else {
+			value, err := values.EncodeWhole(event.After.Object)
+			if err != nil {
+				return err
+			}
+			last[key] = clientv3.OpPut(key, value)
+		}
+		had, has := storage.HostPortsOf(event.Before), storage.HostPortsOf(event.After)
+		for _, port := range had {
+			if !slices.Contains(has, port) {
+				key := k.hostPort(port)
+				last[key] = clientv3.OpDelete(key)
+			}
+		}
+		for _, port := range has {
+			if !slices.Contains(had, port) {
+				key := k.hostPort(port)
+				last[key] = clientv3.OpPut(key, object.GetID())
+			}
+		}
+	}
+	for key, op := range last {
+		if k.isHostPort(key) && op.IsPut() {
+			p.conditions = append(p.conditions, clientv3.Compare(clientv3.ModRevision(key), "=", ports[key].revision))
+		}
+		p.ops = append(p.ops, op)
+	}
+	return nil
+}
+
+// setVersions gives the objects the version that etcd has made them.
+func (p *plan) setVersions(revision uint64) {
+	for i, object := range p.written {
+		if object == nil {
+			continue
+		}
+		created := p.created[place{object.GetKind(), object.GetID()}]
+		if created == 0 {
+			created = revision
+		}
+		p.written[i] = storage.NewObject(object.Object, revision, created)
+	}
+}

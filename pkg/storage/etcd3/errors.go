@@ -1,0 +1,52 @@
+package etcd3
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kube2014/pkg/api"
+)
+
+// failed turns an error of etcd, or of the connection to it, into an *api.Error.
+func failed(operation string, err error) error {
+	var refused rpctypes.EtcdError
+	switch {
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return unavailable(operation, "etcd is full: it takes no changes until its quota (NOSPACE) has room again", err)
+	case errors.Is(err, rpctypes.ErrTooManyOps):
+		return &api.Error{Kind: api.Conflict, Err: err,
+			Message: operation + ": it has more host ports than etcd takes in one transaction (see its flag --max-txn-ops)"}
+	case errors.Is(err, rpctypes.ErrRequestTooLarge), isTooLarge(err):
+		return &api.Error{Kind: api.TooLarge, Err: err,
+			Message: operation + ": it is larger than etcd takes in one request (see its flag --max-request-bytes)"}
+	case errors.As(err, &refused) && isFinal(refused.Code()):
+		return &api.Error{Kind: api.Internal, Err: err, Message: fmt.Sprintf("%s: etcd refused the request: %s", operation, refused.Error())}
+	}
+	return api.NewUnavailable(operation, err)
+}
+
+func unavailable(operation, why string, err error) error {
+	return &api.Error{Kind: api.Unavailable, Message: operation + ": " + why, Err: err}
+}
+
+// isFinal reports whether an error of etcd's is about the request, not about etcd.
+func isFinal(code codes.Code) bool {
+	switch code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.ResourceExhausted, codes.Unknown, codes.Internal:
+		return false
+	}
+	return true
+}
+
+// isTooLarge reports whether the connection has refused a message for its size.
+func isTooLarge(err error) bool {
+	var refused rpctypes.EtcdError
+	return status.Code(err) == codes.ResourceExhausted && !errors.As(err, &refused)
+}
+
+// isCompacted reports whether etcd does not know a revision any more.
+func isCompacted(err error) bool { return errors.Is(err, rpctypes.ErrCompacted) }

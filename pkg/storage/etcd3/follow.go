@@ -1,0 +1,130 @@
+package etcd3
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// retryPause is how long nothing follows etcd after that has failed, unless a request
+// comes.
+const retryPause = 250 * time.Millisecond
+
+// maxExtension bounds how many revisions the history is extended by.
+const maxExtension = 10000
+
+// watch is a watch of etcd that feeds the cache.
+type watch struct {
+	cancel   context.CancelFunc
+	progress func(context.Context) error // nil while everything is read
+}
+
+var errNotWatching = errors.New("nothing follows etcd yet")
+
+// begin lets the cache follow etcd from now on.
+func (s *Store) begin() {
+	s.start.Do(func() {
+		ctx, end := context.WithCancel(context.Background())
+		s.end = end
+		go s.follow(ctx)
+	})
+}
+
+// follow lets the cache follow etcd until the context ends.
+func (s *Store) follow(ctx context.Context) {
+	defer close(s.ended)
+	for ctx.Err() == nil {
+		watching, cancel := context.WithCancel(ctx)
+		s.setWatch(watch{cancel: cancel})
+		s.followOnce(watching)
+		cancel()
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// followOnce lets the cache follow etcd until that fails.
+func (s *Store) followOnce(ctx context.Context) {
+	revision, loaded := s.cache.next()
+	if !loaded {
+		read, err := s.readAll(ctx)
+		if err != nil {
+			return // who waits for the cache tells that etcd does not answer
+		}
+		s.cache.reset(read)
+		revision = read.revision + 1
+	}
+	responses, progress := s.client.Watch(ctx, s.keys.root(), revision)
+	s.mu.Lock()
+	s.watch.progress = progress
+	s.mu.Unlock()
+	for response := range responses {
+		if response.Err() != nil {
+			if response.CompactRevision != 0 { // what has happened since, nobody knows any more
+				s.cache.forget()
+			}
+			return
+		}
+		s.cache.apply(s.keys, response)
+	}
+}
+
+func (s *Store) setWatch(present watch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watch = present
+}
+
+// followAnew ends the present watch, so that another one begins.
+func (s *Store) followAnew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watch.cancel != nil {
+		s.watch.cancel()
+	}
+}
+
+// askProgress asks the present watch how far it is.
+func (s *Store) askProgress(ctx context.Context) error {
+	s.mu.Lock()
+	progress := s.watch.progress
+	s.mu.Unlock()
+	if progress == nil {
+		return errNotWatching
+	}
+	return progress(ctx)
+}
+
+// extend lets whoever has watched another process go on after a version that this one has
+// not seen: it takes what etcd had then, and lets it follow etcd up to where the history
+// of the cache begins. If etcd has compacted it, or does not show all of it soon, nothing
+// changes.
+func (s *Store) extend(after uint64) {
+	s.extending.Lock() // many may begin to watch at once: mostly one extension is enough
+	defer s.extending.Unlock()
+	since := s.cache.objects.Since()
+	if after >= since || since-after > maxExtension {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	then, err := s.readAt(ctx, s.keys.root(), int64(after))
+	if err != nil {
+		return
+	}
+	earlier := stateOf(then)
+	responses, progress := s.client.Watch(ctx, s.keys.root(), int64(after)+1)
+	_ = progress(ctx) // without, nothing may come, and the time is up
+	for response := range responses {
+		if response.Err() != nil {
+			return
+		}
+		earlier.apply(s.keys, response)
+		if reached, _, _ := earlier.at(int64(since)); reached {
+			s.cache.objects.Extend(after, since, earlier.objects.Events(since))
+			return
+		}
+	}
+}

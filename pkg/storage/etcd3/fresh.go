@@ -1,0 +1,138 @@
+package etcd3
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+const (
+	// eventPatience is how long a read waits for the watch to show what etcd has answered
+	// already. Mostly that is on its way.
+	eventPatience = 10 * time.Millisecond
+	// progressPeriod is how often progress is requested while a read waits.
+	progressPeriod = 100 * time.Millisecond
+	// watchPatience is how long a watch that shows nothing is waited for. Then reads go to
+	// etcd, and another watch begins.
+	watchPatience = 500 * time.Millisecond
+)
+
+// fresh returns a state that has every change that was acknowledged, by any process, before
+// the call: the cache, or what etcd has.
+func (s *Store) fresh(operation string) (*state, error) {
+	s.begin()
+	revision, err := s.asking.Do(s.ask)
+	if err != nil {
+		return nil, failed(operation, err)
+	}
+	return s.reach(operation, revision)
+}
+
+// ask gets etcd's revision.
+func (s *Store) ask() (int64, error) {
+	s.mu.Lock()
+	floor := s.highest
+	s.mu.Unlock()
+	resp, err := s.client.Do(context.Background(), clientv3.OpGet(s.keys.root(), clientv3.WithCountOnly()))
+	if err != nil {
+		return 0, err
+	}
+	revision := resp.Get().Header.Revision
+	if revision < floor { // another etcd, or one that has lost its data
+		s.mu.Lock()
+		s.highest, s.target = 0, 0
+		s.mu.Unlock()
+		s.cache.forget()
+		s.followAnew()
+	}
+	s.note(revision)
+	return revision, nil
+}
+
+// note notes a revision that etcd has answered.
+func (s *Store) note(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.highest = max(s.highest, revision)
+}
+
+// reach returns a state that is not older than a revision that etcd has just answered.
+func (s *Store) reach(operation string, revision int64) (*state, error) {
+	if s.await(revision, eventPatience) {
+		return s.cache, nil
+	}
+	s.mu.Lock()
+	s.target = max(s.target, revision)
+	s.mu.Unlock()
+	reached, err := s.behind.Do(s.catchUp)
+	if err != nil {
+		return nil, failed(operation, err)
+	}
+	return reached, nil
+}
+
+// await waits until the cache has reached a revision, but not longer than the patience.
+func (s *Store) await(revision int64, patience time.Duration) bool {
+	var enough <-chan time.Time
+	for {
+		reached, _, moved := s.cache.at(revision)
+		if reached {
+			return true
+		}
+		if enough == nil {
+			enough = time.After(patience)
+		}
+		select {
+		case <-moved:
+		case <-enough:
+			return false
+		}
+	}
+}
+
+var errBehind = errors.New("etcd has not shown its changes in time")
+
+// catchUp waits until the cache has reached the target, with the help of etcd's progress
+// notifications. If that takes too long, or if etcd's cannot be trusted, it reads
+// everything, for those who wait: the cache follows only its watch.
+func (s *Store) catchUp() (*state, error) {
+	s.mu.Lock()
+	target := s.target
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	patience := time.After(watchPatience)
+	for {
+		reached, loaded, moved := s.cache.at(target)
+		if reached {
+			return s.cache, nil
+		}
+		var silent <-chan time.Time // a cache that is being filled is waited for
+		if loaded {
+			silent = patience
+			if err := s.askProgress(ctx); err != nil && !errors.Is(err, errNotWatching) {
+				return s.readNow(ctx)
+			}
+		}
+		select {
+		case <-moved:
+		case <-time.After(progressPeriod):
+		case <-silent:
+			s.followAnew()
+			return s.readNow(ctx)
+		case <-ctx.Done():
+			return nil, errBehind
+		}
+	}
+}
+
+// readNow returns what etcd has.
+func (s *Store) readNow(ctx context.Context) (*state, error) {
+	read, err := s.readAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return stateOf(read), nil
+}

@@ -1,0 +1,180 @@
+// Package etcd3 is the store over etcd's v3 API: one key an object, one transaction a
+// commit. Any number of apiservers may share one etcd. docs/etcd.md compares it with
+// package etcd2.
+package etcd3
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
+)
+
+// Client is what the store uses of etcd's v3 API. Its methods are called from many
+// goroutines at once.
+type Client interface {
+	// Do makes a call. It takes a bounded time. Reads see all writes that were
+	// acknowledged before. After an error nobody knows whether a write took effect.
+	Do(context.Context, clientv3.Op) (clientv3.OpResponse, error)
+	// Watch returns what happens to the keys with a prefix, from a revision on, until the
+	// context ends. Progress asks for a response that tells how far the watch is; if it
+	// fails, or if the etcd answers such requests too early, it returns an error.
+	Watch(ctx context.Context, prefix string, revision int64) (responses clientv3.WatchChan, progress func(context.Context) error)
+}
+
+// Store keeps objects in etcd. It is safe for concurrent use, and atomic.
+type Store struct {
+	client  Client
+	keys    keys
+	timeout time.Duration // of what a request waits for; no step begins later
+	ports   *storage.PortsInFlight
+
+	cache  *state                  // follows etcd
+	asking util.SharedCall[int64]  // for etcd's revision
+	behind util.SharedCall[*state] // waits until the cache has caught up
+
+	start     sync.Once
+	extending sync.Mutex
+	end       context.CancelFunc
+	ended     chan struct{} // closed when nothing follows etcd any more
+
+	mu      sync.Mutex // guards what follows
+	highest int64      // the highest revision in an answer of etcd
+	target  int64      // the highest revision that somebody waits for
+	watch   watch      // the present one
+}
+
+var _ storage.Interface = (*Store)(nil)
+
+// maxRequestTime is the age after which a request starts no further step on etcd, and how
+// long it waits for its cache. A call takes about as long again at most, so when etcd hangs
+// a request takes 5 seconds.
+const maxRequestTime = 2500 * time.Millisecond
+
+// New returns a store whose keys begin with a prefix such as /registry. It does not call
+// etcd before it is used.
+func New(client Client, prefix string) *Store {
+	return &Store{client: client, keys: keys{prefix}, timeout: maxRequestTime, cache: newState(), ports: storage.NewPortsInFlight(), ended: make(chan struct{})}
+}
+
+// SetTimeout replaces the time after which a request gives up: tests do not depend on how
+// fast a machine is. It is to be called before the first request.
+func (s *Store) SetTimeout(timeout time.Duration) { s.timeout = timeout }
+
+// Close ends following etcd. The store must not be used any more.
+func (s *Store) Close() {
+	s.start.Do(func() { close(s.ended) })
+	if s.end != nil {
+		s.end()
+	}
+	<-s.ended
+}
+
+// Get implements storage.Reader.
+func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
+	now, err := s.fresh("get " + string(kind))
+	if err != nil {
+		return nil, err
+	}
+	return now.get(kind, id)
+}
+
+// List implements storage.Reader. What cannot be decoded is left out.
+func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
+	now, err := s.fresh("list " + string(kind))
+	if err != nil {
+		return nil, err
+	}
+	return now.objects.List(kind, labels)
+}
+
+// ListAt implements storage.Reader. What the cache does not know any more, etcd does until
+// it has compacted it.
+func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
+	operation := "list " + string(kind)
+	now, err := s.fresh(operation)
+	if err != nil {
+		return nil, err
+	}
+	list, err := now.objects.ListAt(kind, version)
+	if newest, _ := now.objects.Version(); api.KindOf(err) != api.Expired || version > newest {
+		return list, err
+	}
+	then, readErr := s.readAt(context.Background(), s.keys.directory(kind), int64(version))
+	switch {
+	case isCompacted(readErr):
+		return nil, err
+	case readErr != nil:
+		return nil, failed(operation, readErr)
+	}
+	return stateOf(then).objects.List(kind, nil)
+}
+
+// FirstFree implements storage.Reader. It looks only at what is cached, unless that has no
+// free machine: if a host port has been taken since, the commit fails.
+func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
+	if machine := s.firstFree(s.cache, machines, task); machine != "" {
+		return machine, nil
+	}
+	now, err := s.fresh("place task")
+	if err != nil {
+		return "", err
+	}
+	return s.firstFree(now, machines, task), nil
+}
+
+func (s *Store) firstFree(now *state, machines []string, task api.Task) string {
+	ports := task.HostPorts()
+	for _, machine := range machines {
+		free, _ := now.objects.FirstFree([]string{machine}, task) // a cache answers always
+		if free != "" && !s.ports.IsTaken(machine, ports, task.ID) {
+			return machine
+		}
+	}
+	return ""
+}
+
+// Version implements storage.Reader.
+func (s *Store) Version() (uint64, error) {
+	now, err := s.fresh("get the version")
+	if err != nil {
+		return 0, err
+	}
+	return now.objects.Version()
+}
+
+// Watch implements storage.Reader.
+func (s *Store) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
+	now, err := s.fresh("watch")
+	if err != nil {
+		return nil, err
+	}
+	if version, _ := now.objects.Version(); after <= version {
+		s.extend(after)
+		s.cache.objects.Expect(after) // the cache may not have heard of the version yet
+	}
+	return s.cache.objects.Watch(kind, after)
+}
+
+// Cached implements storage.Interface.
+func (s *Store) Cached() storage.Reader { return s.cache.objects }
+
+// Healthz returns an api.Unavailable error when etcd does not answer. When it does, the
+// warnings name each key that cannot be decoded, one line a key.
+func (s *Store) Healthz() (warnings []string, err error) {
+	now, err := s.fresh("health check")
+	if err != nil {
+		return nil, err
+	}
+	for _, bad := range now.unreadable() {
+		warnings = append(warnings, bad.err.Error())
+	}
+	slices.Sort(warnings)
+	return warnings, nil
+}
