@@ -80,6 +80,9 @@ var today = []string{"cmd/apiserver", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/
 var libraries = map[string][]string{
 	"github.com/tidwall/btree":          {"pkg/storage"},
 	"github.com/coreos/go-etcd/etcd":    {"bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd2", "pkg/storage/etcd2/cache", "pkg/trace"},
+	"go.etcd.io/etcd":                   {"pkg/etcd", "pkg/etcd/etcdtest"},
+	"go.uber.org/zap":                   {"pkg/etcd"},
+	"google.golang.org/grpc":            {"pkg/etcd"},
 	"github.com/anishathalye/porcupine": {"pkg/storage/storagetest"},
 	"github.com/stretchr/testify":       {"pkg/endpoints/endpointstest", "pkg/storage/storagetest"},
 	"k8s.io/api":                        today,

@@ -1,10 +1,11 @@
-// Package etcd is a client of etcd's v2 keys API, on top of go-etcd. It adds
-// what go-etcd lacks: every call has a timeout, a read sees every write that was
-// acknowledged before, and a write is never sent twice.
+// Package etcd has a client for each of etcd's two APIs: Client for the v2 keys API,
+// on top of go-etcd, and V3 for the v3 API, on top of clientv3. Both add the same: every
+// call has a timeout, a read sees every write that was acknowledged before, a member
+// that fails is followed by the next, and a write is never sent twice. Served tells which
+// of the two an etcd serves.
 package etcd
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -34,16 +35,18 @@ type Client struct {
 	transport *transport
 }
 
-// New returns a client of the members at the URLs. It does not connect.
-func New(servers []string) (*Client, error) {
-	if len(servers) == 0 {
-		return nil, errors.New("there is no etcd server")
-	}
-	urls, err := ParseServers(servers)
+// New returns a client of the members at the URLs, without certificates or a user. It
+// does not connect.
+func New(servers []string) (*Client, error) { return NewClient(Config{Servers: servers}) }
+
+// NewClient returns a client of etcd's v2 keys API. It does not connect. An error is a
+// *ConfigError.
+func NewClient(config Config) (*Client, error) {
+	urls, security, err := config.read()
 	if err != nil {
 		return nil, err
 	}
-	transport := newTransport(len(servers))
+	transport := newTransport(len(urls), security)
 	client := &Client{urls: urls, transport: transport}
 	// SetTransport takes only an *http.Transport. This empty one passes every
 	// request to ours; with TLSNextProto set, net/http does not replace ours by
@@ -55,6 +58,9 @@ func New(servers []string) (*Client, error) {
 		member := etcd.NewClient([]string{address})
 		member.SetTransport(shell)
 		member.CheckRetry = neverRetry
+		if config.Username != "" {
+			member.SetCredentials(config.Username, config.Password)
+		}
 		if err := member.SetConsistency(etcd.STRONG_CONSISTENCY); err != nil {
 			return nil, err
 		}
@@ -108,25 +114,6 @@ func (c *Client) SetTimeout(timeout time.Duration) {
 	dialer := &net.Dialer{Timeout: timeout}
 	c.transport.inner.DialContext = dialer.DialContext
 	c.transport.callTimeout, c.transport.readTimeout, c.transport.watchTimeout = timeout, timeout, timeout
-}
-
-// Check returns nil when a member serves the v2 keys API. When none does, it is an
-// *UnusableError if what is at one of the URLs can never serve it, and another error
-// if that may change.
-func (c *Client) Check() error {
-	_, err := c.Get("/", false, false)
-	var answered *etcd.EtcdError
-	if err == nil || errors.As(err, &answered) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.transport.callTimeout)
-	defer cancel()
-	for _, member := range c.urls {
-		if unusable := c.diagnose(ctx, member); unusable != nil {
-			return unusable
-		}
-	}
-	return err
 }
 
 // neverRetry makes go-etcd return after one attempt, with etcd's own error if

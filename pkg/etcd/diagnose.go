@@ -4,14 +4,16 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 )
 
 // UnusableError tells that what answers at a URL can never serve as the store: a
-// retry does not help, another URL or another etcd does.
+// retry does not help, another URL, another etcd or other credentials do.
 type UnusableError struct {
 	URL string // as it was given
 	Why string // what is there, and what to do
@@ -20,28 +22,81 @@ type UnusableError struct {
 // Error returns the URL and what is wrong with it.
 func (e *UnusableError) Error() string { return e.URL + " " + e.Why }
 
-// diagnose asks a member what it is, after a call to it has failed. It returns an
-// *UnusableError when that is clear, else nil.
-func (c *Client) diagnose(ctx context.Context, member string) error {
-	unusable := func(format string, args ...interface{}) error {
-		return &UnusableError{URL: member, Why: fmt.Sprintf(format, args...)}
+func unusable(url, format string, args ...interface{}) error {
+	return &UnusableError{URL: url, Why: fmt.Sprintf(format, args...)}
+}
+
+// wants are the APIs of etcd of which one is wanted.
+type wants struct{ v2, v3 bool }
+
+// prober asks members what they are.
+type prober struct {
+	transport *http.Transport
+	wants     wants
+}
+
+// diagnoseAll asks the members what they are, after a call has failed. It returns an
+// *UnusableError when it is clear of one that it can never serve, else nil.
+func (p prober) diagnoseAll(ctx context.Context, members []string) error {
+	for _, member := range members {
+		if err := p.diagnose(ctx, member); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (p prober) diagnose(ctx context.Context, member string) error {
 	scheme, host, _ := strings.Cut(member, "://") // as ParseServers returns it
-	keys, err := c.probe(ctx, member+"/v2/keys/")
+	keys, err := p.get(ctx, member+"/v2/keys/")
 	switch {
 	case (err != nil || keys.status == http.StatusBadRequest) && scheme == "http" && speaksTLS(ctx, host):
-		return unusable("serves https, not http")
-	case err != nil && scheme == "https" && c.isEtcd(ctx, "http://"+host):
-		return unusable("serves http, not https")
-	case err != nil, keys.isJSON, keys.status >= http.StatusInternalServerError,
+		return unusable(member, "serves https, not http")
+	case err != nil && scheme == "https" && p.version(ctx, "http://"+host) != "":
+		return unusable(member, "serves http, not https")
+	case err != nil && scheme == "https":
+		return p.distrust(ctx, member, host, err)
+	case err != nil, keys.status >= http.StatusInternalServerError,
 		keys.status == http.StatusTooManyRequests, keys.status == http.StatusRequestTimeout:
 		return nil // it may serve later
-	case c.isPeerPort(ctx, member):
-		return unusable("is a peer port of etcd, for its members only: name a client port")
-	case c.isEtcd(ctx, member):
-		return unusable("is an etcd that does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2")
+	case keys.isJSON && p.wants.v2:
+		return nil // likewise
+	case p.isPeerPort(ctx, member):
+		return unusable(member, "is a peer port of etcd, for its members only: name a client port")
 	}
-	return unusable("is no etcd: it answers %d to GET /v2/keys/", keys.status)
+	switch version := p.version(ctx, member); {
+	case version != "" && !hasV3(version):
+		return unusable(member, "is etcd %s, which has no v3 API: use -storage_backend etcd2", version)
+	case version == "":
+		return unusable(member, "is no etcd: it answers %d to GET /v2/keys/", keys.status)
+	case !p.wants.v3:
+		return unusable(member, "is an etcd that does not serve the v2 keys API: use -storage_backend etcd3, or start it (3.4 or 3.5) with --enable-v2")
+	}
+	return nil // it may serve later
+}
+
+// distrust tells whether a call over TLS has failed because one side does not trust the
+// certificate of the other.
+func (p prober) distrust(ctx context.Context, member, host string, err error) error {
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return unusable(member, "has a certificate that is not trusted (%v): -etcd_cafile names who signs it", untrusted.Err)
+	}
+	// Nothing is sent after the handshake: what etcd had not read when it closes the
+	// connection could make its alert get lost.
+	conn, err := (&tls.Dialer{Config: p.transport.TLSClientConfig}).DialContext(ctx, "tcp", host)
+	if err == nil {
+		defer conn.Close()
+		if deadline, ok := ctx.Deadline(); ok {
+			_ = conn.SetReadDeadline(deadline) // it is a connection that has just begun
+		}
+		_, err = conn.Read(make([]byte, 1))
+	}
+	var alert *net.OpError
+	if errors.As(err, &alert) && alert.Op == "remote error" {
+		return unusable(member, "does not accept us without a certificate that it trusts (%v): -etcd_certfile and -etcd_keyfile name it", alert.Err)
+	}
+	return nil
 }
 
 // probed is what a URL answers.
@@ -51,12 +106,12 @@ type probed struct {
 	body   []byte // its beginning
 }
 
-func (c *Client) probe(ctx context.Context, address string) (answer probed, err error) {
+func (p prober) get(ctx context.Context, address string) (answer probed, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return answer, err
 	}
-	resp, err := c.transport.inner.RoundTrip(req)
+	resp, err := p.transport.RoundTrip(req)
 	if err != nil {
 		return answer, err
 	}
@@ -66,19 +121,25 @@ func (c *Client) probe(ctx context.Context, address string) (answer probed, err 
 	return answer, err
 }
 
-// isEtcd tells whether a URL answers with etcd's version.
-func (c *Client) isEtcd(ctx context.Context, address string) bool {
-	answer, err := c.probe(ctx, address+"/version")
+// version is etcd's version, or empty if there is no etcd.
+func (p prober) version(ctx context.Context, address string) string {
+	answer, err := p.get(ctx, address+"/version")
 	var version struct {
 		Server string `json:"etcdserver"`
 	}
-	return err == nil && json.Unmarshal(answer.body, &version) == nil && version.Server != ""
+	if err != nil || json.Unmarshal(answer.body, &version) != nil {
+		return ""
+	}
+	return version.Server
 }
+
+// hasV3 tells whether etcd of a version has the v3 API.
+func hasV3(version string) bool { return version != "" && !strings.HasPrefix(version, "2.") }
 
 // isPeerPort tells whether a URL answers with the list of members, as only the port
 // for other members does.
-func (c *Client) isPeerPort(ctx context.Context, address string) bool {
-	answer, err := c.probe(ctx, address+"/members")
+func (p prober) isPeerPort(ctx context.Context, address string) bool {
+	answer, err := p.get(ctx, address+"/members")
 	var members []struct {
 		PeerURLs []string `json:"peerURLs"`
 	}

@@ -36,7 +36,7 @@ func TestWhatIsNoUsableEtcdIsNamed(t *testing.T) {
 	overTLS.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of what is no handshake
 	t.Cleanup(overTLS.Close)
 	for given, says := range map[string]string{
-		v3.URL: "is an etcd that does not serve the v2 keys API: start it (3.4 or 3.5) with --enable-v2",
+		v3.URL: "is an etcd that does not serve the v2 keys API: use -storage_backend etcd3, or start it (3.4 or 3.5) with --enable-v2",
 		peer:   "is a peer port of etcd, for its members only: name a client port",
 		other:  "is no etcd: it answers 404 to GET /v2/keys/",
 		page:   "is no etcd: it answers 200 to GET /v2/keys/",

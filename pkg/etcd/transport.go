@@ -2,6 +2,8 @@ package etcd
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -29,11 +31,15 @@ type transport struct {
 	watchTimeout time.Duration
 }
 
+// errNoKeysAPI is why an answer is not one of the v2 keys API.
+var errNoKeysAPI = errors.New("does not answer as etcd's v2 keys API does")
+
 // newTransport returns a transport for a cluster of so many members.
-func newTransport(members int) *transport {
+func newTransport(members int, security *tls.Config) *transport {
 	return &transport{
 		inner: &http.Transport{
 			DialContext:         newDialer(members).DialContext,
+			TLSClientConfig:     security,
 			MaxIdleConns:        maxIdle * members,
 			MaxIdleConnsPerHost: maxIdle,
 			IdleConnTimeout:     idleTimeout,
@@ -71,7 +77,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !isJSON(resp) {
 		resp.Body.Close()
 		cancel()
-		return nil, fmt.Errorf("%s does not answer as etcd's v2 keys API does, but with %s", req.URL.Host, resp.Status)
+		return nil, fmt.Errorf("%s %w, but with %s", req.URL.Host, errNoKeysAPI, resp.Status)
 	}
 	resp.Body = &boundedBody{ReadCloser: resp.Body, cancel: cancel}
 	return resp, nil

@@ -1,0 +1,98 @@
+package etcd
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+)
+
+// Config is where an etcd is, and what it wants to see. The files are of the PEM format.
+type Config struct {
+	Servers  []string // URLs of the members
+	CAFile   string   // who signs the certificates of etcd; those of the system if it is empty
+	CertFile string   // our certificate, with KeyFile or not at all
+	KeyFile  string
+	Username string // with Password or not at all
+	Password string
+}
+
+// ConfigError tells which field of a Config is wrong, or wrong in what it names.
+type ConfigError struct {
+	Field string // as in Config
+	Err   error
+}
+
+// Error returns the field and what is wrong with it, but never a password.
+func (e *ConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+func wrong(field string, err error) error { return &ConfigError{Field: field, Err: err} }
+
+// read checks the configuration and reads its files. An error is a *ConfigError.
+func (c Config) read() (urls []string, security *tls.Config, err error) {
+	if len(c.Servers) == 0 {
+		return nil, nil, wrong("Servers", errors.New("there is no etcd server"))
+	}
+	if urls, err = ParseServers(c.Servers); err != nil {
+		return nil, nil, wrong("Servers", err)
+	}
+	switch {
+	case c.Username == "" && c.Password != "":
+		return nil, nil, wrong("Username", errors.New("a password needs its user"))
+	case c.Username != "" && c.Password == "":
+		return nil, nil, wrong("Password", errors.New("a user needs a password"))
+	case c.CertFile == "" && c.KeyFile != "":
+		return nil, nil, wrong("CertFile", errors.New("a key needs its certificate"))
+	case c.CertFile != "" && c.KeyFile == "":
+		return nil, nil, wrong("KeyFile", errors.New("a certificate needs its key"))
+	}
+	security = &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		if security.RootCAs, err = readAuthorities(c.CAFile); err != nil {
+			return nil, nil, wrong("CAFile", err)
+		}
+	}
+	if c.CertFile != "" {
+		pair, err := c.readPair()
+		if err != nil {
+			return nil, nil, err
+		}
+		security.Certificates = []tls.Certificate{pair}
+	}
+	return urls, security, nil
+}
+
+func readAuthorities(file string) (*x509.CertPool, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, errors.New(file + " holds no certificate")
+	}
+	return pool, nil
+}
+
+func (c Config) readPair() (pair tls.Certificate, err error) {
+	certificate, err := os.ReadFile(c.CertFile)
+	if err != nil {
+		return pair, wrong("CertFile", err)
+	}
+	block, _ := pem.Decode(certificate)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return pair, wrong("CertFile", errors.New(c.CertFile+" holds no certificate"))
+	}
+	key, err := os.ReadFile(c.KeyFile)
+	if err != nil {
+		return pair, wrong("KeyFile", err)
+	}
+	if pair, err = tls.X509KeyPair(certificate, key); err != nil {
+		return pair, wrong("KeyFile", err)
+	}
+	return pair, nil
+}

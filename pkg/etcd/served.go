@@ -1,0 +1,113 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+
+	"github.com/coreos/go-etcd/etcd"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Served tells which of its APIs an etcd serves, by two clients of the same Config. The
+// key is one that will be read. If no API is served, or if that is not certain, there is an
+// error: an *UnusableError when what is at one of the URLs can never serve, or when one
+// of the APIs does not let us read the key; another error may go away.
+func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2, v3 bool, err error) {
+	v2Err, v3Err := v2Client.serves(key), v3Client.serves(ctx, key)
+	var refused *UnusableError
+	if errors.As(v2Err, &refused) || errors.As(v3Err, &refused) {
+		return false, false, refused
+	}
+	bounded, cancel := context.WithTimeout(ctx, v3Client.callTimeout)
+	defer cancel()
+	prober := prober{v2Client.transport.inner, wants{v2: true, v3: true}}
+	var network net.Error
+	switch {
+	case v2Err == nil && v3Err == nil:
+		return true, true, nil
+	case v3Err == nil && errors.As(v2Err, &network) && network.Timeout():
+		return false, false, v2Err
+	case v3Err == nil:
+		return false, true, nil
+	case v2Err == nil && !slices.ContainsFunc(v2Client.urls, func(url string) bool { return hasV3(prober.version(bounded, url)) }):
+		return true, false, nil
+	}
+	if unusable := prober.diagnoseAll(bounded, v2Client.urls); unusable != nil {
+		return false, false, unusable
+	}
+	return false, false, v3Err
+}
+
+// Check is CheckKey of a key that everybody may read.
+func (c *Client) Check() error { return c.CheckKey("/") }
+
+// CheckKey returns nil when a member serves the v2 keys API, and lets us read the key.
+// When none does, it is an *UnusableError if what is at one of the URLs can never serve
+// it, and another error if that may change.
+func (c *Client) CheckKey(key string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.transport.callTimeout)
+	defer cancel()
+	return prober{c.transport.inner, wants{v2: true}}.why(ctx, c.urls, c.serves(key))
+}
+
+// Check returns nil when a member serves the v3 API, and lets us read the key. When none
+// does, it is an *UnusableError if what is at one of the URLs can never serve it, and
+// another error if that may change.
+func (c *V3) Check(ctx context.Context, key string) error {
+	err := c.serves(ctx, key)
+	bounded, cancel := context.WithTimeout(ctx, c.callTimeout)
+	defer cancel()
+	transport := newTransport(len(c.urls), c.security).inner
+	defer transport.CloseIdleConnections()
+	return prober{transport, wants{v3: true}}.why(bounded, c.urls, err)
+}
+
+// why returns a better reason for an error, if there is one.
+func (p prober) why(ctx context.Context, members []string, err error) error {
+	var refused *UnusableError
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	if unusable := p.diagnoseAll(ctx, members); unusable != nil {
+		return unusable
+	}
+	return err
+}
+
+// codeUnauthorized is etcd's code of the v2 API for a user, or nobody, who may not read.
+const codeUnauthorized = 110
+
+// serves returns nil when a member answers on the v2 keys API, and an *UnusableError
+// when it does not let us read a key.
+func (c *Client) serves(key string) error {
+	_, err := c.Get(key, false, false)
+	var answered *etcd.EtcdError
+	switch {
+	case !errors.As(err, &answered):
+		return err
+	case answered.ErrorCode == codeUnauthorized:
+		return unusable(c.urls[c.current.Load()], "does not let us read %s on the v2 keys API: check -etcd_username and -etcd_password_file", key)
+	}
+	return nil
+}
+
+// serves returns nil when a member answers on the v3 API, and an *UnusableError when it
+// does not let us read a key.
+func (c *V3) serves(ctx context.Context, key string) error {
+	_, err := c.Do(ctx, clientv3.OpGet(key, clientv3.WithCountOnly()))
+	url := c.urls[c.current.Load()]
+	switch {
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		return unusable(url, "does not know the user with this password: check -etcd_username and -etcd_password_file")
+	case errors.Is(err, rpctypes.ErrUserEmpty):
+		return unusable(url, "wants to know the user: -etcd_username and -etcd_password_file name one")
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		return unusable(url, "does not let the user read %s", key)
+	case Answered(err):
+		return nil
+	}
+	return err
+}

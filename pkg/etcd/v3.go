@@ -1,0 +1,210 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// V3 calls the members of one etcd cluster through etcd's v3 API: one of them as long as
+// it answers, then the next. All calls share one connection to it. It is safe for
+// concurrent use.
+//
+// Answered tells after an error whether the outcome is known. A call takes at most
+// 2.5 seconds.
+type V3 struct {
+	config      Config
+	urls        []string // of the members
+	security    *tls.Config
+	members     []*member    // one client each: clientv3's own balancer keeps using a member that hangs
+	current     atomic.Int32 // the member that answered last
+	callTimeout time.Duration
+	readTimeout time.Duration // of one member: a read may be tried on each
+	dialTimeout time.Duration // likewise
+}
+
+// NewV3 returns a client of etcd's v3 API. It does not connect. An error is a
+// *ConfigError.
+func NewV3(config Config) (*V3, error) {
+	urls, security, err := config.read()
+	if err != nil {
+		return nil, err
+	}
+	n := time.Duration(len(urls))
+	c := &V3{config: config, urls: urls, security: security,
+		callTimeout: callTimeout, readTimeout: callTimeout / n, dialTimeout: dialTimeout / n}
+	for i, url := range urls {
+		c.members = append(c.members, &member{v3: c, index: int32(i), url: url, login: newLogin(config)})
+	}
+	return c, nil
+}
+
+// SetTimeout gives connecting and each call to a member another time: tests do not
+// depend on how fast a machine is. It is to be called before the first call.
+func (c *V3) SetTimeout(timeout time.Duration) {
+	c.dialTimeout, c.readTimeout = timeout, timeout
+	c.callTimeout = timeout * time.Duration(len(c.members))
+}
+
+// Close ends the connections, and the watches on them. Later calls fail.
+func (c *V3) Close() {
+	for _, member := range c.members {
+		member.close()
+	}
+}
+
+// Do does one operation. One that only reads is tried on each member. One that may write
+// goes to the next member only if nothing of it was sent to the last.
+func (c *V3) Do(ctx context.Context, op clientv3.Op) (resp clientv3.OpResponse, err error) {
+	err = c.try(ctx, isRead(op), func(ctx context.Context, client *clientv3.Client) error {
+		var err error
+		resp, err = client.Do(ctx, op)
+		return err
+	})
+	return resp, err
+}
+
+// isRead tells whether an operation cannot write.
+func isRead(op clientv3.Op) bool {
+	if !op.IsTxn() {
+		return op.IsGet()
+	}
+	_, thens, elses := op.Txn()
+	for _, ops := range [][]clientv3.Op{thens, elses} {
+		for _, op := range ops {
+			if !isRead(op) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+type v3Call func(context.Context, *clientv3.Client) error
+
+func (c *V3) try(ctx context.Context, read bool, call v3Call) error {
+	bounded, cancel := context.WithTimeout(ctx, c.callTimeout)
+	defer cancel()
+	first := c.current.Load()
+	for i := 0; ; i++ {
+		member := c.members[(int(first)+i)%len(c.members)]
+		last := i == len(c.members)-1
+		if !last && member.isDown() {
+			continue
+		}
+		sent, err := member.call(bounded, read, call)
+		switch {
+		case Answered(err):
+			c.current.CompareAndSwap(first, member.index)
+			return err
+		case errors.Is(ctx.Err(), context.Canceled): // that is not the member's fault
+			return err
+		case last, sent && !read:
+			c.current.CompareAndSwap(first, (member.index+1)%int32(len(c.members)))
+			return fmt.Errorf("etcd at %s: %w", member.url, err)
+		}
+	}
+}
+
+// moveOn lets the next calls begin at another member than this one.
+func (c *V3) moveOn(from *member) {
+	c.current.CompareAndSwap(from.index, (from.index+1)%int32(len(c.members)))
+}
+
+// Answered reports whether a call has ended with etcd's final answer: with no error, or
+// with a refusal, such as for a lack of space, a permission or a compacted revision. After
+// any other error the outcome is unknown: a read can be retried, a write may have taken
+// effect.
+func Answered(err error) bool {
+	switch codeOf(err) {
+	case codes.OK, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,
+		codes.ResourceExhausted, codes.FailedPrecondition, codes.OutOfRange, codes.Unauthenticated:
+		return true
+	}
+	return false
+}
+
+func codeOf(err error) codes.Code {
+	var known rpctypes.EtcdError
+	if errors.As(err, &known) {
+		return known.Code()
+	}
+	return status.Code(err)
+}
+
+// member is one member of the cluster.
+type member struct {
+	v3    *V3
+	index int32
+	url   string
+	login *login // nil without a user
+
+	mu     sync.Mutex // guards what follows
+	client *clientv3.Client
+	closed bool
+}
+
+var errClosed = errors.New("the client of etcd is closed")
+
+// open returns the client of the member. It does not wait until that has connected.
+func (m *member) open() (*clientv3.Client, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, errClosed
+	}
+	if m.client == nil {
+		client, err := clientv3.New(m.settings())
+		if err != nil {
+			return nil, err
+		}
+		m.client = client
+	}
+	return m.client, nil
+}
+
+func (m *member) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	if m.client != nil {
+		_ = m.client.Close() // it only says that its context has ended
+	}
+}
+
+// call calls the member. It tells whether something of the call was sent that the
+// member has not refused.
+func (m *member) call(ctx context.Context, read bool, call v3Call) (sent bool, err error) {
+	client, err := m.open()
+	if err != nil {
+		return false, err
+	}
+	share, cancel := context.WithTimeout(ctx, m.v3.readTimeout)
+	defer cancel()
+	if read {
+		ctx = share
+	}
+	token, err := m.login.get(share, client)
+	if err != nil {
+		return false, err
+	}
+	for try := 1; ; try++ {
+		note := &atomic.Bool{}
+		err = call(context.WithValue(ctx, noteKey{}, note), client)
+		if try == 3 || !isTokenRefused(err) {
+			return note.Load(), err
+		}
+		if token, err = m.login.renew(share, client, token); err != nil {
+			return false, err
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package etcd
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// A member that hangs is noticed by a watch on it when a ping is not answered. etcd
+	// wants no more than one in 5 seconds, gRPC sends no more than one in 10.
+	pingPeriod = 10 * time.Second
+	// A member that is back is connected to after this time at most.
+	reconnectPause = time.Second
+)
+
+func (m *member) settings() clientv3.Config {
+	config := clientv3.Config{
+		Endpoints:            []string{m.url},
+		TLS:                  m.v3.security,
+		DialKeepAliveTime:    pingPeriod,
+		DialKeepAliveTimeout: m.v3.callTimeout,
+		MaxCallSendMsgSize:   math.MaxInt32, // etcd has its own limit
+		MaxCallRecvMsgSize:   math.MaxInt32,
+		// One try: clientv3 sends a write again after a deadline of the server's.
+		MaxUnaryRetries: 1,
+		Logger:          zap.NewNop(),
+		DialOptions: []grpc.DialOption{
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectPause},
+				MinConnectTimeout: m.v3.dialTimeout,
+			}),
+			grpc.WithNoProxy(), // as for the v2 API
+			grpc.WithStatsHandler(notes{}),
+			grpc.WithChainStreamInterceptor(m.stream),
+		},
+	}
+	if m.login != nil {
+		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(m.login))
+	}
+	return config
+}
+
+// isDown tells whether the last try to connect to the member has failed.
+func (m *member) isDown() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.client != nil && m.client.ActiveConnection().GetState() == connectivity.TransientFailure
+}
+
+// noteKey is the key of a context's value, an *atomic.Bool, that becomes true when
+// something of the call is given to a connection.
+type noteKey struct{}
+
+// notes takes the notes of calls. It is a stats.Handler.
+type notes struct{}
+
+func (notes) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	switch event.(type) {
+	case *stats.OutHeader, *stats.OutPayload:
+		if note, ok := ctx.Value(noteKey{}).(*atomic.Bool); ok {
+			note.Store(true)
+		}
+	}
+}
+
+func (notes) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (notes) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (notes) HandleConn(context.Context, stats.ConnStats)                       {}
+
+// stream opens the stream of a watch, with a new token. When the stream breaks the watch
+// ends with the error: clientv3 would open it on the same member again and again.
+func (m *member) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	client, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.login.renew(ctx, client, m.login.current()); err != nil {
+		return nil, m.broken(err)
+	}
+	stream, err := open(ctx, desc, conn, method, opts...)
+	if err != nil {
+		return nil, m.broken(err)
+	}
+	return &brittleStream{ClientStream: stream, member: m}, nil
+}
+
+// broken returns an error of a stream as one that clientv3 takes for final.
+func (m *member) broken(err error) error {
+	switch codeOf(err) {
+	case codes.Unavailable, codes.Internal:
+		m.v3.moveOn(m)
+		return status.Error(codes.Aborted, status.Convert(err).Message())
+	}
+	return err
+}
+
+type brittleStream struct {
+	grpc.ClientStream
+	member *member
+}
+
+func (s *brittleStream) RecvMsg(message any) error {
+	if err := s.ClientStream.RecvMsg(message); err != nil {
+		return s.member.broken(err)
+	}
+	return nil
+}

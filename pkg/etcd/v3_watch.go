@@ -1,0 +1,109 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// ErrEarlyProgress is the error of a request for progress on a member whose answer may
+// come before the events that it counts: etcd before 3.4.31, and 3.5.0 to 3.5.12, or one
+// that does not tell its version.
+var ErrEarlyProgress = errors.New("etcd may answer requests for progress too early")
+
+// Watch watches the keys with a prefix, from a revision on, or from now on if that is 0.
+// It asks one member, the one that calls go to, and returns when that has begun or could
+// not: after 2.5 seconds at most.
+//
+// The channel ends when ctx does, when the member fails, when it has no leader, or when
+// the revision is compacted. Only the last response says why, if there is a reason:
+// nothing of a watch is tried again. The caller ends ctx in any case. progress asks for a
+// notification of how far this watch is, and does not wait for it: for other watches
+// there is none. Its error is ErrEarlyProgress if the notification could not be trusted;
+// without a request the member notifies from time to time, and that can be trusted.
+func (c *V3) Watch(ctx context.Context, prefix string, revision int64) (events clientv3.WatchChan, progress func(context.Context) error) {
+	member := c.watchable()
+	client, err := member.open()
+	if err != nil {
+		return closedWatch(), func(context.Context) error { return err }
+	}
+	watcher := clientv3.NewWatcher(client)
+	watched, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	context.AfterFunc(watched, func() {
+		_ = watcher.Close() // it only says how its stream has ended
+	})
+	hangs := time.AfterFunc(c.callTimeout, func() {
+		c.moveOn(member)
+		cancel()
+	})
+	events = watcher.Watch(watched, prefix, clientv3.WithPrefix(), clientv3.WithRev(revision), clientv3.WithProgressNotify())
+	hangs.Stop()
+	var trusted atomic.Bool
+	return events, func(ctx context.Context) error {
+		if !trusted.Load() {
+			if err := member.tellsProgress(ctx); err != nil {
+				return err
+			}
+			trusted.Store(true)
+		}
+		return watcher.RequestProgress(clientv3.WithRequireLeader(ctx))
+	}
+}
+
+// watchable is the member that calls go to, or the next one that is not known to be down.
+func (c *V3) watchable() *member {
+	first := int(c.current.Load())
+	for i := range c.members {
+		if member := c.members[(first+i)%len(c.members)]; !member.isDown() {
+			return member
+		}
+	}
+	return c.members[first]
+}
+
+func closedWatch() clientv3.WatchChan {
+	events := make(chan clientv3.WatchResponse)
+	close(events)
+	return events
+}
+
+// tellsProgress returns an error unless the member's version is known to answer requests
+// for progress after the events before it.
+func (m *member) tellsProgress(ctx context.Context) error {
+	var version string
+	_, err := m.call(ctx, true, func(ctx context.Context, client *clientv3.Client) error {
+		answer, err := etcdserverpb.NewMaintenanceClient(client.ActiveConnection()).Status(ctx, &etcdserverpb.StatusRequest{})
+		if err == nil {
+			version = answer.Version
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: its version is not known: %w", ErrEarlyProgress, err)
+	case !progressInOrder(version):
+		return fmt.Errorf("%w: it is version %q", ErrEarlyProgress, version)
+	}
+	return nil
+}
+
+// progressInOrder tells whether etcd of a version answers requests for progress after the
+// events before it.
+func progressInOrder(version string) bool {
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil {
+		return false
+	}
+	switch {
+	case major != 3 || minor > 5:
+		return major >= 3
+	case minor == 5:
+		return patch >= 13
+	}
+	return minor == 4 && patch >= 31
+}

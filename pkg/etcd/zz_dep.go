@@ -1,3 +1,0 @@
-package etcd
-
-import _ "go.etcd.io/etcd/client/v3"
