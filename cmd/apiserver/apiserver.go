@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage/etcd3"
 	"kube2014/pkg/util"
 )
 
@@ -33,8 +34,10 @@ const (
 var (
 	requestTimeout   = 10 * time.Second // to read a request, and to answer it
 	drainTimeout     = 10 * time.Second
-	newEtcdClient    = etcd.New
+	newEtcdClient    = etcd.NewClient
+	newEtcd3Client   = etcd.NewV3
 	makeEtcdRegistry = registry.MakeEtcdRegistry
+	makeEtcd3Store   = etcd3.New
 	forever          = util.Forever
 )
 
@@ -67,7 +70,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 	stores, handler, err := assemble(options, logged)
 	if err != nil {
-		fmt.Fprintf(stderr, "apiserver: -etcd_servers: %v\n", err)
+		fmt.Fprintf(stderr, "apiserver: %v\n", err)
 		return 2
 	}
 	if stores.close != nil {

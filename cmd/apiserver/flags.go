@@ -9,6 +9,7 @@ import (
 	"math/rand"
 	"net"
 	"net/netip"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,6 +46,15 @@ usage: apiserver [flags]
                        api/v1beta1=true,api/v1=false (default: both); may be repeated
   -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
                        http://127.0.0.1:4001 (default: keep them in memory)
+  -storage_backend NAME  which API of etcd: etcd2, as in June 2014, or etcd3 (default:
+                       the one that etcd serves and that holds objects)
+  -etcd_prefix PATH    what the keys of etcd3 begin with (default /registry)
+  -etcd_cafile FILE    who signs the certificates of an etcd at https:// URLs
+                       (default: whom the system trusts)
+  -etcd_certfile FILE, -etcd_keyfile FILE
+                       our certificate for etcd, and its key
+  -etcd_username NAME, -etcd_password_file FILE
+                       our user in etcd, and the file that holds the password
   -trace               print a trace of each request, layer by layer, to standard
                        error; requests are then served one at a time
   -version             print the version and exit
@@ -66,9 +76,10 @@ const (
 )
 
 var (
-	errHelp       = flag.ErrHelp
-	validPrefix   = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
-	looksLikeAnIP = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
+	errHelp         = flag.ErrHelp
+	validPrefix     = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
+	validEtcdPrefix = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
+	looksLikeAnIP   = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
 )
 
 // schedulers by the name that -scheduler gives them.
@@ -91,7 +102,10 @@ type options struct {
 	port           uint
 	address        string
 	prefix         string
-	etcdServers    util.StringList
+	etcd           etcd.Config
+	passwordFile   string // of etcd
+	storageBackend string // "" is to be found out
+	etcdPrefix     string
 	machines       util.StringList
 	machinesByUser bool
 	scheduler      string
@@ -107,7 +121,14 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.Var(&valueInWords{Value: (*portValue)(&o.port)}, "port", "")
 	flags.StringVar(&o.address, "address", "127.0.0.1", "")
 	flags.StringVar(&o.prefix, "api_prefix", client.DefaultPrefix, "")
-	flags.Var(&valueInWords{Value: &o.etcdServers}, "etcd_servers", "")
+	flags.Var(&valueInWords{Value: (*util.StringList)(&o.etcd.Servers)}, "etcd_servers", "")
+	flags.StringVar(&o.storageBackend, "storage_backend", "", "")
+	flags.StringVar(&o.etcdPrefix, "etcd_prefix", defaultEtcdPrefix, "")
+	flags.StringVar(&o.etcd.CAFile, "etcd_cafile", "", "")
+	flags.StringVar(&o.etcd.CertFile, "etcd_certfile", "", "")
+	flags.StringVar(&o.etcd.KeyFile, "etcd_keyfile", "", "")
+	flags.StringVar(&o.etcd.Username, "etcd_username", "", "")
+	flags.StringVar(&o.passwordFile, "etcd_password_file", "", "")
 	flags.Var(&valueInWords{Value: &o.machines}, "machines", "")
 	flags.StringVar(&o.scheduler, "scheduler", defaultScheduler, "")
 	flags.Var(&valueInWords{Value: &o.versions}, "runtime_config", "")
@@ -140,8 +161,8 @@ func parseFlags(args []string) (*options, error) {
 	case schedulers[o.scheduler] == nil && o.scheduler != noScheduler:
 		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random, round_robin or none", shown(o.scheduler))
 	}
-	if _, err := etcd.ParseServers(o.etcdServers); err != nil {
-		return nil, fmt.Errorf("-etcd_servers: %w", err)
+	if err := o.checkEtcd(); err != nil {
+		return nil, err
 	}
 	o.prefix = strings.TrimRight(o.prefix, "/")
 	o.machinesByUser = len(o.machines) > 0
@@ -149,6 +170,34 @@ func parseFlags(args []string) (*options, error) {
 		o.machines = util.StringList{defaultMachine}
 	}
 	return &o, checkMachines(o.machines)
+}
+
+// checkEtcd checks the flags about etcd, and reads the password.
+func (o *options) checkEtcd() error {
+	_, err := etcd.ParseServers(o.etcd.Servers)
+	switch {
+	case err != nil:
+		return fmt.Errorf("-etcd_servers: %w", err)
+	case o.storageBackend != "" && o.storageBackend != etcd2Backend && o.storageBackend != etcd3Backend:
+		return fmt.Errorf("-storage_backend: %s is neither etcd2 nor etcd3", shown(o.storageBackend))
+	case o.storageBackend != "" && len(o.etcd.Servers) == 0:
+		return errors.New("-storage_backend: it needs -etcd_servers")
+	case !validEtcdPrefix.MatchString(o.etcdPrefix):
+		return fmt.Errorf("-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.etcdPrefix))
+	case o.storageBackend == etcd2Backend && o.etcdPrefix != defaultEtcdPrefix:
+		return fmt.Errorf("-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", defaultEtcdPrefix)
+	case o.passwordFile == "":
+		return nil
+	}
+	password, err := os.ReadFile(o.passwordFile)
+	if err != nil {
+		return fmt.Errorf("-etcd_password_file: %w", err)
+	}
+	o.etcd.Password = strings.TrimRight(string(password), "\r\n")
+	if o.etcd.Password == "" {
+		return errors.New("-etcd_password_file: the file is empty")
+	}
+	return nil
 }
 
 // onOneLine makes what the flag package says fit for one line: it repeats what

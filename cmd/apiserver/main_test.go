@@ -20,6 +20,7 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage/etcd3"
 )
 
 // asProgram in the environment turns the test binary into the apiserver, so that a
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 	http.DefaultTransport.(*http.Transport).DialContext = dialNoKubelet
 	if mode != hurried {
 		newEtcdClient, makeEtcdRegistry = patientEtcdClient, unhurriedEtcdRegistry
+		newEtcd3Client, makeEtcd3Store = patientEtcd3Client, patientEtcd3Store
 	}
 	switch mode {
 	case "":
@@ -60,12 +62,34 @@ func dialNoKubelet(ctx context.Context, network, address string) (net.Conn, erro
 }
 
 // patientEtcdClient is an etcd.Client that gives a slow machine the time it takes.
-func patientEtcdClient(servers []string) (*etcd.Client, error) {
-	etcdClient, err := etcd.New(servers)
+func patientEtcdClient(config etcd.Config) (*etcd.Client, error) {
+	etcdClient, err := etcd.NewClient(config)
 	if err == nil {
 		etcdClient.SetTimeout(hangs)
 	}
 	return etcdClient, err
+}
+
+// patientEtcd3Client is an etcd.V3 that does so.
+func patientEtcd3Client(config etcd.Config) (*etcd.V3, error) {
+	etcdClient, err := etcd.NewV3(config)
+	if err == nil {
+		etcdClient.SetTimeout(hangs)
+	}
+	return etcdClient, err
+}
+
+// patientEtcd3Store is a store that does so.
+func patientEtcd3Store(etcdClient etcd3.Client, prefix string) *etcd3.Store {
+	store := etcd3.New(etcdClient, prefix)
+	store.SetTimeout(hangs)
+	return store
+}
+
+// etcdRegistries are the registries on an etcd's v2 API.
+func etcdRegistries(servers, machines []string) (registries, error) {
+	o := options{storageBackend: etcd2Backend, etcd: etcd.Config{Servers: servers}, machines: machines}
+	return o.etcdRegistries(nothingAround)
 }
 
 // unhurriedEtcdRegistry is a registry whose clock stands still: its requests never
@@ -79,7 +103,7 @@ func unhurriedEtcdRegistry(etcdClient registry.EtcdClient, machines []string) *r
 
 // hurriedRegistries are registries with the timeouts that users have.
 func hurriedRegistries(etcdClient registry.EtcdClient) registries {
-	stores := registriesOn(etcdClient, nil, nil, nil)
+	stores := registriesOn(etcdClient, nil, nil, nil, nothingAround.store)
 	stores.tasks.(*registry.EtcdRegistry).SetClock(time.Now, time.After)
 	return stores
 }

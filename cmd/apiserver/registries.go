@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
-	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
 )
@@ -46,8 +44,8 @@ func assemble(o *options, narration io.Writer) (stores registries, handler http.
 		return assembleTraced(o, narration)
 	}
 	stores = memoryRegistries()
-	if len(o.etcdServers) > 0 {
-		if stores, err = etcdRegistries(o.etcdServers, o.machines); err != nil {
+	if len(o.etcd.Servers) > 0 {
+		if stores, err = o.etcdRegistries(nothingAround); err != nil {
 			return stores, nil, err
 		}
 	}
@@ -59,46 +57,15 @@ func assemble(o *options, narration io.Writer) (stores registries, handler http.
 func memoryRegistries() registries { return registriesInMemory(registry.MakeMemoryRegistry()) }
 
 func registriesInMemory(memory *registry.MemoryRegistry) registries {
-	endpoints := registry.MakeEndpointController(memory, memory)
+	return registriesOver(memory, "memory")
+}
+
+// registriesOver returns the three registries that one registry is.
+func registriesOver(all *registry.Registry, name string) registries {
+	endpoints := registry.MakeEndpointController(all, all)
 	return registries{
-		name:  "memory",
-		tasks: memory, controllers: memory, services: memory, objects: memory.Objects(),
-		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
-	}
-}
-
-func etcdRegistries(servers, machines []string) (registries, error) {
-	etcdClient, err := dialEtcd(servers)
-	if err != nil {
-		return registries{}, err
-	}
-	return registriesOn(etcdClient, etcdClient.Close, servers, machines), nil
-}
-
-// dialEtcd returns a client of etcd. An etcd that does not answer yet is no
-// error: requests are answered with 503 until it does.
-func dialEtcd(servers []string) (*etcd.Client, error) {
-	etcdClient, err := newEtcdClient(servers)
-	if err != nil {
-		return nil, err
-	}
-	var unusable *etcd.UnusableError
-	if err := etcdClient.Check(); errors.As(err, &unusable) {
-		return nil, unusable
-	} else if err != nil {
-		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
-	}
-	return etcdClient, nil
-}
-
-// registriesOn puts the registries on etcd.
-func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, machines []string) registries {
-	onEtcd := makeEtcdRegistry(etcdClient, machines)
-	endpoints := registry.MakeEndpointController(onEtcd, onEtcd)
-	return registries{
-		name:  "etcd at " + strings.Join(servers, ","),
-		tasks: onEtcd, controllers: onEtcd, services: onEtcd, objects: onEtcd.Objects(),
-		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, follow: onEtcd.Follow, close: closeClient,
+		name:  name,
+		tasks: all, controllers: all, services: all, objects: all.Objects(),
 		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
 	}
 }

@@ -13,15 +13,11 @@ import (
 func assembleTraced(o *options, narration io.Writer) (stores registries, handler http.Handler, err error) {
 	t := trace.New(narration)
 	stores = registriesInMemory(registry.MakeRegistry(t.Store(registry.MakeMemoryRegistry().Objects())))
-	if len(o.etcdServers) > 0 {
-		etcdClient, err := dialEtcd(o.etcdServers)
+	if len(o.etcd.Servers) > 0 {
+		stores, err = o.etcdRegistries(around{etcd2: t.EtcdClient, etcd3: t.Etcd3Client, store: t.Store})
 		if err != nil {
 			return stores, nil, err
 		}
-		stores = registriesOn(t.EtcdClient(etcdClient), etcdClient.Close, o.etcdServers, o.machines)
-		onEtcd := stores.tasks.(*registry.EtcdRegistry)
-		onEtcd.Decorate(t.Store)
-		stores.objects = onEtcd.Objects()
 		stores.healthz = t.Healthz("EtcdRegistry.Healthz", stores.healthz)
 		stores.reconcile = t.Sync("EtcdRegistry.Reconcile", stores.reconcile)
 	}

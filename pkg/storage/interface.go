@@ -101,6 +101,18 @@ const (
 // Unconditional reports whether it does not matter if there is an object, nor which.
 func (c Change) Unconditional() bool { return c.Expected == Any || c.Expected == Blind }
 
+// InWords returns what the change does, such as "create task", for errors.
+func (c Change) InWords() string {
+	verb := "update "
+	switch {
+	case c.Action == Remove:
+		verb = "delete "
+	case c.Expected == Absent:
+		verb = "create "
+	}
+	return verb + string(c.Kind)
+}
+
 // Create stores a new object.
 func Create(object api.Object) Change {
 	return Change{Kind: object.GetKind(), ID: object.GetID(), Expected: Absent, Action: Write, Object: object}

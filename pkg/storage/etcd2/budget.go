@@ -47,14 +47,7 @@ type budget struct {
 
 // budget begins the time of a request, or goes on with that of one which has begun.
 func (c *clock) budget(change storage.Change) budget {
-	verb := "update "
-	switch {
-	case change.Action == storage.Remove:
-		verb = "delete "
-	case change.Expected == storage.Absent:
-		verb = "create "
-	}
-	b := budget{operation: verb + string(change.Kind), began: change.Began, clock: c}
+	b := budget{operation: change.InWords(), began: change.Began, clock: c}
 	if b.began.IsZero() {
 		b.began = c.now()
 	}

@@ -17,7 +17,7 @@ import (
 // was cached; then it tries them again on what is there.
 func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	s.begin()
-	operation, began := inWords(changes[0]), changes[0].Began
+	operation, began := changes[0].InWords(), changes[0].Began
 	if began.IsZero() {
 		began = time.Now()
 	}
@@ -62,18 +62,6 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		}
 		isFresh = true
 	}
-}
-
-// inWords names what a change does, for errors.
-func inWords(change storage.Change) string {
-	verb := "update "
-	switch {
-	case change.Action == storage.Remove:
-		verb = "delete "
-	case change.Expected == storage.Absent:
-		verb = "create "
-	}
-	return verb + string(change.Kind)
 }
 
 // plan is what a commit comes to.

@@ -134,5 +134,7 @@ func (s *Store) readNow(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stateOf(read), nil
+	found := stateOf(read)
+	s.keep(found)
+	return found, nil
 }

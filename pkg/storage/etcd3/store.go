@@ -48,6 +48,7 @@ type Store struct {
 	highest int64      // the highest revision in an answer of etcd
 	target  int64      // the highest revision that somebody waits for
 	watch   watch      // the present one
+	found   *state     // what a read has found in etcd last; nil if the cache is not older
 }
 
 var _ storage.Interface = (*Store)(nil)
@@ -151,19 +152,12 @@ func (s *Store) Version() (uint64, error) {
 
 // Watch implements storage.Reader.
 func (s *Store) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
-	now, err := s.fresh("watch")
-	if err != nil {
+	if _, err := s.fresh("watch"); err != nil {
 		return nil, err
 	}
-	if version, _ := now.objects.Version(); after <= version {
-		s.extend(after)
-		s.cache.objects.Expect(after) // the cache may not have heard of the version yet
-	}
-	return s.cache.objects.Watch(kind, after)
+	s.extend(after)
+	return s.Cached().Watch(kind, after)
 }
-
-// Cached implements storage.Interface.
-func (s *Store) Cached() storage.Reader { return s.cache.objects }
 
 // Healthz returns an api.Unavailable error when etcd does not answer. When it does, the
 // warnings name each key that cannot be decoded, one line a key.

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+
+	goetcd "github.com/coreos/go-etcd/etcd"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd3"
+)
+
+// The values of -storage_backend.
+const (
+	etcd2Backend = "etcd2"
+	etcd3Backend = "etcd3"
+)
+
+const defaultEtcdPrefix = "/registry"
+
+// around is what is put around the layers of a store on etcd: a trace, or nothing.
+type around struct {
+	etcd2 func(registry.EtcdClient) registry.EtcdClient
+	etcd3 func(etcd3.Client) etcd3.Client
+	store func(storage.Interface) storage.Interface
+}
+
+var nothingAround = around{
+	etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
+	etcd3: func(client etcd3.Client) etcd3.Client { return client },
+	store: func(store storage.Interface) storage.Interface { return store },
+}
+
+// etcdClients are clients of both APIs of an etcd.
+type etcdClients struct {
+	v2     *etcd.Client
+	v3     *etcd.V3
+	prefix string // of the keys of the v3 API
+}
+
+// etcdRegistries puts the registries on the etcd that the flags name. If it does not
+// answer yet, that is no error: requests are answered with 503 until it does. The error
+// names a flag.
+func (o *options) etcdRegistries(a around) (registries, error) {
+	clients := etcdClients{prefix: o.etcdPrefix}
+	var err error
+	if clients.v2, err = newEtcdClient(o.etcd); err == nil {
+		clients.v3, err = newEtcd3Client(o.etcd)
+	}
+	if err != nil {
+		return registries{}, inFlags(err)
+	}
+	backend, err := o.storageBackend, error(nil)
+	switch backend {
+	case etcd2Backend:
+		err = clients.v2.CheckKey(defaultEtcdPrefix)
+	case etcd3Backend:
+		err = clients.v3.Check(context.Background(), clients.prefix+"/")
+	default:
+		backend, err = clients.choose()
+	}
+	var unusable *etcd.UnusableError
+	var undecidable *undecidableError
+	if errors.As(err, &unusable) || errors.As(err, &undecidable) {
+		clients.close()
+		return registries{}, inFlags(err)
+	}
+	if err != nil {
+		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
+	}
+	if backend == "" {
+		return o.undecidedRegistries(clients, a), nil
+	}
+	return o.registriesOnEtcd(backend, clients, a), nil
+}
+
+func (o *options) registriesOnEtcd(backend string, clients etcdClients, a around) registries {
+	if backend == etcd2Backend {
+		clients.v3.Close()
+		return registriesOn(a.etcd2(clients.v2), clients.v2.Close, o.etcd.Servers, o.machines, a.store)
+	}
+	clients.v2.Close()
+	return registriesOn3(a.etcd3(clients.v3), clients.v3.Close, o.etcd.Servers, o.etcdPrefix, a.store)
+}
+
+func (c etcdClients) close() {
+	c.v2.Close()
+	c.v3.Close()
+}
+
+// undecidableError tells that nobody but the user can say which backend to use.
+type undecidableError struct{ why string }
+
+// Error returns why, and which flag decides.
+func (e *undecidableError) Error() string { return e.why }
+
+// choose returns the backend that an etcd is for: the one that holds objects; or, if there
+// are none yet, etcd2 if it is served. June 2014's programs read only that one.
+func (c etcdClients) choose() (backend string, err error) {
+	v2, v3, err := etcd.Served(context.Background(), c.v2, c.v3, c.prefix+"/")
+	if err != nil {
+		return "", err
+	}
+	if v2 && c.prefix != defaultEtcdPrefix {
+		v2 = false // its keys are June 2014's
+	}
+	switch {
+	case !v2 && !v3:
+		return "", &undecidableError{"the etcd serves only its v2 API, whose keys begin with " + defaultEtcdPrefix + ": leave -etcd_prefix out"}
+	case !v3:
+		return etcd2Backend, nil
+	case !v2:
+		return etcd3Backend, nil
+	}
+	in2, err := c.holdsObjects2()
+	if err != nil {
+		return "", err
+	}
+	in3, err := c.holdsObjects3()
+	switch {
+	case err != nil:
+		return "", err
+	case in2 && in3:
+		return "", &undecidableError{"the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3"}
+	case in3:
+		return etcd3Backend, nil
+	}
+	return etcd2Backend, nil
+}
+
+func (c etcdClients) holdsObjects2() (bool, error) {
+	resp, err := c.v2.Get(defaultEtcdPrefix, false, false)
+	var refused *goetcd.EtcdError
+	switch {
+	case errors.As(err, &refused) && refused.ErrorCode == 100: // there is no such key
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return len(resp.Node.Nodes) > 0, nil
+}
+
+func (c etcdClients) holdsObjects3() (bool, error) {
+	resp, err := c.v3.Do(context.Background(), clientv3.OpGet(c.prefix+"/", clientv3.WithPrefix(), clientv3.WithCountOnly()))
+	if err != nil {
+		return false, err
+	}
+	return resp.Get().Count > 0, nil
+}
+
+// flagOf has the flag of each field of an etcd.Config.
+var flagOf = map[string]string{
+	"Servers": "-etcd_servers", "CAFile": "-etcd_cafile", "CertFile": "-etcd_certfile", "KeyFile": "-etcd_keyfile",
+	"Username": "-etcd_username", "Password": "-etcd_password_file",
+}
+
+// inFlags returns an error that begins with the flag that is wrong.
+func inFlags(err error) error {
+	var wrong *etcd.ConfigError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s: %w", flagOf[wrong.Field], wrong.Err)
+	}
+	var undecidable *undecidableError
+	if errors.As(err, &undecidable) {
+		return fmt.Errorf("-storage_backend: %w", err)
+	}
+	return fmt.Errorf("-etcd_servers: %w", err)
+}
+
+// registriesOn puts the registries on etcd's v2 API.
+func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, machines []string, decorate func(storage.Interface) storage.Interface) registries {
+	onEtcd := makeEtcdRegistry(etcdClient, machines)
+	onEtcd.Decorate(decorate)
+	endpoints := registry.MakeEndpointController(onEtcd, onEtcd)
+	return registries{
+		name:  "etcd2 at " + strings.Join(servers, ","),
+		tasks: onEtcd, controllers: onEtcd, services: onEtcd, objects: onEtcd.Objects(),
+		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, follow: onEtcd.Follow, close: closeClient,
+		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
+	}
+}
+
+// registriesOn3 puts the registries on etcd's v3 API.
+func registriesOn3(etcdClient etcd3.Client, closeClient func(), servers []string, prefix string, decorate func(storage.Interface) storage.Interface) registries {
+	store := makeEtcd3Store(etcdClient, prefix)
+	stores := registriesOver(registry.MakeRegistry(decorate(store)), "etcd3 at "+strings.Join(servers, ","))
+	stores.healthz, stores.reconcile = store.Healthz, store.Reconcile
+	stores.close = func() {
+		store.Close()
+		closeClient()
+	}
+	return stores
+}
