@@ -43,7 +43,7 @@ func measureEtcd(b *bench) error {
 	if err := fill(client, 0, etcdMachines); err != nil {
 		return err
 	}
-	s, err := b.startApiserver(etcdMachines, "-etcd_servers", store.URL)
+	s, err := b.startApiserver(etcdMachines, "-etcd_servers", store.URL, "-storage_backend", "etcd2")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,10 @@ func measureEtcd(b *bench) error {
 	if err := measureEtcdGet(b, s, client); err != nil {
 		return err
 	}
-	return measureEtcdList(b, s, client)
+	if err := measureEtcdList(b, s, client); err != nil {
+		return err
+	}
+	return measureEtcd3(b, ours)
 }
 
 // fill writes a range of tasks directly to etcd, as the apiserver would but

@@ -51,10 +51,10 @@ usage: apiserver [flags]
   -etcd_prefix PATH    what the keys of etcd3 begin with (default /registry)
   -etcd_cafile FILE    who signs the certificates of an etcd at https:// URLs
                        (default: whom the system trusts)
-  -etcd_certfile FILE, -etcd_keyfile FILE
-                       our certificate for etcd, and its key
-  -etcd_username NAME, -etcd_password_file FILE
-                       our user in etcd, and the file that holds the password
+  -etcd_certfile FILE  our certificate for etcd, with
+  -etcd_keyfile FILE   its key
+  -etcd_username NAME  our user in etcd, with
+  -etcd_password_file FILE  the file that holds the password
   -trace               print a trace of each request, layer by layer, to standard
                        error; requests are then served one at a time
   -version             print the version and exit

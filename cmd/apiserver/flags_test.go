@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/util"
 )
@@ -19,7 +20,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 	o, err := parseFlags(nil)
 	require.NoError(t, err)
 	assert.Equal(t, &options{
-		port: 8080, address: "127.0.0.1", prefix: "/api/v1beta1", scheduler: "first_fit",
+		port: 8080, address: "127.0.0.1", prefix: "/api/v1beta1", scheduler: "first_fit", etcdPrefix: "/registry",
 		machines: util.StringList{"127.0.0.1"},
 	}, o)
 	assert.Equal(t, "127.0.0.1:8080", o.listenAddress())
@@ -28,12 +29,13 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 
 func TestFlagsAreRead(t *testing.T) {
 	t.Parallel()
-	o, err := parseFlags(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1"))
+	o, err := parseFlags(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1 -storage_backend etcd3 -etcd_prefix /x/y -etcd_cafile ca -etcd_certfile cert -etcd_keyfile key -etcd_username u"))
 	require.NoError(t, err)
 	assert.Equal(t, &options{
 		port: 0, address: "::1", prefix: "/x", scheduler: "random", trace: true, version: true,
 		machines: util.StringList{"a", "10.0.0.1", "::1"}, machinesByUser: true,
-		etcdServers: util.StringList{"http://a:1", "http://b:1"},
+		storageBackend: "etcd3", etcdPrefix: "/x/y",
+		etcd: etcd.Config{Servers: []string{"http://a:1", "http://b:1"}, CAFile: "ca", CertFile: "cert", KeyFile: "key", Username: "u"},
 	}, o)
 	assert.Equal(t, "[::1]:0", o.listenAddress())
 	assert.Equal(t, "a,10.0.0.1,::1", o.machinesInWords())

@@ -48,7 +48,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 				for i, traced := range []bool{false, true} {
 					o := &options{machines: recorded.Machines, scheduler: defaultScheduler, prefix: "/api/v1beta1", trace: traced}
 					if backend == "etcd" {
-						o.etcdServers = []string{startEtcd(t).URL}
+						o.etcd.Servers = []string{startEtcd(t).URL}
 					}
 					stores, handler, err := assemble(o, &narration)
 					require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						_, err := stores.healthz()
 						require.NoError(t, err)
 						require.NoError(t, stores.reconcile())
-						keys[i] = keysIn(t, o.etcdServers[0], "/registry")
+						keys[i] = keysIn(t, o.etcd.Servers[0], "/registry")
 						stores.close()
 					}
 					assert.Equal(t, traced, narration.Len() > 0)

@@ -14,7 +14,7 @@ import (
 
 // decisionPeriod is how often an etcd that has not answered yet is asked which APIs it
 // serves.
-const decisionPeriod = time.Second
+const decisionPeriod = 250 * time.Millisecond
 
 // undecided is a store on an etcd that did not answer when the program started: which of
 // its APIs is used is decided when it does. Until then it is unavailable.

@@ -42,6 +42,7 @@ func (m *member) settings() clientv3.Config {
 			}),
 			grpc.WithNoProxy(), // as for the v2 API
 			grpc.WithStatsHandler(notes{}),
+			grpc.WithChainUnaryInterceptor(failFast),
 			grpc.WithChainStreamInterceptor(m.stream),
 		},
 	}
@@ -49,6 +50,12 @@ func (m *member) settings() clientv3.Config {
 		config.DialOptions = append(config.DialOptions, grpc.WithPerRPCCredentials(m.login))
 	}
 	return config
+}
+
+// failFast lets a call fail at once if the member cannot be connected to: clientv3 would
+// wait for it, because it could choose another member meanwhile.
+func failFast(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(ctx, method, request, reply, conn, append(opts, grpc.WaitForReady(false))...)
 }
 
 // isDown tells whether the last try to connect to the member has failed.
@@ -88,7 +95,7 @@ func (m *member) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.C
 	if _, err := m.login.renew(ctx, client, m.login.current()); err != nil {
 		return nil, m.broken(err)
 	}
-	stream, err := open(ctx, desc, conn, method, opts...)
+	stream, err := open(ctx, desc, conn, method, append(opts, grpc.WaitForReady(false))...)
 	if err != nil {
 		return nil, m.broken(err)
 	}

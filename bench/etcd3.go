@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/bench/measure"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// eventPosts is how many changes of another apiserver a watcher is told of.
+const eventPosts = 500
+
+// measureEtcd3 measures the apiserver on etcd's v3 API, beside the v3 client used directly.
+// The rates of POSTs on the v2 API have been measured before, in the same run.
+func measureEtcd3(b *bench, onV2 []float64) error {
+	store, err := etcdtest.Start(b.Dir, "--unsafe-no-fsync=false")
+	if err != nil {
+		return err
+	}
+	b.AtEnd(func() { _ = store.Kill() }) // it was only for this
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{store.URL}})
+	if err != nil {
+		return err
+	}
+	b.AtEnd(func() { _ = client.Close() }) // as above
+	flags := []string{"-etcd_servers", store.URL, "-storage_backend", "etcd3"}
+	s, err := b.startApiserver(etcdMachines, flags...)
+	if err != nil {
+		return err
+	}
+	if _, err := s.SendAll(etcdClients, etcdTasks, func(i int) []byte { return post(i, etcdMachines) }); err != nil {
+		return err
+	}
+	if err := measureEtcd3Posts(b, s, client, onV2); err != nil {
+		return err
+	}
+	if err := measureEtcd3Reads(b, s, client); err != nil {
+		return err
+	}
+	other, err := b.startApiserver(etcdMachines, flags...)
+	if err != nil {
+		return err
+	}
+	return measureEtcd3Events(b, s, other)
+}
+
+// measureEtcd3Posts measures tasks created per second: by the apiserver, and by the v3
+// client, with transactions of the same conditions and values.
+func measureEtcd3Posts(b *bench, s measure.Server, client *clientv3.Client, onV2 []float64) error {
+	var ours, theirs []float64
+	for range runs {
+		took, err := postAndDelete(s, etcdClients, postsInOneTurn, etcdMachines, 40000)
+		if err != nil {
+			return err
+		}
+		ours = append(ours, postsInOneTurn/took.Seconds())
+		rate, err := transactions(client)
+		if err != nil {
+			return err
+		}
+		theirs = append(theirs, rate)
+	}
+	b.add(row{what: "POST of a task on etcd v3, 10,000 tasks", unit: "of the bare transactions' rate", values: measure.Ratios(ours, theirs),
+		bound: 0.8, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
+	b.add(row{what: "the same, compared with etcd v2", unit: "× the rate", values: measure.Ratios(ours, onV2),
+		bound: 1.3, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(onV2))})
+	return nil
+}
+
+// transactions returns how many creates of a task the v3 client makes a second.
+func transactions(client *clientv3.Client) (float64, error) {
+	start := time.Now()
+	err := measure.Parallel(etcdClients, func(worker int) error {
+		for i := worker; i < postsInOneTurn; i += etcdClients {
+			task := "/direct/pods/" + extraID(i)
+			port := fmt.Sprintf("/direct/hostports/%s/%d", machineName(i%etcdMachines), 40000+i/etcdMachines)
+			value := strings.TrimSuffix(string(taskJSON(extraID(i), i%100, 40000)), "}") + `,"currentState":{"manifest":` +
+				`{"version":"","volumes":null,"containers":null},"host":"` + machineName(i%etcdMachines) + `"}}`
+			done, err := client.Txn(context.Background()).
+				If(clientv3.Compare(clientv3.ModRevision(task), "=", 0), clientv3.Compare(clientv3.ModRevision(port), "=", 0)).
+				Then(clientv3.OpPut(task, value), clientv3.OpPut(port, extraID(i))).Commit()
+			if err != nil || !done.Succeeded {
+				return fmt.Errorf("a create of %s: %v", task, err)
+			}
+		}
+		return nil
+	})
+	took := time.Since(start)
+	if err == nil {
+		_, err = client.Delete(context.Background(), "/direct/", clientv3.WithPrefix())
+	}
+	return postsInOneTurn / took.Seconds(), err
+}
+
+// measureEtcd3Reads measures GETs and lists, and the calls to etcd that they need.
+func measureEtcd3Reads(b *bench, s measure.Server, client *clientv3.Client) error {
+	const duration = 1500 * time.Millisecond
+	var ours, theirs []float64
+	for range runs {
+		rate, err := s.Throughput(etcdClients, measure.Request("GET", tasksPath+"/"+taskID(7), nil), duration)
+		if err != nil {
+			return err
+		}
+		ours = append(ours, rate)
+		counts := make([]int, etcdClients)
+		start := time.Now()
+		if err := measure.Parallel(etcdClients, func(worker int) error {
+			for time.Since(start) < duration {
+				if _, err := client.Get(context.Background(), "/registry/pods/"+taskID(7)); err != nil {
+					return err
+				}
+				counts[worker]++
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		total := 0
+		for _, count := range counts {
+			total += count
+		}
+		theirs = append(theirs, float64(total)/time.Since(start).Seconds())
+	}
+	b.add(row{what: "GET of a task on etcd v3", unit: "of a bare get's rate", values: measure.Ratios(ours, theirs), bound: 1, atLeast: true,
+		detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
+	return nil
+}
+
+// measureEtcd3Events measures how soon a watcher at one apiserver is told of what another
+// one has acknowledged.
+func measureEtcd3Events(b *bench, writer, other measure.Server) error {
+	connection, err := other.Dial()
+	if err != nil {
+		return err
+	}
+	stream, err := connection.Stream(measure.Request("GET", "/api/v1/pods?watch=1&labelSelector=name%3Dnew&resourceVersion=0", nil))
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, 1<<20)
+	posts, err := writer.Dial()
+	if err != nil {
+		return err
+	}
+	var took []float64
+	for i := range eventPosts {
+		body := strings.Replace(string(taskJSON(extraID(i), 1, 50000+i)), `"name":"web"`, `"name":"new"`, 1)
+		told := make(chan time.Time, 1)
+		go func() {
+			lines.Scan()
+			told <- time.Now()
+		}()
+		if _, err := posts.Timed(measure.Request("POST", tasksPath, []byte(body))); err != nil {
+			return err
+		}
+		acknowledged := time.Now()
+		took = append(took, max(0, measure.Milliseconds((<-told).Sub(acknowledged))))
+		if !strings.Contains(lines.Text(), extraID(i)) {
+			return fmt.Errorf("the watcher was told %.100q", lines.Text())
+		}
+	}
+	slices.Sort(took)
+	b.add(row{what: "from POST to event at another apiserver, etcd v3, median", unit: "ms", values: []float64{measure.Median(took)}, bound: 5,
+		detail: fmt.Sprintf("99th percentile %.3g ms", took[len(took)*99/100])})
+	return nil
+}
