@@ -27,7 +27,7 @@ func (c cached) newest() *storage.Cache {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.found != nil {
-		if reached, _, _ := s.cache.at(s.found.revision); !reached {
+		if !s.cache.reaches(s.found.revision) {
 			return s.found.objects
 		}
 		s.found = nil

@@ -54,7 +54,6 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		s.note(revision)
 		if done.Txn().Succeeded {
 			p.setVersions(uint64(revision))
-			s.await(revision, eventPatience) // so that what this process does next is seldom tried in vain
 			return p.written, nil
 		}
 		if now, err = s.reach(operation, revision); err != nil {

@@ -122,7 +122,7 @@ func (s *Store) extend(after uint64) {
 			return
 		}
 		earlier.apply(s.keys, response)
-		if reached, _, _ := earlier.at(int64(since)); reached {
+		if earlier.reaches(int64(since)) {
 			s.cache.objects.Extend(after, since, earlier.objects.Events(since))
 			return
 		}

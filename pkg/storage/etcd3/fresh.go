@@ -60,7 +60,7 @@ func (s *Store) note(revision int64) {
 
 // reach returns a state that is not older than a revision that etcd has just answered.
 func (s *Store) reach(operation string, revision int64) (*state, error) {
-	if s.await(revision, eventPatience) {
+	if s.cache.await(revision, time.After(eventPatience)) {
 		return s.cache, nil
 	}
 	s.mu.Lock()
@@ -71,25 +71,6 @@ func (s *Store) reach(operation string, revision int64) (*state, error) {
 		return nil, failed(operation, err)
 	}
 	return reached, nil
-}
-
-// await waits until the cache has reached a revision, but not longer than the patience.
-func (s *Store) await(revision int64, patience time.Duration) bool {
-	var enough <-chan time.Time
-	for {
-		reached, _, moved := s.cache.at(revision)
-		if reached {
-			return true
-		}
-		if enough == nil {
-			enough = time.After(patience)
-		}
-		select {
-		case <-moved:
-		case <-enough:
-			return false
-		}
-	}
 }
 
 var errBehind = errors.New("etcd has not shown its changes in time")
@@ -103,27 +84,21 @@ func (s *Store) catchUp() (*state, error) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
-	patience := time.After(watchPatience)
-	for {
-		reached, loaded, moved := s.cache.at(target)
-		if reached {
-			return s.cache, nil
-		}
-		var silent <-chan time.Time // a cache that is being filled is waited for
-		if loaded {
-			silent = patience
+	for began := time.Now(); ; {
+		loaded := s.cache.isLoaded()
+		if loaded { // else it is being filled, and waited for
 			if err := s.askProgress(ctx); err != nil && !errors.Is(err, errNotWatching) {
 				return s.readNow(ctx)
 			}
 		}
-		select {
-		case <-moved:
-		case <-time.After(progressPeriod):
-		case <-silent:
+		switch {
+		case s.cache.await(target, time.After(progressPeriod)):
+			return s.cache, nil
+		case ctx.Err() != nil:
+			return nil, errBehind
+		case loaded && time.Since(began) > watchPatience:
 			s.followAnew()
 			return s.readNow(ctx)
-		case <-ctx.Done():
-			return nil, errBehind
 		}
 	}
 }

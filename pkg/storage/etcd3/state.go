@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -42,13 +43,13 @@ type state struct {
 	mu       sync.Mutex // guards what follows
 	loaded   bool
 	revision int64
-	moved    chan struct{} // closed when the revision has become larger
+	waiters  map[*waiter]bool
 	broken   map[place]*broken
 	ports    map[string]hostPort // by key
 }
 
 func newState() *state {
-	return &state{objects: storage.NewCache(0), moved: make(chan struct{}), broken: map[place]*broken{}, ports: map[string]hostPort{}}
+	return &state{objects: storage.NewCache(0), waiters: map[*waiter]bool{}, broken: map[place]*broken{}, ports: map[string]hostPort{}}
 }
 
 // stateOf returns a state that does not follow etcd.
@@ -70,8 +71,18 @@ func (s *state) reset(read *contents) {
 // move sets the revision. The caller holds the lock.
 func (s *state) move(revision int64) {
 	s.revision = revision
-	close(s.moved)
-	s.moved = make(chan struct{})
+	for w := range s.waiters {
+		if s.loaded && w.revision <= revision {
+			close(w.reached)
+			delete(s.waiters, w)
+		}
+	}
+}
+
+// waiter is somebody who waits for a revision.
+type waiter struct {
+	revision int64
+	reached  chan struct{} // closed when the state has reached the revision
 }
 
 // forget lets everything be read anew.
@@ -81,11 +92,40 @@ func (s *state) forget() {
 	s.loaded = false
 }
 
-// at returns whether a revision has been reached, and what is closed when that may change.
-func (s *state) at(revision int64) (reached, loaded bool, moved <-chan struct{}) {
+// reaches reports whether a loaded state has reached a revision.
+func (s *state) reaches(revision int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.loaded && s.revision >= revision, s.loaded, s.moved
+	return s.loaded && s.revision >= revision
+}
+
+// await waits until the state has reached a revision, or until there has been enough
+// waiting. It reports which.
+func (s *state) await(revision int64, enough <-chan time.Time) bool {
+	s.mu.Lock()
+	if s.loaded && s.revision >= revision {
+		s.mu.Unlock()
+		return true
+	}
+	w := &waiter{revision, make(chan struct{})}
+	s.waiters[w] = true
+	s.mu.Unlock()
+	select {
+	case <-w.reached:
+		return true
+	case <-enough:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.waiters, w)
+	return s.loaded && s.revision >= revision
+}
+
+// isLoaded reports whether everything has been read.
+func (s *state) isLoaded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded
 }
 
 // next returns the revision after that of a loaded state.

@@ -117,28 +117,20 @@ func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
 	return stateOf(then).objects.List(kind, nil)
 }
 
-// FirstFree implements storage.Reader. It looks only at what is cached, unless that has no
-// free machine: if a host port has been taken since, the commit fails.
+// FirstFree implements storage.Reader. It passes over machines on which another request
+// of this process is about to take one of the host ports.
 func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
-	if machine := s.firstFree(s.cache, machines, task); machine != "" {
-		return machine, nil
-	}
 	now, err := s.fresh("place task")
 	if err != nil {
 		return "", err
 	}
-	return s.firstFree(now, machines, task), nil
-}
-
-func (s *Store) firstFree(now *state, machines []string, task api.Task) string {
 	ports := task.HostPorts()
-	for _, machine := range machines {
-		free, _ := now.objects.FirstFree([]string{machine}, task) // a cache answers always
-		if free != "" && !s.ports.IsTaken(machine, ports, task.ID) {
-			return machine
+	for machine := range now.objects.Free(machines, task) {
+		if !s.ports.IsTaken(machine, ports, task.ID) {
+			return machine, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // Version implements storage.Reader.
