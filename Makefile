@@ -4,6 +4,7 @@ GO           ?= go
 PORT         ?= 8080
 MACHINES     ?= 127.0.0.1,127.0.0.2
 ETCD_SERVERS ?=
+STORAGE_BACKEND ?=
 TRACE        ?=
 CLIENT_PORT  ?= 4001
 PEER_PORT    ?= 7001
@@ -19,14 +20,15 @@ TOOL         := $(GO) tool -modfile=tools/go.mod
 # With -trimpath, and without the race detector, it needs only little more than what was compiled for kubectl.
 TEST_CLIENTS := $(GO) -C clients test -trimpath -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
-FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) $(if $(TRACE),-trace)
+FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
+	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(TRACE),-trace)
 
 .PHONY: help run kubeconfig controller-manager etcd build fetch test proof fuzz histories clients watches soak chaos bench compare compare-original check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= TRACE=
+run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= STORAGE_BACKEND= TRACE=
 	@exec bin/apiserver $(FLAGS)
 
 kubeconfig: ## write data/kubeconfig for PORT=8080; eval "$(make kubeconfig)" lets kubectl use it
@@ -40,7 +42,7 @@ controller-manager: bin/kube-controller-manager kubeconfig ## run today's contro
 	@exec bin/kube-controller-manager --kubeconfig data/kubeconfig --leader-elect=false --secure-port 0 \
 		--controllers replicationcontroller-controller
 
-etcd: bin/etcd ## run a real etcd with the v2 API on port 4001, its data in data/
+etcd: bin/etcd ## run a real etcd with both its APIs on port 4001, its data in data/
 	@echo 'etcd serves http://127.0.0.1:$(CLIENT_PORT), its data is in data/etcd'
 	@exec bin/etcd --name kube2014 --data-dir data/etcd --enable-v2=true --log-level error \
 		--listen-client-urls http://127.0.0.1:$(CLIENT_PORT) --advertise-client-urls http://127.0.0.1:$(CLIENT_PORT) \

@@ -39,7 +39,7 @@ func TestEveryCommandInADocumentRuns(t *testing.T) {
 		text := read(t, document)
 		run := 0
 		for _, heading := range sessions[document] {
-			run += len(consoleBlock.FindAllString(section(t, document, heading), -1))
+			run += len(consoleBlock.FindAllString(head(t, document, heading), -1))
 		}
 		assert.Len(t, consoleBlock.FindAllString(text, -1), run, "%s: no test runs a console block", document)
 		for _, block := range fence.FindAllStringSubmatch(text, -1) {

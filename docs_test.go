@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +25,7 @@ import (
 // command, the rest is its output. Tests run all that are in these sections; a document
 // has no others.
 var sessions = map[string][]string{
-	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd"},
+	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd", "### Today's etcd"},
 	"docs/tour.md":        {"## A POST", "## A GET", "## The loop"},
 	"docs/second-door.md": {"## One pod, two doors", "## The way of a request", "## A watch"},
 }
@@ -37,7 +38,7 @@ type command struct{ text, output string }
 func commandsIn(t *testing.T, file string, headings ...string) []command {
 	var commands []command
 	for _, heading := range headings {
-		for _, block := range consoleBlock.FindAllStringSubmatch(section(t, file, heading), -1) {
+		for _, block := range consoleBlock.FindAllStringSubmatch(head(t, file, heading), -1) {
 			for line := range strings.Lines(block[1]) {
 				if text, isCommand := strings.CutPrefix(line, "$ "); isCommand {
 					commands = append(commands, command{text: text})
@@ -70,6 +71,12 @@ func section(t *testing.T, file, heading string) string {
 	_, text, ok := strings.Cut("\n"+read(t, file), "\n"+heading+"\n")
 	require.True(t, ok, "%s has no %q", file, heading)
 	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+// head returns a section without the smaller ones in it.
+func head(t *testing.T, file, heading string) string {
+	text, _, _ := strings.Cut(section(t, file, heading), "\n### ")
 	return text
 }
 
@@ -185,8 +192,18 @@ func TestTheTourWithKubectlPrintsWhatItSays(t *testing.T) {
 func TestTheTourInTheREADMEPrintsTheSameOnEtcd(t *testing.T) {
 	t.Parallel()
 	etcd := startEtcd(t)
-	checkSession(t, commandsIn(t, "README.md", sessions["README.md"]...), map[string]string{
+	checkSession(t, commandsIn(t, "README.md", sessions["README.md"][:3]...), map[string]string{
 		"127.0.0.1:8080": start(t, build(t, unhurried...), "-etcd_servers", etcd).address,
+		"127.0.0.1:4001": strings.TrimPrefix(etcd, "http://"),
+	})
+}
+
+// On etcd's v3 API too; the keys are other ones.
+func TestTheTourInTheREADMEPrintsTheSameOnTodaysEtcd(t *testing.T) {
+	t.Parallel()
+	etcd := startEtcd(t)
+	checkSession(t, commandsIn(t, "README.md", append(slices.Clone(sessions["README.md"][:2]), "### Today's etcd")...), map[string]string{
+		"127.0.0.1:8080": start(t, build(t, unhurried...), "-etcd_servers", etcd, "-storage_backend", "etcd3").address,
 		"127.0.0.1:4001": strings.TrimPrefix(etcd, "http://"),
 	})
 }

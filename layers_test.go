@@ -80,7 +80,7 @@ var today = []string{"cmd/apiserver", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/
 var libraries = map[string][]string{
 	"github.com/tidwall/btree":          {"pkg/storage"},
 	"github.com/coreos/go-etcd/etcd":    {"bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd2", "pkg/storage/etcd2/cache", "pkg/trace"},
-	"go.etcd.io/etcd":                   {"bench", "cmd/apiserver", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd3", "pkg/trace"},
+	"go.etcd.io/etcd":                   {"bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd3", "pkg/trace"},
 	"go.uber.org/zap":                   {"pkg/etcd"},
 	"google.golang.org/grpc":            {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine": {"pkg/storage/storagetest"},

@@ -7,9 +7,6 @@ import (
 	"log"
 	"strings"
 
-	goetcd "github.com/coreos/go-etcd/etcd"
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
@@ -118,11 +115,11 @@ func (c etcdClients) choose() (backend string, err error) {
 	case !v2:
 		return etcd3Backend, nil
 	}
-	in2, err := c.holdsObjects2()
+	in2, err := c.v2.Holds(defaultEtcdPrefix)
 	if err != nil {
 		return "", err
 	}
-	in3, err := c.holdsObjects3()
+	in3, err := c.v3.Holds(context.Background(), c.prefix+"/")
 	switch {
 	case err != nil:
 		return "", err
@@ -132,26 +129,6 @@ func (c etcdClients) choose() (backend string, err error) {
 		return etcd3Backend, nil
 	}
 	return etcd2Backend, nil
-}
-
-func (c etcdClients) holdsObjects2() (bool, error) {
-	resp, err := c.v2.Get(defaultEtcdPrefix, false, false)
-	var refused *goetcd.EtcdError
-	switch {
-	case errors.As(err, &refused) && refused.ErrorCode == 100: // there is no such key
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return len(resp.Node.Nodes) > 0, nil
-}
-
-func (c etcdClients) holdsObjects3() (bool, error) {
-	resp, err := c.v3.Do(context.Background(), clientv3.OpGet(c.prefix+"/", clientv3.WithPrefix(), clientv3.WithCountOnly()))
-	if err != nil {
-		return false, err
-	}
-	return resp.Get().Count > 0, nil
 }
 
 // flagOf has the flag of each field of an etcd.Config.

@@ -23,7 +23,7 @@ type place struct {
 func (k keys) root() string { return k.prefix + "/" }
 
 // directory is what the keys of all objects of a kind begin with.
-func (k keys) directory(kind api.Kind) string { return k.root() + values.Directory(kind) + "/" }
+func (k keys) directory(kind api.Kind) string { return k.prefix + values.Directory(kind) + "/" }
 
 func (k keys) object(at place) string { return k.directory(at.kind) + at.id }
 
@@ -37,7 +37,7 @@ func (k keys) place(key string) (at place, ok bool) {
 	return place{}, false
 }
 
-func (k keys) hostPorts() string { return k.root() + "hostports/" }
+func (k keys) hostPorts() string { return k.prefix + "/hostports/" }
 
 func (k keys) isHostPort(key string) bool { return strings.HasPrefix(key, k.hostPorts()) }
 

@@ -8,12 +8,12 @@ var kinds = map[api.Kind]struct {
 	directory string
 	make      func() (api.Object, *string)
 }{
-	api.TaskKind:       {"pods", func() (api.Object, *string) { o := &api.Task{}; return o, &o.ID }},
-	api.ControllerKind: {"controllers", func() (api.Object, *string) { o := &api.ReplicationController{}; return o, &o.ID }},
-	api.ServiceKind:    {"services/specs", func() (api.Object, *string) { o := &api.Service{}; return o, &o.ID }},
-	api.EndpointsKind:  {"services/endpoints", func() (api.Object, *string) { o := &api.Endpoints{}; return o, &o.Name }},
-	api.NodeKind:       {"minions", func() (api.Object, *string) { o := &api.Node{}; return o, &o.ID }},
-	api.EventKind:      {"events", func() (api.Object, *string) { o := &api.Event{}; return o, &o.ID }},
+	api.TaskKind:       {"/pods", func() (api.Object, *string) { o := &api.Task{}; return o, &o.ID }},
+	api.ControllerKind: {"/controllers", func() (api.Object, *string) { o := &api.ReplicationController{}; return o, &o.ID }},
+	api.ServiceKind:    {"/services/specs", func() (api.Object, *string) { o := &api.Service{}; return o, &o.ID }},
+	api.EndpointsKind:  {"/services/endpoints", func() (api.Object, *string) { o := &api.Endpoints{}; return o, &o.Name }},
+	api.NodeKind:       {"/minions", func() (api.Object, *string) { o := &api.Node{}; return o, &o.ID }},
+	api.EventKind:      {"/events", func() (api.Object, *string) { o := &api.Event{}; return o, &o.ID }},
 }
 
 // Kinds returns the kinds of objects that a store can keep, in no order.

@@ -37,7 +37,7 @@ func IndexKeyOf(taskID string) string { return IndexKey + "/" + taskID }
 
 // directoryOf is where the objects of a kind are, but for the tasks in the directory of a
 // machine.
-func directoryOf(kind api.Kind) string { return registryKey + "/" + values.Directory(kind) }
+func directoryOf(kind api.Kind) string { return registryKey + values.Directory(kind) }
 
 // Place is what a key is for: an object, or the list of manifests of a machine.
 type Place struct {

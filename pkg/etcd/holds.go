@@ -1,0 +1,34 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/coreos/go-etcd/etcd"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// codeNotFound is etcd's code of the v2 API for a key that does not exist.
+const codeNotFound = 100
+
+// Holds reports whether there is anything in a directory.
+func (c *Client) Holds(directory string) (bool, error) {
+	resp, err := c.Get(directory, false, false)
+	var refused *etcd.EtcdError
+	switch {
+	case errors.As(err, &refused) && refused.ErrorCode == codeNotFound:
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return len(resp.Node.Nodes) > 0, nil
+}
+
+// Holds reports whether there is a key with a prefix.
+func (c *V3) Holds(ctx context.Context, prefix string) (bool, error) {
+	resp, err := c.Do(ctx, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()))
+	if err != nil {
+		return false, err
+	}
+	return resp.Get().Count > 0, nil
+}
