@@ -52,6 +52,13 @@ etcd: bin/etcd ## run a real etcd with both its APIs on port 4001, its data in d
 bin/etcd: tools/go.mod
 	$(GO) build -modfile=tools/go.mod -o $@ go.etcd.io/etcd/server/v3
 
+# For tests: 3.4 is the oldest etcd that is used, 3.6 has no v2 API.
+bin/etcd-3.4: tools/etcd3.4/go.mod
+	$(GO) build -modfile=$< -o $@ go.etcd.io/etcd
+
+bin/etcd-3.6: tools/etcd3.6/go.mod
+	$(GO) build -modfile=$< -o $@ go.etcd.io/etcd/server/v3
+
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
 bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.mod ## build today's programs, once; the first time takes minutes
@@ -61,19 +68,19 @@ bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.
 build: ## build bin/apiserver
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/apiserver ./cmd/apiserver
 
-fetch: bin/etcd bin/kubectl ## fetch and build what check and test need; they need no network then
+fetch: bin/etcd bin/etcd-3.4 bin/kubectl ## fetch and build what check and test need; they need no network then
 	$(GO) mod download
 	$(GO) -C clients mod download
 	$(TOOL) staticcheck -version
 
 # Nothing in it can fail by chance: fuzz targets run over their corpora only, and the
 # timeout is for a test that hangs.
-test: bin/etcd bin/kubectl ## run all tests, with the race detector, one package at a time
+test: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, with the race detector, one package at a time
 	@test -n "$(RACE)" || echo 'no C compiler: the tests run without the race detector'
 	$(GO) test -p 1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## fuzz, histories, clients, watches, chaos and soak one after the other, for about 25 minutes
+proof: bin/etcd-3.6 bin/kubectl ## fuzz, histories, clients, watches, chaos and soak one after the other, for about 25 minutes
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
 	@$(MAKE) --no-print-directory clients
@@ -137,7 +144,7 @@ check: ## gofmt, go vet, go mod tidy and staticcheck
 	$(GO) -C clients mod tidy -diff
 	$(TOOL) staticcheck ./...
 
-cover: bin/etcd bin/kubectl ## print the coverage of each package
+cover: bin/etcd bin/etcd-3.4 bin/kubectl ## print the coverage of each package
 	$(GO) test -cover ./...
 
 clean: ## remove what was built; the data of make etcd stays

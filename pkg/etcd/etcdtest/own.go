@@ -10,12 +10,17 @@ import (
 	"time"
 )
 
-// ClosableClient is the client of pkg/etcd, which this package does not import because
-// that one's tests use it.
-type ClosableClient interface {
-	Client
+// V3Client is what tests need of the v3 client of pkg/etcd, which this package does not
+// import because that one's tests use it.
+type V3Client interface {
 	SetTimeout(time.Duration)
 	Close()
+}
+
+// ClosableClient is the v2 client of pkg/etcd, likewise.
+type ClosableClient interface {
+	Client
+	V3Client
 }
 
 // members are the real etcds of one member that tests of this process have started.
@@ -31,7 +36,8 @@ var (
 	directories atomic.Int32
 )
 
-// Main is for the TestMain of a package whose tests call Shared, Own or OnEach: it runs
+// Main is for the TestMain of a package whose tests call Shared, Own, their like for
+// v3, or OnEach: it runs
 // the tests, and ends the etcds.
 func Main(m *testing.M) {
 	code := m.Run()
@@ -55,16 +61,24 @@ func Shared[C ClosableClient](t *testing.T, connect func(servers []string) (C, e
 // Own returns a client of an empty directory of a real etcd to which nobody else writes
 // until the test ends. The next test gets the etcd then.
 func Own[C ClosableClient](t *testing.T, connect func(servers []string) (C, error)) Client {
-	server, err := takeMember()
+	return directoryOf(t, ownMember(t), connect)
+}
+
+// SharedV3 returns a client of a real etcd, and a prefix under which nobody else has
+// keys. Other tests write under other prefixes at the same time, and its history is for all
+// of them.
+func SharedV3[C V3Client](t *testing.T, connect func(servers []string) (C, error)) (client C, prefix string) {
+	server, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		members.mu.Lock()
-		defer members.mu.Unlock()
-		members.free = append(members.free, server)
-	})
-	return directoryOf(t, server, connect)
+	return connectTo(t, server, connect), ownPrefix()
+}
+
+// OwnV3 returns a client of a real etcd to which nobody else writes until the test ends,
+// and a prefix without keys. The next test gets the etcd then.
+func OwnV3[C V3Client](t *testing.T, connect func(servers []string) (C, error)) (client C, prefix string) {
+	return connectTo(t, ownMember(t), connect), ownPrefix()
 }
 
 // OnEach runs a test on a fake etcd and on the real one that tests share.
@@ -80,13 +94,33 @@ func OnEach[C ClosableClient](t *testing.T, connect func(servers []string) (C, e
 }
 
 func directoryOf[C ClosableClient](t *testing.T, server *Server, connect func(servers []string) (C, error)) Client {
+	return Below(connectTo(t, server, connect), ownPrefix())
+}
+
+func connectTo[C V3Client](t *testing.T, server *Server, connect func(servers []string) (C, error)) C {
 	client, err := connect([]string{server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
 	client.SetTimeout(2 * hangs) // it does not hang, however slow the machine is
-	return Below(client, fmt.Sprintf("/test-%d", directories.Add(1)))
+	return client
+}
+
+// ownPrefix returns a prefix that no other one begins with.
+func ownPrefix() string { return fmt.Sprintf("/test-%06d", directories.Add(1)) }
+
+func ownMember(t *testing.T) *Server {
+	server, err := takeMember()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		members.mu.Lock()
+		defer members.mu.Unlock()
+		members.free = append(members.free, server)
+	})
+	return server
 }
 
 func takeMember() (*Server, error) {

@@ -2,6 +2,7 @@ package etcdtest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type Server struct {
 	URL string // where clients reach it
 
 	name   string
+	tls    *TLS // nil without
 	binary string
 	args   []string
 	cmd    *exec.Cmd
@@ -48,30 +50,51 @@ func Start(dir string, flags ...string) (*Server, error) {
 
 // StartCluster starts an etcd of n members with their data in dir. It returns
 // when all of them answer.
-func StartCluster(dir string, n int, flags ...string) (servers []*Server, err error) {
+func StartCluster(dir string, n int, flags ...string) ([]*Server, error) {
+	return Setup{Members: n, Flags: flags}.Start(dir)
+}
+
+// Setup is how an etcd is started. Its zero value is one member of the etcd that
+// tools/go.mod pins, with both APIs.
+type Setup struct {
+	Binary      func() (string, error) // Binary, if it is nil; Binary34 or Binary36
+	Members     int                    // 1, if it is 0
+	NoV2        bool                   // without the v2 API, as 3.6 is always: it does not know the flag
+	TLS         *TLS                   // for https, if it is not nil
+	ClientCerts bool                   // a client must have a certificate of the same TLS
+	Flags       []string               // besides
+}
+
+// Start starts the members with their data in dir. It returns when all of them answer.
+// The caller stops them with Kill.
+func (s Setup) Start(dir string) (servers []*Server, err error) {
 	err = errPortTaken
 	for try := 0; errors.Is(err, errPortTaken) && try < 10; try++ {
 		var ports []int
-		if ports, err = freePorts(2 * n); err == nil {
-			servers, err = startOn(ports, dir, flags)
+		if ports, err = freePorts(2 * max(s.Members, 1)); err == nil {
+			servers, err = s.startOn(ports, dir)
 		}
 	}
 	return servers, err
 }
 
-// startOn starts a member on each two of the ports. No member waits for the disk: what
-// it has acknowledged outlives the process, but not the machine.
-func startOn(ports []int, dir string, flags []string) (servers []*Server, err error) {
-	binary, err := Binary()
+// startOn starts a member on each two of the ports.
+func (s Setup) startOn(ports []int, dir string) (servers []*Server, err error) {
+	find := s.Binary
+	if find == nil {
+		find = Binary
+	}
+	binary, err := find()
 	if err != nil {
 		return nil, err
 	}
+	flags, scheme := s.flags()
 	var cluster []string
 	for i := 0; i < len(ports); i += 2 {
-		client, peer := fmt.Sprintf("http://127.0.0.1:%d", ports[i]), fmt.Sprintf("http://127.0.0.1:%d", ports[i+1])
+		client, peer := fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[i]), fmt.Sprintf("http://127.0.0.1:%d", ports[i+1])
 		name := fmt.Sprintf("member-%x", rand.Uint64()) // nobody else's
-		servers = append(servers, &Server{URL: client, name: name, binary: binary, args: []string{
-			"--name", name, "--data-dir", filepath.Join(dir, name), "--enable-v2=true", "--log-level", "error", "--unsafe-no-fsync",
+		servers = append(servers, &Server{URL: client, name: name, tls: s.TLS, binary: binary, args: []string{
+			"--name", name, "--data-dir", filepath.Join(dir, name), "--logger", "zap", "--log-level", "error",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 			"--heartbeat-interval", "50", "--election-timeout", "500",
@@ -92,6 +115,21 @@ func startOn(ports []int, dir string, flags []string) (servers []*Server, err er
 	return servers, nil
 }
 
+func (s Setup) flags() (flags []string, scheme string) {
+	scheme = "http"
+	if !s.NoV2 {
+		flags = append(flags, "--enable-v2=true")
+	}
+	if s.TLS != nil {
+		scheme = "https"
+		flags = append(flags, "--cert-file", s.TLS.serverCert, "--key-file", s.TLS.serverKey)
+	}
+	if s.ClientCerts {
+		flags = append(flags, "--client-cert-auth", "--trusted-ca-file", s.TLS.CAFile)
+	}
+	return append(flags, s.Flags...), scheme
+}
+
 func stopAll(servers []*Server) error {
 	var failures []error
 	for _, server := range servers {
@@ -101,10 +139,12 @@ func stopAll(servers []*Server) error {
 }
 
 // Restart starts the member, which is not running, on its old data. It does not
-// wait for it.
+// wait for it. The member does not wait for the disk: what it has acknowledged outlives
+// the process, but not the machine.
 func (s *Server) Restart() error {
 	s.log = &bytes.Buffer{}
 	s.cmd = exec.Command(s.binary, s.args...)
+	s.cmd.Env = append(os.Environ(), "ETCD_UNSAFE_NO_FSYNC=true") // 3.4 does not know the flag
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -117,11 +157,13 @@ func (s *Server) Restart() error {
 	return nil
 }
 
-// Ready waits until the member answers on the v2 keys API, which it does once
-// there is a leader, and will not write anything by itself any more; or until it
-// answers that it does not serve the API.
+// Ready waits until the member answers on the v3 API, which it does once there is a
+// leader, and will not write anything by itself any more.
 func (s *Server) Ready() error {
-	client := &http.Client{Timeout: hangs / 10, Transport: &http.Transport{DisableKeepAlives: true}}
+	client, err := s.httpClient()
+	if err != nil {
+		return err
+	}
 	for end := time.Now().Add(hangs); ; time.Sleep(20 * time.Millisecond) {
 		err := s.answers(client)
 		if err == nil {
@@ -142,15 +184,15 @@ func (s *Server) Ready() error {
 }
 
 func (s *Server) answers(client *http.Client) error {
-	status, _, err := get(client, s.URL+"/v2/keys/?quorum=true")
-	if err != nil || status == http.StatusNotFound {
+	status, answer, err := send(client, http.MethodPost, s.URL+"/v3/kv/range", `{"key":"eA=="}`)
+	switch {
+	case err != nil:
 		return err
-	}
-	if status != http.StatusOK {
-		return fmt.Errorf("it answered %d", status)
-	}
-	if _, self, err := get(client, s.URL+"/v2/stats/self"); err != nil || !strings.Contains(self, s.name) {
-		return errors.Join(errors.New("it is another one"), err)
+	case strings.Contains(answer, noUser): // only to be seen by users, as is who it is
+	case status != http.StatusOK:
+		return fmt.Errorf("it answered %d: %s", status, answer)
+	case !s.isItself(client):
+		return errors.New("it is another one")
 	}
 	// What it writes by itself, at last, is the version of its cluster.
 	if _, version, err := get(client, s.URL+"/version"); err != nil || strings.Contains(version, "not_decided") {
@@ -159,8 +201,48 @@ func (s *Server) answers(client *http.Client) error {
 	return nil
 }
 
+// isItself tells whether who answers has the member's name.
+func (s *Server) isItself(client *http.Client) bool {
+	_, answer, err := send(client, http.MethodPost, s.URL+"/v3/cluster/member/list", "{}")
+	var listed struct {
+		Header struct {
+			ID string `json:"member_id"`
+		}
+		Members []struct{ ID, Name string }
+	}
+	if err != nil || json.Unmarshal([]byte(answer), &listed) != nil {
+		return false
+	}
+	for _, member := range listed.Members {
+		if member.ID == listed.Header.ID {
+			return member.Name == s.name
+		}
+	}
+	return false
+}
+
+func (s *Server) httpClient() (*http.Client, error) {
+	transport := &http.Transport{DisableKeepAlives: true}
+	if s.tls != nil {
+		config, err := s.tls.client()
+		if err != nil {
+			return nil, err
+		}
+		transport.TLSClientConfig = config
+	}
+	return &http.Client{Timeout: hangs / 10, Transport: transport}, nil
+}
+
 func get(client *http.Client, url string) (status int, body string, err error) {
-	resp, err := client.Get(url)
+	return send(client, http.MethodGet, url, "")
+}
+
+func send(client *http.Client, method, url, body string) (status int, answer string, err error) {
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return 0, "", err
 	}
@@ -232,43 +314,4 @@ func isFree(port int) bool {
 		return false
 	}
 	return listener.Close() == nil
-}
-
-// Binary returns the path of the etcd that tools/go.mod pins, and builds it
-// when it is not there yet: bin/etcd.
-var Binary = sync.OnceValues(func() (string, error) {
-	root, err := projectRoot()
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(root, "bin", "etcd")
-	if _, err := os.Stat(binary); err == nil {
-		return binary, nil
-	}
-	// Another test may be building it too: the last rename wins, and all are the same.
-	building := fmt.Sprintf("%s.%d", binary, os.Getpid())
-	build := exec.Command("go", "build", "-modfile=tools/go.mod", "-o", building, "go.etcd.io/etcd/server/v3")
-	build.Dir = root
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building etcd: %w\n%s", err, output)
-	}
-	return binary, os.Rename(building, binary)
-})
-
-// projectRoot is the folder of go.mod, from wherever in it a test runs.
-func projectRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("there is no go.mod above the test")
-		}
-		dir = parent
-	}
 }

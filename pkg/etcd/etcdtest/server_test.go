@@ -58,7 +58,7 @@ func TestAMemberWhosePortIsTakenMeanwhileSaysSo(t *testing.T) {
 		ports, err := freePorts(2)
 		require.NoError(t, err)
 		ports[i] = taken
-		_, err = startOn(ports, t.TempDir(), nil)
+		_, err = Setup{}.startOn(ports, t.TempDir())
 		assert.ErrorIs(t, err, errPortTaken, name)
 	}
 }
