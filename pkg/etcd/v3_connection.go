@@ -85,6 +85,12 @@ func (notes) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   
 func (notes) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (notes) HandleConn(context.Context, stats.ConnStats)                       {}
 
+// failFast makes a call fail when the member cannot be connected to. clientv3 makes it
+// wait until that is possible.
+func failFast(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return call(ctx, method, request, reply, conn, append(opts, grpc.WaitForReady(false))...)
+}
+
 // stream opens the stream of a watch, with a new token. When the stream breaks the watch
 // ends with the error: clientv3 would open it on the same member again and again.
 func (m *member) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {

@@ -67,3 +67,13 @@ func projectRoot() (string, error) {
 		dir = parent
 	}
 }
+
+// Versions returns the versions of etcd that tests of the v3 API run on: 3.4 and 3.5, and
+// with KUBE2014_ETCD36 in the environment 3.6.
+func Versions() []string {
+	versions := []string{"3.4", "3.5"}
+	if os.Getenv("KUBE2014_ETCD36") != "" {
+		versions = append(versions, "3.6")
+	}
+	return versions
+}

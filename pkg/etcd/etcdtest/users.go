@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
-// noUser is in etcd's answer to a request that only users may make.
-const noUser = "user name is empty"
+// wantsUser tells whether etcd has answered that only users may ask that. What it calls a
+// gateway is its API over HTTP.
+func wantsUser(answer string) bool {
+	return strings.Contains(answer, "user name is empty") || strings.Contains(answer, "against gateway will be ignored")
+}
 
 // EnableAuth lets etcd's v3 API answer only to users: root, who may do everything, and
 // those of AddUser. The v2 API does not know them.
