@@ -61,8 +61,9 @@ func (p prober) diagnose(ctx context.Context, member string) error {
 		return nil // it may serve later
 	case keys.isJSON && p.wants.v2:
 		return nil // likewise
-	case p.isPeerPort(ctx, member):
-		return unusable(member, "is a peer port of etcd, for its members only: name a client port")
+	}
+	if err := p.peerPort(ctx, member); err != nil {
+		return err
 	}
 	switch version := p.version(ctx, member); {
 	case version != "" && !hasV3(version):
@@ -136,14 +137,17 @@ func (p prober) version(ctx context.Context, address string) string {
 // hasV3 tells whether etcd of a version has the v3 API.
 func hasV3(version string) bool { return version != "" && !strings.HasPrefix(version, "2.") }
 
-// isPeerPort tells whether a URL answers with the list of members, as only the port
-// for other members does.
-func (p prober) isPeerPort(ctx context.Context, address string) bool {
-	answer, err := p.get(ctx, address+"/members")
+// peerPort returns an *UnusableError if a URL answers with the list of members, as only
+// the port for other members does.
+func (p prober) peerPort(ctx context.Context, member string) error {
+	answer, err := p.get(ctx, member+"/members")
 	var members []struct {
 		PeerURLs []string `json:"peerURLs"`
 	}
-	return err == nil && json.Unmarshal(answer.body, &members) == nil && len(members) > 0 && len(members[0].PeerURLs) > 0
+	if err != nil || json.Unmarshal(answer.body, &members) != nil || len(members) == 0 || len(members[0].PeerURLs) == 0 {
+		return nil
+	}
+	return unusable(member, "is a peer port of etcd, for its members only: name a client port")
 }
 
 // speaksTLS tells whether a host answers a TLS handshake. Nothing is sent over the

@@ -31,7 +31,8 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	case v3Err == nil && errors.As(v2Err, &network) && network.Timeout():
 		return false, false, v2Err
 	case v3Err == nil:
-		return false, true, nil
+		// A peer port serves the v3 API too: that there is no v2 API tells nothing.
+		return false, true, prober.peerPort(bounded, v3Client.urls[v3Client.current.Load()])
 	case v2Err == nil && !slices.ContainsFunc(v2Client.urls, func(url string) bool { return hasV3(prober.version(bounded, url)) }):
 		return true, false, nil
 	}

@@ -32,6 +32,7 @@ func keysOf(t *testing.T, events clientv3.WatchChan, n int) (keys []string) {
 		resp, open := <-events
 		require.True(t, open)
 		require.NoError(t, resp.Err())
+		require.NotEmpty(t, resp.Events, "it tells of progress")
 		for _, event := range resp.Events {
 			keys = append(keys, string(event.Kv.Key))
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -81,7 +82,7 @@ func (m *member) tellsProgress(ctx context.Context) error {
 		if err == nil {
 			version = answer.Version
 		}
-		return err
+		return rpctypes.Error(err)
 	})
 	switch {
 	case err != nil:
