@@ -7,6 +7,7 @@ import (
 	goetcd "github.com/coreos/go-etcd/etcd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kube2014/pkg/etcd"
 )
@@ -60,4 +61,27 @@ func TestASharedEtcdHasADirectoryForEach(t *testing.T) {
 	resp, err := first.Get("/x", false, false)
 	require.NoError(t, err)
 	assert.Equal(t, "1", resp.Node.Value)
+}
+
+func v3(servers []string) (*etcd.V3, error) { return etcd.NewV3(etcd.Config{Servers: servers}) }
+
+func TestEachTestHasAPrefixOnTheV3API(t *testing.T) {
+	t.Parallel()
+	first, prefix := SharedV3(t, v3)
+	second, other := SharedV3(t, v3)
+	require.NotEqual(t, prefix, other)
+	for _, key := range []string{prefix + "/x", other + "/x"} {
+		_, err := first.Do(t.Context(), clientv3.OpPut(key, "1"))
+		require.NoError(t, err)
+	}
+	resp, err := second.Do(t.Context(), clientv3.OpGet(prefix, clientv3.WithPrefix()))
+	require.NoError(t, err)
+	require.Len(t, resp.Get().Kvs, 1)
+	assert.Equal(t, prefix+"/x", string(resp.Get().Kvs[0].Key))
+
+	own, ownPrefix := OwnV3(t, v3)
+	resp, err = own.Do(t.Context(), clientv3.OpGet("/", clientv3.WithPrefix()))
+	require.NoError(t, err)
+	assert.Empty(t, resp.Get().Kvs)
+	assert.NotEqual(t, other, ownPrefix)
 }
