@@ -42,7 +42,7 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	return false, false, v3Err
 }
 
-// Check is CheckKey of a key that everybody may read.
+// Check is CheckKey of the root.
 func (c *Client) Check() error { return c.CheckKey("/") }
 
 // CheckKey returns nil when a member serves the v2 keys API, and lets us read the key.

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -108,7 +107,7 @@ func TestProgressIsAskedForOnlyWhereItsAnswerCanBeTrusted(t *testing.T) {
 			err := progress(t.Context())
 			if version == "3.4" {
 				require.ErrorIs(t, err, ErrEarlyProgress)
-				assert.EqualError(t, err, fmt.Sprintf("%v: it is version %q", ErrEarlyProgress, "3.4.13"))
+				assert.ErrorContains(t, err, `: it is version "3.4.`)
 				return
 			}
 			require.NoError(t, err)

@@ -59,9 +59,10 @@ func TestBothSidesOfAConnectionOverTLSAreCertified(t *testing.T) {
 				assert.True(t, hasV3)
 				_, err := v2.Set("/x", "1", 0)
 				assert.NoError(t, err)
-				revision := put(t, v3, "/x", "1")
-				events, _ := v3.Watch(t.Context(), "/x", revision)
-				assert.Equal(t, []string{"/x"}, keysOf(t, events, 1))
+				key := "/" + name
+				revision := put(t, v3, key, "1")
+				events, _ := v3.Watch(t.Context(), key, revision)
+				assert.Equal(t, []string{key}, keysOf(t, events, 1))
 				return
 			}
 			for _, err := range []error{err, v2.Check(), v3.Check(t.Context(), "/registry/")} {

@@ -15,9 +15,7 @@ func TestEachKindOfMemberIsReadyWhenItsStartReturns(t *testing.T) {
 		for name, setup := range map[string]Setup{
 			"with all":                     {},
 			"without the v2 API":           {NoV2: true},
-			"over TLS":                     {TLS: certificates},
 			"over TLS, clients as well":    {TLS: certificates, ClientCerts: true},
-			"three members":                {Members: 3},
 			"three members, with TLS only": {Members: 3, TLS: certificates, NoV2: true},
 		} {
 			t.Run(version+" "+name, func(t *testing.T) {
