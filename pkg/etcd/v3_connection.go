@@ -52,12 +52,6 @@ func (m *member) settings() clientv3.Config {
 	return config
 }
 
-// failFast lets a call fail at once if the member cannot be connected to: clientv3 would
-// wait for it, because it could choose another member meanwhile.
-func failFast(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return invoke(ctx, method, request, reply, conn, append(opts, grpc.WaitForReady(false))...)
-}
-
 // isDown tells whether the last try to connect to the member has failed.
 func (m *member) isDown() bool {
 	m.mu.Lock()
