@@ -148,5 +148,5 @@ func TestAProgramThatEndsIsToldWithItsLog(t *testing.T) {
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$1 is no flag\" >&2\n"), 0o700))
 	c := &comparison{Run: &measure.Run{Dir: t.TempDir()}, programs: filepath.Dir(program)}
 	defer c.Close()
-	assert.EqualError(t, c.start(c.ours(withoutNodes)), withoutNodes+": "+program+" does not get ready: it has ended: -port is no flag\n")
+	assert.EqualError(t, c.start(c.ours(withoutNodes, "")), withoutNodes+": "+program+" does not get ready: it has ended: -port is no flag\n")
 }

@@ -17,7 +17,11 @@ func (c *comparison) checkKubectl() error {
 	if err != nil {
 		return err
 	}
-	theirs, err := c.kubeAPIServer()
+	url, err := c.startEtcd()
+	if err != nil {
+		return err
+	}
+	theirs, err := c.kubeAPIServer(url)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,11 @@ func posts(what string, goal func(*side) goal) measurement {
 
 // goalOfPosts is for information in memory, where nothing is written to a disk.
 func goalOfPosts(ours *side) goal {
-	if ours.onEtcd {
+	switch ours.backend {
+	case "etcd2":
 		return atLeast(0.7)
+	case "etcd3":
+		return atLeast(1.2)
 	}
 	return atLeast(5)
 }

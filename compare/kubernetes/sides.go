@@ -24,21 +24,26 @@ type side struct {
 	program string
 	args    []string // but for the port
 	port    string   // the flag for it
-	onEtcd  bool
+	backend string   // of etcd; "" in memory
 	process
 }
 
 const (
 	withoutNodes  = "in memory, no machines"
 	onMachines    = "in memory, 100 machines"
-	onEtcd        = "on etcd v2, 100 machines"
+	onEtcd2       = "on etcd v2, 100 machines"
+	onEtcd3       = "on etcd v3, 100 machines"
 	kubeAPIServer = "kube-apiserver"
 	token         = "compare" // any will do that it knows
 )
 
 // sides returns kube-apiserver, which is the first, and ours. None of them runs.
 func (c *comparison) sides() ([]*side, error) {
-	theirs, err := c.kubeAPIServer()
+	shared, err := c.startEtcd()
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := c.kubeAPIServer(shared)
 	if err != nil {
 		return nil, err
 	}
@@ -48,22 +53,22 @@ func (c *comparison) sides() ([]*side, error) {
 	}
 	return []*side{
 		theirs,
-		c.ours(withoutNodes, "-scheduler", "none"),
-		c.ours(onMachines, "-machines", machineNames()),
-		c.ours(onEtcd, "-machines", machineNames(), "-etcd_servers", url),
+		c.ours(withoutNodes, "", "-scheduler", "none"),
+		c.ours(onMachines, "", "-machines", machineNames()),
+		c.ours(onEtcd2, "etcd2", "-machines", machineNames(), "-etcd_servers", url),
+		c.ours(onEtcd3, "etcd3", "-machines", machineNames(), "-etcd_servers", shared, "-etcd_prefix", "/kube2014"),
 	}, nil
 }
 
-func (c *comparison) ours(name string, args ...string) *side {
-	return &side{name: name, program: filepath.Join(c.programs, "apiserver"), args: args, port: "-port", onEtcd: name == onEtcd}
+func (c *comparison) ours(name, backend string, args ...string) *side {
+	if backend != "" {
+		args = append(args, "-storage_backend", backend)
+	}
+	return &side{name: name, program: filepath.Join(c.programs, "apiserver"), args: args, port: "-port", backend: backend}
 }
 
-// kubeAPIServer returns a kube-apiserver on an etcd of its own.
-func (c *comparison) kubeAPIServer() (*side, error) {
-	url, err := c.startEtcd()
-	if err != nil {
-		return nil, err
-	}
+// kubeAPIServer returns a kube-apiserver on an etcd.
+func (c *comparison) kubeAPIServer(url string) (*side, error) {
 	dir, err := os.MkdirTemp(c.Dir, "kube")
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ type measurement struct {
 // for information.
 func inMemory(g goal) func(*side) goal {
 	return func(ours *side) goal {
-		if ours.onEtcd {
+		if ours.backend != "" {
 			return g.none()
 		}
 		return g
