@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
@@ -162,6 +163,9 @@ func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	return changes
 }
 
+// watchRetry is how long a store that cannot be watched yet is left alone.
+const watchRetry = time.Second
+
 // watchKind notes each change of a kind. It also notes that it begins to watch, at first
 // and after it was cut off: it may have missed a change before.
 func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, changes chan<- struct{}) {
@@ -175,7 +179,14 @@ func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, change
 			note(changes)
 			_, err = watcher.Next(ctx)
 		}
-		if api.KindOf(err) != api.Expired {
+		switch api.KindOf(err) {
+		case api.Expired:
+		case api.Unavailable: // it has not been found out yet what the store is
+			select {
+			case <-ctx.Done():
+			case <-time.After(watchRetry):
+			}
+		default:
 			return
 		}
 	}

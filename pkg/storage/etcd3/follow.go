@@ -105,10 +105,10 @@ func (s *Store) extend(after uint64) {
 	s.extending.Lock() // many may begin to watch at once: mostly one extension is enough
 	defer s.extending.Unlock()
 	since := s.cache.objects.Since()
-	if after >= since || since-after > maxExtension {
+	if after == 0 || after >= since || since-after > maxExtension {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	then, err := s.readAt(ctx, s.keys.root(), int64(after))
 	if err != nil {
@@ -116,15 +116,22 @@ func (s *Store) extend(after uint64) {
 	}
 	earlier := stateOf(then)
 	responses, progress := s.client.Watch(ctx, s.keys.root(), int64(after)+1)
-	_ = progress(ctx) // without, nothing may come, and the time is up
-	for response := range responses {
-		if response.Err() != nil {
-			return
+	enough := time.After(s.timeout)
+	for !earlier.reaches(int64(since)) {
+		if progress(ctx) != nil { // then only a change can tell how far the watch is
+			enough = time.After(watchPatience)
+			progress = func(context.Context) error { return nil }
 		}
-		earlier.apply(s.keys, response)
-		if earlier.reaches(int64(since)) {
-			s.cache.objects.Extend(after, since, earlier.objects.Events(since))
+		select {
+		case response, ok := <-responses:
+			if !ok || response.Err() != nil {
+				return
+			}
+			earlier.apply(s.keys, response)
+		case <-time.After(progressPeriod):
+		case <-enough:
 			return
 		}
 	}
+	s.cache.objects.Extend(after, since, earlier.objects.Events(since))
 }

@@ -120,11 +120,14 @@ func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
 // FirstFree implements storage.Reader. It passes over machines on which another request
 // of this process is about to take one of the host ports.
 func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
+	ports := task.HostPorts()
+	if len(ports) == 0 && len(machines) > 0 {
+		return machines[0], nil
+	}
 	now, err := s.fresh("place task")
 	if err != nil {
 		return "", err
 	}
-	ports := task.HostPorts()
 	for machine := range now.objects.Free(machines, task) {
 		if !s.ports.IsTaken(machine, ports, task.ID) {
 			return machine, nil
