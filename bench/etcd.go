@@ -177,24 +177,14 @@ func measureEtcdGet(b *bench, s measure.Server, client *etcd.Client) error {
 			return err
 		}
 		ours = append(ours, rate)
-		counts := make([]int, etcdClients)
-		start := time.Now()
-		if err := measure.Parallel(etcdClients, func(worker int) error {
-			for time.Since(start) < duration {
-				if _, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false); err != nil {
-					return err
-				}
-				counts[worker]++
-			}
-			return nil
-		}); err != nil {
+		bare, err := measure.Rate(etcdClients, duration, func() error {
+			_, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false)
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		total := 0
-		for _, count := range counts {
-			total += count
-		}
-		theirs = append(theirs, float64(total)/time.Since(start).Seconds())
+		theirs = append(theirs, bare)
 	}
 	b.add(row{what: "GET of a task on etcd", unit: "of go-etcd's rate", values: measure.Ratios(ours, theirs), bound: 1, atLeast: true,
 		detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})

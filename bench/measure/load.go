@@ -82,6 +82,26 @@ func (s Server) onEach(connections int, f func(c *Conn, start time.Time) error) 
 	return time.Since(start), err
 }
 
+// Rate returns how often a second several workers do something, for a while.
+func Rate(workers int, duration time.Duration, do func() error) (float64, error) {
+	counts := make([]int, workers)
+	start := time.Now()
+	err := Parallel(workers, func(worker int) error {
+		for time.Since(start) < duration {
+			if err := do(); err != nil {
+				return err
+			}
+			counts[worker]++
+		}
+		return nil
+	})
+	total := 0
+	for _, count := range counts {
+		total += count
+	}
+	return float64(total) / time.Since(start).Seconds(), err
+}
+
 // Parallel calls f from n goroutines, and returns the first error.
 func Parallel(n int, f func(worker int) error) error {
 	var group sync.WaitGroup
