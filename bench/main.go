@@ -28,9 +28,13 @@ func main() {
 	docs := flag.String("docs", "docs", "where performance.md and its plots are written; empty: nowhere")
 	only := flag.String("only", "", "measure only the rows of these groups: start, memory, post, lists, sync, watch, etcd")
 	bare := flag.String("bare", "", "serve this file with a bare handler; the benchmark starts itself so")
+	transact := flag.String("transact", "", "serve POSTs with a bare handler that makes a transaction on this etcd; likewise")
 	flag.Parse()
 	if *bare != "" {
 		measure.Exit(serveBare(*bare))
+	}
+	if *transact != "" {
+		measure.Exit(serveTransactions(*transact))
 	}
 	measure.Exit(measureAll(*program, *docs, *only))
 }

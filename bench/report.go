@@ -26,8 +26,12 @@ func table(rows []row) string {
 	var text strings.Builder
 	for _, r := range rows {
 		goal := measure.Goal{Bound: r.bound, AtLeast: r.atLeast}
-		fmt.Fprintf(&text, "| %s | %s %s | %s | %s – %s | %s | %s |\n", r.what, goal, r.unit, measure.Number(measure.Median(r.values)),
-			measure.Number(slices.Min(r.values)), measure.Number(slices.Max(r.values)), r.detail, goal.Verdict(r.values))
+		target, verdict := goal.String()+" "+r.unit, goal.Verdict(r.values)
+		if r.bound == 0 { // for information
+			target, verdict = r.unit, ""
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s | %s – %s | %s | %s |\n", r.what, target, measure.Number(measure.Median(r.values)),
+			measure.Number(slices.Min(r.values)), measure.Number(slices.Max(r.values)), r.detail, verdict)
 	}
 	return text.String()
 }

@@ -49,18 +49,21 @@ func serveBare(file string) error {
 	if err != nil {
 		return err
 	}
+	return serve(func(w http.ResponseWriter, _ *http.Request) { send(w, body) })
+}
+
+func send(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}
+
+func serve(handler http.HandlerFunc) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "http://%s\n", listener.Addr())
-	bare := http.Server{
-		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 20,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-			_, _ = w.Write(body)
-		}),
-	}
+	bare := http.Server{ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 20, Handler: handler}
 	return bare.Serve(listener)
 }
