@@ -56,7 +56,7 @@ func (s *Store) followOnce(ctx context.Context) {
 		s.cache.reset(read)
 		revision = read.revision + 1
 	}
-	responses, progress := s.client.Watch(ctx, s.keys.root(), revision)
+	responses, progress := s.client.Watch(ctx, s.keys.root, revision)
 	s.mu.Lock()
 	s.watch.progress = progress
 	s.mu.Unlock()
@@ -110,12 +110,12 @@ func (s *Store) extend(after uint64) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	then, err := s.readAt(ctx, s.keys.root(), int64(after))
+	then, err := s.readAt(ctx, s.keys.root, int64(after))
 	if err != nil {
 		return
 	}
 	earlier := stateOf(then)
-	responses, progress := s.client.Watch(ctx, s.keys.root(), int64(after)+1)
+	responses, progress := s.client.Watch(ctx, s.keys.root, int64(after)+1)
 	enough := time.After(s.timeout)
 	for !earlier.reaches(int64(since)) {
 		if progress(ctx) != nil { // then only a change can tell how far the watch is

@@ -35,7 +35,7 @@ func (s *Store) ask() (int64, error) {
 	s.mu.Lock()
 	floor := s.highest
 	s.mu.Unlock()
-	resp, err := s.client.Do(context.Background(), clientv3.OpGet(s.keys.root(), clientv3.WithCountOnly()))
+	resp, err := s.client.Do(context.Background(), clientv3.OpGet(s.keys.root, clientv3.WithCountOnly()))
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,7 @@ const pageSize = 5000
 
 // readAll reads everything.
 func (s *Store) readAll(ctx context.Context) (*contents, error) {
-	return s.readAt(ctx, s.keys.root(), 0)
+	return s.readAt(ctx, s.keys.root, 0)
 }
 
 // readAt reads all keys with a prefix as of a revision; 0 is the present one. What the

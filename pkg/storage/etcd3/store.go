@@ -61,7 +61,7 @@ const maxRequestTime = 2500 * time.Millisecond
 // New returns a store whose keys begin with a prefix such as /registry. It does not call
 // etcd before it is used.
 func New(client Client, prefix string) *Store {
-	return &Store{client: client, keys: keys{prefix}, timeout: maxRequestTime, cache: newState(), ports: storage.NewPortsInFlight(), ended: make(chan struct{})}
+	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, cache: newState(), ports: storage.NewPortsInFlight(), ended: make(chan struct{})}
 }
 
 // SetTimeout replaces the time after which a request gives up: tests do not depend on how
@@ -107,7 +107,7 @@ func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
 	if newest, _ := now.objects.Version(); api.KindOf(err) != api.Expired || version > newest {
 		return list, err
 	}
-	then, readErr := s.readAt(context.Background(), s.keys.directory(kind), int64(version))
+	then, readErr := s.readAt(context.Background(), s.keys.directories[kind], int64(version))
 	switch {
 	case isCompacted(readErr):
 		return nil, err
