@@ -67,6 +67,8 @@ var makeRegistries = map[string]func(t *testing.T) registries{
 		require.NoError(t, err)
 		return stores
 	},
+	"etcd3":           func(t *testing.T) registries { return sharedEtcd3.newPlace(t).registries(t) },
+	"etcd3 of an old": func(t *testing.T) registries { return sharedEtcd34.newPlace(t).registries(t) },
 }
 
 // startEtcd starts a real etcd of one member, which ends with the test.
@@ -133,6 +135,36 @@ func TestTheHappyRecordingLeavesTheOriginalsKeys(t *testing.T) {
 	require.NoError(t, stores.reconcile())
 	require.Len(t, recorded.EtcdAtTheEnd, 12)
 	assert.Equal(t, recorded.EtcdAtTheEnd, keysIn(t, server.URL, "/registry"))
+}
+
+// On etcd's v3 API each object and each host port has a key, and nothing else has.
+func TestTheHappyRecordingLeavesAKeyForEachObjectOnEtcd3(t *testing.T) {
+	t.Parallel()
+	recorded := load(t, "testdata/happy.json")
+	place := sharedEtcd3.newPlace(t)
+	stores := place.registries(t)
+	replay(t, recorded, stores)
+	require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+	before := place.keys(t)
+	require.NoError(t, stores.reconcile())
+	assert.Equal(t, before, place.keys(t), "there is nothing to repair")
+	want := map[string]string{}
+	for key, value := range recorded.EtcdAtTheEnd {
+		machine, id, isTask := strings.Cut(strings.TrimPrefix(key, "/registry/hosts/"), "/tasks/")
+		if !isTask {
+			if !strings.HasSuffix(key, "/kubelet") {
+				want[key] = value
+			}
+			continue
+		}
+		var task api.Task
+		require.NoError(t, v1beta1.Codec.Unmarshal([]byte(value), &task))
+		for _, port := range task.HostPorts() {
+			want[fmt.Sprint("/registry/hostports/", machine, "/", port)] = id
+		}
+		want["/registry/pods/"+id] = before["/registry/pods/"+id]
+	}
+	assert.Equal(t, want, before)
 }
 
 // onEachStore runs a test over registries of each kind.

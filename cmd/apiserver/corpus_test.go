@@ -113,19 +113,20 @@ func TestAManifestComesBackWithEveryField(t *testing.T) {
 
 // What one apiserver has stored, the next one answers to the byte.
 func TestManifestsOutliveTheApiserver(t *testing.T) {
-	t.Parallel()
-	flags := []string{"-scheduler", "none", "-etcd_servers", startEtcd(t).URL}
-	first := openDoors(t, flags...)
-	for _, manifest := range manifests(t) {
-		first.sendAs(http.StatusCreated, "POST", todaysPods, inYAML, manifest)
-		first.send(http.StatusCreated, "POST", todaysControllers, encodeAll(t, controllerOf(t, manifest)))
-	}
-	next := openDoors(t, flags...)
-	for name, manifest := range manifests(t) {
-		checkPod(t, next, manifest)
-		checkController(t, next, manifest)
-		for _, path := range []string{todaysPods + "/" + name, todaysControllers + "/" + name, taskPath(name)} {
-			assert.Equal(t, first.send(http.StatusOK, "GET", path, ""), next.send(http.StatusOK, "GET", path, ""))
+	onEachEtcd(t, func(t *testing.T, flags []string) {
+		flags = append(flags, "-scheduler", "none")
+		first := openDoors(t, flags...)
+		for _, manifest := range manifests(t) {
+			first.sendAs(http.StatusCreated, "POST", todaysPods, inYAML, manifest)
+			first.send(http.StatusCreated, "POST", todaysControllers, encodeAll(t, controllerOf(t, manifest)))
 		}
-	}
+		next := openDoors(t, flags...)
+		for name, manifest := range manifests(t) {
+			checkPod(t, next, manifest)
+			checkController(t, next, manifest)
+			for _, path := range []string{todaysPods + "/" + name, todaysControllers + "/" + name, taskPath(name)} {
+				assert.Equal(t, first.send(http.StatusOK, "GET", path, ""), next.send(http.StatusOK, "GET", path, ""))
+			}
+		}
+	})
 }

@@ -47,6 +47,20 @@ func openDoors(t *testing.T, flags ...string) *doors {
 var flagsFor = map[string]func(t *testing.T) []string{
 	"memory": func(*testing.T) []string { return nil },
 	"etcd":   func(t *testing.T) []string { return []string{"-etcd_servers", startEtcd(t).URL} },
+	"etcd3":  func(t *testing.T) []string { return sharedEtcd3.newPlace(t).flags() },
+}
+
+// onEachEtcd runs a test with the flags of apiservers on a new store of each etcd.
+func onEachEtcd(t *testing.T, test func(t *testing.T, flags []string)) {
+	t.Parallel()
+	for name, flags := range flagsFor {
+		if name != "memory" {
+			t.Run("backend="+name, func(t *testing.T) {
+				t.Parallel()
+				test(t, flags(t))
+			})
+		}
+	}
 }
 
 // atBothDoors runs a test on the doors of an apiserver on each store.

@@ -193,6 +193,10 @@ var twoApiservers = map[string]func(t *testing.T) []registries{
 		}
 		return both
 	},
+	"etcd3": func(t *testing.T) []registries {
+		place := sharedEtcd3.newPlace(t)
+		return []registries{place.registries(t), place.registries(t)}
+	},
 }
 
 // The checker finds histories that are not linearizable.

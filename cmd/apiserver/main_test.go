@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,7 +42,12 @@ func TestMain(m *testing.M) {
 	}
 	switch mode {
 	case "":
-		os.Exit(m.Run())
+		code := m.Run()
+		if err := errors.Join(sharedEtcd3.stop(), sharedEtcd34.stop()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
 	case unhurried:
 		requestTimeout, drainTimeout = hangs, hangs
 		forever = forEachLine(os.Stdin)

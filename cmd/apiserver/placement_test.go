@@ -118,17 +118,18 @@ func TestTheProgramPlacesWaitingPodsEveryTenSecondsAnyway(t *testing.T) {
 }
 
 func TestAPodThatWaitsIsPlacedByTheNextApiserver(t *testing.T) {
-	t.Parallel()
-	flags := []string{"-machines", "m1", "-etcd_servers", startEtcd(t).URL}
-	first := openDoors(t, flags...)
-	first.createTask("owner", 80)
-	first.createPod(podNamed("p", 80))
-	first.send(http.StatusOK, "DELETE", taskPath("owner"), "")
-	next := openDoors(t, flags...)
-	require.NoError(t, next.stores.reconcile()) // as its loop does first
-	next.place()
-	assert.Equal(t, "m1", next.machineOf("p"))
-	assert.Equal(t, "m1", first.machineOf("p"))
+	onEachEtcd(t, func(t *testing.T, flags []string) {
+		flags = append(flags, "-machines", "m1")
+		first := openDoors(t, flags...)
+		first.createTask("owner", 80)
+		first.createPod(podNamed("p", 80))
+		first.send(http.StatusOK, "DELETE", taskPath("owner"), "")
+		next := openDoors(t, flags...)
+		require.NoError(t, next.stores.reconcile()) // as its loop does first
+		next.place()
+		assert.Equal(t, "m1", next.machineOf("p"))
+		assert.Equal(t, "m1", first.machineOf("p"))
+	})
 }
 
 func TestWithoutASchedulerPodsWaitForABinding(t *testing.T) {
@@ -211,10 +212,14 @@ func TestABindingIsGivenOnceAndOnlyWhereThePortsAreFree(t *testing.T) {
 // twoDoors are two apiservers on one store; in memory there is only one.
 var twoDoors = map[string]func(t *testing.T, flags ...string) []*doors{
 	"memory": func(t *testing.T, flags ...string) []*doors { return []*doors{openDoors(t, flags...)} },
-	"etcd": func(t *testing.T, flags ...string) []*doors {
-		flags = append(flags, "-etcd_servers", startEtcd(t).URL)
-		return []*doors{openDoors(t, flags...), openDoors(t, flags...)}
+	"etcd":   func(t *testing.T, flags ...string) []*doors { return openTwo(t, append(flagsFor["etcd"](t), flags...)) },
+	"etcd3": func(t *testing.T, flags ...string) []*doors {
+		return openTwo(t, append(flagsFor["etcd3"](t), flags...))
 	},
+}
+
+func openTwo(t *testing.T, flags []string) []*doors {
+	return []*doors{openDoors(t, flags...), openDoors(t, flags...)}
 }
 
 // owners returns the machines of the tasks and pods that have one.

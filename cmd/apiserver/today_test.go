@@ -15,13 +15,10 @@ import (
 // leave pods without a node, and their loops stand still.
 func onTodaysServers(t *testing.T, test func(t *testing.T, onEtcd bool, start func(t *testing.T) (url string))) {
 	t.Parallel()
-	for name, flags := range map[string]func(t *testing.T) []string{
-		"memory": func(*testing.T) []string { return nil },
-		"etcd":   func(t *testing.T) []string { return []string{"-etcd_servers", startEtcd(t).URL} },
-	} {
+	for name, flags := range flagsFor {
 		t.Run("backend="+name, func(t *testing.T) {
 			t.Parallel()
-			test(t, name == "etcd", func(t *testing.T) string {
+			test(t, name != "memory", func(t *testing.T) string {
 				_, _, address := unhurriedProgram(t, append(flags(t), "-scheduler", "none")...)
 				return "http://" + address
 			})

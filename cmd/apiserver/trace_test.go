@@ -39,7 +39,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"testdata/happy.json", "testdata/wrong.json"} {
 		recorded := load(t, file)
-		for _, backend := range []string{"memory", "etcd"} {
+		for _, backend := range []string{"memory", "etcd", "etcd3"} {
 			t.Run(file+" backend="+backend, func(t *testing.T) {
 				t.Parallel()
 				var answers [2][]string
@@ -47,18 +47,26 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 				var narration bytes.Buffer
 				for i, traced := range []bool{false, true} {
 					o := &options{machines: recorded.Machines, scheduler: defaultScheduler, prefix: "/api/v1beta1", trace: traced}
-					if backend == "etcd" {
+					var keysAtTheEnd func() map[string]string
+					switch backend {
+					case "etcd":
 						o.etcd.Servers = []string{startEtcd(t).URL}
+						keysAtTheEnd = func() map[string]string { return keysIn(t, o.etcd.Servers[0], "/registry") }
+					case "etcd3":
+						place := sharedEtcd3.newPlace(t)
+						o.storageBackend, o.etcd.Servers, o.etcdPrefix = etcd3Backend, []string{place.url}, place.prefix
+						keysAtTheEnd = func() map[string]string { return place.keys(t) }
 					}
 					stores, handler, err := assemble(o, &narration)
 					require.NoError(t, err)
 					answers[i] = answersOf(t, handler, recorded)
 					require.NoError(t, stores.syncEndpoints())
-					if backend == "etcd" {
+					if keysAtTheEnd != nil {
 						_, err := stores.healthz()
 						require.NoError(t, err)
 						require.NoError(t, stores.reconcile())
-						keys[i] = keysIn(t, o.etcd.Servers[0], "/registry")
+						keys[i] = keysAtTheEnd()
+						assert.NotEmpty(t, keys[i])
 						stores.close()
 					}
 					assert.Equal(t, traced, narration.Len() > 0)

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/etcd/etcdtest"
+)
+
+// etcd36Variable says that the tests of etcd3 run on etcd 3.6, which has no other API.
+const etcd36Variable = "KUBE2014_ETCD36"
+
+// etcd3Setup is the etcd of the tests of etcd3.
+func etcd3Setup() etcdtest.Setup {
+	if os.Getenv(etcd36Variable) != "" {
+		return etcdtest.Setup{Binary: etcdtest.Binary36, NoV2: true}
+	}
+	return etcdtest.Setup{}
+}
+
+// place3 is where a test keeps objects through etcd's v3 API.
+type place3 struct{ url, prefix string }
+
+func (p place3) flags() []string {
+	return []string{"-storage_backend", "etcd3", "-etcd_servers", p.url, "-etcd_prefix", p.prefix}
+}
+
+// registries are those of one apiserver.
+func (p place3) registries(t *testing.T) registries {
+	o := options{storageBackend: etcd3Backend, etcd: etcd.Config{Servers: []string{p.url}}, etcdPrefix: p.prefix}
+	stores, err := o.etcdRegistries(nothingAround)
+	require.NoError(t, err)
+	t.Cleanup(stores.close)
+	return stores
+}
+
+// keys reads all keys; they begin with /registry.
+func (p place3) keys(t *testing.T) map[string]string {
+	etcdClient, err := newEtcd3Client(etcd.Config{Servers: []string{p.url}})
+	require.NoError(t, err)
+	defer etcdClient.Close()
+	resp, err := etcdClient.Do(t.Context(), clientv3.OpGet(p.prefix+"/", clientv3.WithPrefix()))
+	require.NoError(t, err)
+	keys := map[string]string{}
+	for _, kv := range resp.Get().Kvs {
+		keys[defaultEtcdPrefix+strings.TrimPrefix(string(kv.Key), p.prefix)] = string(kv.Value)
+	}
+	return keys
+}
+
+// shared3 is an etcd that tests use at once, each below a prefix of its own.
+type shared3 struct {
+	setup  func() etcdtest.Setup
+	start  sync.Once
+	server *etcdtest.Server
+	dir    string
+	err    error
+}
+
+var (
+	sharedEtcd3  = &shared3{setup: etcd3Setup}
+	sharedEtcd34 = &shared3{setup: func() etcdtest.Setup { return etcdtest.Setup{Binary: etcdtest.Binary34} }}
+	prefixes     atomic.Int32
+)
+
+// newPlace returns one that nobody else uses. The history of the etcd is for all.
+func (s *shared3) newPlace(t *testing.T) place3 {
+	s.start.Do(func() {
+		var servers []*etcdtest.Server
+		if s.dir, s.err = os.MkdirTemp("", "kube2014-etcd-"); s.err != nil {
+			return
+		}
+		if servers, s.err = s.setup().Start(s.dir); s.err == nil {
+			s.server = servers[0]
+		}
+	})
+	require.NoError(t, s.err)
+	return place3{s.server.URL, fmt.Sprint("/test-", prefixes.Add(1))}
+}
+
+// stop ends the etcd after all tests.
+func (s *shared3) stop() error {
+	if s.server == nil {
+		return os.RemoveAll(s.dir)
+	}
+	return errors.Join(s.server.Kill(), os.RemoveAll(s.dir))
+}
+
+// startEtcd3 starts an etcd that ends with the test.
+func startEtcd3(t *testing.T, flags ...string) (*etcdtest.Server, place3) {
+	setup := etcd3Setup()
+	setup.Flags = flags
+	servers, err := setup.Start(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, servers[0].Kill()) })
+	return servers[0], place3{servers[0].URL, defaultEtcdPrefix}
+}
