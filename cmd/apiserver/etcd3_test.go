@@ -44,13 +44,24 @@ func (p place3) registries(t *testing.T) registries {
 	return stores
 }
 
-// keys reads all keys; they begin with /registry.
-func (p place3) keys(t *testing.T) map[string]string {
+// key returns the key in the etcd that is this one below /registry.
+func (p place3) key(key string) string { return p.prefix + strings.TrimPrefix(key, defaultEtcdPrefix) }
+
+// do does what another program does.
+func (p place3) do(t *testing.T, op clientv3.Op) clientv3.OpResponse {
+	t.Helper()
 	etcdClient, err := newEtcd3Client(etcd.Config{Servers: []string{p.url}})
 	require.NoError(t, err)
 	defer etcdClient.Close()
-	resp, err := etcdClient.Do(t.Context(), clientv3.OpGet(p.prefix+"/", clientv3.WithPrefix()))
+	resp, err := etcdClient.Do(t.Context(), op)
 	require.NoError(t, err)
+	return resp
+}
+
+// keys reads all keys; they begin with /registry.
+func (p place3) keys(t *testing.T) map[string]string {
+	t.Helper()
+	resp := p.do(t, clientv3.OpGet(p.prefix+"/", clientv3.WithPrefix()))
 	keys := map[string]string{}
 	for _, kv := range resp.Get().Kvs {
 		keys[defaultEtcdPrefix+strings.TrimPrefix(string(kv.Key), p.prefix)] = string(kv.Value)

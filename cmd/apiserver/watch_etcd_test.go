@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Two apiservers on one etcd tell the same: what is changed through either of them, and what
@@ -16,9 +17,35 @@ import (
 // if KUBE2014_WATCHERS is given.
 func TestTwoApiserversTellTheSameChanges(t *testing.T) {
 	t.Parallel()
-	server := startEtcd(t)
-	flags := []string{"-etcd_servers", server.URL, "-machines", "m1"}
-	both := []*doors{openDoors(t, flags...), openDoors(t, flags...)}
+	t.Run("backend=etcd", func(t *testing.T) {
+		t.Parallel()
+		server := startEtcd(t)
+		twoTellTheSame(t, []string{"-etcd_servers", server.URL}, "/registry/hosts/m1/tasks/foreign", func(method, key, value string) {
+			req, err := http.NewRequest(method, server.URL+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			resp, err := patient.Do(req)
+			require.NoError(t, err)
+			resp.Body.Close()
+			require.Less(t, resp.StatusCode, 300)
+		})
+	})
+	t.Run("backend=etcd3", func(t *testing.T) {
+		t.Parallel()
+		place := sharedEtcd3.newPlace(t)
+		twoTellTheSame(t, place.flags(), "/registry/pods/foreign", func(method, key, value string) {
+			op := clientv3.OpPut(place.key(key), value)
+			if method == http.MethodDelete {
+				op = clientv3.OpDelete(place.key(key))
+			}
+			place.do(t, op)
+		})
+	})
+}
+
+// twoTellTheSame is the test on an etcd. The other program's task has a key, and write writes.
+func twoTellTheSame(t *testing.T, flags []string, foreign string, write func(method, key, value string)) {
+	both := openTwo(t, append(flags, "-machines", "m1"))
 	paths := []string{"/api/v1/pods", "/api/v1/services", "/api/v1/replicationcontrollers", "/api/v1/nodes"}
 	watchers := map[string][]*watcher{}
 	for _, d := range both {
@@ -27,17 +54,7 @@ func TestTwoApiserversTellTheSameChanges(t *testing.T) {
 			watchers[path] = append(watchers[path], openWatch(t, patient, address+path+"?watch=1"))
 		}
 	}
-	etcd := func(method, key, value string) func() {
-		return func() {
-			req, err := http.NewRequest(method, server.URL+"/v2/keys"+key, strings.NewReader(url.Values{"value": {value}}.Encode()))
-			require.NoError(t, err)
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			resp, err := patient.Do(req)
-			require.NoError(t, err)
-			resp.Body.Close()
-			require.Less(t, resp.StatusCode, 300)
-		}
-	}
+	etcd := func(method, key, value string) func() { return func() { write(method, key, value) } }
 	through := func(i, status int, method, path, body string) func() {
 		mediaType := map[string]string{"PATCH": mergePatch, "POST": "application/json"}[method]
 		return func() { both[i].sendAs(status, method, path, mediaType, body) }
@@ -45,7 +62,6 @@ func TestTwoApiserversTellTheSameChanges(t *testing.T) {
 	const (
 		spec       = "/registry/services/specs/foreign"
 		controller = "/registry/controllers/foreign"
-		foreign    = "/registry/hosts/m1/tasks/foreign"
 	)
 	for _, row := range []struct {
 		change func()
