@@ -141,11 +141,11 @@ func (r laterReader) Get(kind api.Kind, id string) (*storage.Object, error) {
 }
 
 func (r laterReader) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
-	return later(r, "list "+string(kind), func(s storage.Reader) (*storage.List, error) { return s.List(kind, labels) })
+	return later(r, storage.ListInWords(kind), func(s storage.Reader) (*storage.List, error) { return s.List(kind, labels) })
 }
 
 func (r laterReader) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	return later(r, "list "+string(kind), func(s storage.Reader) (*storage.List, error) { return s.ListAt(kind, version) })
+	return later(r, storage.ListInWords(kind), func(s storage.Reader) (*storage.List, error) { return s.ListAt(kind, version) })
 }
 
 func (r laterReader) FirstFree(machines []string, task api.Task) (string, error) {

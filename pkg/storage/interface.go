@@ -113,6 +113,14 @@ func (c Change) InWords() string {
 	return verb + string(c.Kind)
 }
 
+// ListInWords returns what a list is, such as "list tasks", for errors.
+func ListInWords(kind api.Kind) string {
+	if kind == api.EndpointsKind {
+		return "list " + string(kind)
+	}
+	return "list " + string(kind) + "s"
+}
+
 // Create stores a new object.
 func Create(object api.Object) Change {
 	return Change{Kind: object.GetKind(), ID: object.GetID(), Expected: Absent, Action: Write, Object: object}

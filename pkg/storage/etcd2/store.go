@@ -133,11 +133,7 @@ func (s *Store) cachedAsExpected(change storage.Change) (now *cache.Stored, err 
 
 // List implements storage.Reader. What cannot be decoded is logged and left out.
 func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
-	operation := "list " + string(kind)
-	if kind != api.EndpointsKind {
-		operation += "s"
-	}
-	if err := s.cache.Fresh(operation); err != nil {
+	if err := s.cache.Fresh(storage.ListInWords(kind)); err != nil {
 		return nil, err
 	}
 	s.unreadable()
@@ -146,7 +142,7 @@ func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, er
 
 // ListAt implements storage.Reader.
 func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	if err := s.cache.Fresh("list " + string(kind)); err != nil {
+	if err := s.cache.Fresh(storage.ListInWords(kind)); err != nil {
 		return nil, err
 	}
 	return s.cache.Objects.ListAt(kind, version)

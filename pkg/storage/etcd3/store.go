@@ -88,7 +88,7 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 
 // List implements storage.Reader. What cannot be decoded is left out.
 func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
-	now, err := s.fresh("list " + string(kind))
+	now, err := s.fresh(storage.ListInWords(kind))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, er
 // ListAt implements storage.Reader. What the cache does not know any more, etcd does until
 // it has compacted it.
 func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	operation := "list " + string(kind)
+	operation := storage.ListInWords(kind)
 	now, err := s.fresh(operation)
 	if err != nil {
 		return nil, err
