@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -18,7 +16,6 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
-	"kube2014/pkg/etcd/etcdtest"
 )
 
 // chaosTime is how long the load runs: KUBE2014_CHAOS. How long an election takes,
@@ -141,36 +138,21 @@ func rivals(t *testing.T, clients []*client.Client, stop <-chan struct{}) (once 
 	}
 }
 
-// leader returns the number of the member that leads.
-func leader(t *testing.T, members []*etcdtest.Server) (number int) {
-	eventually(t, func() bool {
-		for i, member := range members {
-			resp, err := http.Get(member.URL + "/v2/stats/self")
-			if err != nil {
-				continue
-			}
-			data, err := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err == nil && strings.Contains(string(data), "StateLeader") {
-				number = i
-				return true
-			}
-		}
-		return false
-	}, "there is a leader")
-	return number
-}
-
 // A real cluster of three loses members, its leader among them, and gets them
-// back, under load from two apiservers: nothing that was acknowledged is lost.
-// make chaos runs it.
+// back, and changes its leader, under load from two apiservers: nothing that was
+// acknowledged is lost. make chaos runs it, for each API of etcd.
 func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	duration := chaosTime(t)
-	t.Parallel()
-	members, urls := startCluster(t)
+	for _, b := range []backend{etcd2Backend, etcd3Backend} {
+		t.Run("backend="+string(b), func(t *testing.T) { loseMembers(t, b, duration) })
+	}
+}
+
+func loseMembers(t *testing.T, b backend, duration time.Duration) {
+	members, urls := b.start(t, 3)
 	var clients []*client.Client
 	for range 2 {
-		_, log, address := program(t, "-etcd_servers", strings.Join(urls, ","), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")
+		_, log, address := program(t, append(b.flags(urls...), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")...)
 		go log.end() // it is not read any more, and must not fill up
 		clients = append(clients, clientOf(address))
 	}
@@ -193,9 +175,13 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 		from := acks.Load()
 		eventually(t, func() bool { return acks.Load() > from+20 }, "requests are acknowledged "+when)
 	}
-	kills := 0
+	kills, moves := 0, 0
 	for end := time.Now().Add(duration); time.Now().Before(end) || kills < 3; kills++ {
 		progress("by the whole cluster")
+		if kills%2 == 1 && moveLeader(t, members) {
+			moves++
+			progress("by another leader")
+		}
 		victim := leader(t, members)
 		if kills%2 == 0 {
 			victim = (victim + 1) % len(members) // a follower
@@ -213,13 +199,13 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	}
 	close(stop)
 	group.Wait()
-	t.Logf("%d members were killed or hung; %d creates and deletes were acknowledged", kills, acks.Load())
+	t.Logf("%d members were killed or hung, another one was made the leader %d times; %d creates and deletes were acknowledged", kills, moves, acks.Load())
 
 	for i := range clients {
 		checkAcknowledged(t, clients[i], workers, once)
 	}
 	// The reconcile loop repairs what was left half done.
-	eventually(t, func() bool { return outOfLine(t, members[0].URL) == "" }, "what was left half done is repaired")
+	eventually(t, func() bool { return b.outOfLine(t, members[0].URL) == "" }, "what was left half done is repaired")
 	checkAcknowledged(t, clients[0], workers, once)
 }
 

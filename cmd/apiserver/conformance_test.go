@@ -79,17 +79,6 @@ func startEtcd(t *testing.T, flags ...string) *etcdtest.Server {
 	return server
 }
 
-// startCluster starts a real etcd of three members, which end with the test.
-func startCluster(t *testing.T) (members []*etcdtest.Server, urls []string) {
-	members, err := etcdtest.StartCluster(t.TempDir(), 3)
-	require.NoError(t, err)
-	for _, member := range members {
-		t.Cleanup(func() { assert.NoError(t, member.Kill()) })
-		urls = append(urls, member.URL)
-	}
-	return members, urls
-}
-
 // keysIn reads all keys in a directory with nothing but HTTP, as curl would, again
 // while etcd is too slow to answer.
 func keysIn(t *testing.T, etcdURL, directory string) map[string]string {

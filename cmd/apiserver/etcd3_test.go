@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -23,7 +22,7 @@ const etcd36Variable = "KUBE2014_ETCD36"
 // etcd3Setup is the etcd of the tests of etcd3.
 func etcd3Setup() etcdtest.Setup {
 	if os.Getenv(etcd36Variable) != "" {
-		return etcdtest.Setup{Binary: etcdtest.Binary36, NoV2: true}
+		return etcdtest.Setup{Version: "3.6"}
 	}
 	return etcdtest.Setup{}
 }
@@ -80,7 +79,7 @@ type shared3 struct {
 
 var (
 	sharedEtcd3  = &shared3{setup: etcd3Setup}
-	sharedEtcd34 = &shared3{setup: func() etcdtest.Setup { return etcdtest.Setup{Binary: etcdtest.Binary34} }}
+	sharedEtcd34 = &shared3{setup: func() etcdtest.Setup { return etcdtest.Setup{Version: "3.4"} }}
 	prefixes     atomic.Int32
 )
 
@@ -105,14 +104,4 @@ func (s *shared3) stop() error {
 		return os.RemoveAll(s.dir)
 	}
 	return errors.Join(s.server.Kill(), os.RemoveAll(s.dir))
-}
-
-// startEtcd3 starts an etcd that ends with the test.
-func startEtcd3(t *testing.T, flags ...string) (*etcdtest.Server, place3) {
-	setup := etcd3Setup()
-	setup.Flags = flags
-	servers, err := setup.Start(t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, servers[0].Kill()) })
-	return servers[0], place3{servers[0].URL, defaultEtcdPrefix}
 }

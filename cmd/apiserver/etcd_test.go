@@ -53,10 +53,13 @@ func TestAnEtcdThatCannotServeEndsTheProgramWithALine(t *testing.T) {
 // While etcd is down requests are answered with 503, and nothing is lost; the
 // apiserver may be killed at any time.
 func TestEtcdGoesAwayAndComesBack(t *testing.T) {
-	t.Parallel()
-	server := startEtcd(t)
+	onBackends(t, etcdGoesAwayAndComesBack)
+}
+
+func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
+	server := b.startOne(t)
 	require.NoError(t, server.Kill()) // it is not up yet
-	cmd, log, address := unhurriedProgram(t, "-etcd_servers", server.URL)
+	cmd, log, address := unhurriedProgram(t, b.flags(server.URL)...)
 	c := clientOf(address)
 	_, err := c.CreateTask(makeTask("web", 80))
 	assert.Equal(t, api.Unavailable, api.KindOf(err))
@@ -66,10 +69,7 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 
 	require.NoError(t, server.Restart())
 	require.NoError(t, server.Ready())
-	insist(t, func() error { // until it has found out which APIs the etcd serves
-		_, err := c.CreateTask(makeTask("web", 80))
-		return err
-	})
+	insist(t, func() error { _, err := c.CreateTask(makeTask("web", 80)); return err })
 	_, err = c.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}, Port: 1})
 	require.NoError(t, err)
 	status, text = healthz(t, c)
@@ -78,7 +78,7 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 
 	require.NoError(t, cmd.Process.Kill())
 	log.end()
-	_, _, address = unhurriedProgram(t, "-etcd_servers", server.URL)
+	_, _, address = unhurriedProgram(t, b.flags(server.URL)...)
 	c = clientOf(address)
 	task, err := c.GetTask("web")
 	require.NoError(t, err)
@@ -89,8 +89,8 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 	assert.Equal(t, api.Unavailable, api.KindOf(err))
 	require.NoError(t, server.Restart())
 	require.NoError(t, server.Ready())
-	tasks, err := c.ListTasks(nil)
-	require.NoError(t, err)
+	var tasks api.TaskList
+	insist(t, func() (err error) { tasks, err = c.ListTasks(nil); return err })
 	assert.Len(t, tasks.Items, 1)
 }
 
@@ -123,22 +123,24 @@ func handlerOver(stores registries) http.Handler {
 }
 
 func TestAnEtcdThatHangsIsA503(t *testing.T) {
-	t.Parallel()
-	server := startEtcd(t)
-	patient, err := etcdRegistries([]string{server.URL}, nil)
-	require.NoError(t, err)
-	require.NoError(t, patient.tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
-	etcdClient, err := etcd.New([]string{server.URL})
-	require.NoError(t, err)
-	defer etcdClient.Close()
-	handler := handlerOver(hurriedRegistries(etcdClient))
-	require.NoError(t, server.Pause())
-	requestsOfAllKinds(handler, func(what string, status int, text string) {
-		assert.Equal(t, http.StatusServiceUnavailable, status, text)
-		assert.True(t, strings.HasPrefix(text, "Service Unavailable: "), text)
+	onBackends(t, func(t *testing.T, b backend) {
+		server := b.startOne(t)
+		require.NoError(t, b.open(t, server.URL).tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
+		handler := handlerOver(b.openHurried(t, server.URL))
+		works := func() bool {
+			status, _ := serveOne(handler, "GET", "/api/v1beta1/tasks", "")
+			return status == http.StatusOK
+		}
+		for _, when := range []string{"before it has answered", "after it has answered"} {
+			require.NoError(t, server.Pause())
+			requestsOfAllKinds(handler, func(what string, status int, text string) {
+				assert.Equal(t, http.StatusServiceUnavailable, status, "%s: %s", when, text)
+				assert.True(t, strings.HasPrefix(text, "Service Unavailable: "), text)
+			})
+			require.NoError(t, server.Resume())
+			eventually(t, works, "it recovers by itself")
+		}
 	})
-	require.NoError(t, server.Resume())
-	eventually(t, func() bool { status, _ := serveOne(handler, "GET", "/api/v1beta1/tasks", ""); return status == 200 }, "it recovers by itself")
 }
 
 // A call to an etcd that hangs takes 2.5 seconds (TestD45AnEtcdThatHangsIsGivenUp);
@@ -264,13 +266,14 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 // member whose leader is slow may answer 503: then nothing is asserted, and another
 // object comes next, because the write may take effect at any time.
 func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
-	t.Parallel()
-	_, urls := startCluster(t)
+	onBackends(t, readsThroughAnyMember)
+}
+
+func readsThroughAnyMember(t *testing.T, b backend) {
+	_, urls := b.start(t, 3)
 	var stores []registries
 	for _, url := range urls {
-		store, err := etcdRegistries([]string{url}, nil)
-		require.NoError(t, err)
-		stores = append(stores, store)
+		stores = append(stores, b.open(t, url))
 	}
 	acknowledged := func(err error) bool {
 		if api.KindOf(err) == api.Unavailable {
@@ -321,15 +324,12 @@ func TestReadsThroughAnyMemberSeeEveryAcknowledgedWrite(t *testing.T) {
 // What was acknowledged outlives any member that dies or hangs, the leader too. It
 // is no matter how long an election takes: each step waits for its acknowledgements.
 func TestAMemberThatDiesOrHangsLosesNothing(t *testing.T) {
-	t.Parallel()
-	members, urls := startCluster(t)
-	var stores []registries
-	for range 2 {
-		etcdClient, err := etcd.New(urls)
-		require.NoError(t, err)
-		defer etcdClient.Close()
-		stores = append(stores, hurriedRegistries(etcdClient))
-	}
+	onBackends(t, aMemberDiesOrHangs)
+}
+
+func aMemberDiesOrHangs(t *testing.T, b backend) {
+	members, urls := b.start(t, 3)
+	stores := []registries{b.openHurried(t, urls...), b.openHurried(t, urls...)}
 	known := map[string]string{} // what was acknowledged last: a task's version, "" when it is gone
 	n := 0
 	// write makes, changes and deletes a task of its own, until an answer is a 503.
@@ -438,12 +438,13 @@ func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
 }
 
 func TestSIGTERMEndsTheProgramOnEtcdToo(t *testing.T) {
-	t.Parallel()
-	cmd, log, address := unhurriedProgram(t, "-etcd_servers", startEtcd(t).URL)
-	_, err := clientOf(address).CreateTask(makeTask("web", 80))
-	require.NoError(t, err)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	log.find("stopped$")
-	log.end()
-	assert.NoError(t, cmd.Wait())
+	onEachEtcd(t, func(t *testing.T, flags []string) {
+		cmd, log, address := unhurriedProgram(t, flags...)
+		_, err := clientOf(address).CreateTask(makeTask("web", 80))
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		log.find("stopped$")
+		log.end()
+		assert.NoError(t, cmd.Wait())
+	})
 }

@@ -22,6 +22,7 @@ import (
 // answered as created.
 type posters struct {
 	t       *testing.T
+	backend backend
 	address string
 	killed  bool // the program is: an answer may break off
 	stop    chan struct{}
@@ -33,8 +34,8 @@ type posters struct {
 }
 
 // sendLoad returns when the load runs.
-func sendLoad(t *testing.T, address string, killed bool) *posters {
-	p := &posters{t: t, address: address, killed: killed, stop: make(chan struct{}), acknowledged: map[string]bool{}}
+func sendLoad(t *testing.T, b backend, address string, killed bool) *posters {
+	p := &posters{t: t, backend: b, address: address, killed: killed, stop: make(chan struct{}), acknowledged: map[string]bool{}}
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
 	for i := range 16 {
@@ -63,7 +64,7 @@ func (p *posters) send(httpClient *http.Client, i int) {
 		body, shown, created := `{"id": "`+id+`"}`, `"id": "`+id+`"`, http.StatusOK
 		switch i % 3 {
 		case 1: // three writes each
-			path, key = "/api/v1beta1/tasks", "/registry/hosts/127.0.0.1/tasks/"+id
+			path, key = "/api/v1beta1/tasks", p.backend.taskKey(id)
 		case 2: // so has a pod
 			path, key = todaysPods, "/registry/pods/"+id
 			body, shown, created = encodeAll(p.t, podNamed(id)), `"name":"`+id+`"`, http.StatusCreated
@@ -94,7 +95,7 @@ func (p *posters) send(httpClient *http.Client, i int) {
 func (p *posters) end(etcdURL string) {
 	close(p.stop)
 	p.clients.Wait()
-	stored := keysIn(p.t, etcdURL, "/registry")
+	stored := p.backend.keys(p.t, etcdURL)
 	for _, key := range p.known() {
 		assert.Contains(p.t, stored, key)
 	}
@@ -103,30 +104,35 @@ func (p *posters) end(etcdURL string) {
 // Under full load from 16 clients the program is ended, gracefully or by kill -9:
 // what was answered as created is in etcd, and no client sees half an answer.
 func TestTheProgramIsEndedUnderLoad(t *testing.T) {
-	t.Parallel()
-	t.Run("SIGTERM", func(t *testing.T) {
-		t.Parallel()
-		server := startEtcd(t)
-		cmd, log, address := unhurriedProgram(t, "-etcd_servers", server.URL)
-		p := sendLoad(t, address, false)
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		logged := log.rest()
-		assert.NoError(t, cmd.Wait(), "exit 0")
-		assert.Contains(t, logged, "terminated: finishing")
-		p.end(server.URL)
-		assert.True(t, p.refused.Load() || outOfLine(t, server.URL) == "", "nothing was left half done")
-	})
-	t.Run("kill -9", func(t *testing.T) {
-		t.Parallel()
-		server := startEtcd(t)
-		cmd, log, address := program(t, "-etcd_servers", server.URL)
-		p := sendLoad(t, address, true)
-		require.NoError(t, cmd.Process.Kill())
-		log.end()
-		assert.Error(t, cmd.Wait())
-		p.end(server.URL)
-		_, nextLog, _ := program(t, "-etcd_servers", server.URL)
-		go nextLog.end()
-		eventually(t, func() bool { return outOfLine(t, server.URL) == "" }, "the next one repairs what was half done")
+	onBackends(t, func(t *testing.T, b backend) {
+		t.Run("SIGTERM", func(t *testing.T) {
+			t.Parallel()
+			server := b.startOne(t)
+			cmd, log, address := unhurriedProgram(t, b.flags(server.URL)...)
+			p := sendLoad(t, b, address, false)
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			logged := log.rest()
+			assert.NoError(t, cmd.Wait(), "exit 0")
+			assert.Contains(t, logged, "terminated: finishing")
+			p.end(server.URL)
+			assert.True(t, p.refused.Load() || b.outOfLine(t, server.URL) == "", "nothing was left half done")
+		})
+		t.Run("kill -9", func(t *testing.T) {
+			t.Parallel()
+			server := b.startOne(t)
+			cmd, log, address := program(t, b.flags(server.URL)...)
+			p := sendLoad(t, b, address, true)
+			require.NoError(t, cmd.Process.Kill())
+			log.end()
+			assert.Error(t, cmd.Wait())
+			p.end(server.URL)
+			if b == etcd3Backend {
+				assert.Empty(t, b.outOfLine(t, server.URL), "a transaction is not half done")
+				return
+			}
+			_, nextLog, _ := program(t, b.flags(server.URL)...)
+			go nextLog.end()
+			eventually(t, func() bool { return b.outOfLine(t, server.URL) == "" }, "the next one repairs what was half done")
+		})
 	})
 }
