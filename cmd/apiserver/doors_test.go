@@ -143,3 +143,11 @@ func encodeAll(t *testing.T, object interface{}) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+func (d *doors) podNames() (names []string) {
+	d.t.Helper()
+	for _, pod := range read[corev1.PodList](d, todaysPods).Items {
+		names = append(names, pod.Name)
+	}
+	return names
+}

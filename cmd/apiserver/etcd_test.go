@@ -41,15 +41,6 @@ func healthz(t *testing.T, c *client.Client) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-func TestAnEtcdThatCannotServeEndsTheProgramWithALine(t *testing.T) {
-	server := startEtcd(t, "--enable-v2=false")
-	code, stdout, stderr := runWith("-port", "0", "-etcd_servers", server.URL, "-storage_backend", "etcd2")
-	assert.Equal(t, 2, code)
-	assert.Empty(t, stdout)
-	assert.Equal(t, "apiserver: -etcd_servers: "+server.URL+" is an etcd that does not serve the v2 keys API: "+
-		"use -storage_backend etcd3, or start it (3.4 or 3.5) with --enable-v2\n", stderr)
-}
-
 // While etcd is down requests are answered with 503, and nothing is lost; the
 // apiserver may be killed at any time.
 func TestEtcdGoesAwayAndComesBack(t *testing.T) {
