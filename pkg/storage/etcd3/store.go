@@ -44,11 +44,12 @@ type Store struct {
 	end       context.CancelFunc
 	ended     chan struct{} // closed when nothing follows etcd any more
 
-	mu      sync.Mutex // guards what follows
-	highest int64      // the highest revision in an answer of etcd
-	target  int64      // the highest revision that somebody waits for
-	watch   watch      // the present one
-	found   *state     // what a read has found in etcd last; nil if the cache is not older
+	mu      sync.Mutex        // guards what follows
+	highest int64             // the highest revision in an answer of etcd
+	target  int64             // the highest revision that somebody waits for
+	watch   watch             // the present one
+	found   *state            // what a read has found in etcd last; nil if the cache is not older
+	warned  map[string]uint64 // the versions of what cannot be decoded that are logged
 }
 
 var _ storage.Interface = (*Store)(nil)
@@ -86,12 +87,13 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 	return now.get(kind, id)
 }
 
-// List implements storage.Reader. What cannot be decoded is left out.
+// List implements storage.Reader. What cannot be decoded is logged and left out.
 func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
 	now, err := s.fresh(storage.ListInWords(kind))
 	if err != nil {
 		return nil, err
 	}
+	s.unreadable(now)
 	return now.objects.List(kind, labels)
 }
 
@@ -161,7 +163,7 @@ func (s *Store) Healthz() (warnings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, bad := range now.unreadable() {
+	for _, bad := range s.unreadable(now) {
 		warnings = append(warnings, bad.err.Error())
 	}
 	slices.Sort(warnings)
