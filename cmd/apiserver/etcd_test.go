@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	goetcd "github.com/coreos/go-etcd/etcd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
@@ -426,6 +428,77 @@ func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
 	status, text = healthz(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok", text)
+}
+
+// D41: on etcd3 a value says for itself where its task is, so only the task is left out.
+func TestD41OneBadValueDoesNotStopTheServerOnEtcd3(t *testing.T) {
+	t.Parallel()
+	place := sharedEtcd3.newPlace(t)
+	_, log, address := unhurriedProgram(t, place.flags()...)
+	c := clientOf(address)
+	write := func(value string) { place.do(t, clientv3.OpPut(place.key("/registry/pods/bad"), value)) }
+	warning := "the stored task (key " + place.key("/registry/pods/bad") + ") cannot be decoded"
+	for _, value := range []string{"broken", "[1]"} {
+		write(value)
+		list, err := c.ListTasks(nil)
+		require.NoError(t, err)
+		assert.Empty(t, list.Items)
+		log.find("etcd: " + regexp.QuoteMeta(warning) + ": .")
+		status, text := healthz(t, c)
+		assert.Equal(t, http.StatusOK, status)
+		assert.Equal(t, "ok\nwarning: "+warning, text)
+		_, err = c.GetTask("bad")
+		assert.Equal(t, api.Internal, api.KindOf(err))
+		_, err = c.CreateTask(makeTask("bad", 81))
+		assert.Equal(t, api.AlreadyExists, api.KindOf(err))
+		_, err = c.UpdateTask(makeTask("bad", 81))
+		assert.Equal(t, api.Internal, api.KindOf(err), "nobody knows which host ports it has")
+	}
+	for range 2 {
+		_, err := c.ListTasks(nil)
+		require.NoError(t, err)
+	}
+	_, err := c.CreateTask(makeTask("web", 80))
+	require.NoError(t, err)
+	require.NoError(t, c.DeleteTask("bad"))
+	status, text := healthz(t, c)
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "ok", text)
+	log.find("GET /healthz 200 ")
+	log.find("DELETE ")
+	assert.Equal(t, 2, strings.Count(strings.Join(log.seen, "\n"), "etcd: "), "each value is logged once")
+}
+
+// 64 clients of both doors want one id, through two apiservers.
+func TestOf64ClientsOfTwoApiserversOneGetsTheID(t *testing.T) {
+	onEachEtcd(t, func(t *testing.T, flags []string) {
+		both := openTwo(t, append(flags, "-machines", "m1,m2"))
+		var mu sync.Mutex // guards statuses
+		statuses := map[string]int{}
+		var group sync.WaitGroup
+		for i := range 64 {
+			group.Go(func() {
+				path, body := tasksPath, encodePort(t, "x", 80)
+				if i%4 < 2 {
+					path, body = todaysPods, encodeAll(t, podNamed("x", 80))
+				}
+				status, text := both[i%2].do("POST", path, "application/json", body)
+				outcome := "refused"
+				if status < http.StatusMultipleChoices {
+					outcome = "created"
+				} else {
+					assert.Equal(t, http.StatusConflict, status, text)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[outcome]++
+			})
+		}
+		group.Wait()
+		assert.Equal(t, map[string]int{"created": 1, "refused": 63}, statuses)
+		assert.Equal(t, []string{"x"}, both[0].podNames())
+		assert.Equal(t, both[0].machineOf("x"), both[1].machineOf("x"))
+	})
 }
 
 func TestSIGTERMEndsTheProgramOnEtcdToo(t *testing.T) {
