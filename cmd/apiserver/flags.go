@@ -161,7 +161,7 @@ func parseFlags(args []string) (*options, error) {
 	case schedulers[o.scheduler] == nil && o.scheduler != noScheduler:
 		return nil, fmt.Errorf("-scheduler: %s is not first_fit, random, round_robin or none", shown(o.scheduler))
 	}
-	if err := o.checkEtcd(); err != nil {
+	if err := o.checkEtcd(flags); err != nil {
 		return nil, err
 	}
 	o.prefix = strings.TrimRight(o.prefix, "/")
@@ -173,15 +173,15 @@ func parseFlags(args []string) (*options, error) {
 }
 
 // checkEtcd checks the flags about etcd, and reads the password.
-func (o *options) checkEtcd() error {
+func (o *options) checkEtcd(flags *flag.FlagSet) error {
 	_, err := etcd.ParseServers(o.etcd.Servers)
 	switch {
 	case err != nil:
 		return fmt.Errorf("-etcd_servers: %w", err)
+	case len(o.etcd.Servers) == 0:
+		return needsEtcd(flags)
 	case o.storageBackend != "" && o.storageBackend != etcd2Backend && o.storageBackend != etcd3Backend:
 		return fmt.Errorf("-storage_backend: %s is neither etcd2 nor etcd3", shown(o.storageBackend))
-	case o.storageBackend != "" && len(o.etcd.Servers) == 0:
-		return errors.New("-storage_backend: it needs -etcd_servers")
 	case !validEtcdPrefix.MatchString(o.etcdPrefix):
 		return fmt.Errorf("-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.etcdPrefix))
 	case o.storageBackend == etcd2Backend && o.etcdPrefix != defaultEtcdPrefix:
@@ -198,6 +198,16 @@ func (o *options) checkEtcd() error {
 		return errors.New("-etcd_password_file: the file is empty")
 	}
 	return nil
+}
+
+// needsEtcd returns an error for the first flag, by name, that says nothing without an etcd.
+func needsEtcd(flags *flag.FlagSet) (err error) {
+	flags.Visit(func(f *flag.Flag) {
+		if err == nil && (f.Name == "storage_backend" || strings.HasPrefix(f.Name, "etcd_")) {
+			err = fmt.Errorf("-%s: it needs -etcd_servers", f.Name)
+		}
+	})
+	return err
 }
 
 // onOneLine makes what the flag package says fit for one line: it repeats what
