@@ -96,6 +96,27 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-machines a/b":                  `-machines: "a/b" is neither a host name nor an IP address`,
 		"-machines a:80":                 `-machines: "a:80" is neither a host name nor an IP address`,
 		"-machines fe80::1%eth0":         `-machines: "fe80::1%eth0" is neither a host name nor an IP address`,
+
+		"-storage_backend etcd -etcd_servers http://x:1":                  `-storage_backend: "etcd" is neither etcd2 nor etcd3`,
+		"-storage_backend ETCD3 -etcd_servers http://x:1":                 `-storage_backend: "ETCD3" is neither etcd2 nor etcd3`,
+		"-storage_backend http://u:p@x -etcd_servers http://x:1":          "-storage_backend: the value (not shown here) is neither etcd2 nor etcd3",
+		"-storage_backend etcd3":                                          "-storage_backend: it needs -etcd_servers",
+		"-etcd_prefix /x":                                                 "-etcd_prefix: it needs -etcd_servers",
+		"-etcd_cafile ca.pem":                                             "-etcd_cafile: it needs -etcd_servers",
+		"-etcd_certfile c.pem -etcd_keyfile k.pem":                        "-etcd_certfile: it needs -etcd_servers",
+		"-etcd_keyfile k.pem":                                             "-etcd_keyfile: it needs -etcd_servers",
+		"-etcd_username u":                                                "-etcd_username: it needs -etcd_servers",
+		"-etcd_password_file p":                                           "-etcd_password_file: it needs -etcd_servers",
+		"-etcd_servers http://x:1 -etcd_prefix=":                          `-etcd_prefix: "" must be segments of letters, digits, '.', '_', '~' and '-', each after a slash`,
+		"-etcd_servers http://x:1 -etcd_prefix x":                         `-etcd_prefix: "x" must be segments of letters, digits, '.', '_', '~' and '-', each after a slash`,
+		"-etcd_servers http://x:1 -etcd_prefix /":                         `-etcd_prefix: "/" must be segments of letters, digits, '.', '_', '~' and '-', each after a slash`,
+		"-etcd_servers http://x:1 -etcd_prefix /x/":                       `-etcd_prefix: "/x/" must be segments of letters, digits, '.', '_', '~' and '-', each after a slash`,
+		"-etcd_servers http://x:1 -etcd_prefix /../x":                     `-etcd_prefix: "/../x" must be segments of letters, digits, '.', '_', '~' and '-', each after a slash`,
+		"-etcd_servers http://x:1 -etcd_prefix /u:p@x":                    "-etcd_prefix: the value (not shown here) must be segments of letters, digits, '.', '_', '~' and '-', each after a slash",
+		"-etcd_servers http://x:1 -etcd_prefix /x -storage_backend etcd2": "-etcd_prefix: the keys of etcd2 begin with /registry, where June 2014's programs look for them",
+		"-etcd_servers http://x:1 -etcd_password_file /none":              "-etcd_password_file: open /none: no such file or directory",
+		"-etcd_servers http://x:1 -etcd_password_file /":                  "-etcd_password_file: read /: is a directory",
+		"-etcd_servers http://x:1 -etcd_password_file /dev/null":          "-etcd_password_file: the file is empty",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
