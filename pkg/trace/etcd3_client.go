@@ -27,6 +27,8 @@ func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpRespons
 		switch {
 		case err != nil:
 			return failure(err)
+		case op.IsCountOnly(): // the store counts one key that is not there, to get the revision
+			return fmt.Sprint("revision ", answer.Get().Header.Revision)
 		case op.IsGet():
 			return fmt.Sprintf("%s, revision %d", counted(int(answer.Get().Count), "key"), answer.Get().Header.Revision)
 		case !op.IsTxn():
