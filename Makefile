@@ -89,8 +89,8 @@ proof: bin/kubectl ## etcd-3.6, fuzz, histories, clients, watches, chaos and soa
 	@$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory soak
 
-etcd-3.6: bin/etcd bin/etcd-3.4 bin/etcd-3.6 ## run the tests of etcd on 3.6 as well
-	KUBE2014_ETCD36=1 $(GO) test -count=1 $(RACE) -timeout 30m ./pkg/etcd/...
+etcd-3.6: bin/etcd bin/etcd-3.4 bin/etcd-3.6 bin/kubectl ## run the tests of etcd and of the program on 3.6 as well
+	KUBE2014_ETCD36=1 $(GO) test -p 1 -count=1 $(RACE) -timeout 30m ./pkg/etcd/... ./cmd/apiserver
 
 # Fuzzing is counted, not timed: a target that runs out of time in the middle of
 # an input fails with "context deadline exceeded", though nothing was found.
@@ -108,7 +108,7 @@ fuzz: ## fuzz each target with FUZZ=300000 inputs, those of the second door with
 		}; \
 	done
 
-histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memory and on etcd
+histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memory and on each API of etcd
 	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestTheRequestsThroughBothDoorsAreLinearizable ./cmd/apiserver
 
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, and today's controller manager
@@ -116,13 +116,13 @@ clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for 
 
 # One after the other, for they measure times, and without the race detector, with which a
 # program takes a second to end.
-watches: bin/etcd ## let WATCHERS=1000 watch five times as many changes, on memory and on etcd
+watches: bin/etcd ## let WATCHERS=1000 watch five times as many changes, on memory and on each API of etcd
 	KUBE2014_WATCHERS=$(WATCHERS) $(GO) test -count=1 -parallel 1 -v -timeout 2h -run 'TestManyWatchersAre|TestAWatchTells|TestTwoApiserversTell' ./cmd/apiserver
 
-soak: bin/etcd ## load from 64 clients on memory and on etcd, for SOAK=1m each
+soak: bin/etcd ## load from 64 clients on memory and on each API of etcd, for SOAK=1m each
 	KUBE2014_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 2h -run TestSoak ./cmd/apiserver
 
-chaos: bin/etcd ## kill members of a real cluster under load, for CHAOS=5m
+chaos: bin/etcd ## kill members of a real cluster under load, for CHAOS=5m with each API of etcd
 	KUBE2014_CHAOS=$(CHAOS) $(GO) test -count=1 $(RACE) -v -timeout 2h -run TestAClusterThatLosesMembersLosesNothing ./cmd/apiserver
 
 bench: build bin/etcd ## measure the program and write docs/performance.md; takes some minutes
