@@ -133,10 +133,14 @@ func allFacts(objects []*storage.Object) []facts {
 	return all
 }
 
-// allIn returns the facts of all objects of a store.
-func allIn(store storage.Reader) ([]facts, error) {
+// allIn returns the facts of all objects of a store that are of some kinds, all if none is
+// given.
+func allIn(store storage.Reader, of ...api.Kind) ([]facts, error) {
 	var all []facts
-	for _, kind := range kinds {
+	if len(of) == 0 {
+		of = kinds
+	}
+	for _, kind := range of {
 		list, err := store.List(kind, nil)
 		if err != nil {
 			return nil, err
