@@ -65,15 +65,16 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 
 // plan is what a commit comes to.
 type plan struct {
-	conditions []clientv3.Cmp // that everything that was looked at is still as it was
-	ops        []clientv3.Op
-	written    []*storage.Object // for each change
-	created    map[place]uint64  // of what was there
+	conditions []clientv3.Cmp         // that everything that was looked at is still as it was
+	last       map[string]clientv3.Op // of each key
+	ops        []clientv3.Op          // the same
+	written    []*storage.Object      // for each change
+	created    map[place]uint64       // of what was there
 }
 
 // plan tries changes on a state.
 func (s *Store) plan(now *state, changes []storage.Change) (*plan, error) {
-	p := &plan{written: make([]*storage.Object, len(changes)), created: map[place]uint64{}}
+	p := &plan{last: map[string]clientv3.Op{}, written: make([]*storage.Object, len(changes)), created: map[place]uint64{}}
 	now.mu.Lock()
 	defer now.mu.Unlock()
 	events, err := now.objects.Try(func(tx *storage.Tx) (err error) {
@@ -93,7 +94,7 @@ func (s *Store) plan(now *state, changes []storage.Change) (*plan, error) {
 	if err != nil {
 		return p, err
 	}
-	return p, p.add(s.keys, events, now.ports)
+	return p, p.add(s.keys, events, now)
 }
 
 // look notes what is in the key of a change, so that the transaction fails if that is not
@@ -115,7 +116,7 @@ func (p *plan) look(key string, at place, change storage.Change, object *storage
 		case change.Kind == api.TaskKind && change.Action == storage.Write:
 			return change, bad.err // nobody knows which host ports it has
 		case change.Action == storage.Remove:
-			p.ops = append(p.ops, clientv3.OpDelete(key))
+			p.last[key] = clientv3.OpDelete(key)
 		}
 		change.Expected = storage.Any
 	}
@@ -123,9 +124,9 @@ func (p *plan) look(key string, at place, change storage.Change, object *storage
 	return change, nil
 }
 
-// add adds the operations that some events come to: of each key the last one.
-func (p *plan) add(k keys, events []storage.Event, ports map[string]hostPort) error {
-	last := map[string]clientv3.Op{}
+// add adds the operations that some events come to: of each key the last one. The caller
+// holds the lock of the state.
+func (p *plan) add(k keys, events []storage.Event, now *state) error {
 	for _, event := range events {
 		object := event.After
 		if object == nil {
@@ -133,31 +134,34 @@ func (p *plan) add(k keys, events []storage.Event, ports map[string]hostPort) er
 		}
 		key := k.object(place{object.GetKind(), object.GetID()})
 		if event.After == nil {
-			last[key] = clientv3.OpDelete(key)
+			p.last[key] = clientv3.OpDelete(key)
 		} else {
 			value, err := values.EncodeWhole(event.After.Object)
 			if err != nil {
 				return err
 			}
-			last[key] = clientv3.OpPut(key, value)
+			p.last[key] = clientv3.OpPut(key, value)
 		}
 		had, has := storage.HostPortsOf(event.Before), storage.HostPortsOf(event.After)
 		for _, port := range had {
 			if !slices.Contains(has, port) {
 				key := k.hostPort(port)
-				last[key] = clientv3.OpDelete(key)
+				p.last[key] = clientv3.OpDelete(key)
 			}
 		}
 		for _, port := range has {
 			if !slices.Contains(had, port) {
 				key := k.hostPort(port)
-				last[key] = clientv3.OpPut(key, object.GetID())
+				if owner := now.hiddenOwner(key); owner != "" {
+					return api.NewHostPortTaken(object.GetID(), port.Port, port.Machine, owner)
+				}
+				p.last[key] = clientv3.OpPut(key, object.GetID())
 			}
 		}
 	}
-	for key, op := range last {
+	for key, op := range p.last {
 		if k.isHostPort(key) && op.IsPut() {
-			p.conditions = append(p.conditions, clientv3.Compare(clientv3.ModRevision(key), "=", ports[key].revision))
+			p.conditions = append(p.conditions, clientv3.Compare(clientv3.ModRevision(key), "=", now.ports[key].revision))
 		}
 		p.ops = append(p.ops, op)
 	}

@@ -152,6 +152,32 @@ func (s *state) unreadable() []*broken {
 	return slices.Collect(maps.Values(s.broken))
 }
 
+// hiddenOwner returns the task that has the host port of a key but cannot be decoded, ""
+// if there is none. The caller holds the lock.
+func (s *state) hiddenOwner(key string) (taskID string) {
+	owner := s.ports[key].taskID
+	if s.broken[place{api.TaskKind, owner}] == nil {
+		return ""
+	}
+	return owner
+}
+
+// hiddenPorts returns the keys of all host ports that have a hidden owner.
+func (s *state) hiddenPorts() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.broken) == 0 {
+		return nil
+	}
+	hidden := map[string]bool{}
+	for key := range s.ports {
+		if s.hiddenOwner(key) != "" {
+			hidden[key] = true
+		}
+	}
+	return hidden
+}
+
 // apply makes the changes of one response of a watch: all of one revision together.
 func (s *state) apply(k keys, response clientv3.WatchResponse) {
 	s.mu.Lock()

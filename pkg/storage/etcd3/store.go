@@ -120,7 +120,8 @@ func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
 }
 
 // FirstFree implements storage.Reader. It passes over machines on which another request
-// of this process is about to take one of the host ports.
+// of this process is about to take one of the host ports, or a task that cannot be decoded
+// has one.
 func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	ports := task.HostPorts()
 	if len(ports) == 0 && len(machines) > 0 {
@@ -130,8 +131,12 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	hidden := now.hiddenPorts()
+	isHidden := func(machine string) bool {
+		return slices.ContainsFunc(ports, func(port int) bool { return hidden[s.keys.hostPort(storage.HostPort{Machine: machine, Port: port})] })
+	}
 	for machine := range now.objects.Free(machines, task) {
-		if !s.ports.IsTaken(machine, ports, task.ID) {
+		if !s.ports.IsTaken(machine, ports, task.ID) && !(len(hidden) > 0 && isHidden(machine)) {
 			return machine, nil
 		}
 	}
