@@ -46,12 +46,13 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		case time.Since(began) > s.timeout:
 			return nil, unavailable(operation, "the store is too slow; try again", nil)
 		}
+		floor := s.floor()
 		done, err := s.client.Do(context.Background(), clientv3.OpTxn(p.conditions, p.ops, nil))
 		if err != nil {
 			return nil, failed(operation, err)
 		}
 		revision := done.Txn().Header.Revision
-		s.note(revision)
+		s.hear(revision, floor)
 		if done.Txn().Succeeded {
 			p.setVersions(uint64(revision))
 			return p.written, nil

@@ -32,23 +32,34 @@ func (s *Store) fresh(operation string) (*state, error) {
 
 // ask gets etcd's revision.
 func (s *Store) ask() (int64, error) {
-	s.mu.Lock()
-	floor := s.highest
-	s.mu.Unlock()
+	floor := s.floor()
 	resp, err := s.client.Do(context.Background(), clientv3.OpGet(s.keys.root, clientv3.WithCountOnly()))
 	if err != nil {
 		return 0, err
 	}
 	revision := resp.Get().Header.Revision
-	if revision < floor { // another etcd, or one that has lost its data
+	s.hear(revision, floor)
+	return revision, nil
+}
+
+// floor returns the revision that the answer to the next call must have at least.
+func (s *Store) floor() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.highest
+}
+
+// hear notes the revision in the answer to a call before which the floor was asked for. If
+// it is lower, this is another etcd, or one that has lost its data: all is read anew.
+func (s *Store) hear(revision, floor int64) {
+	if revision < floor {
 		s.mu.Lock()
-		s.highest, s.target = 0, 0
+		s.highest, s.target, s.found = 0, 0, nil
 		s.mu.Unlock()
 		s.cache.forget()
 		s.followAnew()
 	}
 	s.note(revision)
-	return revision, nil
 }
 
 // note notes a revision that etcd has answered.

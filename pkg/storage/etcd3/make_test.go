@@ -201,3 +201,14 @@ func portOf(t *testing.T, store storage.Reader, id string) int {
 	require.NoError(t, err)
 	return found.Object.(*api.Service).Port
 }
+
+// silent is a client whose watches show nothing.
+func silent(client etcd3.Client) *around {
+	return &around{Client: client, watch: silentWatch}
+}
+
+func silentWatch(ctx context.Context, _ string, _ int64) (clientv3.WatchChan, func(context.Context) error) {
+	responses := make(chan clientv3.WatchResponse)
+	context.AfterFunc(ctx, func() { close(responses) })
+	return responses, func(context.Context) error { return nil }
+}

@@ -20,6 +20,10 @@ func (s *Store) readAll(ctx context.Context) (*contents, error) {
 // readAt reads all keys with a prefix as of a revision; 0 is the present one. What the
 // cache has already is not decoded again.
 func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*contents, error) {
+	known := s.cache.objects
+	if !s.cache.isLoaded() { // it may be of another etcd
+		known = storage.NewCache(0)
+	}
 	read := &contents{revision: revision, broken: map[place]*broken{}, ports: map[string]hostPort{}}
 	for from, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
 		resp, err := s.client.Do(ctx, clientv3.OpGet(from, clientv3.WithRange(end), clientv3.WithRev(read.revision), clientv3.WithLimit(pageSize)))
@@ -32,7 +36,7 @@ func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*con
 			s.note(read.revision)
 		}
 		for _, kv := range page.Kvs {
-			s.add(read, kv)
+			s.add(read, kv, known)
 		}
 		if !page.More {
 			return read, nil
@@ -42,12 +46,12 @@ func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*con
 }
 
 // add adds what is in a key to what was read.
-func (s *Store) add(read *contents, kv *mvccpb.KeyValue) {
+func (s *Store) add(read *contents, kv *mvccpb.KeyValue, known *storage.Cache) {
 	key := string(kv.Key)
 	at, ok := s.keys.place(key)
 	switch {
 	case ok:
-		object, bad := s.cachedOrDecoded(at, kv)
+		object, bad := knownOrDecoded(at, kv, known)
 		if bad != nil {
 			read.broken[at] = bad
 		} else {
@@ -58,8 +62,8 @@ func (s *Store) add(read *contents, kv *mvccpb.KeyValue) {
 	}
 }
 
-func (s *Store) cachedOrDecoded(at place, kv *mvccpb.KeyValue) (*storage.Object, *broken) {
-	object, err := s.cache.objects.Get(at.kind, at.id)
+func knownOrDecoded(at place, kv *mvccpb.KeyValue, known *storage.Cache) (*storage.Object, *broken) {
+	object, err := known.Get(at.kind, at.id)
 	if err == nil && object.Version() == uint64(kv.ModRevision) && object.Meta().CreationVersion == uint64(kv.CreateRevision) {
 		return object, nil
 	}

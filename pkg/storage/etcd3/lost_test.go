@@ -1,0 +1,121 @@
+package etcd3_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage"
+)
+
+// losing is an etcd that a test can let lose its data.
+type losing struct {
+	place
+	server *etcdtest.Server
+	dir    string
+}
+
+func makeLosing(t *testing.T) losing {
+	dir := t.TempDir()
+	servers, err := etcdtest.Setup{}.Start(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, servers[0].Kill()) })
+	return losing{place{[]string{servers[0].URL}, "/registry"}, servers[0], dir}
+}
+
+// lose lets another etcd begin at the address, without data.
+func (l losing) lose(t *testing.T) {
+	require.NoError(t, l.server.Kill())
+	all, err := filepath.Glob(filepath.Join(l.dir, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	for _, path := range all {
+		require.NoError(t, os.RemoveAll(path))
+	}
+	require.NoError(t, l.server.Restart())
+	require.NoError(t, l.server.Ready())
+}
+
+// untilAnswered repeats a request until etcd can be reached again.
+func untilAnswered(request func() error) error {
+	for {
+		if err := request(); api.KindOf(err) != api.Unavailable {
+			return err
+		}
+	}
+}
+
+func TestAnEtcdThatHasLostItsDataIsReadAnew(t *testing.T) {
+	t.Parallel()
+	etcd := makeLosing(t)
+	store := etcd.store(t)
+	commit(t, store, storage.Create(service("same", 1)))
+	for i := range 5 {
+		commit(t, store, storage.Update(service("gone", i), storage.Any))
+	}
+	before := version(t, store)
+	watcher, err := store.Watch(api.ServiceKind, before)
+	require.NoError(t, err)
+	etcd.lose(t)
+	etcd.put(t, "/services/specs/same", `{"id":"same","port":2}`) // at the revision of its namesake
+
+	require.NoError(t, untilAnswered(func() error { _, err := store.Version(); return err }))
+	assert.Equal(t, 2, portOf(t, store, "same"))
+	for _, reader := range []storage.Reader{store, store.Cached()} {
+		assert.Equal(t, []string{"same"}, idsIn(t, reader, api.ServiceKind))
+		assert.Less(t, version(t, reader), before)
+		_, err = reader.Watch(api.ServiceKind, before)
+		requireKind(t, api.Expired, err)
+		_, err = reader.ListAt(api.ServiceKind, before)
+		requireKind(t, api.Expired, err)
+	}
+	_, err = watcher.Next(t.Context())
+	requireKind(t, api.Expired, err)
+
+	watcher, err = store.Watch(api.ServiceKind, version(t, store))
+	require.NoError(t, err)
+	commit(t, store, storage.Create(service("new", 1)))
+	events, err := watcher.Next(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "new", events[0].After.GetID())
+}
+
+// A write that is tried on what was cached finds it out too.
+func TestAnEtcdThatHasLostItsDataIsWrittenTo(t *testing.T) {
+	t.Parallel()
+	etcd := makeLosing(t)
+	store := etcd.store(t)
+	for i := range 5 {
+		commit(t, store, storage.Update(service("x", i), storage.Any))
+	}
+	watcher, err := store.Watch(api.ServiceKind, version(t, store))
+	require.NoError(t, err)
+	etcd.lose(t)
+	err = untilAnswered(func() error { _, err := store.Commit(storage.Update(service("x", 7), storage.Present)); return err })
+	requireKind(t, api.NotFound, err)
+	assert.Empty(t, etcd.values(t))
+	_, err = watcher.Next(t.Context())
+	requireKind(t, api.Expired, err)
+	commit(t, store, storage.Create(service("x", 8)))
+	assert.Equal(t, 8, portOf(t, store, "x"))
+}
+
+// Cached does not show for ever what a read has found in the etcd that is gone.
+func TestWhatWasFoundInAnEtcdThatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
+	etcd := makeLosing(t)
+	store := etcd.storeOver(t, silent(etcd.connect(t)))
+	commit(t, store, storage.Create(service("x", 1)))
+	commit(t, etcd.store(t), storage.Create(service("y", 1)))
+	require.Equal(t, []string{"x", "y"}, idsIn(t, store, api.ServiceKind))
+	require.Equal(t, []string{"x", "y"}, idsIn(t, store.Cached(), api.ServiceKind))
+	etcd.lose(t)
+	require.NoError(t, untilAnswered(func() error { _, err := store.Version(); return err }))
+	assert.Empty(t, idsIn(t, store, api.ServiceKind))
+	assert.Empty(t, idsIn(t, store.Cached(), api.ServiceKind))
+}
