@@ -105,7 +105,7 @@ func (s *Store) extend(after uint64) {
 	s.extending.Lock() // many may begin to watch at once: mostly one extension is enough
 	defer s.extending.Unlock()
 	since := s.cache.objects.Since()
-	if after == 0 || after >= since || since-after > maxExtension {
+	if after == 0 || after >= since || since-after > maxExtension { // for etcd, revision 0 is the present one
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -133,5 +133,7 @@ func (s *Store) extend(after uint64) {
 			return
 		}
 	}
-	s.cache.objects.Extend(after, since, earlier.objects.Events(since))
+	if earlier.objects.Since() == after { // else there is more than a history holds
+		s.cache.objects.Extend(after, since, earlier.objects.Events(since))
+	}
 }

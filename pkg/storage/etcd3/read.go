@@ -12,9 +12,14 @@ import (
 // pageSize bounds how many keys are read in one call, so that a call takes a bounded time.
 const pageSize = 5000
 
-// readAll reads everything.
+// readAll reads everything, and again if etcd forgets meanwhile what that was.
 func (s *Store) readAll(ctx context.Context) (*contents, error) {
-	return s.readAt(ctx, s.keys.root, 0)
+	for {
+		read, err := s.readAt(ctx, s.keys.root, 0)
+		if !isCompacted(err) || ctx.Err() != nil {
+			return read, err
+		}
+	}
 }
 
 // readAt reads all keys with a prefix as of a revision; 0 is the present one. What the

@@ -106,7 +106,7 @@ func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
 		return nil, err
 	}
 	list, err := now.objects.ListAt(kind, version)
-	if newest, _ := now.objects.Version(); api.KindOf(err) != api.Expired || version > newest {
+	if newest, _ := now.objects.Version(); api.KindOf(err) != api.Expired || version > newest || version == 0 {
 		return list, err
 	}
 	then, readErr := s.readAt(context.Background(), s.keys.directories[kind], int64(version))
