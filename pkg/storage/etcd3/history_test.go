@@ -34,8 +34,8 @@ func (p place) compact(t *testing.T) {
 
 // foreign makes changes that no store has to do with.
 func (p place) foreign(t *testing.T, n int) {
-	for i := range n {
-		place{p.servers, "/elsewhere"}.put(t, fmt.Sprint("/x", i%2), "1")
+	for range n {
+		p.do(t, clientv3.OpPut("/elsewhere", "1"))
 	}
 }
 
@@ -250,15 +250,13 @@ func TestNobodyWatchesFromBeforeTheFirstVersion(t *testing.T) {
 func TestAWatcherGetsAllOrIsToldThatThereIsMore(t *testing.T) {
 	t.Parallel()
 	p := own(t)
-	client := p.connect(t)
 	start := uint64(p.put(t, "/services/specs/x", "{}"))
 	for i := range 100 { // each with as many changes as etcd makes together
 		var puts []clientv3.Op
 		for j := range 128 {
 			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s/services/specs/%d", p.prefix, j), fmt.Sprintf(`{"port":%d}`, i+1)))
 		}
-		_, err := client.Do(t.Context(), clientv3.OpTxn(nil, puts, nil))
-		require.NoError(t, err)
+		p.do(t, clientv3.OpTxn(nil, puts, nil))
 	}
 	store := p.store(t)
 	_, err := store.Watch(api.ServiceKind, start)
@@ -280,8 +278,7 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 		for j := range 128 {
 			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s/services/specs/%d", p.prefix, i*128+j), `{"port":1}`))
 		}
-		_, err := client.Do(t.Context(), clientv3.OpTxn(nil, puts, nil))
-		require.NoError(t, err)
+		p.do(t, clientv3.OpTxn(nil, puts, nil))
 	}
 	interfered := 0
 	seen := count(silent(client))

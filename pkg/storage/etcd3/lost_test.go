@@ -25,7 +25,7 @@ func makeLosing(t *testing.T) losing {
 	servers, err := etcdtest.Setup{}.Start(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, servers[0].Kill()) })
-	return losing{place{[]string{servers[0].URL}, "/registry"}, servers[0], dir}
+	return losing{place{servers: []string{servers[0].URL}, prefix: "/registry"}, servers[0], dir}
 }
 
 // lose lets another etcd begin at the address, without data.

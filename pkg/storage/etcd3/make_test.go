@@ -22,17 +22,18 @@ import (
 type place struct {
 	servers []string
 	prefix  string
+	client  *etcd.V3 // nil if none lives as long
 }
 
 // shared returns a place of an etcd to which other tests write at the same time.
 func shared(t *testing.T) (p place) {
-	_, p.prefix = etcdtest.SharedV3(t, p.note)
+	p.client, p.prefix = etcdtest.SharedV3(t, p.note)
 	return p
 }
 
 // own returns a place of an etcd to which nobody else writes until the test ends.
 func own(t *testing.T) (p place) {
-	_, p.prefix = etcdtest.OwnV3(t, p.note)
+	p.client, p.prefix = etcdtest.OwnV3(t, p.note)
 	return p
 }
 
@@ -46,7 +47,15 @@ func started(t *testing.T, setup etcdtest.Setup) (place, *etcdtest.Server) {
 	servers, err := setup.Start(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, servers[0].Kill()) })
-	return place{[]string{servers[0].URL}, "/registry"}, servers[0]
+	p := place{servers: []string{servers[0].URL}, prefix: "/registry"}
+	p.client = p.connect(t)
+	return p, servers[0]
+}
+
+// below returns another place of the same etcd.
+func (p place) below(name string) place {
+	p.prefix += "/" + name
+	return p
 }
 
 // connect returns a client of its own. It waits as long as a slow machine takes.
@@ -72,24 +81,31 @@ func (p place) storeOver(t *testing.T, client etcd3.Client) *etcd3.Store {
 	return store
 }
 
+// do does what another program does.
+func (p place) do(t *testing.T, op clientv3.Op) clientv3.OpResponse {
+	t.Helper()
+	client := p.client
+	if client == nil {
+		client = p.connect(t)
+	}
+	resp, err := client.Do(t.Context(), op)
+	require.NoError(t, err)
+	return resp
+}
+
 // put writes a key below the prefix, as another program does.
 func (p place) put(t *testing.T, key, value string) (revision int64) {
-	resp, err := p.connect(t).Do(t.Context(), clientv3.OpPut(p.prefix+key, value))
-	require.NoError(t, err)
-	return resp.Put().Header.Revision
+	return p.do(t, clientv3.OpPut(p.prefix+key, value)).Put().Header.Revision
 }
 
 // remove deletes a key below the prefix, as another program does.
 func (p place) remove(t *testing.T, key string) {
-	resp, err := p.connect(t).Do(t.Context(), clientv3.OpDelete(p.prefix+key))
-	require.NoError(t, err)
-	require.EqualValues(t, 1, resp.Del().Deleted)
+	require.EqualValues(t, 1, p.do(t, clientv3.OpDelete(p.prefix+key)).Del().Deleted)
 }
 
 // values returns what is in each key below the prefix, by the rest of the key.
 func (p place) values(t *testing.T) map[string]string {
-	resp, err := p.connect(t).Do(t.Context(), clientv3.OpGet(p.prefix+"/", clientv3.WithPrefix()))
-	require.NoError(t, err)
+	resp := p.do(t, clientv3.OpGet(p.prefix+"/", clientv3.WithPrefix()))
 	values := map[string]string{}
 	for _, kv := range resp.Get().Kvs {
 		values[strings.TrimPrefix(string(kv.Key), p.prefix)] = string(kv.Value)
