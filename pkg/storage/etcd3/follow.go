@@ -117,18 +117,20 @@ func (s *Store) extend(after uint64) {
 	earlier := stateOf(then)
 	responses, progress := s.client.Watch(ctx, s.keys.root, int64(after)+1)
 	enough := time.After(s.timeout)
+	if progress(ctx) != nil { // then only a change can tell how far the watch is
+		enough = time.After(watchPatience)
+	}
+	asking := time.NewTicker(progressPeriod)
+	defer asking.Stop()
 	for !earlier.reaches(int64(since)) {
-		if progress(ctx) != nil { // then only a change can tell how far the watch is
-			enough = time.After(watchPatience)
-			progress = func(context.Context) error { return nil }
-		}
 		select {
 		case response, ok := <-responses:
 			if !ok || response.Err() != nil {
 				return
 			}
 			earlier.apply(s.keys, response)
-		case <-time.After(progressPeriod):
+		case <-asking.C: // etcd does not answer while it still sends what has happened
+			_ = progress(ctx) // without, the time is up
 		case <-enough:
 			return
 		}
