@@ -100,6 +100,12 @@ func contents(t *testing.T, store storage.Reader) map[string]string {
 	return found
 }
 
+// seen returns what a process has cached when it has asked etcd how far it is.
+func seen(t *testing.T, store *etcd3.Store) storage.Reader {
+	version(t, store)
+	return store.Cached()
+}
+
 // requireConsistent checks that each key of a host port belongs to a task that has it, and
 // the reverse, and that Reconcile finds nothing to do.
 func requireConsistent(t *testing.T, p place) {
@@ -107,7 +113,7 @@ func requireConsistent(t *testing.T, p place) {
 	calls := count(p.client)
 	store := p.storeOver(t, calls)
 	want, got := map[string]string{}, map[string]string{}
-	list, err := store.List(api.TaskKind, nil)
+	list, err := seen(t, store).List(api.TaskKind, nil)
 	require.NoError(t, err)
 	for _, task := range list.Items {
 		for _, port := range storage.HostPortsOf(task) {
@@ -208,23 +214,25 @@ func (f *faults) run(op operation, store storage.Interface) error {
 // nothing is half done and nothing is left to repair.
 func TestAnyCallToEtcdMayFail(t *testing.T) {
 	t.Parallel()
-	known := func(t *testing.T, store *etcd3.Store) { version(t, store) }
 	for name := range operations() {
-		t.Run(name, func(t *testing.T) { anyCallMayFail(t, name, known) })
+		t.Run(name, func(t *testing.T) { anyCallMayFail(t, name, place.following) })
 	}
 	for _, name := range []string{"create a task", "delete a task", "bind a pod", "delete a service and its endpoints"} {
-		t.Run("a new process: "+name, func(t *testing.T) { anyCallMayFail(t, name, func(*testing.T, *etcd3.Store) {}) })
+		t.Run("a new process: "+name, func(t *testing.T) { anyCallMayFail(t, name, place.storeOver) })
 	}
 }
 
-func anyCallMayFail(t *testing.T, name string, warm func(*testing.T, *etcd3.Store)) {
+// beginning begins a process.
+type beginning func(p place, t *testing.T, client etcd3.Client) *etcd3.Store
+
+func anyCallMayFail(t *testing.T, name string, begin beginning) {
 	t.Parallel()
 	p, places := own(t), 0
 	for _, fate := range []etcdtest.Fate{etcdtest.LostBefore, etcdtest.LostAfter, etcdtest.StopsBefore, etcdtest.StopsAfter} {
 		covered := 0
 		for k := 1; ; k++ {
 			places++
-			if !checkFault(t, p.below(fmt.Sprint(places)), operations()[name], warm, k, fate) {
+			if !checkFault(t, p.below(fmt.Sprint(places)), operations()[name], begin, k, fate) {
 				break
 			}
 			covered++
@@ -234,17 +242,16 @@ func anyCallMayFail(t *testing.T, name string, warm func(*testing.T, *etcd3.Stor
 }
 
 // checkFault lets the k-th call of an operation fail. It reports whether there was one.
-func checkFault(t *testing.T, p place, op operation, warm func(*testing.T, *etcd3.Store), k int, fate etcdtest.Fate) bool {
-	other := p.storeOver(t, p.client)
+func checkFault(t *testing.T, p place, op operation, begin beginning, k int, fate etcdtest.Fate) bool {
+	other := p.following(t, p.client)
 	commit(t, other, storage.Create(taskOn("m", "beside", 90)))
 	if len(op.prepare) > 0 {
 		commit(t, other, op.prepare...)
 	}
-	before, after := contents(t, other), afterIn(t, op, other)
+	before, after := contents(t, seen(t, other)), afterIn(t, op, seen(t, other))
 
 	faulty := &faults{Client: p.connect(t), stopped: make(chan struct{})}
-	store := p.storeOver(t, faulty)
-	warm(t, store)
+	store := begin(p, t, faulty)
 	faulty.failAt(k, fate)
 	err := faulty.run(op, store)
 	calls := faulty.made()
@@ -252,7 +259,7 @@ func checkFault(t *testing.T, p place, op operation, warm func(*testing.T, *etcd
 	if !isCovered {
 		require.NoError(t, err)
 	}
-	found := contents(t, other)
+	found := contents(t, seen(t, other))
 	if err == nil {
 		require.Equal(t, after, found, "what was acknowledged is there: %s, call %d of %v", fate, k, calls)
 	} else {
@@ -266,13 +273,13 @@ func checkFault(t *testing.T, p place, op operation, warm func(*testing.T, *etcd
 		requireKind(t, op.doneAlready, again)
 		require.Equal(t, after, found, "a retry is told the truth")
 	}
-	require.Equal(t, after, contents(t, other))
+	require.Equal(t, after, contents(t, seen(t, other)))
 	requireConsistent(t, p)
 	return isCovered
 }
 
 // afterIn returns what is there when an operation has succeeded, by the store in memory.
-func afterIn(t *testing.T, op operation, store storage.Interface) map[string]string {
+func afterIn(t *testing.T, op operation, store storage.Reader) map[string]string {
 	model := copyOf(t, store)
 	require.NoError(t, op.run(model))
 	return contents(t, model)

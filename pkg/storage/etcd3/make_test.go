@@ -81,6 +81,21 @@ func (p place) storeOver(t *testing.T, client etcd3.Client) *etcd3.Store {
 	return store
 }
 
+// following is like storeOver, for a process that follows etcd already: etcd shows what
+// happens to a watch that it has at once, and to a late one a while later.
+func (p place) following(t *testing.T, client etcd3.Client) *etcd3.Store {
+	var once sync.Once
+	begun := make(chan struct{})
+	store := p.storeOver(t, &around{Client: client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
+		responses, progress := client.Watch(ctx, prefix, revision)
+		once.Do(func() { close(begun) })
+		return responses, progress
+	}})
+	version(t, store)
+	<-begun
+	return store
+}
+
 // do does what another program does.
 func (p place) do(t *testing.T, op clientv3.Op) clientv3.OpResponse {
 	t.Helper()
