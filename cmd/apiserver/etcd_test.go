@@ -77,6 +77,11 @@ func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1", task.CurrentState.Host)
 
+	var watching *watcher
+	if b == etcd3Backend { // etcd2 follows with the clock of users
+		watching = openWatch(t, patient, "http://"+address+todaysPods+"?watch=1")
+		watching.tells("ADDED web")
+	}
 	require.NoError(t, server.Kill())
 	_, err = c.GetTask("web")
 	assert.Equal(t, api.Unavailable, api.KindOf(err))
@@ -85,6 +90,11 @@ func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	var tasks api.TaskList
 	insist(t, func() (err error) { tasks, err = c.ListTasks(nil); return err })
 	assert.Len(t, tasks.Items, 1)
+	_, err = c.CreateTask(makeTask("later", 81))
+	require.NoError(t, err)
+	if watching != nil {
+		watching.tells("ADDED later") // it has not been cut off
+	}
 }
 
 // requestsOfAllKinds sends 64 requests at once to a handler, and tells each answer.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -93,4 +94,33 @@ func twoTellTheSame(t *testing.T, flags []string, foreign string, write func(met
 		assert.Equal(t, told[0], told[1], "both tell the same, byte for byte")
 		checkSoon(t, time.Since(began), row.want)
 	}
+}
+
+// Who watches goes on, and what the apiserver has seen it knows. Another one does not.
+func TestACompactionDoesNotCutOffWhoWatches(t *testing.T) {
+	t.Parallel()
+	server := backend(etcd3Backend).startOne(t)
+	flags := append(backend(etcd3Backend).flags(server.URL), "-machines", "m1")
+	d := openDoors(t, flags...)
+	url := d.listen()
+	first := d.createPod(podNamed("first"))
+	w := openWatch(t, patient, url+todaysPods+"?watch=1")
+	w.tells("ADDED first")
+	d.createPod(podNamed("second"))
+	w.tells("ADDED second")
+	admin, err := clientv3.New(clientv3.Config{Endpoints: []string{server.URL}})
+	require.NoError(t, err)
+	defer admin.Close()
+	_, err = admin.Compact(t.Context(), int64(d.version()), clientv3.WithCompactPhysical())
+	require.NoError(t, err)
+	d.createPod(podNamed("third"))
+	w.tells("ADDED third")
+	old := todaysPods + "?watch=1&resourceVersion=" + first.ResourceVersion
+	openWatch(t, patient, url+old).tells("ADDED second", "ADDED third")
+
+	next := openDoors(t, flags...)
+	text := next.send(http.StatusGone, "GET", old, "")
+	assert.Contains(t, text, "too old resource version")
+	openWatch(t, patient, next.listen()+todaysPods+"?watch=1&resourceVersion="+fmt.Sprint(next.version())).body.Close()
+	assert.Len(t, next.podNames(), 3)
 }
