@@ -14,9 +14,9 @@ const (
 	eventPatience = 10 * time.Millisecond
 	// progressPeriod is how often progress is requested while a read waits.
 	progressPeriod = 100 * time.Millisecond
-	// watchPatience is how long a watch that shows nothing is waited for. Then reads go to
+	// maxSilence is how long a watch that shows nothing is waited for. Then reads go to
 	// etcd, and another watch begins.
-	watchPatience = 500 * time.Millisecond
+	maxSilence = 500 * time.Millisecond
 )
 
 // fresh returns a state that has every change that was acknowledged, by any process, before
@@ -107,7 +107,7 @@ func (s *Store) catchUp() (*state, error) {
 			return s.cache, nil
 		case ctx.Err() != nil:
 			return nil, errBehind
-		case loaded && time.Since(began) > watchPatience:
+		case loaded && time.Since(began) > s.watchPatience:
 			s.followAnew()
 			return s.readNow(ctx)
 		}

@@ -35,6 +35,8 @@ type Store struct {
 	timeout time.Duration // of what a request waits for; no step begins later
 	ports   *storage.PortsInFlight
 
+	watchPatience time.Duration // maxSilence, but in tests
+
 	cache  *state                  // follows etcd
 	asking util.SharedCall[int64]  // for etcd's revision
 	behind util.SharedCall[*state] // waits until the cache has caught up
@@ -62,7 +64,8 @@ const maxRequestTime = 2500 * time.Millisecond
 // New returns a store whose keys begin with a prefix such as /registry. It does not call
 // etcd before it is used.
 func New(client Client, prefix string) *Store {
-	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, cache: newState(), ports: storage.NewPortsInFlight(), ended: make(chan struct{})}
+	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, watchPatience: maxSilence,
+		cache: newState(), ports: storage.NewPortsInFlight(), ended: make(chan struct{})}
 }
 
 // SetTimeout replaces the time after which a request gives up: tests do not depend on how

@@ -1,0 +1,201 @@
+package etcd3_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd3"
+)
+
+// hopeless is a watch that cannot be told from a good one by what it says. That it is dead,
+// its connection finds out.
+const hopeless = "it shows nothing, and tells nobody so"
+
+// watches are what can be wrong with a store's watches of etcd.
+var watches = map[string]func(client etcd3.Client) watchFunc{
+	"it shows nothing": func(etcd3.Client) watchFunc { return silentWatch },
+	"it tells nobody how far it is": func(client etcd3.Client) watchFunc {
+		return func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
+			responses, _ := client.Watch(ctx, prefix, revision)
+			return responses, func(context.Context) error { return etcd.ErrEarlyProgress }
+		}
+	},
+	hopeless: func(etcd3.Client) watchFunc {
+		return func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
+			responses, _ := silentWatch(ctx, prefix, revision)
+			return responses, func(context.Context) error { return errors.New("broken") }
+		}
+	},
+	"it ends at once": func(etcd3.Client) watchFunc {
+		return func(context.Context, string, int64) (clientv3.WatchChan, func(context.Context) error) {
+			responses := make(chan clientv3.WatchResponse)
+			close(responses)
+			return responses, func(context.Context) error { return errors.New("broken") }
+		}
+	},
+}
+
+// Whatever the watch does, a read has what was acknowledged before it, and what is cached
+// is not older than what was read.
+func TestReadsAreNeverStale(t *testing.T) {
+	t.Parallel()
+	for name, watch := range watches {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := shared(t)
+			client := p.connect(t)
+			store := p.storeOver(t, &around{Client: client, watch: watch(client)})
+			store.SetWatchPatience(0)
+			other := &process{p.store(t), t}
+			for i := range 3 {
+				written := other.write("x", i+1)
+				assert.Equal(t, i+1, portOf(t, store, "x"))
+				assert.Equal(t, i+1, portOf(t, store.Cached(), "x"))
+				cached := version(t, store.Cached())
+				assert.GreaterOrEqual(t, cached, written.Version())
+				list, err := store.List(api.ServiceKind, nil)
+				require.NoError(t, err)
+				assert.GreaterOrEqual(t, version(t, store.Cached()), list.Version)
+				fromCache, err := store.Cached().List(api.ServiceKind, nil)
+				require.NoError(t, err)
+				assert.GreaterOrEqual(t, fromCache.Version, list.Version)
+
+				commit(t, other, storage.Update(taskOn("m", "x", 80+i), storage.Any))
+				machine, err := store.FirstFree([]string{"m", "n"}, *taskOn("", "y", 80+i))
+				require.NoError(t, err)
+				assert.Equal(t, "n", machine)
+				machine, err = store.Cached().FirstFree([]string{"m", "n"}, *taskOn("", "y", 80+i))
+				require.NoError(t, err)
+				assert.Equal(t, "n", machine)
+			}
+			_, err := store.Commit(storage.Update(service("x", 9), 1))
+			requireKind(t, api.Conflict, err)
+			commit(t, store, storage.Delete(api.ServiceKind, "x", storage.Present))
+			_, err = store.Get(api.ServiceKind, "x")
+			requireKind(t, api.NotFound, err)
+		})
+	}
+}
+
+// A client that has read from etcd, not from the cache, can watch from there on.
+func TestAWatchFromTheVersionOfSuchAReadGetsEachLaterChangeOnce(t *testing.T) {
+	t.Parallel()
+	for name, firstWatch := range watches {
+		if name == hopeless {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := shared(t)
+			client := p.connect(t)
+			isFirst, healed := true, make(chan struct{})
+			store := p.storeOver(t, &around{Client: client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
+				if isFirst {
+					isFirst = false
+					return firstWatch(client)(ctx, prefix, revision)
+				}
+				<-healed
+				return client.Watch(ctx, prefix, revision)
+			}})
+			store.SetWatchPatience(0)
+			other := &process{p.store(t), t}
+			other.write("x", 1)
+			require.Equal(t, 1, portOf(t, store, "x"))
+			other.write("x", 2)
+			list, err := store.List(api.ServiceKind, nil)
+			require.NoError(t, err)
+			cached, err := store.Cached().Watch(api.ServiceKind, list.Version)
+			require.NoError(t, err)
+			direct := watch(t, store, list.Version)
+			close(healed)
+			other.write("x", 3)
+			other.write("x", 4)
+			for _, watcher := range []storage.Watcher{cached, direct} {
+				assert.Equal(t, []string{"MODIFIED x 2→3", "MODIFIED x 3→4"}, next(t, watcher, 2))
+			}
+			assert.Equal(t, 4, portOf(t, store, "x"))
+			_, err = store.Cached().Watch(api.ServiceKind, version(t, other)+1000000)
+			requireKind(t, api.Expired, err)
+		})
+	}
+}
+
+// A watch that shows nothing is replaced by another one.
+func TestAnotherWatchBeginsWhenOneShowsNothing(t *testing.T) {
+	t.Parallel()
+	p := shared(t)
+	client := p.connect(t)
+	var begun []int64
+	another := make(chan struct{})
+	store := p.storeOver(t, &around{Client: client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
+		if begun = append(begun, revision); len(begun) == 1 {
+			return silentWatch(ctx, prefix, revision)
+		}
+		defer close(another)
+		return client.Watch(ctx, prefix, revision)
+	}})
+	other := &process{p.store(t), t}
+	start := version(t, store)
+	other.write("x", 1)
+	assert.Equal(t, 1, portOf(t, store, "x"))
+	<-another
+	assert.Equal(t, begun[0], begun[1], "it begins where the first one was")
+	assert.Equal(t, []string{"ADDED x none→1"}, next(t, watch(t, store, start), 1), "nobody is cut off")
+}
+
+// What others write moves etcd's revision, but no read goes to etcd for more than that.
+func TestAReadTakesOneCallAlsoWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	p := own(t)
+	calls := count(p.connect(t))
+	store := p.storeOver(t, calls)
+	store.SetWatchPatience(patience)
+	other := &process{p.store(t), t}
+	version(t, store)
+	before := len(calls.since(0))
+	for i := range 20 {
+		p.foreign(t, 1)
+		version(t, store)
+		other.write("x", i)
+		assert.Equal(t, i, portOf(t, store, "x"))
+	}
+	made := calls.since(before)
+	assert.Len(t, made, 40)
+	for _, op := range made {
+		assert.True(t, op.IsCountOnly())
+	}
+}
+
+// An etcd of 3.4 does not tell how far a watch is, and reads go to it.
+func TestReadsOfEtcd34AreNeverStale(t *testing.T) {
+	t.Parallel()
+	p, _ := started(t, etcdtest.Setup{Version: "3.4"})
+	calls := count(p.connect(t))
+	store, other := p.storeOver(t, calls), &process{p.store(t), t}
+	watcher := watch(t, store, version(t, store))
+	for i := range 10 {
+		p.foreign(t, 2)
+		written := other.write("x", i+1)
+		p.foreign(t, i%2)
+		assert.Equal(t, i+1, portOf(t, store, "x"))
+		assert.GreaterOrEqual(t, version(t, store.Cached()), written.Version())
+	}
+	var want []string
+	for i := range 10 {
+		want = append(want, fmt.Sprintf("MODIFIED x %d→%d", i, i+1))
+	}
+	want[0] = "ADDED x none→1"
+	assert.Equal(t, want, next(t, watcher, 10))
+	assert.True(t, slices.ContainsFunc(calls.since(2), func(op clientv3.Op) bool { return !op.IsCountOnly() }), "reads have gone to etcd")
+}

@@ -1,0 +1,99 @@
+package etcd3_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd3"
+)
+
+// Only another program can leave keys of host ports without their task.
+func TestReconcileDeletesTheKeysOfHostPortsWhoseTaskIsGone(t *testing.T) {
+	t.Parallel()
+	both(t, func(p place, before *etcd3.Store) {
+		commit(t, before, storage.Create(taskOn("m", "gone", 80, 81)), storage.Create(taskOn("m", "stays", 82)), storage.Create(taskOn("m", "less", 83, 84)))
+		p.remove(t, "/pods/gone")
+		p.put(t, "/pods/less", `{"currentState":{"host":"m"},"desiredState":{"manifest":{"containers":[{"ports":[{"hostPort":84}]}]}}}`)
+		p.put(t, "/hostports/m/85", "never")
+		p.put(t, "/hostports/other/82", "stays")
+		p.put(t, "/other", "1")
+	}, func(t *testing.T, p place, store *etcd3.Store) {
+		want := p.values(t)
+		for _, key := range []string{"/hostports/m/80", "/hostports/m/81", "/hostports/m/83", "/hostports/m/85", "/hostports/other/82"} {
+			assert.Contains(t, want, key)
+			delete(want, key)
+		}
+		require.NoError(t, store.Reconcile())
+		assert.Equal(t, want, p.values(t))
+		calls := count(p.client)
+		require.NoError(t, p.storeOver(t, calls).Reconcile())
+		assert.False(t, slices.ContainsFunc(calls.since(0), mayWrite))
+	})
+}
+
+// A host port whose task is gone is free all the same.
+func TestAHostPortWhoseTaskIsGoneCanBeTaken(t *testing.T) {
+	t.Parallel()
+	both(t, func(p place, before *etcd3.Store) {
+		commit(t, before, storage.Create(taskOn("m", "gone", 80)))
+		p.remove(t, "/pods/gone")
+	}, func(t *testing.T, p place, store *etcd3.Store) {
+		machine, err := store.FirstFree([]string{"m"}, *taskOn("", "next", 80))
+		require.NoError(t, err)
+		assert.Equal(t, "m", machine)
+		commit(t, store, storage.Create(taskOn("m", "next", 80)))
+		assert.Equal(t, "next", p.values(t)["/hostports/m/80"])
+		requireConsistent(t, p)
+	})
+}
+
+// What has changed since Reconcile has looked is left as it is.
+func TestReconcileLeavesWhatHasComeBackMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]storage.Change{
+		"the task":                      storage.Create(taskOn("m", "gone", 80)),
+		"the host port, to another one": storage.Create(taskOn("m", "next", 80)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := shared(t)
+			other := p.store(t)
+			commit(t, other, storage.Create(taskOn("m", "gone", 80)))
+			p.remove(t, "/pods/gone")
+			version(t, other)
+			store := p.storeOver(t, &around{Client: p.client, do: func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
+				if mayWrite(op) {
+					commit(t, other, change)
+				}
+				return call()
+			}})
+			require.NoError(t, store.Reconcile())
+			assert.Equal(t, change.ID, p.values(t)["/hostports/m/80"])
+			requireConsistent(t, p)
+		})
+	}
+}
+
+func TestReconcileTellsOfEachFailure(t *testing.T) {
+	t.Parallel()
+	p := shared(t)
+	p.put(t, "/hostports/m/80", "gone")
+	p.put(t, "/hostports/m/81", "gone")
+	store := p.storeOver(t, &around{Client: p.client, do: func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
+		if mayWrite(op) {
+			return clientv3.OpResponse{}, etcdtest.ErrLost
+		}
+		return call()
+	}})
+	err := store.Reconcile()
+	requireKind(t, api.Unavailable, err)
+	const one = "delete the key of a host port: the store cannot be reached"
+	assert.EqualError(t, err, one+"\n"+one)
+}
