@@ -117,7 +117,7 @@ func TestWhatAnErrorOfEtcdMeans(t *testing.T) {
 			for _, request := range []func() error{
 				func() error { _, err := store.List(api.ServiceKind, nil); return err },
 				func() error { _, err := store.ListAt(api.ServiceKind, 1); return err },
-				func() error { _, err := store.FirstFree([]string{"m"}, api.Task{}); return err },
+				func() error { _, err := store.FirstFree([]string{"m"}, *taskOn("", "y", 80)); return err },
 				func() error { _, err := store.Version(); return err },
 				func() error { _, err := store.Watch(api.ServiceKind, 1); return err },
 				func() error { _, err := store.Healthz(); return err },
