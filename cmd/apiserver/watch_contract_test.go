@@ -176,10 +176,10 @@ func TestAWatchTellsEachLaterChangeOfWhatItSelectsOnce(t *testing.T) {
 	}
 }
 
-// triesOfEach is how many changes each of four tries to make. On etcd an apiserver follows
+// triesOfEach is how many changes each of four tries to make. On etcd2 an apiserver follows
 // 500 changes of another one at a time, and one of a pod may be several of etcd's.
 func triesOfEach(t *testing.T, store string) int {
-	if store == "memory" {
+	if store != "etcd" {
 		return max(50, manyWatchers(t)/4)
 	}
 	return 25
