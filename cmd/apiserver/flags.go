@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand"
 	"net"
 	"net/netip"
@@ -191,7 +192,11 @@ func (o *options) checkEtcd(flags *flag.FlagSet) error {
 	}
 	password, err := os.ReadFile(o.passwordFile)
 	if err != nil {
-		return fmt.Errorf("-etcd_password_file: %w", err)
+		var read *fs.PathError // its path may be a password, given by mistake
+		if errors.As(err, &read) {
+			err = read.Err
+		}
+		return fmt.Errorf("-etcd_password_file: the file cannot be read: %w", err)
 	}
 	o.etcd.Password = strings.TrimRight(string(password), "\r\n")
 	if o.etcd.Password == "" {

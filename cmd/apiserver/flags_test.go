@@ -114,8 +114,8 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-etcd_servers http://x:1 -etcd_prefix /../x":                     `-etcd_prefix: "/../x" must be segments of letters, digits, '.', '_', '~' and '-', each after a slash`,
 		"-etcd_servers http://x:1 -etcd_prefix /u:p@x":                    "-etcd_prefix: the value (not shown here) must be segments of letters, digits, '.', '_', '~' and '-', each after a slash",
 		"-etcd_servers http://x:1 -etcd_prefix /x -storage_backend etcd2": "-etcd_prefix: the keys of etcd2 begin with /registry, where June 2014's programs look for them",
-		"-etcd_servers http://x:1 -etcd_password_file /none":              "-etcd_password_file: open /none: no such file or directory",
-		"-etcd_servers http://x:1 -etcd_password_file /":                  "-etcd_password_file: read /: is a directory",
+		"-etcd_servers http://x:1 -etcd_password_file /none":              "-etcd_password_file: the file cannot be read: no such file or directory",
+		"-etcd_servers http://x:1 -etcd_password_file /":                  "-etcd_password_file: the file cannot be read: is a directory",
 		"-etcd_servers http://x:1 -etcd_password_file /dev/null":          "-etcd_password_file: the file is empty",
 	} {
 		t.Run(args, func(t *testing.T) {

@@ -43,7 +43,12 @@ func (k keys) place(key string) (at place, ok bool) {
 	return place{}, false
 }
 
-func (k keys) isHostPort(key string) bool { return strings.HasPrefix(key, k.hostPorts) }
+func (k keys) isHostPort(key string) bool {
+	port, ok := strings.CutPrefix(key, k.hostPorts)
+	machine, number, _ := strings.Cut(port, "/")
+	_, err := strconv.ParseUint(number, 10, 16)
+	return ok && machine != "" && err == nil
+}
 
 func (k keys) hostPort(port storage.HostPort) string {
 	return k.hostPorts + port.Machine + "/" + strconv.Itoa(port.Port)

@@ -34,7 +34,7 @@ func (s *Store) orphans(now *state) (deletions []clientv3.Op) {
 	defer now.mu.Unlock()
 	for key, port := range now.ports {
 		at := place{api.TaskKind, port.taskID}
-		if now.broken[at] != nil { // nobody knows which host ports it has
+		if now.broken[at] != nil || api.ValidateID(port.taskID) != nil { // nobody knows which host ports it has, or it is no task's
 			continue
 		}
 		version := int64(0)

@@ -23,7 +23,9 @@ func TestReconcileDeletesTheKeysOfHostPortsWhoseTaskIsGone(t *testing.T) {
 		p.put(t, "/pods/less", `{"currentState":{"host":"m"},"desiredState":{"manifest":{"containers":[{"ports":[{"hostPort":84}]}]}}}`)
 		p.put(t, "/hostports/m/85", "never")
 		p.put(t, "/hostports/other/82", "stays")
-		p.put(t, "/other", "1")
+		for _, key := range []string{"/other", "/hostports/pods/x", "/hostports/services/specs/80", "/hostports/pods/86"} { // another's prefix may be inside ours
+			p.put(t, key, `{"id":"x"}`)
+		}
 	}, func(t *testing.T, p place, store *etcd3.Store) {
 		want := p.values(t)
 		for _, key := range []string{"/hostports/m/80", "/hostports/m/81", "/hostports/m/83", "/hostports/m/85", "/hostports/other/82"} {

@@ -84,8 +84,8 @@ func TestEachKindHasADirectoryAndAnEmptyObjectOfItsOwn(t *testing.T) {
 		assert.Empty(t, another.GetID())
 	}
 	assert.Equal(t, map[api.Kind]string{
-		api.TaskKind: "pods", api.ControllerKind: "controllers", api.ServiceKind: "services/specs", api.EndpointsKind: "services/endpoints",
-		api.NodeKind: "minions", api.EventKind: "events",
+		api.TaskKind: "/pods", api.ControllerKind: "/controllers", api.ServiceKind: "/services/specs", api.EndpointsKind: "/services/endpoints",
+		api.NodeKind: "/minions", api.EventKind: "/events",
 	}, directories)
 	assert.PanicsWithValue(t, "values: nobody has said where a secret is stored", func() { Directory("secret") })
 }
