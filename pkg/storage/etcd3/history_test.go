@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
@@ -17,7 +18,7 @@ import (
 
 // administer returns a client for what an administrator of etcd does.
 func (p place) administer(t *testing.T) *clientv3.Client {
-	client, err := clientv3.New(clientv3.Config{Endpoints: p.servers})
+	client, err := clientv3.New(clientv3.Config{Endpoints: p.servers, Logger: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, client.Close()) })
 	return client

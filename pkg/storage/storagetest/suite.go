@@ -71,6 +71,14 @@ func onEachKind(run func(t *testing.T, h Harness, kind api.Kind)) func(*testing.
 	}
 }
 
+// skipMost skips a test of a kind that takes long in a slow store, unless it is one of three
+// that stand for all.
+func (h Harness) skipMost(t *testing.T, kind api.Kind) {
+	if h.Slow && !slices.Contains([]api.Kind{api.TaskKind, api.ServiceKind, api.EndpointsKind}, kind) {
+		t.Skip("it takes long, and other kinds stand for this one")
+	}
+}
+
 // processes returns a new store, as each of the processes on it sees it.
 func (h Harness) processes(t *testing.T) []storage.Interface {
 	stores := []storage.Interface{h.Make(t)}

@@ -347,7 +347,7 @@ func eachChange(t *testing.T, h Harness) {
 func informers(t *testing.T, h Harness) {
 	stores := h.processes(t)
 	cutOff := 0
-	for seed := range h.rounds(2000) {
+	for seed := range h.rounds(800) {
 		random := rand.New(rand.NewSource(int64(seed)))
 		kind, other := kinds[random.Intn(len(kinds))], kinds[random.Intn(len(kinds))]
 		var all []*reflector
