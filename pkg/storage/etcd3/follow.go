@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// retryPause is how long nothing follows etcd after that has failed, unless a request
-// comes.
+// retryPause is how long nothing follows etcd after that has failed.
 const retryPause = 250 * time.Millisecond
 
 // maxExtension bounds how many revisions the history is extended by.
