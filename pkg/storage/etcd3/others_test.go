@@ -36,12 +36,9 @@ func committing(change func(version uint64) storage.Change) request {
 // requests are about the task "subject", and host ports 80 and 81 of machine m.
 var requests = map[string]request{
 	"create it":                         committing(func(uint64) storage.Change { return storage.Create(podOn("m", "subject", 80)) }),
-	"create it without a machine":       committing(func(uint64) storage.Change { return storage.Create(podOn("", "subject", 80)) }),
 	"update it":                         committing(func(uint64) storage.Change { return storage.Update(podOn("m", "subject", 81), storage.Present) }),
 	"update its version":                committing(func(version uint64) storage.Change { return storage.Update(podOn("m", "subject", 80, 81), version) }),
-	"write it":                          committing(func(uint64) storage.Change { return storage.Update(podOn("m", "subject", 81), storage.Any) }),
 	"delete it":                         committing(func(uint64) storage.Change { return storage.Delete(api.TaskKind, "subject", storage.Present) }),
-	"delete its version":                committing(func(version uint64) storage.Change { return storage.Delete(api.TaskKind, "subject", version) }),
 	"bind it":                           func(store storage.Interface) func() error { return func() error { return bind(store) } },
 	"create another one with its ports": committing(func(uint64) storage.Change { return storage.Create(podOn("m", "thief", 81, 80)) }),
 	"delete the owner of a port":        committing(func(uint64) storage.Change { return storage.Delete(api.TaskKind, "owner", storage.Any) }),

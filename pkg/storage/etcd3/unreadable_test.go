@@ -2,6 +2,7 @@ package etcd3_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -156,7 +157,9 @@ func TestD41TheHostPortsOfATaskThatCannotBeDecodedStayTaken(t *testing.T) {
 			requireKind(t, api.Internal, err)
 			assert.True(t, errors.As(err, new(*storage.Undecodable)))
 		}
-		require.NoError(t, store.Reconcile())
+		calls := count(p.client)
+		require.NoError(t, p.storeOver(t, calls).Reconcile())
+		assert.False(t, slices.ContainsFunc(calls.since(0), mayWrite))
 		values := p.values(t)
 		assert.Equal(t, []string{"no JSON", "bad", "bad"}, []string{values["/pods/bad"], values["/hostports/m1/80"], values["/hostports/m1/81"]})
 

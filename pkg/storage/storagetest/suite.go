@@ -30,6 +30,8 @@ type Harness struct {
 	CutsOff bool
 	// Slow is whether each call takes a while: the random tests do less.
 	Slow bool
+	// Kinds are those for which the tests are run that are for a kind; all, if it is nil.
+	Kinds []api.Kind
 }
 
 // Run runs the suite. A store that loses events lets a watcher wait for them until go
@@ -63,6 +65,9 @@ type test struct {
 func onEachKind(run func(t *testing.T, h Harness, kind api.Kind)) func(*testing.T, Harness) {
 	return func(t *testing.T, h Harness) {
 		for _, kind := range kinds {
+			if h.Kinds != nil && !slices.Contains(h.Kinds, kind) {
+				continue
+			}
 			t.Run(string(kind), func(t *testing.T) {
 				t.Parallel()
 				run(t, h, kind)
