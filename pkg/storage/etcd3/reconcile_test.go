@@ -59,9 +59,19 @@ func TestAHostPortWhoseTaskIsGoneCanBeTaken(t *testing.T) {
 // What has changed since Reconcile has looked is left as it is.
 func TestReconcileLeavesWhatHasComeBackMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]storage.Change{
-		"the task":                      storage.Create(taskOn("m", "gone", 80)),
-		"the host port, to another one": storage.Create(taskOn("m", "next", 80)),
+	for name, row := range map[string]struct {
+		change func(t *testing.T, p place, other *etcd3.Store)
+		owner  string
+	}{
+		"the task": {func(t *testing.T, _ place, other *etcd3.Store) {
+			commit(t, other, storage.Create(taskOn("m", "gone", 80)))
+		}, "gone"},
+		"the task, by another program": {func(t *testing.T, p place, _ *etcd3.Store) {
+			p.put(t, "/pods/gone", `{"currentState":{"host":"m"},"desiredState":{"manifest":{"containers":[{"ports":[{"hostPort":80}]}]}}}`)
+		}, "gone"},
+		"the host port, to another one": {func(t *testing.T, _ place, other *etcd3.Store) {
+			commit(t, other, storage.Create(taskOn("m", "next", 80)))
+		}, "next"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,12 +82,12 @@ func TestReconcileLeavesWhatHasComeBackMeanwhile(t *testing.T) {
 			version(t, other)
 			store := p.storeOver(t, &around{Client: p.client, do: func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
 				if mayWrite(op) {
-					commit(t, other, change)
+					row.change(t, p, other)
 				}
 				return call()
 			}})
 			require.NoError(t, store.Reconcile())
-			assert.Equal(t, change.ID, p.values(t)["/hostports/m/80"])
+			assert.Equal(t, row.owner, p.values(t)["/hostports/m/80"])
 			requireConsistent(t, p)
 		})
 	}
