@@ -80,7 +80,9 @@ func (o *options) etcdRegistries(a around) (registries, error) {
 func (o *options) registriesOnEtcd(backend string, clients etcdClients, a around) registries {
 	if backend == etcd2Backend {
 		clients.v3.Close()
-		return registriesOn(a.etcd2(clients.v2), clients.v2.Close, o.etcd.Servers, o.machines, a.store)
+		onEtcd := makeEtcdRegistry(a.etcd2(clients.v2), o.machines)
+		onEtcd.Decorate(a.store)
+		return registriesOn2(onEtcd, clients.v2.Close, o.etcd.Servers)
 	}
 	clients.v2.Close()
 	return registriesOn3(a.etcd3(clients.v3), clients.v3.Close, o.etcd.Servers, o.etcdPrefix, a.store)
@@ -150,17 +152,11 @@ func inFlags(err error) error {
 	return fmt.Errorf("-etcd_servers: %w", err)
 }
 
-// registriesOn puts the registries on etcd's v2 API.
-func registriesOn(etcdClient registry.EtcdClient, closeClient func(), servers, machines []string, decorate func(storage.Interface) storage.Interface) registries {
-	onEtcd := makeEtcdRegistry(etcdClient, machines)
-	onEtcd.Decorate(decorate)
-	endpoints := registry.MakeEndpointController(onEtcd, onEtcd)
-	return registries{
-		name:  "etcd2 at " + strings.Join(servers, ","),
-		tasks: onEtcd, controllers: onEtcd, services: onEtcd, objects: onEtcd.Objects(),
-		healthz: onEtcd.Healthz, reconcile: onEtcd.Reconcile, follow: onEtcd.Follow, close: closeClient,
-		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
-	}
+// registriesOn2 puts the registries on etcd's v2 API.
+func registriesOn2(onEtcd *registry.EtcdRegistry, closeClient func(), servers []string) registries {
+	stores := registriesOver(onEtcd.Registry, "etcd2 at "+strings.Join(servers, ","))
+	stores.healthz, stores.reconcile, stores.follow, stores.close = onEtcd.Healthz, onEtcd.Reconcile, onEtcd.Follow, closeClient
+	return stores
 }
 
 // registriesOn3 puts the registries on etcd's v3 API.

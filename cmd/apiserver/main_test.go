@@ -109,9 +109,7 @@ func unhurriedEtcdRegistry(etcdClient registry.EtcdClient, machines []string) *r
 
 // hurriedRegistries are registries with the timeouts that users have.
 func hurriedRegistries(etcdClient registry.EtcdClient) registries {
-	stores := registriesOn(etcdClient, nil, nil, nil, nothingAround.store)
-	stores.tasks.(*registry.EtcdRegistry).SetClock(time.Now, time.After)
-	return stores
+	return registriesOn2(registry.MakeEtcdRegistry(etcdClient, nil), nil, nil)
 }
 
 // forEachLine calls what is to be called every syncPeriod once for each line that is

@@ -19,7 +19,7 @@ const decisionPeriod = 250 * time.Millisecond
 // undecided is a store on an etcd that did not answer when the program started: which of
 // its APIs is used is decided when it does. Until then it is unavailable.
 type undecided struct {
-	laterReader
+	storage.ReaderFunc
 	chosen atomic.Pointer[registries] // nil until then
 }
 
@@ -27,13 +27,18 @@ var _ storage.Interface = (*undecided)(nil)
 
 func newUndecided() *undecided {
 	u := &undecided{}
-	u.laterReader = func() storage.Reader {
-		if chosen := u.chosen.Load(); chosen != nil {
-			return chosen.objects
-		}
-		return nil
-	}
+	u.ReaderFunc = u.reader(func(store storage.Interface) storage.Reader { return store })
 	return u
+}
+
+// reader returns a reader of the chosen store.
+func (u *undecided) reader(of func(storage.Interface) storage.Reader) storage.ReaderFunc {
+	return func(operation string) (storage.Reader, error) {
+		if chosen := u.chosen.Load(); chosen != nil {
+			return of(chosen.objects), nil
+		}
+		return nil, api.NewUnavailable(operation, nil)
+	}
 }
 
 // undecidedRegistries puts the registries on an etcd of which nobody knows yet what it
@@ -108,14 +113,7 @@ func (u *undecided) reconcile() error {
 }
 
 // Cached implements storage.Interface.
-func (u *undecided) Cached() storage.Reader {
-	return laterReader(func() storage.Reader {
-		if chosen := u.chosen.Load(); chosen != nil {
-			return chosen.objects.Cached()
-		}
-		return nil
-	})
-}
+func (u *undecided) Cached() storage.Reader { return u.reader(storage.Interface.Cached) }
 
 // Commit implements storage.Interface.
 func (u *undecided) Commit(changes ...storage.Change) ([]*storage.Object, error) {
@@ -123,39 +121,4 @@ func (u *undecided) Commit(changes ...storage.Change) ([]*storage.Object, error)
 		return chosen.objects.Commit(changes...)
 	}
 	return nil, api.NewUnavailable(changes[0].InWords(), nil)
-}
-
-// laterReader returns a reader, or nil while there is none.
-type laterReader func() storage.Reader
-
-// later reads from a reader if there is one.
-func later[T any](r laterReader, operation string, read func(storage.Reader) (T, error)) (result T, err error) {
-	if reader := r(); reader != nil {
-		return read(reader)
-	}
-	return result, api.NewUnavailable(operation, nil)
-}
-
-func (r laterReader) Get(kind api.Kind, id string) (*storage.Object, error) {
-	return later(r, "get "+string(kind), func(s storage.Reader) (*storage.Object, error) { return s.Get(kind, id) })
-}
-
-func (r laterReader) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
-	return later(r, storage.ListInWords(kind), func(s storage.Reader) (*storage.List, error) { return s.List(kind, labels) })
-}
-
-func (r laterReader) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	return later(r, storage.ListInWords(kind), func(s storage.Reader) (*storage.List, error) { return s.ListAt(kind, version) })
-}
-
-func (r laterReader) FirstFree(machines []string, task api.Task) (string, error) {
-	return later(r, "place task", func(s storage.Reader) (string, error) { return s.FirstFree(machines, task) })
-}
-
-func (r laterReader) Version() (uint64, error) {
-	return later(r, "get the version", storage.Reader.Version)
-}
-
-func (r laterReader) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
-	return later(r, "watch", func(s storage.Reader) (storage.Watcher, error) { return s.Watch(kind, after) })
 }

@@ -117,7 +117,7 @@ func (s *Store) extend(after uint64) {
 	responses, progress := s.client.Watch(ctx, s.keys.root, int64(after)+1)
 	enough := time.After(s.timeout)
 	if progress(ctx) != nil { // then only a change can tell how far the watch is
-		enough = time.After(s.watchPatience)
+		enough = time.After(maxSilence)
 	}
 	asking := time.NewTicker(progressPeriod)
 	defer asking.Stop()

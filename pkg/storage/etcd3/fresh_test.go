@@ -145,6 +145,7 @@ func TestAnotherWatchBeginsWhenOneShowsNothing(t *testing.T) {
 		defer close(another)
 		return client.Watch(ctx, prefix, revision)
 	}})
+	store.SetWatchPatience(0)
 	other := &process{p.store(t), t}
 	start := version(t, store)
 	other.write("x", 1)
@@ -160,7 +161,6 @@ func TestAReadTakesOneCallAlsoWhileOthersWrite(t *testing.T) {
 	p := own(t)
 	calls := count(p.connect(t))
 	store := p.storeOver(t, calls)
-	store.SetWatchPatience(patience)
 	other := &process{p.store(t), t}
 	version(t, store)
 	before := len(calls.since(0))

@@ -295,6 +295,7 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 		return keep(op, call)
 	}
 	store := p.storeOver(t, seen)
+	store.SetWatchPatience(0)
 	require.Len(t, idsIn(t, store, api.ServiceKind), 5120)
 	p.put(t, "/services/specs/new", `{"port":1}`)
 	assert.Len(t, idsIn(t, store, api.ServiceKind), 5122)

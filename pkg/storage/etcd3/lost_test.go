@@ -110,6 +110,7 @@ func TestWhatWasFoundInAnEtcdThatIsGoneIsForgotten(t *testing.T) {
 	t.Parallel()
 	etcd := makeLosing(t)
 	store := etcd.storeOver(t, silent(etcd.connect(t)))
+	store.SetWatchPatience(0)
 	commit(t, store, storage.Create(service("x", 1)))
 	commit(t, etcd.store(t), storage.Create(service("y", 1)))
 	require.Equal(t, []string{"x", "y"}, idsIn(t, store, api.ServiceKind))

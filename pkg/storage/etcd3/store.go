@@ -35,7 +35,7 @@ type Store struct {
 	timeout time.Duration // of what a request waits for; no step begins later
 	ports   *storage.PortsInFlight
 
-	watchPatience time.Duration // maxSilence, but in tests
+	watchPatience time.Duration // how long a watch that shows nothing is waited for
 
 	cache  *state                  // follows etcd
 	asking util.SharedCall[int64]  // for etcd's revision
@@ -68,9 +68,10 @@ func New(client Client, prefix string) *Store {
 		cache: newState(), ports: storage.NewPortsInFlight(), ended: make(chan struct{})}
 }
 
-// SetTimeout replaces the time after which a request gives up: tests do not depend on how
-// fast a machine is. It is to be called before the first request.
-func (s *Store) SetTimeout(timeout time.Duration) { s.timeout = timeout }
+// SetTimeout replaces the times after which a request gives up, and after which a watch that
+// shows nothing is not waited for any more: tests do not depend on how fast a machine is. It
+// is to be called before the first request.
+func (s *Store) SetTimeout(timeout time.Duration) { s.timeout, s.watchPatience = timeout, timeout }
 
 // Close ends following etcd. The store must not be used any more.
 func (s *Store) Close() {
