@@ -122,17 +122,8 @@ func extraOf(object api.Object) extra {
 // Decode reads the text of an object into an empty one. Whether a task is a pod, its key
 // says: into has it already, and a task that is none gets no host.
 func Decode(text string, into api.Object) error {
-	if err := checkSize(text); err != nil {
-		return err
-	}
-	if err := unmarshal([]byte(text), into); err != nil {
-		return err
-	}
-	added, err := extraIn(text)
-	if err != nil {
-		return err
-	}
-	return added.addTo(into)
+	_, err := decode(text, into)
+	return err
 }
 
 // DecodeWhole reads what EncodeWhole has made into an empty object.
@@ -141,12 +132,24 @@ func DecodeWhole(text string, into api.Object) error {
 	if isTask {
 		task.IsPod = true // then its host is read
 	}
-	if err := Decode(text, into); err != nil || !isTask {
-		return err
+	added, err := decode(text, into)
+	if isTask {
+		task.IsPod = added.Pod
 	}
-	added, err := extraIn(text)
-	task.IsPod = added.Pod
 	return err
+}
+
+func decode(text string, into api.Object) (added extra, err error) {
+	if err := checkSize(text); err != nil {
+		return added, err
+	}
+	if err := unmarshal([]byte(text), into); err != nil {
+		return added, err
+	}
+	if added, err = extraIn(text); err != nil {
+		return added, err
+	}
+	return added, added.addTo(into)
 }
 
 // extraIn returns the last member of an object's JSON, if there is one.
