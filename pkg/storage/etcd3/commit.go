@@ -2,6 +2,7 @@ package etcd3
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	for {
 		p, err := s.plan(now, changes)
 		switch {
-		case (err != nil || len(p.ops) == 0) && !isFresh:
+		case (err != nil || len(p.last) == 0) && !isFresh:
 			if now, err = s.fresh(operation); err != nil {
 				return nil, err
 			}
@@ -41,13 +42,13 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 			continue
 		case err != nil:
 			return nil, err
-		case len(p.ops) == 0:
+		case len(p.last) == 0:
 			return p.written, nil
 		case time.Since(began) > s.timeout:
 			return nil, unavailable(operation, "the store is too slow; try again", nil)
 		}
 		floor := s.floor()
-		done, err := s.client.Do(context.Background(), clientv3.OpTxn(p.conditions, p.ops, nil))
+		done, err := s.client.Do(context.Background(), clientv3.OpTxn(p.conditions, slices.Collect(maps.Values(p.last)), nil))
 		if err != nil {
 			return nil, failed(operation, err)
 		}
@@ -67,8 +68,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 // plan is what a commit comes to.
 type plan struct {
 	conditions []clientv3.Cmp         // that everything that was looked at is still as it was
-	last       map[string]clientv3.Op // of each key
-	ops        []clientv3.Op          // the same
+	last       map[string]clientv3.Op // the operation on each key
 	written    []*storage.Object      // for each change
 	created    map[place]uint64       // of what was there
 }
@@ -164,7 +164,6 @@ func (p *plan) add(k keys, events []storage.Event, now *state) error {
 		if k.isHostPort(key) && op.IsPut() {
 			p.conditions = append(p.conditions, clientv3.Compare(clientv3.ModRevision(key), "=", now.ports[key].revision))
 		}
-		p.ops = append(p.ops, op)
 	}
 	return nil
 }

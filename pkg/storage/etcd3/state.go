@@ -162,22 +162,6 @@ func (s *state) hiddenOwner(key string) (taskID string) {
 	return owner
 }
 
-// hiddenPorts returns the keys of all host ports that have a hidden owner.
-func (s *state) hiddenPorts() map[string]bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.broken) == 0 {
-		return nil
-	}
-	hidden := map[string]bool{}
-	for key := range s.ports {
-		if s.hiddenOwner(key) != "" {
-			hidden[key] = true
-		}
-	}
-	return hidden
-}
-
 // apply makes the changes of one response of a watch: all of one revision together.
 func (s *state) apply(k keys, response clientv3.WatchResponse) {
 	s.mu.Lock()

@@ -135,12 +135,13 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hidden := now.hiddenPorts()
-	isHidden := func(machine string) bool {
-		return slices.ContainsFunc(ports, func(port int) bool { return hidden[s.keys.hostPort(storage.HostPort{Machine: machine, Port: port})] })
-	}
+	now.mu.Lock()
+	defer now.mu.Unlock()
 	for machine := range now.objects.Free(machines, task) {
-		if !s.ports.IsTaken(machine, ports, task.ID) && !(len(hidden) > 0 && isHidden(machine)) {
+		isHidden := slices.ContainsFunc(ports, func(port int) bool {
+			return now.hiddenOwner(s.keys.hostPort(storage.HostPort{Machine: machine, Port: port})) != ""
+		})
+		if !isHidden && !s.ports.IsTaken(machine, ports, task.ID) {
 			return machine, nil
 		}
 	}
