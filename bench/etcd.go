@@ -62,7 +62,10 @@ func measureEtcd(b *bench) error {
 		values: measure.Ratios(ours, theirs), bound: 1, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
 	b.add(row{what: "the same, compared with 100 tasks", unit: "× the time", values: measure.Ratios(atFew, ours), bound: 1.7,
 		detail: fmt.Sprintf("%.0f/s vs %.0f/s at 100 tasks", measure.Median(ours), measure.Median(atFew))})
-	if err := measureEtcdGet(b, s, client); err != nil {
+	if err := measureGetOnEtcd(b, s, "GET of a task on etcd", "of go-etcd's rate", func() error {
+		_, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false)
+		return err
+	}); err != nil {
 		return err
 	}
 	if err := measureEtcdList(b, s, client); err != nil {
@@ -168,7 +171,9 @@ func directPosts(client *etcd.Client) (float64, error) {
 	return postsInOneTurn / took.Seconds(), err
 }
 
-func measureEtcdGet(b *bench, s measure.Server, client *etcd.Client) error {
+// measureGetOnEtcd measures GETs of a task, beside a client of that etcd which gets its
+// key.
+func measureGetOnEtcd(b *bench, s measure.Server, what, unit string, bare func() error) error {
 	const duration = 1500 * time.Millisecond
 	var ours, theirs []float64
 	for range runs {
@@ -177,16 +182,12 @@ func measureEtcdGet(b *bench, s measure.Server, client *etcd.Client) error {
 			return err
 		}
 		ours = append(ours, rate)
-		bare, err := measure.Rate(etcdClients, duration, func() error {
-			_, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false)
-			return err
-		})
-		if err != nil {
+		if rate, err = measure.Rate(etcdClients, duration, bare); err != nil {
 			return err
 		}
-		theirs = append(theirs, bare)
+		theirs = append(theirs, rate)
 	}
-	b.add(row{what: "GET of a task on etcd", unit: "of go-etcd's rate", values: measure.Ratios(ours, theirs), bound: 1, atLeast: true,
+	b.add(row{what: what, unit: unit, values: measure.Ratios(ours, theirs), bound: 1, atLeast: true,
 		detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
 	return nil
 }

@@ -46,7 +46,10 @@ func measureEtcd3(b *bench, onV2 []float64) error {
 	if err := measureEtcd3Posts(b, s, client, onV2); err != nil {
 		return err
 	}
-	if err := measureEtcd3Reads(b, s, client); err != nil {
+	if err := measureGetOnEtcd(b, s, "GET of a task on etcd v3", "of a bare get's rate", func() error {
+		_, err := client.Get(context.Background(), "/registry/pods/"+taskID(7))
+		return err
+	}); err != nil {
 		return err
 	}
 	other, err := b.startApiserver(etcdMachines, flags...)
@@ -153,30 +156,6 @@ func serveTransactions(url string) error {
 		}
 		send(w, body)
 	})
-}
-
-// measureEtcd3Reads measures GETs and lists, and the calls to etcd that they need.
-func measureEtcd3Reads(b *bench, s measure.Server, client *clientv3.Client) error {
-	const duration = 1500 * time.Millisecond
-	var ours, theirs []float64
-	for range runs {
-		rate, err := s.Throughput(etcdClients, measure.Request("GET", tasksPath+"/"+taskID(7), nil), duration)
-		if err != nil {
-			return err
-		}
-		ours = append(ours, rate)
-		bare, err := measure.Rate(etcdClients, duration, func() error {
-			_, err := client.Get(context.Background(), "/registry/pods/"+taskID(7))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		theirs = append(theirs, bare)
-	}
-	b.add(row{what: "GET of a task on etcd v3", unit: "of a bare get's rate", values: measure.Ratios(ours, theirs), bound: 1, atLeast: true,
-		detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
-	return nil
 }
 
 // measureEtcd3Events measures how soon a watcher at one apiserver is told of what another
