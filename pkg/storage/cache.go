@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"iter"
 	"slices"
 	"sync"
 
@@ -104,25 +103,15 @@ func (c *Cache) List(kind api.Kind, labels map[string]string) (*List, error) {
 // FirstFree implements Reader. Its cost depends on the machines that it passes
 // over, not on the number of tasks.
 func (c *Cache) FirstFree(machines []string, task api.Task) (string, error) {
-	for machine := range c.Free(machines, task) {
-		return machine, nil
-	}
-	return "", nil
-}
-
-// Free passes on those of the machines on which no other task has one of the task's
-// host ports. The cache may be read meanwhile, but not changed.
-func (c *Cache) Free(machines []string, task api.Task) iter.Seq[string] {
 	ports := task.HostPorts()
-	return func(yield func(string) bool) {
-		c.mu.RLock()
-		defer c.mu.RUnlock()
-		for _, machine := range machines {
-			if _, owner := c.owner(machine, ports, task.ID); owner == nil && !yield(machine) {
-				return
-			}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, machine := range machines {
+		if _, owner := c.owner(machine, ports, task.ID); owner == nil {
+			return machine, nil
 		}
 	}
+	return "", nil
 }
 
 // owner returns the first of the host ports that a task on the machine has, apart

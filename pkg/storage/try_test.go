@@ -144,22 +144,6 @@ func TestTheEventsOfAHistoryUpToAVersion(t *testing.T) {
 	assert.EqualValues(t, 11, cache.Events(12)[0].Version, "they are the caller's own")
 }
 
-func TestTheFreeMachinesComeInTheirOrder(t *testing.T) {
-	t.Parallel()
-	cache := NewCache(0)
-	put(t, cache, makeTask("a", nil, 80)) // on m1
-	var free []string
-	for machine := range cache.Free([]string{"m3", "m1", "m2"}, *makeTask("b", nil, 80, 81)) {
-		free = append(free, machine)
-	}
-	assert.Equal(t, []string{"m3", "m2"}, free)
-	for machine := range cache.Free([]string{"m1", "m2"}, *makeTask("a", nil, 80)) {
-		assert.Equal(t, "m1", machine, "its own host port is no hindrance")
-		break
-	}
-	put(t, cache, makeTask("c", nil)) // the lock is free
-}
-
 func TestAChangeInWords(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "create task", Create(makeTask("x", nil)).InWords())

@@ -14,33 +14,36 @@ type cached struct {
 
 // Cached implements storage.Interface.
 func (s *Store) Cached() storage.Reader {
-	return cached{func(string) (storage.Reader, error) { return s.newest(), nil }, s}
+	return cached{func(string) (storage.Reader, error) { return s.newest().objects, nil }, s}
 }
 
 // Watch implements storage.Reader. Only the cache gets changes.
 func (c cached) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
-	if version, _ := c.store.newest().Version(); after <= version {
+	if version, _ := c.store.newest().objects.Version(); after <= version {
 		c.store.cache.objects.Expect(after)
 	}
 	return c.store.cache.objects.Watch(kind, after)
 }
 
-// keep keeps what a read has found until the cache is newer.
-func (s *Store) keep(found *state) {
+// keep keeps what a read has found until the cache is newer, unless etcd has lost its data
+// since the read began.
+func (s *Store) keep(found *state, losses int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.found = found
+	if s.losses == losses {
+		s.found = found
+	}
 }
 
 // newest returns the newest state that this process knows.
-func (s *Store) newest() *storage.Cache {
+func (s *Store) newest() *state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.found != nil {
 		if !s.cache.reaches(s.found.revision) {
-			return s.found.objects
+			return s.found
 		}
 		s.found = nil
 	}
-	return s.cache.objects
+	return s.cache
 }

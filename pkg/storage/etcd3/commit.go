@@ -143,21 +143,22 @@ func (p *plan) add(k keys, events []storage.Event, now *state) error {
 			}
 			p.last[key] = clientv3.OpPut(key, value)
 		}
-		had, has := storage.HostPortsOf(event.Before), storage.HostPortsOf(event.After)
+		id, had, has := object.GetID(), storage.HostPortsOf(event.Before), storage.HostPortsOf(event.After)
 		for _, port := range had {
-			if !slices.Contains(has, port) {
-				key := k.hostPort(port)
+			key := k.hostPort(port)
+			if !slices.Contains(has, port) && p.owner(k, key, now) == id {
 				p.last[key] = clientv3.OpDelete(key)
 			}
 		}
 		for _, port := range has {
-			if !slices.Contains(had, port) {
-				key := k.hostPort(port)
-				if owner := now.hiddenOwner(key); owner != "" {
-					return api.NewHostPortTaken(object.GetID(), port.Port, port.Machine, owner)
-				}
-				p.last[key] = clientv3.OpPut(key, object.GetID())
+			if slices.Contains(had, port) {
+				continue
 			}
+			key := k.hostPort(port)
+			if owner := p.owner(k, key, now); owner != "" && owner != id {
+				return api.NewHostPortTaken(id, port.Port, port.Machine, owner)
+			}
+			p.last[key] = clientv3.OpPut(key, id)
 		}
 	}
 	for key, op := range p.last {
@@ -166,6 +167,15 @@ func (p *plan) add(k keys, events []storage.Event, now *state) error {
 		}
 	}
 	return nil
+}
+
+// owner returns the task that has the host port of a key after the operations so far. The
+// caller holds the lock of the state.
+func (p *plan) owner(k keys, key string, now *state) (taskID string) {
+	if op, ok := p.last[key]; ok {
+		return string(op.ValueBytes())
+	}
+	return now.owner(k, key)
 }
 
 // setVersions gives the objects the version that etcd has made them.

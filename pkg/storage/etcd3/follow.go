@@ -18,6 +18,12 @@ type watch struct {
 	progress func(context.Context) error // nil while everything is read
 }
 
+func (w watch) end() {
+	if w.cancel != nil {
+		w.cancel()
+	}
+}
+
 var errNotWatching = errors.New("nothing follows etcd yet")
 
 // begin lets the cache follow etcd from now on.
@@ -52,7 +58,9 @@ func (s *Store) followOnce(ctx context.Context) {
 		if err != nil {
 			return // who waits for the cache tells that etcd does not answer
 		}
-		s.cache.reset(read)
+		if !s.fill(ctx, read) {
+			return
+		}
 		revision = read.revision + 1
 	}
 	responses, progress := s.client.Watch(ctx, s.keys.root, revision)
@@ -70,6 +78,18 @@ func (s *Store) followOnce(ctx context.Context) {
 	}
 }
 
+// fill makes what was read the cache, unless the watch that it is for has ended: etcd may
+// have lost that meanwhile.
+func (s *Store) fill(ctx context.Context, read *contents) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	s.cache.reset(read)
+	return true
+}
+
 func (s *Store) setWatch(present watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,9 +100,7 @@ func (s *Store) setWatch(present watch) {
 func (s *Store) followAnew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.watch.cancel != nil {
-		s.watch.cancel()
-	}
+	s.watch.end()
 }
 
 // askProgress asks the present watch how far it is.
@@ -101,21 +119,25 @@ func (s *Store) askProgress(ctx context.Context) error {
 // of the cache begins. If etcd has compacted it, or does not show all of it soon, nothing
 // changes.
 func (s *Store) extend(after uint64) {
-	s.extending.Lock() // many may begin to watch at once: mostly one extension is enough
-	defer s.extending.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	select { // many may begin to watch at once: mostly one extension is enough
+	case s.extending <- struct{}{}:
+		defer func() { <-s.extending }()
+	case <-ctx.Done():
+		return
+	}
 	since := s.cache.objects.Since()
 	if after == 0 || after >= since || since-after > maxExtension { // for etcd, revision 0 is the present one
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	then, err := s.readAt(ctx, s.keys.root, int64(after))
 	if err != nil {
 		return
 	}
 	earlier := stateOf(then)
 	responses, progress := s.client.Watch(ctx, s.keys.root, int64(after)+1)
-	enough := time.After(s.timeout)
+	var enough <-chan time.Time
 	if progress(ctx) != nil { // then only a change can tell how far the watch is
 		enough = time.After(maxSilence)
 	}
@@ -131,6 +153,8 @@ func (s *Store) extend(after uint64) {
 		case <-asking.C: // etcd does not answer while it still sends what has happened
 			_ = progress(ctx) // without, the time is up
 		case <-enough:
+			return
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -14,8 +14,8 @@ const (
 	eventPatience = 10 * time.Millisecond
 	// progressPeriod is how often progress is requested while a read waits.
 	progressPeriod = 100 * time.Millisecond
-	// maxSilence is how long a watch that shows nothing is waited for. Then reads go to
-	// etcd, and another watch begins.
+	// maxSilence is how long a read waits for the watch. Then it goes to etcd; and if the
+	// watch has shown nothing meanwhile, another one begins.
 	maxSilence = 500 * time.Millisecond
 )
 
@@ -52,14 +52,15 @@ func (s *Store) floor() int64 {
 // hear notes the revision in the answer to a call before which the floor was asked for. If
 // it is lower, this is another etcd, or one that has lost its data: all is read anew.
 func (s *Store) hear(revision, floor int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if revision < floor {
-		s.mu.Lock()
 		s.highest, s.target, s.found = 0, 0, nil
-		s.mu.Unlock()
+		s.losses++
 		s.cache.forget()
-		s.followAnew()
+		s.watch.end()
 	}
-	s.note(revision)
+	s.highest = max(s.highest, revision)
 }
 
 // note notes a revision that etcd has answered.
@@ -71,6 +72,9 @@ func (s *Store) note(revision int64) {
 
 // reach returns a state that is not older than a revision that etcd has just answered.
 func (s *Store) reach(operation string, revision int64) (*state, error) {
+	if now := s.newest(); now.reaches(revision) {
+		return now, nil
+	}
 	if s.cache.await(revision, time.After(eventPatience)) {
 		return s.cache, nil
 	}
@@ -95,12 +99,15 @@ func (s *Store) catchUp() (*state, error) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
+	first, _ := s.cache.next()
 	for began := time.Now(); ; {
-		loaded := s.cache.isLoaded()
+		loaded, watching := s.cache.isLoaded(), false
 		if loaded { // else it is being filled, and waited for
-			if err := s.askProgress(ctx); err != nil && !errors.Is(err, errNotWatching) {
+			err := s.askProgress(ctx)
+			if err != nil && !errors.Is(err, errNotWatching) {
 				return s.readNow(ctx)
 			}
+			watching = err == nil
 		}
 		switch {
 		case s.cache.await(target, time.After(progressPeriod)):
@@ -108,7 +115,9 @@ func (s *Store) catchUp() (*state, error) {
 		case ctx.Err() != nil:
 			return nil, errBehind
 		case loaded && time.Since(began) > s.watchPatience:
-			s.followAnew()
+			if now, _ := s.cache.next(); watching && now == first { // else it only takes long
+				s.followAnew()
+			}
 			return s.readNow(ctx)
 		}
 	}
@@ -116,11 +125,14 @@ func (s *Store) catchUp() (*state, error) {
 
 // readNow returns what etcd has.
 func (s *Store) readNow(ctx context.Context) (*state, error) {
+	s.mu.Lock()
+	losses := s.losses
+	s.mu.Unlock()
 	read, err := s.readAll(ctx)
 	if err != nil {
 		return nil, err
 	}
 	found := stateOf(read)
-	s.keep(found)
+	s.keep(found, losses)
 	return found, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -155,6 +156,57 @@ func TestAnotherWatchBeginsWhenOneShowsNothing(t *testing.T) {
 	assert.Equal(t, []string{"ADDED x none→1"}, next(t, watch(t, store, start), 1), "nobody is cut off")
 }
 
+// A watch that takes long is not replaced: that would take longer.
+func TestAWatchThatIsSlowGoesOn(t *testing.T) {
+	t.Parallel()
+	type slowWatch func(ctx context.Context, original clientv3.WatchChan, enough <-chan bool) (clientv3.WatchChan, func(context.Context) error)
+	for name, slow := range map[string]slowWatch{
+		"it begins late": func(_ context.Context, original clientv3.WatchChan, enough <-chan bool) (clientv3.WatchChan, func(context.Context) error) {
+			<-enough
+			return original, func(context.Context) error { return nil }
+		},
+		"it is behind": func(ctx context.Context, original clientv3.WatchChan, _ <-chan bool) (clientv3.WatchChan, func(context.Context) error) {
+			var events []*clientv3.Event
+			shown := make(chan clientv3.WatchResponse)
+			context.AfterFunc(ctx, func() { close(shown) })
+			return shown, func(context.Context) error {
+				if len(events) == 0 {
+					events = (<-original).Events
+				}
+				shown <- clientv3.WatchResponse{Events: events[:1]}
+				shown <- clientv3.WatchResponse{} // who takes this has applied the one before
+				events = events[1:]
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := own(t)
+			other := &process{p.store(t), t}
+			other.write("x", 1)
+			var begun atomic.Int32
+			enough := make(chan bool)
+			store := p.storeOver(t, &around{Client: p.client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
+				begun.Add(1)
+				original, _ := p.client.Watch(ctx, prefix, revision)
+				return slow(ctx, original, enough)
+			}})
+			defer close(enough)
+			store.SetWatchPatience(0)
+			require.Equal(t, 1, portOf(t, store, "x"))
+			for i := range 10 {
+				other.write("x", i)
+			}
+			for i := range 4 {
+				other.write("x", 100+i)
+				assert.Equal(t, 100+i, portOf(t, store, "x"))
+			}
+			assert.EqualValues(t, 1, begun.Load())
+		})
+	}
+}
+
 // What others write moves etcd's revision, but no read goes to etcd for more than that.
 func TestAReadTakesOneCallAlsoWhileOthersWrite(t *testing.T) {
 	t.Parallel()
@@ -175,6 +227,29 @@ func TestAReadTakesOneCallAlsoWhileOthersWrite(t *testing.T) {
 	for _, op := range made {
 		assert.True(t, op.IsCountOnly())
 	}
+}
+
+// Where nothing tells how far a watch is, what one read has found serves the next ones,
+// until somebody writes.
+func TestWhatAReadHasFoundInEtcdServesTheNextOnes(t *testing.T) {
+	t.Parallel()
+	p := own(t)
+	calls := count(p.connect(t))
+	calls.watch = watches["it tells nobody how far it is"](calls.Client)
+	store := p.storeOver(t, calls)
+	version(t, store)
+	p.foreign(t, 1)
+	before := len(calls.since(0))
+	for range 20 {
+		version(t, store)
+	}
+	whole := 0
+	for _, op := range calls.since(before) {
+		if !op.IsCountOnly() {
+			whole++
+		}
+	}
+	assert.Equal(t, 1, whole)
 }
 
 // An etcd of 3.4 does not tell how far a watch is, and reads go to it.

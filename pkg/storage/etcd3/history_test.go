@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -274,7 +275,7 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 	t.Parallel()
 	p := own(t)
 	client := p.connect(t)
-	for i := range 40 {
+	for i := range 5 {
 		var puts []clientv3.Op
 		for j := range 128 {
 			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s/services/specs/%d", p.prefix, i*128+j), `{"port":1}`))
@@ -296,11 +297,39 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 	}
 	store := p.storeOver(t, seen)
 	store.SetWatchPatience(0)
-	require.Len(t, idsIn(t, store, api.ServiceKind), 5120)
+	require.Len(t, idsIn(t, store, api.ServiceKind), 640)
 	p.put(t, "/services/specs/new", `{"port":1}`)
-	assert.Len(t, idsIn(t, store, api.ServiceKind), 5122)
+	assert.Len(t, idsIn(t, store, api.ServiceKind), 642)
 	require.Equal(t, 2, interfered)
 	assert.Equal(t, 2, portOf(t, store, "0"))
 	_, err := p.administer(t).Get(t.Context(), "x", clientv3.WithRev(2))
 	assert.ErrorIs(t, err, rpctypes.ErrCompacted)
+}
+
+// Who begins to watch does not wait for etcd to answer others first.
+func TestWatchesDoNotWaitForEachOtherWithoutBound(t *testing.T) {
+	t.Parallel()
+	p := own(t)
+	before := p.put(t, "/services/specs/x", `{"port":1}`)
+	p.put(t, "/services/specs/x", `{"port":2}`)
+	reading, answered := make(chan bool, 1), make(chan bool)
+	store := p.storeOver(t, &around{Client: p.client, do: func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
+		if op.Rev() == before {
+			reading <- true
+			<-answered
+		}
+		return call()
+	}})
+	version(t, store)
+	store.SetTimeout(10 * time.Millisecond)
+	first := make(chan error)
+	go func() {
+		_, err := store.Watch(api.ServiceKind, uint64(before))
+		first <- err
+	}()
+	<-reading
+	_, err := store.Watch(api.ServiceKind, uint64(before))
+	requireKind(t, api.Expired, err)
+	close(answered)
+	requireKind(t, api.Expired, <-first)
 }

@@ -9,8 +9,9 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// pageSize bounds how many keys are read in one call, so that a call takes a bounded time.
-const pageSize = 5000
+// pageSize bounds how many keys are read in one call: large objects are to come within the
+// time that a call has.
+const pageSize = 500
 
 // readAll reads everything, and again if etcd forgets meanwhile what that was.
 func (s *Store) readAll(ctx context.Context) (*contents, error) {

@@ -152,14 +152,18 @@ func (s *state) unreadable() []*broken {
 	return slices.Collect(maps.Values(s.broken))
 }
 
-// hiddenOwner returns the task that has the host port of a key but cannot be decoded, ""
-// if there is none. The caller holds the lock.
-func (s *state) hiddenOwner(key string) (taskID string) {
-	owner := s.ports[key].taskID
-	if s.broken[place{api.TaskKind, owner}] == nil {
-		return ""
+// owner returns the task that has the host port of a key, "" if there is none. One that
+// cannot be decoded has what its keys say. The caller holds the lock.
+func (s *state) owner(k keys, key string) (taskID string) {
+	at := place{api.TaskKind, s.ports[key].taskID}
+	if at.id == "" || s.broken[at] != nil {
+		return at.id
 	}
-	return owner
+	task, err := s.objects.Get(at.kind, at.id)
+	if err == nil && slices.ContainsFunc(storage.HostPortsOf(task), func(has storage.HostPort) bool { return k.hostPort(has) == key }) {
+		return at.id
+	}
+	return ""
 }
 
 // apply makes the changes of one response of a watch: all of one revision together.

@@ -42,7 +42,7 @@ type Store struct {
 	behind util.SharedCall[*state] // waits until the cache has caught up
 
 	start     sync.Once
-	extending sync.Mutex
+	extending chan struct{} // full while somebody extends the history of the cache
 	end       context.CancelFunc
 	ended     chan struct{} // closed when nothing follows etcd any more
 
@@ -50,7 +50,8 @@ type Store struct {
 	highest int64             // the highest revision in an answer of etcd
 	target  int64             // the highest revision that somebody waits for
 	watch   watch             // the present one
-	found   *state            // what a read has found in etcd last; nil if the cache is not older
+	found   *state            // what a read has found in etcd last; nil if nobody has asked for more than the cache has
+	losses  int               // how often etcd has lost its data
 	warned  map[string]uint64 // the versions of what cannot be decoded that are logged
 }
 
@@ -65,7 +66,8 @@ const maxRequestTime = 2500 * time.Millisecond
 // etcd before it is used.
 func New(client Client, prefix string) *Store {
 	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, watchPatience: maxSilence,
-		cache: newState(), ports: storage.NewPortsInFlight(), ended: make(chan struct{})}
+		cache: newState(), ports: storage.NewPortsInFlight(),
+		extending: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // SetTimeout replaces the times after which a request gives up, and after which a watch that
@@ -137,15 +139,20 @@ func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	}
 	now.mu.Lock()
 	defer now.mu.Unlock()
-	for machine := range now.objects.Free(machines, task) {
-		isHidden := slices.ContainsFunc(ports, func(port int) bool {
-			return now.hiddenOwner(s.keys.hostPort(storage.HostPort{Machine: machine, Port: port})) != ""
+	for {
+		machine, err := now.objects.FirstFree(machines, task)
+		if machine == "" || err != nil {
+			return "", err
+		}
+		isOwned := slices.ContainsFunc(ports, func(port int) bool {
+			owner := now.owner(s.keys, s.keys.hostPort(storage.HostPort{Machine: machine, Port: port}))
+			return owner != "" && owner != task.ID
 		})
-		if !isHidden && !s.ports.IsTaken(machine, ports, task.ID) {
+		if !isOwned && !s.ports.IsTaken(machine, ports, task.ID) {
 			return machine, nil
 		}
+		machines = machines[slices.Index(machines, machine)+1:]
 	}
-	return "", nil
 }
 
 // Version implements storage.Reader.

@@ -200,3 +200,24 @@ func TestKeysThatAreForNoObjectAreIgnored(t *testing.T) {
 		assert.Equal(t, 1, portOf(t, store, "x"))
 	})
 }
+
+// The owner of a host port is the task that its key names, whoever else says so.
+func TestAHostPortStaysWithItsOwnerWhenACopyOfThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	p := shared(t)
+	store := p.store(t)
+	commit(t, store, storage.Create(taskOn("m", "a", 80)))
+	p.put(t, "/pods/b", p.values(t)["/pods/a"])
+	commit(t, store, storage.Delete(api.TaskKind, "b", storage.Present))
+	assert.Equal(t, "a", p.values(t)["/hostports/m/80"])
+	machine, err := store.FirstFree([]string{"m", "n"}, *taskOn("", "c", 80))
+	require.NoError(t, err)
+	assert.Equal(t, "n", machine)
+	_, err = store.Commit(storage.Create(taskOn("m", "c", 80)))
+	requireKind(t, api.HostPortTaken, err)
+	commit(t, store, storage.Create(taskOn("n", "c", 80)), storage.Delete(api.TaskKind, "a", storage.Present), storage.Create(taskOn("m", "d", 80)))
+	assert.Equal(t, "d", p.values(t)["/hostports/m/80"])
+	commit(t, store, storage.Create(taskOn("m", "e", 81)), storage.Delete(api.TaskKind, "e", storage.Present))
+	assert.NotContains(t, p.values(t), "/hostports/m/81")
+	requireConsistent(t, p)
+}
