@@ -64,7 +64,7 @@ func KindOf(err error) ErrorKind {
 // out.
 func InFull(err error) string {
 	var e *Error
-	if errors.As(err, &e) && e.Err != nil {
+	if errors.As(err, &e) && e.Err != nil && !strings.HasSuffix(err.Error(), e.Err.Error()) {
 		return err.Error() + ": " + e.Err.Error()
 	}
 	return err.Error()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,10 +110,31 @@ func (c *V3) try(ctx context.Context, read bool, call v3Call) error {
 			return err
 		case last, sent && !read:
 			c.current.CompareAndSwap(first, (member.index+1)%int32(len(c.members)))
-			return fmt.Errorf("etcd at %s: %w", member.url, err)
+			return &callError{member.url, err}
 		}
 	}
 }
+
+// callError is the error of a call to a member.
+type callError struct {
+	url string
+	err error
+}
+
+// Error returns what went wrong without the frames that gRPC puts around it.
+func (e *callError) Error() string {
+	why := status.Convert(e.err).Message()
+	if _, inner, ok := strings.Cut(why, `desc = "`); ok {
+		why = strings.TrimSuffix(strings.TrimPrefix(inner, "transport: "), `"`)
+	}
+	if errors.Is(e.err, context.DeadlineExceeded) || status.Code(e.err) == codes.DeadlineExceeded {
+		why = "it has not answered in time"
+	}
+	return "etcd at " + e.url + ": " + why
+}
+
+// Unwrap returns the error as clientv3 has given it.
+func (e *callError) Unwrap() error { return e.err }
 
 // moveOn lets the next calls begin at another member than this one.
 func (c *V3) moveOn(from *member) {

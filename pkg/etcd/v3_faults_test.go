@@ -228,6 +228,39 @@ func TestAMemberThatHangsCostsAReadItsShareAndAWriteItsOutcome(t *testing.T) {
 	assert.Equal(t, []string{"/x", "/x"}, keysOf(t, events, 2))
 }
 
+// Nobody waits for what its watch shows.
+func TestAMemberThatHangsLosesTheWatchThatAsksItForProgress(t *testing.T) {
+	t.Parallel()
+	members, urls := cluster(t)
+	client := newV3(t, Config{Servers: urls})
+	put(t, client, "/x", "1")
+	require.Zero(t, client.current.Load())
+	events, progress := client.Watch(t.Context(), "/x", 0)
+	require.NoError(t, members[0].Pause())
+	client.readTimeout = 100 * time.Millisecond
+	err := progress(t.Context())
+	require.Error(t, err)
+	assert.NotErrorIs(t, err, ErrEarlyProgress)
+	_, open := <-events
+	assert.False(t, open)
+	assert.EqualValues(t, 1, client.current.Load())
+}
+
+func TestWhatAnErrorOfACallSays(t *testing.T) {
+	t.Parallel()
+	for says, err := range map[string]error{
+		"Error while dialing: dial tcp: connection refused": status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp: connection refused"`),
+		"it has not answered in time":                       status.Error(codes.DeadlineExceeded, "context deadline exceeded"),
+		"error reading from server: EOF":                    status.Error(codes.Unavailable, "error reading from server: EOF"),
+		"etcdserver: no leader":                             rpctypes.ErrNoLeader,
+		"something else":                                    errors.New("something else"),
+	} {
+		told := &callError{"http://x", err}
+		assert.EqualError(t, told, "etcd at http://x: "+says)
+		assert.ErrorIs(t, told, err)
+	}
+}
+
 // Members die and come back under load. Each key is put once: etcd counts how often it
 // was written.
 func TestNoWriteIsSentTwiceWhileMembersDie(t *testing.T) {

@@ -58,6 +58,10 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 			p.setVersions(uint64(revision))
 			return p.written, nil
 		}
+		if p.revision >= revision { // so the conditions hold, if the cache is what etcd has
+			s.followAnew()
+			return nil, unavailable(operation, "etcd has other values than it has shown; try again", nil)
+		}
 		if now, err = s.reach(operation, revision); err != nil {
 			return nil, err
 		}
@@ -67,6 +71,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 
 // plan is what a commit comes to.
 type plan struct {
+	revision   int64                  // of what it was tried on
 	conditions []clientv3.Cmp         // that everything that was looked at is still as it was
 	last       map[string]clientv3.Op // the operation on each key
 	written    []*storage.Object      // for each change
@@ -78,6 +83,7 @@ func (s *Store) plan(now *state, changes []storage.Change) (*plan, error) {
 	p := &plan{last: map[string]clientv3.Op{}, written: make([]*storage.Object, len(changes)), created: map[place]uint64{}}
 	now.mu.Lock()
 	defer now.mu.Unlock()
+	p.revision = now.revision
 	events, err := now.objects.Try(func(tx *storage.Tx) (err error) {
 		for i, change := range changes {
 			at := place{change.Kind, change.ID}

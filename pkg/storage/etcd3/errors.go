@@ -18,11 +18,13 @@ func failed(operation string, err error) error {
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return unavailable(operation, "etcd is full: it takes no changes until its quota (NOSPACE) has room again", err)
 	case errors.Is(err, rpctypes.ErrTooManyOps):
-		return &api.Error{Kind: api.Conflict, Err: err,
-			Message: operation + ": it has more host ports than etcd takes in one transaction (see its flag --max-txn-ops)"}
+		return &api.Error{Kind: api.TooLarge, Err: err,
+			Message: operation + ": it changes more host ports than etcd takes in one transaction (see its flag --max-txn-ops)"}
 	case errors.Is(err, rpctypes.ErrRequestTooLarge), isTooLarge(err):
 		return &api.Error{Kind: api.TooLarge, Err: err,
 			Message: operation + ": it is larger than etcd takes in one request (see its flag --max-request-bytes)"}
+	case errors.As(err, &refused) && isAboutUser(refused):
+		return unavailable(operation, "etcd does not accept the user of this server: "+refused.Error(), err)
 	case errors.As(err, &refused) && isFinal(refused.Code()):
 		return &api.Error{Kind: api.Internal, Err: err, Message: fmt.Sprintf("%s: etcd refused the request: %s", operation, refused.Error())}
 	}
@@ -31,6 +33,16 @@ func failed(operation string, err error) error {
 
 func unavailable(operation, why string, err error) error {
 	return &api.Error{Kind: api.Unavailable, Message: operation + ": " + why, Err: err}
+}
+
+// isAboutUser reports whether an error of etcd's is about a user, a password or a right.
+// Somebody can mend that while the server runs.
+func isAboutUser(err rpctypes.EtcdError) bool {
+	switch err.Code() {
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return true
+	}
+	return errors.Is(err, rpctypes.ErrAuthFailed) || errors.Is(err, rpctypes.ErrUserEmpty)
 }
 
 // isFinal reports whether an error of etcd's is about the request, not about etcd.

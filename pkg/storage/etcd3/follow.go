@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 // retryPause is how long nothing follows etcd after that has failed.
@@ -53,6 +55,15 @@ func (s *Store) follow(ctx context.Context) {
 // followOnce lets the cache follow etcd until that fails.
 func (s *Store) followOnce(ctx context.Context) {
 	revision, loaded := s.cache.next()
+	if loaded {
+		same, err := s.isAsCached(ctx, revision-1)
+		if err != nil {
+			return
+		}
+		if loaded = same; !same {
+			s.cache.forget()
+		}
+	}
 	if !loaded {
 		read, err := s.readAll(ctx)
 		if err != nil {
@@ -76,6 +87,16 @@ func (s *Store) followOnce(ctx context.Context) {
 		}
 		s.cache.apply(s.keys, response)
 	}
+}
+
+// isAsCached reports whether etcd has had at a revision what the cache has. An etcd that was
+// restored from a backup has had something else then.
+func (s *Store) isAsCached(ctx context.Context, revision int64) (bool, error) {
+	then, err := s.readAt(ctx, s.keys.root, revision)
+	if isCompacted(err) || errors.Is(err, rpctypes.ErrFutureRev) {
+		return false, nil
+	}
+	return err == nil && s.cache.is(then), err
 }
 
 // fill makes what was read the cache, unless the watch that it is for has ended: etcd may

@@ -68,7 +68,7 @@ func TestWhatEtcdDoesNotTakeAtOnce(t *testing.T) {
 		kind   api.ErrorKind
 		says   string
 	}{
-		"many host ports":                        {taskOn("m", "x", many...), api.Conflict, "create task: it has more host ports than etcd takes in one transaction (see its flag --max-txn-ops)"},
+		"many host ports":                        {taskOn("m", "x", many...), api.TooLarge, "create task: it changes more host ports than etcd takes in one transaction (see its flag --max-txn-ops)"},
 		"an object that is too large":            {long(1600000), api.TooLarge, "create service: it is larger than etcd takes in one request (see its flag --max-request-bytes)"},
 		"one that is too large for a connection": {long(3000000), api.TooLarge, "create service: it is larger than etcd takes in one request (see its flag --max-request-bytes)"},
 	} {
@@ -102,8 +102,8 @@ func TestWhatAnErrorOfEtcdMeans(t *testing.T) {
 		"a broken connection":      {etcdtest.ErrLost, api.Unavailable, unreachable},
 		"an error that is wrapped": {fmt.Errorf("etcd at x: %w", status.Error(codes.Unavailable, "no")), api.Unavailable, unreachable},
 		"a corrupt member":         {rpctypes.ErrCorrupt, api.Internal, "get service: etcd refused the request: etcdserver: corrupt cluster"},
-		"a user who may not":       {rpctypes.ErrPermissionDenied, api.Internal, "get service: etcd refused the request: etcdserver: permission denied"},
-		"a user whom nobody knows": {rpctypes.ErrAuthFailed, api.Internal, "get service: etcd refused the request: etcdserver: authentication failed, invalid user ID or password"},
+		"a user who may not":       {rpctypes.ErrPermissionDenied, api.Unavailable, "get service: etcd does not accept the user of this server: etcdserver: permission denied"},
+		"a user whom nobody knows": {rpctypes.ErrAuthFailed, api.Unavailable, "get service: etcd does not accept the user of this server: etcdserver: authentication failed, invalid user ID or password"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,10 +3,12 @@ package etcd3_test
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
@@ -29,7 +31,10 @@ func makeLosing(t *testing.T) losing {
 }
 
 // lose lets another etcd begin at the address, without data.
-func (l losing) lose(t *testing.T) {
+func (l losing) lose(t *testing.T) { l.become(t, t.TempDir()) }
+
+// become lets another etcd begin at the address, with the data in a directory.
+func (l losing) become(t *testing.T, data string) {
 	require.NoError(t, l.server.Kill())
 	all, err := filepath.Glob(filepath.Join(l.dir, "*"))
 	require.NoError(t, err)
@@ -37,8 +42,22 @@ func (l losing) lose(t *testing.T) {
 	for _, path := range all {
 		require.NoError(t, os.RemoveAll(path))
 	}
+	require.NoError(t, os.CopyFS(l.dir, os.DirFS(data)))
+	l.restart(t)
+}
+
+func (l losing) restart(t *testing.T) {
 	require.NoError(t, l.server.Restart())
 	require.NoError(t, l.server.Ready())
+}
+
+// backup returns a copy of the data.
+func (l losing) backup(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	require.NoError(t, l.server.Kill())
+	require.NoError(t, os.CopyFS(dir, os.DirFS(l.dir)))
+	l.restart(t)
+	return dir
 }
 
 // untilAnswered repeats a request until etcd can be reached again.
@@ -119,4 +138,43 @@ func TestWhatWasFoundInAnEtcdThatIsGoneIsForgotten(t *testing.T) {
 	require.NoError(t, untilAnswered(func() error { _, err := store.Version(); return err }))
 	assert.Empty(t, idsIn(t, store, api.ServiceKind))
 	assert.Empty(t, idsIn(t, store.Cached(), api.ServiceKind))
+}
+
+// Nothing in an answer tells that: its revision is not lower than the last one.
+func TestAnEtcdThatWasRestoredAndHasMovedOnIsReadAnew(t *testing.T) {
+	t.Parallel()
+	etcd := makeLosing(t)
+	var gate sync.RWMutex
+	client := etcd.connect(t)
+	store := etcd.storeOver(t, &around{Client: client, do: func(_ clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
+		gate.RLock()
+		defer gate.RUnlock()
+		return call()
+	}})
+	commit(t, store, storage.Create(service("old", 1)))
+	backup := etcd.backup(t)
+	require.NoError(t, untilAnswered(func() error { _, err := store.Version(); return err }))
+	commit(t, store, storage.Delete(api.ServiceKind, "old", storage.Present))
+	commit(t, store, storage.Create(service("lost", 1)))
+	before := version(t, store)
+	watcher, err := store.Watch(api.ServiceKind, before)
+	require.NoError(t, err)
+
+	gate.Lock()
+	etcd.become(t, backup)
+	for {
+		if now := etcd.put(t, "/elsewhere", "x"); now > int64(before)+5 {
+			break
+		}
+	}
+	gate.Unlock()
+	_, err = watcher.Next(t.Context())
+	requireKind(t, api.Expired, err)
+	require.NoError(t, untilAnswered(func() error { _, err := store.Version(); return err }))
+	for _, reader := range []storage.Reader{store, store.Cached()} {
+		assert.Equal(t, []string{"old"}, idsIn(t, reader, api.ServiceKind))
+	}
+	_, err = store.Commit(storage.Delete(api.ServiceKind, "lost", storage.Present))
+	requireKind(t, api.NotFound, err)
+	commit(t, store, storage.Create(service("lost", 2)))
 }

@@ -128,6 +128,24 @@ func (s *state) isLoaded() bool {
 	return s.loaded
 }
 
+// is reports whether the state is what was read. What is known is not decoded again when it
+// is read, so it is the same object.
+func (s *state) is(read *contents) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	count := 0
+	for _, kind := range values.Kinds() {
+		list, _ := s.objects.List(kind, nil) // a cache answers always
+		count += len(list.Items)
+	}
+	return count == len(read.objects) && maps.Equal(s.ports, read.ports) &&
+		maps.EqualFunc(s.broken, read.broken, func(a, b *broken) bool { return a.version == b.version && a.created == b.created }) &&
+		!slices.ContainsFunc(read.objects, func(object *storage.Object) bool {
+			cached, _ := s.objects.Get(object.GetKind(), object.GetID())
+			return cached != object
+		})
+}
+
 // next returns the revision after that of a loaded state.
 func (s *state) next() (revision int64, loaded bool) {
 	s.mu.Lock()
