@@ -6,6 +6,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"os"
+	"slices"
+	"strings"
 )
 
 // Config is where an etcd is, and what it wants to see. The files are of the PEM format.
@@ -39,6 +41,13 @@ func (c Config) read() (urls []string, security *tls.Config, err error) {
 	}
 	if urls, err = ParseServers(c.Servers); err != nil {
 		return nil, nil, wrong("Servers", err)
+	}
+	if !slices.ContainsFunc(urls, func(url string) bool { return strings.HasPrefix(url, "https:") }) {
+		for _, file := range []struct{ field, name string }{{"CAFile", c.CAFile}, {"CertFile", c.CertFile}, {"KeyFile", c.KeyFile}} {
+			if file.name != "" {
+				return nil, nil, wrong(file.field, errors.New("no server has an https URL, so it would not be used"))
+			}
+		}
 	}
 	switch {
 	case c.Username == "" && c.Password != "":

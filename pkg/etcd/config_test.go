@@ -37,6 +37,9 @@ func TestWhatIsWrongInAConfigurationIsNamedByItsField(t *testing.T) {
 		"a key of another certificate":    {Config{CertFile: ours.CertFile, KeyFile: others.KeyFile}, "KeyFile", "private key does not match"},
 		"a certificate without a key":     {Config{CertFile: ours.CertFile}, "KeyFile", "a certificate needs its key"},
 		"a key without a certificate":     {Config{KeyFile: ours.KeyFile}, "CertFile", "a key needs its certificate"},
+		"a CA for no server":              {Config{CAFile: ours.CAFile, Servers: []string{"http://x:1"}}, "CAFile", "no server has an https URL"},
+		"a certificate for no server":     {Config{CertFile: ours.CertFile, KeyFile: ours.KeyFile, Servers: []string{"http://x:1"}}, "CertFile", "no server has an https URL"},
+		"a key for no server":             {Config{KeyFile: ours.KeyFile, Servers: []string{"http://x:1"}}, "KeyFile", "no server has an https URL"},
 		"a user without a password":       {Config{Username: "root"}, "Password", "a user needs a password"},
 		"a password without a user":       {Config{Password: "secret"}, "Username", "a password needs its user"},
 	} {

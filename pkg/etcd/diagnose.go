@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,6 +81,10 @@ func (p prober) diagnose(ctx context.Context, member string) error {
 // certificate of the other.
 func (p prober) distrust(ctx context.Context, member, host string, err error) error {
 	var untrusted *tls.CertificateVerificationError
+	var elsewhere x509.HostnameError
+	if errors.As(err, &elsewhere) {
+		return unusable(member, "has a certificate for another host (%v)", elsewhere)
+	}
 	if errors.As(err, &untrusted) {
 		return unusable(member, "has a certificate that is not trusted (%v): -etcd_cafile names who signs it", untrusted.Err)
 	}

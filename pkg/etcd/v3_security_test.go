@@ -47,6 +47,7 @@ func TestBothSidesOfAConnectionOverTLSAreCertified(t *testing.T) {
 		"the authorities of the system":         {Config{Servers: []string{anyClient}}, "-etcd_cafile names who signs it"},
 		"no certificate where one is asked for": {Config{Servers: []string{certified}, CAFile: ours.CAFile}, "does not accept us without a certificate that it trusts (tls: certificate required): -etcd_certfile and -etcd_keyfile name it"},
 		"a certificate of another authority":    {Config{Servers: []string{certified}, CAFile: ours.CAFile, CertFile: others.CertFile, KeyFile: others.KeyFile}, "does not accept us without a certificate that it trusts"},
+		"a certificate for another host":        {Config{Servers: []string{strings.Replace(anyClient, "127.0.0.1", "localhost", 1)}, CAFile: ours.CAFile}, "has a certificate for another host (x509: certificate is not valid for any names, but wanted to match localhost)"},
 		"http where https is spoken":            {Config{Servers: []string{strings.Replace(anyClient, "https", "http", 1)}}, "serves https, not http"},
 	} {
 		t.Run(name, func(t *testing.T) {
