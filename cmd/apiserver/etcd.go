@@ -106,9 +106,7 @@ func (c etcdClients) choose() (backend string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if v2 && c.prefix != defaultEtcdPrefix {
-		v2 = false // its keys are June 2014's
-	}
+	v2 = v2 && c.prefix == defaultEtcdPrefix // its keys are June 2014's
 	switch {
 	case !v2 && !v3:
 		return "", &undecidableError{"the etcd serves only its v2 API, whose keys begin with " + defaultEtcdPrefix + ": leave -etcd_prefix out"}
