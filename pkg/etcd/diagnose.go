@@ -67,7 +67,7 @@ func (p prober) diagnose(ctx context.Context, member string) error {
 		return err
 	}
 	switch version := p.version(ctx, member); {
-	case version != "" && !hasV3(version):
+	case lacksV3(version):
 		return unusable(member, "is etcd %s, which has no v3 API: use -storage_backend etcd2", version)
 	case version == "":
 		return unusable(member, "is no etcd: it answers %d to GET /v2/keys/", keys.status)
@@ -139,8 +139,8 @@ func (p prober) version(ctx context.Context, address string) string {
 	return version.Server
 }
 
-// hasV3 tells whether etcd of a version has the v3 API.
-func hasV3(version string) bool { return version != "" && !strings.HasPrefix(version, "2.") }
+// lacksV3 tells whether etcd of a version has no v3 API. Of an unknown version it may.
+func lacksV3(version string) bool { return strings.HasPrefix(version, "2.") }
 
 // peerPort returns an *UnusableError if a URL answers with the list of members, as only
 // the port for other members does.

@@ -3,7 +3,8 @@ package etcd
 import (
 	"context"
 	"errors"
-	"net"
+	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/coreos/go-etcd/etcd"
@@ -24,22 +25,35 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	bounded, cancel := context.WithTimeout(ctx, v3Client.callTimeout)
 	defer cancel()
 	prober := prober{v2Client.transport.inner, wants{v2: true, v3: true}}
-	var network net.Error
 	switch {
 	case v2Err == nil && v3Err == nil:
 		return true, true, nil
-	case v3Err == nil && errors.As(v2Err, &network) && network.Timeout():
-		return false, false, v2Err
 	case v3Err == nil:
-		// A peer port serves the v3 API too: that there is no v2 API tells nothing.
-		return false, true, prober.peerPort(bounded, v3Client.urls[v3Client.current.Load()])
-	case v2Err == nil && !slices.ContainsFunc(v2Client.urls, func(url string) bool { return hasV3(prober.version(bounded, url)) }):
+		url := v3Client.urls[v3Client.current.Load()]
+		// A peer port serves the v3 API too.
+		if err := prober.peerPort(bounded, url); err != nil {
+			return false, false, err
+		}
+		// Who answers anything but that there is no such page may serve the v2 API later.
+		if keys, err := prober.get(bounded, url+"/v2/keys/"); err != nil || keys.isJSON || keys.status != http.StatusNotFound {
+			return false, false, uncertain("v2", v2Err)
+		}
+		return false, true, nil
+	case v2Err == nil && slices.ContainsFunc(v2Client.urls, func(url string) bool { return lacksV3(prober.version(bounded, url)) }):
 		return true, false, nil
 	}
 	if unusable := prober.diagnoseAll(bounded, v2Client.urls); unusable != nil {
 		return false, false, unusable
 	}
+	if v2Err == nil {
+		return false, false, uncertain("v3", v3Err)
+	}
 	return false, false, v3Err
+}
+
+// uncertain is the error of an API that an etcd may serve or not, while it serves the other.
+func uncertain(api string, err error) error {
+	return fmt.Errorf("it is not certain whether the %s API is served (-storage_backend says which one to use): %w", api, err)
 }
 
 // Check is CheckKey of the root.

@@ -1,13 +1,20 @@
 package etcd
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
 
 	"kube2014/pkg/etcd/etcdtest"
 )
@@ -31,7 +38,7 @@ func TestWhichAPIsAnEtcdServesIsFound(t *testing.T) {
 		rows[version+" without v2"] = row{started(t, etcdtest.Setup{Version: version, NoV2: true}).URL, false, true}
 	}
 	for name, row := range rows {
-		for _, servers := range [][]string{{row.url}, {downURL(t), row.url}} {
+		for _, servers := range [][]string{{row.url}, {downURL(t), row.url}, {row.url, downURL(t)}} {
 			v2, v3 := bothClients(t, Config{Servers: servers})
 			hasV2, hasV3, err := Served(t.Context(), v2, v3, "/registry/")
 			require.NoError(t, err, name)
@@ -44,6 +51,38 @@ func TestWhichAPIsAnEtcdServesIsFound(t *testing.T) {
 	var unusable *UnusableError
 	require.ErrorAs(t, newV3(t, Config{Servers: []string{onlyV2}}).Check(t.Context(), "/registry/"), &unusable)
 	assert.Equal(t, "is etcd 2.3.8, which has no v3 API: use -storage_backend etcd2", unusable.Why)
+}
+
+// Over TLS, for users only, while one of three members is dead.
+func TestWhichAPIsAGuardedClusterServesIsFound(t *testing.T) {
+	t.Parallel()
+	ours := certificates(t)
+	for _, version := range etcdtest.Versions() {
+		for _, noV2 := range []bool{false, true} {
+			t.Run(fmt.Sprint(version, ", without v2: ", noV2), func(t *testing.T) {
+				t.Parallel()
+				setup := etcdtest.Setup{Version: version, Members: 3, NoV2: noV2, TLS: ours, ClientCerts: true, Flags: []string{"--bcrypt-cost", "4"}}
+				members, err := setup.Start(t.TempDir())
+				require.NoError(t, err)
+				var urls []string
+				for _, member := range members {
+					t.Cleanup(func() { assert.NoError(t, member.Kill()) })
+					urls = append(urls, member.URL)
+				}
+				require.NoError(t, members[0].AddUser("someone", "else", "/registry/"))
+				require.NoError(t, members[0].EnableAuth("secret"))
+				require.NoError(t, members[1].Kill())
+				for first := range urls {
+					v2, v3 := bothClients(t, Config{Servers: slices.Concat(urls[first:], urls[:first]),
+						CAFile: ours.CAFile, CertFile: ours.CertFile, KeyFile: ours.KeyFile, Username: "someone", Password: "else"})
+					hasV2, hasV3, err := Served(t.Context(), v2, v3, "/registry/")
+					require.NoError(t, err)
+					assert.Equal(t, !noV2 && version != "3.6", hasV2)
+					assert.True(t, hasV3)
+				}
+			})
+		}
+	}
 }
 
 func TestWhatServesNoneOfTheTwoIsNamed(t *testing.T) {
@@ -65,27 +104,123 @@ func TestWhatServesNoneOfTheTwoIsNamed(t *testing.T) {
 	}
 }
 
-// An etcd of which one API answers and the other may do so later is not taken for one
-// that lacks it.
-func TestWhatMayServeLaterIsNotDecided(t *testing.T) {
+// withV3 is a member whose v3 API answers. The handler answers all else.
+func withV3(t *testing.T, handler http.HandlerFunc) (url string) {
+	member := grpc.NewServer()
+	etcdserverpb.RegisterKVServer(member, &playedMember{})
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.ProtoMajor == 2 {
+			member.ServeHTTP(w, req)
+			return
+		}
+		handler(w, req)
+	}))
+	s.Config.Protocols = &http.Protocols{}
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	t.Cleanup(s.Close)
+	t.Cleanup(s.CloseClientConnections)
+	return s.URL
+}
+
+// at answers at a path, and elsewhere with the page of what is not found.
+func at(path string, handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		if !strings.HasPrefix(req.URL.Path, path) {
+			http.NotFound(w, req)
+			return
+		}
+		handler(w, req)
+	}
+}
+
+func breaksOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func keyNotFound(w http.ResponseWriter, _ *http.Request) {
+	answer(w, 404, `{"errorCode":100,"message":"Key not found"}`)
+}
+
+func requireUndecided(t *testing.T, v2 *Client, v3 *V3) error {
+	t.Helper()
+	hasV2, hasV3, err := Served(t.Context(), v2, v3, "/registry/")
+	var unusable *UnusableError
+	require.Error(t, err)
+	require.NotErrorAs(t, err, &unusable)
+	require.False(t, hasV2 || hasV3)
+	return err
+}
+
+// The other API may only be slower to begin, or not be reached just now.
+func TestAnEtcdOfWhichOneAPIAnswersIsNotTakenForOneThatLacksTheOther(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]string{
-		"nobody listens": downURL(t),
-		"v2 answers, and v3 does not yet": server(t, func(w http.ResponseWriter, req *http.Request) {
+	version := func(handler http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, req *http.Request) {
 			if req.URL.Path == "/version" {
-				answer(w, 200, `{"etcdserver":"3.5.35","etcdcluster":"3.5.0"}`)
+				handler(w, req)
 				return
 			}
-			answer(w, 404, `{"errorCode":100,"message":"Key not found"}`)
-		}),
-	} {
-		v2, v3 := bothClients(t, Config{Servers: []string{url}})
-		hasV2, hasV3, err := Served(t.Context(), v2, v3, "/registry/")
-		var unusable *UnusableError
-		require.Error(t, err, name)
-		assert.NotErrorAs(t, err, &unusable, name)
-		assert.False(t, hasV2 || hasV3, name)
+			keyNotFound(w, req)
+		}
 	}
+	sends := func(status int, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			io.WriteString(w, text)
+		}
+	}
+	for name, row := range map[string]struct {
+		url, uncertain string
+	}{
+		"v2 breaks off": {withV3(t, at("/v2/keys/", breaksOff)), "v2"},
+		"v2 is reset": {withV3(t, at("/v2/keys/", func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if assert.NoError(t, err) {
+				assert.NoError(t, conn.(*net.TCPConn).SetLinger(0))
+				assert.NoError(t, conn.Close())
+			}
+		})), "v2"},
+		"v2 is a page of a proxy":    {withV3(t, at("/v2/keys/", sends(502, "<html>Bad Gateway</html>"))), "v2"},
+		"v2 is what a proxy forbids": {withV3(t, at("/v2/keys/", sends(403, ""))), "v2"},
+		"v2 answers a moment later": {withV3(t, func(w http.ResponseWriter, req *http.Request) {
+			if strings.HasPrefix(req.URL.Path, "/v2/keys/registry") { // the call; the next question is not about this key
+				breaksOff(w, req)
+			}
+			keyNotFound(w, req)
+		}), "v2"},
+		"v3 does not answer yet":         {server(t, version(sends(200, `{"etcdserver":"3.5.35","etcdcluster":"3.5.0"}`))), "v3"},
+		"v3 does not, and no version":    {server(t, version(sends(503, "Service Unavailable"))), "v3"},
+		"v3 does not, and half of one":   {server(t, version(sends(200, `{"etcdserver":"2.`))), "v3"},
+		"v3 does not, and what breaks":   {server(t, version(breaksOff)), "v3"},
+		"v3 does not, and a page for it": {server(t, version(sends(200, "<html>hello</html>"))), "v3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, servers := range [][]string{{row.url}, {downURL(t), row.url}, {row.url, downURL(t)}} {
+				v2, v3 := bothClients(t, Config{Servers: servers})
+				err := requireUndecided(t, v2, v3)
+				assert.ErrorContains(t, err, "it is not certain whether the "+row.uncertain+" API is served (-storage_backend says which one to use): ")
+			}
+		})
+	}
+	v2, v3 := bothClients(t, Config{Servers: []string{downURL(t)}})
+	requireUndecided(t, v2, v3)
+	hangs := func(http.ResponseWriter, *http.Request) { <-t.Context().Done() }
+	v2, v3 = bothClients(t, Config{Servers: []string{server(t, version(hangs))}})
+	v3.SetTimeout(time.Millisecond) // it would not answer, the version neither
+	requireUndecided(t, v2, v3)
+}
+
+// The call through v2 is to where nobody listens: one to the etcd would have been too early.
+func TestAnEtcdThatBeginsToListenBetweenTwoCallsIsNotDecided(t *testing.T) {
+	t.Parallel()
+	url := realEtcd(t).URL
+	early, v3 := newClient(t, downURL(t)), newV3(t, Config{Servers: []string{url}})
+	requireUndecided(t, early, v3)
+	v2 := newClient(t, url)
+	hasV2, hasV3, err := Served(t.Context(), v2, v3, "/registry/")
+	require.NoError(t, err)
+	assert.True(t, hasV2 && hasV3)
 }
 
 func TestProgressIsAskedForOnlyWhereItsAnswerCanBeTrusted(t *testing.T) {
