@@ -60,7 +60,7 @@ func (o *options) etcdRegistries(a around) (registries, error) {
 	case etcd3Backend:
 		err = clients.v3.Check(context.Background(), clients.prefix+"/")
 	default:
-		backend, err = clients.choose()
+		backend, err = clients.choose(context.Background())
 	}
 	var unusable *etcd.UnusableError
 	var undecidable *undecidableError
@@ -100,9 +100,10 @@ type undecidableError struct{ why string }
 func (e *undecidableError) Error() string { return e.why }
 
 // choose returns the backend that an etcd is for: the one that holds objects; or, if there
-// are none yet, etcd2 if it is served. June 2014's programs read only that one.
-func (c etcdClients) choose() (backend string, err error) {
-	v2, v3, err := etcd.Served(context.Background(), c.v2, c.v3, c.prefix+"/")
+// are none yet, etcd2 if it is served. June 2014's programs read only that one. It returns
+// soon after the context has ended.
+func (c etcdClients) choose(ctx context.Context) (backend string, err error) {
+	v2, v3, err := etcd.Served(ctx, c.v2, c.v3, c.prefix+"/")
 	if err != nil {
 		return "", err
 	}
@@ -115,11 +116,11 @@ func (c etcdClients) choose() (backend string, err error) {
 	case !v2:
 		return etcd3Backend, nil
 	}
-	in2, err := c.v2.Holds(defaultEtcdPrefix)
+	in2, err := c.v2.Holds(ctx, defaultEtcdPrefix)
 	if err != nil {
 		return "", err
 	}
-	in3, err := c.v3.Holds(context.Background(), c.prefix+"/")
+	in3, err := c.v3.Holds(ctx, c.prefix+"/")
 	switch {
 	case err != nil:
 		return "", err

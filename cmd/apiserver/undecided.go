@@ -49,7 +49,7 @@ func (o *options) undecidedRegistries(clients etcdClients, a around) registries 
 	decided := make(chan struct{}) // closed when it is decided, or will not be
 	go func() {
 		defer close(decided)
-		u.decide(ctx, clients, func(backend string) registries { return o.registriesOnEtcd(backend, clients, a) })
+		u.decide(ctx, clients.choose, func(backend string) registries { return o.registriesOnEtcd(backend, clients, a) })
 	}()
 	stores := registriesOver(registry.MakeRegistry(u), "etcd at "+strings.Join(o.etcd.Servers, ","))
 	stores.healthz, stores.reconcile = u.healthz, u.reconcile
@@ -76,14 +76,17 @@ func (o *options) undecidedRegistries(clients etcdClients, a around) registries 
 
 // decide asks the etcd which APIs it serves until it is clear which to use, or until the
 // context ends.
-func (u *undecided) decide(ctx context.Context, clients etcdClients, open func(backend string) registries) {
+func (u *undecided) decide(ctx context.Context, choose func(context.Context) (backend string, err error), open func(backend string) registries) {
 	told := ""
 	for {
-		backend, err := clients.choose()
-		if err == nil {
+		backend, err := choose(ctx)
+		switch {
+		case err == nil:
 			chosen := open(backend)
 			u.chosen.Store(&chosen)
 			log.Printf("etcd answers: registry %s", chosen.name)
+			return
+		case ctx.Err() != nil:
 			return
 		}
 		if why := inFlags(err).Error(); why != told {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // UnusableError tells that what answers at a URL can never serve as the store: a
@@ -93,9 +94,8 @@ func (p prober) distrust(ctx context.Context, member, host string, err error) er
 	conn, err := (&tls.Dialer{Config: p.transport.TLSClientConfig}).DialContext(ctx, "tcp", host)
 	if err == nil {
 		defer conn.Close()
-		if deadline, ok := ctx.Deadline(); ok {
-			_ = conn.SetReadDeadline(deadline) // it is a connection that has just begun
-		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // Read returns
+		defer stop()
 		_, err = conn.Read(make([]byte, 1))
 	}
 	var alert *net.OpError

@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"context"
+	"crypto/tls"
 	"io"
 	"log"
 	"net/http"
@@ -67,4 +69,26 @@ func TestAnEtcdThatMayServeLaterIsUsable(t *testing.T) {
 		var unusable *UnusableError
 		assert.NotErrorAs(t, newClient(t, given).Check(), &unusable, name)
 	}
+}
+
+// What hangs after the handshake is not waited for.
+func TestADiagnosisEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	certified := httptest.NewTLSServer(nil)
+	t.Cleanup(certified.Close)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: certified.TLS.Certificates})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, listener.Close()) })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		p := prober{transport: certified.Client().Transport.(*http.Transport)}
+		ended <- p.distrust(ctx, "https://"+listener.Addr().String(), listener.Addr().String(), io.EOF)
+	}()
+	conn, err := listener.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	require.NoError(t, conn.(*tls.Conn).HandshakeContext(ctx))
+	cancel()
+	assert.NoError(t, <-ended, "it does not say that a certificate is wrong")
 }

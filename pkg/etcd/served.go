@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/coreos/go-etcd/etcd"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -15,15 +16,21 @@ import (
 // Served tells which of its APIs an etcd serves, by two clients of the same Config. The
 // key is one that will be read. If no API is served, or if that is not certain, there is an
 // error: an *UnusableError when what is at one of the URLs can never serve, or when one
-// of the APIs does not let us read the key; another error may go away.
+// of the APIs does not let us read the key; another error may go away. It returns soon
+// after the context has ended.
 func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2, v3 bool, err error) {
-	v2Err, v3Err := v2Client.serves(key), v3Client.serves(ctx, key)
+	// An etcd that hangs is waited for once, and not again to find out why.
+	bounded, cancel := context.WithTimeout(ctx, v3Client.callTimeout)
+	defer cancel()
+	var v2Err, v3Err error
+	var asked sync.WaitGroup
+	asked.Go(func() { v2Err = v2Client.serves(ctx, key) })
+	v3Err = v3Client.serves(ctx, key)
+	asked.Wait()
 	var refused *UnusableError
 	if errors.As(v2Err, &refused) || errors.As(v3Err, &refused) {
 		return false, false, refused
 	}
-	bounded, cancel := context.WithTimeout(ctx, v3Client.callTimeout)
-	defer cancel()
 	prober := prober{v2Client.transport.inner, wants{v2: true, v3: true}}
 	switch {
 	case v2Err == nil && v3Err == nil:
@@ -65,7 +72,7 @@ func (c *Client) Check() error { return c.CheckKey("/") }
 func (c *Client) CheckKey(key string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.transport.callTimeout)
 	defer cancel()
-	return prober{c.transport.inner, wants{v2: true}}.why(ctx, c.urls, c.serves(key))
+	return prober{c.transport.inner, wants{v2: true}}.why(ctx, c.urls, c.serves(context.Background(), key))
 }
 
 // Check returns nil when a member serves the v3 API, and lets us read the key. When none
@@ -97,8 +104,8 @@ const codeUnauthorized = 110
 
 // serves returns nil when a member answers on the v2 keys API, and an *UnusableError
 // when it does not let us read a key.
-func (c *Client) serves(key string) error {
-	_, err := c.Get(key, false, false)
+func (c *Client) serves(ctx context.Context, key string) error {
+	_, err := c.getUntil(ctx, key)
 	var answered *etcd.EtcdError
 	switch {
 	case !errors.As(err, &answered):

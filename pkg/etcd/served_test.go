@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -221,6 +223,70 @@ func TestAnEtcdThatBeginsToListenBetweenTwoCallsIsNotDecided(t *testing.T) {
 	hasV2, hasV3, err := Served(t.Context(), v2, v3, "/registry/")
 	require.NoError(t, err)
 	assert.True(t, hasV2 && hasV3)
+}
+
+// hanging accepts connections, and answers nothing until the test ends. It tells the first
+// line of what each is asked.
+func hanging(t *testing.T) (url string, asked <-chan string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, listener.Close()) })
+	lines := make(chan string, 100)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			context.AfterFunc(t.Context(), func() { _ = conn.Close() })
+			go func() {
+				line, _, err := bufio.NewReader(conn).ReadLine()
+				if err == nil {
+					lines <- string(line)
+				}
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String(), lines
+}
+
+func TestAnEtcdThatHangsIsAskedForBothAPIsAtOnceUntilNobodyWaits(t *testing.T) {
+	t.Parallel()
+	url, asked := hanging(t)
+	v2, v3 := bothClients(t, Config{Servers: []string{url}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, _, err := Served(ctx, v2, v3, "/registry/")
+		ended <- err
+	}()
+	lines := []string{<-asked, <-asked}
+	slices.Sort(lines)
+	assert.Contains(t, lines[0], "GET /v2/keys/registry")
+	assert.Equal(t, "PRI * HTTP/2.0", lines[1])
+	cancel()
+	assert.ErrorIs(t, <-ended, context.Canceled)
+	for _, holds := range []func(context.Context, string) (bool, error){v2.Holds, v3.Holds} {
+		_, err := holds(ctx, "/registry/")
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+}
+
+// What hangs has had its time when both calls have: it is not asked what it is.
+func TestAnEtcdThatHangsIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	url, asked := hanging(t)
+	v2, v3 := bothClients(t, Config{Servers: []string{url}})
+	v2.SetTimeout(100 * time.Millisecond)
+	v3.SetTimeout(time.Millisecond)
+	requireUndecided(t, v2, v3)
+	var calls int
+	for range len(asked) {
+		if strings.HasPrefix(<-asked, "GET ") {
+			calls++
+		}
+	}
+	assert.LessOrEqual(t, calls, 1)
 }
 
 func TestProgressIsAskedForOnlyWhereItsAnswerCanBeTrusted(t *testing.T) {

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/etcd"
+)
+
+// soon returns what another goroutine sends.
+func soon[T any](t *testing.T, from <-chan T, what string) (sent T) {
+	t.Helper()
+	select {
+	case sent = <-from:
+	case <-time.After(hangs):
+		require.FailNow(t, what)
+	}
+	return sent
+}
+
+// hangingEtcd accepts connections, and answers nothing until the test ends. It tells the
+// first word of what each is asked.
+func hangingEtcd(t *testing.T) (url string, asked <-chan string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, listener.Close()) })
+	words := make(chan string, 100)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			context.AfterFunc(t.Context(), func() { _ = conn.Close() }) // nobody waits for it any more
+			go func() {
+				if word, err := bufio.NewReader(conn).ReadString(' '); err == nil {
+					words <- word
+				}
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String(), words
+}
+
+// The calls of this test would wait longer than the test does.
+func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
+	t.Parallel()
+	url, asked := hangingEtcd(t)
+	o := options{etcd: etcd.Config{Servers: []string{url}}, etcdPrefix: defaultEtcdPrefix}
+	v2, err := newEtcdClient(o.etcd)
+	require.NoError(t, err)
+	v2.SetTimeout(10 * hangs)
+	v3, err := newEtcd3Client(o.etcd)
+	require.NoError(t, err)
+	v3.SetTimeout(10 * hangs)
+	stores := o.undecidedRegistries(etcdClients{v2, v3, o.etcdPrefix}, nothingAround)
+	words := []string{soon(t, asked, "it is asked"), soon(t, asked, "both APIs are asked at once")}
+	slices.Sort(words)
+	assert.Equal(t, []string{"GET ", "PRI "}, words)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		stores.close()
+	}()
+	soon(t, closed, "the end waits for the etcd")
+	_, err = v3.Holds(t.Context(), o.etcdPrefix)
+	assert.ErrorContains(t, err, "closed")
+}
+
+func TestNothingIsChosenAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"while it is asked": nil, "between two questions": &undecidableError{"it holds objects for both"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, end := context.WithCancel(t.Context())
+				u, decided := newUndecided(), make(chan struct{})
+				go func() {
+					defer close(decided)
+					u.decide(ctx, func(ctx context.Context) (string, error) {
+						if err != nil {
+							return "", err
+						}
+						<-ctx.Done()
+						return "", ctx.Err()
+					}, func(string) registries { panic("nothing is to be opened") })
+				}()
+				synctest.Wait()
+				start := time.Now()
+				end()
+				<-decided
+				assert.Equal(t, start, time.Now())
+				assert.Nil(t, u.chosen.Load())
+			})
+		})
+	}
+}
