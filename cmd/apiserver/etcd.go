@@ -62,9 +62,7 @@ func (o *options) etcdRegistries(a around) (registries, error) {
 	default:
 		backend, err = clients.choose(context.Background())
 	}
-	var unusable *etcd.UnusableError
-	var undecidable *undecidableError
-	if errors.As(err, &unusable) || errors.As(err, &undecidable) {
+	if needsUser(err) {
 		clients.close()
 		return registries{}, inFlags(err)
 	}
@@ -98,6 +96,13 @@ type undecidableError struct{ why string }
 
 // Error returns why, and which flag decides.
 func (e *undecidableError) Error() string { return e.why }
+
+// needsUser tells whether an error stays until the user does something about it.
+func needsUser(err error) bool {
+	var unusable *etcd.UnusableError
+	var undecidable *undecidableError
+	return errors.As(err, &unusable) || errors.As(err, &undecidable)
+}
 
 // choose returns the backend that an etcd is for: the one that holds objects; or, if there
 // are none yet, etcd2 if it is served. June 2014's programs read only that one. It returns

@@ -12,9 +12,13 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// decisionPeriod is how often an etcd that has not answered yet is asked which APIs it
-// serves.
-const decisionPeriod = 250 * time.Millisecond
+const (
+	// An etcd that has not answered yet is asked again after this time which APIs it serves.
+	decisionPause = 250 * time.Millisecond
+	// So is one that waits for the user to do something. Each time it may check a password,
+	// which is a lot of work.
+	refusalPause = 5 * time.Second
+)
 
 // undecided is a store on an etcd that did not answer when the program started: which of
 // its APIs is used is decided when it does. Until then it is unavailable.
@@ -93,10 +97,14 @@ func (u *undecided) decide(ctx context.Context, choose func(context.Context) (ba
 			log.Print(why)
 			told = why
 		}
+		pause := decisionPause
+		if needsUser(err) {
+			pause = refusalPause
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(decisionPeriod):
+		case <-time.After(pause):
 		}
 	}
 }

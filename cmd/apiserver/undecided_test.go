@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"testing"
@@ -73,6 +74,35 @@ func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 	soon(t, closed, "the end waits for the etcd")
 	_, err = v3.Holds(t.Context(), o.etcdPrefix)
 	assert.ErrorContains(t, err, "closed")
+}
+
+// Each question may cost it the check of a password.
+func TestAnEtcdThatRefusesIsAskedLessOftenThanOneThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		err   error
+		pause time.Duration
+	}{
+		"it does not answer":        {errors.New("refused"), 250 * time.Millisecond},
+		"it refuses the user":       {&etcd.UnusableError{URL: "http://x:1", Why: "does not know the user"}, 5 * time.Second},
+		"both of its APIs are used": {&undecidableError{"the etcd holds objects for etcd2 and for etcd3"}, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start, asked := time.Now(), 0
+				u := newUndecided()
+				u.decide(t.Context(), func(context.Context) (string, error) {
+					if asked++; asked < 4 {
+						return "", row.err
+					}
+					return etcd2Backend, nil
+				}, func(string) registries { return memoryRegistries() })
+				assert.Equal(t, 3*row.pause, time.Since(start))
+				assert.NotNil(t, u.chosen.Load())
+			})
+		})
+	}
 }
 
 func TestNothingIsChosenAfterTheEnd(t *testing.T) {
