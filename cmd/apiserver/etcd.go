@@ -166,7 +166,11 @@ func registriesOn2(onEtcd *registry.EtcdRegistry, closeClient func(), servers []
 // registriesOn3 puts the registries on etcd's v3 API.
 func registriesOn3(etcdClient etcd3.Client, closeClient func(), servers []string, prefix string, decorate func(storage.Interface) storage.Interface) registries {
 	store := makeEtcd3Store(etcdClient, prefix)
-	stores := registriesOver(registry.MakeRegistry(decorate(store)), "etcd3 at "+strings.Join(servers, ","))
+	name := "etcd3 at " + strings.Join(servers, ",")
+	if prefix != defaultEtcdPrefix {
+		name += " below " + prefix
+	}
+	stores := registriesOver(registry.MakeRegistry(decorate(store)), name)
 	stores.healthz, stores.reconcile = store.Healthz, store.Reconcile
 	stores.close = func() {
 		store.Close()
