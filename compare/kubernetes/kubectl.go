@@ -37,7 +37,7 @@ func (c *comparison) checkKubectl() error {
 		if err := there.replay(c, theirs, session, nil); err != nil {
 			return err
 		}
-		ours := c.ours(withoutNodes, "-scheduler", "none")
+		ours := c.ours(withoutNodes, "", "-scheduler", "none")
 		if err := c.start(ours); err != nil {
 			return err
 		}
