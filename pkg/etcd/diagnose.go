@@ -127,20 +127,30 @@ func (p prober) get(ctx context.Context, address string) (answer probed, err err
 	return answer, err
 }
 
-// version is etcd's version, or empty if there is no etcd.
+// version is etcd's version, or empty if there is no etcd. Up to 2.0 etcd told it in
+// another form: "etcd 0.4.6", then as a release.
 func (p prober) version(ctx context.Context, address string) string {
 	answer, err := p.get(ctx, address+"/version")
-	var version struct {
-		Server string `json:"etcdserver"`
-	}
-	if err != nil || json.Unmarshal(answer.body, &version) != nil {
+	if err != nil {
 		return ""
 	}
-	return version.Server
+	if old, ok := strings.CutPrefix(string(answer.body), "etcd "); ok {
+		return strings.TrimSpace(old)
+	}
+	var version struct {
+		Server  string `json:"etcdserver"`
+		Release string `json:"releaseVersion"`
+	}
+	if json.Unmarshal(answer.body, &version) != nil {
+		return ""
+	}
+	return version.Server + version.Release // there is one of them
 }
 
 // lacksV3 tells whether etcd of a version has no v3 API. Of an unknown version it may.
-func lacksV3(version string) bool { return strings.HasPrefix(version, "2.") }
+func lacksV3(version string) bool {
+	return strings.HasPrefix(version, "0.") || strings.HasPrefix(version, "2.")
+}
 
 // peerPort returns an *UnusableError if a URL answers with the list of members, as only
 // the port for other members does.

@@ -23,18 +23,25 @@ import (
 
 func TestWhichAPIsAnEtcdServesIsFound(t *testing.T) {
 	t.Parallel()
-	onlyV2 := server(t, func(w http.ResponseWriter, req *http.Request) {
-		if req.URL.Path == "/version" {
-			answer(w, 200, `{"etcdserver":"2.3.8","etcdcluster":"2.3.0"}`)
-			return
-		}
-		answer(w, 404, `{"errorCode":100,"message":"Key not found"}`)
-	})
+	onlyV2 := func(version string) string {
+		return server(t, func(w http.ResponseWriter, req *http.Request) {
+			if req.URL.Path == "/version" {
+				answer(w, 200, version)
+				return
+			}
+			answer(w, 404, `{"errorCode":100,"message":"Key not found"}`)
+		})
+	}
+	etcd23 := onlyV2(`{"etcdserver":"2.3.8","etcdcluster":"2.3.0"}`)
 	type row struct {
 		url    string
 		v2, v3 bool
 	}
-	rows := map[string]row{"2.3": {onlyV2, true, false}}
+	rows := map[string]row{
+		"0.4": {onlyV2("etcd 0.4.6\n"), true, false},
+		"2.0": {onlyV2(`{"releaseVersion":"2.0.13","internalVersion":"2"}`), true, false},
+		"2.3": {etcd23, true, false},
+	}
 	for _, version := range etcdtest.Versions() {
 		rows[version] = row{started(t, etcdtest.Setup{Version: version}).URL, version != "3.6", true}
 		rows[version+" without v2"] = row{started(t, etcdtest.Setup{Version: version, NoV2: true}).URL, false, true}
@@ -51,7 +58,7 @@ func TestWhichAPIsAnEtcdServesIsFound(t *testing.T) {
 		}
 	}
 	var unusable *UnusableError
-	require.ErrorAs(t, newV3(t, Config{Servers: []string{onlyV2}}).Check(t.Context(), "/registry/"), &unusable)
+	require.ErrorAs(t, newV3(t, Config{Servers: []string{etcd23}}).Check(t.Context(), "/registry/"), &unusable)
 	assert.Equal(t, "is etcd 2.3.8, which has no v3 API: use -storage_backend etcd2", unusable.Why)
 }
 

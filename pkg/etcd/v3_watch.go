@@ -25,8 +25,9 @@ var ErrEarlyProgress = errors.New("etcd may answer requests for progress too ear
 // the revision is compacted. Only the last response says why, if there is a reason:
 // nothing of a watch is tried again. The caller ends ctx in any case. progress asks for a
 // notification of how far this watch is, and does not wait for it: for other watches
-// there is none. If the member does not answer, the watch ends. The error is ErrEarlyProgress if the notification could not be trusted;
-// without a request the member notifies from time to time, and that can be trusted.
+// there is none. If the member does not answer, the watch ends. The error is
+// ErrEarlyProgress if the notification could not be trusted; without a request the member
+// notifies from time to time, and that can be trusted.
 func (c *V3) Watch(ctx context.Context, prefix string, revision int64) (events clientv3.WatchChan, progress func(context.Context) error) {
 	member := c.watchable()
 	client, err := member.open()
@@ -47,12 +48,11 @@ func (c *V3) Watch(ctx context.Context, prefix string, revision int64) (events c
 	var trusted atomic.Bool
 	return events, func(ctx context.Context) error {
 		if !trusted.Load() {
-			switch err := member.tellsProgress(ctx); {
-			case err != nil && !errors.Is(err, ErrEarlyProgress) && ctx.Err() == nil: // what the watch shows is not to be waited for
-				c.moveOn(member)
-				cancel()
-				return err
-			case err != nil:
+			if err := member.tellsProgress(ctx); err != nil {
+				if !errors.Is(err, ErrEarlyProgress) && ctx.Err() == nil { // it does not answer
+					c.moveOn(member)
+					cancel()
+				}
 				return err
 			}
 			trusted.Store(true)

@@ -58,7 +58,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 			p.setVersions(uint64(revision))
 			return p.written, nil
 		}
-		if p.revision >= revision { // so the conditions hold, if the cache is what etcd has
+		if isFresh && p.revision >= revision { // so the conditions hold, if the cache is what etcd has
 			s.followAnew()
 			return nil, unavailable(operation, "etcd has other values than it has shown; try again", nil)
 		}
