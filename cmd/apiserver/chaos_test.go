@@ -74,9 +74,19 @@ func (w *worker) work(t *testing.T, stop <-chan struct{}) {
 				w.expectUnavailable(t, err)
 			}
 		}
-		if len(live) >= liveTasks {
+		if w.tasks[id] == unknown {
+			live = append(live, id) // else those that are there keep their host ports for ever
+		}
+		for len(live) >= liveTasks {
 			id, live = live[0], live[1:]
-			w.note(t, id, w.client.DeleteTask(id), gone)
+			err := w.client.DeleteTask(id)
+			if w.tasks[id] == unknown && api.KindOf(err) == api.NotFound {
+				continue // it was not created, or not yet, or it is deleted
+			}
+			if !w.note(t, id, err, gone) {
+				live = append(live, id)
+				break
+			}
 		}
 	}
 }
