@@ -100,13 +100,13 @@ func TestAWatchFromTheVersionOfSuchAReadGetsEachLaterChangeOnce(t *testing.T) {
 			t.Parallel()
 			p := shared(t)
 			client := p.connect(t)
-			isFirst, healed := true, make(chan struct{})
+			var begun atomic.Int32 // watches
+			healed := make(chan struct{})
 			store := p.storeOver(t, &around{Client: client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
-				if isFirst {
-					isFirst = false
+				if begun.Add(1) == 1 {
 					return firstWatch(client)(ctx, prefix, revision)
 				}
-				<-healed
+				waitFor(ctx, healed)
 				return client.Watch(ctx, prefix, revision)
 			}})
 			store.SetWatchPatience(0)
@@ -137,13 +137,13 @@ func TestAnotherWatchBeginsWhenOneShowsNothing(t *testing.T) {
 	t.Parallel()
 	p := shared(t)
 	client := p.connect(t)
-	var begun []int64
-	another := make(chan struct{})
+	isFirst, begun := true, make(chan int64, 100) // the revisions
 	store := p.storeOver(t, &around{Client: client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
-		if begun = append(begun, revision); len(begun) == 1 {
+		begun <- revision
+		if isFirst {
+			isFirst = false
 			return silentWatch(ctx, prefix, revision)
 		}
-		defer close(another)
 		return client.Watch(ctx, prefix, revision)
 	}})
 	store.SetWatchPatience(0)
@@ -151,27 +151,30 @@ func TestAnotherWatchBeginsWhenOneShowsNothing(t *testing.T) {
 	start := version(t, store)
 	other.write("x", 1)
 	assert.Equal(t, 1, portOf(t, store, "x"))
-	<-another
-	assert.Equal(t, begun[0], begun[1], "it begins where the first one was")
+	assert.Equal(t, <-begun, <-begun, "it begins where the first one was")
 	assert.Equal(t, []string{"ADDED x none→1"}, next(t, watch(t, store, start), 1), "nobody is cut off")
 }
 
 // A watch that takes long is not replaced: that would take longer.
 func TestAWatchThatIsSlowGoesOn(t *testing.T) {
 	t.Parallel()
-	type slowWatch func(ctx context.Context, original clientv3.WatchChan, enough <-chan bool) (clientv3.WatchChan, func(context.Context) error)
+	type slowWatch func(ctx context.Context, original clientv3.WatchChan, enough <-chan struct{}) (clientv3.WatchChan, func(context.Context) error)
 	for name, slow := range map[string]slowWatch{
-		"it begins late": func(_ context.Context, original clientv3.WatchChan, enough <-chan bool) (clientv3.WatchChan, func(context.Context) error) {
-			<-enough
+		"it begins late": func(ctx context.Context, original clientv3.WatchChan, enough <-chan struct{}) (clientv3.WatchChan, func(context.Context) error) {
+			waitFor(ctx, enough)
 			return original, func(context.Context) error { return nil }
 		},
-		"it is behind": func(ctx context.Context, original clientv3.WatchChan, _ <-chan bool) (clientv3.WatchChan, func(context.Context) error) {
+		"it is behind": func(ctx context.Context, original clientv3.WatchChan, _ <-chan struct{}) (clientv3.WatchChan, func(context.Context) error) {
 			var events []*clientv3.Event
 			shown := make(chan clientv3.WatchResponse)
 			context.AfterFunc(ctx, func() { close(shown) })
 			return shown, func(context.Context) error {
-				if len(events) == 0 {
-					events = (<-original).Events
+				for len(events) == 0 {
+					response, ok := <-original
+					if !ok {
+						return errors.New("the watch has ended")
+					}
+					events = response.Events
 				}
 				shown <- clientv3.WatchResponse{Events: events[:1]}
 				shown <- clientv3.WatchResponse{} // who takes this has applied the one before
@@ -186,7 +189,7 @@ func TestAWatchThatIsSlowGoesOn(t *testing.T) {
 			other := &process{p.store(t), t}
 			other.write("x", 1)
 			var begun atomic.Int32
-			enough := make(chan bool)
+			enough := make(chan struct{})
 			store := p.storeOver(t, &around{Client: p.client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
 				begun.Add(1)
 				original, _ := p.client.Watch(ctx, prefix, revision)

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd3"
 )
 
 // administer returns a client for what an administrator of etcd does.
@@ -112,7 +114,7 @@ func TestAStoreWhoseWatchBreaksWhileEtcdIsCompactedCutsOffItsWatchers(t *testing
 	isFirst := true
 	store := p.storeOver(t, &around{Client: client, watch: func(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
 		if !isFirst {
-			<-goOn
+			waitFor(ctx, goOn)
 		}
 		isFirst = false
 		ctx, end := context.WithCancel(ctx)
@@ -283,7 +285,7 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 		p.do(t, clientv3.OpTxn(nil, puts, nil))
 	}
 	interfered := 0
-	seen := count(silent(client))
+	seen := count(&around{Client: client, watch: watches[hopeless](client)}) // only the test reads a second time
 	keep := seen.do
 	seen.do = func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
 		if interfered < 2 && strings.HasSuffix(string(op.KeyBytes()), "\x00") { // the second call
@@ -296,7 +298,6 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 		return keep(op, call)
 	}
 	store := p.storeOver(t, seen)
-	store.SetWatchPatience(0)
 	require.Len(t, idsIn(t, store, api.ServiceKind), 640)
 	p.put(t, "/services/specs/new", `{"port":1}`)
 	assert.Len(t, idsIn(t, store, api.ServiceKind), 642)
@@ -309,27 +310,26 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 // Who begins to watch does not wait for etcd to answer others first.
 func TestWatchesDoNotWaitForEachOtherWithoutBound(t *testing.T) {
 	t.Parallel()
-	p := own(t)
-	before := p.put(t, "/services/specs/x", `{"port":1}`)
-	p.put(t, "/services/specs/x", `{"port":2}`)
-	reading, answered := make(chan bool, 1), make(chan bool)
-	store := p.storeOver(t, &around{Client: p.client, do: func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
-		if op.Rev() == before {
-			reading <- true
-			<-answered
-		}
-		return call()
-	}})
-	version(t, store)
-	store.SetTimeout(10 * time.Millisecond)
-	first := make(chan error)
-	go func() {
-		_, err := store.Watch(api.ServiceKind, uint64(before))
-		first <- err
-	}()
-	<-reading
-	_, err := store.Watch(api.ServiceKind, uint64(before))
-	requireKind(t, api.Expired, err)
-	close(answered)
-	requireKind(t, api.Expired, <-first)
+	synctest.Test(t, func(t *testing.T) {
+		const before, now = 1, 2
+		answered := make(chan struct{})
+		store := etcd3.New(&around{watch: silentWatch, do: func(op clientv3.Op, _ func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
+			if op.Rev() == before {
+				<-answered
+			}
+			return (&clientv3.GetResponse{Header: &etcdserverpb.ResponseHeader{Revision: now}}).OpResponse(), nil
+		}}, "/registry")
+		defer store.Close()
+		require.EqualValues(t, now, version(t, store))
+		first := make(chan error)
+		go func() {
+			_, err := store.Watch(api.ServiceKind, before)
+			first <- err
+		}()
+		synctest.Wait() // etcd is asked what there was before
+		_, err := store.Watch(api.ServiceKind, before)
+		requireKind(t, api.Expired, err)
+		close(answered)
+		requireKind(t, api.Expired, <-first)
+	})
 }

@@ -243,3 +243,12 @@ func silentWatch(ctx context.Context, _ string, _ int64) (clientv3.WatchChan, fu
 	context.AfterFunc(ctx, func() { close(responses) })
 	return responses, func(context.Context) error { return nil }
 }
+
+// waitFor waits until a test lets a watch go on, or the watch is not wanted any more: also
+// after a failure the store can be closed.
+func waitFor(ctx context.Context, goOn <-chan struct{}) {
+	select {
+	case <-goOn:
+	case <-ctx.Done():
+	}
+}

@@ -125,9 +125,9 @@ func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
 	return stateOf(then).objects.List(kind, nil)
 }
 
-// FirstFree implements storage.Reader. It passes over machines on which another request
-// of this process is about to take one of the host ports, or a task that cannot be decoded
-// has one.
+// FirstFree implements storage.Reader. It passes over machines on which another request of
+// this process is about to take one of the host ports, or the key of one names a task that
+// has it or that cannot be decoded.
 func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
 	ports := task.HostPorts()
 	if len(ports) == 0 && len(machines) > 0 {

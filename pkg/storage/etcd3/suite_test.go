@@ -84,14 +84,17 @@ type member struct {
 	*etcd3.Store
 	place place
 
-	mu       sync.Mutex         // guards what follows
-	end      context.CancelFunc // of the last watch
-	isToEnd  bool               // what happened before the next watch is compacted
-	earliest int64              // what happened before this revision is compacted
+	begun chan struct{} // closed when there is a watch
+
+	mu       sync.Mutex           // guards what follows
+	ends     []context.CancelFunc // of all watches
+	isToEnd  bool                 // what happened before the next watch is compacted
+	earliest int64                // what happened before this revision is compacted
 }
 
 func makeMember(t *testing.T, p place) *member {
-	m := &member{place: p}
+	m := &member{place: p, begun: make(chan struct{})}
+	begin := sync.OnceFunc(func() { close(m.begun) })
 	client := p.connect(t)
 	m.Store = p.storeOver(t, &around{
 		Client: client,
@@ -107,8 +110,10 @@ func makeMember(t *testing.T, p place) *member {
 				m.isToEnd = false
 				m.earliest = max(p.put(t, "/something", "that comes"), p.put(t, "/something", "after the watch"))
 			}
-			ctx, m.end = context.WithCancel(ctx)
+			ctx, end := context.WithCancel(ctx)
+			m.ends = append(m.ends, end)
 			m.mu.Unlock()
+			begin()
 			if m.isCompacted(revision) {
 				return toldCompacted(m.earliest), nil
 			}
@@ -135,9 +140,12 @@ func toldCompacted(earliest int64) clientv3.WatchChan {
 // forget is a Harness.Forget: a watch breaks and cannot go on, because etcd is compacted.
 func forget(t *testing.T, store storage.Interface) {
 	before, m := version(t, store), store.(*member)
+	<-m.begun
 	m.mu.Lock()
 	m.isToEnd = true
-	m.end()
+	for _, end := range m.ends { // which one feeds the cache, the store knows
+		end()
+	}
 	m.mu.Unlock()
 	for {
 		_, err := store.Watch(api.EndpointsKind, before)
