@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/assert"
@@ -41,6 +42,7 @@ type told struct {
 	uid     string // "" if the answer does not say it
 	mark    string
 	host    string
+	gaveUp  bool // as gaveUp says
 }
 
 // podState is the model of one pod.
@@ -84,6 +86,8 @@ func (s podState) step(in asked, out told) (bool, podState) {
 	}
 	meant := s.supposing(in)
 	switch {
+	case out.gaveUp:
+		return true, s
 	case in.version != 0 && !meant.isNamed(in.version), in.uid != "" && in.uid != meant.uid:
 		return out.status == http.StatusConflict, s
 	case (meant != s || s.onEtcd && in.version != 0) && out.status == http.StatusConflict:
@@ -376,7 +380,9 @@ func recordPods(t *testing.T, both []*doors, seed int64) map[string][]porcupine.
 				n := random.Intn(len(ids))
 				in := choose(random, fmt.Sprintf("%d-%d", w, i), &seen[n])
 				called := clock.Add(1)
+				began := time.Now()
 				out := both[random.Intn(len(both))].ask(ids[n], in)
+				out.gaveUp = gaveUp(out.status == http.StatusConflict, time.Since(began))
 				returned := clock.Add(1)
 				if out.version != 0 {
 					seen[n][random.Intn(16)].Store(&out)
