@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage/etcd3"
 )
@@ -24,7 +25,7 @@ type backend string
 // onBackends runs a test on each.
 func onBackends(t *testing.T, test func(t *testing.T, b backend)) {
 	t.Parallel()
-	for _, b := range []backend{etcd2Backend, etcd3Backend} {
+	for _, b := range []backend{options.Etcd2, options.Etcd3} {
 		t.Run("backend="+string(b), func(t *testing.T) {
 			t.Parallel()
 			test(t, b)
@@ -35,7 +36,7 @@ func onBackends(t *testing.T, test func(t *testing.T, b backend)) {
 // start starts members that end with the test.
 func (b backend) start(t *testing.T, members int, flags ...string) (servers []*etcdtest.Server, urls []string) {
 	setup := etcdtest.Setup{}
-	if b == etcd3Backend {
+	if b == options.Etcd3 {
 		setup = etcd3Setup()
 	}
 	setup.Members, setup.Flags = members, flags
@@ -60,7 +61,7 @@ func (b backend) flags(urls ...string) []string {
 
 // open opens the registries of one apiserver, with all the time that it takes.
 func (b backend) open(t *testing.T, urls ...string) registries {
-	o := options{storageBackend: string(b), etcd: etcd.Config{Servers: urls}, etcdPrefix: defaultEtcdPrefix}
+	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: urls}, Backend: string(b), Prefix: options.DefaultEtcdPrefix}}
 	stores, err := o.etcdRegistries(nothingAround)
 	require.NoError(t, err)
 	t.Cleanup(stores.close)
@@ -70,7 +71,7 @@ func (b backend) open(t *testing.T, urls ...string) registries {
 // openHurried opens them with the timeouts that users have.
 func (b backend) openHurried(t *testing.T, urls ...string) registries {
 	config := etcd.Config{Servers: urls}
-	if b == etcd2Backend {
+	if b == options.Etcd2 {
 		etcdClient, err := etcd.NewClient(config)
 		require.NoError(t, err)
 		t.Cleanup(etcdClient.Close)
@@ -83,7 +84,7 @@ func (b backend) openHurried(t *testing.T, urls ...string) registries {
 }
 
 func hurriedRegistries3(t *testing.T, etcdClient etcd3.Client) registries {
-	store := etcd3.New(etcdClient, defaultEtcdPrefix)
+	store := etcd3.New(etcdClient, options.DefaultEtcdPrefix)
 	t.Cleanup(store.Close)
 	stores := registriesOver(registry.MakeRegistry(store), "")
 	stores.healthz, stores.reconcile = store.Healthz, store.Reconcile
@@ -92,15 +93,15 @@ func hurriedRegistries3(t *testing.T, etcdClient etcd3.Client) registries {
 
 // keys reads all keys.
 func (b backend) keys(t *testing.T, url string) map[string]string {
-	if b == etcd2Backend {
+	if b == options.Etcd2 {
 		return keysIn(t, url, "/registry")
 	}
-	return place3{url, defaultEtcdPrefix}.keys(t)
+	return place3{url, options.DefaultEtcdPrefix}.keys(t)
 }
 
 // taskKey returns the key of a task on 127.0.0.1.
 func (b backend) taskKey(id string) string {
-	if b == etcd2Backend {
+	if b == options.Etcd2 {
 		return "/registry/hosts/127.0.0.1/tasks/" + id
 	}
 	return "/registry/pods/" + id
@@ -108,7 +109,7 @@ func (b backend) taskKey(id string) string {
 
 // outOfLine returns an inconsistency of the keys, "" for none.
 func (b backend) outOfLine(t *testing.T, url string) string {
-	if b == etcd2Backend {
+	if b == options.Etcd2 {
 		return outOfLine(t, url)
 	}
 	ports := map[string]string{}

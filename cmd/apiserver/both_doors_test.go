@@ -24,9 +24,9 @@ import (
 func bothDoors() http.Handler {
 	stores := memoryRegistries()
 	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.tasks)
-	first := newHandler(stores, clienttest.FakeContainerInfo{}, scheduler, client.DefaultPrefix)
+	first := serveTable(storageTable(stores, clienttest.FakeContainerInfo{}, scheduler), stores.healthz, client.DefaultPrefix)
 	first.Next = secondDoor(stores, v1.Scheme, registry.MakePodPlacer(stores.objects, scheduler))
-	return first
+	return chainBefore(first)
 }
 
 func ask(handler http.Handler, method, path, body string) (int, []byte) {

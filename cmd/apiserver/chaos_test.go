@@ -16,6 +16,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
+	"kube2014/pkg/options"
 )
 
 // chaosTime is how long the load runs: KUBE2014_CHAOS. How long an election takes,
@@ -153,7 +154,7 @@ func rivals(t *testing.T, clients []*client.Client, stop <-chan struct{}) (once 
 // acknowledged is lost. make chaos runs it, for each API of etcd.
 func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	duration := chaosTime(t)
-	for _, b := range []backend{etcd2Backend, etcd3Backend} {
+	for _, b := range []backend{options.Etcd2, options.Etcd3} {
 		t.Run("backend="+string(b), func(t *testing.T) { loseMembers(t, b, duration) })
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -174,9 +175,10 @@ func TestBrokenClientsDoNotStopTheServer(t *testing.T) {
 		stores := memoryRegistries()
 		makeLargeList(t, largeList, func(task api.Task) error { return stores.tasks.CreateTask("127.0.0.1", task) })
 		network := clienttest.NewPipes()
-		server := newServer(newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeRoundRobinScheduler(nil), client.DefaultPrefix))
-		go func() { _ = server.Serve(network) }()
-		defer server.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		handler := newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeRoundRobinScheduler(nil), client.DefaultPrefix)
+		go func() { _ = serverOf(handler, network).PrepareRun().Run(ctx) }()
 		dial := func() net.Conn {
 			conn, err := network.Dial()
 			require.NoError(t, err)

@@ -12,6 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/options"
 	"kube2014/pkg/storage/etcd3"
 )
 
@@ -28,19 +30,21 @@ func (c *counted3) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse,
 
 // openCounted opens the doors of an apiserver whose calls to etcd are counted.
 func openCounted(t *testing.T, flags ...string) (d *doors, counted *counted3) {
-	o, err := parseFlags(flags)
+	o, err := options.Parse(flags)
 	require.NoError(t, err)
 	counting := nothingAround
 	counting.etcd3 = func(client etcd3.Client) etcd3.Client {
 		counted = &counted3{Client: client}
 		return counted
 	}
-	stores, err := o.etcdRegistries(counting)
+	m := &master{}
+	m.stores, err = storesOf(o).etcdRegistries(counting)
 	require.NoError(t, err)
-	t.Cleanup(stores.close)
-	scheduler := o.makeScheduler(stores.tasks)
-	first := o.firstDoor(storageTable(stores, kubelets(), scheduler), stores.healthz)
-	return &doors{t, stores, o.addSecondDoor(first, &stores, v1.Scheme, scheduler)}, counted
+	t.Cleanup(m.close)
+	scheduler := makeScheduler(o, m.stores.tasks)
+	m.openFirst(o, storageTable(m.stores, clienttest.FakeContainerInfo{}, scheduler))
+	m.openSecond(o, v1.Scheme, scheduler)
+	return &doors{t, m, chainBefore(m.first)}, counted
 }
 
 // The cache follows etcd: what a request costs does not grow with the tasks.

@@ -15,6 +15,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
+	"kube2014/pkg/options"
 )
 
 const costMachines = 100
@@ -45,7 +46,7 @@ func filled(tb testing.TB, tasks int) http.Handler {
 		task.DesiredState.Manifest.Containers = []api.Container{{Image: "dockerfile/nginx", Ports: []api.Port{{HostPort: 1000 + i/costMachines}}}}
 		require.NoError(tb, stores.tasks.CreateTask(machines[i%costMachines], task))
 	}
-	return newHandler(stores, skipped{}, schedulers[defaultScheduler](machines, stores.tasks), client.DefaultPrefix)
+	return newHandler(stores, skipped{}, schedulers[options.FirstFit](machines, stores.tasks), client.DefaultPrefix)
 }
 
 // skipped is what is known about a container whose kubelet failed a short while ago.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/options"
 )
 
 const (
@@ -26,21 +27,19 @@ const (
 
 // doors are both doors of one apiserver, without a network. No loop runs.
 type doors struct {
-	t       *testing.T
-	stores  registries
-	handler http.Handler
+	t *testing.T
+	*master
+	handler http.Handler // of the insecure port
 }
 
 // openDoors assembles an apiserver as the program does. No kubelet answers it.
 func openDoors(t *testing.T, flags ...string) *doors {
-	o, err := parseFlags(flags)
+	o, err := options.Parse(flags)
 	require.NoError(t, err)
-	stores, handler, err := assemble(o, io.Discard)
+	m, err := createMaster(o, io.Discard)
 	require.NoError(t, err)
-	if stores.close != nil {
-		t.Cleanup(stores.close)
-	}
-	return &doors{t, stores, handler}
+	t.Cleanup(m.close)
+	return &doors{t, m, m.server.PrepareRun().InsecureHandler()}
 }
 
 // flagsFor are the flags of an apiserver on a new store.

@@ -8,18 +8,21 @@ import (
 	"strings"
 
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
 )
 
-// The values of -storage_backend.
-const (
-	etcd2Backend = "etcd2"
-	etcd3Backend = "etcd3"
-)
+// storeOptions are where objects are kept on etcd.
+type storeOptions struct {
+	options.EtcdOptions
+	machines []string
+}
 
-const defaultEtcdPrefix = "/registry"
+func storesOf(o *options.ServerRunOptions) storeOptions {
+	return storeOptions{o.Etcd, o.Generic.Machines}
+}
 
 // around is what is put around the layers of a store on etcd: a trace, or nothing.
 type around struct {
@@ -44,20 +47,20 @@ type etcdClients struct {
 // etcdRegistries puts the registries on the etcd that the flags name. If it does not
 // answer yet, that is no error: requests are answered with 503 until it does. The error
 // names a flag.
-func (o *options) etcdRegistries(a around) (registries, error) {
-	clients := etcdClients{prefix: o.etcdPrefix}
+func (o storeOptions) etcdRegistries(a around) (registries, error) {
+	clients := etcdClients{prefix: o.Prefix}
 	var err error
-	if clients.v2, err = newEtcdClient(o.etcd); err == nil {
-		clients.v3, err = newEtcd3Client(o.etcd)
+	if clients.v2, err = newEtcdClient(o.Config); err == nil {
+		clients.v3, err = newEtcd3Client(o.Config)
 	}
 	if err != nil {
 		return registries{}, inFlags(err)
 	}
-	backend, err := o.storageBackend, error(nil)
+	backend, err := o.Backend, error(nil)
 	switch backend {
-	case etcd2Backend:
-		err = clients.v2.CheckKey(defaultEtcdPrefix)
-	case etcd3Backend:
+	case options.Etcd2:
+		err = clients.v2.CheckKey(options.DefaultEtcdPrefix)
+	case options.Etcd3:
 		err = clients.v3.Check(context.Background(), clients.prefix+"/")
 	default:
 		backend, err = clients.choose(context.Background())
@@ -75,15 +78,15 @@ func (o *options) etcdRegistries(a around) (registries, error) {
 	return o.registriesOnEtcd(backend, clients, a), nil
 }
 
-func (o *options) registriesOnEtcd(backend string, clients etcdClients, a around) registries {
-	if backend == etcd2Backend {
+func (o storeOptions) registriesOnEtcd(backend string, clients etcdClients, a around) registries {
+	if backend == options.Etcd2 {
 		clients.v3.Close()
 		onEtcd := makeEtcdRegistry(a.etcd2(clients.v2), o.machines)
 		onEtcd.Decorate(a.store)
-		return registriesOn2(onEtcd, clients.v2.Close, o.etcd.Servers)
+		return registriesOn2(onEtcd, clients.v2.Close, o.Servers)
 	}
 	clients.v2.Close()
-	return registriesOn3(a.etcd3(clients.v3), clients.v3.Close, o.etcd.Servers, o.etcdPrefix, a.store)
+	return registriesOn3(a.etcd3(clients.v3), clients.v3.Close, o.Servers, o.Prefix, a.store)
 }
 
 func (c etcdClients) close() {
@@ -112,16 +115,16 @@ func (c etcdClients) choose(ctx context.Context) (backend string, err error) {
 	if err != nil {
 		return "", err
 	}
-	v2 = v2 && c.prefix == defaultEtcdPrefix // its keys are June 2014's
+	v2 = v2 && c.prefix == options.DefaultEtcdPrefix // its keys are June 2014's
 	switch {
 	case !v2 && !v3:
-		return "", &undecidableError{"the etcd serves only its v2 API, whose keys begin with " + defaultEtcdPrefix + ": leave -etcd_prefix out"}
+		return "", &undecidableError{"the etcd serves only its v2 API, whose keys begin with " + options.DefaultEtcdPrefix + ": leave -etcd_prefix out"}
 	case !v3:
-		return etcd2Backend, nil
+		return options.Etcd2, nil
 	case !v2:
-		return etcd3Backend, nil
+		return options.Etcd3, nil
 	}
-	in2, err := c.v2.Holds(ctx, defaultEtcdPrefix)
+	in2, err := c.v2.Holds(ctx, options.DefaultEtcdPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -132,9 +135,9 @@ func (c etcdClients) choose(ctx context.Context) (backend string, err error) {
 	case in2 && in3:
 		return "", &undecidableError{"the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3"}
 	case in3:
-		return etcd3Backend, nil
+		return options.Etcd3, nil
 	}
-	return etcd2Backend, nil
+	return options.Etcd2, nil
 }
 
 // flagOf has the flag of each field of an etcd.Config.
@@ -167,7 +170,7 @@ func registriesOn2(onEtcd *registry.EtcdRegistry, closeClient func(), servers []
 func registriesOn3(etcdClient etcd3.Client, closeClient func(), servers []string, prefix string, decorate func(storage.Interface) storage.Interface) registries {
 	store := makeEtcd3Store(etcdClient, prefix)
 	name := "etcd3 at " + strings.Join(servers, ",")
-	if prefix != defaultEtcdPrefix {
+	if prefix != options.DefaultEtcdPrefix {
 		name += " below " + prefix
 	}
 	stores := registriesOver(registry.MakeRegistry(decorate(store)), name)

@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/options"
 )
 
 // etcd36Variable says that the tests of etcd3 run on etcd 3.6, which has no other API.
@@ -36,7 +37,7 @@ func (p place3) flags() []string {
 
 // registries are those of one apiserver.
 func (p place3) registries(t *testing.T) registries {
-	o := options{storageBackend: etcd3Backend, etcd: etcd.Config{Servers: []string{p.url}}, etcdPrefix: p.prefix}
+	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: []string{p.url}}, Backend: options.Etcd3, Prefix: p.prefix}}
 	stores, err := o.etcdRegistries(nothingAround)
 	require.NoError(t, err)
 	t.Cleanup(stores.close)
@@ -44,7 +45,9 @@ func (p place3) registries(t *testing.T) registries {
 }
 
 // key returns the key in the etcd that is this one below /registry.
-func (p place3) key(key string) string { return p.prefix + strings.TrimPrefix(key, defaultEtcdPrefix) }
+func (p place3) key(key string) string {
+	return p.prefix + strings.TrimPrefix(key, options.DefaultEtcdPrefix)
+}
 
 // do does what another program does.
 func (p place3) do(t *testing.T, op clientv3.Op) clientv3.OpResponse {
@@ -63,7 +66,7 @@ func (p place3) keys(t *testing.T) map[string]string {
 	resp := p.do(t, clientv3.OpGet(p.prefix+"/", clientv3.WithPrefix()))
 	keys := map[string]string{}
 	for _, kv := range resp.Get().Kvs {
-		keys[defaultEtcdPrefix+strings.TrimPrefix(string(kv.Key), p.prefix)] = string(kv.Value)
+		keys[options.DefaultEtcdPrefix+strings.TrimPrefix(string(kv.Key), p.prefix)] = string(kv.Value)
 	}
 	return keys
 }

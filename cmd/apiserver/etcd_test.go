@@ -25,6 +25,7 @@ import (
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 )
 
@@ -34,7 +35,7 @@ func makeTask(id string, port int) api.Task {
 	return task
 }
 
-func healthz(t *testing.T, c *client.Client) (int, string) {
+func healthOf(t *testing.T, c *client.Client) (int, string) {
 	resp, err := c.HTTP.Get(c.Host + "/healthz")
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -56,7 +57,7 @@ func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	c := clientOf(address)
 	_, err := c.CreateTask(makeTask("web", 80))
 	assert.Equal(t, api.Unavailable, api.KindOf(err))
-	status, text := healthz(t, c)
+	status, text := healthOf(t, c)
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, "Service Unavailable: health check: the store cannot be reached", text)
 
@@ -65,7 +66,7 @@ func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	insist(t, func() error { _, err := c.CreateTask(makeTask("web", 80)); return err })
 	_, err = c.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}, Port: 1})
 	require.NoError(t, err)
-	status, text = healthz(t, c)
+	status, text = healthOf(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok", text)
 
@@ -78,7 +79,7 @@ func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	assert.Equal(t, "127.0.0.1", task.CurrentState.Host)
 
 	var watching *watcher
-	if b == etcd3Backend { // etcd2 follows with the clock of users
+	if b == options.Etcd3 { // etcd2 follows with the clock of users
 		watching = openWatch(t, patient, "http://"+address+todaysPods+"?watch=1")
 		watching.tells("ADDED web")
 	}
@@ -425,7 +426,7 @@ func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
 	task, err := c.GetTask("web")
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.2", task.CurrentState.Host)
-	status, text := healthz(t, c)
+	status, text := healthOf(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok\nwarning: the stored list of manifests (key /registry/hosts/127.0.0.1/kubelet) cannot be decoded", text)
 	_, err = c.CreateTask(makeTask("web-2", 80))
@@ -435,7 +436,7 @@ func TestD41OneBadValueDoesNotStopTheServer(t *testing.T) {
 	send(http.MethodDelete, "")
 	_, err = c.CreateTask(makeTask("web-2", 80))
 	require.NoError(t, err)
-	status, text = healthz(t, c)
+	status, text = healthOf(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok", text)
 }
@@ -454,7 +455,7 @@ func TestD41OneBadValueDoesNotStopTheServerOnEtcd3(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, list.Items)
 		log.find("etcd: " + regexp.QuoteMeta(warning) + ": .")
-		status, text := healthz(t, c)
+		status, text := healthOf(t, c)
 		assert.Equal(t, http.StatusOK, status)
 		assert.Equal(t, "ok\nwarning: "+warning, text)
 		_, err = c.GetTask("bad")
@@ -471,7 +472,7 @@ func TestD41OneBadValueDoesNotStopTheServerOnEtcd3(t *testing.T) {
 	_, err := c.CreateTask(makeTask("web", 80))
 	require.NoError(t, err)
 	require.NoError(t, c.DeleteTask("bad"))
-	status, text := healthz(t, c)
+	status, text := healthOf(t, c)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "ok", text)
 	log.find("GET /healthz 200 ")

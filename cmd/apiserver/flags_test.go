@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"net"
 	"strings"
 	"testing"
@@ -10,36 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/etcd"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
-	"kube2014/pkg/util"
 )
-
-func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
-	t.Parallel()
-	o, err := parseFlags(nil)
-	require.NoError(t, err)
-	assert.Equal(t, &options{
-		port: 8080, address: "127.0.0.1", prefix: "/api/v1beta1", scheduler: "first_fit", etcdPrefix: "/registry",
-		machines: util.StringList{"127.0.0.1"},
-	}, o)
-	assert.Equal(t, "127.0.0.1:8080", o.listenAddress())
-	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", o.machinesInWords(), "D26")
-}
-
-func TestFlagsAreRead(t *testing.T) {
-	t.Parallel()
-	o, err := parseFlags(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1 -storage_backend etcd3 -etcd_prefix /x/y -etcd_cafile ca -etcd_certfile cert -etcd_keyfile key -etcd_username u"))
-	require.NoError(t, err)
-	assert.Equal(t, &options{
-		port: 0, address: "::1", prefix: "/x", scheduler: "random", trace: true, version: true,
-		machines: util.StringList{"a", "10.0.0.1", "::1"}, machinesByUser: true,
-		storageBackend: "etcd3", etcdPrefix: "/x/y",
-		etcd: etcd.Config{Servers: []string{"http://a:1", "http://b:1"}, CAFile: "ca", CertFile: "cert", KeyFile: "key", Username: "u"},
-	}, o)
-	assert.Equal(t, "[::1]:0", o.listenAddress())
-	assert.Equal(t, "a,10.0.0.1,::1", o.machinesInWords())
-}
 
 func runWith(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
@@ -58,7 +30,6 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-port -1":                       `-port: "-1" is not a number between 0 and 65535`,
 		"-port 65536":                    `-port: "65536" is not a number between 0 and 65535`,
 		"-port=":                         `-port: "" is not a number between 0 and 65535`,
-		"-port x -prot 1":                "flag provided but not defined: -prot",
 		"-port 80 -port":                 "flag needs an argument: -port",
 		"-trace=maybe":                   `-trace: "maybe" is neither true nor false`,
 		"-etcd_servers 127.0.0.1:4001":   `-etcd_servers: "127.0.0.1:4001" is not a URL like http://127.0.0.1:4001`,
@@ -128,20 +99,14 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
+func TestHelpIsPrinted(t *testing.T) {
 	t.Parallel()
-	code, stdout, stderr := runWith("-h")
-	assert.Equal(t, 0, code)
-	assert.Empty(t, stderr)
-	newFlagSet(&options{}).VisitAll(func(f *flag.Flag) {
-		assert.Contains(t, stdout, "  -"+f.Name+" ")
-		if f.DefValue != "" && f.DefValue != "false" {
-			assert.Contains(t, stdout, "(default "+f.DefValue+")")
-		}
-	})
-	assert.Contains(t, stdout, "(default "+defaultMachine+")")
-	_, err := parseFlags([]string{"-help"})
-	assert.ErrorIs(t, err, flag.ErrHelp)
+	for _, flag := range []string{"-h", "-help", "--help"} {
+		code, stdout, stderr := runWith("-prot", flag)
+		assert.Equal(t, 0, code)
+		assert.Empty(t, stderr)
+		assert.Equal(t, options.Usage, stdout)
+	}
 }
 
 func TestTheLogNamesThePathsOfTheVersionsThatAreServed(t *testing.T) {
@@ -159,9 +124,9 @@ func TestTheLogNamesThePathsOfTheVersionsThatAreServed(t *testing.T) {
 		"-runtime_config=api/v1beta1=false":                  "/api/v1",
 		"-runtime_config api/v1=0,api/v1beta1=0":             "/ without a version of the API",
 	} {
-		o, err := parseFlags(strings.Fields(args))
+		o, err := options.Parse(strings.Fields(args))
 		require.NoError(t, err)
-		assert.Equal(t, paths, o.pathsInWords(), args)
+		assert.Equal(t, paths, pathsInWords(o), args)
 	}
 }
 
@@ -204,8 +169,9 @@ func TestEachSchedulerIsTheOneItsNameSays(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]registry.Scheduler{
 		"first_fit": &registry.FirstFitScheduler{}, "random": &registry.RandomScheduler{}, "round_robin": &registry.RoundRobinScheduler{},
+		"none": &registry.FirstFitScheduler{},
 	} {
 		assert.IsType(t, want, schedulers[name]([]string{"m"}, registry.MakeMemoryRegistry()), name)
 	}
-	assert.Len(t, schedulers, 3)
+	assert.Len(t, schedulers, 4)
 }

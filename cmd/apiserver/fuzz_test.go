@@ -253,33 +253,3 @@ func FuzzBothDoorsAgree(f *testing.F) {
 		send(second, secondBody)
 	})
 }
-
-// A command line is accepted with valid values, or refused in one line.
-func FuzzParseFlags(f *testing.F) {
-	for _, args := range []string{"", "-port=0", "-port\x00x", "-machines\x00a,b\x00-machines=c", "-api_prefix=/x/", "-scheduler=random", "serve",
-		"-etcd_servers=http://127.0.0.1:4001", "-h", "-version", "--", "-a\nb", "-port=\n", "-machines=::1,a\x00-address=::1"} {
-		f.Add(args)
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		var args []string
-		if line != "" {
-			args = strings.Split(line, "\x00")
-		}
-		o, err := parseFlags(args)
-		if err != nil {
-			assert.Empty(t, clienttest.Leaks(err.Error(), api.Printable(line, ' ')), err)
-			assert.Less(t, len(err.Error()), 700)
-			return
-		}
-		assert.LessOrEqual(t, o.port, uint(65535))
-		assert.NotNil(t, schedulers[o.scheduler])
-		assert.True(t, isHost(o.address))
-		assert.NotEmpty(t, o.machines)
-		if o.prefix != "" {
-			assert.Equal(t, path.Clean(o.prefix), o.prefix)
-		}
-		for _, machine := range o.machines {
-			assert.Equal(t, "/registry/hosts/"+machine, path.Clean("/registry/hosts/"+machine))
-		}
-	})
-}

@@ -21,6 +21,7 @@ import (
 
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 )
 
@@ -67,13 +68,14 @@ func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 				network := clienttest.NewPipes()
 				server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { asked.Add(1); row.kubelet(w, req) })}
 				go func() { _ = server.Serve(network) }()
-				info := kubelets()
-				transport := info.Client.Transport.(*http.Transport)
-				transport.DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
+				reached := options.New().Kubelet
+				reached.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
 					assert.Equal(t, "127.0.0.1:10250", address, "a redirect to another host is not followed")
 					return network.Dial()
 				}
-				defer transport.CloseIdleConnections()
+				info, err := reached.ApplyTo()
+				require.NoError(t, err)
+				defer info.Client.CloseIdleConnections()
 				defer server.Close()
 				stores := memoryRegistries()
 				require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("web", 80)))
@@ -175,7 +177,7 @@ func TestD35AKubeletsAnswerTakesLittleMemory(t *testing.T) {
 		require.NoError(t, err)
 		least := uint64(math.MaxUint64) // the collector allocates too, now and then
 		for range 5 {
-			info := &client.HTTPContainerInfo{Client: kubeletClient(), Port: uint(port), Timeout: hangs}
+			info := &client.HTTPContainerInfo{Client: kubelets(t).Client, Port: uint(port), Timeout: hangs}
 			read := counted(info.Client)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -189,4 +191,11 @@ func TestD35AKubeletsAnswerTakesLittleMemory(t *testing.T) {
 		assert.Less(t, least, uint64(3<<20), name)
 		server.Close()
 	}
+}
+
+// kubelets asks kubelets as the program does.
+func kubelets(t *testing.T) *client.HTTPContainerInfo {
+	info, err := options.New().Kubelet.ApplyTo()
+	require.NoError(t, err)
+	return info
 }

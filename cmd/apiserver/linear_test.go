@@ -18,8 +18,8 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// request and reply are one operation on the object of a history.
-type request struct {
+// operation and reply are one operation on the object of a history.
+type operation struct {
 	verb    string // create, read, update, delete
 	version string // of create and update
 }
@@ -40,7 +40,7 @@ func object(putCreates bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() interface{} { return "" },
 		Step: func(state, input, output interface{}) (bool, interface{}) {
-			version, in, out := state.(string), input.(request), output.(reply)
+			version, in, out := state.(string), input.(operation), output.(reply)
 			there := version != ""
 			switch in.verb {
 			case "create":
@@ -72,9 +72,9 @@ func object(putCreates bool) porcupine.Model {
 }
 
 // objectClient sends a request for one object of one resource.
-type objectClient func(c *client.Client, in request) (version string, err error)
+type objectClient func(c *client.Client, in operation) (version string, err error)
 
-func taskClient(c *client.Client, in request) (string, error) {
+func taskClient(c *client.Client, in operation) (string, error) {
 	task := makeTask("x", 80)
 	task.Labels = map[string]string{"version": in.version}
 	var err error
@@ -91,7 +91,7 @@ func taskClient(c *client.Client, in request) (string, error) {
 	return task.Labels["version"], err
 }
 
-func serviceClient(c *client.Client, in request) (string, error) {
+func serviceClient(c *client.Client, in operation) (string, error) {
 	service := api.Service{JSONBase: api.JSONBase{ID: "x"}, Labels: map[string]string{"version": in.version}}
 	var err error
 	switch in.verb {
@@ -107,7 +107,7 @@ func serviceClient(c *client.Client, in request) (string, error) {
 	return service.Labels["version"], err
 }
 
-func controllerClient(c *client.Client, in request) (string, error) {
+func controllerClient(c *client.Client, in operation) (string, error) {
 	controller := api.ReplicationController{JSONBase: api.JSONBase{ID: "x"}, Labels: map[string]string{"version": in.version}}
 	var err error
 	switch in.verb {
@@ -136,7 +136,7 @@ func recordHistory(t *testing.T, clients []*client.Client, ask objectClient) []p
 		group.Go(func() {
 			random := rand.New(rand.NewSource(int64(w)))
 			for i := range requests {
-				in := request{verb: verbs[random.Intn(len(verbs))]}
+				in := operation{verb: verbs[random.Intn(len(verbs))]}
 				if in.verb == "create" || in.verb == "update" {
 					in.version = fmt.Sprintf("%d-%d", w, i)
 				}
@@ -212,7 +212,7 @@ var twoApiservers = map[string]func(t *testing.T) []registries{
 func TestTheModelRefusesWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	op := func(verb, version string, kind api.ErrorKind, read string, call, ret int64) porcupine.Operation {
-		return porcupine.Operation{Input: request{verb, version}, Output: reply{kind: kind, version: read}, Call: call, Return: ret}
+		return porcupine.Operation{Input: operation{verb, version}, Output: reply{kind: kind, version: read}, Call: call, Return: ret}
 	}
 	for name, history := range map[string][]porcupine.Operation{
 		"a lost create":                     {op("create", "1", "", "", 0, 1), op("read", "", api.NotFound, "", 2, 3)},

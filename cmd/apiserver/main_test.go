@@ -17,10 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/server"
+	"kube2014/pkg/server/filters"
 	"kube2014/pkg/storage/etcd3"
 )
 
@@ -61,7 +63,7 @@ const hangs = 5 * time.Minute
 // dialNoKubelet refuses connections to the port of kubelets, as if there were none:
 // another program may listen on it. kubeletClient clones the transport that has it.
 func dialNoKubelet(ctx context.Context, network, address string) (net.Conn, error) {
-	if strings.HasSuffix(address, fmt.Sprint(":", kubeletPort)) {
+	if strings.HasSuffix(address, fmt.Sprint(":", client.DefaultKubeletPort)) {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	}
 	return new(net.Dialer).DialContext(ctx, network, address)
@@ -94,7 +96,7 @@ func patientEtcd3Store(etcdClient etcd3.Client, prefix string) *etcd3.Store {
 
 // etcdRegistries are the registries on an etcd's v2 API.
 func etcdRegistries(servers, machines []string) (registries, error) {
-	o := options{storageBackend: etcd2Backend, etcd: etcd.Config{Servers: servers}, machines: machines}
+	o := storeOptions{options.EtcdOptions{Config: etcd.Config{Servers: servers}, Backend: options.Etcd2}, machines}
 	return o.etcdRegistries(nothingAround)
 }
 
@@ -155,6 +157,38 @@ func clientOf(address string) *client.Client {
 }
 
 // newHandler puts the registries behind the first door only.
-func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) *apiserver.ApiServer {
-	return serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix)
+func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) http.Handler {
+	return chainBefore(serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix))
+}
+
+// chainBefore puts the chain of the insecure port before an API.
+func chainBefore(api filters.API) http.Handler {
+	config := &server.Config{API: api, RequestTimeout: hangs}
+	return config.Complete().New().InsecureHandler()
+}
+
+// serverOf returns a server of a handler on a listener, with the timeouts that the program has.
+func serverOf(handler http.Handler, listener net.Listener) *server.Server {
+	return serverWith(handler, listener, requestTimeout)
+}
+
+// serverWith returns one that lets a client take its time.
+func serverWith(handler http.Handler, listener net.Listener, timeout time.Duration) *server.Server {
+	config, err := buildConfig(options.New())
+	if err != nil {
+		panic(err) // nothing is asked for
+	}
+	config.ReadTimeout, config.WriteTimeout = timeout, timeout
+	config.BuildHandlerChain = func(*server.Config, server.Guards) http.Handler { return handler }
+	config.Listen = func(string, string) (net.Listener, error) { return listener, nil }
+	return config.Complete().New()
+}
+
+// exitOf serves until a signal comes, and returns the exit code.
+func exitOf(s *server.Server, signals <-chan os.Signal) int {
+	code, err := serve(s, signals)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return code
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"io"
 	"log"
-	"net/http"
 	"runtime"
 	"strings"
 
@@ -13,7 +11,9 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 )
 
@@ -33,25 +33,21 @@ type registries struct {
 	close         func()                                // closes connections; nil when there are none
 	placePending  func() error                          // places waiting pods; nil when there can be none
 	mayBeFree     func(context.Context) <-chan struct{} // as PodPlacer.Changes; nil when there can be no pods
-	endWatches    func()                                // ends the watches over HTTP; nil when there can be none
 	register      func() error                          // makes nodes of the machines; nil when there can be none
 }
 
-// assemble builds the registries and the handler that the flags ask for. The
-// trace goes to narration.
-func assemble(o *options, narration io.Writer) (stores registries, handler http.Handler, err error) {
-	if o.trace {
-		return assembleTraced(o, narration)
-	}
-	stores = memoryRegistries()
-	if len(o.etcd.Servers) > 0 {
-		if stores, err = o.etcdRegistries(nothingAround); err != nil {
-			return stores, nil, err
+// assemble builds the registries and the doors that the flags ask for.
+func (m *master) assemble(o *options.ServerRunOptions, containerInfo client.ContainerInfo) (err error) {
+	m.stores = memoryRegistries()
+	if len(o.Etcd.Servers) > 0 {
+		if m.stores, err = storesOf(o).etcdRegistries(nothingAround); err != nil {
+			return err
 		}
 	}
-	scheduler := o.makeScheduler(stores.tasks)
-	first := o.firstDoor(storageTable(stores, kubelets(), scheduler), stores.healthz)
-	return stores, o.addSecondDoor(first, &stores, v1.Scheme, scheduler), nil
+	scheduler := makeScheduler(o, m.stores.tasks)
+	m.openFirst(o, storageTable(m.stores, containerInfo, scheduler))
+	m.openSecond(o, v1.Scheme, scheduler)
+	return nil
 }
 
 func memoryRegistries() registries { return registriesInMemory(registry.MakeMemoryRegistry()) }
@@ -79,18 +75,25 @@ func storageTable(r registries, containerInfo client.ContainerInfo, scheduler re
 	}
 }
 
-// firstDoor puts a table behind HTTP, or nothing if its version is turned off.
-func (o *options) firstDoor(table map[string]apiserver.RESTStorage, healthz func() ([]string, error)) *apiserver.ApiServer {
-	if !o.versions.serves(v1beta1.Version) {
+// openFirst puts a table behind HTTP, or nothing if its version is turned off.
+func (m *master) openFirst(o *options.ServerRunOptions, table map[string]apiserver.RESTStorage) {
+	if !o.APIEnablement.Serves(v1beta1.Version) {
 		table = nil
 	}
-	return serveTable(table, healthz, o.prefix)
+	m.first = serveTable(table, m.stores.healthz, o.Generic.Prefix)
 }
 
 func serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
-	server := apiserver.New(table, prefix)
-	server.Healthz = healthz
-	return server
+	first := apiserver.New(table, prefix)
+	first.Healthz, first.KnownAs = healthz, knownAs
+	return first
+}
+
+// knownAs lets one policy decide about both doors: a task is a pod.
+var knownAs = map[string]request.Info{
+	"tasks":                  {APIVersion: v1.Version, Namespace: v1.Namespace, Resource: "pods"},
+	"replicationControllers": {APIVersion: v1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},
+	"services":               {APIVersion: v1.Version, Namespace: v1.Namespace, Resource: "services"},
 }
 
 // registerMachines makes nodes of the machines, unless that has been done: who deletes such

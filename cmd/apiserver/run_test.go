@@ -224,7 +224,7 @@ type ending struct {
 // endServer serves until a request is in flight, and sends the signal.
 func endServer(t *testing.T, handler http.Handler, begin func(network *clienttest.Pipes)) *ending {
 	e := &ending{clienttest.NewPipes(), make(chan os.Signal, 2), make(chan int, 1)}
-	go func() { e.exit <- serve(newServer(handler), e.network, e.signals) }()
+	go func() { e.exit <- exitOf(serverOf(handler, e.network), e.signals) }()
 	begin(e.network)
 	e.signals <- os.Interrupt
 	synctest.Wait()
@@ -295,12 +295,12 @@ func TestAPanicInAHandlerDoesNotEndTheServer(t *testing.T) {
 	// No request makes the real handlers panic, so here the storage does.
 	stores := memoryRegistries()
 	stores.services = nil
-	server := &http.Server{Handler: newHandler(stores, nil, nil, client.DefaultPrefix)}
+	handler := newHandler(stores, nil, nil, client.DefaultPrefix)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	signals := make(chan os.Signal, 1)
 	exit := make(chan int, 1)
-	go func() { exit <- serve(server, listener, signals) }()
+	go func() { exit <- exitOf(serverWith(handler, listener, hangs), signals) }()
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -318,5 +318,5 @@ func TestAListenerThatBreaksEndsTheServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	listener.Close()
-	assert.Equal(t, 1, serve(&http.Server{}, listener, nil))
+	assert.Equal(t, 1, exitOf(serverOf(http.NotFoundHandler(), listener), nil))
 }

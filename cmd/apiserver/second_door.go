@@ -1,70 +1,82 @@
 package main
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/endpoints/discovery"
 	"kube2014/pkg/endpoints/openapi"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/server"
 )
 
-// addSecondDoor puts the second door beside the first one, unless it is turned off.
-func (o *options) addSecondDoor(first *apiserver.ApiServer, stores *registries, scheme v1.Converter, scheduler registry.Scheduler) *apiserver.ApiServer {
-	if !o.servesToday() {
-		return first
+// servesToday reports whether today's API is served. It is not if paths of it belong to
+// June 2014's, whose flag is older.
+func servesToday(o *options.ServerRunOptions) bool {
+	prefix := o.Generic.Prefix
+	hidden := o.APIEnablement.Serves(v1beta1.Version) && prefix != "" &&
+		slices.ContainsFunc([]string{"/api/v1/", "/apis", "/openapi", "/version", "/livez", "/readyz"},
+			func(path string) bool { return strings.HasPrefix(path, prefix) })
+	return o.APIEnablement.Serves(v1.Version) && !hidden
+}
+
+// pathsInWords returns where the versions of the API are served.
+func pathsInWords(o *options.ServerRunOptions) string {
+	var paths []string
+	if o.APIEnablement.Serves(v1beta1.Version) {
+		paths = append(paths, cmp.Or(o.Generic.Prefix, "/"))
 	}
-	if o.scheduler == noScheduler {
+	if servesToday(o) {
+		paths = append(paths, "/api/"+v1.Version)
+	}
+	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")
+}
+
+// openSecond puts the second door beside the first one, unless it is turned off.
+func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, scheduler registry.Scheduler) {
+	if !servesToday(o) {
+		return
+	}
+	if o.Generic.Scheduler == options.NoScheduler {
 		scheduler = nil
 	}
-	placer := registry.MakePodPlacer(stores.objects, scheduler)
-	stores.placePending, stores.mayBeFree = placer.PlacePending, placer.Changes
-	if o.machinesByUser || scheduler != nil {
-		objects := stores.objects
-		stores.register = func() error { return registry.RegisterMachines(objects, o.machines) }
+	placer := registry.MakePodPlacer(m.stores.objects, scheduler)
+	m.stores.placePending, m.stores.mayBeFree = placer.PlacePending, placer.Changes
+	if o.Generic.MachinesByUser || scheduler != nil {
+		objects := m.stores.objects
+		m.stores.register = func() error { return registry.RegisterMachines(objects, o.Generic.Machines) }
 	}
-	second := secondDoor(*stores, scheme, placer)
-	first.Next, stores.endWatches = second, second.EndWatches
-	return first
+	m.second = secondDoor(m.stores, scheme, placer)
+	m.first.Next = m.second
 }
 
 // secondDoor returns the server of today's API over the same objects.
 func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
 	resources := core.Resources(stores.objects, scheme, placer, time.Now)
-	server := endpoints.New(resources, time.Now)
-	server.WriteTimeout = requestTimeout
+	second := endpoints.New(resources, time.Now)
+	second.WriteTimeout = requestTimeout
 	groups := discovered(resources)
 	documents := discovery.New(groups)
 	for _, path := range documents.Paths() {
-		server.Handle(path, documents.Handler(path))
-		server.Handle(strings.TrimSuffix(path, "/")+"/", documents.Handler(path))
+		second.Handle(path, documents.Handler(path))
+		second.Handle(strings.TrimSuffix(path, "/")+"/", documents.Handler(path))
 	}
 	description := openapi.New(groups, core.Types())
-	server.Handle("/openapi/v3", description)
-	server.HandlePrefix("/openapi/v3/", description)
-	server.Handle("/openapi/v2", openapi.Empty())
-	server.Handle("/version", endpoints.Version(version))
-	checks := []endpoints.Check{endpoints.Ping}
-	if stores.healthz != nil {
-		checks = append(checks, endpoints.Check{Name: "etcd", Check: func() error {
-			_, err := stores.healthz()
-			return err
-		}})
-	}
-	for _, name := range []string{"healthz", "livez", "readyz"} {
-		server.Handle("/"+name, endpoints.Health(name, checks...))
-		for _, check := range checks {
-			server.Handle("/"+name+"/"+check.Name, endpoints.Health(name, check))
-		}
-	}
-	return server
+	second.Handle("/openapi/v3", description)
+	second.HandlePrefix("/openapi/v3/", description)
+	second.Handle("/openapi/v2", openapi.Empty())
+	second.Handle("/version", server.Version(version))
+	return second
 }
 
 // discovered returns the table of resources as discovery shows it.

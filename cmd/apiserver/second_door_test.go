@@ -153,15 +153,15 @@ func TestAPanicAtTheSecondDoorIsAnsweredAndLogged(t *testing.T) {
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
 	d := openDoors(t)
-	first := newHandler(d.stores, nil, nil, "/api/v1beta1")
+	first := serveTable(storageTable(d.stores, nil, nil), nil, "/api/v1beta1")
 	first.Next = secondDoor(registries{}, v1.Scheme, nil) // no request makes the real handlers panic, so here there is no store
-	d.handler = first
+	d.handler = chainBefore(first)
 	text := d.send(http.StatusInternalServerError, "GET", todaysPods+"/p", "")
 	assert.Contains(t, text, `"kind":"Status"`)
 	assert.Contains(t, text, "Internal error occurred: the request failed; the server's log has the reason")
 	assert.Contains(t, logged.String(), "panic in GET "+todaysPods+"/p: ")
 	assert.Contains(t, logged.String(), "GET "+todaysPods+"/p 500 ")
-	d.send(http.StatusOK, "GET", "/livez", "")
+	d.send(http.StatusOK, "GET", "/version", "")
 	d.send(http.StatusOK, "GET", "/api/v1beta1/tasks", "")
 }
 

@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/options"
 )
 
 func fileWith(t *testing.T, text string) (path string) {
@@ -78,9 +79,9 @@ func TestAnEtcdThatSpeaksTLSIsUsed(t *testing.T) {
 		"http where https is spoken": {[]string{"-etcd_servers", strings.Replace(url, "https", "http", 1)}, " serves https, not http"},
 	} {
 		for _, b := range [][]string{nil, {"-storage_backend", "etcd2"}, {"-storage_backend", "etcd3"}} {
-			o, err := parseFlags(append(row.flags[:len(row.flags):len(row.flags)], b...))
+			o, err := options.Parse(append(row.flags[:len(row.flags):len(row.flags)], b...))
 			require.NoError(t, err)
-			_, _, err = assemble(o, nil)
+			_, err = createMaster(o, nil)
 			require.Error(t, err, "%s %v", name, b)
 			assert.Contains(t, err.Error(), row.says, "%s %v", name, b)
 			assert.True(t, strings.HasPrefix(err.Error(), "-etcd_"), "it begins with the flag: %v", err)

@@ -15,17 +15,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 )
 
 func TestTheServerHasTheOriginalsLimits(t *testing.T) {
 	t.Parallel()
-	server := newServer(http.NotFoundHandler())
-	assert.Equal(t, 10*time.Second, server.ReadTimeout)
-	assert.Equal(t, 10*time.Second, server.WriteTimeout)
-	assert.Equal(t, 1<<20, server.MaxHeaderBytes)
-	assert.EqualValues(t, 10250, kubeletPort)
-	assert.Nil(t, kubeletClient().Transport.(*http.Transport).Proxy, "kubelets are asked directly")
+	o := options.New()
+	config, err := buildConfig(o)
+	require.NoError(t, err)
+	assert.Equal(t, 10*time.Second, config.ReadTimeout)
+	assert.Equal(t, 10*time.Second, config.WriteTimeout)
+	assert.Equal(t, "127.0.0.1:8080", config.Insecure.Address)
+	assert.Nil(t, config.Secure)
+	kubelets, err := o.Kubelet.ApplyTo()
+	require.NoError(t, err)
+	assert.EqualValues(t, 10250, kubelets.Port)
+	assert.Nil(t, kubelets.Client.Transport.(*http.Transport).Proxy, "kubelets are asked directly")
 }
 
 func endpointsIn(t *testing.T, stores registries) map[string]api.Endpoints {

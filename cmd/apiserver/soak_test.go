@@ -193,9 +193,7 @@ func soak(t *testing.T, stores registries) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	signals, exit := make(chan os.Signal, 1), make(chan int, 1)
-	server := newServer(handler)
-	server.ReadTimeout, server.WriteTimeout = hangs, hangs // the machine may be slow
-	go func() { exit <- serve(server, listener, signals) }()
+	go func() { exit <- exitOf(serverWith(handler, listener, hangs), signals) }() // the machine may be slow
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	shared := &client.Client{Host: "http://" + listener.Addr().String(), HTTP: &http.Client{Transport: transport}}
 

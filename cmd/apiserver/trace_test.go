@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/apiserver"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 )
 
@@ -46,20 +46,22 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 				var keys [2]map[string]string
 				var narration bytes.Buffer
 				for i, traced := range []bool{false, true} {
-					o := &options{machines: recorded.Machines, scheduler: defaultScheduler, prefix: "/api/v1beta1", trace: traced}
+					o := options.New()
+					o.Generic.Machines, o.Generic.Trace = recorded.Machines, traced
 					var keysAtTheEnd func() map[string]string
 					switch backend {
 					case "etcd":
-						o.etcd.Servers = []string{startEtcd(t).URL}
-						keysAtTheEnd = func() map[string]string { return keysIn(t, o.etcd.Servers[0], "/registry") }
+						o.Etcd.Servers = []string{startEtcd(t).URL}
+						keysAtTheEnd = func() map[string]string { return keysIn(t, o.Etcd.Servers[0], "/registry") }
 					case "etcd3":
 						place := sharedEtcd3.newPlace(t)
-						o.storageBackend, o.etcd.Servers, o.etcdPrefix = etcd3Backend, []string{place.url}, place.prefix
+						o.Etcd.Backend, o.Etcd.Servers, o.Etcd.Prefix = options.Etcd3, []string{place.url}, place.prefix
 						keysAtTheEnd = func() map[string]string { return place.keys(t) }
 					}
-					stores, handler, err := assemble(o, &narration)
+					m, err := createMaster(o, &narration)
 					require.NoError(t, err)
-					answers[i] = answersOf(t, handler, recorded)
+					stores := m.stores
+					answers[i] = answersOf(t, m.server.PrepareRun().InsecureHandler(), recorded)
 					require.NoError(t, stores.syncEndpoints())
 					if keysAtTheEnd != nil {
 						_, err := stores.healthz()
@@ -80,12 +82,11 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 
 func TestWithoutTraceNothingStandsBetweenTheLayers(t *testing.T) {
 	t.Parallel()
-	o, err := parseFlags(nil)
+	o, err := options.Parse(nil)
 	require.NoError(t, err)
-	stores, handler, err := assemble(o, nil)
+	m, err := createMaster(o, nil)
 	require.NoError(t, err)
-	assert.IsType(t, &apiserver.ApiServer{}, handler)
-	for _, part := range []interface{}{stores.tasks, stores.controllers, stores.services} {
+	for _, part := range []interface{}{m.stores.tasks, m.stores.controllers, m.stores.services} {
 		assert.IsType(t, &registry.MemoryRegistry{}, part)
 	}
 }

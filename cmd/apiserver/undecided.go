@@ -47,7 +47,7 @@ func (u *undecided) reader(of func(storage.Interface) storage.Reader) storage.Re
 
 // undecidedRegistries puts the registries on an etcd of which nobody knows yet what it
 // serves.
-func (o *options) undecidedRegistries(clients etcdClients, a around) registries {
+func (o storeOptions) undecidedRegistries(clients etcdClients, a around) registries {
 	u := newUndecided()
 	ctx, cancel := context.WithCancel(context.Background())
 	decided := make(chan struct{}) // closed when it is decided, or will not be
@@ -55,7 +55,7 @@ func (o *options) undecidedRegistries(clients etcdClients, a around) registries 
 		defer close(decided)
 		u.decide(ctx, clients.choose, func(backend string) registries { return o.registriesOnEtcd(backend, clients, a) })
 	}()
-	stores := registriesOver(registry.MakeRegistry(u), "etcd at "+strings.Join(o.etcd.Servers, ","))
+	stores := registriesOver(registry.MakeRegistry(u), "etcd at "+strings.Join(o.Servers, ","))
 	stores.healthz, stores.reconcile = u.healthz, u.reconcile
 	stores.follow = func(ctx context.Context) {
 		select {

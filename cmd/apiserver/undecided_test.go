@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/options"
 )
 
 // soon returns what another goroutine sends.
@@ -55,14 +56,14 @@ func hangingEtcd(t *testing.T) (url string, asked <-chan string) {
 func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 	t.Parallel()
 	url, asked := hangingEtcd(t)
-	o := options{etcd: etcd.Config{Servers: []string{url}}, etcdPrefix: defaultEtcdPrefix}
-	v2, err := newEtcdClient(o.etcd)
+	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: []string{url}}, Prefix: options.DefaultEtcdPrefix}}
+	v2, err := newEtcdClient(o.Config)
 	require.NoError(t, err)
 	v2.SetTimeout(10 * hangs)
-	v3, err := newEtcd3Client(o.etcd)
+	v3, err := newEtcd3Client(o.Config)
 	require.NoError(t, err)
 	v3.SetTimeout(10 * hangs)
-	stores := o.undecidedRegistries(etcdClients{v2, v3, o.etcdPrefix}, nothingAround)
+	stores := o.undecidedRegistries(etcdClients{v2, v3, o.Prefix}, nothingAround)
 	words := []string{soon(t, asked, "it is asked"), soon(t, asked, "both APIs are asked at once")}
 	slices.Sort(words)
 	assert.Equal(t, []string{"GET ", "PRI "}, words)
@@ -72,7 +73,7 @@ func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 		stores.close()
 	}()
 	soon(t, closed, "the end waits for the etcd")
-	_, err = v3.Holds(t.Context(), o.etcdPrefix)
+	_, err = v3.Holds(t.Context(), o.Prefix)
 	assert.ErrorContains(t, err, "closed")
 }
 
@@ -96,7 +97,7 @@ func TestAnEtcdThatRefusesIsAskedLessOftenThanOneThatDoesNotAnswer(t *testing.T)
 					if asked++; asked < 4 {
 						return "", row.err
 					}
-					return etcd2Backend, nil
+					return options.Etcd2, nil
 				}, func(string) registries { return memoryRegistries() })
 				assert.Equal(t, 3*row.pause, time.Since(start))
 				assert.NotNil(t, u.chosen.Load())

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/options"
 )
 
 // Two apiservers on one etcd tell the same: what is changed through either of them, and what
@@ -99,8 +101,8 @@ func twoTellTheSame(t *testing.T, flags []string, foreign string, write func(met
 // Who watches goes on, and what the apiserver has seen it knows. Another one does not.
 func TestACompactionDoesNotCutOffWhoWatches(t *testing.T) {
 	t.Parallel()
-	server := backend(etcd3Backend).startOne(t)
-	flags := append(backend(etcd3Backend).flags(server.URL), "-machines", "m1")
+	server := backend(options.Etcd3).startOne(t)
+	flags := append(backend(options.Etcd3).flags(server.URL), "-machines", "m1")
 	d := openDoors(t, flags...)
 	url := d.listen()
 	first := d.createPod(podNamed("first"))

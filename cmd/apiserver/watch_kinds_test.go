@@ -55,7 +55,7 @@ func TestEachKindIsWatchedByEachPath(t *testing.T) {
 			}
 			all = append(all, append(watchers, silent)...)
 		}
-		d.second().EndWatches()
+		d.second.EndWatches()
 		for _, w := range all {
 			w.ends()
 		}
@@ -84,7 +84,7 @@ func TestEndpointSlicesAreWatched(t *testing.T) {
 			assert.Contains(t, string(changed.Object), `"addresses":["127.0.0.1"]`)
 			w.tells("DELETED x")
 		}
-		d.second().EndWatches()
+		d.second.EndWatches()
 		silent.ends()
 	})
 }
@@ -99,7 +99,7 @@ func TestTheOneNamespaceIsWatchedInVain(t *testing.T) {
 	initial.tells("ADDED default")
 	named.tells("ADDED default")
 	d.createPod(podNamed("p"))
-	d.second().EndWatches()
+	d.second.EndWatches()
 	for _, w := range []*watcher{initial, named, later} {
 		w.ends()
 	}
@@ -123,7 +123,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 			d := openDoors(t, row.flags...)
 			server := httptest.NewServer(d.handler)
 			t.Cleanup(server.Close)
-			t.Cleanup(d.stores.endWatches)
+			t.Cleanup(d.second.EndWatches)
 			watchers := []*watcher{openWatch(t, patient, server.URL+"/api/v1/pods?watch=1"), openWatch(t, patient, server.URL+"/api/v1/watch/pods")}
 			var wanted []string
 			if row.tasks != "" {
@@ -135,7 +135,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 			for _, w := range watchers {
 				w.tells(append(wanted, "ADDED p")...)
 			}
-			d.stores.endWatches()
+			d.second.EndWatches()
 			for _, w := range watchers {
 				w.ends()
 			}
@@ -146,7 +146,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 func TestWithoutTheSecondDoorThereAreNoWatches(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t, "-runtime_config", "api/v1=false")
-	assert.Nil(t, d.stores.endWatches)
+	assert.Nil(t, d.second)
 	for _, path := range []string{"/api/v1/pods?watch=1", "/api/v1/watch/pods"} {
 		assert.True(t, strings.HasPrefix(d.send(http.StatusNotFound, "GET", path, ""), "Not Found: "), path)
 	}

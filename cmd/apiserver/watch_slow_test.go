@@ -41,9 +41,12 @@ func serveOnPipes(t *testing.T) *onPipes {
 	transport := &http.Transport{DialContext: p.network.DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
 	p.client = &http.Client{Transport: transport}
-	server := newServer(p.handler)
-	server.RegisterOnShutdown(p.stores.endWatches)
-	go func() { p.exit <- serve(server, p.network, p.signals) }()
+	s := serverOf(p.handler, p.network)
+	s.AddPreShutdownHook("end-watches", func() error {
+		p.second.EndWatches()
+		return nil
+	})
+	go func() { p.exit <- exitOf(s, p.signals) }()
 	return p
 }
 

@@ -16,9 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"kube2014/pkg/apiserver"
-	"kube2014/pkg/endpoints"
 )
 
 // event is one event of a watch.
@@ -123,21 +120,15 @@ func (w *watcher) until(last func(event) bool) (all []event, err error) {
 	}
 }
 
-// second returns the server of the second door.
-func (d *doors) second() *endpoints.Server {
-	return d.handler.(*apiserver.ApiServer).Next.(*endpoints.Server)
-}
-
 // listen serves the doors on a free port, however slow the clients are. Changes of other
 // programs are followed.
 func (d *doors) listen() (url string) {
-	d.second().WriteTimeout = hangs
+	d.second.WriteTimeout = hangs
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = newServer(d.handler)
-	server.Config.ReadTimeout, server.Config.WriteTimeout = hangs, hangs
+	server.Config = &http.Server{Handler: d.handler, ReadTimeout: hangs, WriteTimeout: hangs}
 	server.Start()
 	d.t.Cleanup(server.Close)
-	d.t.Cleanup(d.second().EndWatches)
+	d.t.Cleanup(d.second.EndWatches)
 	if d.stores.follow != nil {
 		go d.stores.follow(d.t.Context())
 	}

@@ -15,6 +15,7 @@ type ErrorKind string
 // The kinds of error that an answer of the apiserver can carry.
 const (
 	Invalid          ErrorKind = "invalid"            // the request breaks a rule; Field names where
+	Unauthorized     ErrorKind = "unauthorized"       // nobody knows who the sender is
 	Forbidden        ErrorKind = "forbidden"          // the sender may not do this
 	NotFound         ErrorKind = "not found"          // there is no such object or path
 	MethodNotAllowed ErrorKind = "method not allowed" // the path is there, the method is not
@@ -25,6 +26,7 @@ const (
 	TooLarge         ErrorKind = "too large"          // the request is larger than the server reads
 	Internal         ErrorKind = "internal"           // the server or its store is at fault
 	Unavailable      ErrorKind = "unavailable"        // the store cannot be reached; a retry may help
+	Timeout          ErrorKind = "timeout"            // the time for the request is over; it may have taken effect
 )
 
 // Error is an error whose text may be sent to a client: one line that reveals no

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/conversion"
+	"kube2014/pkg/util"
 )
 
 const plainText = "text/plain; charset=utf-8"
@@ -38,25 +38,13 @@ func (server *ApiServer) answer(w http.ResponseWriter, req *http.Request, object
 func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err error) {
 	status, line := statusLine(err)
 	if status >= http.StatusInternalServerError {
-		log.Printf("%s %s: %s", req.Method, loggable(req.RequestURI), oneLine(api.InFull(err)))
+		log.Printf("%s %s: %s", req.Method, util.Loggable(req.RequestURI), oneLine(api.InFull(err)))
 	}
 	server.write(w, status, plainText, conversion.EncodedBytes([]byte(line)))
 }
 
-// recoverPanic logs a panic with its stack, and answers 500 (D48); if the answer has
-// begun, it closes the connection.
-func (server *ApiServer) recoverPanic(answer *response, req *http.Request) {
-	if r := recover(); r != nil {
-		log.Printf("panic in %s %s: %v\n%s", req.Method, loggable(req.RequestURI), r, debug.Stack())
-		if answer.status != 0 {
-			panic(http.ErrAbortHandler)
-		}
-		server.fail(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
-	}
-}
-
-// fail lets whose request it is answer with an error.
-func (server *ApiServer) fail(w http.ResponseWriter, req *http.Request, err error) {
+// Fail answers a request with an error, in the words of the door whose request it is.
+func (server *ApiServer) Fail(w http.ResponseWriter, req *http.Request, err error) {
 	if server.isForNext(req) {
 		server.Next.Fail(w, req, err)
 	} else {
@@ -82,12 +70,12 @@ func (server *ApiServer) allow(w http.ResponseWriter, req *http.Request, methods
 	allowed := strings.ReplaceAll(strings.Join(methods, ", "), http.MethodGet, http.MethodGet+", "+http.MethodHead)
 	w.Header().Set("Allow", allowed)
 	server.error(w, req, &api.Error{Kind: api.MethodNotAllowed,
-		Message: fmt.Sprintf("%s is not allowed at %s; allowed: %s", req.Method, loggable(req.URL.EscapedPath()), allowed)})
+		Message: fmt.Sprintf("%s is not allowed at %s; allowed: %s", req.Method, util.Loggable(req.URL.EscapedPath()), allowed)})
 	return false
 }
 
 func (server *ApiServer) notFound(w http.ResponseWriter, req *http.Request) {
-	server.error(w, req, &api.Error{Kind: api.NotFound, Message: served(req) + " " + loggable(req.URL.EscapedPath())}) // D1
+	server.error(w, req, &api.Error{Kind: api.NotFound, Message: served(req) + " " + util.Loggable(req.URL.EscapedPath())}) // D1
 }
 
 // write writes every answer.
@@ -110,6 +98,7 @@ var statuses = map[api.ErrorKind]struct {
 	text string
 }{
 	api.Invalid:          {http.StatusBadRequest, "Bad Request"},
+	api.Unauthorized:     {http.StatusUnauthorized, "Unauthorized"},
 	api.Forbidden:        {http.StatusForbidden, "Forbidden"},
 	api.NotFound:         {http.StatusNotFound, "Not Found"},
 	api.MethodNotAllowed: {http.StatusMethodNotAllowed, "Method Not Allowed"},
@@ -120,6 +109,7 @@ var statuses = map[api.ErrorKind]struct {
 	api.TooLarge:         {http.StatusRequestEntityTooLarge, "Request Entity Too Large"},
 	api.Internal:         {http.StatusInternalServerError, "Internal Error"},
 	api.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},
+	api.Timeout:          {http.StatusGatewayTimeout, "Gateway Timeout"},
 }
 
 // statusLine turns an error into a status and a line of text. The text of an
@@ -134,16 +124,16 @@ func statusLine(err error) (status int, line string) {
 	if !ok {
 		known = statuses[api.Internal]
 	}
+	if text == known.text { // there is no more to say
+		return known.code, text
+	}
 	return known.code, known.text + ": " + oneLine(text)
 }
 
-// maxLine is where a text in an answer or in the log is cut, in bytes.
-const maxLine = 1024
-
-// oneLine makes a text printable on one line, and cuts it at maxLine.
+// oneLine makes a text printable on one line, and cuts it.
 func oneLine(text string) string {
-	if len(text) > maxLine {
-		text = text[:maxLine] + "..."
+	if len(text) > util.MaxLine {
+		text = text[:util.MaxLine] + "..."
 	}
 	return api.Printable(strings.ToValidUTF8(text, "?"), ' ')
 }

@@ -13,6 +13,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/conversion"
+	"kube2014/pkg/server/request"
 )
 
 // RESTStorage stores the objects of one resource. Its methods are called
@@ -74,9 +75,12 @@ type ApiServer struct {
 	// Set it before serving.
 	Next Next
 
-	prefix      string
-	storage     map[string]RESTStorage
-	crossOrigin *http.CrossOriginProtection
+	// KnownAs has, for each resource, what those who decide about requests know it as. It
+	// is not changed. Set it before serving.
+	KnownAs map[string]request.Info
+
+	prefix  string
+	storage map[string]RESTStorage
 }
 
 // Next is another server behind the same address.
@@ -84,6 +88,8 @@ type Next interface {
 	http.Handler
 	// Serves reports whether a request is for it.
 	Serves(*http.Request) bool
+	// RequestInfo returns what a request that is for it asks for.
+	RequestInfo(*http.Request) *request.Info
 	// Fail answers a request that is for it, and must not be served or has panicked.
 	Fail(http.ResponseWriter, *http.Request, error)
 }
@@ -91,34 +97,29 @@ type Next interface {
 // New returns a server of the storages, keyed by the name of their resource,
 // below the prefix. The caller must not change the map afterwards.
 func New(storage map[string]RESTStorage, prefix string) *ApiServer {
-	return &ApiServer{
-		prefix:      strings.TrimRight(prefix, "/"),
-		storage:     storage,
-		crossOrigin: http.NewCrossOriginProtection(),
+	return &ApiServer{prefix: strings.TrimRight(prefix, "/"), storage: storage}
+}
+
+// ServeHTTP answers one request.
+func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	below, isREST := server.below(req)
+	switch path := req.URL.Path; {
+	case server.isForNext(req):
+		server.Next.ServeHTTP(w, req)
+	case path == "/", path == "/index.html":
+		server.handleIndex(w, req)
+	case path == "/healthz":
+		server.handleHealthz(w, req)
+	case isREST:
+		server.handleREST(strings.Split(below, "/"), w, req)
+	default:
+		server.notFound(w, req)
 	}
 }
 
-// ServeHTTP answers one request and logs it.
-func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	answer := &response{ResponseWriter: w}
-	defer logRequest(req, answer, time.Now())
-	defer server.recoverPanic(answer, req)
-	below, isREST := strings.CutPrefix(req.URL.Path, server.prefix+"/") // D2: the prefix ends at a slash
-	switch path := req.URL.Path; {
-	case server.crossOrigin.Check(req) != nil: // D32
-		server.fail(answer, req, &api.Error{Kind: api.Forbidden,
-			Message: "a browser may not send a cross-site " + req.Method + " request"})
-	case server.isForNext(req):
-		server.Next.ServeHTTP(answer, req)
-	case path == "/", path == "/index.html":
-		server.handleIndex(answer, req)
-	case path == "/healthz":
-		server.handleHealthz(answer, req)
-	case isREST:
-		server.handleREST(strings.Split(below, "/"), answer, req)
-	default:
-		server.notFound(answer, req)
-	}
+// below returns what a path says after the prefix.
+func (server *ApiServer) below(req *http.Request) (rest string, ok bool) {
+	return strings.CutPrefix(req.URL.Path, server.prefix+"/") // D2: the prefix ends at a slash
 }
 
 // isForNext reports whether a request is for the server behind this one, which gets none

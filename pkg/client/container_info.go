@@ -47,6 +47,7 @@ const (
 // seconds (D21). It is safe for concurrent use.
 type HTTPContainerInfo struct {
 	Client  *http.Client  // http.DefaultClient when nil; it bounds the headers
+	Scheme  string        // http when empty
 	Port    uint          // where the kubelets listen
 	Timeout time.Duration // of a question; a second when 0
 
@@ -56,7 +57,7 @@ type HTTPContainerInfo struct {
 
 var _ ContainerInfo = (*HTTPContainerInfo)(nil)
 
-// GetContainerInfo asks http://HOST:PORT/containerInfo?container=NAME.
+// GetContainerInfo asks SCHEME://HOST:PORT/containerInfo?container=NAME.
 func (c *HTTPContainerInfo) GetContainerInfo(host, name string) (interface{}, error) {
 	if !c.mayAsk(host) {
 		return nil, ErrKubeletSkipped
@@ -101,7 +102,7 @@ func (c *HTTPContainerInfo) ask(host, name string) (interface{}, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.Timeout, kubeletTimeout))
 	defer cancel()
 	address := url.URL{
-		Scheme:   "http",
+		Scheme:   cmp.Or(c.Scheme, "http"),
 		Host:     net.JoinHostPort(host, strconv.FormatUint(uint64(c.Port), 10)),
 		Path:     "/containerInfo",
 		RawQuery: url.Values{"container": {name}}.Encode(),

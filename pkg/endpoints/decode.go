@@ -28,7 +28,7 @@ import (
 const MaxBodySize = 3 << 20
 
 // body reads the request's body.
-func (r *request) body() ([]byte, error) {
+func (r *call) body() ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, MaxBodySize))
 	var limit *http.MaxBytesError
 	switch {
@@ -40,11 +40,13 @@ func (r *request) body() ([]byte, error) {
 		_ = http.NewResponseController(r.w).SetWriteDeadline(time.Now().Add(time.Second))
 		return nil, apierrors.NewBadRequest("the body is incomplete: the client stopped sending it or was too slow")
 	}
+	// The deadline was for the body: net/http would take it for the client's end.
+	_ = http.NewResponseController(r.w).SetReadDeadline(time.Time{})
 	return body, nil
 }
 
 // asJSON returns a body, which may be YAML, as JSON.
-func (r *request) asJSON(body []byte) ([]byte, error) {
+func (r *call) asJSON(body []byte) ([]byte, error) {
 	switch r.mediaType() {
 	case "", "application/json":
 		return body, nil
@@ -89,7 +91,7 @@ func expandedSize(node *yamlv3.Node, known map[*yamlv3.Node]int) int {
 }
 
 // decodeBody reads the object in the body.
-func (r *request) decodeBody(into rest.Object) error {
+func (r *call) decodeBody(into rest.Object) error {
 	body, err := r.body()
 	if err != nil {
 		return err
@@ -124,7 +126,7 @@ var protobufHead = []byte("k8s\x00")
 
 // fromProtobuf reads the object in a body in protobuf, as some commands of kubectl send
 // it. Its kind stands in an envelope around it.
-func (r *request) fromProtobuf(body []byte, into rest.Object) error {
+func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	envelope, err := unwrapped(body)
 	if err != nil {
 		return r.unrecognized(err, body)
@@ -161,7 +163,7 @@ func unwrapped(body []byte) (envelope runtime.Unknown, err error) {
 
 // tell reports fields that are not known, or given twice: as warnings, as an error, or
 // not at all.
-func (r *request) tell(unknown []error, refuse func(error) error) error {
+func (r *call) tell(unknown []error, refuse func(error) error) error {
 	switch r.fieldValidation() {
 	case metav1.FieldValidationWarn:
 		for _, one := range unknown {
@@ -185,7 +187,7 @@ func joined(errs []error) string {
 
 // decode reads an object of the resource's kind, and returns what it has that the kind
 // does not.
-func (r *request) decode(text []byte, into rest.Object) (unknown []error, err error) {
+func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error) {
 	var named metav1.TypeMeta
 	if err := json.Unmarshal(text, &named); err != nil {
 		return nil, r.unrecognized(fmt.Errorf("couldn't get version/kind; json parse error: %w", err), text)
@@ -209,7 +211,7 @@ func (r *request) decode(text []byte, into rest.Object) (unknown []error, err er
 }
 
 // kindOf returns the kind of which an object says to be: the resource's, if it does not say.
-func (r *request) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error) {
+func (r *call) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error) {
 	given, err := schema.ParseGroupVersion(named.APIVersion)
 	if err != nil {
 		return schema.GroupVersionKind{}, err
@@ -225,7 +227,7 @@ func (r *request) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error)
 }
 
 // isOfKind says why an object of another kind than the resource's cannot be used.
-func (r *request) isOfKind(kind schema.GroupVersionKind) error {
+func (r *call) isOfKind(kind schema.GroupVersionKind) error {
 	if kind == r.resource.Kind {
 		return nil
 	}
@@ -236,11 +238,11 @@ func (r *request) isOfKind(kind schema.GroupVersionKind) error {
 }
 
 // unrecognized says why it cannot be told what is in a body.
-func (r *request) unrecognized(why error, body []byte) error {
+func (r *call) unrecognized(why error, body []byte) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", r.resource.Kind.Kind, why, summary(body)))
 }
 
-func (r *request) cannotHandle(kind schema.GroupVersionKind, why error) error {
+func (r *call) cannotHandle(kind schema.GroupVersionKind, why error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, r.resource.Kind.Kind, why))
 }
 

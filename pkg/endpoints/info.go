@@ -7,31 +7,25 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"kube2014/pkg/server/request"
 )
 
-// RequestInfo is what a request asks for, as its method and its path say.
-type RequestInfo struct {
-	Verb         string // get, list, watch, create, update, patch, delete or deletecollection
-	GroupVersion schema.GroupVersion
-	Namespace    string // "" for all, and for what has none
-	Resource     string
-	Subresource  string
-	Name         string
-}
-
-// resourceInfo returns what a request below /api or /apis asks for; ok is false if its
-// path is no resource's.
-func resourceInfo(req *http.Request) (info RequestInfo, ok bool) {
+// RequestInfo returns what a request of this server asks for. A path that looks like a
+// resource's is one, whether or not there is such a resource.
+func (s *Server) RequestInfo(req *http.Request) *request.Info {
+	info := &request.Info{Path: req.URL.Path}
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		info.GroupVersion, parts = schema.GroupVersion{Version: parts[1]}, parts[2:]
+		info.APIVersion, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		info.GroupVersion, parts = schema.GroupVersion{Group: parts[1], Version: parts[2]}, parts[3:]
+		info.APIGroup, info.APIVersion, parts = parts[1], parts[2], parts[3:]
 	default:
-		return info, false
+		info.Verb = strings.ToLower(req.Method)
+		info.Unlimited = strings.HasPrefix(req.URL.Path, "/debug/pprof/") // a profile takes as long as it is asked for
+		return info
 	}
+	info.IsResource = true
 	watched := parts[0] == "watch" && len(parts) > 1
 	if watched {
 		parts = parts[1:]
@@ -46,12 +40,12 @@ func resourceInfo(req *http.Request) (info RequestInfo, ok bool) {
 	if len(parts) > 2 {
 		info.Subresource = strings.Join(parts[2:], "/")
 	}
-	info.Verb = info.verb(req)
+	info.Verb = verb(req, info.Name)
 	if watched {
-		info.Verb, ok = watchVerb(req), info.Subresource == ""
-		return info, ok
+		info.Verb = watchVerb(req)
 	}
-	return info, true
+	info.Unlimited = info.Verb == "watch" || info.Subresource == "log"
+	return info
 }
 
 // watchVerb returns what is to be done at a path that only watches have, "" for nothing.
@@ -62,8 +56,8 @@ func watchVerb(req *http.Request) string {
 	return ""
 }
 
-// verb returns what is to be done at any other path.
-func (i *RequestInfo) verb(req *http.Request) string {
+// verb returns what is to be done at any other path, with an object of a name or with all.
+func verb(req *http.Request, name string) string {
 	switch req.Method {
 	case http.MethodPost:
 		return "create"
@@ -72,7 +66,7 @@ func (i *RequestInfo) verb(req *http.Request) string {
 	case http.MethodPatch:
 		return "patch"
 	case http.MethodDelete:
-		if i.Name == "" {
+		if name == "" {
 			return "deletecollection"
 		}
 		return "delete"
@@ -80,7 +74,7 @@ func (i *RequestInfo) verb(req *http.Request) string {
 	default:
 		return ""
 	}
-	if i.Name != "" {
+	if name != "" {
 		return "get"
 	}
 	if wantsWatch(req) {

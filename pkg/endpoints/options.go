@@ -33,26 +33,26 @@ func invalidOptions(kind string, errs field.ErrorList) error {
 	return rest.Invalid(metav1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
 }
 
-func (r *request) createOptions() (metav1.CreateOptions, error) {
+func (r *call) createOptions() (metav1.CreateOptions, error) {
 	return options(r.URL.Query(), "CreateOptions", func(query *url.Values, options *metav1.CreateOptions) error {
 		return metav1.Convert_url_Values_To_v1_CreateOptions(query, options, nil)
 	}, validation.ValidateCreateOptions)
 }
 
-func (r *request) updateOptions() (metav1.UpdateOptions, error) {
+func (r *call) updateOptions() (metav1.UpdateOptions, error) {
 	return options(r.URL.Query(), "UpdateOptions", func(query *url.Values, options *metav1.UpdateOptions) error {
 		return metav1.Convert_url_Values_To_v1_UpdateOptions(query, options, nil)
 	}, validation.ValidateUpdateOptions)
 }
 
-func (r *request) listOptions() (rest.ListOptions, error) {
+func (r *call) listOptions() (rest.ListOptions, error) {
 	_, list, err := r.askedOfList()
 	return list, err
 }
 
 // watchOptions reads the options of a watch, which may be one of a single object: its name
 // selects it then.
-func (r *request) watchOptions() (metav1.ListOptions, rest.WatchOptions, error) {
+func (r *call) watchOptions() (metav1.ListOptions, rest.WatchOptions, error) {
 	asked, list, err := r.askedOfList()
 	if err != nil {
 		return asked, rest.WatchOptions{}, err
@@ -69,7 +69,7 @@ func (r *request) watchOptions() (metav1.ListOptions, rest.WatchOptions, error) 
 }
 
 // askedOfList reads the options of a list or a watch.
-func (r *request) askedOfList() (metav1.ListOptions, rest.ListOptions, error) {
+func (r *call) askedOfList() (metav1.ListOptions, rest.ListOptions, error) {
 	asked, err := options(r.URL.Query(), "ListOptions", func(query *url.Values, options *metav1.ListOptions) error {
 		return metav1.Convert_url_Values_To_v1_ListOptions(query, options, nil)
 	}, func(*metav1.ListOptions) field.ErrorList { return nil })
@@ -90,7 +90,7 @@ func (r *request) askedOfList() (metav1.ListOptions, rest.ListOptions, error) {
 }
 
 // deleteOptions reads the options of a delete, which stand in the body or in the query.
-func (r *request) deleteOptions() (metav1.DeleteOptions, error) {
+func (r *call) deleteOptions() (metav1.DeleteOptions, error) {
 	body, err := r.body()
 	if err != nil {
 		return metav1.DeleteOptions{}, err
@@ -111,7 +111,7 @@ func (r *request) deleteOptions() (metav1.DeleteOptions, error) {
 }
 
 // decodeDeletion reads the options in the body of a delete.
-func (r *request) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, err error) {
+func (r *call) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, err error) {
 	if r.mediaType() == protobufType {
 		envelope, err := unwrapped(body)
 		if err == nil {
@@ -134,7 +134,7 @@ func (r *request) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, er
 }
 
 // fieldValidation returns what is done about fields that are not known, or given twice.
-func (r *request) fieldValidation() string {
+func (r *call) fieldValidation() string {
 	if asked := r.URL.Query().Get("fieldValidation"); asked != "" {
 		return asked
 	}
@@ -142,7 +142,7 @@ func (r *request) fieldValidation() string {
 }
 
 // mediaType returns the type of the body, without parameters: "" if the client names none.
-func (r *request) mediaType() string {
+func (r *call) mediaType() string {
 	named := r.Header.Get("Content-Type")
 	if named == "" {
 		return ""

@@ -21,7 +21,7 @@ import (
 	"kube2014/pkg/rest"
 )
 
-func (r *request) patch() error {
+func (r *call) patch() error {
 	storage, err := is[rest.Updater](r)
 	if err != nil || r.info.Name == "" {
 		return notAllowed()
@@ -45,7 +45,7 @@ func (r *request) patch() error {
 	answer, _, err := storage.Update(r.Context(), r.key(), func(current rest.Object) (rest.Object, error) {
 		patched := storage.New()
 		if current == nil {
-			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.GroupVersion.Group, Resource: r.info.Resource}, r.info.Name)
+			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.APIGroup, Resource: r.info.Resource}, r.info.Name)
 		}
 		unknown, err = r.patched(current, patched, changes, body)
 		return patched, err
@@ -59,7 +59,7 @@ func (r *request) patch() error {
 	return r.respond(http.StatusOK, answer)
 }
 
-func (r *request) patchOptions() (metav1.PatchOptions, error) {
+func (r *call) patchOptions() (metav1.PatchOptions, error) {
 	query := r.URL.Query()
 	options := metav1.PatchOptions{DryRun: query["dryRun"], FieldManager: query.Get("fieldManager"), FieldValidation: query.Get("fieldValidation")}
 	if query.Has("force") {
@@ -70,7 +70,7 @@ func (r *request) patchOptions() (metav1.PatchOptions, error) {
 
 // patched fills into with the patched object, and returns what is wrong with its fields,
 // after what the patch gives twice.
-func (r *request) patched(current, into rest.Object, changes *patch.Patch, body []byte) (unknown []error, err error) {
+func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []byte) (unknown []error, err error) {
 	before, err := json.Marshal(current)
 	if err != nil {
 		return nil, err
@@ -106,12 +106,12 @@ func (r *request) patched(current, into rest.Object, changes *patch.Patch, body 
 // to be, and shows the patch if something is wrong. The result of another patch is JSON,
 // which is read like a body, and shown.
 
-func (r *request) mergesStrategically() bool {
+func (r *call) mergesStrategically() bool {
 	return types.PatchType(r.mediaType()) == types.StrategicMergePatchType
 }
 
 // decodePatched reads the result of a patch, and returns what it has that its kind does not.
-func (r *request) decodePatched(text []byte, into rest.Object) (unknown []error, err error) {
+func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, err error) {
 	if r.mergesStrategically() {
 		return decodeMerged(text, into)
 	}
@@ -142,7 +142,7 @@ func decodeMerged(text []byte, into rest.Object) (unknown []error, err error) {
 }
 
 // shown returns what an error about the result of a patch shows.
-func (r *request) shown(after, patch []byte) string {
+func (r *call) shown(after, patch []byte) string {
 	var members map[string]any
 	if r.mergesStrategically() && kjson.UnmarshalCaseSensitivePreserveInts(patch, &members) == nil {
 		return fmt.Sprintf("%+v", members)

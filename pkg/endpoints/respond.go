@@ -20,7 +20,7 @@ import (
 )
 
 // respond answers with an object, in the form that the client accepts.
-func (r *request) respond(status int, answer rest.Answer) error {
+func (r *call) respond(status int, answer rest.Answer) error {
 	body, err := r.encode(answer, true)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (r *request) respond(status int, answer rest.Answer) error {
 
 // encode encodes an object in the form that the client accepts, a table with or without the
 // definitions of its columns. A status stays what it is.
-func (r *request) encode(answer rest.Answer, columns bool) (conversion.Encoded, error) {
+func (r *call) encode(answer rest.Answer, columns bool) (conversion.Encoded, error) {
 	switch r.form.as {
 	case "PartialObjectMetadata":
 		text, err := r.appendMetadata(nil, answer)
@@ -51,7 +51,7 @@ func (r *request) encode(answer rest.Answer, columns bool) (conversion.Encoded, 
 }
 
 // respondList answers with a list, in the form that the client accepts.
-func (r *request) respondList(list *rest.List) error {
+func (r *call) respondList(list *rest.List) error {
 	encode := r.converted
 	if r.form.as == "" {
 		encode = (*rest.List).Encode
@@ -66,7 +66,7 @@ func (r *request) respondList(list *rest.List) error {
 
 // appendMetadata appends the JSON of an object of which only the metadata are shown, and
 // nothing if it has none.
-func (r *request) appendMetadata(text []byte, answer rest.Answer) ([]byte, error) {
+func (r *call) appendMetadata(text []byte, answer rest.Answer) ([]byte, error) {
 	metadata, err := answer.Metadata()
 	if err != nil || metadata == nil {
 		return text, err
@@ -77,7 +77,7 @@ func (r *request) appendMetadata(text []byte, answer rest.Answer) ([]byte, error
 }
 
 // warn adds a warning to the answer.
-func (r *request) warn(text string) { r.warnings = append(r.warnings, text) }
+func (r *call) warn(text string) { r.warnings = append(r.warnings, text) }
 
 // Limits of the warnings in an answer, in characters. If all are longer, each is cut.
 const (
@@ -86,7 +86,7 @@ const (
 )
 
 // writeWarnings puts the warnings into the header of the answer.
-func (r *request) writeWarnings() {
+func (r *call) writeWarnings() {
 	all := 0
 	for _, text := range r.warnings {
 		all += utf8.RuneCountInString(text)
@@ -108,7 +108,7 @@ func (r *request) writeWarnings() {
 }
 
 // statusOf returns an error as a status. One that is not the client's is logged.
-func (r *request) statusOf(err error) metav1.Status {
+func (r *call) statusOf(err error) metav1.Status {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {
 		known = apierrors.NewInternalError(errors.New("the request failed; the server's log has the reason"))
@@ -122,7 +122,7 @@ func (r *request) statusOf(err error) metav1.Status {
 }
 
 // error answers with an error.
-func (r *request) error(err error) {
+func (r *call) error(err error) {
 	status := r.statusOf(err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		r.w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
@@ -138,7 +138,7 @@ func (r *request) error(err error) {
 }
 
 // write writes an answer in JSON.
-func (r *request) write(status int, body conversion.Encoded) {
+func (r *call) write(status int, body conversion.Encoded) {
 	if wantsIndented(r.Request) {
 		body = indented(body)
 	}

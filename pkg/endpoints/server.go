@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
 )
 
 // Server serves resources, and what else it is given. It is safe for concurrent use.
@@ -21,6 +22,9 @@ type Server struct {
 	// MaxWatches bounds how many watches are served at once: each holds a connection, and
 	// about 50 KB. Set it before serving.
 	MaxWatches int64
+	// MinWatchTime is how long a watch takes, and up to twice that, if the client does not
+	// say. Set it before serving.
+	MinWatchTime time.Duration
 	// WriteTimeout is how long a client of a watch may not read until it is cut off. Set it
 	// before serving.
 	WriteTimeout time.Duration
@@ -34,7 +38,7 @@ type Server struct {
 
 // New returns a server of a table of resources.
 func New(resources []rest.Resource, now func() time.Time) *Server {
-	s := &Server{MaxWatches: 5000, WriteTimeout: 10 * time.Second, resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now,
+	s := &Server{MaxWatches: 5000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now,
 		watches: makeWatches()}
 	for _, resource := range resources {
 		if s.resources[resource.GroupVersion] == nil {
@@ -54,10 +58,11 @@ func (s *Server) HandlePrefix(prefix string, handler http.Handler) { s.below[pre
 // Serves reports whether a request is for this server.
 func (s *Server) Serves(req *http.Request) bool {
 	path := req.URL.Path
-	if query := req.URL.Query(); path == healthzPath { // without details it is the first door's
+	if path == healthzPath { // without details it is the first door's
+		query := req.URL.Query()
 		return query.Has("verbose") || query.Has("exclude")
 	}
-	return s.other(path) != nil || path == "/api" || path == "/apis" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/")
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") || path == "/api" || path == "/apis" || s.other(path) != nil
 }
 
 const healthzPath = "/healthz"
@@ -81,11 +86,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		getOnly(handler).ServeHTTP(w, req)
 		return
 	}
-	r := &request{Request: req, w: w, now: s.now, server: s}
-	info, ok := resourceInfo(req)
+	r := &call{Request: req, w: w, now: s.now, server: s}
+	info := request.InfoFrom(req.Context())
+	if info == nil { // there is no chain
+		info = s.RequestInfo(req)
+	}
 	resource := s.find(info)
 	switch {
-	case !ok, resource == nil:
+	case resource == nil:
 		r.error(notFound())
 	default:
 		r.info, r.resource = info, resource
@@ -101,30 +109,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // Fail answers a request of this server with an error, which was found before the request
 // came here, or in a panic.
 func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
-	(&request{Request: req, w: w, now: s.now}).error(rest.StatusError(err, schema.GroupResource{}, ""))
+	(&call{Request: req, w: w, now: s.now}).error(rest.StatusError(err, schema.GroupResource{}, ""))
 }
 
 // find returns the resource that a request names, nil if there is none.
-func (s *Server) find(info RequestInfo) *rest.Resource {
+func (s *Server) find(info *request.Info) *rest.Resource {
 	name := info.Resource
 	if info.Subresource != "" {
 		name += "/" + info.Subresource
 	}
-	resource := s.resources[info.GroupVersion][name]
+	resource := s.resources[schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][name]
 	switch {
 	case resource == nil:
-	case !resource.Namespaced && info.Namespace != "", resource.Namespaced && info.Namespace == "" && info.Name != "":
+	case info.Verb == "watch" && info.Subresource != "", !resource.Namespaced && info.Namespace != "", resource.Namespaced && info.Namespace == "" && info.Name != "":
 		return nil
 	}
 	return resource
 }
 
-// request is one request to a resource.
-type request struct {
+// call is one request to a resource.
+type call struct {
 	*http.Request
 	w        http.ResponseWriter
 	now      func() time.Time
-	info     RequestInfo
+	info     *request.Info
 	resource *rest.Resource
 	server   *Server
 	form     form                       // of the answer
@@ -134,7 +142,7 @@ type request struct {
 
 // serve answers the request, or returns why it cannot. A request whose answer the client
 // would not accept changes nothing.
-func (r *request) serve() (err error) {
+func (r *call) serve() (err error) {
 	if r.form, err = negotiate(r.Header.Values("Accept")); err != nil {
 		return err
 	}
@@ -163,7 +171,7 @@ func (r *request) serve() (err error) {
 }
 
 // checkForm returns an error if the answer cannot have the form that the client accepts.
-func (r *request) checkForm() error {
+func (r *call) checkForm() error {
 	isList := r.info.Verb == "list" || r.info.Verb == "deletecollection"
 	switch r.form.as {
 	case "PartialObjectMetadata", "PartialObjectMetadataList":
@@ -179,15 +187,26 @@ func (r *request) checkForm() error {
 	return nil
 }
 
-func (r *request) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Name: r.info.Name} }
+func (r *call) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Name: r.info.Name} }
 
 // is returns the storage as one that has a verb.
-func is[Verb any](r *request) (Verb, error) {
+func is[Verb any](r *call) (Verb, error) {
 	storage, ok := r.resource.Storage.(Verb)
 	if !ok {
 		return storage, notAllowed()
 	}
 	return storage, nil
+}
+
+// getOnly answers 405 to every method but GET and HEAD.
+func getOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method != http.MethodGet && req.Method != http.MethodHead {
+			(&call{Request: req, w: w}).error(notAllowed())
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
 }
 
 func notFound() error {
@@ -199,6 +218,6 @@ func notAllowed() error {
 }
 
 // logError logs an error that is not the client's, with its cause.
-func (r *request) logError(err error) {
+func (r *call) logError(err error) {
 	log.Printf("%s %s: %s", r.Method, api.Printable(r.URL.EscapedPath(), '?'), api.Printable(api.InFull(err), ' '))
 }

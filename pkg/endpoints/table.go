@@ -14,7 +14,7 @@ import (
 )
 
 // converted encodes a list as a table, or as one of metadata.
-func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
+func (r *call) converted(list *rest.List) (conversion.Encoded, error) {
 	about := metav1.ListMeta{ResourceVersion: strconv.FormatUint(list.Version, 10), Continue: list.Continue}
 	if list.Remaining > 0 {
 		about.RemainingItemCount = &list.Remaining
@@ -37,7 +37,7 @@ func (r *request) converted(list *rest.List) (conversion.Encoded, error) {
 }
 
 // emptyTable returns a table without rows.
-func (r *request) emptyTable(about metav1.ListMeta) *metav1.Table {
+func (r *call) emptyTable(about metav1.ListMeta) *metav1.Table {
 	table := r.resource.Printer.Table()
 	table.APIVersion, table.ListMeta = r.form.groupVersion(), about
 	return table
@@ -50,7 +50,7 @@ func encodedList(empty runtime.Object, items ...[]byte) (conversion.Encoded, err
 }
 
 // tableOf encodes a table with one row.
-func (r *request) tableOf(version string, object runtime.Object, answer rest.Answer, columns bool) (conversion.Encoded, error) {
+func (r *call) tableOf(version string, object runtime.Object, answer rest.Answer, columns bool) (conversion.Encoded, error) {
 	table := r.emptyTable(metav1.ListMeta{ResourceVersion: version})
 	if !columns {
 		table.ColumnDefinitions = nil
@@ -62,7 +62,7 @@ func (r *request) tableOf(version string, object runtime.Object, answer rest.Ans
 	return encodedList(table, row)
 }
 
-func (r *request) rowOf(answer rest.Answer) ([]byte, error) {
+func (r *call) rowOf(answer rest.Answer) ([]byte, error) {
 	object, err := answer.Object()
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (r *request) rowOf(answer rest.Answer) ([]byte, error) {
 
 // row encodes a row of a table, as a metav1.TableRow would be. The object is that of the
 // answer, which has its JSON already.
-func (r *request) row(object runtime.Object, answer rest.Answer) ([]byte, error) {
+func (r *call) row(object runtime.Object, answer rest.Answer) ([]byte, error) {
 	cells, conditions := r.resource.Printer.Row(object, r.now())
 	text := append(make([]byte, 0, rowSize), `{"cells":[`...)
 	var err error
@@ -111,7 +111,7 @@ func appendCell(text []byte, cell interface{}) ([]byte, error) {
 }
 
 // appendIncluded appends what the client wants to see of the object of a row.
-func (r *request) appendIncluded(text []byte, answer rest.Answer) ([]byte, error) {
+func (r *call) appendIncluded(text []byte, answer rest.Answer) ([]byte, error) {
 	switch r.include {
 	case metav1.IncludeNone:
 		return append(text, "null"...), nil

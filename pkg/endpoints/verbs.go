@@ -1,16 +1,14 @@
 package endpoints
 
 import (
-	"context"
 	"net/http"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/rest"
 )
 
-func (r *request) get() error {
+func (r *call) get() error {
 	storage, err := is[rest.Getter](r)
 	if err != nil {
 		return err
@@ -22,20 +20,7 @@ func (r *request) get() error {
 	return r.respond(http.StatusOK, answer)
 }
 
-// maxTime is the time of a request that takes the longer the more objects there are. The
-// connection is closed two seconds later, also in the middle of an answer.
-const maxTime = 8 * time.Second
-
-// limitTime lets the request's context end after maxTime. The caller calls what it returns
-// when the answer is sent.
-func (r *request) limitTime() context.CancelFunc {
-	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
-	r.Request = r.WithContext(ctx)
-	return cancel
-}
-
-func (r *request) list() error {
-	defer r.limitTime()()
+func (r *call) list() error {
 	storage, err := is[rest.Lister](r)
 	if err != nil {
 		return err
@@ -51,7 +36,7 @@ func (r *request) list() error {
 	return r.respondList(list)
 }
 
-func (r *request) create() error {
+func (r *call) create() error {
 	storage, err := is[rest.Creater](r)
 	if err != nil || (r.info.Name != "" && r.info.Subresource == "") || (r.resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()
@@ -71,7 +56,7 @@ func (r *request) create() error {
 	return r.respond(http.StatusCreated, answer)
 }
 
-func (r *request) update() error {
+func (r *call) update() error {
 	storage, err := is[rest.Updater](r)
 	if err != nil || r.info.Name == "" {
 		return notAllowed()
@@ -101,7 +86,7 @@ func (r *request) update() error {
 
 // agreeOnName refuses an object of another name or namespace than the path says. A
 // namespace means nothing where there is none in the path.
-func (r *request) agreeOnName(object rest.Object) error {
+func (r *call) agreeOnName(object rest.Object) error {
 	switch name, namespace := object.GetName(), object.GetNamespace(); {
 	case namespace != "" && r.info.Namespace != "" && namespace != r.info.Namespace:
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -113,7 +98,7 @@ func (r *request) agreeOnName(object rest.Object) error {
 	return nil
 }
 
-func (r *request) delete() error {
+func (r *call) delete() error {
 	storage, err := is[rest.Deleter](r)
 	if err != nil {
 		return err
@@ -129,8 +114,7 @@ func (r *request) delete() error {
 	return r.respond(http.StatusOK, answer)
 }
 
-func (r *request) deleteCollection() error {
-	defer r.limitTime()()
+func (r *call) deleteCollection() error {
 	storage, err := is[rest.CollectionDeleter](r)
 	if err != nil || (r.resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()

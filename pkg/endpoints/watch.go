@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// minWatchTime is how long a watch takes, and up to twice that, if the client does not
-	// say: not all that began together end together.
-	minWatchTime = 30 * time.Minute
 	// maxWatchTime is the longest that a client may say. The server may not notice that a
 	// client has gone that it has nothing to tell.
 	maxWatchTime = time.Hour
@@ -41,7 +38,7 @@ func makeWatches() watches {
 // EndWatches ends all watches at once, also those to come.
 func (s *Server) EndWatches() { s.watches.endAll() }
 
-func (r *request) watch() error {
+func (r *call) watch() error {
 	storage, err := is[rest.Watcher](r)
 	if err != nil {
 		return err
@@ -57,13 +54,13 @@ func (r *request) watch() error {
 	if r.server.watches.open.Add(1) > r.server.MaxWatches {
 		return apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), watchTime(asked.TimeoutSeconds))
+	ctx, cancel := context.WithTimeout(r.Context(), r.server.watchTime(asked.TimeoutSeconds))
 	defer cancel()
 	watch, err := storage.Watch(ctx, r.info.Namespace, options)
 	if err != nil {
 		return err
 	}
-	s := &stream{request: r, watch: watch, control: http.NewResponseController(r.w), bookmarks: asked.AllowWatchBookmarks,
+	s := &stream{call: r, watch: watch, control: http.NewResponseController(r.w), bookmarks: asked.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod)}
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()
@@ -73,17 +70,18 @@ func (r *request) watch() error {
 	return nil
 }
 
-// watchTime returns how long a watch takes of which the client says how long, or not.
-func watchTime(seconds *int64) time.Duration {
+// watchTime returns how long a watch takes of which the client says how long, or not: then
+// not all that began together end together.
+func (s *Server) watchTime(seconds *int64) time.Duration {
 	if seconds == nil || *seconds == 0 {
-		return minWatchTime + rand.N(minWatchTime)
+		return s.MinWatchTime + rand.N(max(s.MinWatchTime, 1))
 	}
 	return time.Duration(min(*seconds, int64(maxWatchTime/time.Second))) * time.Second
 }
 
 // stream is the answer to a watch: an event on each line.
 type stream struct {
-	*request
+	*call
 	watch        *rest.Watch
 	control      *http.ResponseController
 	bookmarks    bool // the client wants them

@@ -39,6 +39,10 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 	case api.Forbidden:
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden,
 			Reason: metav1.StatusReasonForbidden, Message: err.Error()}}
+	case api.Unauthorized:
+		return apierrors.NewUnauthorized(err.Error())
+	case api.Timeout:
+		return apierrors.NewTimeoutError(err.Error(), 0)
 	case api.Expired:
 		return apierrors.NewResourceExpired(err.Error())
 	case api.Unavailable:

@@ -11,20 +11,22 @@ import (
 // Handler traces requests and lets them through one at a time: a slow client
 // delays all others, but not one whose answer is a stream, from its first flush on. The
 // calls that are made for the stream stand where they happen.
-func (t *Tracer) Handler(next http.Handler) http.Handler {
-	return &handler{t, next}
+// A trace names who answers in the end.
+func (t *Tracer) Handler(next, last http.Handler) http.Handler {
+	return &handler{t, next, last}
 }
 
 type handler struct {
 	t    *Tracer
 	next http.Handler
+	last http.Handler
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.t.turn.Lock()
 	release := sync.OnceFunc(h.t.turn.Unlock)
 	defer release()
-	c := h.t.begin(req.Method + " " + cut(req.RequestURI, maxFailure) + " to " + declarer(h.next, "ServeHTTP") + ".ServeHTTP")
+	c := h.t.begin(req.Method + " " + cut(req.RequestURI, maxFailure) + " to " + declarer(h.last, "ServeHTTP") + ".ServeHTTP")
 	result := "panic"
 	defer func() { h.t.end(c, result) }()
 	h.next.ServeHTTP(&response{ResponseWriter: w, end: func(result string) { h.t.end(c, result) }, release: release}, req)

@@ -15,4 +15,6 @@ type Info struct {
 	Subresource string
 	Namespace   string // "" for all, and for what has none
 	Name        string // "" for all
+
+	Unlimited bool // it may take as long as it likes, or has a limit of its own
 }

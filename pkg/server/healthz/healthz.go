@@ -1,4 +1,5 @@
-package endpoints
+// Package healthz tells over HTTP whether a server is healthy: by checks, each with a name.
+package healthz
 
 import (
 	"fmt"
@@ -21,10 +22,10 @@ type Check struct {
 // Ping is a check that holds whenever the server answers.
 var Ping = Check{"ping", func() error { return nil }}
 
-// Health answers whether all checks hold that the client does not exclude: with "ok", or
+// Handler answers whether all checks hold that the client does not exclude: with "ok", or
 // with a line for each if one fails or the client asks for them. Why a check fails is only
 // logged.
-func Health(name string, checks ...Check) http.Handler {
+func Handler(name string, checks ...Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var lines strings.Builder
 		status, outcome := http.StatusOK, "passed"
@@ -61,13 +62,12 @@ func Health(name string, checks ...Check) http.Handler {
 	})
 }
 
-// getOnly answers 405 to every method but GET and HEAD.
-func getOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.Method != http.MethodGet && req.Method != http.MethodHead {
-			(&request{Request: req, w: w}).error(notAllowed())
-			return
-		}
-		next.ServeHTTP(w, req)
-	})
+// Install serves the health by checks at the path of a name, and each check at a path of its own.
+func Install(mux interface {
+	Handle(path string, handler http.Handler)
+}, name string, checks []Check) {
+	mux.Handle("/"+name, Handler(name, checks...))
+	for _, check := range checks {
+		mux.Handle("/"+name+"/"+check.Name, Handler(name, check))
+	}
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/options"
+	"kube2014/pkg/server"
+	"kube2014/pkg/server/healthz"
+	"kube2014/pkg/trace"
+)
+
+// master is an apiserver: its registries, the doors to them, and the server around.
+type master struct {
+	stores registries
+	first  *apiserver.ApiServer
+	second *endpoints.Server // nil if that door is closed
+	server *server.Server
+}
+
+func (m *master) close() {
+	if m.stores.close != nil {
+		m.stores.close()
+	}
+}
+
+// createMaster makes what the flags ask for. A trace goes to narration. The error names a flag.
+// Today's server calls this CreateServerChain.
+func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, error) {
+	config, err := buildConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	containerInfo, err := o.Kubelet.ApplyTo()
+	if err != nil {
+		return nil, err
+	}
+	m := &master{}
+	if o.Generic.Trace {
+		t := trace.New(narration)
+		err = m.assembleTraced(o, containerInfo, t)
+		config.Around = func(chain http.Handler) http.Handler { return t.Handler(chain, m.first) }
+	} else {
+		err = m.assemble(o, containerInfo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	config.API = m.first
+	config.Checks = m.checks()
+	if m.second != nil {
+		config.Mux = m.second
+		m.second.MinWatchTime = o.Generic.MinRequestTimeout
+	}
+	config.Listening = func(insecure, secure net.Addr) { m.announce(o, insecure, secure) }
+	m.server = config.Complete().New()
+	m.addHooks()
+	return m, nil
+}
+
+// buildConfig lets the option groups fill in the configuration of the server. The error names a
+// flag. Today's server calls this BuildGenericConfig.
+func buildConfig(o *options.ServerRunOptions) (*server.Config, error) {
+	config := &server.Config{ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, DrainTimeout: drainTimeout}
+	o.Generic.ApplyTo(config)
+	o.InsecureServing.ApplyTo(config)
+	if err := o.SecureServing.ApplyTo(config); err != nil {
+		return nil, err
+	}
+	o.Features.ApplyTo(config)
+	return config, nil
+}
+
+// checks returns what must hold for the server to be healthy.
+func (m *master) checks() []healthz.Check {
+	checks := []healthz.Check{healthz.Ping}
+	if m.stores.healthz != nil {
+		checks = append(checks, healthz.Check{Name: "etcd", Check: func() error {
+			_, err := m.stores.healthz()
+			return err
+		}})
+	}
+	return checks
+}
+
+// addHooks lets the loops begin when the ports are open, and the watches end before they are
+// closed.
+func (m *master) addHooks() {
+	stores := m.stores
+	loops := map[string]func(context.Context){
+		"sync-forever":   func(ctx context.Context) { syncForever(ctx, stores) },
+		"sync-on-change": func(ctx context.Context) { syncOnChange(ctx, stores) },
+	}
+	if stores.mayBeFree != nil {
+		loops["place-on-change"] = func(ctx context.Context) { placeOnChange(ctx, stores) }
+	}
+	if stores.follow != nil {
+		loops["follow-forever"] = func(ctx context.Context) { followForever(ctx, stores) }
+	}
+	for name, loop := range loops {
+		m.server.AddPostStartHook(name, func(ctx context.Context) error {
+			go loop(ctx)
+			return nil
+		})
+	}
+	if m.second != nil {
+		m.server.AddPreShutdownHook("end-watches", func() error {
+			m.second.EndWatches()
+			return nil
+		})
+	}
+}
+
+// announce logs where the server serves what.
+func (m *master) announce(o *options.ServerRunOptions, insecure, secure net.Addr) {
+	var at []string
+	if insecure != nil {
+		at = append(at, "http://"+insecure.String()+pathsInWords(o))
+	}
+	if secure != nil {
+		at = append(at, "https://"+secure.String()+pathsInWords(o))
+	}
+	log.Printf("kube2014 apiserver %s serves %s: registry %s, scheduler %s, machines %s",
+		version, strings.Join(at, ", "), m.stores.name, o.Generic.Scheduler, o.Generic.MachinesInWords())
+	if insecure != nil && reachableByOthers(insecure) {
+		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", o.InsecureServing.Address)
+	}
+}
+
+// reachableByOthers tells whether other machines may reach an address.
+func reachableByOthers(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback()
+}

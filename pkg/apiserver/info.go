@@ -1,0 +1,43 @@
+package apiserver
+
+import (
+	"net/http"
+	"strings"
+
+	"kube2014/pkg/server/request"
+)
+
+// verbs by method, for a collection and for an object in it. What other methods ask for is
+// known by the method: it is not served.
+var verbs = map[string]struct{ collection, object string }{
+	http.MethodGet:    {"list", "get"},
+	http.MethodHead:   {"list", "get"},
+	http.MethodPost:   {"create", "create"},
+	http.MethodPut:    {"update", "update"},
+	http.MethodDelete: {"deletecollection", "delete"},
+}
+
+// RequestInfo returns what a request asks for. A request of the table has a limit of its own
+// for its time.
+func (server *ApiServer) RequestInfo(req *http.Request) *request.Info {
+	if server.isForNext(req) {
+		return server.Next.RequestInfo(req)
+	}
+	info := &request.Info{}
+	if below, ok := server.below(req); ok {
+		resource, id, _ := strings.Cut(below, "/")
+		if known, ok := server.KnownAs[resource]; ok && server.storage[resource] != nil {
+			*info = known
+			info.IsResource, info.Name = true, id
+			info.Verb = verbs[req.Method].collection
+			if id != "" {
+				info.Verb = verbs[req.Method].object
+			}
+		}
+	}
+	if !info.IsResource {
+		info.Verb = strings.ToLower(req.Method)
+	}
+	info.Path, info.Unlimited = req.URL.Path, true
+	return info
+}

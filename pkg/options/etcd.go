@@ -1,0 +1,97 @@
+package options
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/util"
+)
+
+// The values of -storage_backend.
+const (
+	Etcd2 = "etcd2"
+	Etcd3 = "etcd3"
+)
+
+// DefaultEtcdPrefix is what all keys begin with.
+const DefaultEtcdPrefix = "/registry"
+
+var validEtcdPrefix = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
+
+// EtcdOptions are where objects are stored.
+type EtcdOptions struct {
+	etcd.Config        // without servers: in memory
+	Backend     string // "" is to be found out
+	Prefix      string
+
+	passwordFile string
+}
+
+func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
+	flags.Var((*util.StringList)(&o.Servers), "etcd_servers", "")
+	flags.StringVar(&o.Backend, "storage_backend", "", "")
+	flags.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
+	flags.StringVar(&o.CAFile, "etcd_cafile", "", "")
+	flags.StringVar(&o.CertFile, "etcd_certfile", "", "")
+	flags.StringVar(&o.KeyFile, "etcd_keyfile", "", "")
+	flags.StringVar(&o.Username, "etcd_username", "", "")
+	flags.StringVar(&o.passwordFile, "etcd_password_file", "", "")
+}
+
+func (o *EtcdOptions) validate(given map[string]bool) (errs []error) {
+	if _, err := etcd.ParseServers(o.Servers); err != nil {
+		errs = append(errs, fmt.Errorf("-etcd_servers: %w", err))
+	}
+	if !given["etcd_servers"] {
+		return append(errs, needsEtcd(given)...)
+	}
+	if o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3 {
+		errs = append(errs, fmt.Errorf("-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend)))
+	}
+	switch {
+	case !validEtcdPrefix.MatchString(o.Prefix):
+		errs = append(errs, fmt.Errorf("-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.Prefix)))
+	case o.Backend == Etcd2 && o.Prefix != DefaultEtcdPrefix:
+		errs = append(errs, fmt.Errorf("-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", DefaultEtcdPrefix))
+	}
+	if o.passwordFile != "" {
+		if err := o.readPassword(); err != nil {
+			errs = append(errs, fmt.Errorf("-etcd_password_file: %w", err))
+		}
+	}
+	return errs
+}
+
+func (o *EtcdOptions) readPassword() error {
+	password, err := os.ReadFile(o.passwordFile)
+	if err != nil {
+		var read *fs.PathError // its path may be a password, given by mistake
+		if errors.As(err, &read) {
+			err = read.Err
+		}
+		return fmt.Errorf("the file cannot be read: %w", err)
+	}
+	o.Password = strings.TrimRight(string(password), "\r\n")
+	if o.Password == "" {
+		return errors.New("the file is empty")
+	}
+	return nil
+}
+
+// needsEtcd returns an error for each flag that says nothing without an etcd.
+func needsEtcd(given map[string]bool) (errs []error) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if name != "etcd_servers" && (name == "storage_backend" || strings.HasPrefix(name, "etcd_")) {
+			errs = append(errs, needs(name, "etcd_servers"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,34 @@
+package options
+
+import (
+	"flag"
+	"runtime"
+
+	"kube2014/pkg/server"
+)
+
+// FeatureOptions are about looking into the process.
+type FeatureOptions struct {
+	Profiling           bool
+	ContentionProfiling bool
+}
+
+func (o *FeatureOptions) addFlags(flags *flag.FlagSet) {
+	flags.Var((*boolValue)(&o.Profiling), "profiling", "")
+	flags.Var((*boolValue)(&o.ContentionProfiling), "contention_profiling", "")
+}
+
+func (o *FeatureOptions) validate(map[string]bool) (errs []error) {
+	if o.ContentionProfiling && !o.Profiling {
+		errs = append(errs, needs("contention_profiling", "profiling"))
+	}
+	return errs
+}
+
+// ApplyTo lets the server serve its profiles.
+func (o *FeatureOptions) ApplyTo(c *server.Config) {
+	c.Profiling = o.Profiling
+	if o.ContentionProfiling {
+		runtime.SetBlockProfileRate(1)
+	}
+}

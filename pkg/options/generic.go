@@ -1,0 +1,134 @@
+package options
+
+import (
+	"flag"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client"
+	"kube2014/pkg/server"
+	"kube2014/pkg/util"
+)
+
+// DefaultMachine is what tasks are placed on if nobody says more (D26).
+const DefaultMachine = "127.0.0.1"
+
+// The values of -scheduler.
+const (
+	FirstFit    = "first_fit"
+	Random      = "random"
+	RoundRobin  = "round_robin"
+	NoScheduler = "none"
+)
+
+var (
+	validPrefix   = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
+	looksLikeAnIP = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
+)
+
+// GenericOptions are about the server as a whole.
+type GenericOptions struct {
+	Prefix             string // of June 2014's API, without a slash at its end
+	Machines           util.StringList
+	MachinesByUser     bool // they are no default
+	Scheduler          string
+	Trace              bool
+	RequestTimeout     time.Duration
+	MinRequestTimeout  time.Duration // of a watch
+	ShutdownDelay      time.Duration
+	CORSAllowedOrigins []*regexp.Regexp
+
+	origins util.StringList
+}
+
+func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.Prefix, "api_prefix", client.DefaultPrefix, "")
+	flags.Var(&o.Machines, "machines", "")
+	flags.StringVar(&o.Scheduler, "scheduler", FirstFit, "")
+	flags.Var((*boolValue)(&o.Trace), "trace", "")
+	o.RequestTimeout, o.MinRequestTimeout = time.Minute, 1800*time.Second
+	flags.Var((*durationValue)(&o.RequestTimeout), "request_timeout", "")
+	flags.Var((*secondsValue)(&o.MinRequestTimeout), "min_request_timeout", "")
+	flags.Var((*durationValue)(&o.ShutdownDelay), "shutdown_delay_duration", "")
+	flags.Var(&o.origins, "cors_allowed_origins", "")
+}
+
+func (o *GenericOptions) validate(map[string]bool) (errs []error) {
+	switch {
+	case !strings.HasPrefix(o.Prefix, "/"):
+		errs = append(errs, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.Prefix)))
+	case !validPrefix.MatchString(o.Prefix):
+		errs = append(errs, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", shown(o.Prefix)))
+	}
+	o.Prefix = strings.TrimRight(o.Prefix, "/")
+	if !slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler) {
+		errs = append(errs, fmt.Errorf("-scheduler: %s is not first_fit, random, round_robin or none", shown(o.Scheduler)))
+	}
+	if o.RequestTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("-request_timeout: %s is not more than 0", o.RequestTimeout))
+	}
+	if o.ShutdownDelay < 0 {
+		errs = append(errs, fmt.Errorf("-shutdown_delay_duration: %s is negative", o.ShutdownDelay))
+	}
+	for _, origin := range o.origins {
+		expression, err := regexp.Compile(origin)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("-cors_allowed_origins: %s is not a regular expression", shown(origin)))
+			continue
+		}
+		o.CORSAllowedOrigins = append(o.CORSAllowedOrigins, expression)
+	}
+	o.MachinesByUser = len(o.Machines) > 0
+	if !o.MachinesByUser { // D26
+		o.Machines = util.StringList{DefaultMachine}
+	}
+	if err := checkMachines(o.Machines); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// ApplyTo fills in the server's limits.
+func (o *GenericOptions) ApplyTo(c *server.Config) {
+	c.RequestTimeout, c.ShutdownDelay, c.CORSAllowedOrigins = o.RequestTimeout, o.ShutdownDelay, o.CORSAllowedOrigins
+}
+
+// MachinesInWords tells the machines, and whether anybody has named them.
+func (o *GenericOptions) MachinesInWords() string {
+	if !o.MachinesByUser {
+		return o.Machines.String() + " (the default: -machines was not given)"
+	}
+	return o.Machines.String()
+}
+
+func checkMachines(machines []string) error {
+	seen := map[string]bool{}
+	for _, machine := range machines {
+		if !isHost(machine) {
+			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", shown(machine, machines...))
+		}
+		same := strings.ToLower(machine)
+		if ip, err := netip.ParseAddr(machine); err == nil {
+			same = ip.Unmap().String()
+		}
+		if seen[same] {
+			return fmt.Errorf("-machines: %s is named twice", api.Quote(machine))
+		}
+		seen[same] = true
+	}
+	return nil
+}
+
+// isHost tells whether a text is an IP address or a host name. A host name and
+// an id have the same letters, for the same reason: both stand in keys and URLs.
+func isHost(text string) bool {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.Zone() == ""
+	}
+	return api.ValidateID(text) == nil && !looksLikeAnIP.MatchString(text)
+}

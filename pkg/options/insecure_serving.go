@@ -1,0 +1,58 @@
+package options
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"strconv"
+
+	"kube2014/pkg/server"
+)
+
+// InsecureServingOptions are about the port without authentication.
+type InsecureServingOptions struct {
+	Port     uint
+	Address  string
+	Insecure bool // false closes the port
+}
+
+func (o *InsecureServingOptions) addFlags(flags *flag.FlagSet) {
+	o.Port, o.Insecure = 8080, true
+	for _, name := range []string{"port", "insecure_port"} {
+		flags.Var((*portValue)(&o.Port), name, "")
+	}
+	for _, name := range []string{"address", "insecure_bind_address"} {
+		flags.StringVar(&o.Address, name, "127.0.0.1", "")
+	}
+	flags.Var((*boolValue)(&o.Insecure), "insecure", "")
+}
+
+func (o *InsecureServingOptions) validate(given map[string]bool) (errs []error) {
+	name := "address"
+	if given["insecure_bind_address"] {
+		name = "insecure_bind_address"
+	}
+	if !isHost(o.Address) {
+		errs = append(errs, fmt.Errorf("-%s: %s is neither a host name nor an IP address", name, shown(o.Address)))
+	}
+	for short, long := range map[string]string{"port": "insecure_port", "address": "insecure_bind_address"} {
+		if given[short] && given[long] {
+			errs = append(errs, fmt.Errorf("-%s: it is another word for -%s: give one of them", long, short))
+		}
+	}
+	return errs
+}
+
+// ListenAddress returns where to listen.
+func (o *InsecureServingOptions) ListenAddress() string { return listenAddress(o.Address, o.Port) }
+
+// ApplyTo opens the port, unless it is to be closed.
+func (o *InsecureServingOptions) ApplyTo(c *server.Config) {
+	if o.Insecure {
+		c.Insecure = &server.Serving{Address: o.ListenAddress()}
+	}
+}
+
+func listenAddress(host string, port uint) string {
+	return net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
+}

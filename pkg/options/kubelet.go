@@ -1,0 +1,60 @@
+package options
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"time"
+
+	"kube2014/pkg/client"
+)
+
+// KubeletOptions are how kubelets are reached.
+type KubeletOptions struct{ client.KubeletConfig }
+
+func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
+	o.Port, o.Timeout = client.DefaultKubeletPort, time.Second
+	flags.Var((*portValue)(&o.Port), "kubelet_port", "")
+	flags.Var((*boolValue)(&o.HTTPS), "kubelet_https", "")
+	flags.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
+	flags.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
+	flags.StringVar(&o.KeyFile, "kubelet_client_key", "", "")
+	flags.Var((*durationValue)(&o.Timeout), "kubelet_timeout", "")
+}
+
+// kubeletFlags has the flag of each field of a client.KubeletConfig that a file is named by.
+var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
+
+func (o *KubeletOptions) validate(given map[string]bool) (errs []error) {
+	if o.Timeout <= 0 {
+		errs = append(errs, fmt.Errorf("-kubelet_timeout: %s is not more than 0", o.Timeout))
+	}
+	if !o.HTTPS {
+		return append(errs, allNeed(given, "kubelet_https", kubeletFlags["CAFile"], kubeletFlags["CertFile"], kubeletFlags["KeyFile"])...)
+	}
+	if _, err := o.New(); err != nil {
+		errs = append(errs, kubeletError(err))
+	}
+	return errs
+}
+
+func kubeletError(err error) error {
+	var wrong *client.KubeletConfigError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("-%s: %w", kubeletFlags[wrong.Field], wrong.Err)
+	}
+	return err
+}
+
+// ApplyTo returns who asks kubelets. The error names a flag.
+func (o *KubeletOptions) ApplyTo() (*client.HTTPContainerInfo, error) {
+	info, err := o.New()
+	if err != nil {
+		return nil, kubeletError(err)
+	}
+	if o.HTTPS && o.CAFile == "" {
+		log.Print("warning: the certificates of kubelets are not checked: -kubelet_certificate_authority is not given")
+	}
+	return info, nil
+}

@@ -1,0 +1,146 @@
+// Package options is the command line of the server: groups of flags, one a file. A group has
+// its flags, its checks, and what it makes of them for the configuration of the server.
+package options
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/etcd"
+)
+
+// ServerRunOptions are all flags, in their groups.
+type ServerRunOptions struct {
+	Generic         GenericOptions
+	Etcd            EtcdOptions
+	SecureServing   SecureServingOptions
+	InsecureServing InsecureServingOptions
+	Features        FeatureOptions
+	Authentication  AuthenticationOptions
+	Authorization   AuthorizationOptions
+	Kubelet         KubeletOptions
+	APIEnablement   APIEnablementOptions
+
+	Version bool // print it, and do nothing else
+}
+
+// group is an option group.
+type group interface {
+	addFlags(flags *flag.FlagSet)
+	// validate returns what is wrong, each error with its flag; given has the names of the
+	// flags that were given.
+	validate(given map[string]bool) []error
+}
+
+func (o *ServerRunOptions) groups() []group {
+	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Features, &o.Authentication, &o.Authorization, &o.Kubelet, &o.APIEnablement}
+}
+
+// ErrHelp is the error of a command line that asks for help.
+var ErrHelp = flag.ErrHelp
+
+// New returns the options of an empty command line.
+func New() *ServerRunOptions {
+	o := &ServerRunOptions{}
+	o.flagSet()
+	return o
+}
+
+// flagSet returns the flags, and sets them to their defaults.
+func (o *ServerRunOptions) flagSet() *flag.FlagSet {
+	flags := flag.NewFlagSet("apiserver", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	for _, g := range o.groups() {
+		g.addFlags(flags)
+	}
+	flags.Var((*boolValue)(&o.Version), "version", "")
+	return flags
+}
+
+// Parse reads and checks a command line. The error joins one error for each flag that is
+// wrong, which names the flag.
+func Parse(args []string) (*ServerRunOptions, error) {
+	o := &ServerRunOptions{}
+	given, errs := parse(o.flagSet(), args)
+	if slices.Contains(errs, ErrHelp) {
+		return nil, ErrHelp
+	}
+	for _, g := range o.groups() {
+		for _, err := range g.validate(given) {
+			// A value that cannot be read has its default: what follows from that is no news.
+			if name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "-"), ":"); !isTold(errs, name) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return o, nil
+}
+
+// isTold reports whether there is an error about a flag.
+func isTold(errs []error, name string) bool {
+	return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "-"+name+":") })
+}
+
+// parse sets the flags, and returns the names of those that were given, and what is wrong.
+// Unlike the package flag, it goes on after an error, and takes - for _ in a name.
+func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs []error) {
+	given = map[string]bool{}
+	for len(args) > 0 {
+		arg := args[0]
+		spelled := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+		if len(spelled) == len(arg) || spelled == "" {
+			return given, append(errs, fmt.Errorf("%s is not a flag: arguments are not taken", shown(arg, args...)))
+		}
+		args = args[1:]
+		spelled, value, hasValue := strings.Cut(spelled, "=")
+		name := strings.ReplaceAll(spelled, "-", "_")
+		known := flags.Lookup(name)
+		switch {
+		case name == "h", name == "help":
+			return given, []error{ErrHelp}
+		case known == nil:
+			if !given[name] {
+				errs = append(errs, unknownFlag(spelled, name))
+			}
+			given[name] = true
+			if !hasValue && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+				args = args[1:] // it is a value of the flag, as likely as not
+			}
+			continue
+		case hasValue:
+		case isBool(known):
+			value = "true"
+		case len(args) == 0:
+			return given, append(errs, fmt.Errorf("flag needs an argument: -%s", name))
+		default:
+			value, args = args[0], args[1:]
+		}
+		given[name] = true
+		if err := known.Value.Set(value); err != nil && !isTold(errs, name) {
+			errs = append(errs, fmt.Errorf("-%s: %s %w", name, shown(value), err))
+		}
+	}
+	return given, errs
+}
+
+// unknownFlag tells about a flag that there is not.
+func unknownFlag(spelled, name string) error {
+	switch {
+	case etcd.MayHoldPassword(spelled):
+		return errors.New("a flag is not known (not shown here)")
+	case ofKubeAPIServer[name]:
+		return fmt.Errorf("-%s: kube-apiserver has this flag, but this server does not", name)
+	}
+	if len(spelled) > maxShown {
+		spelled = spelled[:maxShown] + "..."
+	}
+	return errors.New(api.Printable("flag provided but not defined: -"+spelled, '?'))
+}

@@ -1,0 +1,124 @@
+package options
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/client"
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/util"
+)
+
+func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
+	t.Parallel()
+	o, err := Parse(nil)
+	require.NoError(t, err)
+	assert.Equal(t, &ServerRunOptions{
+		Generic: GenericOptions{Prefix: "/api/v1beta1", Machines: util.StringList{"127.0.0.1"}, Scheduler: "first_fit",
+			RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute},
+		Etcd:            EtcdOptions{Prefix: "/registry"},
+		InsecureServing: InsecureServingOptions{Port: 8080, Address: "127.0.0.1", Insecure: true},
+		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
+		Authentication:  AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute},
+		Authorization:   AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
+		Kubelet:         KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
+	}, o)
+	assert.Equal(t, "127.0.0.1:8080", o.InsecureServing.ListenAddress())
+	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", o.Generic.MachinesInWords(), "D26")
+}
+
+func TestFlagsAreRead(t *testing.T) {
+	t.Parallel()
+	o, err := Parse(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1 -storage_backend etcd3 -etcd_prefix /x/y -etcd_cafile ca -etcd_certfile cert -etcd_keyfile key -etcd_username u"))
+	require.NoError(t, err)
+	assert.Equal(t, GenericOptions{Prefix: "/x", Machines: util.StringList{"a", "10.0.0.1", "::1"}, MachinesByUser: true, Scheduler: "random", Trace: true,
+		RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute}, o.Generic)
+	assert.Equal(t, EtcdOptions{Backend: "etcd3", Prefix: "/x/y",
+		Config: etcd.Config{Servers: []string{"http://a:1", "http://b:1"}, CAFile: "ca", CertFile: "cert", KeyFile: "key", Username: "u"}}, o.Etcd)
+	assert.True(t, o.Version)
+	assert.Equal(t, "[::1]:0", o.InsecureServing.ListenAddress())
+	assert.Equal(t, "a,10.0.0.1,::1", o.Generic.MachinesInWords())
+}
+
+func TestTheWordsOfAFlagAreSeparatedByEither(t *testing.T) {
+	t.Parallel()
+	for _, spelled := range []string{"-insecure_bind_address", "--insecure-bind-address", "-insecure_bind-address", "--insecure-bind_address"} {
+		for _, args := range [][]string{{spelled, "h-1"}, {spelled + "=h-1"}} {
+			o, err := Parse(args)
+			require.NoError(t, err, "%v", args)
+			assert.Equal(t, "h-1", o.InsecureServing.Address, "a value keeps its dashes")
+		}
+	}
+}
+
+func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := Parse(strings.Fields("-port x -prot 1 --kubelet-port=y -etcd_prefix /z -scheduler best -port z --feature-gates A=b --feature-gates=c -machines a,a"))
+	require.Error(t, err)
+	assert.Equal(t, []string{
+		`-port: "x" is not a number between 0 and 65535`,
+		"flag provided but not defined: -prot",
+		`-kubelet_port: "y" is not a number between 0 and 65535`,
+		"-feature_gates: kube-apiserver has this flag, but this server does not",
+		`-scheduler: "best" is not first_fit, random, round_robin or none`,
+		`-machines: "a" is named twice`,
+		"-etcd_prefix: it needs -etcd_servers",
+	}, strings.Split(err.Error(), "\n"))
+}
+
+func TestNoFlagIsKnownAndNot(t *testing.T) {
+	t.Parallel()
+	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {
+		assert.False(t, ofKubeAPIServer[f.Name], f.Name)
+	})
+}
+
+func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
+	t.Parallel()
+	var names []string
+	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {
+		names = append(names, f.Name)
+		entry := entryOf(f.Name)
+		require.NotEmpty(t, entry, f.Name)
+		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(entry, "another word") && !strings.Contains(entry, "(default: closed)") {
+			assert.Contains(t, entry, "(default "+f.DefValue, f.Name)
+		}
+	})
+	assert.ElementsMatch(t, names, namesIn(Usage), "it names no others")
+}
+
+var entry = regexp.MustCompile(`(?m)^  -(\w+) `)
+
+func namesIn(text string) (names []string) {
+	for _, match := range entry.FindAllStringSubmatch(text, -1) {
+		names = append(names, match[1])
+	}
+	return names
+}
+
+// entryOf returns what the help says about a flag, on one line.
+func entryOf(name string) string {
+	_, text, found := strings.Cut(Usage, "\n  -"+name+" ")
+	if !found {
+		return ""
+	}
+	if end := regexp.MustCompile(`\n(  -|\n)`).FindStringIndex(text); end != nil {
+		text = text[:end[0]]
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// fileWith returns the path of a file.
+func fileWith(t *testing.T, text string) string {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}

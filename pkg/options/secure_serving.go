@@ -1,0 +1,51 @@
+package options
+
+import (
+	"flag"
+	"fmt"
+
+	"kube2014/pkg/server"
+)
+
+// SecureServingOptions are about the port with TLS.
+type SecureServingOptions struct {
+	Port     uint
+	Secure   bool // the port is open
+	Address  string
+	CertFile string
+	KeyFile  string
+	CertDir  string // of a certificate that the server makes itself, if no file is given
+}
+
+func (o *SecureServingOptions) addFlags(flags *flag.FlagSet) {
+	flags.Var((*portValue)(&o.Port), "secure_port", "")
+	flags.StringVar(&o.Address, "bind_address", "0.0.0.0", "")
+	flags.StringVar(&o.CertFile, "tls_cert_file", "", "")
+	flags.StringVar(&o.KeyFile, "tls_private_key_file", "", "")
+	flags.StringVar(&o.CertDir, "cert_dir", "/var/run/kubernetes", "")
+}
+
+func (o *SecureServingOptions) validate(given map[string]bool) (errs []error) {
+	if o.Secure = given["secure_port"]; !o.Secure {
+		return allNeed(given, "secure_port", "bind_address", "tls_cert_file", "tls_private_key_file", "cert_dir")
+	}
+	if !isHost(o.Address) {
+		errs = append(errs, fmt.Errorf("-bind_address: %s is neither a host name nor an IP address", shown(o.Address)))
+	}
+	switch {
+	case o.CertFile != "" && o.KeyFile == "":
+		errs = append(errs, needs("tls_cert_file", "tls_private_key_file"))
+	case o.CertFile == "" && o.KeyFile != "":
+		errs = append(errs, needs("tls_private_key_file", "tls_cert_file"))
+	}
+	return errs
+}
+
+// ApplyTo opens the port, if it is to be open. The error names a flag.
+func (o *SecureServingOptions) ApplyTo(c *server.Config) error {
+	if !o.Secure {
+		return nil
+	}
+	c.Secure = &server.Serving{Address: listenAddress(o.Address, o.Port)}
+	return nil
+}

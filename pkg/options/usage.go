@@ -1,0 +1,103 @@
+package options
+
+// Usage is what apiserver -h prints.
+const Usage = `apiserver serves the same objects in two versions of the API: that of June 2014, with
+tasks, replication controllers and services, and below /api/v1 today's, for kubectl.
+
+usage: apiserver [flags]
+
+A - in the name of a flag is as good as a _.
+
+the server:
+  -api_prefix PATH     where June 2014's API is served (default /api/v1beta1); if
+                       paths of today's API begin so, that is off
+  -machines A,B,...    the machines that tasks and pods are placed on; may be repeated
+                       (default 127.0.0.1)
+  -scheduler NAME      what places them: first_fit, random or round_robin
+                       (default first_fit); or none: pods wait for another program,
+                       which posts bindings, and first_fit places tasks
+  -runtime_config LIST the versions of the API to serve, such as
+                       api/v1beta1=true,api/v1=false (default: both); may be repeated
+  -request_timeout TIME  how long a request to today's API may take (default 1m0s)
+  -min_request_timeout TIME  how long a watch takes at least, unless its client says
+                       how long (default 30m0s)
+  -cors_allowed_origins LIST  regular expressions: pages of these origins may read what
+                       the server answers
+  -shutdown_delay_duration TIME  how long /readyz fails before the ports are closed
+                       (default 0s)
+  -profiling           serve profiles at /debug/pprof/
+  -contention_profiling  record where goroutines wait for each other, with -profiling
+  -trace               print a trace of each request, layer by layer, to standard
+                       error; requests are then served one at a time
+  -version             print the version and exit
+
+the insecure port, without authentication:
+  -port N              the port to listen on; 0 takes a free one (default 8080);
+  -insecure_port N     another word for it
+  -address ADDRESS     the address to listen on (default 127.0.0.1);
+  -insecure_bind_address ADDRESS  another word for it
+  -insecure            -insecure=false closes the port (default true)
+
+the secure port:
+  -secure_port N       the port to listen on with TLS; 0 takes a free one
+                       (default: closed); what follows needs it
+  -bind_address ADDRESS  the address to listen on (default 0.0.0.0)
+  -tls_cert_file FILE  the server's certificate, with
+  -tls_private_key_file FILE  its key; both are read again when they change
+  -cert_dir DIR        where a certificate is made and kept if none is given
+                       (default /var/run/kubernetes)
+
+who sends a request:
+  -client_ca_file FILE  who signs the certificates of clients
+  -token_auth_file FILE  lines like token,user,uid,"group1,group2"
+  -authentication_token_webhook_config_file FILE  a kubeconfig: who knows tokens
+  -authentication_token_webhook_cache_ttl TIME  how long its answers are kept
+                       (default 2m0s)
+  -requestheader_client_ca_file FILE  who signs the certificate of a proxy that tells
+                       who sends a request
+  -requestheader_allowed_names LIST  the names in that certificate (default: any)
+  -requestheader_username_headers LIST  where the proxy names the user
+                       (default: X-Remote-User)
+  -requestheader_group_headers LIST  where it names the groups
+                       (default: X-Remote-Group)
+  -service_account_key_file FILE  whose keys sign the tokens of service accounts; may
+                       be repeated
+  -anonymous_auth      let requests without credentials through, as system:anonymous
+                       (default true, but not with AlwaysAllow)
+
+who may do what:
+  -authorization_mode LIST  AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC: the first that
+                       has an opinion decides (default: AlwaysAllow)
+  -authorization_policy_file FILE  the policy of ABAC
+  -authorization_webhook_config_file FILE  a kubeconfig: who decides for Webhook
+
+where objects are kept:
+  -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
+                       http://127.0.0.1:4001 (default: keep them in memory)
+  -storage_backend NAME  which API of etcd: etcd2, as in June 2014, or etcd3 (default:
+                       the one that etcd serves and that holds objects)
+  -etcd_prefix PATH    what the keys of etcd3 begin with (default /registry)
+  -etcd_cafile FILE    who signs the certificates of an etcd at https:// URLs
+                       (default: whom the system trusts)
+  -etcd_certfile FILE  our certificate for etcd, with
+  -etcd_keyfile FILE   its key
+  -etcd_username NAME  our user in etcd, with
+  -etcd_password_file FILE  the file that holds the password
+
+how kubelets are reached:
+  -kubelet_port N      where they listen (default 10250)
+  -kubelet_https       with TLS
+  -kubelet_certificate_authority FILE  who signs their certificates (default: they are
+                       not checked)
+  -kubelet_client_certificate FILE  our certificate for them, with
+  -kubelet_client_key FILE  its key
+  -kubelet_timeout TIME  how long they may take to answer (default 1s)
+
+example:
+  apiserver -machines 127.0.0.1,127.0.0.2 -etcd_servers http://127.0.0.1:4001
+  curl http://127.0.0.1:8080/api/v1beta1/tasks
+  kubectl -s http://127.0.0.1:8080 get pods
+
+Whoever reaches the insecure port may do everything: keep its address on loopback.
+The exit code is 2 when a flag is wrong, 1 when the server cannot serve.
+`

@@ -1,0 +1,90 @@
+// Package server is what is around the API: how a server starts, which handlers a request
+// passes, on which ports it listens, and how it ends. It knows neither door.
+package server
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"regexp"
+	"time"
+
+	"kube2014/pkg/server/filters"
+	"kube2014/pkg/server/healthz"
+)
+
+// Config is what a server is made of. The option groups fill it in, and main adds the API.
+type Config struct {
+	API filters.API // what the chain stands before
+	Mux Mux         // where the server's own paths are served, nil for nowhere
+
+	Insecure *Serving // nil if the port is closed
+	Secure   *Serving // nil if the port is closed
+	Guards   Guards   // of the secure port
+
+	RequestTimeout     time.Duration // of requests that are not long-running
+	GetsWait           bool          // for another program: the get of one object needs the limit too
+	ReadTimeout        time.Duration // to read a request
+	WriteTimeout       time.Duration // to answer one that keeps the limits of 2014
+	DrainTimeout       time.Duration // for requests in flight when the server ends
+	ShutdownDelay      time.Duration // from when /readyz fails to when no more connections are taken
+	CORSAllowedOrigins []*regexp.Regexp
+	Profiling          bool
+
+	Checks []healthz.Check // of /healthz, /livez and /readyz
+
+	// BuildHandlerChain makes the handlers that a request passes. If it is not set, it is
+	// the function of this name.
+	BuildHandlerChain func(c *Config, guards Guards) http.Handler
+	// Around is put around a whole chain, such as a trace. It may be nil.
+	Around func(chain http.Handler) http.Handler
+	// Listen opens a port. If it is not set, it is net.Listen.
+	Listen func(network, address string) (net.Listener, error)
+	// Listening is told the addresses when the ports are open. It may be nil.
+	Listening func(insecure, secure net.Addr)
+
+	inFlight *filters.InFlight
+}
+
+// Mux serves paths of the server.
+type Mux interface {
+	Handle(path string, handler http.Handler)
+	HandlePrefix(prefix string, handler http.Handler)
+}
+
+// Serving is a port.
+type Serving struct {
+	Address string      // to listen on: HOST:PORT
+	TLS     *tls.Config // nil for HTTP
+}
+
+// CompletedConfig is a Config in which nothing is missing.
+type CompletedConfig struct{ *Config }
+
+// Complete fills in what follows from the rest.
+func (c *Config) Complete() CompletedConfig {
+	if c.BuildHandlerChain == nil {
+		c.BuildHandlerChain = BuildHandlerChain
+	}
+	if c.Listen == nil {
+		c.Listen = net.Listen
+	}
+	if c.Around == nil {
+		c.Around = func(chain http.Handler) http.Handler { return chain }
+	}
+	if c.inFlight == nil {
+		c.inFlight = filters.NewInFlight()
+	}
+	return CompletedConfig{c}
+}
+
+// New makes a server.
+func (c CompletedConfig) New() *Server {
+	return &Server{
+		config:   c.Config,
+		insecure: c.Around(c.BuildHandlerChain(c.Config, Guards{})),
+		secure:   c.Around(c.BuildHandlerChain(c.Config, c.Guards)),
+		ending:   make(chan struct{}),
+		aborted:  make(chan struct{}),
+	}
+}

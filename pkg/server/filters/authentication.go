@@ -1,0 +1,37 @@
+package filters
+
+import (
+	"errors"
+	"log"
+	"net/http"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/server/request"
+	"kube2014/pkg/util"
+)
+
+// errUnauthorized tells nothing more: why is only in the log.
+var errUnauthorized = &api.Error{Kind: api.Unauthorized, Message: "Unauthorized"}
+
+// WithAuthentication finds out who sends a request, and answers 401 if nobody knows. The
+// handlers after it do not see the credentials.
+func WithAuthentication(next http.Handler, backend API, users authenticator.Request) http.Handler {
+	if users == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		who, ok, err := users.AuthenticateRequest(req)
+		if err == nil && !ok {
+			err = errors.New("there are no credentials")
+		}
+		if err != nil {
+			log.Printf("%s %s: not authenticated: %s", req.Method, util.Loggable(req.RequestURI), api.Printable(err.Error(), ' '))
+			backend.Fail(w, req, errUnauthorized)
+			return
+		}
+		req.Header.Del("Authorization")
+		request.RecordOf(req.Context()).User = who
+		next.ServeHTTP(w, req)
+	})
+}

@@ -1,0 +1,66 @@
+package filters
+
+import (
+	"log"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/server/request"
+	"kube2014/pkg/util"
+)
+
+// WithAuthorization answers 403 unless the authorizer allows what a request asks for.
+func WithAuthorization(next http.Handler, backend API, rights authorizer.Authorizer) http.Handler {
+	if rights == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if err := authorize(req, rights, attributes(req, request.UserFrom(req.Context()))); err != nil {
+			backend.Fail(w, req, err)
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// authorize returns an error unless something is allowed.
+func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorizer.Attributes) error {
+	decision, reason, err := rights.Authorize(req.Context(), wanted)
+	if decision == authorizer.Allow {
+		return nil
+	}
+	if err != nil {
+		log.Printf("%s %s: not authorized: %s", req.Method, util.Loggable(req.RequestURI), api.Printable(err.Error(), ' '))
+	}
+	denied := &authorizer.Denied{Attributes: wanted, Reason: reason}
+	return &api.Error{Kind: api.Forbidden, Message: denied.Error(), Err: denied}
+}
+
+// attributes returns what a request asks for as an authorizer reads it.
+func attributes(req *http.Request, who *user.Info) authorizer.Attributes {
+	info := request.InfoFrom(req.Context())
+	wanted := authorizer.Attributes{User: who, Verb: info.Verb, IsResource: info.IsResource, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
+		Resource: info.Resource, Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, Path: info.Path}
+	if wanted.IsResource && wanted.Name == "" {
+		wanted.Name = selectedName(req, info)
+	}
+	return wanted
+}
+
+// selectedName returns the only name that a list, or a watch of one, selects, "" if it may be
+// more.
+func selectedName(req *http.Request, info *request.Info) string {
+	if req.URL.RawQuery == "" || (info.Verb != "list" && info.Verb != "watch" && info.Verb != "deletecollection") {
+		return ""
+	}
+	selector, err := fields.ParseSelector(req.URL.Query().Get("fieldSelector"))
+	if err != nil {
+		return ""
+	}
+	name, _ := selector.RequiresExactMatch("metadata.name")
+	return name
+}

@@ -1,0 +1,19 @@
+package filters
+
+import (
+	"net/http"
+
+	"kube2014/pkg/api"
+)
+
+// WithCrossOriginProtection refuses what a page of another site sends to change something (D32).
+func WithCrossOriginProtection(next http.Handler, backend API) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if protection.Check(req) != nil {
+			backend.Fail(w, req, &api.Error{Kind: api.Forbidden, Message: "a browser may not send a cross-site " + req.Method + " request"})
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}

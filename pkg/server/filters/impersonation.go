@@ -1,0 +1,142 @@
+package filters
+
+import (
+	"maps"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/server/request"
+)
+
+// The headers of impersonation. A group may be named several times.
+const (
+	impersonateUser   = "Impersonate-User"
+	impersonateUID    = "Impersonate-Uid"
+	impersonateGroup  = "Impersonate-Group"
+	impersonateExtra  = "Impersonate-Extra-"
+	serviceAccounts   = "system:serviceaccounts"
+	serviceAccountOne = "system:serviceaccount:"
+)
+
+// WithImpersonation lets a user act as another one, if the user may impersonate that name and
+// each of the groups. The handlers after it see the other one only.
+func WithImpersonation(next http.Handler, backend API, rights authorizer.Authorizer) http.Handler {
+	if rights == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		wanted, err := impersonated(req.Header)
+		if err != nil {
+			backend.Fail(w, req, err)
+			return
+		}
+		if wanted == nil {
+			next.ServeHTTP(w, req)
+			return
+		}
+		who := request.UserFrom(req.Context())
+		for _, right := range rightsFor(wanted) {
+			right.User, right.Verb, right.IsResource = who, "impersonate", true
+			if err := authorize(req, rights, right); err != nil {
+				backend.Fail(w, req, err)
+				return
+			}
+		}
+		for name := range req.Header {
+			if strings.HasPrefix(name, "Impersonate-") {
+				req.Header.Del(name)
+			}
+		}
+		request.RecordOf(req.Context()).User = withGroups(wanted)
+		next.ServeHTTP(w, req)
+	})
+}
+
+// impersonated returns the user that headers name, nil for none.
+func impersonated(header http.Header) (*user.Info, error) {
+	wanted := &user.Info{Name: header.Get(impersonateUser), UID: header.Get(impersonateUID), Groups: header[impersonateGroup]}
+	more := wanted.UID != "" || len(wanted.Groups) > 0
+	for name, values := range header {
+		key, isExtra := strings.CutPrefix(name, textproto.CanonicalMIMEHeaderKey(impersonateExtra))
+		if !isExtra {
+			continue
+		}
+		more = true
+		decoded, err := url.PathUnescape(strings.ToLower(key))
+		if err != nil {
+			decoded = strings.ToLower(key)
+		}
+		if wanted.Extra == nil {
+			wanted.Extra = map[string][]string{}
+		}
+		wanted.Extra[decoded] = append(wanted.Extra[decoded], values...)
+	}
+	switch {
+	case wanted.Name != "":
+		return wanted, nil
+	case more:
+		return nil, api.NewInvalid(impersonateUser, "must be given with the other headers of impersonation")
+	}
+	return nil, nil
+}
+
+// rightsFor returns what a user must be allowed to impersonate to act as another one.
+func rightsFor(wanted *user.Info) []authorizer.Attributes {
+	var rights []authorizer.Attributes
+	add := func(resource, namespace, subresource, name string) {
+		right := authorizer.Attributes{APIVersion: "v1", Resource: resource, Subresource: subresource, Namespace: namespace, Name: name}
+		if resource == "userextras" || resource == "uids" {
+			right.APIGroup = "authentication.k8s.io"
+		}
+		rights = append(rights, right)
+	}
+	if namespace, name, ok := serviceAccount(wanted.Name); ok {
+		add("serviceaccounts", namespace, "", name)
+	} else {
+		add("users", "", "", wanted.Name)
+	}
+	for _, group := range wanted.Groups {
+		add("groups", "", "", group)
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted.Extra)) {
+		for _, value := range wanted.Extra[key] {
+			add("userextras", "", key, value)
+		}
+	}
+	if wanted.UID != "" {
+		add("uids", "", "", wanted.UID)
+	}
+	return rights
+}
+
+// serviceAccount returns which service account a user is.
+func serviceAccount(name string) (namespace, account string, ok bool) {
+	rest, ok := strings.CutPrefix(name, serviceAccountOne)
+	if !ok {
+		return "", "", false
+	}
+	namespace, account, ok = strings.Cut(rest, ":")
+	return namespace, account, ok && namespace != "" && account != "" && !strings.Contains(account, ":")
+}
+
+// withGroups returns a user with the groups that follow from who it is.
+func withGroups(wanted *user.Info) *user.Info {
+	who := *wanted
+	who.Groups = slices.Clone(wanted.Groups)
+	if namespace, _, ok := serviceAccount(who.Name); ok && len(who.Groups) == 0 {
+		who.Groups = []string{serviceAccounts, serviceAccounts + ":" + namespace}
+	}
+	switch {
+	case who.Name == user.Anonymous && !slices.Contains(who.Groups, user.AllUnauthenticated):
+		who.Groups = append(who.Groups, user.AllUnauthenticated)
+	case who.Name != user.Anonymous && !slices.Contains(who.Groups, user.AllAuthenticated) && !slices.Contains(who.Groups, user.AllUnauthenticated):
+		who.Groups = append(who.Groups, user.AllAuthenticated)
+	}
+	return &who
+}

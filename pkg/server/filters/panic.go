@@ -1,0 +1,46 @@
+package filters
+
+import (
+	"log"
+	"net/http"
+	"runtime/debug"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/util"
+)
+
+// WithPanicRecovery logs a panic with its stack, and answers 500 (D48). If the answer has
+// begun, it closes the connection.
+func WithPanicRecovery(next http.Handler, backend API) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		answer, ok := w.(*response)
+		if !ok {
+			answer = &response{ResponseWriter: w}
+		}
+		defer func() {
+			reason := recover()
+			if reason == nil || reason == http.ErrAbortHandler {
+				if reason != nil {
+					panic(reason)
+				}
+				return
+			}
+			stack := debug.Stack()
+			if there, ok := reason.(panicked); ok {
+				reason, stack = there.reason, there.stack
+			}
+			log.Printf("panic in %s %s: %v\n%s", req.Method, util.Loggable(req.RequestURI), reason, stack)
+			if answer.status != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			backend.Fail(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
+		}()
+		next.ServeHTTP(answer, req)
+	})
+}
+
+// panicked is a panic of another goroutine.
+type panicked struct {
+	reason interface{}
+	stack  []byte
+}

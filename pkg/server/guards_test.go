@@ -1,0 +1,178 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/server"
+	"kube2014/pkg/server/request"
+)
+
+// whoAsks tells who asks, and which credentials are left.
+var whoAsks = toys{
+	"/who": func(w http.ResponseWriter, req *http.Request) {
+		who := request.UserFrom(req.Context())
+		fmt.Fprintf(w, "%s %s %v %v", who.Name, who.UID, who.Groups, who.Extra)
+		for name := range req.Header {
+			if name == "Authorization" || strings.HasPrefix(name, "Impersonate") {
+				fmt.Fprint(w, " with ", name)
+			}
+		}
+	},
+}
+
+// byName knows a user by the name in a header.
+var byName = authenticator.RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
+	switch name := req.Header.Get("Authorization"); name {
+	case "":
+		return nil, false, nil
+	case "wrong":
+		return nil, false, errors.New("it is wrong")
+	default:
+		return &user.Info{Name: name, Groups: []string{"g"}}, true, nil
+	}
+})
+
+// rules allow what is in them: "USER VERB RESOURCE[/SUBRESOURCE][.GROUP] [NAMESPACE/]NAME".
+type rules []string
+
+func (r rules) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	resource, name := a.Resource, a.Name
+	if a.Subresource != "" {
+		resource += "/" + a.Subresource
+	}
+	if a.APIGroup != "" {
+		resource += "." + a.APIGroup
+	}
+	if a.Namespace != "" {
+		name = a.Namespace + "/" + name
+	}
+	for _, rule := range r {
+		if rule == a.User.Name+" "+a.Verb+" "+resource+" "+name {
+			return authorizer.Allow, "", nil
+		}
+	}
+	return authorizer.NoOpinion, "no rule", errors.New("the rules are few")
+}
+
+func guarded(allowed ...string) http.Handler {
+	return chainOf(whoAsks, server.Config{Guards: server.Guards{Authenticator: byName, Authorizer: rules(allowed)}})
+}
+
+func TestWithoutGuardsEverybodyGetsIn(t *testing.T) {
+	t.Parallel()
+	answer := ask(chainOf(whoAsks, server.Config{}), "GET", "/who", "Authorization: wrong", "Impersonate-User: other")
+	assert.Equal(t, "system:unsecured  [system:masters system:authenticated] map[]", strings.Split(answer.Body.String(), " with ")[0])
+}
+
+func TestWhoIsNotKnownIsA401AndWhyIsOnlyLogged(t *testing.T) {
+	for _, headers := range [][]string{nil, {"Authorization: wrong"}} {
+		logged := logOf(func() {
+			answer := ask(guarded(), "GET", "/who", headers...)
+			assert.Equal(t, http.StatusUnauthorized, answer.Code)
+			assert.Equal(t, "Unauthorized", answer.Body.String())
+		})
+		assert.Contains(t, logged, "GET /who: not authenticated: ")
+	}
+}
+
+func TestWhatIsNotAllowedIsA403ThatTellsTheReason(t *testing.T) {
+	logged := logOf(func() {
+		answer := ask(guarded(), "GET", "/who", "Authorization: ann")
+		assert.Equal(t, http.StatusForbidden, answer.Code)
+		assert.Equal(t, `User "ann" cannot get resource "toys" in API group "" at the cluster scope: no rule`, answer.Body.String())
+	})
+	assert.Contains(t, logged, "GET /who: not authorized: the rules are few")
+}
+
+func TestWhoGetsInIsKnownBehindTheChainWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	answer := ask(guarded("ann get toys who"), "GET", "/who", "Authorization: ann")
+	assert.Equal(t, "ann  [g] map[]", answer.Body.String())
+}
+
+func TestImpersonationNeedsARightToEachPart(t *testing.T) {
+	t.Parallel()
+	const denied = `User "ann" cannot impersonate resource `
+	for name, row := range map[string]struct {
+		headers []string
+		allowed []string
+		status  int
+		says    string
+	}{
+		"a user": {[]string{"Impersonate-User: bob"}, []string{"ann impersonate users bob", "bob get toys who"},
+			200, "bob  [system:authenticated] map[]"},
+		"a user without the right": {[]string{"Impersonate-User: bob"}, []string{"bob get toys who"},
+			403, denied + `"users" in API group "" at the cluster scope: no rule`},
+		"a user who has no right": {[]string{"Impersonate-User: bob"}, []string{"ann impersonate users bob", "ann get toys who"},
+			403, `User "bob" cannot get resource "toys" in API group "" at the cluster scope: no rule`},
+		"groups": {[]string{"Impersonate-User: bob", "Impersonate-Group: x", "Impersonate-Group: y"},
+			[]string{"ann impersonate users bob", "ann impersonate groups x", "ann impersonate groups y", "bob get toys who"},
+			200, "bob  [x y system:authenticated] map[]"},
+		"a group without the right": {[]string{"Impersonate-User: bob", "Impersonate-Group: x", "Impersonate-Group: system:masters"},
+			[]string{"ann impersonate users bob", "ann impersonate groups x", "bob get toys who"},
+			403, denied + `"groups" in API group "" at the cluster scope: no rule`},
+		"a uid": {[]string{"Impersonate-User: bob", "Impersonate-Uid: 7"},
+			[]string{"ann impersonate users bob", "ann impersonate uids.authentication.k8s.io 7", "bob get toys who"}, 200, "bob 7 [system:authenticated] map[]"},
+		"what else is known": {[]string{"Impersonate-User: bob", "Impersonate-Extra-Scopes: a", "Impersonate-Extra-Scopes: b", "Impersonate-Extra-Acme%2fthing: c"},
+			[]string{"ann impersonate users bob", "ann impersonate userextras/scopes.authentication.k8s.io a", "ann impersonate userextras/scopes.authentication.k8s.io b",
+				"ann impersonate userextras/acme/thing.authentication.k8s.io c", "bob get toys who"}, 200, "bob  [system:authenticated] map[acme/thing:[c] scopes:[a b]]"},
+		"what else is known without the right": {[]string{"Impersonate-User: bob", "Impersonate-Extra-Scopes: a"}, []string{"ann impersonate users bob"},
+			403, denied + `"userextras/scopes" in API group "authentication.k8s.io" at the cluster scope: no rule`},
+		"a service account": {[]string{"Impersonate-User: system:serviceaccount:default:robot"},
+			[]string{"ann impersonate serviceaccounts default/robot", "system:serviceaccount:default:robot get toys who"},
+			200, "system:serviceaccount:default:robot  [system:serviceaccounts system:serviceaccounts:default system:authenticated] map[]"},
+		"a service account without the right": {[]string{"Impersonate-User: system:serviceaccount:default:robot"}, []string{"ann impersonate users system:serviceaccount:default:robot"},
+			403, denied + `"serviceaccounts" in API group "" in the namespace "default": no rule`},
+		"what only looks like one": {[]string{"Impersonate-User: system:serviceaccount:default"}, []string{"ann impersonate users system:serviceaccount:default", "system:serviceaccount:default get toys who"},
+			200, "system:serviceaccount:default  [system:authenticated] map[]"},
+		"nobody": {[]string{"Impersonate-User: system:anonymous"}, []string{"ann impersonate users system:anonymous", "system:anonymous get toys who"},
+			200, "system:anonymous  [system:unauthenticated] map[]"},
+		"a group without a user": {[]string{"Impersonate-Group: system:masters"}, []string{"ann get toys who"},
+			400, "Impersonate-User: must be given with the other headers of impersonation"},
+		"a uid without a user": {[]string{"Impersonate-Uid: 7"}, []string{"ann get toys who"},
+			400, "Impersonate-User: must be given with the other headers of impersonation"},
+		"more without a user": {[]string{"Impersonate-Extra-Scopes: a"}, []string{"ann get toys who"},
+			400, "Impersonate-User: must be given with the other headers of impersonation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := ask(guarded(row.allowed...), "GET", "/who", append(row.headers, "Authorization: ann")...)
+			assert.Equal(t, row.says, answer.Body.String())
+			assert.Equal(t, row.status, answer.Code)
+		})
+	}
+}
+
+// Whatever the headers say, nobody becomes another one without the right to.
+func FuzzImpersonation(f *testing.F) {
+	for _, seed := range []string{"User\x00bob", "Group\x00system:masters", "User\x00bob\x00Group\x00x", "Uid\x007", "Extra-A%\x00b", "Extra-%2f\x00b\x00User\x00system:serviceaccount:a:b", "\x00"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		parts := strings.Split(text, "\x00")
+		headers := []string{"Authorization: ann"}
+		for i := 0; i+1 < len(parts); i += 2 {
+			headers = append(headers, "Impersonate-"+parts[i]+": "+parts[i+1])
+		}
+		answer := ask(guarded("ann get toys who"), "GET", "/who", headers...)
+		if answer.Code == http.StatusOK {
+			assert.Equal(t, "ann  [g] map[]", strings.Split(answer.Body.String(), " with ")[0])
+			return
+		}
+		assert.Contains(t, []int{400, 403}, answer.Code)
+		text2, err := io.ReadAll(answer.Body)
+		assert.NoError(t, err)
+		assert.NotContains(t, string(text2), "\n")
+	})
+}

@@ -1,0 +1,227 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"kube2014/pkg/server/healthz"
+)
+
+// Server serves an API. Hooks are added before PrepareRun is called.
+type Server struct {
+	config           *Config
+	insecure, secure http.Handler
+	postStart        []*postStartHook
+	preShutdown      []preShutdownHook
+
+	ending  chan struct{} // closed when the server is about to end
+	aborted chan struct{} // closed when it is to end at once
+	abort   sync.Once
+}
+
+// InsecureHandler returns the chain of the insecure port.
+func (s *Server) InsecureHandler() http.Handler { return s.insecure }
+
+// SecureHandler returns the chain of the secure port.
+func (s *Server) SecureHandler() http.Handler { return s.secure }
+
+// Abort ends the server at once: what is in flight is cut off.
+func (s *Server) Abort() { s.abort.Do(func() { close(s.aborted) }) }
+
+var errEnding = errors.New("the server is about to end")
+
+// PreparedServer is a server whose own paths are served. It can run.
+type PreparedServer struct{ *Server }
+
+// PrepareRun lets the server tell its health: at /healthz and /livez by the checks of the
+// configuration, at /readyz also whether the hooks are done, and the server is not ending.
+func (s *Server) PrepareRun() PreparedServer {
+	if s.config.Mux == nil {
+		return PreparedServer{s}
+	}
+	ready := slices.Clone(s.config.Checks)
+	for _, hook := range s.postStart {
+		ready = append(ready, hook.check())
+	}
+	ready = append(ready, healthz.Check{Name: "shutdown", Check: func() error {
+		select {
+		case <-s.ending:
+			return errEnding
+		default:
+			return nil
+		}
+	}})
+	healthz.Install(s.config.Mux, "healthz", s.config.Checks)
+	healthz.Install(s.config.Mux, "livez", s.config.Checks)
+	healthz.Install(s.config.Mux, "readyz", ready)
+	if s.config.Profiling {
+		installProfiling(s.config.Mux)
+	}
+	return PreparedServer{s}
+}
+
+// ListenError tells that a port cannot be opened.
+type ListenError struct {
+	Address string
+	Err     error
+}
+
+// Error tells the address and why.
+func (e *ListenError) Error() string {
+	return fmt.Sprintf("cannot listen on %s: %v", e.Address, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// reason is why listening failed, without the address.
+func reason(err error) error {
+	var syscallErr *os.SyscallError
+	if errors.As(err, &syscallErr) {
+		return syscallErr.Err
+	}
+	return err
+}
+
+// ErrAborted is the error of a server that was ended at once.
+var ErrAborted = errors.New("the server was ended at once")
+
+// port is an open port and who serves it.
+type port struct {
+	listener net.Listener
+	server   *http.Server
+	isTLS    bool
+}
+
+func (p *port) address() net.Addr {
+	if p == nil {
+		return nil
+	}
+	return p.listener.Addr()
+}
+
+func (p *port) serve() error {
+	if p.isTLS {
+		return p.server.ServeTLS(p.listener, "", "")
+	}
+	return p.server.Serve(p.listener)
+}
+
+// open opens a port, nil for one that is to be closed.
+func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
+	if serving == nil {
+		return nil, nil
+	}
+	listener, err := s.config.Listen("tcp", serving.Address)
+	if err != nil {
+		return nil, &ListenError{serving.Address, reason(err)}
+	}
+	return &port{listener, s.newHTTPServer(handler, serving), serving.TLS != nil}, nil
+}
+
+func (s *Server) newHTTPServer(handler http.Handler, serving *Serving) *http.Server {
+	return &http.Server{
+		Handler:                      handler,
+		TLSConfig:                    serving.TLS,
+		ReadTimeout:                  s.config.ReadTimeout,
+		WriteTimeout:                 s.config.WriteTimeout,
+		MaxHeaderBytes:               1 << 20,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like any other
+	}
+}
+
+// Run serves until the context ends, and then ends: /readyz fails for a while, no more
+// connections are taken, and the requests in flight are finished (D30), or cut off after a while.
+// It returns nil then, ErrAborted after Abort, a *ListenError if a port cannot be opened, and
+// another error if one breaks.
+func (p PreparedServer) Run(ctx context.Context) error {
+	s := p.Server
+	insecure, err := s.open(s.config.Insecure, s.insecure)
+	if err != nil {
+		return err
+	}
+	secure, err := s.open(s.config.Secure, s.secure)
+	if err != nil {
+		if insecure != nil {
+			_ = insecure.listener.Close() // the process ends here anyway
+		}
+		return err
+	}
+	var ports []*port
+	for _, open := range []*port{insecure, secure} {
+		if open != nil {
+			ports = append(ports, open)
+		}
+	}
+	if s.config.Listening != nil {
+		s.config.Listening(insecure.address(), secure.address())
+	}
+	broken := make(chan error, len(ports))
+	for _, open := range ports {
+		go func() { broken <- open.serve() }()
+	}
+	hooks, endHooks := context.WithCancel(context.WithoutCancel(ctx))
+	defer endHooks()
+	for _, hook := range s.postStart {
+		hook.start(hooks)
+	}
+	select {
+	case err = <-broken:
+		closeAll(ports)
+		return err
+	case <-s.aborted:
+		closeAll(ports)
+		return ErrAborted
+	case <-ctx.Done():
+	}
+	close(s.ending)
+	select {
+	case <-time.After(s.config.ShutdownDelay):
+	case <-s.aborted:
+		closeAll(ports)
+		return ErrAborted
+	}
+	for _, hook := range s.preShutdown {
+		hook.call()
+	}
+	return s.drain(ports)
+}
+
+// drain takes no more requests, and waits for those in flight.
+func (s *Server) drain(ports []*port) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)
+	defer cancel()
+	drained := make(chan error, len(ports)+1)
+	for _, open := range ports {
+		go func() { drained <- open.server.Shutdown(ctx) }()
+	}
+	go func() { drained <- s.config.inFlight.Wait(ctx) }()
+	for range len(ports) + 1 {
+		select {
+		case err := <-drained:
+			if err != nil {
+				log.Printf("some requests were not finished in %v and are cut off", s.config.DrainTimeout)
+				closeAll(ports)
+				return nil
+			}
+		case <-s.aborted:
+			closeAll(ports)
+			return ErrAborted
+		}
+	}
+	return nil
+}
+
+func closeAll(ports []*port) {
+	for _, open := range ports {
+		_ = open.server.Close() // the process ends here anyway
+	}
+}
