@@ -3,15 +3,13 @@ package authorizer
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"kube2014/pkg/auth/user"
 )
 
 // Attributes are what a decision is about: a user, and what the user wants to do.
 type Attributes struct {
-	User       *user.Info
+	User       *user.Info // not nil
 	Verb       string // get, list, watch, create, update, patch, delete, deletecollection, ...; for a path: the method, in lower case
 	IsResource bool   // it is about a resource; if not, Path says about what
 
@@ -23,6 +21,11 @@ type Attributes struct {
 	Name        string // "" for all
 
 	Path string
+}
+
+// IsReadOnly tells whether it is a verb that changes nothing.
+func (a Attributes) IsReadOnly() bool {
+	return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch"
 }
 
 // Decision is what an authorizer says.
@@ -55,33 +58,4 @@ type Rule struct {
 // why says why.
 type RuleResolver interface {
 	RulesFor(ctx context.Context, who *user.Info, namespace string) (rules []Rule, incomplete bool, why error)
-}
-
-// Denied is the error of a request that is not allowed, in the words of today's server.
-type Denied struct {
-	Attributes Attributes
-	Reason     string // of the authorizer, "" for none
-}
-
-// Error tells who may not do what.
-func (d *Denied) Error() string {
-	a, text := d.Attributes, ""
-	if !a.IsResource {
-		text = fmt.Sprintf("User %q cannot %s path %q", a.User.Name, a.Verb, a.Path)
-	} else {
-		resource := a.Resource
-		if a.Subresource != "" {
-			resource += "/" + a.Subresource
-		}
-		text = fmt.Sprintf("User %q cannot %s resource %q in API group %q", a.User.Name, a.Verb, resource, a.APIGroup)
-		if a.Namespace != "" {
-			text += fmt.Sprintf(" in the namespace %q", a.Namespace)
-		} else {
-			text += " at the cluster scope"
-		}
-	}
-	if d.Reason != "" {
-		text += ": " + strings.TrimSpace(d.Reason)
-	}
-	return text
 }

@@ -1,0 +1,52 @@
+package authorizer
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"kube2014/pkg/auth/user"
+)
+
+// United is several authorizers in one. It is an Authorizer and a RuleResolver.
+type United []Authorizer
+
+// Union unites authorizers: the first that has an opinion decides.
+func Union(authorizers ...Authorizer) United { return authorizers }
+
+// Authorize returns the first opinion. If there is none, the reasons and the errors are those
+// of all.
+func (u United) Authorize(ctx context.Context, a Attributes) (Decision, string, error) {
+	var reasons []string
+	var errs []error
+	for _, one := range u {
+		decision, reason, err := one.Authorize(ctx, a)
+		if decision != NoOpinion {
+			return decision, reason, err
+		}
+		if reason != "" {
+			reasons = append(reasons, reason)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
+}
+
+// RulesFor returns the rules of all who can list rules.
+func (u United) RulesFor(ctx context.Context, who *user.Info, namespace string) (rules []Rule, incomplete bool, why error) {
+	var errs []error
+	for _, one := range u {
+		resolver, ok := one.(RuleResolver)
+		if !ok {
+			continue
+		}
+		more, partly, err := resolver.RulesFor(ctx, who, namespace)
+		rules, incomplete = append(rules, more...), incomplete || partly
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return rules, incomplete, errors.Join(errs...)
+}
