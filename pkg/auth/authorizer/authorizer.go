@@ -10,8 +10,8 @@ import (
 // Attributes are what a decision is about: a user, and what the user wants to do.
 type Attributes struct {
 	User       *user.Info // not nil
-	Verb       string // get, list, watch, create, update, patch, delete, deletecollection, ...; for a path: the method, in lower case
-	IsResource bool   // it is about a resource; if not, Path says about what
+	Verb       string     // get, list, watch, create, update, patch, delete, deletecollection, ...; for a path: the method, in lower case
+	IsResource bool       // it is about a resource; if not, Path says about what
 
 	APIGroup    string
 	APIVersion  string

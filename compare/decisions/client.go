@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"kube2014/pkg/auth/authorizer/authorizertest"
+)
+
+// client sends requests to a server.
+type client struct {
+	url  string
+	http *http.Client
+}
+
+// newClient returns a client of a server that has made its certificate itself.
+func newClient(url string) client {
+	return client{url, &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
+}
+
+// status is what it is about in an answer that is an error.
+type status struct{ Message string }
+
+// send sends a request in the name of somebody, or as a member of system:masters in that of
+// nobody. The answer is read into a value if it is no error.
+func (c client) send(ctx context.Context, who *authorizertest.Who, method, path string, body, answer any) (code int, message string, err error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return 0, "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(text))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	if who != nil {
+		req.Header.Set("Impersonate-User", who.User)
+		req.Header["Impersonate-Group"] = who.Groups
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err = io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, "", err
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		var s status
+		_ = json.Unmarshal(text, &s) // what is no Status has no message
+		return resp.StatusCode, s.Message, nil
+	}
+	if answer != nil {
+		err = json.Unmarshal(text, answer)
+	}
+	return resp.StatusCode, "", err
+}
+
+// must sends a request as a member of system:masters. An answer that is an error is one.
+func (c client) must(ctx context.Context, method, path string, body, answer any) error {
+	code, message, err := c.send(ctx, nil, method, path, body, answer)
+	if err == nil && code >= http.StatusBadRequest {
+		err = fmt.Errorf("%s %s: %d: %s", method, path, code, message)
+	}
+	return err
+}
+
+// isReady tells whether the server is ready. One that does not listen is not.
+func (c client) isReady(ctx context.Context) (bool, error) {
+	code, _, err := c.send(ctx, nil, http.MethodGet, "/readyz", nil, nil)
+	return err == nil && code == http.StatusOK, nil
+}

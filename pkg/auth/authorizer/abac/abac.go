@@ -1,0 +1,111 @@
+// Package abac decides by a policy file, which has one JSON object a line: who may do what.
+// Blank lines, and those that begin with #, are skipped.
+//
+// A line has the form of 2014, such as {"user": "alice", "resource": "pods", "readonly": true},
+// in which what is left out means all, or that of today with an apiVersion, in which it means
+// none.
+package abac
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/util"
+)
+
+// all is every user, group, namespace, resource or path.
+const all = "*"
+
+// rule is a line of the policy: what one user, the members of one group, or who is both may do.
+type rule struct {
+	User            string `json:"user"`
+	Group           string `json:"group"`
+	Readonly        bool   `json:"readonly"`
+	APIGroup        string `json:"apiGroup"`
+	Resource        string `json:"resource"`
+	Namespace       string `json:"namespace"`
+	NonResourcePath string `json:"nonResourcePath"`
+}
+
+// Policy is an authorizer, and lists its rules. It is not changed once it is made.
+type Policy []rule
+
+// FromFile returns the policy of a file, which is read again when it changes. The error names
+// the first bad line.
+func FromFile(path string) (*Authorizer, error) {
+	policy, err := util.Reload("the policy of -authorization_policy_file", func() (Policy, error) { return readFile(path) }, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Authorizer{policy}, nil
+}
+
+// Authorizer decides by the policy that a file has. While a changed file is broken, that is the
+// one before. It is safe for concurrent use.
+type Authorizer struct{ policy *util.Reloaded[Policy] }
+
+// Authorize decides as the policy does.
+func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	return a.policy.Get().Authorize(ctx, attributes)
+}
+
+// RulesFor returns the rules of the policy.
+func (a *Authorizer) RulesFor(ctx context.Context, who *user.Info, namespace string) ([]authorizer.Rule, bool, error) {
+	return a.policy.Get().RulesFor(ctx, who, namespace)
+}
+
+// Authorize allows what a rule allows, and has no opinion of the rest.
+func (p Policy) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	for i := range p {
+		if p[i].appliesTo(a.User) && p[i].allows(&a) {
+			return authorizer.Allow, "", nil
+		}
+	}
+	return authorizer.NoOpinion, "No policy matched.", nil
+}
+
+// RulesFor lists the rules for a user that name the namespace, or all.
+func (p Policy) RulesFor(_ context.Context, who *user.Info, namespace string) (rules []authorizer.Rule, incomplete bool, why error) {
+	for _, r := range p {
+		if !r.appliesTo(who) || !matches(r.Namespace, namespace) {
+			continue
+		}
+		verbs := []string{all}
+		if r.Readonly {
+			verbs = []string{"get", "list", "watch"}
+		}
+		if r.Resource != "" {
+			rules = append(rules, authorizer.Rule{Verbs: verbs, APIGroups: []string{r.APIGroup}, Resources: []string{r.Resource}})
+		}
+		if r.NonResourcePath != "" {
+			rules = append(rules, authorizer.Rule{Verbs: verbs, NonResourceURLs: []string{r.NonResourcePath}})
+		}
+	}
+	return rules, false, nil
+}
+
+// appliesTo tells whether a user is the one of the rule and in its group. A rule without both
+// is for nobody.
+func (r *rule) appliesTo(who *user.Info) bool {
+	if r.User == "" && r.Group == "" {
+		return false
+	}
+	return (r.User == "" || r.User == who.Name) && (r.Group == "" || slices.Contains(who.Groups, r.Group))
+}
+
+func (r *rule) allows(a *authorizer.Attributes) bool {
+	if r.Readonly && !a.IsReadOnly() {
+		return false
+	}
+	if a.IsResource {
+		return matches(r.Namespace, a.Namespace) && matches(r.Resource, a.Resource) && matches(r.APIGroup, a.APIGroup)
+	}
+	return r.NonResourcePath == a.Path ||
+		strings.HasSuffix(r.NonResourcePath, all) && strings.HasPrefix(a.Path, strings.TrimRight(r.NonResourcePath, all))
+}
+
+// matches tells whether the value is wanted. Without a wanted one, that is only "".
+func matches(wanted, value string) bool { return wanted == all || wanted == value }
