@@ -23,7 +23,7 @@ RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(TRACE),-trace)
 
-.PHONY: help run kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original check cover clean
+.PHONY: help run kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,7 +80,8 @@ test: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, with the race detector
 	$(GO) test -p 1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## etcd-3.6, fuzz, histories, clients, watches, chaos and soak one after the other, for about 25 minutes
+proof: bin/kubectl ## decisions, etcd-3.6, fuzz, histories, clients, watches, chaos and soak one after the other, for about 25 minutes
+	@$(MAKE) --no-print-directory decisions
 	@$(MAKE) --no-print-directory etcd-3.6
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
@@ -139,6 +140,10 @@ compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:800
 	@$(MAKE) --no-print-directory build
 	$(GO) build -o bin/compare-original ./compare/original
 	@exec bin/compare-original -original '$(ORIGINAL)'
+
+decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who may do what, and tell what differs from the recordings; takes a minute
+	$(GO) build -o bin/decisions ./compare/decisions
+	@exec bin/decisions
 
 check: ## gofmt, go vet, go mod tidy and staticcheck
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"kube2014/bench/measure"
@@ -29,11 +30,15 @@ var recordings = []struct {
 func main() {
 	programs := flag.String("programs", "bin", "the folder with kube-apiserver and etcd")
 	folder := flag.String("authorizers", "pkg/auth/authorizer", "the folder with the authorizers and their recordings")
+	only := flag.String("only", "", "only the recordings whose file names have this in them")
 	write := flag.Bool("write", false, "write the answers instead of comparing them")
 	flag.Parse()
 	measure.Exit(measure.Within(limit, func(run *measure.Run) error {
 		r := &recorder{Run: run, programs: *programs}
 		for _, recording := range recordings {
+			if !strings.Contains(recording.file, *only) {
+				continue
+			}
 			if err := r.record(filepath.Join(*folder, recording.file), recording.ask, *write); err != nil {
 				return err
 			}

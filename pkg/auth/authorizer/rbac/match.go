@@ -1,0 +1,116 @@
+package rbac
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+)
+
+// granted yields the roles that a user has everywhere, and those in the namespace if there is
+// one. For a role that is missing it yields the error. The grant is good until the next one.
+func (a *Authorizer) granted(who *user.Info, namespace string) iter.Seq2[*grant, error] {
+	return func(yield func(*grant, error) bool) {
+		var g grant
+		try := func(kind, name, namespace string, subjects []rbacv1.Subject, role rbacv1.RoleRef) bool {
+			subject := first(subjects, who, namespace)
+			if subject == nil {
+				return true
+			}
+			rules, err := a.RulesOf(role, namespace)
+			g = grant{kind, name, namespace, role, subject, rules}
+			return yield(&g, err)
+		}
+		for _, binding := range a.source.ClusterRoleBindings() {
+			if !try("ClusterRoleBinding", binding.Name, "", binding.Subjects, binding.RoleRef) {
+				return
+			}
+		}
+		if namespace == "" {
+			return
+		}
+		for _, binding := range a.source.RoleBindings(namespace) {
+			if !try("RoleBinding", binding.Name, namespace, binding.Subjects, binding.RoleRef) {
+				return
+			}
+		}
+	}
+}
+
+// first returns the first subject that a user is, nil if there is none.
+func first(subjects []rbacv1.Subject, who *user.Info, namespace string) *rbacv1.Subject {
+	for i := range subjects {
+		if is(who, &subjects[i], namespace) {
+			return &subjects[i]
+		}
+	}
+	return nil
+}
+
+// is tells whether a user is a subject of a binding. A service account without a namespace is
+// one in that of the binding.
+func is(who *user.Info, subject *rbacv1.Subject, namespace string) bool {
+	switch subject.Kind {
+	case rbacv1.UserKind:
+		return who.Name == subject.Name
+	case rbacv1.GroupKind:
+		return slices.Contains(who.Groups, subject.Name)
+	case rbacv1.ServiceAccountKind:
+		if subject.Namespace != "" {
+			namespace = subject.Namespace
+		}
+		account, ok := strings.CutPrefix(who.Name, "system:serviceaccount:")
+		in, name, both := strings.Cut(account, ":")
+		return ok && both && in != "" && in == namespace && name == subject.Name
+	}
+	return false
+}
+
+// allows tells whether a rule allows something.
+func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes) bool {
+	if !has(rule.Verbs, a.Verb) {
+		return false
+	}
+	if !a.IsResource {
+		return slices.ContainsFunc(rule.NonResourceURLs, func(url string) bool { return covers(url, a.Path) })
+	}
+	return has(rule.APIGroups, a.APIGroup) &&
+		slices.ContainsFunc(rule.Resources, func(resource string) bool { return isResource(resource, a.Resource, a.Subresource) }) &&
+		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, a.Name))
+}
+
+// has tells whether a value is in a list, or * for each.
+func has(list []string, value string) bool {
+	for _, one := range list {
+		if one == "*" || one == value {
+			return true
+		}
+	}
+	return false
+}
+
+// isResource tells whether a resource of a rule, such as pods, pods/log, */scale or *, is one
+// that is asked for.
+func isResource(of, resource, subresource string) bool {
+	if of == "*" {
+		return true
+	}
+	if subresource == "" {
+		return of == resource
+	}
+	if sub, ok := strings.CutPrefix(of, "*/"); ok && sub == subresource {
+		return true
+	}
+	rest, ok := strings.CutPrefix(of, resource)
+	return ok && len(rest) == len(subresource)+1 && rest[0] == '/' && rest[1:] == subresource
+}
+
+// covers tells whether a path of a rule, such as /healthz, /healthz/* or *, is a path, or
+// begins it.
+func covers(of, path string) bool {
+	return of == path || strings.HasSuffix(of, "*") && strings.HasPrefix(path, strings.TrimRight(of, "*"))
+}
