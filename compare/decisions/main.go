@@ -17,7 +17,7 @@ import (
 )
 
 // limit is how long it may take.
-const limit = 5 * time.Minute
+const limit = 10 * time.Minute
 
 var recordings = []struct {
 	file string

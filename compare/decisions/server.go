@@ -29,7 +29,7 @@ const (
 
 // server is a kube-apiserver that runs.
 type server struct {
-	client
+	caller
 	ended chan struct{}
 	log   string // its file
 	stop  func()
@@ -57,7 +57,7 @@ func (r *recorder) start(ctx context.Context, authorization ...string) (*server,
 	if err != nil {
 		return nil, err
 	}
-	s := &server{client: newClient("https://" + net.JoinHostPort("127.0.0.1", port)), ended: make(chan struct{}), log: filepath.Join(dir, "log")}
+	s := &server{caller: newCaller("https://" + net.JoinHostPort("127.0.0.1", port)), ended: make(chan struct{}), log: filepath.Join(dir, "log")}
 	log, err := os.Create(s.log)
 	if err != nil {
 		return nil, err

@@ -13,26 +13,28 @@ import (
 	"kube2014/pkg/auth/authorizer/authorizertest"
 )
 
-// client sends requests to a server.
-type client struct {
+// caller sends requests to a server.
+type caller struct {
 	url  string
 	http *http.Client
 }
 
-// newClient returns a client of a server that has made its certificate itself.
-func newClient(url string) client {
-	return client{url, &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
+// newCaller returns a caller of a server that has made its certificate itself.
+func newCaller(url string) caller {
+	return caller{url, &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
 }
 
-// status is what it is about in an answer that is an error.
+// status is what is read of an answer that is an error.
 type status struct{ Message string }
 
 // send sends a request in the name of somebody, or as a member of system:masters in that of
 // nobody. The answer is read into a value if it is no error.
-func (c client) send(ctx context.Context, who *authorizertest.Who, method, path string, body, answer any) (code int, message string, err error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return 0, "", err
+func (c caller) send(ctx context.Context, who *authorizertest.Who, method, path string, body, answer any) (code int, message string, err error) {
+	var text []byte
+	if body != nil {
+		if text, err = json.Marshal(body); err != nil {
+			return 0, "", err
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(text))
 	if err != nil {
@@ -65,7 +67,7 @@ func (c client) send(ctx context.Context, who *authorizertest.Who, method, path 
 }
 
 // must sends a request as a member of system:masters. An answer that is an error is one.
-func (c client) must(ctx context.Context, method, path string, body, answer any) error {
+func (c caller) must(ctx context.Context, method, path string, body, answer any) error {
 	code, message, err := c.send(ctx, nil, method, path, body, answer)
 	if err == nil && code >= http.StatusBadRequest {
 		err = fmt.Errorf("%s %s: %d: %s", method, path, code, message)
@@ -74,7 +76,7 @@ func (c client) must(ctx context.Context, method, path string, body, answer any)
 }
 
 // isReady tells whether the server is ready. One that does not listen is not.
-func (c client) isReady(ctx context.Context) (bool, error) {
+func (c caller) isReady(ctx context.Context) (bool, error) {
 	code, _, err := c.send(ctx, nil, http.MethodGet, "/readyz", nil, nil)
 	return err == nil && code == http.StatusOK, nil
 }
