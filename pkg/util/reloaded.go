@@ -17,7 +17,8 @@ type Reloaded[T any] struct {
 	paths []string
 
 	value atomic.Pointer[T]
-	due   atomic.Int64 // when the files are looked at again, in nanoseconds since 1970
+	made  time.Time    // with a monotonic clock, which nobody sets back
+	due   atomic.Int64 // when the files are looked at again, in nanoseconds since made
 
 	mu      sync.Mutex // guards what follows, and lets one goroutine look
 	seen    []fileState
@@ -47,31 +48,34 @@ func (s fileState) same(other fileState) bool {
 // What says in the log what the value is, such as the flag that names the files. The
 // error is that of the first load.
 func Reload[T any](what string, load func() (T, error), paths ...string) (*Reloaded[T], error) {
-	r := &Reloaded[T]{what: what, load: load, paths: paths}
-	r.seen, r.readAt = r.look(), time.Now()
+	now := time.Now()
+	r := &Reloaded[T]{what: what, load: load, paths: paths, made: now, readAt: now}
+	r.seen = r.look()
 	value, err := load()
 	if err != nil {
 		return nil, err
 	}
 	r.value.Store(&value)
-	r.due.Store(r.readAt.Add(reloadPeriod).UnixNano())
+	r.due.Store(int64(reloadPeriod))
 	return r, nil
 }
 
 // Get returns the value. It may be older than the files by a second.
 func (r *Reloaded[T]) Get() T {
-	if now := time.Now(); now.UnixNano() >= r.due.Load() && r.mu.TryLock() {
+	if now := time.Since(r.made); int64(now) >= r.due.Load() && r.mu.TryLock() {
 		defer r.mu.Unlock()
-		r.refresh(now)
-		r.due.Store(now.Add(reloadPeriod).UnixNano())
+		r.refresh()
+		r.due.Store(int64(now + reloadPeriod))
 	}
 	return *r.value.Load()
 }
 
 // refresh makes the value again if a file has changed, or may have changed since it was read
-// without getting another time.
-func (r *Reloaded[T]) refresh(now time.Time) {
-	present, changed := r.look(), false
+// without getting another time, or could not be read: what was in the way, such as its
+// permissions, can go without a change of the file.
+func (r *Reloaded[T]) refresh() {
+	now := time.Now()
+	present, changed := r.look(), r.problem != ""
 	for i, state := range present {
 		recent := state.info != nil && r.readAt.Sub(state.info.ModTime()) < settled
 		changed = changed || recent || !state.same(r.seen[i])

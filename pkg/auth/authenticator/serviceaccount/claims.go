@@ -1,0 +1,93 @@
+package serviceaccount
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"kube2014/pkg/auth/user"
+)
+
+// legacyIssuer signs the tokens that stood in secrets: for the server alone, and for ever.
+const legacyIssuer = "kubernetes/serviceaccount"
+
+// claims are those of both forms. Which one a token has says its issuer.
+type claims struct {
+	jwt.Claims
+
+	Namespace string `json:"kubernetes.io/serviceaccount/namespace"`
+	Name      string `json:"kubernetes.io/serviceaccount/service-account.name"`
+	UID       string `json:"kubernetes.io/serviceaccount/service-account.uid"`
+
+	Bound *struct {
+		Namespace      string `json:"namespace"`
+		ServiceAccount struct {
+			Name string `json:"name"`
+			UID  string `json:"uid"`
+		} `json:"serviceaccount"`
+	} `json:"kubernetes.io"`
+}
+
+// user returns the service account that the claims are about, if they hold now and here.
+func (c *claims) user(audiences []string) (*user.Info, error) {
+	switch err := c.Validate(jwt.Expected{Time: time.Now()}); {
+	case errors.Is(err, jwt.ErrExpired):
+		return nil, errors.New("the service account token has expired")
+	case errors.Is(err, jwt.ErrNotValidYet), errors.Is(err, jwt.ErrIssuedInTheFuture):
+		return nil, errors.New("the service account token is not valid yet")
+	case err != nil:
+		return nil, errors.New("the service account token is not valid")
+	}
+	namespace, name, uid := c.Namespace, c.Name, c.UID
+	if c.Issuer != legacyIssuer {
+		switch {
+		case c.Issuer == "":
+			return nil, missing("iss")
+		case c.Bound == nil:
+			return nil, missing("kubernetes.io")
+		case c.Expiry == nil:
+			return nil, missing("exp")
+		}
+		namespace, name, uid = c.Bound.Namespace, c.Bound.ServiceAccount.Name, c.Bound.ServiceAccount.UID
+	}
+	if err := c.isFor(audiences); err != nil {
+		return nil, err
+	}
+	switch {
+	case namespace == "":
+		return nil, missing("namespace")
+	case name == "":
+		return nil, missing("service account's name")
+	case uid == "":
+		return nil, missing("service account's uid")
+	case strings.Contains(namespace, ":"), strings.Contains(name, ":"):
+		return nil, errors.New("the service account token has a name with a colon")
+	}
+	full := "system:serviceaccount:" + namespace + ":" + name
+	if c.Subject != full {
+		return nil, errors.New("the service account token's subject is another one than its claims tell")
+	}
+	return &user.Info{Name: full, UID: uid, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}}, nil
+}
+
+// isFor checks the audience: whoever else gets a token must not be able to use it here. As in
+// today's server, without other words this is its issuer.
+func (c *claims) isFor(audiences []string) error {
+	if c.Issuer == legacyIssuer && len(c.Audience) == 0 {
+		return nil
+	}
+	if len(audiences) == 0 {
+		audiences = []string{c.Issuer}
+	}
+	if !slices.ContainsFunc(audiences, c.Audience.Contains) {
+		return errors.New("the service account token is for another audience")
+	}
+	return nil
+}
+
+func missing(claim string) error {
+	return errors.New("the service account token has no " + claim)
+}

@@ -1,0 +1,117 @@
+package serviceaccount
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"kube2014/pkg/util"
+)
+
+// key checks signatures, of the algorithms that it is made for only: a signer that uses
+// another one is not the owner of the key.
+type key struct {
+	public     any // *rsa.PublicKey or *ecdsa.PublicKey
+	algorithms []jose.SignatureAlgorithm
+}
+
+// algorithms are those of all keys.
+var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
+
+func readKeys(files []string) (keys []key, err error) {
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		more, err := parseKeys(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		keys = append(keys, more...)
+	}
+	return keys, nil
+}
+
+func parseKeys(text []byte) (keys []key, err error) {
+	blocks, err := util.PEMBlocks(text)
+	if err != nil {
+		return nil, err
+	}
+	for i, block := range blocks {
+		if block.Type == "EC PARAMETERS" { // stands before the key that openssl makes
+			continue
+		}
+		parsed, err := parseKey(block)
+		if err != nil {
+			return nil, fmt.Errorf("PEM block %d %w", i+1, err)
+		}
+		keys = append(keys, parsed)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is no key")
+	}
+	return keys, nil
+}
+
+// parseKey keeps the error of a parser to itself: it may tell of the key.
+func parseKey(block *pem.Block) (key, error) {
+	var parsed any
+	var err error
+	switch block.Type {
+	case "PUBLIC KEY":
+		parsed, err = x509.ParsePKIXPublicKey(block.Bytes)
+	case "RSA PUBLIC KEY":
+		parsed, err = x509.ParsePKCS1PublicKey(block.Bytes)
+	case "CERTIFICATE":
+		var certificate *x509.Certificate
+		if certificate, err = x509.ParseCertificate(block.Bytes); err == nil {
+			parsed = certificate.PublicKey
+		}
+	case "PRIVATE KEY":
+		parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	case "RSA PRIVATE KEY":
+		parsed, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	case "EC PRIVATE KEY":
+		parsed, err = x509.ParseECPrivateKey(block.Bytes)
+	default:
+		return key{}, errors.New("is neither a key without a password nor a certificate")
+	}
+	if err != nil {
+		return key{}, errors.New("is broken")
+	}
+	return newKey(parsed)
+}
+
+func newKey(parsed any) (key, error) {
+	switch k := parsed.(type) {
+	case *rsa.PrivateKey:
+		return newKey(&k.PublicKey)
+	case *ecdsa.PrivateKey:
+		return newKey(&k.PublicKey)
+	case *rsa.PublicKey:
+		return key{k, []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512}}, nil
+	case *ecdsa.PublicKey:
+		switch k.Curve {
+		case elliptic.P256():
+			return key{k, []jose.SignatureAlgorithm{jose.ES256}}, nil
+		case elliptic.P384():
+			return key{k, []jose.SignatureAlgorithm{jose.ES384}}, nil
+		case elliptic.P521():
+			return key{k, []jose.SignatureAlgorithm{jose.ES512}}, nil
+		}
+	}
+	return key{}, errors.New("is a key for other things than JWTs of RSA or ECDSA")
+}
+
+func (k key) isFor(algorithm string) bool {
+	return slices.Contains(k.algorithms, jose.SignatureAlgorithm(algorithm))
+}

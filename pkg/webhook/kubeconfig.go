@@ -1,0 +1,169 @@
+package webhook
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// kubeconfig is what a kubeconfig may say of a webhook. Any other field is an error: who
+// writes it expects something of it.
+type kubeconfig struct {
+	APIVersion     string         `json:"apiVersion"`
+	Kind           string         `json:"kind"`
+	CurrentContext string         `json:"current-context"`
+	Preferences    any            `json:"preferences"`
+	Extensions     any            `json:"extensions"`
+	Clusters       []namedCluster `json:"clusters"`
+	Users          []namedUser    `json:"users"`
+	Contexts       []struct {
+		Name    string `json:"name"`
+		Context struct {
+			Cluster    string `json:"cluster"`
+			User       string `json:"user"`
+			Namespace  string `json:"namespace"`
+			Extensions any    `json:"extensions"`
+		} `json:"context"`
+	} `json:"contexts"`
+}
+
+type namedCluster struct {
+	Name    string  `json:"name"`
+	Cluster cluster `json:"cluster"`
+}
+
+type cluster struct {
+	Server     string `json:"server"`
+	CA         string `json:"certificate-authority"`
+	CAData     []byte `json:"certificate-authority-data"`
+	Insecure   bool   `json:"insecure-skip-tls-verify"`
+	ServerName string `json:"tls-server-name"`
+	Extensions any    `json:"extensions"`
+}
+
+type namedUser struct {
+	Name string   `json:"name"`
+	User userInfo `json:"user"`
+}
+
+type userInfo struct {
+	Certificate     string `json:"client-certificate"`
+	CertificateData []byte `json:"client-certificate-data"`
+	Key             string `json:"client-key"`
+	KeyData         []byte `json:"client-key-data"`
+	Token           string `json:"token"`
+	TokenFile       string `json:"tokenFile"`
+	Extensions      any    `json:"extensions"`
+}
+
+// target is the webhook of the current context, checked.
+type target struct {
+	file string
+	url  *url.URL
+	cluster
+	userInfo
+}
+
+// wrong says which field is wrong. Err must not tell what is in it.
+func wrong(field string, err error) error { return fmt.Errorf("%s: %w", field, err) }
+
+func readTarget(file string) (*target, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTarget(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	t.file = file
+	for _, path := range []*string{&t.CA, &t.Certificate, &t.Key, &t.TokenFile} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(filepath.Dir(file), *path)
+		}
+	}
+	return t, nil
+}
+
+var yamlLine = regexp.MustCompile(`line \d+`)
+
+func parseTarget(text []byte) (*target, error) {
+	data, err := yaml.YAMLToJSONStrict(text)
+	if err != nil { // which may quote what is in the file
+		if line := yamlLine.FindString(err.Error()); line != "" {
+			return nil, errors.New("no YAML: " + line)
+		}
+		return nil, errors.New("no YAML")
+	}
+	var config kubeconfig
+	strict, err := json.UnmarshalStrict(data, &config)
+	var mistyped *stdjson.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped) && mistyped.Field != "":
+		return nil, wrong(mistyped.Field, errors.New("has a value of another type"))
+	case err != nil:
+		return nil, errors.New("no kubeconfig, or one with data that is not of the base64 format")
+	case len(strict) > 0:
+		return nil, strict[0]
+	}
+	t, err := config.current()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// current returns what the current context names.
+func (c *kubeconfig) current() (*target, error) {
+	t := &target{}
+	switch {
+	case c.APIVersion != "" && c.APIVersion != "v1":
+		return nil, wrong("apiVersion", errors.New("is not v1"))
+	case c.Kind != "" && c.Kind != "Config":
+		return nil, wrong("kind", errors.New("is not Config"))
+	case c.CurrentContext == "":
+		return nil, wrong("current-context", errors.New("is missing"))
+	}
+	context, err := named("contexts", c.Contexts, func(i int) bool { return c.Contexts[i].Name == c.CurrentContext })
+	if err != nil {
+		return nil, wrong("current-context", err)
+	}
+	cluster, err := named("clusters", c.Clusters, func(i int) bool { return c.Clusters[i].Name == context.Context.Cluster })
+	if err != nil {
+		return nil, wrong("contexts.context.cluster", err)
+	}
+	t.cluster = cluster.Cluster
+	if context.Context.User == "" {
+		return t, nil
+	}
+	user, err := named("users", c.Users, func(i int) bool { return c.Users[i].Name == context.Context.User })
+	if err != nil {
+		return nil, wrong("contexts.context.user", err)
+	}
+	t.userInfo = user.User
+	return t, nil
+}
+
+// named returns the one element of a list that is the wanted one.
+func named[T any](list string, all []T, wanted func(i int) bool) (found T, err error) {
+	count := 0
+	for i, one := range all {
+		if wanted(i) {
+			found, count = one, count+1
+		}
+	}
+	if count != 1 {
+		return found, fmt.Errorf("names %d of the %s, not one", count, list)
+	}
+	return found, nil
+}

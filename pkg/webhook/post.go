@@ -1,0 +1,122 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"sigs.k8s.io/json"
+)
+
+// How long one call may take, and all of them for one answer.
+const (
+	callTimeout   = 10 * time.Second
+	answerTimeout = 30 * time.Second
+)
+
+const (
+	maxCalls   = 4
+	firstPause = 250 * time.Millisecond // before the second call; each further pause is twice as long
+	maxAnswer  = 1 << 20
+)
+
+// errUnwanted is the error of a server that answers something else than it was asked for.
+var errUnwanted = errors.New("the answer is of another kind or version, or broken")
+
+// Post sends a review, and decodes the answer of the server, which must be of the same kind
+// and version. It tries again if the server cannot be reached, or answers that it cannot
+// answer now; it ends with its context, and after half a minute at the latest. A call that
+// takes too long is not made again.
+//
+// An error names the kubeconfig and the cause, but nothing of what was sent or answered. After
+// an error, answer is undefined.
+func (c *Client) Post(ctx context.Context, review, answer any) error {
+	body, err := stdjson.Marshal(review)
+	if err != nil {
+		return errors.New("the review cannot be encoded")
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	pause := firstPause
+	for call := 1; ; call++ {
+		text, again, err := c.call(ctx, body)
+		if err == nil {
+			err = decode(text, body, answer)
+		}
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("the webhook of %s: %w", c.file, err)
+		if !again || call == maxCalls {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+// call makes one call, and reports whether another one may do better.
+func (c *Client) call(ctx context.Context, body []byte) (text []byte, again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, false, bare(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if token := c.token(); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		var distrusted *tls.CertificateVerificationError
+		return nil, ctx.Err() == nil && !errors.As(err, &distrusted), bare(err)
+	}
+	defer resp.Body.Close()
+	if code := resp.StatusCode; code < 200 || code > 299 {
+		return nil, code >= 500 || code == http.StatusTooManyRequests, fmt.Errorf("it answered %d", code)
+	}
+	text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, ctx.Err() == nil, bare(err)
+	}
+	if len(text) > maxAnswer {
+		return nil, false, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+	}
+	return text, false, nil
+}
+
+// bare takes the URL out of an error: a secret may stand in its query.
+func bare(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+func decode(text, review []byte, answer any) error {
+	type meta struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	var asked, answered meta
+	if json.UnmarshalCaseSensitivePreserveInts(review, &asked) != nil ||
+		json.UnmarshalCaseSensitivePreserveInts(text, &answered) != nil || answered != asked ||
+		json.UnmarshalCaseSensitivePreserveInts(text, answer) != nil {
+		return errUnwanted
+	}
+	return nil
+}

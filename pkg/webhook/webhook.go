@@ -1,0 +1,141 @@
+// Package webhook asks a server by POST what it thinks of something, in the form of a review.
+package webhook
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"kube2014/pkg/util"
+)
+
+// Client asks one server. It is safe for concurrent use.
+type Client struct {
+	file  string // that tells of the server
+	url   string
+	http  *http.Client
+	token func() string
+}
+
+// New returns a client of the server that a kubeconfig names. An error names the file and the
+// field, but no secret.
+//
+// The server is reached directly, not through a proxy that the environment names. Files
+// of a certificate with its key or of a token are read again when they change.
+func New(file string) (*Client, error) {
+	t, err := readTarget(file)
+	if err != nil {
+		return nil, err
+	}
+	security := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure}
+	c := &Client{file: file, url: t.url.String()}
+	if err := errors.Join(t.trust(security), t.identify(security)); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if c.token, err = t.readToken(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+			TLSClientConfig:        security,
+			TLSHandshakeTimeout:    connectTimeout,
+			MaxIdleConnsPerHost:    maxIdle,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+			DisableCompression:     true,
+		},
+		// Another server is not the one that the file trusts.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+const (
+	connectTimeout = 5 * time.Second
+	maxIdle        = 32 // connections that wait for the next call
+)
+
+// trust sets whose certificates of the server count.
+func (t *target) trust(security *tls.Config) error {
+	text, err := t.CAData, error(nil)
+	switch {
+	case !t.hasCA():
+		return nil
+	case t.CA != "":
+		if text, err = os.ReadFile(t.CA); err != nil {
+			return wrong("certificate-authority", err)
+		}
+	}
+	if security.RootCAs, err = util.CertPool(text); err != nil {
+		return wrong("certificate-authority", err)
+	}
+	return nil
+}
+
+// identify sets the certificate that the server sees.
+func (t *target) identify(security *tls.Config) error {
+	if !t.hasCertificate() {
+		return nil
+	}
+	var paths []string
+	for _, path := range []string{t.Certificate, t.Key} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	pair, err := util.Reload("the client certificate of "+t.file, t.readPair, paths...)
+	if err != nil {
+		return err
+	}
+	security.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair.Get(), nil }
+	return nil
+}
+
+func (t *target) readPair() (*tls.Certificate, error) {
+	certificate, key := t.CertificateData, t.KeyData
+	var err error
+	if t.Certificate != "" {
+		if certificate, err = os.ReadFile(t.Certificate); err != nil {
+			return nil, wrong("client-certificate", err)
+		}
+	}
+	if t.Key != "" {
+		if key, err = os.ReadFile(t.Key); err != nil {
+			return nil, wrong("client-key", err)
+		}
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil { // which may tell of the key
+		return nil, wrong("client-certificate", errors.New("it and its key are no pair"))
+	}
+	return &pair, nil
+}
+
+// readToken returns a function that returns the token, "" if there is none.
+func (t *target) readToken() (func() string, error) {
+	if t.TokenFile == "" {
+		return func() string { return t.Token }, nil
+	}
+	read := func() (string, error) {
+		text, err := os.ReadFile(t.TokenFile)
+		if err != nil {
+			return "", wrong("tokenFile", err)
+		}
+		token := strings.TrimSpace(string(text))
+		if token == "" {
+			return "", wrong("tokenFile", errors.New(t.TokenFile+" is empty"))
+		}
+		return token, checkToken(token)
+	}
+	token, err := util.Reload("the token of "+t.file, read, t.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	return token.Get, nil
+}
