@@ -67,8 +67,8 @@ type userInfo struct {
 type target struct {
 	file string
 	url  *url.URL
-	cluster
-	userInfo
+	at   cluster
+	as   userInfo
 }
 
 // wrong says which field is wrong. Err must not tell what is in it.
@@ -84,7 +84,7 @@ func readTarget(file string) (*target, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	t.file = file
-	for _, path := range []*string{&t.CA, &t.Certificate, &t.Key, &t.TokenFile} {
+	for _, path := range []*string{&t.at.CA, &t.as.Certificate, &t.as.Key, &t.as.TokenFile} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(filepath.Dir(file), *path)
 		}
@@ -142,7 +142,7 @@ func (c *kubeconfig) current() (*target, error) {
 	if err != nil {
 		return nil, wrong("contexts.context.cluster", err)
 	}
-	t.cluster = cluster.Cluster
+	t.at = cluster.Cluster
 	if context.Context.User == "" {
 		return t, nil
 	}
@@ -150,7 +150,7 @@ func (c *kubeconfig) current() (*target, error) {
 	if err != nil {
 		return nil, wrong("contexts.context.user", err)
 	}
-	t.userInfo = user.User
+	t.as = user.User
 	return t, nil
 }
 

@@ -32,7 +32,7 @@ func New(file string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	security := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure}
+	security := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.at.ServerName, InsecureSkipVerify: t.at.Insecure}
 	c := &Client{file: file, url: t.url.String()}
 	if err := errors.Join(t.trust(security), t.identify(security)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -63,12 +63,12 @@ const (
 
 // trust sets whose certificates of the server count.
 func (t *target) trust(security *tls.Config) error {
-	text, err := t.CAData, error(nil)
+	text, err := t.at.CAData, error(nil)
 	switch {
 	case !t.hasCA():
 		return nil
-	case t.CA != "":
-		if text, err = os.ReadFile(t.CA); err != nil {
+	case t.at.CA != "":
+		if text, err = os.ReadFile(t.at.CA); err != nil {
 			return wrong("certificate-authority", err)
 		}
 	}
@@ -84,7 +84,7 @@ func (t *target) identify(security *tls.Config) error {
 		return nil
 	}
 	var paths []string
-	for _, path := range []string{t.Certificate, t.Key} {
+	for _, path := range []string{t.as.Certificate, t.as.Key} {
 		if path != "" {
 			paths = append(paths, path)
 		}
@@ -98,15 +98,15 @@ func (t *target) identify(security *tls.Config) error {
 }
 
 func (t *target) readPair() (*tls.Certificate, error) {
-	certificate, key := t.CertificateData, t.KeyData
+	certificate, key := t.as.CertificateData, t.as.KeyData
 	var err error
-	if t.Certificate != "" {
-		if certificate, err = os.ReadFile(t.Certificate); err != nil {
+	if t.as.Certificate != "" {
+		if certificate, err = os.ReadFile(t.as.Certificate); err != nil {
 			return nil, wrong("client-certificate", err)
 		}
 	}
-	if t.Key != "" {
-		if key, err = os.ReadFile(t.Key); err != nil {
+	if t.as.Key != "" {
+		if key, err = os.ReadFile(t.as.Key); err != nil {
 			return nil, wrong("client-key", err)
 		}
 	}
@@ -119,21 +119,21 @@ func (t *target) readPair() (*tls.Certificate, error) {
 
 // readToken returns a function that returns the token, "" if there is none.
 func (t *target) readToken() (func() string, error) {
-	if t.TokenFile == "" {
-		return func() string { return t.Token }, nil
+	if t.as.TokenFile == "" {
+		return func() string { return t.as.Token }, nil
 	}
 	read := func() (string, error) {
-		text, err := os.ReadFile(t.TokenFile)
+		text, err := os.ReadFile(t.as.TokenFile)
 		if err != nil {
 			return "", wrong("tokenFile", err)
 		}
 		token := strings.TrimSpace(string(text))
 		if token == "" {
-			return "", wrong("tokenFile", errors.New(t.TokenFile+" is empty"))
+			return "", wrong("tokenFile", errors.New(t.as.TokenFile+" is empty"))
 		}
 		return token, checkToken(token)
 	}
-	token, err := util.Reload("the token of "+t.file, read, t.TokenFile)
+	token, err := util.Reload("the token of "+t.file, read, t.as.TokenFile)
 	if err != nil {
 		return nil, err
 	}
