@@ -70,7 +70,7 @@ var broken = []struct{ text, problem string }{
 	{"t1,\"a\nb\",1\ns3cret,,1\n", "line 3: the user is empty"},
 	{"s3cret,zo\"e,1\n", `line 1: bare " in non-quoted-field`},
 	{"t1,bob,1\ns3cret,\"zoe\"s,1\n", `line 2: extraneous or missing " in quoted-field`},
-	{"s3cret,\"zoe,1\n", `line 2: extraneous or missing " in quoted-field`},
+	{"s3cret,\"zoe,1\n", `line 1: extraneous or missing " in quoted-field`},
 }
 
 func TestABrokenFileIsToldWithTheLineButWithoutItsText(t *testing.T) {
