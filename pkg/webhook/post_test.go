@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,8 +61,9 @@ func TestAServerMayWantACertificate(t *testing.T) {
 	server := webhooktest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "us", r.TLS.PeerCertificates[0].Subject.CommonName)
 		fmt.Fprint(w, yes)
+	}, func(server *httptest.Server) {
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.Pool()}
 	})
-	server.TLS.ClientAuth, server.TLS.ClientCAs = tls.RequireAndVerifyClientCert, authority.Pool()
 	dir := t.TempDir()
 	certificate, key := authority.Client(t, "us", nil).PEM(t)
 	write(t, dir, "us.crt", string(certificate))
@@ -75,7 +77,6 @@ func TestAServerThatIsNotTheOneIsNotAsked(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	server := webhooktest.Serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	other := filepath.Join(t.TempDir(), "ca.crt")
 	certificate, _ := certtest.Authority(t, "other").PEM(t)
 	require.NoError(t, os.WriteFile(other, certificate, 0o600))

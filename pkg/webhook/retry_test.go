@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ import (
 type network struct {
 	*Client
 	handle http.HandlerFunc
-	asked  int
+	asked  atomic.Int32
 	away   func() // closes the server
 }
 
@@ -31,7 +32,7 @@ func inBubble(t *testing.T, test func(t *testing.T, n *network)) {
 		n := &network{Client: client}
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			n.asked++
+			n.asked.Add(1)
 			n.handle(w, r)
 		})}
 		n.away = func() { server.Close() }
@@ -59,7 +60,7 @@ func TestAServerThatCannotAnswerNowIsAskedAgain(t *testing.T) {
 	for _, code := range []int{429, 500, 503} {
 		inBubble(t, func(t *testing.T, n *network) {
 			n.handle = func(w http.ResponseWriter, _ *http.Request) {
-				if n.asked < 3 {
+				if n.asked.Load() < 3 {
 					w.WriteHeader(code)
 				}
 				fmt.Fprint(w, yes)
@@ -67,14 +68,14 @@ func TestAServerThatCannotAnswerNowIsAskedAgain(t *testing.T) {
 			took, err := n.post(t.Context())
 			assert.NoError(t, err)
 			assert.Equal(t, 750*time.Millisecond, took)
-			assert.Equal(t, 3, n.asked)
+			assert.EqualValues(t, 3, n.asked.Load())
 
 			n.handle = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
-			n.asked = 0
+			n.asked.Store(0)
 			took, err = n.post(t.Context())
 			assert.ErrorContains(t, err, fmt.Sprintf("it answered %d", code))
 			assert.Equal(t, 1750*time.Millisecond, took)
-			assert.Equal(t, 4, n.asked)
+			assert.EqualValues(t, 4, n.asked.Load())
 		})
 	}
 }
@@ -83,7 +84,7 @@ func TestABrokenConnectionIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, n *network) {
 		n.handle = func(w http.ResponseWriter, _ *http.Request) {
-			switch n.asked {
+			switch n.asked.Load() {
 			case 1:
 				panic(http.ErrAbortHandler)
 			case 2:
@@ -95,7 +96,7 @@ func TestABrokenConnectionIsMadeAgain(t *testing.T) {
 		}
 		_, err := n.post(t.Context())
 		assert.NoError(t, err)
-		assert.Equal(t, 3, n.asked)
+		assert.EqualValues(t, 3, n.asked.Load())
 	})
 }
 
@@ -138,7 +139,7 @@ func TestAServerThatHangsTakesAsLongAsACallMay(t *testing.T) {
 			took, err = n.post(ctx)
 			assert.ErrorIs(t, err, context.DeadlineExceeded, name)
 			assert.Equal(t, time.Second, took, name)
-			assert.Equal(t, 2, n.asked, "it is not asked again")
+			assert.EqualValues(t, 2, n.asked.Load(), "it is not asked again")
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,9 +14,14 @@ import (
 	"testing"
 )
 
-// Serve serves HTTPS until the end of a test.
-func Serve(t testing.TB, handler http.HandlerFunc) *httptest.Server {
-	server := httptest.NewTLSServer(handler)
+// Serve serves HTTPS until the end of a test. Changes change the server before it begins.
+func Serve(t testing.TB, handler http.HandlerFunc, changes ...func(*httptest.Server)) *httptest.Server {
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that do not trust it
+	for _, change := range changes {
+		change(server)
+	}
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server
 }
