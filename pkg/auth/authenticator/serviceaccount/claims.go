@@ -35,7 +35,7 @@ type claims struct {
 func (c *claims) user(audiences []string) (*user.Info, error) {
 	switch err := c.Validate(jwt.Expected{Time: time.Now()}); {
 	case errors.Is(err, jwt.ErrExpired):
-		return nil, errors.New("the service account token has expired")
+		return nil, errors.New("the service account token is expired")
 	case errors.Is(err, jwt.ErrNotValidYet), errors.Is(err, jwt.ErrIssuedInTheFuture):
 		return nil, errors.New("the service account token is not valid yet")
 	case err != nil:

@@ -97,7 +97,7 @@ func TestAJWTThatDoesNotHoldIsAnError(t *testing.T) {
 	parts := strings.Split(good, ".")
 	der := must(x509.MarshalPKIXPublicKey(&rsaKey().PublicKey))
 	const unknown, brokenJWT = "the JWT is signed by an unknown key", "the JWT is broken, or of an algorithm that no key is for"
-	const expired, early = "the service account token has expired", "the service account token is not valid yet"
+	const expired, early = "the service account token is expired", "the service account token is not valid yet"
 	const otherAudience, otherSubject = "the service account token is for another audience", "the service account token's subject is another one than its claims tell"
 	const brokenClaims = "the claims of the service account token are broken"
 	account := func(namespace, name, uid any) object {
@@ -187,7 +187,7 @@ func TestATokenBeginsAndEnds(t *testing.T) {
 		for _, row := range []struct {
 			after time.Duration
 			err   string
-		}{{0, "the service account token is not valid yet"}, {time.Hour, ""}, {2 * time.Hour, ""}, {2*time.Hour + 2*time.Minute, "the service account token has expired"}} {
+		}{{0, "the service account token is not valid yet"}, {time.Hour, ""}, {2 * time.Hour, ""}, {2*time.Hour + 2*time.Minute, "the service account token is expired"}} {
 			time.Sleep(time.Until(time.Unix(now, 0).Add(row.after)))
 			_, ok, err := a.AuthenticateToken(t.Context(), token)
 			assert.Equal(t, row.err == "", ok, row.after)
