@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"sync"
 	"time"
 )
@@ -62,7 +61,7 @@ func (c *Cache[V]) Do(ctx context.Context, question []byte, ask func(context.Con
 	if shared == nil {
 		// The context of who asks first must not end the call of the others.
 		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		shared = &call[V]{cancel: cancel, done: make(chan struct{}), err: errors.New("the call was interrupted")}
+		shared = &call[V]{cancel: cancel, done: make(chan struct{})}
 		c.calls[sum] = shared
 		go c.run(own, sum, shared, ask)
 	}

@@ -2,8 +2,54 @@ package webhook
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 )
+
+// current returns what the current context names.
+func (c *kubeconfig) current() (*target, error) {
+	t := &target{}
+	switch {
+	case c.APIVersion != "" && c.APIVersion != "v1":
+		return nil, wrong("apiVersion", errors.New("is not v1"))
+	case c.Kind != "" && c.Kind != "Config":
+		return nil, wrong("kind", errors.New("is not Config"))
+	case c.CurrentContext == "":
+		return nil, wrong("current-context", errors.New("is missing"))
+	}
+	context, err := named("contexts", c.Contexts, func(i int) bool { return c.Contexts[i].Name == c.CurrentContext })
+	if err != nil {
+		return nil, wrong("current-context", err)
+	}
+	cluster, err := named("clusters", c.Clusters, func(i int) bool { return c.Clusters[i].Name == context.Context.Cluster })
+	if err != nil {
+		return nil, wrong("contexts.context.cluster", err)
+	}
+	t.at = cluster.Cluster
+	if context.Context.User == "" {
+		return t, nil
+	}
+	user, err := named("users", c.Users, func(i int) bool { return c.Users[i].Name == context.Context.User })
+	if err != nil {
+		return nil, wrong("contexts.context.user", err)
+	}
+	t.as = user.User
+	return t, nil
+}
+
+// named returns the one element of a list that is the wanted one.
+func named[T any](list string, all []T, wanted func(i int) bool) (found T, err error) {
+	count := 0
+	for i, one := range all {
+		if wanted(i) {
+			found, count = one, count+1
+		}
+	}
+	if count != 1 {
+		return found, fmt.Errorf("names %d of the %s, not one", count, list)
+	}
+	return found, nil
+}
 
 // check tells which fields are wrong, or contradict each other.
 func (t *target) check() error {
