@@ -1,0 +1,130 @@
+package certs
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Names of the files of a pair that SelfSigned makes.
+const (
+	CertName = "apiserver.crt"
+	KeyName  = "apiserver.key"
+)
+
+const (
+	validity = 365 * 24 * time.Hour
+	// renewal is how long before its end a certificate is made anew: a server runs for a
+	// while after its start.
+	renewal = 30 * 24 * time.Hour
+	// skew is how much another machine's clock may be behind.
+	skew = time.Hour
+)
+
+// serverNames are those by which any client may know the server, besides the machine's.
+var serverNames = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost", "127.0.0.1", "::1"}
+
+// SelfSigned returns the files of a pair in dir. It makes the pair if there is none, and
+// another certificate for its key if the one there is self-signed and ends soon. Otherwise a
+// pair that is there is used, whatever its names are. Hosts are names and addresses of the
+// server; an unspecified address, such as 0.0.0.0, stands for all of the machine. Several
+// processes may do this at once.
+//
+// The key is written first and never replaced, so files of a crash, or of two processes,
+// belong together: without a certificate, one is made for the key. What this could not have
+// left is an error, for it may be somebody's own.
+func SelfSigned(dir string, hosts ...string) (certFile, keyFile string, err error) {
+	certFile, keyFile = filepath.Join(dir, CertName), filepath.Join(dir, KeyName)
+	pair, err := readPair(certFile, keyFile)
+	switch {
+	case err == nil:
+		if !endsSoon(pair.Leaf, time.Now()) {
+			return certFile, keyFile, nil
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", "", fmt.Errorf("%w; remove both to have them made anew", err)
+	case exists(certFile) && !exists(keyFile): // in this order: a process that makes both makes the key first
+		return "", "", fmt.Errorf("%s is there, but not its key, %s; remove it to have both made anew", certFile, keyFile)
+	default:
+		if err := makeKey(keyFile); err != nil {
+			return "", "", err
+		}
+	}
+	if err := makeCertificate(certFile, keyFile, hosts); err != nil {
+		return "", "", err
+	}
+	return certFile, keyFile, nil
+}
+
+// endsSoon reports whether a self-signed certificate has ended, does so soon, or has not begun.
+func endsSoon(certificate *x509.Certificate, now time.Time) bool {
+	selfSigned := bytes.Equal(certificate.RawIssuer, certificate.RawSubject)
+	return selfSigned && (now.Before(certificate.NotBefore) || now.Add(renewal).After(certificate.NotAfter))
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// makeKey writes a new key, unless there is one.
+func makeKey(keyFile string) error {
+	if exists(keyFile) {
+		return nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	err = place(keyFile, &pem.Block{Type: "PRIVATE KEY", Bytes: der}, false, os.Link)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// makeCertificate writes a certificate of the names of a server for the key that is there.
+func makeCertificate(certFile, keyFile string, hosts []string) error {
+	text, err := read(keyFile)
+	if err != nil {
+		return err
+	}
+	key, err := privateKey(keyFile, text)
+	if err != nil {
+		return err
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		Subject:   pkix.Name{CommonName: fmt.Sprintf("%s@%d", hostname, now.Unix())},
+		NotBefore: now.Add(-skew), NotAfter: now.Add(validity),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+	}
+	if template.DNSNames, template.IPAddresses, err = names(append(slices.Concat(hosts, serverNames), hostname)); err != nil {
+		return err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return fmt.Errorf("making a certificate for %q: %w", template.DNSNames, err)
+	}
+	return place(certFile, &pem.Block{Type: "CERTIFICATE", Bytes: der}, true, os.Rename)
+}
