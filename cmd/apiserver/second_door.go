@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/endpoints/discovery"
 	"kube2014/pkg/endpoints/openapi"
@@ -17,6 +19,7 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/server"
 )
 
@@ -62,7 +65,8 @@ func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, sc
 
 // secondDoor returns the server of today's API over the same objects.
 func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
-	resources := core.Resources(stores.objects, scheme, placer, time.Now)
+	resources := append(reviews.Resources(reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: time.Now}),
+		core.Resources(stores.objects, scheme, placer, time.Now)...)
 	second := endpoints.New(resources, time.Now)
 	second.WriteTimeout = requestTimeout
 	groups := discovered(resources)
@@ -71,7 +75,9 @@ func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlac
 		second.Handle(path, documents.Handler(path))
 		second.Handle(strings.TrimSuffix(path, "/")+"/", documents.Handler(path))
 	}
-	description := openapi.New(groups, core.Types())
+	types := core.Types()
+	maps.Copy(types, reviews.Types())
+	description := openapi.New(groups, types)
 	second.Handle("/openapi/v3", description)
 	second.HandlePrefix("/openapi/v3/", description)
 	second.Handle("/openapi/v2", openapi.Empty())

@@ -18,6 +18,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -58,7 +59,8 @@ func Open(t testing.TB) *Door { return OpenWith(t, v1.Scheme) }
 func OpenWith(t testing.TB, scheme v1.Converter) *Door {
 	store := memory.New(1)
 	now := func() time.Time { return Now }
-	return &Door{Server: endpoints.New(core.Resources(store, scheme, unplaced{store}, now), now), Store: store, t: t}
+	resources := append(reviews.Resources(reviews.Config{Now: now}), core.Resources(store, scheme, unplaced{store}, now)...)
+	return &Door{Server: endpoints.New(resources, now), Store: store, t: t}
 }
 
 // unplaced stores pods as they are.

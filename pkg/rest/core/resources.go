@@ -5,8 +5,6 @@ package core
 import (
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -28,10 +26,8 @@ type Placer interface {
 }
 
 var (
-	coreGroup           = corev1.SchemeGroupVersion
-	authenticationGroup = authenticationv1.SchemeGroupVersion
-	authorizationGroup  = authorizationv1.SchemeGroupVersion
-	discoveryGroup      = discoveryv1.SchemeGroupVersion
+	coreGroup      = corev1.SchemeGroupVersion
+	discoveryGroup = discoveryv1.SchemeGroupVersion
 
 	inAll = []string{"all"} // what kubectl get all shows
 )
@@ -77,14 +73,6 @@ func Resources(objects storage.Interface, scheme v1.Converter, placer Placer, no
 		{GroupVersion: coreGroup, Name: "services/status", Kind: coreGroup.WithKind("Service"), Namespaced: true,
 			Storage: subresource(services, serviceStatusStrategy), Printer: printers.Services},
 
-		{GroupVersion: authenticationGroup, Name: "selfsubjectreviews", Kind: authenticationGroup.WithKind("SelfSubjectReview"), Singular: "selfsubjectreview",
-			Storage: selfSubjectReviews{now}},
-		{GroupVersion: authorizationGroup, Name: "selfsubjectaccessreviews", Kind: authorizationGroup.WithKind("SelfSubjectAccessReview"),
-			Singular: "selfsubjectaccessreview", Storage: selfSubjectAccessReviews{}},
-		{GroupVersion: authorizationGroup, Name: "selfsubjectrulesreviews", Kind: authorizationGroup.WithKind("SelfSubjectRulesReview"),
-			Singular: "selfsubjectrulesreview", Storage: selfSubjectRulesReviews{}},
-		{GroupVersion: authorizationGroup, Name: "subjectaccessreviews", Kind: authorizationGroup.WithKind("SubjectAccessReview"),
-			Singular: "subjectaccessreview", Storage: subjectAccessReviews{}},
 		{GroupVersion: discoveryGroup, Name: "endpointslices", Kind: discoveryGroup.WithKind("EndpointSlice"), Singular: "endpointslice", Namespaced: true,
 			Storage: endpointSlices{b}, Printer: printers.EndpointSlices},
 	}
@@ -112,30 +100,26 @@ type part struct {
 // Types has the Go type of each kind that the resources have, their lists included.
 func Types() map[schema.GroupVersionKind]interface{} {
 	return map[schema.GroupVersionKind]interface{}{
-		coreGroup.WithKind("Binding"):                          corev1.Binding{},
-		coreGroup.WithKind("Endpoints"):                        corev1.Endpoints{},
-		coreGroup.WithKind("EndpointsList"):                    corev1.EndpointsList{},
-		coreGroup.WithKind("Event"):                            corev1.Event{},
-		coreGroup.WithKind("EventList"):                        corev1.EventList{},
-		coreGroup.WithKind("Namespace"):                        corev1.Namespace{},
-		coreGroup.WithKind("NamespaceList"):                    corev1.NamespaceList{},
-		coreGroup.WithKind("Node"):                             corev1.Node{},
-		coreGroup.WithKind("NodeList"):                         corev1.NodeList{},
-		coreGroup.WithKind("Pod"):                              corev1.Pod{},
-		coreGroup.WithKind("PodList"):                          corev1.PodList{},
-		coreGroup.WithKind("ReplicationController"):            corev1.ReplicationController{},
-		coreGroup.WithKind("ReplicationControllerList"):        corev1.ReplicationControllerList{},
-		coreGroup.WithKind("Service"):                          corev1.Service{},
-		coreGroup.WithKind("ServiceList"):                      corev1.ServiceList{},
-		coreGroup.WithKind("Status"):                           metav1.Status{},
-		coreGroup.WithKind("DeleteOptions"):                    metav1.DeleteOptions{},
-		coreGroup.WithKind("WatchEvent"):                       metav1.WatchEvent{},
-		autoscalingv1.SchemeGroupVersion.WithKind("Scale"):     autoscalingv1.Scale{},
-		authenticationGroup.WithKind("SelfSubjectReview"):      authenticationv1.SelfSubjectReview{},
-		authorizationGroup.WithKind("SelfSubjectAccessReview"): authorizationv1.SelfSubjectAccessReview{},
-		authorizationGroup.WithKind("SelfSubjectRulesReview"):  authorizationv1.SelfSubjectRulesReview{},
-		authorizationGroup.WithKind("SubjectAccessReview"):     authorizationv1.SubjectAccessReview{},
-		discoveryGroup.WithKind("EndpointSlice"):               discoveryv1.EndpointSlice{},
-		discoveryGroup.WithKind("EndpointSliceList"):           discoveryv1.EndpointSliceList{},
+		coreGroup.WithKind("Binding"):                      corev1.Binding{},
+		coreGroup.WithKind("Endpoints"):                    corev1.Endpoints{},
+		coreGroup.WithKind("EndpointsList"):                corev1.EndpointsList{},
+		coreGroup.WithKind("Event"):                        corev1.Event{},
+		coreGroup.WithKind("EventList"):                    corev1.EventList{},
+		coreGroup.WithKind("Namespace"):                    corev1.Namespace{},
+		coreGroup.WithKind("NamespaceList"):                corev1.NamespaceList{},
+		coreGroup.WithKind("Node"):                         corev1.Node{},
+		coreGroup.WithKind("NodeList"):                     corev1.NodeList{},
+		coreGroup.WithKind("Pod"):                          corev1.Pod{},
+		coreGroup.WithKind("PodList"):                      corev1.PodList{},
+		coreGroup.WithKind("ReplicationController"):        corev1.ReplicationController{},
+		coreGroup.WithKind("ReplicationControllerList"):    corev1.ReplicationControllerList{},
+		coreGroup.WithKind("Service"):                      corev1.Service{},
+		coreGroup.WithKind("ServiceList"):                  corev1.ServiceList{},
+		coreGroup.WithKind("Status"):                       metav1.Status{},
+		coreGroup.WithKind("DeleteOptions"):                metav1.DeleteOptions{},
+		coreGroup.WithKind("WatchEvent"):                   metav1.WatchEvent{},
+		autoscalingv1.SchemeGroupVersion.WithKind("Scale"): autoscalingv1.Scale{},
+		discoveryGroup.WithKind("EndpointSlice"):           discoveryv1.EndpointSlice{},
+		discoveryGroup.WithKind("EndpointSliceList"):       discoveryv1.EndpointSliceList{},
 	}
 }
