@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,9 +17,13 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/reviews"
+	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -49,18 +54,29 @@ var Now = time.Date(2026, 6, 6, 12, 0, 0, 0, time.UTC)
 type Door struct {
 	*endpoints.Server
 	Store *memory.Store
+	who   *user.Info
 	t     testing.TB
 }
 
 // Open returns a door to an empty store.
 func Open(t testing.TB) *Door { return OpenWith(t, v1.Scheme) }
 
-// OpenWith is Open with another converter of objects.
-func OpenWith(t testing.TB, scheme v1.Converter) *Door {
+// OpenWith is Open with another converter of objects, and with more resources, or others
+// instead of those of their names: without them, everybody may do everything.
+func OpenWith(t testing.TB, scheme v1.Converter, more ...rest.Resource) *Door {
 	store := memory.New(1)
 	now := func() time.Time { return Now }
-	resources := append(reviews.Resources(reviews.Config{Now: now}), core.Resources(store, scheme, unplaced{store}, now)...)
+	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
+	resources := slices.Concat(reviews.Resources(answers), core.Resources(store, scheme, unplaced{store}, now), more)
 	return &Door{Server: endpoints.New(resources, now), Store: store, t: t}
+}
+
+// As returns the same door for another user. Without one, requests come as through the
+// insecure port.
+func (d *Door) As(who *user.Info) *Door {
+	door := *d
+	door.who = who
+	return &door
 }
 
 // unplaced stores pods as they are.
@@ -86,7 +102,11 @@ type Answer struct {
 // Do sends a request. Headers are names and values by turns.
 func (d *Door) Do(method, path, body string, headers ...string) Answer {
 	d.t.Helper()
-	req := httptest.NewRequestWithContext(d.t.Context(), method, path, strings.NewReader(body))
+	ctx := d.t.Context()
+	if d.who != nil {
+		ctx = request.WithUser(ctx, d.who)
+	}
+	req := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}

@@ -3,12 +3,16 @@
 package reviews
 
 import (
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/rest"
 )
 
@@ -17,31 +21,55 @@ var (
 	authorizationGroup  = authorizationv1.SchemeGroupVersion
 )
 
-// Config is what the reviews ask.
+// Config is whom the reviews ask.
 type Config struct {
-	Now func() time.Time
+	Authorizer authorizer.Authorizer
+	Rules      authorizer.RuleResolver
+	Tokens     authenticator.Token // nil if there are no tokens: none is known then
+	Now        func() time.Time
 }
 
 // Resources returns the table.
 func Resources(config Config) []rest.Resource {
 	return []rest.Resource{
-		{GroupVersion: authenticationGroup, Name: "selfsubjectreviews", Kind: authenticationGroup.WithKind("SelfSubjectReview"), Singular: "selfsubjectreview",
-			Storage: selfSubjectReviews{config.Now}},
-		{GroupVersion: authorizationGroup, Name: "selfsubjectaccessreviews", Kind: authorizationGroup.WithKind("SelfSubjectAccessReview"),
-			Singular: "selfsubjectaccessreview", Storage: selfSubjectAccessReviews{}},
-		{GroupVersion: authorizationGroup, Name: "selfsubjectrulesreviews", Kind: authorizationGroup.WithKind("SelfSubjectRulesReview"),
-			Singular: "selfsubjectrulesreview", Storage: selfSubjectRulesReviews{}},
-		{GroupVersion: authorizationGroup, Name: "subjectaccessreviews", Kind: authorizationGroup.WithKind("SubjectAccessReview"),
-			Singular: "subjectaccessreview", Storage: subjectAccessReviews{}},
+		line(authenticationGroup, "SelfSubjectReview", selfSubjectReviews{config.Now}),
+		line(authenticationGroup, "TokenReview", tokenReviews{config.Tokens}),
+		local(line(authorizationGroup, "LocalSubjectAccessReview", localSubjectAccessReviews{config.Authorizer})),
+		line(authorizationGroup, "SelfSubjectAccessReview", selfSubjectAccessReviews{config.Authorizer}),
+		line(authorizationGroup, "SelfSubjectRulesReview", selfSubjectRulesReviews{config.Rules}),
+		line(authorizationGroup, "SubjectAccessReview", subjectAccessReviews{config.Authorizer}),
 	}
+}
+
+func line(group schema.GroupVersion, kind string, storage rest.Creater) rest.Resource {
+	singular := strings.ToLower(kind)
+	return rest.Resource{GroupVersion: group, Name: singular + "s", Kind: group.WithKind(kind), Singular: singular, Storage: storage}
+}
+
+func local(resource rest.Resource) rest.Resource {
+	resource.Namespaced = true
+	return resource
 }
 
 // Types has the Go type of each kind that the resources have.
 func Types() map[schema.GroupVersionKind]interface{} {
 	return map[schema.GroupVersionKind]interface{}{
-		authenticationGroup.WithKind("SelfSubjectReview"):      authenticationv1.SelfSubjectReview{},
-		authorizationGroup.WithKind("SelfSubjectAccessReview"): authorizationv1.SelfSubjectAccessReview{},
-		authorizationGroup.WithKind("SelfSubjectRulesReview"):  authorizationv1.SelfSubjectRulesReview{},
-		authorizationGroup.WithKind("SubjectAccessReview"):     authorizationv1.SubjectAccessReview{},
+		authenticationGroup.WithKind("SelfSubjectReview"):       authenticationv1.SelfSubjectReview{},
+		authenticationGroup.WithKind("TokenReview"):             authenticationv1.TokenReview{},
+		authorizationGroup.WithKind("LocalSubjectAccessReview"): authorizationv1.LocalSubjectAccessReview{},
+		authorizationGroup.WithKind("SelfSubjectAccessReview"):  authorizationv1.SelfSubjectAccessReview{},
+		authorizationGroup.WithKind("SelfSubjectRulesReview"):   authorizationv1.SelfSubjectRulesReview{},
+		authorizationGroup.WithKind("SubjectAccessReview"):      authorizationv1.SubjectAccessReview{},
 	}
+}
+
+// enter drops what a client cannot say of itself, and sets the namespace of the path.
+func enter(object rest.Object, namespace string) {
+	object.SetNamespace(namespace)
+	object.SetUID("")
+	object.SetSelfLink("")
+	object.SetCreationTimestamp(metav1.Time{})
+	object.SetDeletionTimestamp(nil)
+	object.SetDeletionGracePeriodSeconds(nil)
+	object.SetManagedFields(nil)
 }
