@@ -229,6 +229,18 @@ func TestATokensErrorIsNeverToldAndItsTokenNeverLogged(t *testing.T) {
 	assert.NotContains(t, written.String(), secret)
 }
 
+func TestATokenThatIsAcceptedWithAnErrorIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	d := asking(t, reviews.Config{Tokens: undecided{}})
+	assert.Contains(t, d.Must("POST", tokens, `{"spec":{"token":"x"}}`).Text, `"status":{"user":{},"error":"invalid bearer token"}`)
+}
+
+type undecided struct{}
+
+func (undecided) AuthenticateToken(context.Context, string) (*user.Info, bool, error) {
+	return &user.Info{Name: "eve"}, true, errors.New("it could not be checked")
+}
+
 func TestATokensUserIsShownAsAMemberOfAllAuthenticated(t *testing.T) {
 	t.Parallel()
 	who := &user.Info{Name: "eve", UID: "7", Groups: []string{"g"}, Extra: map[string][]string{"scopes": {"a", "b"}}}
@@ -263,4 +275,23 @@ func TestEachResourceHasItsTypeAndCanOnlyBeCreated(t *testing.T) {
 		"selfsubjectaccessreviews.authorization.k8s.io", "selfsubjectrulesreviews.authorization.k8s.io", "subjectaccessreviews.authorization.k8s.io",
 	}, names, "in the order of today's discovery")
 	require.Equal(t, "selfsubjectreview", resources[0].Singular)
+}
+
+func TestAHugeReviewIsRefusedInShort(t *testing.T) {
+	t.Parallel()
+	many := func(one string) string { return strings.TrimSuffix(strings.Repeat(one+",", 2000), ",") }
+	selector := func(text string) string { return `{"spec":{"resourceAttributes":{` + text + `}}}` }
+	for name, row := range map[string]struct{ body, want string }{
+		"a long raw field selector": {selector(`"fieldSelector":{"rawSelector":"` + strings.Repeat("a", 1<<17) + `"}`), "spec.resourceAttributes.fieldSelector.rawSelector: Too long: may not be more than 65536 bytes"},
+		"a long raw label selector": {selector(`"labelSelector":{"rawSelector":"` + strings.Repeat("a", 1<<17) + `"}`), "spec.resourceAttributes.labelSelector.rawSelector: Too long: may not be more than 65536 bytes"},
+		"many fields":               {selector(`"fieldSelector":{"requirements":[` + many(`{}`) + `]}`), "spec.resourceAttributes.fieldSelector.requirements: Too many: 2000: must have at most 1000 items"},
+		"many values of a label":    {selector(`"labelSelector":{"requirements":[{"values":[` + many(`"?"`) + `]}]}`), "spec.resourceAttributes.labelSelector.requirements: Too many: 2001: must have at most 1000 items"},
+		"a long name":               {`{"metadata":{"name":"` + strings.Repeat("<", 1<<20) + `"},"spec":{"resourceAttributes":{}}}`, "metadata: Invalid value: must be empty"},
+		"a long path":               {`{"spec":{"resourceAttributes":{},"nonResourceAttributes":{"path":"` + strings.Repeat("<", 1<<20) + `"}}}`, "spec.nonResourceAttributes: Invalid value: cannot be specified in combination with resourceAttributes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, `.authorization.k8s.io "" is invalid: `+row.want, Open(t).Do("POST", selfAccess, row.body).Error().Message)
+		})
+	}
 }

@@ -18,32 +18,49 @@ import (
 func selectorErrors(r authorizationv1.ResourceAttributes) (errs field.ErrorList) {
 	if s := r.FieldSelector; s != nil {
 		path := resourcePath.Child("fieldSelector")
-		errs = append(errs, oneForm(path, s.RawSelector, len(s.Requirements))...)
-		for i, one := range s.Requirements {
-			errs = append(errs, validation.ValidateFieldSelectorRequirement(one,
-				validation.FieldSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, path.Child("requirements").Index(i))...)
-		}
+		values := func(one metav1.FieldSelectorRequirement) int { return len(one.Values) }
+		errs = append(errs, formErrors(path, s.RawSelector, s.Requirements, values, func(one metav1.FieldSelectorRequirement, path *field.Path) field.ErrorList {
+			return validation.ValidateFieldSelectorRequirement(one, validation.FieldSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, path)
+		})...)
 	}
 	if s := r.LabelSelector; s != nil {
 		path := resourcePath.Child("labelSelector")
-		errs = append(errs, oneForm(path, s.RawSelector, len(s.Requirements))...)
-		for i, one := range s.Requirements {
-			errs = append(errs, validation.ValidateLabelSelectorRequirement(one,
-				validation.LabelSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, path.Child("requirements").Index(i))...)
-		}
+		values := func(one metav1.LabelSelectorRequirement) int { return len(one.Values) }
+		errs = append(errs, formErrors(path, s.RawSelector, s.Requirements, values, func(one metav1.LabelSelectorRequirement, path *field.Path) field.ErrorList {
+			return validation.ValidateLabelSelectorRequirement(one, validation.LabelSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, path)
+		})...)
 	}
 	return errs
 }
 
-// oneForm says why a selector does not have exactly one of its two forms.
-func oneForm(path *field.Path, raw string, requirements int) field.ErrorList {
-	switch {
-	case raw != "" && requirements > 0:
-		return field.ErrorList{field.Invalid(path.Child("rawSelector"), raw, "may not specified at the same time as requirements")}
-	case raw == "" && requirements == 0:
-		return field.ErrorList{field.Required(path.Child("requirements"), fmt.Sprintf("when %s is specified, requirements or rawSelector is required", path))}
+// Limits of a selector: the length of its raw form in bytes, and its requirements and their
+// values together. Without them, a body would cost a hundred times its size.
+const (
+	maxRaw   = 64 << 10
+	maxParts = 1000
+)
+
+// formErrors says why a selector does not have exactly one of its two forms, is too large, or
+// has a requirement that breaks rules.
+func formErrors[T any](path *field.Path, raw string, requirements []T, values func(T) int, check func(T, *field.Path) field.ErrorList) (errs field.ErrorList) {
+	parts := len(requirements)
+	for _, one := range requirements {
+		parts += values(one)
 	}
-	return nil
+	switch {
+	case len(raw) > maxRaw:
+		return field.ErrorList{field.TooLong(path.Child("rawSelector"), "", maxRaw)}
+	case parts > maxParts:
+		return field.ErrorList{field.TooMany(path.Child("requirements"), parts, maxParts)}
+	case raw != "" && len(requirements) > 0:
+		errs = append(errs, field.Invalid(path.Child("rawSelector"), raw, "may not specified at the same time as requirements"))
+	case raw == "" && len(requirements) == 0:
+		errs = append(errs, field.Required(path.Child("requirements"), fmt.Sprintf("when %s is specified, requirements or rawSelector is required", path)))
+	}
+	for i, one := range requirements {
+		errs = append(errs, check(one, path.Child("requirements").Index(i))...)
+	}
+	return errs
 }
 
 // unreadSelectors tells which selectors cannot be understood, as a whole or in part.

@@ -1,6 +1,8 @@
 package reviews
 
 import (
+	"encoding/json"
+
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,11 @@ var (
 func invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
+	}
+	for _, one := range errs {
+		if text, err := json.Marshal(one.BadValue); err != nil || len(text) > maxProblem {
+			one.BadValue = field.OmitValueType{} // it is told several times, each time escaped
+		}
 	}
 	return rest.Invalid(schema.GroupKind{Group: authorizationGroup.Group}, "", errs)
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,7 +39,9 @@ func contentOf(t *testing.T, path string) string {
 func TestASelfSignedPairIsMadeOnceAndUsedAgain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	first := made(t, dir, "192.0.2.1", "api.example")
+	first := made(t, dir, "192.0.2.1", "api.example", "localhost", "127.0.0.1")
+	assert.Len(t, slices.Compact(slices.Sorted(slices.Values(first.DNSNames))), len(first.DNSNames), "each name is there once")
+	assert.Len(t, first.IPAddresses, 3)
 	hostname, err := os.Hostname()
 	require.NoError(t, err)
 	for _, name := range []string{"192.0.2.1", "api.example", "localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", hostname} {
@@ -72,10 +75,12 @@ func TestACertificateThatEndsSoonIsMadeAnewForTheSameKey(t *testing.T) {
 		first := made(t, dir)
 		time.Sleep(300 * 24 * time.Hour)
 		require.True(t, first.Equal(made(t, dir)))
-		for range 2 {
-			time.Sleep(400 * 24 * time.Hour)
+		last := first
+		for _, days := range []time.Duration{40, 340, 400} {
+			time.Sleep(days * 24 * time.Hour)
 			second := made(t, dir)
-			assert.False(t, first.Equal(second))
+			assert.False(t, last.Equal(second), "after %d more days", days)
+			last = second
 			assert.True(t, second.NotAfter.After(time.Now().Add(300*24*time.Hour)))
 			assert.Equal(t, first.PublicKey, second.PublicKey)
 		}

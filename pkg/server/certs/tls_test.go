@@ -47,6 +47,7 @@ func serveOn(t *testing.T, listener net.Listener, config *tls.Config, handler ht
 
 func TestTLSIsOfThisDecade(t *testing.T) {
 	t.Parallel()
+	assert.EqualValues(t, tls.VersionTLS12, certs.TLSConfig(nil, false).MinVersion, "whatever Go's default becomes")
 	ca := certstest.NewCA(t, "ca")
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
