@@ -19,6 +19,11 @@ const (
 	EndpointsKind  Kind = "endpoints"
 	NodeKind       Kind = "node"
 	EventKind      Kind = "event"
+
+	RoleKind               Kind = "role"
+	RoleBindingKind        Kind = "role binding"
+	ClusterRoleKind        Kind = "cluster role"
+	ClusterRoleBindingKind Kind = "cluster role binding"
 )
 
 // ObjectMeta is what the server knows of an object besides what June 2014 does.

@@ -19,6 +19,10 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 		"endpoints":              {&Endpoints{ObjectMeta: meta, Name: "web"}, nil},
 		"node":                   {&Node{JSONBase: base, ObjectMeta: meta, Labels: labels}, labels},
 		"event":                  {&Event{JSONBase: base, ObjectMeta: meta, Labels: labels}, labels},
+		"role":                   {&Role{Policy{base, meta, labels}}, labels},
+		"role binding":           {&RoleBinding{Policy{base, meta, labels}}, labels},
+		"cluster role":           {&ClusterRole{Policy{base, meta, labels}}, labels},
+		"cluster role binding":   {&ClusterRoleBinding{Policy{base, meta, labels}}, labels},
 	} {
 		assert.Equal(t, kind, row.object.GetKind())
 		assert.Equal(t, "web", row.object.GetID(), kind)
@@ -32,7 +36,7 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 
 func TestAnEmptyObjectHasAKindButNoMetadata(t *testing.T) {
 	t.Parallel()
-	for _, object := range []Object{&Task{}, &ReplicationController{}, &Service{}, &Endpoints{}, &Node{}, &Event{}} {
+	for _, object := range []Object{&Task{}, &ReplicationController{}, &Service{}, &Endpoints{}, &Node{}, &Event{}, &Role{}, &RoleBinding{}, &ClusterRole{}, &ClusterRoleBinding{}} {
 		assert.NotEmpty(t, object.GetKind())
 		assert.Empty(t, object.GetID())
 		assert.Nil(t, object.GetLabels())

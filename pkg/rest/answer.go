@@ -37,7 +37,7 @@ func Stored(encoding *Encoding, object *storage.Object) Answer { return storedAn
 
 // Object implements Answer.
 func (a storedAnswer) Object() (runtime.Object, error) {
-	converted, err := a.Codec.Scheme.ConvertToVersion(a.stored.Object, a.Kind.GroupVersion().String())
+	converted, err := a.Codec.Scheme.ConvertToVersion(a.stored.Object, a.Kind.Version) // a scheme knows no groups
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func newFiller(seed int64) *randfill.Filler {
 
 func few(c randfill.Continue) string { return []string{"", "a", "b"}[c.Intn(3)] }
 
-var v1Kinds = []string{"Pod", "ReplicationController", "Service", "Endpoints", "Node", "Event"}
+var v1Kinds = []string{"Pod", "ReplicationController", "Service", "Endpoints", "Node", "Event", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
 func addSeeds(f *testing.F, kinds []string) {
 	for i := range kinds {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,8 +38,8 @@ func makeV1(t testing.TB, kind string, seed int64) object {
 	v1.SetSelfLink("")
 	v1.SetManagedFields(nil)
 	switch v1 := v1.(type) {
-	case *corev1.Node:
-		v1.Namespace = ""
+	case *corev1.Node, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
+		v1.(object).SetNamespace("")
 	case *corev1.ReplicationController:
 		if v1.Spec.Template == nil {
 			v1.Spec.Template = &corev1.PodTemplateSpec{}

@@ -88,7 +88,8 @@ func TestTheRoundTripsReachEachField(t *testing.T) {
 func TestEachKindHasItsTypeInBothVersions(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]api.Kind{"Pod": api.TaskKind, "ReplicationController": api.ControllerKind, "Service": api.ServiceKind,
-		"Endpoints": api.EndpointsKind, "Node": api.NodeKind, "Event": api.EventKind} {
+		"Endpoints": api.EndpointsKind, "Node": api.NodeKind, "Event": api.EventKind, "Role": api.RoleKind,
+		"RoleBinding": api.RoleBindingKind, "ClusterRole": api.ClusterRoleKind, "ClusterRoleBinding": api.ClusterRoleBindingKind} {
 		v1, err := Scheme.New(Version, kind)
 		require.NoError(t, err)
 		assert.Equal(t, want, in(t, v1.(object)).GetKind())

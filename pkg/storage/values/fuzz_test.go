@@ -13,13 +13,13 @@ import (
 // read as the same one again.
 func FuzzDecode(f *testing.F) {
 	for _, object := range []api.Object{&api.Task{JSONBase: base("x"), ObjectMeta: full()}, &api.Service{SelectsNothing: true}, &api.Node{ObjectMeta: full()},
-		&api.ReplicationController{ObjectMeta: full()}, &api.Endpoints{Targets: []api.Target{{TaskID: "a"}}}, &api.Event{Labels: map[string]string{"a": ""}}} {
+		&api.ReplicationController{ObjectMeta: full()}, &api.Endpoints{Targets: []api.Target{{TaskID: "a"}}}, &api.Event{Labels: map[string]string{"a": ""}}, &api.Role{Policy: api.Policy{JSONBase: base("a b"), ObjectMeta: full()}}} {
 		text, err := Encode(object)
 		require.NoError(f, err)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, object := range []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}} {
+		for _, object := range []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}, &api.ClusterRoleBinding{}} {
 			if Decode(text, object) != nil {
 				continue
 			}

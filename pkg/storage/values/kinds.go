@@ -14,6 +14,11 @@ var kinds = map[api.Kind]struct {
 	api.EndpointsKind:  {"/services/endpoints", func() (api.Object, *string) { o := &api.Endpoints{}; return o, &o.Name }},
 	api.NodeKind:       {"/minions", func() (api.Object, *string) { o := &api.Node{}; return o, &o.ID }},
 	api.EventKind:      {"/events", func() (api.Object, *string) { o := &api.Event{}; return o, &o.ID }},
+
+	api.RoleKind:               {"/roles", func() (api.Object, *string) { o := &api.Role{}; return o, &o.ID }},
+	api.RoleBindingKind:        {"/rolebindings", func() (api.Object, *string) { o := &api.RoleBinding{}; return o, &o.ID }},
+	api.ClusterRoleKind:        {"/clusterroles", func() (api.Object, *string) { o := &api.ClusterRole{}; return o, &o.ID }},
+	api.ClusterRoleBindingKind: {"/clusterrolebindings", func() (api.Object, *string) { o := &api.ClusterRoleBinding{}; return o, &o.ID }},
 }
 
 // Kinds returns the kinds of objects that a store can keep, in no order.

@@ -42,6 +42,11 @@ type onlyV1 struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
+// policy is an api.Policy of one of its kinds.
+type policy interface {
+	SetBase(id string, labels map[string]string)
+}
+
 // Encode returns the compact JSON of an object. A task that is no pod has no host in it:
 // its key says that. The error is an api.Internal one.
 func Encode(object api.Object) (string, error) { return inWords(encode(object, false)) }
@@ -92,10 +97,8 @@ func marshal(object api.Object, whole bool) ([]byte, error) {
 			unplaced.CurrentState.Host = ""
 			return v1beta1.Codec.Marshal(unplaced)
 		}
-	case *api.Node:
-		return json.Marshal(onlyV1{o.ID, o.Labels})
-	case *api.Event:
-		return json.Marshal(onlyV1{o.ID, o.Labels})
+	case *api.Node, *api.Event, policy:
+		return json.Marshal(onlyV1{object.GetID(), object.GetLabels()})
 	}
 	return v1beta1.Codec.Marshal(object)
 }
@@ -181,6 +184,10 @@ func unmarshal(text []byte, into api.Object) error {
 	case *api.Event:
 		err := json.Unmarshal(text, &only)
 		o.ID, o.Labels = only.ID, only.Labels
+		return err
+	case policy:
+		err := json.Unmarshal(text, &only)
+		o.SetBase(only.ID, only.Labels)
 		return err
 	}
 	return v1beta1.Codec.Unmarshal(text, into)

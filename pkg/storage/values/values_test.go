@@ -55,6 +55,10 @@ func TestAnObjectIsStoredAsJune2014DidAndTheRestAtItsEnd(t *testing.T) {
 		"a node of which more is said":  {&api.Node{JSONBase: base("x"), ObjectMeta: full()}, `{"id":"x","v1":{` + fullText + `,` + restText + `}}`},
 		"an event":                      {&api.Event{JSONBase: base("x")}, `{"id":"x"}`},
 		"an event without anything":     {&api.Event{ObjectMeta: api.ObjectMeta{UID: "u"}}, `{"v1":{"uid":"u"}}`},
+		"a role":                        {&api.Role{Policy: api.Policy{JSONBase: base("a:b"), ObjectMeta: full(), Labels: labels}}, `{"id":"a:b","labels":{"name":"web"},"v1":{` + fullText + `,` + restText + `}}`},
+		"a role binding":                {&api.RoleBinding{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
+		"a cluster role":                {&api.ClusterRole{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
+		"a cluster role binding":        {&api.ClusterRoleBinding{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
 		"a time, and a remainder":       {&api.Event{JSONBase: base("x"), ObjectMeta: second}, `{"id":"x","v1":{"creationTimestamp":"2014-06-06T12:00:00Z","remainder":[1,2]}}`},
 		"a member of that name is none": {&api.Service{JSONBase: base("x"), Labels: map[string]string{"v1": "v1"}}, `{"id":"x","labels":{"v1":"v1"}}`},
 	} {
@@ -93,8 +97,11 @@ func empty(object api.Object) api.Object {
 		return &api.Endpoints{}
 	case *api.Node:
 		return &api.Node{}
+	case *api.Event:
+		return &api.Event{}
 	}
-	return &api.Event{}
+	other, _ := New(object.GetKind())
+	return other
 }
 
 func TestWhatAnotherProgramHasMadeOfAnObject(t *testing.T) {
@@ -116,7 +123,7 @@ func TestWhatAnotherProgramHasMadeOfAnObject(t *testing.T) {
 
 func TestATextThatIsNoObjectIsAnError(t *testing.T) {
 	t.Parallel()
-	objects := []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}}
+	objects := []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}, &api.Role{}}
 	for name, text := range map[string]string{
 		"no JSON":                            "<html>",
 		"nothing":                            "",

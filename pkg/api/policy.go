@@ -1,0 +1,50 @@
+package api
+
+// Policy is what the objects of role-based access control have in common. June 2014 has none
+// of them: apart from their metadata they are remainder.
+type Policy struct {
+	JSONBase
+	ObjectMeta
+	Labels map[string]string
+}
+
+// The objects of role-based access control: what may be done, and who may do it, in a
+// namespace or everywhere.
+type (
+	// Role is a list of things that may be done in a namespace.
+	Role struct{ Policy }
+	// RoleBinding says who has a role in a namespace.
+	RoleBinding struct{ Policy }
+	// ClusterRole is a list of things that may be done.
+	ClusterRole struct{ Policy }
+	// ClusterRoleBinding says who has a cluster role everywhere.
+	ClusterRoleBinding struct{ Policy }
+)
+
+var (
+	_ Object = (*Role)(nil)
+	_ Object = (*RoleBinding)(nil)
+	_ Object = (*ClusterRole)(nil)
+	_ Object = (*ClusterRoleBinding)(nil)
+)
+
+// GetKind implements Object.
+func (Role) GetKind() Kind { return RoleKind }
+
+// GetKind implements Object.
+func (RoleBinding) GetKind() Kind { return RoleBindingKind }
+
+// GetKind implements Object.
+func (ClusterRole) GetKind() Kind { return ClusterRoleKind }
+
+// GetKind implements Object.
+func (ClusterRoleBinding) GetKind() Kind { return ClusterRoleBindingKind }
+
+// GetLabels implements Object.
+func (p Policy) GetLabels() map[string]string { return p.Labels }
+
+// Inherit implements Object: June 2014 has no such objects.
+func (p *Policy) Inherit(Object) {}
+
+// SetBase sets what a store keeps of the object besides its metadata.
+func (p *Policy) SetBase(id string, labels map[string]string) { p.ID, p.Labels = id, labels }
