@@ -142,6 +142,11 @@ func TestPlaceOf(t *testing.T) {
 		"/registry/pods/x":                  {Place{Kind: api.TaskKind, ID: "x"}, true, true},
 		"/registry/minions/x":               {Place{Kind: api.NodeKind, ID: "x"}, true, true},
 		"/registry/events/x":                {Place{Kind: api.EventKind, ID: "x"}, true, true},
+		"/registry/roles/a:b":               {Place{Kind: api.RoleKind, ID: "a:b"}, true, true},
+		"/registry/roles/%5Fa":              {Place{Kind: api.RoleKind, ID: "_a"}, true, true}, // etcd would hide _a
+		"/registry/rolebindings/x":          {Place{Kind: api.RoleBindingKind, ID: "x"}, true, true},
+		"/registry/clusterroles/x":          {Place{Kind: api.ClusterRoleKind, ID: "x"}, true, true},
+		"/registry/clusterrolebindings/x":   {Place{Kind: api.ClusterRoleBindingKind, ID: "x"}, true, true},
 		"/registry/pods":                    {Place{}, false, false},
 		"/registry/pods/x/below":            {Place{}, false, false},
 		"/registry/_tasks/x":                {Place{}, false, true}, // hidden: no object
@@ -172,7 +177,8 @@ func TestPlaceOf(t *testing.T) {
 func TestAKindWithoutADirectoryIsToldAsAMistake(t *testing.T) {
 	t.Parallel()
 	assert.PanicsWithValue(t, "values: nobody has said where a secret is stored", func() { Place{Kind: "secret", ID: "x"}.Key() })
-	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
+	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind,
+		api.RoleKind, api.RoleBindingKind, api.ClusterRoleKind, api.ClusterRoleBindingKind} {
 		object, id := values.New(kind)
 		assert.Equal(t, kind, object.GetKind())
 		*id = "x"

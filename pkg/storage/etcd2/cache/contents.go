@@ -38,7 +38,7 @@ func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machin
 	pods := map[string][]*Stored{} // by machine
 	for _, kind := range values.Kinds() {
 		for _, node := range NodesOf(below(root, directoryOf(kind))) {
-			p := Place{Kind: kind, ID: BaseName(node.Key)}
+			p := objectPlace(kind, node.Key)
 			var cached *storage.Object
 			if len(machines) > 0 {
 				cached = objectAt(objects, p)

@@ -70,7 +70,28 @@ func (p Place) Key() string {
 	case p.Machine != "":
 		return HostKey(p.Machine) + "/tasks/" + p.ID
 	}
-	return directoryOf(p.Kind) + "/" + p.ID
+	return directoryOf(p.Kind) + "/" + segment(p.ID)
+}
+
+// hidden is what etcd hides the names of, and shown is what we write instead: an id, which may
+// begin with anything if it is that of a role, has no percent sign.
+const hidden, shown = "_", "%5F"
+
+// segment returns the last segment of the key of an object.
+func segment(id string) string {
+	if rest, found := strings.CutPrefix(id, hidden); found {
+		return shown + rest
+	}
+	return id
+}
+
+// objectPlace returns the place that a key in the directory of a kind is for.
+func objectPlace(kind api.Kind, key string) Place {
+	id := BaseName(key)
+	if rest, found := strings.CutPrefix(id, shown); found {
+		id = hidden + rest
+	}
+	return Place{Kind: kind, ID: id}
 }
 
 // podIndex begins the value of a pod's index key. No name of a machine does.
@@ -113,7 +134,7 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	}
 	for _, kind := range values.Kinds() {
 		if key == directoryOf(kind)+"/"+id {
-			return Place{Kind: kind, ID: id}, true, true
+			return objectPlace(kind, key), true, true
 		}
 	}
 	return Place{}, false, false

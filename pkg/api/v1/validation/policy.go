@@ -1,0 +1,159 @@
+package validation
+
+import (
+	"unicode/utf8"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/validation/check"
+)
+
+// segmentName is the rule for the names of roles and bindings: all that can be a segment of a
+// path. They are parts of keys too, which is why they have a longest length.
+func segmentName(name string, prefix bool) []string {
+	wrong := path.ValidatePathSegmentName(name, prefix)
+	if len(name) > api.MaxIDLength {
+		wrong = append(wrong, utilvalidation.MaxLenError(api.MaxIDLength))
+	}
+	if !utf8.ValidString(name) {
+		wrong = append(wrong, "must be valid UTF-8")
+	}
+	return wrong
+}
+
+// ValidateRole checks a role that is to be created.
+func ValidateRole(role *rbacv1.Role) field.ErrorList {
+	c := newChecks()
+	c.Metadata(&role.ObjectMeta, true, segmentName)
+	c.policyRules(role.Rules, true)
+	return c.List
+}
+
+// ValidateRoleUpdate checks an update of a role.
+func ValidateRoleUpdate(now, old *rbacv1.Role) field.ErrorList {
+	c := checks{&check.Errors{List: ValidateRole(now)}}
+	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	return c.List
+}
+
+// ValidateClusterRole checks a cluster role that is to be created.
+func ValidateClusterRole(role *rbacv1.ClusterRole) field.ErrorList {
+	c := newChecks()
+	c.Metadata(&role.ObjectMeta, false, segmentName)
+	c.policyRules(role.Rules, false)
+	if role.AggregationRule == nil {
+		return c.List
+	}
+	selectors, at := role.AggregationRule.ClusterRoleSelectors, field.NewPath("aggregationRule", "clusterRoleSelectors")
+	c.Some(at, len(selectors), "at least one clusterRoleSelector required if aggregationRule is non-nil")
+	for i := range selectors {
+		c.Selector(at.Index(i), &selectors[i])
+		_, err := metav1.LabelSelectorAsSelector(&selectors[i])
+		c.InvalidIf(err != nil, at.Index(i), nil, "invalid label selector.")
+	}
+	return c.List
+}
+
+// ValidateClusterRoleUpdate checks an update of a cluster role.
+func ValidateClusterRoleUpdate(now, old *rbacv1.ClusterRole) field.ErrorList {
+	c := checks{&check.Errors{List: ValidateClusterRole(now)}}
+	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	return c.List
+}
+
+// metadataUpdate checks what of metadata may not change: all else has been checked.
+func (c checks) metadataUpdate(now, old *metav1.ObjectMeta) {
+	c.Add(apivalidation.ValidateObjectMetaUpdate(now, old, field.NewPath("metadata"))...)
+}
+
+func (c checks) policyRules(rules []rbacv1.PolicyRule, namespaced bool) {
+	for i, rule := range rules {
+		at := field.NewPath("rules").Index(i)
+		c.Some(at.Child("verbs"), len(rule.Verbs), "verbs must contain at least one value")
+		if urls := rule.NonResourceURLs; len(urls) > 0 {
+			c.InvalidIf(namespaced, at.Child("nonResourceURLs"), urls, "namespaced rules cannot apply to non-resource URLs")
+			c.InvalidIf(len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0, at.Child("nonResourceURLs"), urls,
+				"rules cannot apply to both regular resources and non-resource URLs")
+			continue
+		}
+		c.Some(at.Child("apiGroups"), len(rule.APIGroups), "resource rules must supply at least one api group")
+		c.Some(at.Child("resources"), len(rule.Resources), "resource rules must supply at least one resource")
+	}
+}
+
+// ValidateRoleBinding checks a role binding that is to be created.
+func ValidateRoleBinding(binding *rbacv1.RoleBinding) field.ErrorList {
+	c := newChecks()
+	c.Metadata(&binding.ObjectMeta, true, segmentName)
+	c.bound(binding.RoleRef, binding.Subjects, true)
+	return c.List
+}
+
+// ValidateRoleBindingUpdate checks an update of a role binding.
+func ValidateRoleBindingUpdate(now, old *rbacv1.RoleBinding) field.ErrorList {
+	c := checks{&check.Errors{List: ValidateRoleBinding(now)}}
+	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	c.sameRole(now.RoleRef, old.RoleRef)
+	return c.List
+}
+
+// ValidateClusterRoleBinding checks a cluster role binding that is to be created.
+func ValidateClusterRoleBinding(binding *rbacv1.ClusterRoleBinding) field.ErrorList {
+	c := newChecks()
+	c.Metadata(&binding.ObjectMeta, false, segmentName)
+	c.bound(binding.RoleRef, binding.Subjects, false)
+	return c.List
+}
+
+// ValidateClusterRoleBindingUpdate checks an update of a cluster role binding.
+func ValidateClusterRoleBindingUpdate(now, old *rbacv1.ClusterRoleBinding) field.ErrorList {
+	c := checks{&check.Errors{List: ValidateClusterRoleBinding(now)}}
+	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	c.sameRole(now.RoleRef, old.RoleRef)
+	return c.List
+}
+
+// sameRole refuses to let a binding grant something else: who may change its subjects could
+// not have made such a binding.
+func (c checks) sameRole(now, old rbacv1.RoleRef) {
+	c.InvalidIf(now != old, field.NewPath("roleRef"), check.Internal{Value: now}, "cannot change roleRef")
+}
+
+func (c checks) bound(role rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool) {
+	at, kinds := field.NewPath("roleRef"), []string{"ClusterRole"}
+	if namespaced {
+		kinds = []string{"Role", "ClusterRole"}
+	}
+	check.Supported(c.Errors, at.Child("apiGroup"), role.APIGroup, rbacv1.GroupName)
+	check.Supported(c.Errors, at.Child("kind"), role.Kind, kinds...)
+	if c.Require(at.Child("name"), role.Name) {
+		c.Each(at.Child("name"), role.Name, path.ValidatePathSegmentName(role.Name, false))
+	}
+	for i, subject := range subjects {
+		c.subject(field.NewPath("subjects").Index(i), subject, namespaced)
+	}
+}
+
+func (c checks) subject(at *field.Path, subject rbacv1.Subject, namespaced bool) {
+	c.Require(at.Child("name"), subject.Name)
+	switch subject.Kind {
+	case rbacv1.ServiceAccountKind:
+		if subject.Name != "" {
+			c.Each(at.Child("name"), subject.Name, apivalidation.ValidateServiceAccountName(subject.Name, false))
+		}
+		check.Supported(c.Errors, at.Child("apiGroup"), subject.APIGroup, "")
+		if !namespaced {
+			c.Require(at.Child("namespace"), subject.Namespace)
+		}
+	case rbacv1.UserKind, rbacv1.GroupKind:
+		check.Supported(c.Errors, at.Child("apiGroup"), subject.APIGroup, rbacv1.GroupName)
+	default:
+		check.Supported(c.Errors, at.Child("kind"), subject.Kind, rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind)
+	}
+}

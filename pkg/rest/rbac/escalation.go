@@ -1,0 +1,125 @@
+package rbac
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
+)
+
+// Escalation checks that nobody grants what they do not have, neither to others nor to
+// themselves, unless an authorizer allows them to escalate a role, or to bind it. A member of
+// system:masters may always. All fields are to be set; it is safe for concurrent use.
+type Escalation struct {
+	// Authorizer is asked for the verbs escalate and bind.
+	Authorizer authorizer.Authorizer
+	// Rules tells what roles and bindings allow a user.
+	Rules authorizer.RuleResolver
+	// Covers returns what of the wanted rules the owned ones do not allow, none if they allow
+	// all: in rules of one API group, resource, resource name, path and verb.
+	Covers func(owned, wanted []rbacv1.PolicyRule) (missing []rbacv1.PolicyRule)
+}
+
+var (
+	errAggregation = errors.New("must have cluster-admin privileges to use the aggregationRule")
+
+	everything = []rbacv1.PolicyRule{
+		{Verbs: []string{rbacv1.VerbAll}, APIGroups: []string{rbacv1.APIGroupAll}, Resources: []string{rbacv1.ResourceAll}},
+		{Verbs: []string{rbacv1.VerbAll}, NonResourceURLs: []string{rbacv1.NonResourceAll}},
+	}
+)
+
+// mayAll reports whether who asks may do everything.
+func (e *Escalation) mayAll(ctx context.Context) bool {
+	return slices.Contains(request.UserFrom(ctx).Groups, user.Masters)
+}
+
+// mayEscalate reports whether who asks may put any rules into a role.
+func (e *Escalation) mayEscalate(ctx context.Context, resource string, key rest.Key) bool {
+	return e.allows(ctx, "escalate", resource, key)
+}
+
+// allows asks the authorizer. An error of it allows nothing.
+func (e *Escalation) allows(ctx context.Context, verb, resource string, key rest.Key) bool {
+	decision, _, err := e.Authorizer.Authorize(ctx, authorizer.Attributes{
+		User: request.UserFrom(ctx), Verb: verb, IsResource: true,
+		APIGroup: rbacv1.GroupName, APIVersion: "*", Resource: resource, Namespace: key.Namespace, Name: key.Name,
+	})
+	return err == nil && decision == authorizer.Allow
+}
+
+// mayGrant returns an error if who asks may not give others a role by a binding of this name.
+// One whose reference to a role is wrong is left to its validation.
+func (e *Escalation) mayGrant(ctx context.Context, s stores, resource, namespace, name string, role rbacv1.RoleRef) error {
+	at, roles := rest.Key{Name: role.Name, Namespace: namespace}, map[string]string{"Role": "roles", "ClusterRole": "clusterroles"}[role.Kind]
+	if roles == "" || role.APIGroup != rbacv1.GroupName || e.mayAll(ctx) || e.allows(ctx, "bind", roles, at) {
+		return nil
+	}
+	rules, err := s.rulesOf(ctx, role.Kind, at)
+	switch {
+	case apierrors.IsNotFound(err): // in the words of today's server, which names the binding's kind
+		return apierrors.NewNotFound(rbacv1.Resource(resource), role.Name)
+	case err != nil:
+		return err
+	}
+	return forbidden(resource, name, e.holds(ctx, namespace, rules))
+}
+
+// rulesOf returns the rules of a role.
+func (s stores) rulesOf(ctx context.Context, kind string, key rest.Key) ([]rbacv1.PolicyRule, error) {
+	get := s.roles.Get
+	if kind == "ClusterRole" {
+		get, key.Namespace = s.clusterRoles.Get, ""
+	}
+	answer, err := get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	object, err := answer.Object()
+	if err != nil {
+		return nil, err
+	}
+	if role, ok := object.(*rbacv1.ClusterRole); ok {
+		return role.Rules, nil
+	}
+	return object.(*rbacv1.Role).Rules, nil
+}
+
+// holds returns an error if who asks does not have all that rules allow. What could not be
+// found out about them they do not have.
+func (e *Escalation) holds(ctx context.Context, namespace string, rules []rbacv1.PolicyRule) error {
+	who := request.UserFrom(ctx)
+	resolved, _, why := e.Rules.RulesFor(ctx, who, namespace)
+	owned := make([]rbacv1.PolicyRule, len(resolved))
+	for i, rule := range resolved {
+		owned[i] = rbacv1.PolicyRule{Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources,
+			ResourceNames: rule.ResourceNames, NonResourceURLs: rule.NonResourceURLs}
+	}
+	missing := e.Covers(owned, rules)
+	if len(missing) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
+		who.Name, who.Groups, strings.Join(inWords(missing), "\n"))
+	if why != nil {
+		text += fmt.Sprintf("; resolution errors: [%v]", why)
+	}
+	return errors.New(text)
+}
+
+// forbidden returns the status for an object that may not be stored, nil if nothing is wrong.
+func forbidden(resource, name string, why error) error {
+	if why == nil {
+		return nil
+	}
+	return apierrors.NewForbidden(rbacv1.Resource(resource), name, why)
+}

@@ -1,0 +1,100 @@
+package rbac
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+)
+
+// guarded is a storage of objects that give rights. Before one is stored, it is checked whether
+// who asks may give them.
+type guarded[T rest.Object] struct {
+	*generic.Store[T]
+	check func(ctx context.Context, key rest.Key, object T) error
+}
+
+// Create implements rest.Creater.
+func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
+	if err := g.mayStore(ctx, key, object.(T)); err != nil {
+		return nil, err
+	}
+	return g.Store.Create(ctx, key, object, dryRun)
+}
+
+// Update implements rest.Updater. It may create an object too.
+func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, dryRun bool) (rest.Answer, bool, error) {
+	return g.Store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
+		var old rest.Object
+		if current != nil {
+			old = current.DeepCopyObject().(rest.Object) // change may change it
+		}
+		object, err := change(current)
+		if err != nil || (old != nil && onlyForCollectors(object, old)) {
+			return object, err
+		}
+		return object, g.mayStore(ctx, key, object.(T))
+	}, dryRun)
+}
+
+// mayStore returns an error if who asks may not store an object. One that the store refuses
+// without looking at it is left to the store.
+func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object T) error {
+	if g.Namespaced && !rest.HasObjects(key.Namespace) {
+		return nil
+	}
+	if setDefaults := g.Strategy.Default; setDefaults != nil {
+		setDefaults(object)
+	}
+	return g.check(ctx, key, object)
+}
+
+// onlyForCollectors reports whether an object differs from an earlier version at most in what
+// garbage collectors need to change, who have no other rights.
+func onlyForCollectors(object, old rest.Object) bool {
+	same := object.DeepCopyObject().(rest.Object)
+	same.SetOwnerReferences(old.GetOwnerReferences())
+	same.SetFinalizers(old.GetFinalizers())
+	same.SetManagedFields(old.GetManagedFields())
+	return equality.Semantic.DeepEqual(same, old)
+}
+
+// ofRole checks whether who asks may store a role.
+func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role) error {
+	if e.mayAll(ctx) || e.mayEscalate(ctx, "roles", key) {
+		return nil
+	}
+	return forbidden("roles", role.Name, e.holds(ctx, key.Namespace, role.Rules))
+}
+
+// ofClusterRole checks whether who asks may store a cluster role. One that gathers the rules of
+// others can get any.
+func (e *Escalation) ofClusterRole(ctx context.Context, key rest.Key, role *rbacv1.ClusterRole) error {
+	if e.mayAll(ctx) || e.mayEscalate(ctx, "clusterroles", key) {
+		return nil
+	}
+	err := e.holds(ctx, "", role.Rules)
+	if aggregation := role.AggregationRule; err == nil && aggregation != nil && len(aggregation.ClusterRoleSelectors) > 0 {
+		if e.holds(ctx, "", everything) != nil {
+			err = errAggregation
+		}
+	}
+	return forbidden("clusterroles", role.Name, err)
+}
+
+// ofRoleBinding returns the check whether who asks may store a role binding.
+func (e *Escalation) ofRoleBinding(s stores) func(context.Context, rest.Key, *rbacv1.RoleBinding) error {
+	return func(ctx context.Context, key rest.Key, binding *rbacv1.RoleBinding) error {
+		return e.mayGrant(ctx, s, "rolebindings", key.Namespace, binding.Name, binding.RoleRef)
+	}
+}
+
+// ofClusterRoleBinding returns the check whether who asks may store a cluster role binding.
+func (e *Escalation) ofClusterRoleBinding(s stores) func(context.Context, rest.Key, *rbacv1.ClusterRoleBinding) error {
+	return func(ctx context.Context, _ rest.Key, binding *rbacv1.ClusterRoleBinding) error {
+		return e.mayGrant(ctx, s, "clusterrolebindings", "", binding.Name, binding.RoleRef)
+	}
+}
