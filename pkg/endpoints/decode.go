@@ -231,10 +231,18 @@ func (r *call) isOfKind(kind schema.GroupVersionKind) error {
 	if kind == r.resource.Kind {
 		return nil
 	}
-	if _, err := v1.Scheme.New(kind.GroupVersion().String(), kind.Kind); err != nil {
+	version, group := kind.GroupVersion().String(), r.resource.Kind.Group
+	if kind.Group == group {
+		version = kind.Version // a scheme knows no groups
+	}
+	if _, err := v1.Scheme.New(version, kind.Kind); err != nil {
 		return err
 	}
-	return fmt.Errorf("converting (%s.%s) to (core.%s): unknown conversion", kind.Version, kind.Kind, r.resource.Kind.Kind)
+	if group == "" {
+		group = "core"
+	}
+	group, _, _ = strings.Cut(group, ".")
+	return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", kind.Version, kind.Kind, group, r.resource.Kind.Kind)
 }
 
 // unrecognized says why it cannot be told what is in a body.

@@ -23,7 +23,7 @@ func bindings(kind string, doc map[string]string, cells func(runtime.Object, tim
 	return Printer{
 		Columns: []metav1.TableColumnDefinition{
 			nameColumn,
-			text("Role", doc["roleRef"]),
+			text("Role", strings.TrimSuffix(doc["roleRef"], " This field is immutable.")), // today's server describes it as older versions of the group do
 			ageColumn,
 			wide(text("Users", "Users in the "+kind)),
 			wide(text("Groups", "Groups in the "+kind)),

@@ -3,9 +3,7 @@ package rbac
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,11 +20,9 @@ import (
 type Escalation struct {
 	// Authorizer is asked for the verbs escalate and bind.
 	Authorizer authorizer.Authorizer
-	// Rules tells what roles and bindings allow a user.
-	Rules authorizer.RuleResolver
-	// Covers returns what of the wanted rules the owned ones do not allow, none if they allow
-	// all: in rules of one API group, resource, resource name, path and verb.
-	Covers func(owned, wanted []rbacv1.PolicyRule) (missing []rbacv1.PolicyRule)
+	// CheckGrant returns an error that tells the user what of the wanted rules no role of theirs
+	// allows, in a namespace or, if that is "", everywhere.
+	CheckGrant func(who *user.Info, namespace string, wanted []rbacv1.PolicyRule) error
 }
 
 var (
@@ -94,26 +90,9 @@ func (s stores) rulesOf(ctx context.Context, kind string, key rest.Key) ([]rbacv
 	return object.(*rbacv1.Role).Rules, nil
 }
 
-// holds returns an error if who asks does not have all that rules allow. What could not be
-// found out about them they do not have.
+// holds returns an error if who asks does not have all that rules allow.
 func (e *Escalation) holds(ctx context.Context, namespace string, rules []rbacv1.PolicyRule) error {
-	who := request.UserFrom(ctx)
-	resolved, _, why := e.Rules.RulesFor(ctx, who, namespace)
-	owned := make([]rbacv1.PolicyRule, len(resolved))
-	for i, rule := range resolved {
-		owned[i] = rbacv1.PolicyRule{Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources,
-			ResourceNames: rule.ResourceNames, NonResourceURLs: rule.NonResourceURLs}
-	}
-	missing := e.Covers(owned, rules)
-	if len(missing) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
-		who.Name, who.Groups, strings.Join(inWords(missing), "\n"))
-	if why != nil {
-		text += fmt.Sprintf("; resolution errors: [%v]", why)
-	}
-	return errors.New(text)
+	return e.CheckGrant(request.UserFrom(ctx), namespace, rules)
 }
 
 // forbidden returns the status for an object that may not be stored, nil if nothing is wrong.

@@ -122,7 +122,8 @@ func ValidateClusterRoleBindingUpdate(now, old *rbacv1.ClusterRoleBinding) field
 // sameRole refuses to let a binding grant something else: who may change its subjects could
 // not have made such a binding.
 func (c checks) sameRole(now, old rbacv1.RoleRef) {
-	c.InvalidIf(now != old, field.NewPath("roleRef"), check.Internal{Value: now}, "cannot change roleRef")
+	internal := struct{ APIGroup, Kind, Name string }(now) // is shown under its names in Go
+	c.InvalidIf(now != old, field.NewPath("roleRef"), internal, "cannot change roleRef")
 }
 
 func (c checks) bound(role rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool) {

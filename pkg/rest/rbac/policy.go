@@ -1,0 +1,149 @@
+package rbac
+
+import (
+	"log"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
+)
+
+// Policy is the roles and bindings of a store, as this process knows them, for an authorizer,
+// which asks for each request. It never asks the store: own changes it has at once, those of
+// other apiservers as soon as the store's cache has them. Each object is converted once. It is
+// safe for concurrent use; what it returns is shared, and nobody changes it.
+type Policy struct {
+	objects storage.Interface
+	scheme  v1.Converter
+	mu      sync.Mutex // held by who replaces known
+	known   atomic.Pointer[policy]
+}
+
+// policy is what was known at a version of the store. It does not change.
+type policy struct {
+	version             uint64
+	roles               known[*rbacv1.Role]
+	roleBindings        known[*rbacv1.RoleBinding]
+	clusterRoles        known[*rbacv1.ClusterRole]
+	clusterRoleBindings known[*rbacv1.ClusterRoleBinding]
+}
+
+// known are the objects of a kind.
+type known[T rest.Object] struct {
+	stored []*storage.Object
+	byName map[string]T // those that can be read
+	all    []T          // likewise
+}
+
+// NewPolicy returns a policy. Until Load has succeeded it may have nothing.
+func NewPolicy(objects storage.Interface, scheme v1.Converter) *Policy {
+	p := &Policy{objects: objects, scheme: scheme}
+	p.known.Store(&policy{})
+	return p
+}
+
+// Load asks the store once, and lets it follow what others change from then on. It may be called
+// again if it fails.
+func (p *Policy) Load() error {
+	list, err := p.objects.List(api.ClusterRoleKind, nil)
+	if err != nil {
+		return err
+	}
+	_, err = p.objects.Watch(api.ClusterRoleKind, list.Version)
+	return err
+}
+
+// ClusterRole returns a cluster role, nil if there is none.
+func (p *Policy) ClusterRole(name string) *rbacv1.ClusterRole {
+	return p.now().clusterRoles.byName[name]
+}
+
+// Role returns a role of a namespace, nil if there is none.
+func (p *Policy) Role(namespace, name string) *rbacv1.Role {
+	if namespace != v1.Namespace {
+		return nil
+	}
+	return p.now().roles.byName[name]
+}
+
+// ClusterRoleBindings returns all cluster role bindings, sorted by name.
+func (p *Policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
+	return p.now().clusterRoleBindings.all
+}
+
+// RoleBindings returns those of a namespace, sorted by name.
+func (p *Policy) RoleBindings(namespace string) []*rbacv1.RoleBinding {
+	if namespace != v1.Namespace {
+		return nil
+	}
+	return p.now().roleBindings.all
+}
+
+// now returns what the process knows now.
+func (p *Policy) now() *policy {
+	reader := p.objects.Cached()
+	version, err := reader.Version()
+	if was := p.known.Load(); err != nil || was.version == version {
+		return was
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.known.Load()
+	if version, err = reader.Version(); err != nil || was.version == version {
+		return was // somebody else was first
+	}
+	// What changes after the version was read may be seen already, or with the next one. Bindings
+	// come first: whoever sees a new one sees its role, which is older as a rule.
+	next := &policy{version: version}
+	var errs [4]error
+	next.clusterRoleBindings, errs[0] = newest(reader, p.scheme, api.ClusterRoleBindingKind, was.clusterRoleBindings)
+	next.roleBindings, errs[1] = newest(reader, p.scheme, api.RoleBindingKind, was.roleBindings)
+	next.clusterRoles, errs[2] = newest(reader, p.scheme, api.ClusterRoleKind, was.clusterRoles)
+	next.roles, errs[3] = newest(reader, p.scheme, api.RoleKind, was.roles)
+	if slices.ContainsFunc(errs[:], func(err error) bool { return err != nil }) {
+		return was
+	}
+	p.known.Store(next)
+	return next
+}
+
+// newest returns the objects of a kind as a reader has them. What has not changed is not
+// converted again. What cannot be read gives nobody any right; it is logged once.
+func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.Kind, was known[T]) (known[T], error) {
+	list, err := reader.List(kind, nil)
+	if err != nil || slices.Equal(list.Items, was.stored) {
+		return was, err
+	}
+	converted := make(map[*storage.Object]T, len(was.stored))
+	for _, stored := range was.stored {
+		converted[stored] = was.byName[stored.GetID()] // nil if it cannot be read
+	}
+	next := known[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
+	for _, stored := range list.Items {
+		object, seen := converted[stored]
+		if !seen {
+			object = convert[T](scheme, stored)
+		}
+		if rest.Object(object) != rest.Object(*new(T)) {
+			next.byName[stored.GetID()] = object
+			next.all = append(next.all, object)
+		}
+	}
+	return next, nil
+}
+
+// convert returns a stored object in the API's version, nil if it cannot be read.
+func convert[T rest.Object](scheme v1.Converter, stored *storage.Object) (object T) {
+	converted, err := scheme.ConvertToVersion(stored.Object, v1.Version)
+	if err != nil {
+		log.Printf("%s %s gives nobody any right: %s", stored.GetKind(), api.Quote(stored.GetID()), api.Printable(err.Error(), ' '))
+		return object
+	}
+	return converted.(T)
+}

@@ -1,0 +1,28 @@
+package rbac
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/storage"
+)
+
+func TestRequestsAreAnsweredAsTodaysServerAnswersThem(t *testing.T) {
+	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
+		store := connect()
+		policy := NewPolicy(store, v1.Scheme)
+		require.NoError(t, policy.Load())
+		require.NoError(t, Bootstrap(t.Context(), store, v1.Scheme, clock))
+		d := open(t, store, escalation(policy))
+		for i, r := range recordedIn(t, "answers.json") {
+			status, answer := d.send(r)
+			if !assert.Equal(t, r.Status, status, "%d: %s %s %s %s", i, r.Who, r.Method, r.Path, r.Body) {
+				t.Log(answer)
+			}
+			assert.Equal(t, constant(t, r.Answer), answer, "%d: %s %s %s %s", i, r.Who, r.Method, r.Path, r.Body)
+		}
+	})
+}
