@@ -39,5 +39,15 @@ func Directory(kind api.Kind) string {
 	return known.directory
 }
 
+// HasAnyName reports whether the id of an object of a kind may be all that can be a segment of a
+// path. Those of other kinds have neither spaces nor signs that mean something in a key.
+func HasAnyName(kind api.Kind) bool {
+	switch kind {
+	case api.RoleKind, api.RoleBindingKind, api.ClusterRoleKind, api.ClusterRoleBindingKind:
+		return true
+	}
+	return false
+}
+
 // New returns an empty object of a kind, and where its id is.
 func New(kind api.Kind) (object api.Object, id *string) { return kinds[kind].make() }

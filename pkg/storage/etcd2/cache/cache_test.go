@@ -144,6 +144,8 @@ func TestPlaceOf(t *testing.T) {
 		"/registry/events/x":                {Place{Kind: api.EventKind, ID: "x"}, true, true},
 		"/registry/roles/a:b":               {Place{Kind: api.RoleKind, ID: "a:b"}, true, true},
 		"/registry/roles/%5Fa":              {Place{Kind: api.RoleKind, ID: "_a"}, true, true}, // etcd would hide _a
+		"/registry/roles/a%20b":             {Place{Kind: api.RoleKind, ID: "a b"}, true, true},
+		"/registry/pods/a%20b":              {Place{Kind: api.TaskKind, ID: "a%20b"}, true, true},
 		"/registry/rolebindings/x":          {Place{Kind: api.RoleBindingKind, ID: "x"}, true, true},
 		"/registry/clusterroles/x":          {Place{Kind: api.ClusterRoleKind, ID: "x"}, true, true},
 		"/registry/clusterrolebindings/x":   {Place{Kind: api.ClusterRoleBindingKind, ID: "x"}, true, true},

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"net/url"
 	"strings"
 
 	"kube2014/pkg/api"
@@ -70,26 +71,27 @@ func (p Place) Key() string {
 	case p.Machine != "":
 		return HostKey(p.Machine) + "/tasks/" + p.ID
 	}
-	return directoryOf(p.Kind) + "/" + segment(p.ID)
+	return directoryOf(p.Kind) + "/" + segment(p.Kind, p.ID)
 }
 
-// hidden is what etcd hides the names of, and shown is what we write instead: an id, which may
-// begin with anything if it is that of a role, has no percent sign.
-const hidden, shown = "_", "%5F"
-
-// segment returns the last segment of the key of an object.
-func segment(id string) string {
-	if rest, found := strings.CutPrefix(id, hidden); found {
-		return shown + rest
+// segment returns the last segment of the key of an object. What etcd hides, and what its client
+// cannot ask for, is escaped: ids have no percent sign.
+func segment(kind api.Kind, id string) string {
+	if !values.HasAnyName(kind) {
+		return id
 	}
-	return id
+	escaped := url.PathEscape(id)
+	if rest, hidden := strings.CutPrefix(escaped, "_"); hidden {
+		return "%5F" + rest
+	}
+	return escaped
 }
 
 // objectPlace returns the place that a key in the directory of a kind is for.
 func objectPlace(kind api.Kind, key string) Place {
 	id := BaseName(key)
-	if rest, found := strings.CutPrefix(id, shown); found {
-		id = hidden + rest
+	if escaped, err := url.PathUnescape(id); err == nil && segment(kind, escaped) == id {
+		id = escaped // else another program has written the key
 	}
 	return Place{Kind: kind, ID: id}
 }
