@@ -171,7 +171,6 @@ func withoutVariables(name string, value any) any {
 	return value
 }
 
-
 func rule(verbs, groups, resources string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Split(verbs, ","), APIGroups: strings.Split(groups, ","), Resources: strings.Split(resources, ",")}
 }

@@ -135,4 +135,3 @@ func TestWhatDiscoveryShowsIsWhatTodaysServerShows(t *testing.T) {
 		assert.Equal(t, want.APIResources, shown)
 	}
 }
-
