@@ -39,7 +39,7 @@ func makeV1(t testing.TB, kind string, seed int64) object {
 	v1.SetManagedFields(nil)
 	switch v1 := v1.(type) {
 	case *corev1.Node, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
-		v1.(object).SetNamespace("")
+		v1.SetNamespace("")
 	case *corev1.ReplicationController:
 		if v1.Spec.Template == nil {
 			v1.Spec.Template = &corev1.PodTemplateSpec{}
