@@ -10,7 +10,6 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/validation/check"
 )
 
@@ -18,8 +17,8 @@ import (
 // path. They are parts of keys too, which is why they have a longest length.
 func segmentName(name string, prefix bool) []string {
 	wrong := path.ValidatePathSegmentName(name, prefix)
-	if len(name) > api.MaxIDLength {
-		wrong = append(wrong, utilvalidation.MaxLenError(api.MaxIDLength))
+	if len(name) > utilvalidation.DNS1123SubdomainMaxLength {
+		wrong = append(wrong, utilvalidation.MaxLenError(utilvalidation.DNS1123SubdomainMaxLength))
 	}
 	if !utf8.ValidString(name) {
 		wrong = append(wrong, "must be valid UTF-8")
