@@ -34,7 +34,7 @@ type base struct {
 }
 
 func makeStores(objects storage.Interface, scheme v1.Converter, now func() time.Time) stores {
-	b := base{objects, &v1.Codec{Scheme: scheme}, &generic.Turns{}, now}
+	b := base{atOnce{objects}, &v1.Codec{Scheme: scheme}, &generic.Turns{}, now}
 	return stores{
 		roles: makeStore(b, api.RoleKind, "Role", "roles", true,
 			strategy(nil, validation.ValidateRole, validation.ValidateRoleUpdate, func(role *rbacv1.Role) { role.Rules = orNone(role.Rules) })),
