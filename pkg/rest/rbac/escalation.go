@@ -57,7 +57,8 @@ func (e *Escalation) allows(ctx context.Context, verb, resource string, key rest
 // One whose reference to a role is wrong is left to its validation.
 func (e *Escalation) mayGrant(ctx context.Context, s stores, resource, namespace, name string, role rbacv1.RoleRef) error {
 	at, roles := rest.Key{Name: role.Name, Namespace: namespace}, map[string]string{"Role": "roles", "ClusterRole": "clusterroles"}[role.Kind]
-	if roles == "" || role.APIGroup != rbacv1.GroupName || e.mayAll(ctx) || e.allows(ctx, "bind", roles, at) {
+	isWrong := roles == "" || (namespace == "" && role.Kind == "Role")
+	if isWrong || role.APIGroup != rbacv1.GroupName || e.mayAll(ctx) || e.allows(ctx, "bind", roles, at) {
 		return nil
 	}
 	rules, err := s.rulesOf(ctx, role.Kind, at)

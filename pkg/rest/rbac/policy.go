@@ -28,14 +28,14 @@ type Policy struct {
 // policy is what was known at a version of the store. It does not change.
 type policy struct {
 	version             uint64
-	roles               known[*rbacv1.Role]
-	roleBindings        known[*rbacv1.RoleBinding]
-	clusterRoles        known[*rbacv1.ClusterRole]
-	clusterRoleBindings known[*rbacv1.ClusterRoleBinding]
+	roles               kept[*rbacv1.Role]
+	roleBindings        kept[*rbacv1.RoleBinding]
+	clusterRoles        kept[*rbacv1.ClusterRole]
+	clusterRoleBindings kept[*rbacv1.ClusterRoleBinding]
 }
 
-// known are the objects of a kind.
-type known[T rest.Object] struct {
+// kept are the objects of a kind.
+type kept[T rest.Object] struct {
 	stored []*storage.Object
 	byName map[string]T // those that can be read
 	all    []T          // likewise
@@ -115,7 +115,7 @@ func (p *Policy) now() *policy {
 
 // newest returns the objects of a kind as a reader has them. What has not changed is not
 // converted again. What cannot be read gives nobody any right; it is logged once.
-func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.Kind, was known[T]) (known[T], error) {
+func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.Kind, was kept[T]) (kept[T], error) {
 	list, err := reader.List(kind, nil)
 	if err != nil || slices.Equal(list.Items, was.stored) {
 		return was, err
@@ -124,7 +124,7 @@ func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.
 	for _, stored := range was.stored {
 		converted[stored] = was.byName[stored.GetID()] // nil if it cannot be read
 	}
-	next := known[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
+	next := kept[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
 	for _, stored := range list.Items {
 		object, seen := converted[stored]
 		if !seen {
