@@ -22,10 +22,10 @@ import (
 
 // bothDoors returns a server in memory with both doors.
 func bothDoors() http.Handler {
-	stores := memoryRegistries()
-	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.tasks)
-	first := serveTable(storageTable(stores, clienttest.FakeContainerInfo{}, scheduler), stores.healthz, client.DefaultPrefix)
-	first.Next = secondDoor(stores, v1.Scheme, registry.MakePodPlacer(stores.objects, scheduler))
+	m := &master{stores: memoryRegistries()}
+	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, m.stores.tasks)
+	first := serveTable(storageTable(m.stores, clienttest.FakeContainerInfo{}, scheduler), nil, client.DefaultPrefix)
+	first.Next = m.secondDoor(v1.Scheme, registry.MakePodPlacer(m.stores.objects, scheduler))
 	return chainBefore(first)
 }
 

@@ -174,7 +174,7 @@ func serverOf(handler http.Handler, listener net.Listener) *server.Server {
 
 // serverWith returns one that lets a client take its time.
 func serverWith(handler http.Handler, listener net.Listener, timeout time.Duration) *server.Server {
-	config, err := buildConfig(options.New())
+	config, err := new(master).buildConfig(options.New())
 	if err != nil {
 		panic(err) // nothing is asked for
 	}

@@ -2,15 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/options"
+	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
 	"kube2014/pkg/trace"
@@ -22,6 +28,10 @@ type master struct {
 	first  *apiserver.ApiServer
 	second *endpoints.Server // nil if that door is closed
 	server *server.Server
+
+	rights authorizer.United      // who may do what
+	tokens authenticator.Token    // who knows bearer tokens, nil if nobody does
+	roles  struct{ *rbac.Policy } // of RBAC; nil without that
 }
 
 func (m *master) close() {
@@ -33,19 +43,17 @@ func (m *master) close() {
 // createMaster makes what the flags ask for. A trace goes to narration. The error names a flag.
 // Today's server calls this CreateServerChain.
 func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, error) {
-	config, err := buildConfig(o)
-	if err != nil {
-		return nil, err
-	}
-	containerInfo, err := o.Kubelet.ApplyTo()
-	if err != nil {
-		return nil, err
-	}
 	m := &master{}
+	config, err := m.buildConfig(o)
+	containerInfo, kubeletErr := o.Kubelet.ApplyTo()
+	if err = errors.Join(err, kubeletErr); err != nil {
+		return nil, err
+	}
 	if o.Generic.Trace {
 		t := trace.New(narration)
 		err = m.assembleTraced(o, containerInfo, t)
 		config.Around = func(chain http.Handler) http.Handler { return t.Handler(chain, m.first) }
+		config.Guards = t.Guards(config.Guards)
 	} else {
 		err = m.assemble(o, containerInfo)
 	}
@@ -64,17 +72,19 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 	return m, nil
 }
 
-// buildConfig lets the option groups fill in the configuration of the server. The error names a
-// flag. Today's server calls this BuildGenericConfig.
-func buildConfig(o *options.ServerRunOptions) (*server.Config, error) {
-	config := &server.Config{ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, DrainTimeout: drainTimeout}
+// buildConfig lets the option groups fill in the configuration of the server. The error joins
+// one for each flag that is wrong, which names the flag. Today's server calls this
+// BuildGenericConfig.
+func (m *master) buildConfig(o *options.ServerRunOptions) (*server.Config, error) {
+	config := &server.Config{ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, DrainTimeout: drainTimeout, GetsWait: len(o.Etcd.Servers) > 0}
 	o.Generic.ApplyTo(config)
 	o.InsecureServing.ApplyTo(config)
-	if err := o.SecureServing.ApplyTo(config); err != nil {
-		return nil, err
-	}
 	o.Features.ApplyTo(config)
-	return config, nil
+	serving := o.SecureServing.ApplyTo(config, &o.Authentication)
+	var authentication, authorization error
+	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
+	m.rights, authorization = o.Authorization.ApplyTo(config, &m.roles)
+	return config, errors.Join(serving, authentication, authorization)
 }
 
 // checks returns what must hold for the server to be healthy.
@@ -109,11 +119,34 @@ func (m *master) addHooks() {
 			return nil
 		})
 	}
+	if m.roles.Policy != nil {
+		m.server.AddPostStartHook("rbac/bootstrap-roles", m.bootstrapRoles)
+	}
 	if m.second != nil {
 		m.server.AddPreShutdownHook("end-watches", func() error {
 			m.second.EndWatches()
 			return nil
 		})
+	}
+}
+
+// bootstrapRoles makes the default roles, and lets the store be followed, however long it
+// takes until the store can be reached.
+func (m *master) bootstrapRoles(ctx context.Context) error {
+	for {
+		err := m.roles.Load()
+		if err == nil {
+			err = rbac.Bootstrap(ctx, m.stores.objects, v1.Scheme, time.Now)
+		}
+		if err == nil {
+			return nil
+		}
+		logError(err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(syncPause):
+		}
 	}
 }
 

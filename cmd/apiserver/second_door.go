@@ -11,7 +11,7 @@ import (
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/auth/authorizer"
+	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/endpoints/discovery"
 	"kube2014/pkg/endpoints/openapi"
@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/server"
 )
@@ -53,20 +54,29 @@ func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, sc
 	if o.Generic.Scheduler == options.NoScheduler {
 		scheduler = nil
 	}
+	if o.Authorization.Has(options.RBAC) {
+		m.roles.Policy = rbac.NewPolicy(m.stores.objects, scheme)
+	}
 	placer := registry.MakePodPlacer(m.stores.objects, scheduler)
 	m.stores.placePending, m.stores.mayBeFree = placer.PlacePending, placer.Changes
 	if o.Generic.MachinesByUser || scheduler != nil {
 		objects := m.stores.objects
 		m.stores.register = func() error { return registry.RegisterMachines(objects, o.Generic.Machines) }
 	}
-	m.second = secondDoor(m.stores, scheme, placer)
+	m.second = m.secondDoor(scheme, placer)
 	m.first.Next = m.second
 }
 
 // secondDoor returns the server of today's API over the same objects.
-func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
-	resources := append(reviews.Resources(reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: time.Now}),
-		core.Resources(stores.objects, scheme, placer, time.Now)...)
+func (m *master) secondDoor(scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
+	resources, types := reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now}), reviews.Types()
+	if m.roles.Policy != nil {
+		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.roles).CheckGrant}
+		resources = append(resources, rbac.Resources(m.stores.objects, scheme, time.Now, check)...)
+		maps.Copy(types, rbac.Types())
+	}
+	resources = append(resources, core.Resources(m.stores.objects, scheme, placer, time.Now)...)
+	maps.Copy(types, core.Types())
 	second := endpoints.New(resources, time.Now)
 	second.WriteTimeout = requestTimeout
 	groups := discovered(resources)
@@ -75,8 +85,6 @@ func secondDoor(stores registries, scheme v1.Converter, placer *registry.PodPlac
 		second.Handle(path, documents.Handler(path))
 		second.Handle(strings.TrimSuffix(path, "/")+"/", documents.Handler(path))
 	}
-	types := core.Types()
-	maps.Copy(types, reviews.Types())
 	description := openapi.New(groups, types)
 	second.Handle("/openapi/v3", description)
 	second.HandlePrefix("/openapi/v3/", description)

@@ -22,7 +22,7 @@ import (
 func TestTheServerHasTheOriginalsLimits(t *testing.T) {
 	t.Parallel()
 	o := options.New()
-	config, err := buildConfig(o)
+	config, err := new(master).buildConfig(o)
 	require.NoError(t, err)
 	assert.Equal(t, 10*time.Second, config.ReadTimeout)
 	assert.Equal(t, 10*time.Second, config.WriteTimeout)

@@ -215,7 +215,7 @@ func TestAWatcherOnTCPThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
 	url := d.listen()
-	impatient := secondDoor(d.stores, v1.Scheme, registry.MakePodPlacer(d.stores.objects, nil)) // to one client
+	impatient := d.secondDoor(v1.Scheme, registry.MakePodPlacer(d.stores.objects, nil)) // to one client
 	impatient.WriteTimeout = 100 * time.Millisecond
 	ended := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -1,10 +1,19 @@
 package options
 
 import (
+	"errors"
 	"flag"
+	"log"
 	"time"
 
+	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/auth/authenticator/serviceaccount"
+	"kube2014/pkg/auth/authenticator/tokenfile"
+	tokenwebhook "kube2014/pkg/auth/authenticator/webhook"
+	"kube2014/pkg/server"
+	"kube2014/pkg/server/certs"
 	"kube2014/pkg/util"
+	"kube2014/pkg/webhook"
 )
 
 // AuthenticationOptions are about who sends a request.
@@ -16,6 +25,8 @@ type AuthenticationOptions struct {
 	WebhookCacheTTL        time.Duration
 	RequestHeader          RequestHeaderOptions
 	ServiceAccountKeyFiles util.StringList
+
+	anonymousByUser bool
 }
 
 // RequestHeaderOptions are about a proxy that tells who sends a request.
@@ -41,6 +52,7 @@ func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 }
 
 func (o *AuthenticationOptions) validate(given map[string]bool) (errs []error) {
+	o.anonymousByUser = given["anonymous_auth"]
 	if !given["secure_port"] {
 		return allNeed(given, "secure_port", "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
 			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "requestheader_allowed_names",
@@ -53,4 +65,74 @@ func (o *AuthenticationOptions) validate(given map[string]bool) (errs []error) {
 		errs = append(errs, allNeed(given, "requestheader_client_ca_file", "requestheader_allowed_names", "requestheader_username_headers", "requestheader_group_headers")...)
 	}
 	return errs
+}
+
+// wantsClientCerts reports whether a certificate tells who sends a request.
+func (o *AuthenticationOptions) wantsClientCerts() bool {
+	return o.ClientCAFile != "" || o.RequestHeader.ClientCAFile != ""
+}
+
+// ApplyTo lets the server find out who sends a request, and returns who knows bearer tokens, nil
+// if there are none. Nobody is anonymous where everybody may do everything. The error joins one
+// for each flag that is wrong, which names the flag. Today's server calls this
+// BuildAuthenticator.
+func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *AuthorizationOptions) (authenticator.Token, error) {
+	var users []authenticator.Request
+	var errs []error
+	if o.RequestHeader.ClientCAFile != "" {
+		roots, err := certs.CAPool("-requestheader_client_ca_file", o.RequestHeader.ClientCAFile)
+		errs = append(errs, inFlag("requestheader_client_ca_file", err))
+		users = append(users, authenticator.RequestHeader(authenticator.FrontProxy{Roots: roots, AllowedNames: o.RequestHeader.AllowedNames,
+			UsernameHeaders: orDefault(o.RequestHeader.UsernameHeaders, "X-Remote-User"), GroupHeaders: orDefault(o.RequestHeader.GroupHeaders, "X-Remote-Group")}))
+	}
+	if o.ClientCAFile != "" {
+		roots, err := certs.CAPool("-client_ca_file", o.ClientCAFile)
+		errs = append(errs, inFlag("client_ca_file", err))
+		users = append(users, authenticator.X509(roots))
+	}
+	tokens, err := o.tokens()
+	errs = append(errs, err)
+	if tokens != nil {
+		users = append(users, authenticator.Bearer(tokens))
+	}
+	all := authenticator.Groups(authenticator.Union(users...))
+	switch {
+	case !o.Anonymous:
+	case !authorization.Has(AlwaysAllow):
+		all = authenticator.Anonymous(all)
+	case o.anonymousByUser:
+		log.Print("warning: -anonymous_auth is taken for false: with -authorization_mode AlwaysAllow everybody could do everything")
+	}
+	c.Guards.Authenticator = all
+	c.GetsWait = c.GetsWait || o.WebhookConfigFile != ""
+	return tokens, errors.Join(errs...)
+}
+
+// tokens returns who knows bearer tokens, nil if nobody does.
+func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
+	var all []authenticator.Token
+	var errs []error
+	if o.TokenFile != "" {
+		known, err := tokenfile.New(o.TokenFile)
+		all, errs = append(all, known), append(errs, inFlag("token_auth_file", err))
+	}
+	if len(o.ServiceAccountKeyFiles) > 0 {
+		known, err := serviceaccount.New(o.ServiceAccountKeyFiles)
+		all, errs = append(all, known), append(errs, inFlag("service_account_key_file", err))
+	}
+	if o.WebhookConfigFile != "" {
+		client, err := webhook.New(o.WebhookConfigFile)
+		all, errs = append(all, tokenwebhook.New(client.Post, o.WebhookCacheTTL)), append(errs, inFlag("authentication_token_webhook_config_file", err))
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return authenticator.UnionOfTokens(all...), errors.Join(errs...)
+}
+
+func orDefault(list util.StringList, one string) []string {
+	if len(list) == 0 {
+		return []string{one}
+	}
+	return list
 }

@@ -1,11 +1,19 @@
 package options
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
 
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/authorizer/abac"
+	"kube2014/pkg/auth/authorizer/rbac"
+	sarwebhook "kube2014/pkg/auth/authorizer/webhook"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/server"
 	"kube2014/pkg/util"
+	"kube2014/pkg/webhook"
 )
 
 // The values of -authorization_mode.
@@ -63,3 +71,32 @@ func (o *AuthorizationOptions) validate(given map[string]bool) (errs []error) {
 
 // Has reports whether a mode is on.
 func (o *AuthorizationOptions) Has(mode string) bool { return slices.Contains(o.Modes, mode) }
+
+// ApplyTo lets the server decide who may do what, and returns who decides: first that
+// system:masters may do everything, then the modes in their order. Roles are those of a source,
+// which only RBAC asks. The error joins one for each flag that is wrong, which names the flag.
+// Today's server calls this BuildAuthorizer.
+func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source) (authorizer.United, error) {
+	all, errs := []authorizer.Authorizer{authorizer.PrivilegedGroups{user.Masters}}, []error(nil)
+	for _, mode := range o.Modes {
+		switch mode {
+		case AlwaysAllow:
+			all = append(all, authorizer.AlwaysAllow{})
+		case AlwaysDeny:
+			all = append(all, authorizer.AlwaysDeny{})
+		case ABAC:
+			policy, err := abac.FromFile(o.PolicyFile)
+			all, errs = append(all, policy), append(errs, inFlag("authorization_policy_file", err))
+		case Webhook:
+			client, err := webhook.New(o.WebhookConfigFile)
+			all, errs = append(all, sarwebhook.New(client.Post, sarwebhook.DefaultAllowedTTL, sarwebhook.DefaultOtherTTL)),
+				append(errs, inFlag("authorization_webhook_config_file", err))
+			c.GetsWait = true
+		case RBAC:
+			all = append(all, rbac.New(roles))
+		}
+	}
+	united := authorizer.Union(all...)
+	c.Guards.Authorizer = united
+	return united, errors.Join(errs...)
+}

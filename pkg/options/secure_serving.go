@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/certs"
 )
 
 // SecureServingOptions are about the port with TLS.
@@ -41,11 +42,24 @@ func (o *SecureServingOptions) validate(given map[string]bool) (errs []error) {
 	return errs
 }
 
-// ApplyTo opens the port, if it is to be open. The error names a flag.
-func (o *SecureServingOptions) ApplyTo(c *server.Config) error {
+// ApplyTo opens the port, if it is to be open. Without a certificate it makes one. The error
+// names a flag.
+func (o *SecureServingOptions) ApplyTo(c *server.Config, authentication *AuthenticationOptions) error {
 	if !o.Secure {
 		return nil
 	}
-	c.Secure = &server.Serving{Address: listenAddress(o.Address, o.Port)}
+	certFile, keyFile, name := o.CertFile, o.KeyFile, "tls_cert_file"
+	if certFile == "" {
+		var err error
+		name = "cert_dir"
+		if certFile, keyFile, err = certs.SelfSigned(o.CertDir, o.Address); err != nil {
+			return inFlag(name, err)
+		}
+	}
+	certificate, err := certs.ServingCertificate(certFile, keyFile)
+	if err != nil {
+		return inFlag(name, err)
+	}
+	c.Secure = &server.Serving{Address: listenAddress(o.Address, o.Port), TLS: certs.TLSConfig(certificate, authentication.wantsClientCerts())}
 	return nil
 }

@@ -99,3 +99,11 @@ func allNeed(given map[string]bool, other string, names ...string) (errs []error
 	}
 	return errs
 }
+
+// inFlag returns an error that begins with its flag, nil for none.
+func inFlag(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("-%s: %w", name, err)
+}

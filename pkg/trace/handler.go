@@ -11,8 +11,11 @@ import (
 // Handler traces requests and lets them through one at a time: a slow client
 // delays all others, but not one whose answer is a stream, from its first flush on. The
 // calls that are made for the stream stand where they happen.
-// A trace names who answers in the end.
+// A trace names who answers in the end: last, or, if that is nil, next.
 func (t *Tracer) Handler(next, last http.Handler) http.Handler {
+	if last == nil {
+		last = next
+	}
 	return &handler{t, next, last}
 }
 

@@ -52,11 +52,12 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 	s.sync = s.Sync("EndpointController.SyncServiceEndpoints", registry.MakeEndpointController(s.services, s.tasks).SyncServiceEndpoints)
 	scheduler := s.Scheduler(registry.MakeFirstFitScheduler([]string{"m1", "m2"}, s.tasks))
 	info := s.ContainerInfo(clienttest.FakeContainerInfo{"m1": {"web": map[string]interface{}{"Pid": 1}}})
-	s.handler = s.Handler(apiserver.New(map[string]apiserver.RESTStorage{
+	table := apiserver.New(map[string]apiserver.RESTStorage{
 		"tasks":                  s.RESTStorage(registry.MakeTaskRegistryStorage(s.tasks, info, scheduler)),
 		"replicationControllers": s.RESTStorage(registry.MakeControllerRegistryStorage(controllers)),
 		"services":               s.RESTStorage(registry.MakeServiceRegistryStorage(s.services)),
-	}, "/api"))
+	}, "/api")
+	s.handler = s.Handler(table, nil)
 	return s
 }
 
@@ -208,7 +209,7 @@ func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
 	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(s.ServiceRegistry(broken{})))
-	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(nil) }))
+	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(nil) }), nil)
 	sync := s.Sync("a.sync", func() error { return s.services.UpdateEndpoints(api.Endpoints{}) })
 	for range 2 {
 		assert.Panics(t, func() { handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) })
@@ -263,7 +264,7 @@ func TestATracerIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	tracer := New(io.Discard)
 	etcdClient := tracer.EtcdClient(etcdtest.NewFake())
-	handler := tracer.Handler(http.NotFoundHandler())
+	handler := tracer.Handler(http.NotFoundHandler(), nil)
 	sync := func(n int) func() error {
 		return tracer.Sync("a.sync", func() error { _, err := etcdClient.Set(fmt.Sprint("/", n), "v", 0); return err })
 	}
@@ -294,7 +295,7 @@ func TestRequestsAreServedOneAtATime(t *testing.T) {
 		}
 		fmt.Fprint(w, "done")
 		<-atWork
-	}))
+	}), nil)
 	inGoroutines(16, func(int) {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
@@ -316,7 +317,7 @@ func TestAStreamHoldsUpNobody(t *testing.T) {
 		close(streams)
 		<-ends
 		fmt.Fprint(w, "the end")
-	}))
+	}), nil)
 	go func() {
 		defer close(ended)
 		answer := httptest.NewRecorder()
