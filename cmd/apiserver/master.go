@@ -102,22 +102,19 @@ func (m *master) checks() []healthz.Check {
 // addHooks lets the loops begin when the ports are open, and the watches end before they are
 // closed.
 func (m *master) addHooks() {
-	stores := m.stores
-	loops := map[string]func(context.Context){
-		"sync-forever":   func(ctx context.Context) { syncForever(ctx, stores) },
-		"sync-on-change": func(ctx context.Context) { syncOnChange(ctx, stores) },
-	}
-	if stores.mayBeFree != nil {
-		loops["place-on-change"] = func(ctx context.Context) { placeOnChange(ctx, stores) }
-	}
-	if stores.follow != nil {
-		loops["follow-forever"] = func(ctx context.Context) { followForever(ctx, stores) }
-	}
-	for name, loop := range loops {
+	start := func(name string, loop func(context.Context, registries)) {
 		m.server.AddPostStartHook(name, func(ctx context.Context) error {
-			go loop(ctx)
+			go loop(ctx, m.stores)
 			return nil
 		})
+	}
+	start("sync-forever", syncForever)
+	start("sync-on-change", syncOnChange)
+	if m.stores.mayBeFree != nil {
+		start("place-on-change", placeOnChange)
+	}
+	if m.stores.follow != nil {
+		start("follow-forever", followForever)
 	}
 	if m.roles.Policy != nil {
 		m.server.AddPostStartHook("rbac/bootstrap-roles", m.bootstrapRoles)

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
@@ -109,6 +111,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // Fail answers a request of this server with an error, which was found before the request
 // came here, or in a panic.
 func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
+	var denied *authorizer.Denied
+	if errors.As(err, &denied) {
+		a := denied.Attributes
+		err = apierrors.NewForbidden(schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}, a.Name, denied)
+	}
 	(&call{Request: req, w: w, now: s.now}).error(rest.StatusError(err, schema.GroupResource{}, ""))
 }
 
