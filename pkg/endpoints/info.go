@@ -44,6 +44,7 @@ func (s *Server) RequestInfo(req *http.Request) *request.Info {
 	if watched {
 		info.Verb = watchVerb(req)
 	}
+	info.SelectsByField = slices.Contains([]string{"list", "watch", "deletecollection"}, info.Verb)
 	info.Unlimited = info.Verb == "watch" || info.Subresource == "log"
 	return info
 }

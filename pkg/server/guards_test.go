@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -152,6 +153,54 @@ func TestImpersonationNeedsARightToEachPart(t *testing.T) {
 			assert.Equal(t, row.status, answer.Code)
 		})
 	}
+}
+
+// collection is an API of one collection, whose query counts or not.
+type collection struct {
+	toys
+	selectsByField bool
+}
+
+func (c collection) RequestInfo(req *http.Request) *request.Info {
+	return &request.Info{Path: req.URL.Path, Verb: "list", IsResource: true, Resource: "toys", SelectsByField: c.selectsByField}
+}
+
+func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		query  string
+		counts bool
+		status int
+	}{
+		"the name that is allowed":       {"?fieldSelector=metadata.name%3Dbear", true, 200},
+		"another name":                   {"?fieldSelector=metadata.name%3Dcat", true, 403},
+		"another one at the second word": {"?fieldSelector=&fieldSelector=metadata.name%3Dbear", true, 403},
+		"all others":                     {"?fieldSelector=metadata.name!%3Dbear", true, 403},
+		"no selector":                    {"?fieldSelector=%3D%3D%3D", true, 403},
+		"all":                            {"", true, 403},
+		"all, as the query is ignored":   {"?fieldSelector=metadata.name%3Dbear", false, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := server.Config{API: collection{whoAsks, row.counts}, RequestTimeout: time.Minute,
+				Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann list toys bear"}}}
+			answer := ask(config.Complete().New().SecureHandler(), "GET", "/who"+row.query, "Authorization: ann")
+			assert.Equal(t, row.status, answer.Code)
+		})
+	}
+}
+
+// namespaces is an API of one namespace.
+type namespaces struct{ toys }
+
+func (namespaces) RequestInfo(req *http.Request) *request.Info {
+	return &request.Info{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
+}
+
+func TestWhoMayReadInANamespaceMayReadTheNamespace(t *testing.T) {
+	t.Parallel()
+	config := server.Config{API: namespaces{whoAsks}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
+	assert.Equal(t, http.StatusOK, ask(config.Complete().New().SecureHandler(), "GET", "/who", "Authorization: ann").Code)
 }
 
 // Whatever the headers say, nobody becomes another one without the right to.
