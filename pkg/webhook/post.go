@@ -15,10 +15,11 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// How long one call may take, and all of them for one answer.
+// How long one call may take, and all of them for one answer. A request may have to wait for two
+// answers, who sends it and whether it is allowed, and has 10 seconds at the first door.
 const (
-	callTimeout   = 10 * time.Second
-	answerTimeout = 30 * time.Second
+	callTimeout   = 3 * time.Second
+	answerTimeout = 4 * time.Second
 )
 
 const (
@@ -32,7 +33,7 @@ var errUnwanted = errors.New("the answer is of another kind or version, or broke
 
 // Post sends a review, and decodes the answer of the server, which must be of the same kind
 // and version. It tries again if the server cannot be reached, or answers that it cannot
-// answer now; it ends with its context, and after half a minute at the latest. A call that
+// answer now; it ends with its context, and after four seconds at the latest. A call that
 // takes too long is not made again.
 //
 // An error names the kubeconfig and the cause, but nothing of what was sent or answered. After
