@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,28 @@ func TestWhoIsNotKnownIsA401AndWhyIsOnlyLogged(t *testing.T) {
 		})
 		assert.Contains(t, logged, "GET /who: not authenticated: ")
 	}
+}
+
+func TestAMethodAndTheNamesInACertificateStayInTheirLine(t *testing.T) {
+	long := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) {
+		return nil, false, errors.New(strings.Repeat("x", 1<<20) + "\nGET / 200")
+	})
+	guards := server.Guards{Authenticator: long, Authorizer: rules{}}
+	req := httptest.NewRequest("GET", "/who", nil)
+	req.Method = "GET / 200 1ms\n"
+	logged := logOf(func() {
+		chainOf(whoAsks, server.Config{Guards: guards}).ServeHTTP(httptest.NewRecorder(), req)
+	})
+	assert.Less(t, len(logged), 3000)
+	assert.Equal(t, 2, strings.Count(logged, `"GET / 200 1ms\n" /who`))
+	assert.Equal(t, 2, strings.Count(logged, "\n"), "a line for why, and one for the request")
+}
+
+func TestAnAuthenticatorThatNamesNobodyLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	nobody := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) { return nil, true, nil })
+	handler := chainOf(whoAsks, server.Config{Guards: server.Guards{Authenticator: nobody, Authorizer: authorizer.AlwaysAllow{}}})
+	assert.Equal(t, http.StatusUnauthorized, ask(handler, "GET", "/who").Code)
 }
 
 func TestWhatIsNotAllowedIsA403ThatTellsTheReason(t *testing.T) {

@@ -34,7 +34,7 @@ func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorize
 		return nil
 	}
 	if err != nil {
-		log.Printf("%s %s: not authorized: %s", req.Method, util.Loggable(req.RequestURI), api.Printable(err.Error(), ' '))
+		log.Printf("%s %s: not authorized: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), line(err))
 	}
 	denied := &authorizer.Denied{Attributes: wanted, Reason: reason}
 	return &api.Error{Kind: api.Forbidden, Message: denied.Error(), Err: denied}
