@@ -74,6 +74,13 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}, strings.Split(err.Error(), "\n"))
 }
 
+func TestNoTimeIsNegative(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]string{"-request_timeout=0s", "-min_request_timeout=-1s", "-shutdown_delay_duration=-1s", "-kubelet_timeout=-1s"})
+	assert.EqualError(t, err, "-request_timeout: 0s is not more than 0\n-min_request_timeout: -1s is negative\n"+
+		"-shutdown_delay_duration: -1s is negative\n-kubelet_timeout: -1s is not more than 0")
+}
+
 func TestNoFlagIsKnownAndNot(t *testing.T) {
 	t.Parallel()
 	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {
