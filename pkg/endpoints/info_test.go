@@ -15,7 +15,7 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 	asked := func(verb, group, namespace, resource, subresource, name string) request.Info {
 		return request.Info{IsResource: true, Verb: verb, APIGroup: group, APIVersion: "v1", Namespace: namespace,
 			Resource: resource, Subresource: subresource, Name: name,
-			SelectsByField: verb == "list" || verb == "watch" || verb == "deletecollection", Unlimited: verb == "watch" || subresource == "log"}
+			SelectsByField: verb == "list" || verb == "watch", Unlimited: verb == "watch" || subresource == "log"}
 	}
 	for _, row := range []struct {
 		method, target string
