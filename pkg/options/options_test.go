@@ -2,8 +2,6 @@ package options
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -121,11 +119,4 @@ func entryOf(name string) string {
 		text = text[:end[0]]
 	}
 	return strings.Join(strings.Fields(text), " ")
-}
-
-// fileWith returns the path of a file.
-func fileWith(t *testing.T, text string) string {
-	path := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
 }
