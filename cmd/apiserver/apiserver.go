@@ -56,8 +56,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, options.Usage)
 		return 0
 	case err != nil:
-		lines := strings.ReplaceAll(err.Error(), "\n", "\napiserver: ")
-		fmt.Fprintf(stderr, "apiserver: %s (apiserver -h lists the flags)\n", lines)
+		fmt.Fprintf(stderr, "apiserver: %s (apiserver -h lists the flags)\n", inLines(err))
 		return 2
 	case o.Version:
 		fmt.Fprintf(stdout, "kube2014 apiserver %s\n", version)
@@ -73,7 +72,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 	m, err := createMaster(o, logged)
 	if err != nil {
-		fmt.Fprintf(stderr, "apiserver: %v\n", err)
+		fmt.Fprintf(stderr, "apiserver: %s\n", inLines(err))
 		return 2
 	}
 	defer m.close()
@@ -84,6 +83,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	return code
 }
+
+// inLines returns the words of joined errors, each in a line that begins with the program's name
+// but for the first.
+func inLines(err error) string { return strings.ReplaceAll(err.Error(), "\n", "\napiserver: ") }
 
 // serve answers requests until a signal comes, then finishes those in flight
 // (D30). A second signal ends it at once. It returns the exit code, and why no port can be
