@@ -133,7 +133,7 @@ func (m *master) readRoles(o *options.ServerRunOptions) {
 // bootstrapRoles makes the default roles, and lets the store be followed, however long it
 // takes until the store can be reached.
 func (m *master) bootstrapRoles(ctx context.Context) error {
-	for {
+	for told := ""; ; {
 		err := m.roles.Load()
 		if err == nil {
 			err = rbac.Bootstrap(ctx, m.stores.objects, v1.Scheme, time.Now)
@@ -141,7 +141,10 @@ func (m *master) bootstrapRoles(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		logError(err)
+		if err.Error() != told {
+			logError(err)
+			told = err.Error()
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

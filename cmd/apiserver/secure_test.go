@@ -113,6 +113,11 @@ func clientWith(t *testing.T, trusted *x509.CertPool, certificate *certtest.Pair
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
+// insecureTLS lets a client trust any server.
+func insecureTLS(client *http.Client) {
+	client.Transport.(*http.Transport).TLSClientConfig.InsecureSkipVerify = true
+}
+
 // askWith sends a request with the credentials' headers.
 func askWith(t *testing.T, client *http.Client, who credentials, method, url, body string) (status int, text string, header http.Header) {
 	t.Helper()
@@ -148,8 +153,14 @@ func secureProgram(t *testing.T, mode string, flags ...string) (cmd *exec.Cmd, l
 	return cmd, log, at[1], at[2]
 }
 
+// secureProcess starts the program with a free insecure port.
 func secureProcess(t *testing.T, mode string, flags ...string) (cmd *exec.Cmd, log *watched) {
-	cmd = exec.Command(os.Args[0], append([]string{"-port", "0"}, flags...)...)
+	return bareProgram(t, mode, append([]string{"-port", "0"}, flags...)...)
+}
+
+// bareProgram starts the program with these flags only.
+func bareProgram(t *testing.T, mode string, flags ...string) (cmd *exec.Cmd, log *watched) {
+	cmd = exec.Command(os.Args[0], flags...)
 	cmd.Env = append(os.Environ(), asProgram+"="+mode)
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
