@@ -46,7 +46,8 @@ func New(file string) (*Client, error) {
 			DialContext:            (&net.Dialer{Timeout: CallTimeout}).DialContext,
 			TLSClientConfig:        security,
 			TLSHandshakeTimeout:    CallTimeout,
-			MaxIdleConnsPerHost:    maxIdle,
+			MaxConnsPerHost:        maxCallsAtOnce,
+			MaxIdleConnsPerHost:    maxCallsAtOnce,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 			DisableCompression:     true,
@@ -57,7 +58,8 @@ func New(file string) (*Client, error) {
 	return c, nil
 }
 
-const maxIdle = 32 // connections that wait for the next call
+// maxCallsAtOnce bounds what strangers, whose tokens nobody knows, can ask of the server.
+const maxCallsAtOnce = 32
 
 // trust sets whose certificates of the server count.
 func (t *target) trust(security *tls.Config) error {
