@@ -56,7 +56,7 @@ func TestKubeAPIServerIsToldFilesThatAreThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, writeCredentials(dir))
-	args := kubeArgs(dir, "http://127.0.0.1:1")
+	args := kubeArgs(dir, "http://127.0.0.1:1", "AlwaysAllow")
 	require.Zero(t, len(args)%2, "each flag has a value")
 	files := 0
 	for _, arg := range args {

@@ -21,7 +21,7 @@ func (c *comparison) checkKubectl() error {
 	if err != nil {
 		return err
 	}
-	theirs, err := c.kubeAPIServer(url)
+	theirs, _, err := c.kubeAPIServer(url, "AlwaysAllow")
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func main() {
 	flag.StringVar(&c.programs, "programs", "bin", "the folder with apiserver, kube-apiserver, kubectl and etcd")
 	flag.StringVar(&c.testdata, "sessions", "testdata/today/kubectl.json", "the recorded kubectl commands")
 	docs := flag.String("docs", "docs", "where compare.md and its plots are written; empty: nowhere")
-	only := flag.String("only", "", "measure only these groups, and write nothing: kubectl, start, posts, lists, reads, watch")
+	only := flag.String("only", "", "measure only these groups, and write nothing: kubectl, start, posts, lists, reads, watch, secure")
 	flag.Parse()
 	measure.Exit(measure.Within(limit, func(run *measure.Run) error {
 		c.Run = run
@@ -60,6 +60,7 @@ var groups = []struct {
 	{"lists", measureListSizes}, // leaves 10,000 pods
 	{"reads", measureReads},
 	{"watch", measureWatches},
+	{"secure", measureSecure}, // stops the others
 }
 
 func (c *comparison) measure(only string) error {

@@ -43,7 +43,7 @@ func (c *comparison) sides() ([]*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := c.kubeAPIServer(shared)
+	theirs, _, err := c.kubeAPIServer(shared, "AlwaysAllow")
 	if err != nil {
 		return nil, err
 	}
@@ -67,25 +67,24 @@ func (c *comparison) ours(name, backend string, args ...string) *side {
 	return &side{name: name, program: filepath.Join(c.programs, "apiserver"), args: args, port: "-port", backend: backend}
 }
 
-// kubeAPIServer returns a kube-apiserver on an etcd.
-func (c *comparison) kubeAPIServer(url string) (*side, error) {
-	dir, err := os.MkdirTemp(c.Dir, "kube")
-	if err != nil {
-		return nil, err
+// kubeAPIServer returns a kube-apiserver on an etcd, and where its tokens are.
+func (c *comparison) kubeAPIServer(url, mode string) (s *side, dir string, err error) {
+	if dir, err = os.MkdirTemp(c.Dir, "kube"); err != nil {
+		return nil, "", err
 	}
 	if err := writeCredentials(dir); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return &side{name: kubeAPIServer, program: filepath.Join(c.programs, "kube-apiserver"), args: kubeArgs(dir, url), port: "--secure-port",
-		process: process{Server: measure.Server{TLS: true}}}, nil
+	return &side{name: kubeAPIServer, program: filepath.Join(c.programs, "kube-apiserver"), args: kubeArgs(dir, url, mode), port: "--secure-port",
+		process: process{Server: measure.Server{TLS: true}}}, dir, nil
 }
 
-func kubeArgs(dir, etcd string) []string {
+func kubeArgs(dir, etcd, mode string) []string {
 	key := filepath.Join(dir, "key.pem")
 	return []string{
 		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--cert-dir", dir, "--token-auth-file", filepath.Join(dir, "tokens.csv"),
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
-		"--service-cluster-ip-range", "10.0.0.0/24", "--authorization-mode", "AlwaysAllow", "--disable-admission-plugins", "ServiceAccount",
+		"--service-cluster-ip-range", "10.0.0.0/24", "--authorization-mode", mode, "--disable-admission-plugins", "ServiceAccount",
 	}
 }
 
@@ -104,7 +103,7 @@ func writeCredentials(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "key.pem"), text, 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "tokens.csv"), []byte(token+",admin,1\n"), 0o600)
+	return os.WriteFile(filepath.Join(dir, "tokens.csv"), []byte(token+",admin,1,system:masters\n"+readerToken+",reader,2\n"), 0o600)
 }
 
 // startEtcd starts an etcd that waits for the disk, and returns its URL.
