@@ -107,7 +107,7 @@ etcd-3.6: bin/etcd bin/etcd-3.4 bin/etcd-3.6 bin/kubectl ## run the tests of etc
 # Those of the second door take ten times as long, and get a tenth of the inputs.
 fuzz: ## fuzz each target with FUZZ=300000 inputs, those of the second door with a tenth
 	@mkdir -p bin
-	@grep -r --include=fuzz_test.go -o '^func Fuzz[A-Za-z0-9]*' cmd pkg | sed 's|\(.*\)/fuzz_test.go:func \(.*\)|\1 \2|' | \
+	@grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9]*' cmd pkg | sed 's|\(.*\)/[^/]*:func \(.*\)|\1 \2|' | \
 	while read -r dir target; do \
 		echo "$$dir $$target"; \
 		inputs=$(FUZZ); case $$dir/$$target in pkg/api/v1/*|pkg/endpoints/*|pkg/rest/*|*BothDoors*) inputs=$$(( inputs / 10 ));; esac; \

@@ -74,7 +74,7 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-storage_backend etcd3":                                          "-storage_backend: it needs -etcd_servers",
 		"-etcd_prefix /x":                                                 "-etcd_prefix: it needs -etcd_servers",
 		"-etcd_cafile ca.pem":                                             "-etcd_cafile: it needs -etcd_servers",
-		"-etcd_certfile c.pem -etcd_keyfile k.pem":                        "-etcd_certfile: it needs -etcd_servers",
+		"-etcd_certfile c.pem -etcd_keyfile k.pem":                        "-etcd_certfile: it needs -etcd_servers\napiserver: -etcd_keyfile: it needs -etcd_servers",
 		"-etcd_keyfile k.pem":                                             "-etcd_keyfile: it needs -etcd_servers",
 		"-etcd_username u":                                                "-etcd_username: it needs -etcd_servers",
 		"-etcd_password_file p":                                           "-etcd_password_file: it needs -etcd_servers",

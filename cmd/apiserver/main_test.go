@@ -24,6 +24,7 @@ import (
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/storage/etcd3"
+	"kube2014/pkg/webhook"
 )
 
 // asProgram in the environment turns the test binary into the apiserver, so that a
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 	if mode != hurried {
 		newEtcdClient, makeEtcdRegistry = patientEtcdClient, unhurriedEtcdRegistry
 		newEtcd3Client, makeEtcd3Store = patientEtcd3Client, patientEtcd3Store
+		webhook.CallTimeout, webhook.AnswerTimeout = hangs, hangs
 	}
 	switch mode {
 	case "":

@@ -102,19 +102,15 @@ func (m *master) checks() []healthz.Check {
 // addHooks lets the loops begin when the ports are open, and the watches end before they are
 // closed.
 func (m *master) addHooks() {
-	start := func(name string, loop func(context.Context, registries)) {
-		m.server.AddPostStartHook(name, func(ctx context.Context) error {
-			go loop(ctx, m.stores)
-			return nil
-		})
-	}
-	start("sync-forever", syncForever)
-	start("sync-on-change", syncOnChange)
+	loops := []func(context.Context, registries){syncForever, syncOnChange}
 	if m.stores.mayBeFree != nil {
-		start("place-on-change", placeOnChange)
+		loops = append(loops, placeOnChange)
 	}
 	if m.stores.follow != nil {
-		start("follow-forever", followForever)
+		loops = append(loops, followForever)
+	}
+	for _, loop := range loops {
+		m.server.AddLoop(func(ctx context.Context) { loop(ctx, m.stores) })
 	}
 	if m.roles.Policy != nil {
 		m.server.AddPostStartHook("rbac/bootstrap-roles", m.bootstrapRoles)
@@ -124,6 +120,13 @@ func (m *master) addHooks() {
 			m.second.EndWatches()
 			return nil
 		})
+	}
+}
+
+// readRoles lets RBAC, if it is on, decide by the roles in the store.
+func (m *master) readRoles(o *options.ServerRunOptions) {
+	if o.Authorization.Has(options.RBAC) {
+		m.roles.Policy = rbac.NewPolicy(m.stores.objects, v1.Scheme)
 	}
 }
 

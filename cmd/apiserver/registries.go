@@ -44,6 +44,7 @@ func (m *master) assemble(o *options.ServerRunOptions, containerInfo client.Cont
 			return err
 		}
 	}
+	m.readRoles(o)
 	scheduler := makeScheduler(o, m.stores.tasks)
 	m.openFirst(o, storageTable(m.stores, containerInfo, scheduler))
 	m.openSecond(o, v1.Scheme, scheduler)

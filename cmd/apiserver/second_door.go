@@ -54,9 +54,6 @@ func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, sc
 	if o.Generic.Scheduler == options.NoScheduler {
 		scheduler = nil
 	}
-	if o.Authorization.Has(options.RBAC) {
-		m.roles.Policy = rbac.NewPolicy(m.stores.objects, scheme)
-	}
 	placer := registry.MakePodPlacer(m.stores.objects, scheduler)
 	m.stores.placePending, m.stores.mayBeFree = placer.PlacePending, placer.Changes
 	if o.Generic.MachinesByUser || scheduler != nil {

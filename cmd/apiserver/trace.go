@@ -26,6 +26,7 @@ func (m *master) assembleTraced(o *options.ServerRunOptions, containerInfo clien
 	m.stores.syncEndpoints = t.Sync("EndpointController.SyncServiceEndpoints", endpoints.SyncServiceEndpoints)
 	m.stores.changes = endpoints.Changes
 
+	m.readRoles(o)
 	scheduler := t.Scheduler(makeScheduler(o, m.stores.tasks))
 	table := storageTable(m.stores, t.ContainerInfo(containerInfo), scheduler)
 	for resource, storage := range table {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/etcd"
 )
 
@@ -77,6 +78,12 @@ func Parse(args []string) (*ServerRunOptions, error) {
 				errs = append(errs, err)
 			}
 		}
+	}
+	switch {
+	case !o.InsecureServing.Insecure && !given["secure_port"]:
+		errs = append(errs, errors.New("-insecure: without it, the server needs -secure_port"))
+	case o.Features.Profiling && !o.APIEnablement.Serves(v1.Version):
+		errs = append(errs, errors.New("-profiling: it needs api/v1=true in -runtime_config"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -37,6 +37,10 @@ func (s *Server) AddPostStartHook(name string, run func(ctx context.Context) err
 	s.postStart = append(s.postStart, &postStartHook{name: name, run: run})
 }
 
+// AddLoop lets a function run, in a goroutine of its own, from when the ports are open until the
+// context ends. Nobody waits for it.
+func (s *Server) AddLoop(run func(ctx context.Context)) { s.loops = append(s.loops, run) }
+
 // AddPreShutdownHook lets a function run before the ports are closed.
 func (s *Server) AddPreShutdownHook(name string, run func() error) {
 	s.preShutdown = append(s.preShutdown, preShutdownHook{name, run})

@@ -99,7 +99,7 @@ func TestReadyzWaitsForTheHooks(t *testing.T) {
 		r.start(t)
 		status, text := r.paths.get("/readyz")
 		assert.Equal(t, 500, status)
-		assert.Equal(t, "[+]ping ok\n[-]poststarthook/first failed: reason withheld\n[-]poststarthook/second failed: reason withheld\n[+]shutdown ok\nreadyz check failed\n", text)
+		assert.Equal(t, "[+]ping ok\n[-]poststarthook/first failed: reason withheld\n[-]poststarthook/second failed: reason withheld\nreadyz check failed\n", text)
 		for _, path := range []string{"/livez", "/healthz"} {
 			status, text := r.paths.get(path)
 			assert.Equal(t, 200, status)
@@ -107,6 +107,9 @@ func TestReadyzWaitsForTheHooks(t *testing.T) {
 		}
 		close(first)
 		synctest.Wait()
+		status, text = r.paths.get("/readyz")
+		assert.Equal(t, 500, status)
+		assert.NotContains(t, text, "first", "a hook is a check until it is done")
 		status, _ = r.paths.get("/readyz/poststarthook/first")
 		assert.Equal(t, 200, status)
 		status, _ = r.paths.get("/readyz/poststarthook/second")
@@ -120,7 +123,7 @@ func TestReadyzWaitsForTheHooks(t *testing.T) {
 	})
 }
 
-func TestAHookEndsWithTheServer(t *testing.T) {
+func TestHooksAndLoopsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := makeServer(t, bear, server.Config{})
@@ -131,10 +134,16 @@ func TestAHookEndsWithTheServer(t *testing.T) {
 			return ctx.Err()
 		})
 		assert.Panics(t, func() { r.AddPostStartHook("forever", nil) }, "a name is used once")
+		looped := make(chan struct{})
+		r.AddLoop(func(ctx context.Context) {
+			<-ctx.Done()
+			close(looped)
+		})
 		r.start(t)
 		r.stop()
 		assert.NoError(t, <-r.ended)
 		<-ended
+		<-looped
 	})
 }
 

@@ -21,6 +21,7 @@ type Server struct {
 	insecure, secure http.Handler
 	postStart        []*postStartHook
 	preShutdown      []preShutdownHook
+	loops            []func(ctx context.Context)
 
 	ending  chan struct{} // closed when the server is about to end
 	aborted chan struct{} // closed when it is to end at once
@@ -42,30 +43,39 @@ var errEnding = errors.New("the server is about to end")
 type PreparedServer struct{ *Server }
 
 // PrepareRun lets the server tell its health: at /healthz and /livez by the checks of the
-// configuration, at /readyz also whether the hooks are done, and the server is not ending.
+// configuration, at /readyz also by the hooks until they are done, and by whether it ends.
 func (s *Server) PrepareRun() PreparedServer {
 	if s.config.Mux == nil {
 		return PreparedServer{s}
 	}
-	ready := slices.Clone(s.config.Checks)
-	for _, hook := range s.postStart {
-		ready = append(ready, hook.check())
-	}
-	ready = append(ready, healthz.Check{Name: "shutdown", Check: func() error {
-		select {
-		case <-s.ending:
-			return errEnding
-		default:
-			return nil
-		}
-	}})
 	healthz.Install(s.config.Mux, "healthz", s.config.Checks)
 	healthz.Install(s.config.Mux, "livez", s.config.Checks)
-	healthz.Install(s.config.Mux, "readyz", ready)
+	healthz.Install(s.config.Mux, "readyz", s.config.Checks)
+	for _, hook := range s.postStart {
+		healthz.InstallOne(s.config.Mux, "readyz", hook.check())
+	}
+	s.config.Mux.Handle("/readyz", healthz.Handler("readyz", s.readyChecks))
 	if s.config.Profiling {
 		installProfiling(s.config.Mux)
 	}
 	return PreparedServer{s}
+}
+
+// readyChecks returns the checks of /readyz: those of the configuration, the hooks that are not
+// done, and that the server ends, if it does.
+func (s *Server) readyChecks() []healthz.Check {
+	checks := slices.Clone(s.config.Checks)
+	for _, hook := range s.postStart {
+		if !hook.done.Load() {
+			checks = append(checks, hook.check())
+		}
+	}
+	select {
+	case <-s.ending:
+		checks = append(checks, healthz.Check{Name: "shutdown", Check: func() error { return errEnding }})
+	default:
+	}
+	return checks
 }
 
 // ListenError tells that a port cannot be opened.
@@ -170,6 +180,9 @@ func (p PreparedServer) Run(ctx context.Context) error {
 	}
 	hooks, endHooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer endHooks()
+	for _, loop := range s.loops {
+		go loop(hooks)
+	}
 	for _, hook := range s.postStart {
 		hook.start(hooks)
 	}

@@ -15,10 +15,12 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// How long one call may take, and all of them for one answer.
-const (
-	callTimeout   = 10 * time.Second
-	answerTimeout = 30 * time.Second
+// How long one call may take, and all of them for one answer. A request may have to wait for two
+// answers, who sends it and whether it is allowed, and has 10 seconds at the first door. They are
+// variables for tests on slow machines, which set them before they begin.
+var (
+	CallTimeout   = 3 * time.Second
+	AnswerTimeout = 4 * time.Second
 )
 
 const (
@@ -32,7 +34,7 @@ var errUnwanted = errors.New("the answer is of another kind or version, or broke
 
 // Post sends a review, and decodes the answer of the server, which must be of the same kind
 // and version. It tries again if the server cannot be reached, or answers that it cannot
-// answer now; it ends with its context, and after half a minute at the latest. A call that
+// answer now; it ends with its context, and after four seconds at the latest. A call that
 // takes too long is not made again.
 //
 // An error names the kubeconfig and the cause, but nothing of what was sent or answered. After
@@ -42,7 +44,7 @@ func (c *Client) Post(ctx context.Context, review, answer any) error {
 	if err != nil {
 		return errors.New("the review cannot be encoded")
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	pause := firstPause
 	for call := 1; ; call++ {
@@ -68,7 +70,7 @@ func (c *Client) Post(ctx context.Context, review, answer any) error {
 
 // call makes one call, and reports whether another one may do better.
 func (c *Client) call(ctx context.Context, body []byte) (text []byte, again bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {

@@ -42,9 +42,9 @@ func New(file string) (*Client, error) {
 	}
 	c.http = &http.Client{
 		Transport: &http.Transport{
-			DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+			DialContext:            (&net.Dialer{Timeout: CallTimeout}).DialContext,
 			TLSClientConfig:        security,
-			TLSHandshakeTimeout:    connectTimeout,
+			TLSHandshakeTimeout:    CallTimeout,
 			MaxIdleConnsPerHost:    maxIdle,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
@@ -56,10 +56,7 @@ func New(file string) (*Client, error) {
 	return c, nil
 }
 
-const (
-	connectTimeout = 5 * time.Second
-	maxIdle        = 32 // connections that wait for the next call
-)
+const maxIdle = 32 // connections that wait for the next call
 
 // trust sets whose certificates of the server count.
 func (t *target) trust(security *tls.Config) error {

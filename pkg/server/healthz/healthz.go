@@ -25,7 +25,7 @@ var Ping = Check{"ping", func() error { return nil }}
 // Handler answers whether all checks hold that the client does not exclude: with "ok", or
 // with a line for each if one fails or the client asks for them. Why a check fails is only
 // logged.
-func Handler(name string, checks ...Check) http.Handler {
+func Handler(name string, checks func() []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var lines strings.Builder
 		status, outcome := http.StatusOK, "passed"
@@ -34,7 +34,7 @@ func Handler(name string, checks ...Check) http.Handler {
 		for _, name := range excluded {
 			isUnknown[strconv.Quote(name)] = true
 		}
-		for _, check := range checks {
+		for _, check := range checks() {
 			if slices.Contains(excluded, check.Name) {
 				delete(isUnknown, strconv.Quote(check.Name))
 				fmt.Fprintf(&lines, "[+]%s excluded: ok\n", check.Name)
@@ -62,12 +62,20 @@ func Handler(name string, checks ...Check) http.Handler {
 	})
 }
 
-// Install serves the health by checks at the path of a name, and each check at a path of its own.
-func Install(mux interface {
+// Mux serves paths.
+type Mux interface {
 	Handle(path string, handler http.Handler)
-}, name string, checks []Check) {
-	mux.Handle("/"+name, Handler(name, checks...))
+}
+
+// Install serves the health by checks at the path of a name, and each check at a path of its own.
+func Install(mux Mux, name string, checks []Check) {
+	mux.Handle("/"+name, Handler(name, func() []Check { return checks }))
 	for _, check := range checks {
-		mux.Handle("/"+name+"/"+check.Name, Handler(name, check))
+		InstallOne(mux, name, check)
 	}
+}
+
+// InstallOne serves a check at its path.
+func InstallOne(mux Mux, name string, check Check) {
+	mux.Handle("/"+name+"/"+check.Name, Handler(name, func() []Check { return []Check{check} }))
 }
