@@ -175,7 +175,7 @@ func TestD32CrossSiteRequestsOfBrowsers(t *testing.T) {
 }
 
 // What may be read by pages of other sites stays what may not be changed by them (D32).
-func TestPagesOfAllowedOriginsMayReadButChangeNothing(t *testing.T) {
+func TestK35PagesOfAllowedOriginsMayReadButChangeNothing(t *testing.T) {
 	t.Parallel()
 	open := chainOf(bear, server.Config{CORSAllowedOrigins: []*regexp.Regexp{regexp.MustCompile(`^http://a\.example$`), regexp.MustCompile(`b\.example`)}})
 	for name, row := range map[string]struct {
@@ -225,7 +225,8 @@ func waiting(released <-chan struct{}) toys {
 	}}
 }
 
-// What takes too long is told so in time, whether or not it notices.
+// What takes too long is told so in time, whether or not it notices. (A get that waits for
+// nobody: K46.)
 func TestARequestThatTakesTooLongIsA504(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
