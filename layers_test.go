@@ -30,13 +30,12 @@ var mayImport = map[string][]string{
 	"cmd/apiserver":                         {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/apiserver", "pkg/client", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery", "pkg/endpoints/openapi", "pkg/etcd", "pkg/api/v1beta1", "pkg/registry", "pkg/rest", "pkg/rest/core", "pkg/storage", "pkg/storage/etcd3", "pkg/trace", "pkg/util", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/authorizer/rbac", "pkg/options", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/healthz", "pkg/server/request", "pkg/server/filters", "pkg/webhook"},
 	"pkg/options":                           {"pkg/api", "pkg/api/v1", "pkg/api/v1beta1", "pkg/auth/authenticator", "pkg/auth/authenticator/serviceaccount", "pkg/auth/authenticator/tokenfile", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer", "pkg/auth/authorizer/abac", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/auth/user", "pkg/client", "pkg/etcd", "pkg/server", "pkg/server/certs", "pkg/util", "pkg/webhook"},
 	"pkg/server":                            {"pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/server/filters", "pkg/server/healthz", "pkg/auth/user", "pkg/server/request"},
-	"pkg/server/certs":                      {"pkg/util"},
-	"pkg/server/certs/certstest":            {},
+	"pkg/server/certs":                      {"pkg/util", "pkg/util/pems"},
 	"pkg/server/filters":                    {"pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server/request", "pkg/util"},
 	"pkg/server/healthz":                    {"pkg/api"},
 	"pkg/server/request":                    {"pkg/auth/user"},
 	"pkg/auth/authenticator":                {"pkg/auth/user"},
-	"pkg/auth/authenticator/serviceaccount": {"pkg/auth/user", "pkg/util"},
+	"pkg/auth/authenticator/serviceaccount": {"pkg/auth/user", "pkg/util", "pkg/util/pems"},
 	"pkg/auth/authenticator/tokenfile":      {"pkg/auth/user", "pkg/util"},
 	"pkg/auth/authenticator/webhook":        {"pkg/auth/user", "pkg/webhook"},
 	"pkg/auth/authorizer":                   {"pkg/auth/user"},
@@ -45,7 +44,7 @@ var mayImport = map[string][]string{
 	"pkg/auth/authorizer/rbac":              {"pkg/auth/authorizer", "pkg/auth/user"},
 	"pkg/auth/authorizer/webhook":           {"pkg/auth/authorizer", "pkg/auth/user", "pkg/webhook"},
 	"pkg/auth/user":                         {},
-	"pkg/webhook":                           {"pkg/util"},
+	"pkg/webhook":                           {"pkg/util", "pkg/util/pems"},
 	"pkg/webhook/webhooktest":               {},
 	"pkg/trace":                             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
 	"pkg/registry":                          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},
@@ -57,10 +56,10 @@ var mayImport = map[string][]string{
 	"pkg/storage/storagetest":               {"pkg/api", "pkg/storage"},
 	"pkg/storage":                           {"pkg/api", "pkg/conversion"},
 	"pkg/apiserver":                         {"pkg/api", "pkg/api/v1beta1", "pkg/conversion", "pkg/server/request", "pkg/util"},
-	"pkg/client":                            {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
+	"pkg/client":                            {"pkg/api", "pkg/api/v1beta1", "pkg/conversion", "pkg/util/pems"},
 	"pkg/client/clienttest":                 {"pkg/client"},
 	"pkg/client/v1":                         {},
-	"pkg/endpoints":                         {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request"},
+	"pkg/endpoints":                         {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
 	"pkg/endpoints/accept":                  {},
 	"pkg/endpoints/patch":                   {},
 	"pkg/endpoints/quantity":                {},
@@ -85,16 +84,17 @@ var mayImport = map[string][]string{
 	"pkg/api":                               {},
 	"pkg/util":                              {},
 	"pkg/util/certtest":                     {},
+	"pkg/util/pems":                         {},
 }
 
-var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/server/certs/certstest", "pkg/util", "pkg/util/certtest", "pkg/webhook/webhooktest"}
+var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/util", "pkg/util/certtest", "pkg/webhook/webhooktest"}
 
 // storesMayBeTestedThrough lists what tests outside of a package may import: the
-// promises of a store are those of the registry on it, and those of roles are to hold on
-// each store.
+// promises of a store are those of the registry on it, and those of roles are to hold for the
+// authorizer, on each store.
 var storesMayBeTestedThrough = map[string][]string{
 	"pkg/storage/etcd2": {"pkg/registry"},
-	"pkg/rest/rbac":     {"pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
+	"pkg/rest/rbac":     {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
 }
 
 // today lists the packages of the second door, and those of who gets in, which know today's
@@ -112,7 +112,7 @@ var libraries = map[string][]string{
 	"go.uber.org/zap":                   {"pkg/etcd"},
 	"google.golang.org/grpc":            {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine": {"pkg/storage/storagetest"},
-	"github.com/stretchr/testify":       {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/server/certs/certstest", "pkg/storage/storagetest"},
+	"github.com/stretchr/testify":       {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest"},
 	"k8s.io/api":                        today,
 	"k8s.io/apimachinery":               today,
 	"k8s.io/client-go":                  {},

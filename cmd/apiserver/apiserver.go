@@ -56,8 +56,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, options.Usage)
 		return 0
 	case err != nil:
-		lines := strings.ReplaceAll(err.Error(), "\n", "\napiserver: ")
-		fmt.Fprintf(stderr, "apiserver: %s (apiserver -h lists the flags)\n", lines)
+		fmt.Fprintf(stderr, "%s (apiserver -h lists the flags)\n", inLines(err))
 		return 2
 	case o.Version:
 		fmt.Fprintf(stdout, "kube2014 apiserver %s\n", version)
@@ -73,7 +72,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 	m, err := createMaster(o, logged)
 	if err != nil {
-		fmt.Fprintf(stderr, "apiserver: %v\n", err)
+		fmt.Fprintln(stderr, inLines(err))
 		return 2
 	}
 	defer m.close()
@@ -83,6 +82,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "apiserver: %v\n", err)
 	}
 	return code
+}
+
+// inLines returns an error with the program's name before each of its lines.
+func inLines(err error) string {
+	return "apiserver: " + strings.ReplaceAll(err.Error(), "\n", "\napiserver: ")
 }
 
 // serve answers requests until a signal comes, then finishes those in flight

@@ -80,11 +80,15 @@ func (m *master) buildConfig(o *options.ServerRunOptions) (*server.Config, error
 	o.Generic.ApplyTo(config)
 	o.InsecureServing.ApplyTo(config)
 	o.Features.ApplyTo(config)
+	var profiling error
+	if o.Features.Profiling && !servesToday(o) {
+		profiling = errors.New("-profiling: it is served beside today's API, which is off")
+	}
 	serving := o.SecureServing.ApplyTo(config, &o.Authentication)
 	var authentication, authorization error
 	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
 	m.rights, authorization = o.Authorization.ApplyTo(config, &m.roles)
-	return config, errors.Join(serving, authentication, authorization)
+	return config, errors.Join(profiling, serving, authentication, authorization)
 }
 
 // checks returns what must hold for the server to be healthy.
@@ -133,7 +137,7 @@ func (m *master) readRoles(o *options.ServerRunOptions) {
 // bootstrapRoles makes the default roles, and lets the store be followed, however long it
 // takes until the store can be reached.
 func (m *master) bootstrapRoles(ctx context.Context) error {
-	for {
+	for told := ""; ; {
 		err := m.roles.Load()
 		if err == nil {
 			err = rbac.Bootstrap(ctx, m.stores.objects, v1.Scheme, time.Now)
@@ -141,7 +145,10 @@ func (m *master) bootstrapRoles(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		logError(err)
+		if err.Error() != told {
+			logError(err)
+			told = err.Error()
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

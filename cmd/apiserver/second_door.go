@@ -87,6 +87,7 @@ func (m *master) secondDoor(scheme v1.Converter, placer *registry.PodPlacer) *en
 	second.HandlePrefix("/openapi/v3/", description)
 	second.Handle("/openapi/v2", openapi.Empty())
 	second.Handle("/version", server.Version(version))
+	second.Handle("/version/", server.Version(version))
 	return second
 }
 

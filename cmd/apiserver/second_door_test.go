@@ -57,7 +57,7 @@ func TestWhatIsNotAResourceIsReadWithOrWithoutASlash(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
 	for _, path := range []string{"/api", "/api/", "/apis", "/apis/", "/api/v1", "/api/v1/", "/apis/discovery.k8s.io", "/apis/discovery.k8s.io/", "/apis/discovery.k8s.io/v1/",
-		"/version", "/openapi/v3", "/livez"} {
+		"/version", "/version/", "/openapi/v3", "/livez"} {
 		d.send(http.StatusOK, "GET", path, "")
 		d.send(http.StatusOK, "HEAD", path, "")
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {

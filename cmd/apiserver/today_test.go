@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/compare/today"
+	"kube2014/pkg/util/certtest"
 )
 
 // onTodaysServers runs a test on servers like the recorded one, which had no nodes: they
@@ -32,12 +35,23 @@ func noneDiffers(t *testing.T, steps []today.Step, known []today.Edit) {
 	}
 }
 
-func TestKubectlPrintsWhatItPrintsOnTodaysServer(t *testing.T) {
-	kubectl, err := filepath.Abs("../../bin/kubectl")
+// kubectlPath is where the real kubectl is.
+func kubectlPath(t *testing.T) string {
+	path, err := filepath.Abs("../../bin/kubectl")
 	require.NoError(t, err)
-	require.FileExists(t, kubectl, "make bin/kubectl builds it")
+	require.FileExists(t, path, "make bin/kubectl builds it")
+	return path
+}
+
+// todaysSessions returns the recorded sessions of kubectl.
+func todaysSessions(t *testing.T) []today.Session {
 	sessions, err := today.LoadSessions("../../testdata/today/kubectl.json")
 	require.NoError(t, err)
+	return sessions
+}
+
+func TestKubectlPrintsWhatItPrintsOnTodaysServer(t *testing.T) {
+	kubectl, sessions := kubectlPath(t), todaysSessions(t)
 	onTodaysServers(t, func(t *testing.T, _ bool, start func(t *testing.T) string) {
 		for _, session := range sessions {
 			t.Run(session.Name, func(t *testing.T) {
@@ -58,4 +72,30 @@ func TestRequestsAreAnsweredAsTodaysServerAnswersThem(t *testing.T) {
 		require.NoError(t, err)
 		noneDiffers(t, steps, today.KnownOfRequests(onEtcd))
 	})
+}
+
+// TestKubectlPrintsTheSameAtTheSecurePort: TLS, a token and RBAC change nothing for who may do
+// everything.
+func TestKubectlPrintsTheSameAtTheSecurePort(t *testing.T) {
+	t.Parallel()
+	kubectl, f := kubectlPath(t), filesOf(t)
+	flags, authority := f.secureFlags()
+	flags = append(flags, "-scheduler", "none", "-authorization_mode", "RBAC", "-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n"))
+	for _, session := range todaysSessions(t) {
+		t.Run(session.Name, func(t *testing.T) {
+			t.Parallel()
+			_, _, _, url := secureProgram(t, unhurried, flags...)
+			steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfigFor(t, url, authority, "admin-token"))
+			require.NoError(t, err)
+			noneDiffers(t, steps, today.KnownOfKubectl[session.Name])
+		})
+	}
+}
+
+// kubeconfigFor returns how kubectl gets in by a token.
+func kubeconfigFor(t *testing.T, url string, authority *certtest.Pair, token string) string {
+	text := authority.CertPEM
+	return fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: a, user: u}}],
+clusters: [{name: a, cluster: {server: %q, certificate-authority-data: %s}}], users: [{name: u, user: {token: %s}}]}
+`, url, base64.StdEncoding.EncodeToString(text), token)
 }

@@ -72,8 +72,13 @@ func load(file string, into any) error {
 // directory, and a kubeconfig in it for the server. An error means that a command could not
 // be run at all.
 func (s Session) Run(ctx context.Context, folder, kubectl, server string) (steps []Step, err error) {
+	return s.RunAs(ctx, folder, kubectl, fmt.Sprintf(kubeconfig, server))
+}
+
+// RunAs is Run with a kubeconfig, which says how to get in.
+func (s Session) RunAs(ctx context.Context, folder, kubectl, kubeconfig string) (steps []Step, err error) {
 	config := filepath.Join(folder, "kubeconfig")
-	if err := os.WriteFile(config, []byte(fmt.Sprintf(kubeconfig, server)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(kubeconfig), 0o600); err != nil {
 		return nil, err
 	}
 	environment := append(os.Environ(), "K="+kubectl, "KUBECONFIG="+config, "HOME="+folder, "KUBE_EDITOR=sed -i s/editme/edited/")

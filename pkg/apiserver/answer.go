@@ -38,7 +38,7 @@ func (server *ApiServer) answer(w http.ResponseWriter, req *http.Request, object
 func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err error) {
 	status, line := statusLine(err)
 	if status >= http.StatusInternalServerError {
-		log.Printf("%s %s: %s", req.Method, util.Loggable(req.RequestURI), oneLine(api.InFull(err)))
+		log.Printf("%s %s: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), oneLine(api.InFull(err)))
 	}
 	server.write(w, status, plainText, conversion.EncodedBytes([]byte(line)))
 }

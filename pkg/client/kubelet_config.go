@@ -3,13 +3,12 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"time"
+
+	"kube2014/pkg/util/pems"
 )
 
 // DefaultKubeletPort is where kubelets listen.
@@ -63,13 +62,9 @@ func (c KubeletConfig) New() (*HTTPContainerInfo, error) {
 func (c KubeletConfig) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.CAFile == ""}
 	if c.CAFile != "" {
-		text, err := os.ReadFile(c.CAFile)
-		if err != nil {
+		var err error
+		if config.RootCAs, err = pems.ReadPool(c.CAFile); err != nil {
 			return nil, &KubeletConfigError{"CAFile", err}
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, &KubeletConfigError{"CAFile", fmt.Errorf("%s holds no certificate", c.CAFile)}
 		}
 	}
 	switch {
@@ -80,10 +75,10 @@ func (c KubeletConfig) tls() (*tls.Config, error) {
 	case c.KeyFile == "":
 		return nil, &KubeletConfigError{"KeyFile", errors.New("a certificate needs its key")}
 	}
-	pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+	pair, err := pems.ReadPair(c.CertFile, c.KeyFile)
 	if err != nil {
-		return nil, &KubeletConfigError{"KeyFile", err}
+		return nil, &KubeletConfigError{"CertFile", err}
 	}
-	config.Certificates = []tls.Certificate{pair}
+	config.Certificates = []tls.Certificate{*pair}
 	return config, nil
 }

@@ -44,6 +44,7 @@ func (s *Server) RequestInfo(req *http.Request) *request.Info {
 	if watched {
 		info.Verb = watchVerb(req)
 	}
+	info.SelectsByField = info.Verb == "list" || info.Verb == "watch" // as in today's server, no name allows to delete a collection
 	info.Unlimited = info.Verb == "watch" || info.Subresource == "log"
 	return info
 }

@@ -14,7 +14,8 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 	const core, discovery = "", "discovery.k8s.io"
 	asked := func(verb, group, namespace, resource, subresource, name string) request.Info {
 		return request.Info{IsResource: true, Verb: verb, APIGroup: group, APIVersion: "v1", Namespace: namespace,
-			Resource: resource, Subresource: subresource, Name: name, Unlimited: verb == "watch" || subresource == "log"}
+			Resource: resource, Subresource: subresource, Name: name,
+			SelectsByField: verb == "list" || verb == "watch", Unlimited: verb == "watch" || subresource == "log"}
 	}
 	for _, row := range []struct {
 		method, target string

@@ -17,6 +17,7 @@ import (
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
+	"kube2014/pkg/util"
 )
 
 // Server serves resources, and what else it is given. It is safe for concurrent use.
@@ -226,5 +227,5 @@ func notAllowed() error {
 
 // logError logs an error that is not the client's, with its cause.
 func (r *call) logError(err error) {
-	log.Printf("%s %s: %s", r.Method, api.Printable(r.URL.EscapedPath(), '?'), api.Printable(api.InFull(err), ' '))
+	log.Printf("%s %s: %s", util.Loggable(r.Method), util.Loggable(r.URL.EscapedPath()), api.Printable(api.InFull(err), ' '))
 }

@@ -72,6 +72,9 @@ func (o *GenericOptions) validate(map[string]bool) (errs []error) {
 	if o.RequestTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("-request_timeout: %s is not more than 0", o.RequestTimeout))
 	}
+	if o.MinRequestTimeout < 0 {
+		errs = append(errs, fmt.Errorf("-min_request_timeout: %s is negative", o.MinRequestTimeout))
+	}
 	if o.ShutdownDelay < 0 {
 		errs = append(errs, fmt.Errorf("-shutdown_delay_duration: %s is negative", o.ShutdownDelay))
 	}

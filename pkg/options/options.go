@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/etcd"
 )
 
@@ -79,11 +78,8 @@ func Parse(args []string) (*ServerRunOptions, error) {
 			}
 		}
 	}
-	switch {
-	case !o.InsecureServing.Insecure && !given["secure_port"]:
+	if !o.InsecureServing.Insecure && !given["secure_port"] {
 		errs = append(errs, errors.New("-insecure: without it, the server needs -secure_port"))
-	case o.Features.Profiling && !o.APIEnablement.Serves(v1.Version):
-		errs = append(errs, errors.New("-profiling: it needs api/v1=true in -runtime_config"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -2,8 +2,6 @@ package options
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -85,6 +83,13 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}, strings.Split(err.Error(), "\n"))
 }
 
+func TestNoTimeIsNegative(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]string{"-request_timeout=0s", "-min_request_timeout=-1s", "-shutdown_delay_duration=-1s", "-kubelet_timeout=-1s"})
+	assert.EqualError(t, err, "-request_timeout: 0s is not more than 0\n-min_request_timeout: -1s is negative\n"+
+		"-shutdown_delay_duration: -1s is negative\n-kubelet_timeout: -1s is not more than 0")
+}
+
 func TestNoFlagIsKnownAndNot(t *testing.T) {
 	t.Parallel()
 	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {
@@ -125,11 +130,4 @@ func entryOf(name string) string {
 		text = text[:end[0]]
 	}
 	return strings.Join(strings.Fields(text), " ")
-}
-
-// fileWith returns the path of a file.
-func fileWith(t *testing.T, text string) string {
-	path := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/server"
@@ -207,69 +206,4 @@ func TestK35PagesOfAllowedOriginsMayReadButChangeNothing(t *testing.T) {
 			assert.Empty(t, ask(chainOf(bear, server.Config{}), row.method, "/bear", headers...).Header().Get("Access-Control-Allow-Origin"), "by default none is")
 		})
 	}
-}
-
-// waiting is an API whose answers come when their requests end, or a toy is released.
-func waiting(released <-chan struct{}) toys {
-	return toys{"/toy": func(w http.ResponseWriter, req *http.Request) {
-		w.Header().Set("X-Toy", "bear")
-		select {
-		case <-released:
-		case <-req.Context().Done():
-			<-released
-		}
-		_, err := io.WriteString(w, "too late")
-		if err != nil {
-			panic("a toy was not wanted any more: " + err.Error())
-		}
-	}}
-}
-
-// What takes too long is told so in time, whether or not it notices. (A get that waits for
-// nobody: K46.)
-func TestARequestThatTakesTooLongIsA504(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		target   string
-		getsWait bool
-		status   int
-		took     time.Duration
-	}{
-		"a get that may wait":     {"/toy", true, 504, time.Minute},
-		"a get that waits for no": {"/toy", false, 200, time.Hour},
-		"a watch":                 {"/toy?watch", true, 200, time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				released, start := make(chan struct{}), time.Now()
-				time.AfterFunc(time.Hour, func() { close(released) })
-				answer := ask(chainOf(waiting(released), server.Config{GetsWait: row.getsWait}), "GET", row.target)
-				assert.Equal(t, row.status, answer.Code)
-				assert.Equal(t, row.took, time.Since(start))
-				if row.status == 504 {
-					assert.Equal(t, "request did not complete within the allotted timeout", answer.Body.String())
-					assert.Empty(t, answer.Header().Get("X-Toy"), "nothing of the other answer is in it")
-					<-released
-					synctest.Wait()
-					assert.Equal(t, 504, answer.Code)
-				}
-			})
-		})
-	}
-}
-
-func TestAnAnswerThatHasBegunIsCutOffWhenItsTimeIsOver(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		slow := toys{"/toy": func(w http.ResponseWriter, req *http.Request) {
-			_, err := io.WriteString(w, "half")
-			require.NoError(t, err)
-			<-req.Context().Done()
-			synctest.Wait() // the end has been told
-			_, err = io.WriteString(w, " a toy")
-			assert.ErrorIs(t, err, http.ErrHandlerTimeout)
-		}}
-		assert.PanicsWithValue(t, http.ErrAbortHandler, func() { ask(chainOf(slow, server.Config{}), "PUT", "/toy") })
-	})
 }

@@ -61,8 +61,12 @@ type Serving struct {
 // CompletedConfig is a Config in which nothing is missing.
 type CompletedConfig struct{ *Config }
 
-// Complete fills in what follows from the rest.
+// Complete fills in what follows from the rest. To decide what users may do without knowing who
+// they are is a mistake in the program: Complete panics.
 func (c *Config) Complete() CompletedConfig {
+	if c.Guards.Authorizer != nil && c.Guards.Authenticator == nil {
+		panic("server: there is an authorizer, but no authenticator")
+	}
 	if c.BuildHandlerChain == nil {
 		c.BuildHandlerChain = BuildHandlerChain
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -85,6 +87,28 @@ func TestWhoIsNotKnownIsA401AndWhyIsOnlyLogged(t *testing.T) {
 	}
 }
 
+func TestAMethodAndTheNamesInACertificateStayInTheirLine(t *testing.T) {
+	long := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) {
+		return nil, false, errors.New(strings.Repeat("x", 1<<20) + "\nGET / 200")
+	})
+	guards := server.Guards{Authenticator: long, Authorizer: rules{}}
+	req := httptest.NewRequest("GET", "/who", nil)
+	req.Method = "GET / 200 1ms\n"
+	logged := logOf(func() {
+		chainOf(whoAsks, server.Config{Guards: guards}).ServeHTTP(httptest.NewRecorder(), req)
+	})
+	assert.Less(t, len(logged), 3000)
+	assert.Equal(t, 2, strings.Count(logged, `"GET / 200 1ms\n" /who`))
+	assert.Equal(t, 2, strings.Count(logged, "\n"), "a line for why, and one for the request")
+}
+
+func TestAnAuthenticatorThatNamesNobodyLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	nobody := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) { return nil, true, nil })
+	handler := chainOf(whoAsks, server.Config{Guards: server.Guards{Authenticator: nobody, Authorizer: authorizer.AlwaysAllow{}}})
+	assert.Equal(t, http.StatusUnauthorized, ask(handler, "GET", "/who").Code)
+}
+
 func TestWhatIsNotAllowedIsA403ThatTellsTheReason(t *testing.T) {
 	logged := logOf(func() {
 		answer := ask(guarded(), "GET", "/who", "Authorization: ann")
@@ -158,4 +182,52 @@ func TestImpersonationNeedsARightToEachPart(t *testing.T) {
 			assert.Equal(t, row.status, answer.Code)
 		})
 	}
+}
+
+// collection is an API of one collection, whose query counts or not.
+type collection struct {
+	toys
+	selectsByField bool
+}
+
+func (c collection) RequestInfo(req *http.Request) *request.Info {
+	return &request.Info{Path: req.URL.Path, Verb: "list", IsResource: true, Resource: "toys", SelectsByField: c.selectsByField}
+}
+
+func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		query  string
+		counts bool
+		status int
+	}{
+		"the name that is allowed":       {"?fieldSelector=metadata.name%3Dbear", true, 200},
+		"another name":                   {"?fieldSelector=metadata.name%3Dcat", true, 403},
+		"another one at the second word": {"?fieldSelector=&fieldSelector=metadata.name%3Dbear", true, 403},
+		"all others":                     {"?fieldSelector=metadata.name!%3Dbear", true, 403},
+		"no selector":                    {"?fieldSelector=%3D%3D%3D", true, 403},
+		"all":                            {"", true, 403},
+		"all, as the query is ignored":   {"?fieldSelector=metadata.name%3Dbear", false, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := server.Config{API: collection{whoAsks, row.counts}, RequestTimeout: time.Minute,
+				Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann list toys bear"}}}
+			answer := ask(config.Complete().New().SecureHandler(), "GET", "/who"+row.query, "Authorization: ann")
+			assert.Equal(t, row.status, answer.Code)
+		})
+	}
+}
+
+// namespaces is an API of one namespace.
+type namespaces struct{ toys }
+
+func (namespaces) RequestInfo(req *http.Request) *request.Info {
+	return &request.Info{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
+}
+
+func TestWhoMayReadInANamespaceMayReadTheNamespace(t *testing.T) {
+	t.Parallel()
+	config := server.Config{API: namespaces{whoAsks}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
+	assert.Equal(t, http.StatusOK, ask(config.Complete().New().SecureHandler(), "GET", "/who", "Authorization: ann").Code)
 }

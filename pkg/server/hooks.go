@@ -68,8 +68,15 @@ func (h *postStartHook) start(ctx context.Context) {
 	}()
 }
 
-func (h preShutdownHook) call() {
-	if err := h.run(); err != nil {
-		log.Printf("pre-shutdown hook %s failed: %s", h.name, api.Printable(api.InFull(err), ' '))
-	}
+// call runs the hook in a goroutine of its own, for Abort waits for nobody. The channel is closed
+// when it is done.
+func (h preShutdownHook) call() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := h.run(); err != nil {
+			log.Printf("pre-shutdown hook %s failed: %s", h.name, api.Printable(api.InFull(err), ' '))
+		}
+	}()
+	return done
 }

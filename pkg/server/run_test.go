@@ -243,3 +243,20 @@ func TestAbortEndsTheServerAtOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestAbortDoesNotWaitForAHook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, released := makeServer(t, bear, server.Config{}), make(chan struct{})
+		r.AddPreShutdownHook("hang", func() error {
+			<-released
+			return nil
+		})
+		r.start(t)
+		r.stop()
+		synctest.Wait()
+		r.Abort()
+		assert.ErrorIs(t, <-r.ended, server.ErrAborted)
+		close(released)
+	})
+}

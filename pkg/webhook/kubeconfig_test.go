@@ -30,12 +30,10 @@ const https = `server: "https://a.b:1/check?x=1"`
 func TestAKubeconfigThatIsWrongIsToldByFileAndFieldWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	certificate, key := certtest.Authority(t, "ca").PEM(t)
-	write(t, dir, "ca.crt", string(certificate))
-	write(t, dir, "a.crt", string(certificate))
-	write(t, dir, "a.key", string(key))
-	_, other := certtest.Authority(t, "ca").PEM(t)
-	write(t, dir, "b.key", string(other))
+	pair, other := certtest.Authority(t, "ca"), certtest.Authority(t, "ca")
+	write(t, dir, "a.crt", string(pair.CertPEM))
+	write(t, dir, "a.key", string(pair.KeyPEM))
+	write(t, dir, "b.key", string(other.KeyPEM))
 	write(t, dir, "empty", " \n")
 	write(t, dir, "token", "s3cret with blanks")
 	for _, row := range []struct{ name, text, problem string }{
@@ -72,8 +70,8 @@ func TestAKubeconfigThatIsWrongIsToldByFileAndFieldWithoutSecrets(t *testing.T) 
 		{"two authorities", config(https+", certificate-authority: a, certificate-authority-data: YQ==", ""), "certificate-authority: contradicts certificate-authority-data"},
 		{"an authority that does not count", config(https+", certificate-authority: a, insecure-skip-tls-verify: true", ""), "insecure-skip-tls-verify: contradicts certificate-authority"},
 		{"no file of the authority", config(https+", certificate-authority: none.crt", ""), "certificate-authority: open " + dir + "/none.crt: no such file or directory"},
-		{"no authority", config(https+", certificate-authority: a.key", ""), "certificate-authority: PEM block 1 is no certificate"},
-		{"no authority in the data", config(https+", certificate-authority-data: czNjcmV0", ""), "certificate-authority: there is nothing in the PEM format"},
+		{"no authority", config(https+", certificate-authority: a.key", ""), "certificate-authority: " + dir + "/a.key has no certificate (BEGIN CERTIFICATE)"},
+		{"no authority in the data", config(https+", certificate-authority-data: czNjcmV0", ""), "certificate-authority-data has no certificate (BEGIN CERTIFICATE)"},
 
 		{"two certificates", config(https, "client-certificate: a, client-certificate-data: YQ==, client-key: a"), "client-certificate: contradicts client-certificate-data"},
 		{"two keys", config(https, "client-certificate: a, client-key-data: YQ==, client-key: a"), "client-key: contradicts client-key-data"},
@@ -81,7 +79,7 @@ func TestAKubeconfigThatIsWrongIsToldByFileAndFieldWithoutSecrets(t *testing.T) 
 		{"no certificate", config(https, "client-key: a"), "client-certificate: a certificate needs its key, and a key its certificate"},
 		{"no file of the certificate", config(https, "client-certificate: none, client-key: a.key"), "client-certificate: open " + dir + "/none: no such file or directory"},
 		{"no file of the key", config(https, "client-certificate: a.crt, client-key: none"), "client-key: open " + dir + "/none: no such file or directory"},
-		{"another key", config(https, "client-certificate: a.crt, client-key: b.key"), "client-certificate: it and its key are no pair"},
+		{"another key", config(https, "client-certificate: a.crt, client-key: b.key"), "the certificate in client-certificate and the private key in client-key do not belong together"},
 
 		{"two tokens", config(https, "token: s3cret, tokenFile: token"), "token: contradicts tokenFile"},
 		{"no token", config(https, `token: "s3cret\nx"`), "token: has a character that no token has"},
@@ -102,7 +100,8 @@ func TestAKubeconfigThatIsWrongIsToldByFileAndFieldWithoutSecrets(t *testing.T) 
 func TestAKubeconfigNeedsLittle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	certificate, key := certtest.Authority(t, "ca").PEM(t)
+	pair := certtest.Authority(t, "ca")
+	certificate, key := pair.CertPEM, pair.KeyPEM
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "pki"), 0o700))
 	write(t, dir, "pki/a.crt", string(certificate))
 	absolute := write(t, dir, "pki/a.key", string(key))

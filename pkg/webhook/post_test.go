@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -64,11 +63,8 @@ func TestAServerMayWantACertificate(t *testing.T) {
 	}, func(server *httptest.Server) {
 		server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.Pool()}
 	})
-	dir := t.TempDir()
-	certificate, key := authority.Client(t, "us", nil).PEM(t)
-	write(t, dir, "us.crt", string(certificate))
-	write(t, dir, "us.key", string(key))
-	client, err := New(webhooktest.Kubeconfig(t, server, fmt.Sprintf("client-certificate: %s/us.crt, client-key: %s/us.key", dir, dir)))
+	certificate, key := authority.Client(t, "us", nil).Files(t)
+	client, err := New(webhooktest.Kubeconfig(t, server, fmt.Sprintf("client-certificate: %s, client-key: %s", certificate, key)))
 	require.NoError(t, err)
 	assert.NoError(t, client.Post(t.Context(), question(), &review{}))
 }
@@ -77,9 +73,7 @@ func TestAServerThatIsNotTheOneIsNotAsked(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	server := webhooktest.Serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
-	other := filepath.Join(t.TempDir(), "ca.crt")
-	certificate, _ := certtest.Authority(t, "other").PEM(t)
-	require.NoError(t, os.WriteFile(other, certificate, 0o600))
+	other, _ := certtest.Authority(t, "other").Files(t)
 	for _, cluster := range []string{"certificate-authority: " + other, "tls-server-name: a.b"} {
 		file := write(t, t.TempDir(), "config", config("server: "+server.URL+", "+cluster, "token: t0ken"))
 		client, err := New(file)
@@ -170,13 +164,12 @@ func TestABrokenKeyIsLoggedWithoutIt(t *testing.T) { // not parallel, for the lo
 	log.SetOutput(&lines)
 	defer log.SetOutput(os.Stderr)
 	authority := certtest.Authority(t, "ca")
-	certificate, key := authority.Client(t, "us", nil).PEM(t)
+	us := authority.Client(t, "us", nil)
 	inBubble(t, func(t *testing.T, _ *network) {
 		dir := t.TempDir()
-		write(t, dir, "us.crt", string(certificate))
-		write(t, dir, "us.key", string(key))
+		certificate, key := us.Files(t)
 		write(t, dir, "token", "t0ken")
-		target := &target{file: "config", as: userInfo{Certificate: dir + "/us.crt", Key: dir + "/us.key", TokenFile: dir + "/token"}}
+		target := &target{file: "config", as: userInfo{Certificate: certificate, Key: key, TokenFile: dir + "/token"}}
 		security := &tls.Config{}
 		require.NoError(t, target.identify(security))
 		token, err := target.readToken()
@@ -186,15 +179,15 @@ func TestABrokenKeyIsLoggedWithoutIt(t *testing.T) { // not parallel, for the lo
 			require.NoError(t, err)
 			return pair.Leaf
 		}
-		write(t, dir, "us.key", string(key[:len(key)/2]))
+		certtest.Replace(t, key, us.KeyPEM[:len(us.KeyPEM)/2])
 		write(t, dir, "token", "t0ken t0ken")
 		sleepASecond()
 		assert.Equal(t, "us", shown().Subject.CommonName)
 		assert.Equal(t, "t0ken", token())
 
-		certificate, key := authority.Client(t, "new", nil).PEM(t)
-		write(t, dir, "us.crt", string(certificate))
-		write(t, dir, "us.key", string(key))
+		next := authority.Client(t, "new", nil)
+		certtest.Replace(t, certificate, next.CertPEM)
+		certtest.Replace(t, key, next.KeyPEM)
 		write(t, dir, "token", "t0ken2\n")
 		sleepASecond()
 		assert.Equal(t, "new", shown().Subject.CommonName)
@@ -202,7 +195,7 @@ func TestABrokenKeyIsLoggedWithoutIt(t *testing.T) { // not parallel, for the lo
 	})
 	assert.Equal(t, 2, strings.Count(lines.String(), "cannot be read again"))
 	assert.NotContains(t, lines.String(), "t0ken")
-	for line := range strings.SplitSeq(string(key), "\n") {
+	for line := range strings.SplitSeq(string(us.KeyPEM), "\n") {
 		assert.False(t, len(line) > 3 && strings.Contains(lines.String(), line))
 	}
 }

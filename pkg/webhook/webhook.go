@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kube2014/pkg/util"
+	"kube2014/pkg/util/pems"
 )
 
 // Client asks one server. It is safe for concurrent use.
@@ -45,7 +46,8 @@ func New(file string) (*Client, error) {
 			DialContext:            (&net.Dialer{Timeout: CallTimeout}).DialContext,
 			TLSClientConfig:        security,
 			TLSHandshakeTimeout:    CallTimeout,
-			MaxIdleConnsPerHost:    maxIdle,
+			MaxConnsPerHost:        maxCallsAtOnce,
+			MaxIdleConnsPerHost:    maxCallsAtOnce,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 			DisableCompression:     true,
@@ -56,23 +58,22 @@ func New(file string) (*Client, error) {
 	return c, nil
 }
 
-const maxIdle = 32 // connections that wait for the next call
+// maxCallsAtOnce bounds what strangers, whose tokens nobody knows, can ask of the server.
+const maxCallsAtOnce = 32
 
 // trust sets whose certificates of the server count.
 func (t *target) trust(security *tls.Config) error {
-	text, err := t.at.CAData, error(nil)
+	var err error
 	switch {
 	case !t.hasCA():
-		return nil
-	case t.at.CA != "":
-		if text, err = os.ReadFile(t.at.CA); err != nil {
-			return wrong("certificate-authority", err)
+	case t.at.CA == "":
+		security.RootCAs, err = pems.Pool("certificate-authority-data", t.at.CAData)
+	default:
+		if security.RootCAs, err = pems.ReadPool(t.at.CA); err != nil {
+			err = wrong("certificate-authority", err)
 		}
 	}
-	if security.RootCAs, err = util.CertPool(text); err != nil {
-		return wrong("certificate-authority", err)
-	}
-	return nil
+	return err
 }
 
 // identify sets the certificate that the server sees.
@@ -98,20 +99,16 @@ func (t *target) readPair() (*tls.Certificate, error) {
 	certificate, key := t.as.CertificateData, t.as.KeyData
 	var err error
 	if t.as.Certificate != "" {
-		if certificate, err = os.ReadFile(t.as.Certificate); err != nil {
+		if certificate, err = pems.Read(t.as.Certificate); err != nil {
 			return nil, wrong("client-certificate", err)
 		}
 	}
 	if t.as.Key != "" {
-		if key, err = os.ReadFile(t.as.Key); err != nil {
+		if key, err = pems.Read(t.as.Key); err != nil {
 			return nil, wrong("client-key", err)
 		}
 	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil { // which may tell of the key
-		return nil, wrong("client-certificate", errors.New("it and its key are no pair"))
-	}
-	return &pair, nil
+	return pems.Pair("client-certificate", certificate, "client-key", key)
 }
 
 // readToken returns a function that returns the token, "" if there is none.

@@ -21,7 +21,7 @@ func shows(chain ...*certtest.Pair) *http.Request {
 	req := request()
 	req.TLS = &tls.ConnectionState{}
 	for _, one := range chain {
-		req.TLS.PeerCertificates = append(req.TLS.PeerCertificates, one.Certificate)
+		req.TLS.PeerCertificates = append(req.TLS.PeerCertificates, one.Leaf)
 	}
 	return req
 }

@@ -3,7 +3,6 @@ package reviews
 import (
 	"context"
 	"log"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,21 +55,11 @@ func (t tokenReviews) Create(ctx context.Context, _ rest.Key, object rest.Object
 		log.Printf("A token to be reviewed is not accepted: %s", api.Printable(short(err), ' '))
 	}
 	if ok && err == nil {
-		review.Status.Authenticated, review.Status.User = true, shown(authenticated(who))
+		review.Status.Authenticated, review.Status.User = true, shown(who.Known())
 	} else {
 		review.Status.Error = "invalid bearer token"
 	}
 	return rest.MakeAnswer(review), nil
-}
-
-// authenticated returns a user in the group of all who have shown who they are.
-func authenticated(who *user.Info) *user.Info {
-	if slices.Contains(who.Groups, user.AllAuthenticated) {
-		return who
-	}
-	member := *who
-	member.Groups = append(slices.Clone(who.Groups), user.AllAuthenticated)
-	return &member
 }
 
 func shown(who *user.Info) authenticationv1.UserInfo {

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 
 	"kube2014/pkg/util"
+	"kube2014/pkg/util/pems"
 )
 
 // CAPool returns the certificates of authorities in a PEM file. They are read again when it
@@ -12,25 +13,9 @@ import (
 // pool that it returns. The error is that of the first time: a file without a certificate is
 // one.
 func CAPool(what, file string) (func() *x509.CertPool, error) {
-	pool, err := util.Reload(what, func() (*x509.CertPool, error) { return readPool(file) }, file)
+	pool, err := util.Reload(what, func() (*x509.CertPool, error) { return pems.ReadPool(file) }, file)
 	if err != nil {
 		return nil, err
 	}
 	return pool.Get, nil
-}
-
-func readPool(file string) (*x509.CertPool, error) {
-	text, err := read(file)
-	if err != nil {
-		return nil, err
-	}
-	all, err := certificates(file, text)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	for _, certificate := range all {
-		pool.AddCert(certificate)
-	}
-	return pool, nil
 }

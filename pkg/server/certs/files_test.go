@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/server/certs"
-	"kube2014/pkg/server/certs/certstest"
+	"kube2014/pkg/util/certtest"
 )
 
 // named writes the paths of two files into a text about c.pem and k.pem.
@@ -30,15 +30,15 @@ func block(kind string, der []byte) []byte {
 
 func TestAKeyMayHaveAnyOfTheUsualForms(t *testing.T) {
 	t.Parallel()
-	ca := certstest.NewCA(t, "ca")
-	elliptic := ca.Issue(t, certstest.Server("a"))
+	ca := certtest.Authority(t, "ca")
+	elliptic := ca.Server(t, "a")
 	sec1, err := x509.MarshalECPrivateKey(elliptic.PrivateKey.(*ecdsa.PrivateKey))
 	require.NoError(t, err)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
-	withRSA := ca.IssueFor(t, key, certstest.Server("a"))
+	withRSA := ca.ServerWithKey(t, key, "a")
 	for name, row := range map[string]struct {
-		pair *certstest.Pair
+		pair *certtest.Pair
 		key  []byte
 	}{
 		"PKCS 8":                      {elliptic, elliptic.KeyPEM},
@@ -50,7 +50,7 @@ func TestAKeyMayHaveAnyOfTheUsualForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			certFile, keyFile := row.pair.Files(t)
-			certstest.Replace(t, keyFile, row.key)
+			certtest.Replace(t, keyFile, row.key)
 			_, err := certs.ServingCertificate(certFile, keyFile)
 			assert.NoError(t, err)
 		})
@@ -59,8 +59,8 @@ func TestAKeyMayHaveAnyOfTheUsualForms(t *testing.T) {
 
 func TestThePairsFirstErrorNamesTheFileAndWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	ca := certstest.NewCA(t, "ca")
-	pair, other := ca.Issue(t, certstest.Server("a")), ca.Issue(t, certstest.Server("a"))
+	ca := certtest.Authority(t, "ca")
+	pair, other := ca.Server(t, "a"), ca.Server(t, "a")
 	legacy := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "DES-EDE3-CBC,00"}, Bytes: []byte("x")})
 	for _, row := range []struct {
 		name      string
@@ -99,9 +99,9 @@ func TestThePairsFirstErrorNamesTheFileAndWhatIsWrong(t *testing.T) {
 
 func TestAPoolHasAllCertificatesOfItsFile(t *testing.T) {
 	t.Parallel()
-	one, two := certstest.NewCA(t, "one"), certstest.NewCA(t, "two")
-	file := one.CertFile(t)
-	certstest.Replace(t, file, append(append([]byte("a comment\n"), one.CertPEM...), two.CertPEM...))
+	one, two := certtest.Authority(t, "one"), certtest.Authority(t, "two")
+	file, _ := one.Files(t)
+	certtest.Replace(t, file, append(append([]byte("a comment\n"), one.CertPEM...), two.CertPEM...))
 	pool, err := certs.CAPool("-client_ca_file", file)
 	require.NoError(t, err)
 	wanted := one.Pool()
@@ -114,7 +114,7 @@ func TestAFileWithoutACertificateIsNoPool(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca")
 	_, err := certs.CAPool("-client_ca_file", file)
 	assert.ErrorIs(t, err, os.ErrNotExist)
-	for _, content := range [][]byte{{}, []byte("text"), certstest.NewCA(t, "ca").KeyPEM} {
+	for _, content := range [][]byte{{}, []byte("text"), certtest.Authority(t, "ca").KeyPEM} {
 		require.NoError(t, os.WriteFile(file, content, 0o600))
 		_, err = certs.CAPool("-client_ca_file", file)
 		assert.EqualError(t, err, file+" has no certificate (BEGIN CERTIFICATE)")

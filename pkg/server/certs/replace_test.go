@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/server/certs"
-	"kube2014/pkg/server/certs/certstest"
+	"kube2014/pkg/util/certtest"
 )
 
 // written is what the tests have logged.
@@ -94,7 +94,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // clientOf returns an HTTP/2 client with connections of its own.
-func clientOf(t *testing.T, ca *certstest.CA, listener *pipes) *http.Client {
+func clientOf(t *testing.T, ca *certtest.Pair, listener *pipes) *http.Client {
 	client := client(t, ca, nil, true)
 	client.Transport.(*http.Transport).DialContext = listener.dial
 	return client
@@ -103,8 +103,8 @@ func clientOf(t *testing.T, ca *certstest.CA, listener *pipes) *http.Client {
 func TestReplacedFilesAreServedToNewConnectionsAndOldStreamsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ca := certstest.NewCA(t, "ca")
-		first, second := ca.Issue(t, certstest.Server("server")), ca.Issue(t, certstest.Server("server"))
+		ca := certtest.Authority(t, "ca")
+		first, second := ca.Server(t, "server"), ca.Server(t, "server")
 		certFile, keyFile := first.Files(t)
 		certificate, err := certs.ServingCertificate(certFile, keyFile)
 		require.NoError(t, err)
@@ -124,10 +124,10 @@ func TestReplacedFilesAreServedToNewConnectionsAndOldStreamsGoOn(t *testing.T) {
 		lines := bufio.NewScanner(stream.Body)
 		require.True(t, lines.Scan())
 
-		certstest.Replace(t, certFile, second.CertPEM)
+		certtest.Replace(t, certFile, second.CertPEM)
 		later()
 		assert.True(t, first.Leaf.Equal(served()), "half of the pair is replaced")
-		certstest.Replace(t, keyFile, second.KeyPEM)
+		certtest.Replace(t, keyFile, second.KeyPEM)
 		later()
 		assert.True(t, second.Leaf.Equal(served()))
 		assert.True(t, first.Leaf.Equal(stream.TLS.PeerCertificates[0]))
@@ -148,21 +148,21 @@ func TestABrokenReplacementKeepsWhatWasThere(t *testing.T) {
 	for name, breakIt := range map[string]func(t *testing.T, certFile, keyFile string){
 		"the key is gone":         func(t *testing.T, _, keyFile string) { require.NoError(t, os.Remove(keyFile)) },
 		"the certificate is gone": func(t *testing.T, certFile, _ string) { require.NoError(t, os.Remove(certFile)) },
-		"the key is empty":        func(t *testing.T, _, keyFile string) { certstest.Replace(t, keyFile, nil) },
+		"the key is empty":        func(t *testing.T, _, keyFile string) { certtest.Replace(t, keyFile, nil) },
 		"the key is broken": func(t *testing.T, _, keyFile string) {
-			certstest.Replace(t, keyFile, block("PRIVATE KEY", []byte(secret)))
+			certtest.Replace(t, keyFile, block("PRIVATE KEY", []byte(secret)))
 		},
-		"the key is no PEM": func(t *testing.T, _, keyFile string) { certstest.Replace(t, keyFile, []byte(secret)) },
-		"an odd block":      func(t *testing.T, _, keyFile string) { certstest.Replace(t, keyFile, block(secret, []byte(secret))) },
+		"the key is no PEM": func(t *testing.T, _, keyFile string) { certtest.Replace(t, keyFile, []byte(secret)) },
+		"an odd block":      func(t *testing.T, _, keyFile string) { certtest.Replace(t, keyFile, block(secret, []byte(secret))) },
 		"the certificate is broken": func(t *testing.T, certFile, _ string) {
-			certstest.Replace(t, certFile, block("CERTIFICATE", []byte(secret)))
+			certtest.Replace(t, certFile, block("CERTIFICATE", []byte(secret)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ca := certstest.NewCA(t, "ca")
-				first, second := ca.Issue(t, certstest.Server("server")), ca.Issue(t, certstest.Server("server"))
+				ca := certtest.Authority(t, "ca")
+				first, second := ca.Server(t, "server"), ca.Server(t, "server")
 				certFile, keyFile := first.Files(t)
 				certificate, err := certs.ServingCertificate(certFile, keyFile)
 				require.NoError(t, err)
@@ -179,8 +179,8 @@ func TestABrokenReplacementKeepsWhatWasThere(t *testing.T) {
 					assert.NotContains(t, written.String(), form)
 				}
 
-				certstest.Replace(t, certFile, second.CertPEM)
-				certstest.Replace(t, keyFile, second.KeyPEM)
+				certtest.Replace(t, certFile, second.CertPEM)
+				certtest.Replace(t, keyFile, second.KeyPEM)
 				later()
 				assert.True(t, second.Leaf.Equal(got()))
 			})
@@ -191,15 +191,15 @@ func TestABrokenReplacementKeepsWhatWasThere(t *testing.T) {
 func TestAReplacedFileOfAuthoritiesIsReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one, two := certstest.NewCA(t, "one"), certstest.NewCA(t, "two")
-		file := one.CertFile(t)
+		one, two := certtest.Authority(t, "one"), certtest.Authority(t, "two")
+		file, _ := one.Files(t)
 		pool, err := certs.CAPool("-client_ca_file", file)
 		require.NoError(t, err)
 		assert.True(t, one.Pool().Equal(pool()))
-		certstest.Replace(t, file, two.CertPEM)
+		certtest.Replace(t, file, two.CertPEM)
 		later()
 		assert.True(t, two.Pool().Equal(pool()))
-		certstest.Replace(t, file, two.KeyPEM)
+		certtest.Replace(t, file, two.KeyPEM)
 		later()
 		assert.True(t, two.Pool().Equal(pool()))
 		assert.Contains(t, written.String(), "-client_ca_file cannot be read again, so what was read before stays: "+file)

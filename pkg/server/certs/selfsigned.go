@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"kube2014/pkg/util/pems"
 )
 
 // Names of the files of a pair that SelfSigned makes.
@@ -46,7 +48,7 @@ var serverNames = []string{"kubernetes", "kubernetes.default", "kubernetes.defau
 // left is an error, for it may be somebody's own.
 func SelfSigned(dir string, hosts ...string) (certFile, keyFile string, err error) {
 	certFile, keyFile = filepath.Join(dir, CertName), filepath.Join(dir, KeyName)
-	pair, err := readPair(certFile, keyFile)
+	pair, err := pems.ReadPair(certFile, keyFile)
 	switch {
 	case err == nil:
 		if !endsSoon(pair.Leaf, time.Now()) {
@@ -100,11 +102,11 @@ func makeKey(keyFile string) error {
 
 // makeCertificate writes a certificate of the names of a server for the key that is there.
 func makeCertificate(certFile, keyFile string, hosts []string) error {
-	text, err := read(keyFile)
+	text, err := pems.Read(keyFile)
 	if err != nil {
 		return err
 	}
-	key, err := privateKey(keyFile, text)
+	key, err := pems.PrivateKey(keyFile, text)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/server/certs"
-	"kube2014/pkg/server/certs/certstest"
+	"kube2014/pkg/util/certtest"
 )
 
 // made returns the certificate of the pair that SelfSigned finds or makes in a folder.
@@ -118,8 +118,8 @@ func TestTwoProcessesMayMakeAPairAtOnce(t *testing.T) {
 
 func TestWhatSomebodyElsePutThereStays(t *testing.T) {
 	t.Parallel()
-	ca := certstest.NewCA(t, "ca")
-	expired, other := ca.Issue(t, certstest.Expired(certstest.Server("a"))), ca.Issue(t, certstest.Server("b"))
+	ca := certtest.Authority(t, "ca")
+	expired, other := ca.Client(t, "a", certtest.Expired), ca.Server(t, "b")
 	for _, row := range []struct {
 		name, cert, key string // their content, "" for no file
 		want            string // "" if they are used

@@ -1,10 +1,12 @@
+// Package certs is the certificates and keys of a server: read from files, read again when
+// they change, made when there are none. Its errors name files, and never tell what is in them.
 package certs
 
 import (
 	"crypto/tls"
-	"fmt"
 
 	"kube2014/pkg/util"
+	"kube2014/pkg/util/pems"
 )
 
 // GetCertificate returns the certificate for a new connection, as tls.Config asks for it. It
@@ -17,37 +19,10 @@ type GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 // theirs. The error is that of the first time.
 func ServingCertificate(certFile, keyFile string) (GetCertificate, error) {
 	pair, err := util.Reload("the server's certificate", func() (*tls.Certificate, error) {
-		return readPair(certFile, keyFile)
+		return pems.ReadPair(certFile, keyFile)
 	}, certFile, keyFile)
 	if err != nil {
 		return nil, err
 	}
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(), nil }, nil
-}
-
-func readPair(certFile, keyFile string) (*tls.Certificate, error) {
-	cert, err := read(certFile)
-	if err != nil {
-		return nil, err
-	}
-	key, err := read(keyFile)
-	if err != nil {
-		return nil, err
-	}
-	return parsePair(certFile, cert, keyFile, key)
-}
-
-// parsePair makes a pair of two PEM texts. The library's errors may tell what is in them.
-func parsePair(certFile string, cert []byte, keyFile string, key []byte) (*tls.Certificate, error) {
-	if _, err := certificates(certFile, cert); err != nil {
-		return nil, err
-	}
-	if _, err := privateKey(keyFile, key); err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("the certificate in %s and the private key in %s do not belong together", certFile, keyFile)
-	}
-	return &pair, nil
 }

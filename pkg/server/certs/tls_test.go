@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -16,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/server/certs"
-	"kube2014/pkg/server/certs/certstest"
+	"kube2014/pkg/util/certtest"
 )
 
 const address = "127.0.0.1"
 
 // always returns a pair for all connections.
-func always(pair *certstest.Pair) certs.GetCertificate {
+func always(pair *certtest.Pair) certs.GetCertificate {
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair.Certificate, nil }
 }
 
@@ -48,12 +49,12 @@ func serveOn(t *testing.T, listener net.Listener, config *tls.Config, handler ht
 func TestTLSIsOfThisDecade(t *testing.T) {
 	t.Parallel()
 	assert.EqualValues(t, tls.VersionTLS12, certs.TLSConfig(nil, false).MinVersion, "whatever Go's default becomes")
-	ca := certstest.NewCA(t, "ca")
+	ca := certtest.Authority(t, "ca")
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	servers := map[string]string{
-		"ECDSA": serve(t, certs.TLSConfig(always(ca.Issue(t, certstest.Server(address))), false), http.NotFoundHandler()),
-		"RSA":   serve(t, certs.TLSConfig(always(ca.IssueFor(t, key, certstest.Server(address))), false), http.NotFoundHandler()),
+		"ECDSA": serve(t, certs.TLSConfig(always(ca.Server(t, address)), false), http.NotFoundHandler()),
+		"RSA":   serve(t, certs.TLSConfig(always(ca.ServerWithKey(t, key, address)), false), http.NotFoundHandler()),
 	}
 	for _, row := range []struct {
 		name     string
@@ -101,7 +102,7 @@ func TestTLSIsOfThisDecade(t *testing.T) {
 }
 
 // client returns a client that trusts an authority, and shows a pair if it is not nil.
-func client(t *testing.T, ca *certstest.CA, shows *certstest.Pair, http2 bool) *http.Client {
+func client(t *testing.T, ca *certtest.Pair, shows *certtest.Pair, http2 bool) *http.Client {
 	config := &tls.Config{RootCAs: ca.Pool()}
 	if shows != nil {
 		config.Certificates = []tls.Certificate{shows.Certificate}
@@ -123,7 +124,7 @@ func get(t *testing.T, client *http.Client, url string) *http.Response {
 
 func TestAnyClientCertificateIsTakenIfItIsAskedFor(t *testing.T) {
 	t.Parallel()
-	ca, other := certstest.NewCA(t, "ca"), certstest.NewCA(t, "other")
+	ca, other := certtest.Authority(t, "ca"), certtest.Authority(t, "other")
 	name := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		for _, certificate := range req.TLS.PeerCertificates {
 			fmt.Fprint(w, certificate.Subject.CommonName, certificate.Subject.Organization)
@@ -131,20 +132,20 @@ func TestAnyClientCertificateIsTakenIfItIsAskedFor(t *testing.T) {
 		assert.Empty(t, req.TLS.VerifiedChains, "that is not its job")
 	})
 	config := func(requested bool) *tls.Config {
-		return certs.TLSConfig(always(ca.Issue(t, certstest.Server(address))), requested)
+		return certs.TLSConfig(always(ca.Server(t, address)), requested)
 	}
 	asks, doesNot := serve(t, config(true), name), serve(t, config(false), name)
-	bob := ca.Issue(t, certstest.Client("bob", "dev", "ops"))
+	bob := ca.Client(t, "bob", func(c *x509.Certificate) { c.Subject.Organization = []string{"dev", "ops"} })
 	for _, row := range []struct {
 		name   string
-		shows  *certstest.Pair
+		shows  *certtest.Pair
 		server string
 		want   string
 	}{
 		{"none", nil, asks, ""},
 		{"a valid one", bob, asks, "bob[dev ops]"},
-		{"one that has expired", ca.Issue(t, certstest.Expired(certstest.Client("bob"))), asks, "bob[]"},
-		{"another authority's", other.Issue(t, certstest.Client("eve")), asks, "eve[]"},
+		{"one that has expired", ca.Client(t, "bob", certtest.Expired), asks, "bob[]"},
+		{"another authority's", other.Client(t, "eve", nil), asks, "eve[]"},
 		{"one that nobody asked for", bob, doesNot, ""},
 	} {
 		for _, http2 := range []bool{true, false} {
@@ -160,8 +161,8 @@ func TestAnyClientCertificateIsTakenIfItIsAskedFor(t *testing.T) {
 
 func TestALongAnswerIsStreamedOverHTTP2(t *testing.T) {
 	t.Parallel()
-	ca, more := certstest.NewCA(t, "ca"), make(chan int)
-	server := serve(t, certs.TLSConfig(always(ca.Issue(t, certstest.Server(address))), false), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	ca, more := certtest.Authority(t, "ca"), make(chan int)
+	server := serve(t, certs.TLSConfig(always(ca.Server(t, address)), false), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		answer := http.NewResponseController(w)
 		assert.NoError(t, answer.Flush())
 		for range more {
@@ -183,8 +184,8 @@ func TestALongAnswerIsStreamedOverHTTP2(t *testing.T) {
 
 func TestAWriteDeadlineEndsOneAnswerAndNotTheConnection(t *testing.T) {
 	t.Parallel()
-	ca, ended := certstest.NewCA(t, "ca"), make(chan error, 1)
-	server := serve(t, certs.TLSConfig(always(ca.Issue(t, certstest.Server(address))), false), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	ca, ended := certtest.Authority(t, "ca"), make(chan error, 1)
+	server := serve(t, certs.TLSConfig(always(ca.Server(t, address)), false), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/other" {
 			fmt.Fprint(w, req.RemoteAddr)
 			return

@@ -22,11 +22,11 @@ func WithAuthentication(next http.Handler, backend API, users authenticator.Requ
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		who, ok, err := users.AuthenticateRequest(req)
-		if err == nil && !ok {
+		if err == nil && (!ok || who == nil) { // without a user, it would pass for the insecure port's
 			err = errors.New("there are no credentials")
 		}
 		if err != nil {
-			log.Printf("%s %s: not authenticated: %s", req.Method, util.Loggable(req.RequestURI), api.Printable(err.Error(), ' '))
+			log.Printf("%s %s: not authenticated: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), line(err))
 			backend.Fail(w, req, errUnauthorized)
 			return
 		}

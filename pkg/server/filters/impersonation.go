@@ -3,7 +3,6 @@ package filters
 import (
 	"maps"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,12 +15,10 @@ import (
 
 // The headers of impersonation. A group may be named several times.
 const (
-	impersonateUser   = "Impersonate-User"
-	impersonateUID    = "Impersonate-Uid"
-	impersonateGroup  = "Impersonate-Group"
-	impersonateExtra  = "Impersonate-Extra-"
-	serviceAccounts   = "system:serviceaccounts"
-	serviceAccountOne = "system:serviceaccount:"
+	impersonateUser  = "Impersonate-User"
+	impersonateUID   = "Impersonate-Uid"
+	impersonateGroup = "Impersonate-Group"
+	impersonateExtra = "Impersonate-Extra-"
 )
 
 // WithImpersonation lets a user act as another one, if the user may impersonate that name and
@@ -63,7 +60,7 @@ func impersonated(header http.Header) (*user.Info, error) {
 	wanted := &user.Info{Name: header.Get(impersonateUser), UID: header.Get(impersonateUID), Groups: header[impersonateGroup]}
 	more := wanted.UID != "" || len(wanted.Groups) > 0
 	for name, values := range header {
-		key, isExtra := strings.CutPrefix(name, textproto.CanonicalMIMEHeaderKey(impersonateExtra))
+		key, isExtra := strings.CutPrefix(name, impersonateExtra)
 		if !isExtra {
 			continue
 		}
@@ -96,7 +93,7 @@ func rightsFor(wanted *user.Info) []authorizer.Attributes {
 		}
 		rights = append(rights, right)
 	}
-	if namespace, name, ok := serviceAccount(wanted.Name); ok {
+	if namespace, name, ok := user.SplitServiceAccount(wanted.Name); ok {
 		add("serviceaccounts", namespace, "", name)
 	} else {
 		add("users", "", "", wanted.Name)
@@ -115,28 +112,15 @@ func rightsFor(wanted *user.Info) []authorizer.Attributes {
 	return rights
 }
 
-// serviceAccount returns which service account a user is.
-func serviceAccount(name string) (namespace, account string, ok bool) {
-	rest, ok := strings.CutPrefix(name, serviceAccountOne)
-	if !ok {
-		return "", "", false
-	}
-	namespace, account, ok = strings.Cut(rest, ":")
-	return namespace, account, ok && namespace != "" && account != "" && !strings.Contains(account, ":")
-}
-
 // withGroups returns a user with the groups that follow from who it is.
 func withGroups(wanted *user.Info) *user.Info {
 	who := *wanted
-	who.Groups = slices.Clone(wanted.Groups)
-	if namespace, _, ok := serviceAccount(who.Name); ok && len(who.Groups) == 0 {
-		who.Groups = []string{serviceAccounts, serviceAccounts + ":" + namespace}
-	}
+	namespace, _, isServiceAccount := user.SplitServiceAccount(who.Name)
 	switch {
+	case isServiceAccount && len(who.Groups) == 0:
+		who.Groups = user.ServiceAccountGroups(namespace)
 	case who.Name == user.Anonymous && !slices.Contains(who.Groups, user.AllUnauthenticated):
-		who.Groups = append(who.Groups, user.AllUnauthenticated)
-	case who.Name != user.Anonymous && !slices.Contains(who.Groups, user.AllAuthenticated) && !slices.Contains(who.Groups, user.AllUnauthenticated):
-		who.Groups = append(who.Groups, user.AllAuthenticated)
+		who.Groups = append(slices.Clone(who.Groups), user.AllUnauthenticated)
 	}
-	return &who
+	return who.Known()
 }

@@ -25,11 +25,11 @@ func WithPanicRecovery(next http.Handler, backend API) http.Handler {
 				}
 				return
 			}
-			stack := debug.Stack()
-			if there, ok := reason.(panicked); ok {
-				reason, stack = there.reason, there.stack
+			failed, ok := reason.(panicked)
+			if !ok {
+				failed = panicked{reason, debug.Stack()}
 			}
-			log.Printf("panic in %s %s: %v\n%s", req.Method, util.Loggable(req.RequestURI), reason, stack)
+			failed.log(req)
 			if answer.status != 0 {
 				panic(http.ErrAbortHandler)
 			}
@@ -39,8 +39,12 @@ func WithPanicRecovery(next http.Handler, backend API) http.Handler {
 	})
 }
 
-// panicked is a panic of another goroutine.
+// panicked is a panic, maybe of another goroutine.
 type panicked struct {
 	reason interface{}
 	stack  []byte
+}
+
+func (p panicked) log(req *http.Request) {
+	log.Printf("panic in %s %s: %v\n%s", util.Loggable(req.Method), util.Loggable(req.RequestURI), p.reason, p.stack)
 }

@@ -33,27 +33,30 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 		}
 		ctx, cancel := context.WithTimeout(req.Context(), timeout)
 		defer cancel()
-		answer, done := &timedResponse{ResponseWriter: w, header: http.Header{}}, make(chan *panicked, 1)
+		own := req.WithContext(ctx)
+		own.Header = maps.Clone(req.Header) // authentication changes it, while Fail may read the other one
+		answer, done := &timedResponse{connection: w, header: http.Header{}}, make(chan interface{}, 1)
 		go func() {
 			defer func() {
-				if reason := recover(); reason != nil {
-					done <- &panicked{reason, debug.Stack()}
-					return
+				reason := recover()
+				if reason != nil && reason != http.ErrAbortHandler {
+					failed := panicked{reason, debug.Stack()}
+					if answer.isOver() { // nobody else hears of it
+						failed.log(own)
+					}
+					reason = failed
 				}
-				done <- nil
+				done <- reason
 			}()
-			next.ServeHTTP(answer, req.WithContext(ctx))
+			next.ServeHTTP(answer, own)
 		}()
 		select {
-		case failed := <-done:
-			if failed != nil {
-				panic(*failed)
+		case reason := <-done:
+			if reason != nil {
+				panic(reason)
 			}
 		case <-ctx.Done():
-			answer.mu.Lock()
-			defer answer.mu.Unlock()
-			answer.over = true
-			if answer.begun {
+			if answer.end() {
 				panic(http.ErrAbortHandler)
 			}
 			backend.Fail(w, req, &api.Error{Kind: api.Timeout, Message: "request did not complete within the allotted timeout"})
@@ -61,10 +64,11 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 	})
 }
 
-// timedResponse is the answer to a request as long as there is time for it.
+// timedResponse is the answer to a request as long as there is time for it. Then nothing of it
+// reaches the connection, which may already have the next request. So it has no Unwrap.
 type timedResponse struct {
-	http.ResponseWriter
-	header http.Header // until the answer begins: the other one belongs to who says that the time is over
+	connection http.ResponseWriter
+	header     http.Header // until the answer begins: the other one belongs to who says that the time is over
 
 	mu          sync.Mutex // guards what follows, and the answer
 	begun, over bool
@@ -83,8 +87,16 @@ func (r *timedResponse) begin(status int) {
 		return
 	}
 	r.begun = true
-	maps.Copy(r.ResponseWriter.Header(), r.header)
-	r.ResponseWriter.WriteHeader(status)
+	maps.Copy(r.connection.Header(), r.header)
+	r.connection.WriteHeader(status)
+}
+
+// end says that the time is over, and returns whether the answer has begun.
+func (r *timedResponse) end() (begun bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	return r.begun
 }
 
 func (r *timedResponse) Write(piece []byte) (int, error) {
@@ -94,8 +106,38 @@ func (r *timedResponse) Write(piece []byte) (int, error) {
 	if r.over {
 		return 0, http.ErrHandlerTimeout
 	}
-	return r.ResponseWriter.Write(piece)
+	return r.connection.Write(piece)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
-func (r *timedResponse) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *timedResponse) isOver() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.over
+}
+
+// FlushError implements what http.ResponseController looks for.
+func (r *timedResponse) FlushError() error {
+	return r.control(func(connection *http.ResponseController) error {
+		r.begin(http.StatusOK)
+		return connection.Flush()
+	})
+}
+
+// SetReadDeadline implements what http.ResponseController looks for.
+func (r *timedResponse) SetReadDeadline(deadline time.Time) error {
+	return r.control(func(connection *http.ResponseController) error { return connection.SetReadDeadline(deadline) })
+}
+
+// SetWriteDeadline implements what http.ResponseController looks for.
+func (r *timedResponse) SetWriteDeadline(deadline time.Time) error {
+	return r.control(func(connection *http.ResponseController) error { return connection.SetWriteDeadline(deadline) })
+}
+
+func (r *timedResponse) control(do func(connection *http.ResponseController) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return http.ErrHandlerTimeout
+	}
+	return do(http.NewResponseController(r.connection))
+}

@@ -16,5 +16,6 @@ type Info struct {
 	Namespace   string // "" for all, and for what has none
 	Name        string // "" for all
 
-	Unlimited bool // it may take as long as it likes, or has a limit of its own
+	SelectsByField bool // the query may say fieldSelector, and what answers keeps to it
+	Unlimited      bool // it may take as long as it likes, or has a limit of its own
 }

@@ -66,11 +66,11 @@ func (c *claims) user(audiences []string) (*user.Info, error) {
 	case strings.Contains(namespace, ":"), strings.Contains(name, ":"):
 		return nil, errors.New("the service account token has a name with a colon")
 	}
-	full := "system:serviceaccount:" + namespace + ":" + name
+	full := user.ServiceAccount(namespace, name)
 	if c.Subject != full {
 		return nil, errors.New("the service account token's subject is another one than its claims tell")
 	}
-	return &user.Info{Name: full, UID: uid, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}}, nil
+	return &user.Info{Name: full, UID: uid, Groups: user.ServiceAccountGroups(namespace)}, nil
 }
 
 // isFor checks the audience: whoever else gets a token must not be able to use it here. As in

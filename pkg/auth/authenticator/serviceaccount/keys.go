@@ -8,12 +8,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/go-jose/go-jose/v4"
 
-	"kube2014/pkg/util"
+	"kube2014/pkg/util/pems"
 )
 
 // key checks signatures, of the algorithms that it is made for only: a signer that uses
@@ -28,21 +27,21 @@ var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, j
 
 func readKeys(files []string) (keys []key, err error) {
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := pems.Read(file)
 		if err != nil {
 			return nil, err
 		}
-		more, err := parseKeys(text)
+		more, err := parseKeys(file, text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, err
 		}
 		keys = append(keys, more...)
 	}
 	return keys, nil
 }
 
-func parseKeys(text []byte) (keys []key, err error) {
-	blocks, err := util.PEMBlocks(text)
+func parseKeys(file string, text []byte) (keys []key, err error) {
+	blocks, err := pems.Blocks(file, text)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +51,12 @@ func parseKeys(text []byte) (keys []key, err error) {
 		}
 		parsed, err := parseKey(block)
 		if err != nil {
-			return nil, fmt.Errorf("PEM block %d %w", i+1, err)
+			return nil, fmt.Errorf("%s: PEM block %d %w", file, i+1, err)
 		}
 		keys = append(keys, parsed)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("there is no key")
+		return nil, fmt.Errorf("%s has no key", file)
 	}
 	return keys, nil
 }

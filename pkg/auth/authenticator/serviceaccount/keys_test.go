@@ -52,7 +52,7 @@ func write(t testing.TB, text string) string {
 func TestKeysAreReadFromEveryFormOfThem(t *testing.T) {
 	t.Parallel()
 	pair := certtest.Authority(t, "signer")
-	certificate, certificateKey := pair.PEM(t)
+	signer := &pair.PrivateKey.(*ecdsa.PrivateKey).PublicKey
 	for _, row := range []struct {
 		name, text string
 		want       []any
@@ -62,7 +62,7 @@ func TestKeysAreReadFromEveryFormOfThem(t *testing.T) {
 		{"private", block("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(p384Key()))), []any{&p384Key().PublicKey}},
 		{"private, the older form", block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey())), []any{&rsaKey().PublicKey}},
 		{"private, with its curve", block("EC PARAMETERS", []byte("x")) + block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(p256Key()))), []any{&p256Key().PublicKey}},
-		{"a certificate with its key", string(certificate) + string(certificateKey), []any{&pair.Key.PublicKey, &pair.Key.PublicKey}},
+		{"a certificate with its key", string(pair.CertPEM) + string(pair.KeyPEM), []any{signer, signer}},
 		{"several", "hello\n" + public(&p256Key().PublicKey) + "\n\n" + public(&p521Key().PublicKey), []any{&p256Key().PublicKey, &p521Key().PublicKey}},
 	} {
 		keys, err := readKeys([]string{write(t, row.text)})
@@ -85,18 +85,18 @@ func TestAFileOfOtherThingsIsToldWithoutThem(t *testing.T) {
 	require.NoError(t, err)
 	p224 := must(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))
 	for _, row := range []struct{ name, text, problem string }{
-		{"nothing", "", "there is nothing in the PEM format"},
-		{"no key", block("EC PARAMETERS", []byte("x")), "there is no key"},
-		{"half a key", good + private[:len(private)/2], "only 1 of 2 PEM blocks can be read"},
-		{"a private key of another form", good + strings.ReplaceAll(private, "EC PRIVATE KEY", "RSA PRIVATE KEY"), "PEM block 2 is broken"},
-		{"a private key that says to be public", strings.ReplaceAll(private, "EC PRIVATE KEY", "PUBLIC KEY"), "PEM block 1 is broken"},
-		{"a key with a password", strings.ReplaceAll(private, "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"), "PEM block 1 is neither a key without a password nor a certificate"},
-		{"Ed25519", public(edPublic), "PEM block 1 is a key for other things than JWTs of RSA or ECDSA"},
-		{"a curve that JWTs do not have", public(&p224.PublicKey), "PEM block 1 is a key for other things than JWTs of RSA or ECDSA"},
+		{"nothing", "", " has no key"},
+		{"no key", block("EC PARAMETERS", []byte("x")), " has no key"},
+		{"half a key", good + private[:len(private)/2], ": only 1 of 2 PEM blocks can be read"},
+		{"a private key of another form", good + strings.ReplaceAll(private, "EC PRIVATE KEY", "RSA PRIVATE KEY"), ": PEM block 2 is broken"},
+		{"a private key that says to be public", strings.ReplaceAll(private, "EC PRIVATE KEY", "PUBLIC KEY"), ": PEM block 1 is broken"},
+		{"a key with a password", strings.ReplaceAll(private, "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"), ": PEM block 1 is neither a key without a password nor a certificate"},
+		{"Ed25519", public(edPublic), ": PEM block 1 is a key for other things than JWTs of RSA or ECDSA"},
+		{"a curve that JWTs do not have", public(&p224.PublicKey), ": PEM block 1 is a key for other things than JWTs of RSA or ECDSA"},
 	} {
 		file := write(t, row.text)
 		_, err := New([]string{write(t, good), file})
-		assert.EqualError(t, err, file+": "+row.problem, row.name)
+		assert.EqualError(t, err, file+row.problem, row.name)
 	}
 	_, err = New([]string{"/nowhere"})
 	assert.ErrorIs(t, err, os.ErrNotExist)
@@ -108,7 +108,7 @@ func FuzzKeyFiles(f *testing.F) {
 	f.Add(block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(p256Key()))))
 	f.Add("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		keys, err := parseKeys([]byte(text))
+		keys, err := parseKeys("FILE", []byte(text))
 		assert.Equal(t, err != nil, len(keys) == 0)
 		for _, key := range keys {
 			assert.NotEmpty(t, key.algorithms)

@@ -63,9 +63,8 @@ func is(who *user.Info, subject *rbacv1.Subject, namespace string) bool {
 		if subject.Namespace != "" {
 			namespace = subject.Namespace
 		}
-		account, ok := strings.CutPrefix(who.Name, "system:serviceaccount:")
-		in, name, both := strings.Cut(account, ":")
-		return ok && both && in != "" && in == namespace && name == subject.Name
+		in, name, ok := user.SplitServiceAccount(who.Name)
+		return ok && in == namespace && name == subject.Name
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package certs
+package pems
 
 import (
 	"strings"
@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"kube2014/pkg/server/certs/certstest"
+	"kube2014/pkg/util/certtest"
 )
 
 func FuzzPEM(f *testing.F) {
-	pair := certstest.NewCA(f, "ca").Issue(f, certstest.Server("a"))
+	pair := certtest.Authority(f, "ca").Server(f, "a")
 	cert, key := string(pair.CertPEM), string(pair.KeyPEM)
 	for _, text := range []string{
 		"", "-----BEGIN", cert, key, cert + key, key + cert + cert, cert[:len(cert)-30], "text\n" + cert,
@@ -22,14 +22,14 @@ func FuzzPEM(f *testing.F) {
 		f.Add(cert, text)
 	}
 	f.Fuzz(func(t *testing.T, certText, keyText string) {
-		made, err := parsePair("CERT", []byte(certText), "KEY", []byte(keyText))
+		made, err := Pair("CERT", []byte(certText), "KEY", []byte(keyText))
 		assert.NotEqual(t, made == nil, err == nil)
 		if err != nil {
 			assert.Less(t, len(err.Error()), 100, "it tells nothing of the text")
 			return
 		}
 		assert.NotNil(t, made.Leaf)
-		_, err = privateKey("KEY", []byte(keyText))
+		_, err = PrivateKey("KEY", []byte(keyText))
 		assert.NoError(t, err)
 	})
 }

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+)
+
+// ListenError tells that a port cannot be opened.
+type ListenError struct {
+	Address string
+	Err     error
+}
+
+// Error tells the address and why.
+func (e *ListenError) Error() string {
+	return fmt.Sprintf("cannot listen on %s: %v", e.Address, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// reason is why listening failed, without the address.
+func reason(err error) error {
+	var syscallErr *os.SyscallError
+	if errors.As(err, &syscallErr) {
+		return syscallErr.Err
+	}
+	return err
+}
+
+// port is an open port and who serves it.
+type port struct {
+	listener net.Listener
+	server   *http.Server
+	isTLS    bool
+}
+
+func (p *port) address() net.Addr {
+	if p == nil {
+		return nil
+	}
+	return p.listener.Addr()
+}
+
+func (p *port) serve() error {
+	if p.isTLS {
+		return p.server.ServeTLS(p.listener, "", "")
+	}
+	return p.server.Serve(p.listener)
+}
+
+// open opens a port, nil for one that is to be closed.
+func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
+	if serving == nil {
+		return nil, nil
+	}
+	listener, err := s.config.Listen("tcp", serving.Address)
+	if err != nil {
+		return nil, &ListenError{serving.Address, reason(err)}
+	}
+	return &port{listener, s.newHTTPServer(handler, serving), serving.TLS != nil}, nil
+}
+
+func (s *Server) newHTTPServer(handler http.Handler, serving *Serving) *http.Server {
+	return &http.Server{
+		Handler:                      handler,
+		TLSConfig:                    serving.TLS,
+		ReadTimeout:                  s.config.ReadTimeout,
+		WriteTimeout:                 s.config.WriteTimeout,
+		MaxHeaderBytes:               1 << 20,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like any other
+	}
+}
+
+func closeAll(ports []*port) {
+	for _, open := range ports {
+		_ = open.server.Close() // the process ends here anyway
+	}
+}

@@ -1,0 +1,116 @@
+// Package pems reads certificates and keys in the PEM format. Its errors name what they were
+// read from, a file or a field, and never tell what is in it.
+package pems
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxFile is the size of the largest file that is read, in bytes.
+const maxFile = 1 << 20
+
+// Read returns the content of a file. One of more than 1 MiB is an error.
+func Read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	}
+	return text, err
+}
+
+// Blocks returns the blocks of a text, none if it has none. A broken block, which pem.Decode
+// skips, is an error.
+func Blocks(name string, text []byte) (blocks []*pem.Block, err error) {
+	begun := bytes.Count(text, []byte("-----BEGIN "))
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		blocks = append(blocks, block)
+	}
+	if begun != len(blocks) {
+		return nil, fmt.Errorf("%s: only %d of %d PEM blocks can be read", name, len(blocks), begun)
+	}
+	return blocks, nil
+}
+
+// Certificates returns the certificates of a text, which may have other blocks too. None is
+// an error.
+func Certificates(name string, text []byte) (all []*x509.Certificate, err error) {
+	blocks, err := Blocks(name, text)
+	if err != nil {
+		return nil, err
+	}
+	for _, block := range blocks {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: certificate %d cannot be read", name, len(all)+1)
+		}
+		all = append(all, certificate)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no certificate (BEGIN CERTIFICATE)", name)
+	}
+	return all, nil
+}
+
+// Pool is Certificates as a pool.
+func Pool(name string, text []byte) (*x509.CertPool, error) {
+	all, err := Certificates(name, text)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	for _, certificate := range all {
+		pool.AddCert(certificate)
+	}
+	return pool, nil
+}
+
+// ReadPool is Pool of a file.
+func ReadPool(file string) (*x509.CertPool, error) {
+	text, err := Read(file)
+	if err != nil {
+		return nil, err
+	}
+	return Pool(file, text)
+}
+
+// Pair returns a certificate, which those of its issuers may follow, and its private key.
+func Pair(certName string, cert []byte, keyName string, key []byte) (*tls.Certificate, error) {
+	if _, err := Certificates(certName, cert); err != nil {
+		return nil, err
+	}
+	if _, err := PrivateKey(keyName, key); err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil { // which may tell what is in them
+		return nil, fmt.Errorf("the certificate in %s and the private key in %s do not belong together", certName, keyName)
+	}
+	return &pair, nil
+}
+
+// ReadPair is Pair of two files.
+func ReadPair(certFile, keyFile string) (*tls.Certificate, error) {
+	cert, err := Read(certFile)
+	if err != nil {
+		return nil, err
+	}
+	key, err := Read(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	return Pair(certFile, cert, keyFile, key)
+}
