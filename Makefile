@@ -2,6 +2,7 @@
 
 GO           ?= go
 PORT         ?= 8080
+SECURE_PORT  ?= 6443
 MACHINES     ?= 127.0.0.1,127.0.0.2
 ETCD_SERVERS ?=
 STORAGE_BACKEND ?=
@@ -20,16 +21,24 @@ TOOL         := $(GO) tool -modfile=tools/go.mod
 # With -trimpath, and without the race detector, it needs only little more than what was compiled for kubectl.
 TEST_CLIENTS := $(GO) -C clients test -trimpath -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
-FLAGS        := -port $(PORT) -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
+COMMON_FLAGS := -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(TRACE),-trace)
+# The files are those that bin/secure makes.
+SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.0.1 \
+	-tls_cert_file data/secure/apiserver.crt -tls_private_key_file data/secure/apiserver.key \
+	-client_ca_file data/secure/ca.crt -token_auth_file data/secure/tokens.csv -authorization_mode RBAC
 
-.PHONY: help run kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= STORAGE_BACKEND= TRACE=
-	@exec bin/apiserver $(FLAGS)
+	@exec bin/apiserver -port $(PORT) $(COMMON_FLAGS)
+
+secure: build ## run it with TLS, users and rights, made in data/secure; SECURE_PORT=6443, and as above, but not PORT
+	@bin/secure -port $(SECURE_PORT)
+	@exec bin/apiserver $(SECURE_FLAGS) $(COMMON_FLAGS)
 
 kubeconfig: ## write data/kubeconfig for PORT=8080; eval "$(make kubeconfig)" lets kubectl use it
 	@mkdir -p data
@@ -65,8 +74,8 @@ bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.
 	$(GO) build -C tools/kubernetes -trimpath -o ../../$@ \
 		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/$(@F)
 
-build: ## build bin/apiserver
-	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/apiserver ./cmd/apiserver
+build: ## build bin/apiserver, and bin/secure for make secure
+	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/apiserver ./secure
 
 fetch: bin/etcd bin/etcd-3.4 bin/kubectl ## fetch and build what check and test need; they need no network then
 	$(GO) mod download
@@ -141,7 +150,7 @@ compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:800
 	$(GO) build -o bin/compare-original ./compare/original
 	@exec bin/compare-original -original '$(ORIGINAL)'
 
-decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who may do what, and tell what differs from the recordings; takes a minute
+decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who may do what, and tell what differs from the recordings; takes one or two minutes
 	$(GO) build -o bin/decisions ./compare/decisions
 	@exec bin/decisions
 

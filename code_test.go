@@ -21,6 +21,7 @@ type code struct {
 	positions *token.FileSet
 	declared  map[string]map[string]lines // by file: Name or Type.Method
 	members   map[string]map[string]bool  // by type: its fields and methods
+	packages  map[string]bool             // names of ours
 	words     map[string]bool             // declared names, those that are used of libraries, texts, JSON names
 }
 
@@ -28,7 +29,7 @@ type code struct {
 type lines struct{ first, last int }
 
 func readCode(t *testing.T) *code {
-	c := &code{token.NewFileSet(), map[string]map[string]lines{}, map[string]map[string]bool{}, nil}
+	c := &code{token.NewFileSet(), map[string]map[string]lines{}, map[string]map[string]bool{}, map[string]bool{}, nil}
 	c.words, _ = tests(t)
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -37,6 +38,7 @@ func readCode(t *testing.T) *code {
 		file, err := parser.ParseFile(c.positions, path, nil, parser.SkipObjectResolution)
 		if err == nil {
 			c.declared[path] = map[string]lines{}
+			c.packages[file.Name.Name] = true
 			c.readDeclarations(path, file)
 			c.readUses(file)
 		}
@@ -127,7 +129,7 @@ func (c *code) declareMember(of, name string) {
 func (c *code) has(name string) bool {
 	of := ""
 	for part := range strings.SplitSeq(name, ".") {
-		if !c.words[part] || (c.members[of] != nil && !c.members[of][part]) {
+		if !c.words[part] || (c.members[of] != nil && !c.packages[of] && !c.members[of][part]) {
 			return false
 		}
 		of = part

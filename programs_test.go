@@ -69,9 +69,7 @@ func TestWithWhatMakeKubeconfigPrintsKubectlAsksTheServer(t *testing.T) {
 	in := func(command *exec.Cmd) string {
 		command.Dir = dir
 		command.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG=", "PORT="+port)
-		printed, err := command.CombinedOutput()
-		require.NoError(t, err, string(printed))
-		return string(printed)
+		return printedBy(t, command)
 	}
 	const ask = " get nodes --output name"
 	const nodes = "node/127.0.0.1\nnode/127.0.0.2\n"

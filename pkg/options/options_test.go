@@ -33,6 +33,17 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", o.Generic.MachinesInWords(), "D26")
 }
 
+func TestK45ThePortWithTLSIsOpenedByItsFlagAndKubeletsHaveNone(t *testing.T) {
+	t.Parallel()
+	o, err := Parse(nil)
+	require.NoError(t, err)
+	assert.False(t, o.SecureServing.Secure)
+	assert.False(t, o.Kubelet.HTTPS)
+	o, err = Parse([]string{"-secure_port", "0"})
+	require.NoError(t, err)
+	assert.True(t, o.SecureServing.Secure, "0 takes a free one")
+}
+
 func TestFlagsAreRead(t *testing.T) {
 	t.Parallel()
 	o, err := Parse(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1 -storage_backend etcd3 -etcd_prefix /x/y -etcd_cafile ca -etcd_certfile cert -etcd_keyfile key -etcd_username u"))

@@ -174,7 +174,7 @@ func TestD32CrossSiteRequestsOfBrowsers(t *testing.T) {
 }
 
 // What may be read by pages of other sites stays what may not be changed by them (D32).
-func TestPagesOfAllowedOriginsMayReadButChangeNothing(t *testing.T) {
+func TestK35PagesOfAllowedOriginsMayReadButChangeNothing(t *testing.T) {
 	t.Parallel()
 	open := chainOf(bear, server.Config{CORSAllowedOrigins: []*regexp.Regexp{regexp.MustCompile(`^http://a\.example$`), regexp.MustCompile(`b\.example`)}})
 	for name, row := range map[string]struct {

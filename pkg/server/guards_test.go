@@ -124,6 +124,13 @@ func TestWhoGetsInIsKnownBehindTheChainWithoutCredentials(t *testing.T) {
 	assert.Equal(t, "ann  [g] map[]", answer.Body.String())
 }
 
+func TestK34AGroupWithoutAUserIsToldWithItsHeader(t *testing.T) {
+	t.Parallel()
+	answer := ask(guarded("ann get toys who"), "GET", "/who", "Authorization: ann", "Impersonate-Group: system:masters")
+	assert.Equal(t, http.StatusBadRequest, answer.Code)
+	assert.Equal(t, "Impersonate-User: must be given with the other headers of impersonation", answer.Body.String())
+}
+
 func TestImpersonationNeedsARightToEachPart(t *testing.T) {
 	t.Parallel()
 	const denied = `User "ann" cannot impersonate resource `

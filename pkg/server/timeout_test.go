@@ -31,7 +31,8 @@ func waiting(released <-chan struct{}) toys {
 	}}
 }
 
-// What takes too long is told so in time, whether or not it notices.
+// What takes too long is told so in time, whether or not it notices. A get that waits for
+// nobody may take any time (K46).
 func TestARequestThatTakesTooLongIsA504(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

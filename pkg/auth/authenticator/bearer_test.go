@@ -56,7 +56,7 @@ func TestATokenIsKnownOrAnErrorButNeverAnonymous(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoShowsNothingIsAnonymous(t *testing.T) {
+func TestK33OnlyWhoShowsNothingIsAnonymous(t *testing.T) {
 	t.Parallel()
 	who, ok, err := Anonymous(knowsNobody).AuthenticateRequest(request())
 	assert.True(t, ok)

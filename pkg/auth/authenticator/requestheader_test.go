@@ -91,8 +91,15 @@ func TestAClientBehindNoProxyIsKnownByItsOwnCertificate(t *testing.T) {
 			assert.ErrorContains(t, err, row.err, row.name)
 		}
 	}
-	// The proxy's own certificate is no user's.
-	_, ok, err := all.AuthenticateRequest(shows(proxies.Client(t, "proxy", nil)))
-	assert.False(t, ok)
-	assert.Error(t, err)
+}
+
+func TestK38AFrontProxyThatNamesNobodyIsNotAnonymous(t *testing.T) {
+	t.Parallel()
+	proxies := certtest.Authority(t, "proxies")
+	proxy := RequestHeader(FrontProxy{Roots: proxies.Pool, UsernameHeaders: []string{"X-Remote-User"}})
+	for _, all := range []Request{Anonymous(proxy), Anonymous(Union(proxy, X509(certtest.Authority(t, "clients").Pool)))} {
+		_, ok, err := all.AuthenticateRequest(shows(proxies.Client(t, "proxy", nil)))
+		assert.False(t, ok, "its own certificate is no user's")
+		assert.Error(t, err)
+	}
 }

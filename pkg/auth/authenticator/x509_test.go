@@ -26,7 +26,7 @@ func shows(chain ...*certtest.Pair) *http.Request {
 	return req
 }
 
-func TestACertificateNamesTheUserAndTheGroups(t *testing.T) {
+func TestK47ACertificateNamesTheUserAndTheGroups(t *testing.T) {
 	t.Parallel()
 	ca, other := certtest.Authority(t, "ca"), certtest.Authority(t, "ca")
 	between := ca.Client(t, "between", func(c *x509.Certificate) {

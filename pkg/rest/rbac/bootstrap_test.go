@@ -19,7 +19,7 @@ import (
 	"kube2014/pkg/storage/memory"
 )
 
-func TestTheDefaultsAreThoseOfTodaysServer(t *testing.T) {
+func TestK40TheDefaultsAreThoseOfTodaysServer(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
 	require.NoError(t, Bootstrap(t.Context(), store, v1.Scheme, clock))
@@ -29,6 +29,7 @@ func TestTheDefaultsAreThoseOfTodaysServer(t *testing.T) {
 		assert.Equal(t, r.Status, status, r.Path)
 		assert.Equal(t, constant(t, r.Answer), answer, r.Path)
 	}
+	assert.Len(t, must[rbacv1.ClusterRoleList](d, "GET", clusterRolesPath, "").Items, 7)
 	for _, name := range []string{"admin", "edit", "view"} {
 		role := must[rbacv1.ClusterRole](d, "GET", clusterRolesPath+"/"+name, "")
 		assert.Equal(t, "rbac-defaults", role.Labels["kubernetes.io/bootstrapping"])

@@ -82,7 +82,7 @@ func TestAMasterIsNotAsked(t *testing.T) {
 }
 
 // What is wrong anyway is told as it is to everybody: it grants nothing.
-func TestWhatIsRefusedAnywayIsToldAsToEverybody(t *testing.T) {
+func TestK41WhatIsRefusedAnywayIsToldAsToEverybody(t *testing.T) {
 	t.Parallel()
 	d := open(t, memory.New(1), refusing(&asked{}))
 	for name, row := range map[string]struct {

@@ -85,7 +85,7 @@ func TestAnyNameThatIsASegmentOfAPathIsStored(t *testing.T) {
 	})
 }
 
-func TestANameIsNoLongerThanOthersAre(t *testing.T) {
+func TestK39ANameIsNoLongerThanOthersAre(t *testing.T) {
 	t.Parallel()
 	d := open(t, memory.New(1), nil)
 	long := strings.Repeat("n", 254)

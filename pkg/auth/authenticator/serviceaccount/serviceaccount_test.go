@@ -157,7 +157,7 @@ func TestAJWTThatDoesNotHoldIsAnError(t *testing.T) {
 	}
 }
 
-func TestATokenIsForOneOfTheAudiencesOfTheServer(t *testing.T) {
+func TestK37ATokenIsForOneOfTheAudiencesOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		token object

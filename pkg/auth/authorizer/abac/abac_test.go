@@ -48,7 +48,7 @@ var stricter = []string{
 // older has the line that only a server of 2014 takes.
 var older = []string{`{"user":"a","kind":"pods"}`}
 
-func TestALineIsBadAsInTodaysServer(t *testing.T) {
+func TestK36ALineIsBadAsInTodaysServerAndIfAFieldIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for _, line := range authorizertest.Load(t, "testdata/decisions.json").Lines {
 		_, err := read(line.Line)

@@ -1,0 +1,150 @@
+package kube2014
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/auth/authorizer/abac"
+	"kube2014/pkg/options"
+)
+
+// makeSecure starts make secure in a folder with a name that a shell would split, and returns
+// the folder of its files. They are made once: what knows the port is made again when the server
+// has one.
+func makeSecure(t *testing.T) (files string, s *server) {
+	makefile, err := filepath.Abs("Makefile")
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), `it's "here"`)
+	bin := filepath.Join(dir, "bin")
+	require.NoError(t, os.MkdirAll(bin, 0o755))
+	printedBy(t, exec.Command("go", append(unhurried, "-o", filepath.Join(bin, "apiserver"), "./cmd/apiserver")...))
+	printedBy(t, exec.Command("go", "build", "-o", bin, "./secure"))
+
+	command := exec.Command("make", "--no-print-directory", "-f", makefile, "-o", "build", "secure", "SECURE_PORT=0")
+	command.Dir = dir
+	s = startCommand(t, command, func(error) {}) // make ends by the signal too
+	_, port, err := net.SplitHostPort(s.address)
+	require.NoError(t, err)
+	again := exec.Command(filepath.Join(bin, "secure"), "-port", port)
+	again.Dir = dir
+	printedBy(t, again)
+	files = filepath.Join(dir, "data", "secure")
+	untilReady(t, s, files)
+	return files, s
+}
+
+// untilReady waits until a server says that it is ready.
+func untilReady(t *testing.T, s *server, files string) {
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM([]byte(read(t, filepath.Join(files, "ca.crt")))))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	defer client.CloseIdleConnections()
+	for answer := ""; answer != "ok"; {
+		select {
+		case <-t.Context().Done():
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+		resp, err := client.Get("https://" + s.address + "/readyz")
+		require.NoError(t, err)
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		answer = string(text)
+	}
+}
+
+func TestMakeSecureServesUsersWithTheirRightsOnly(t *testing.T) {
+	t.Parallel()
+	kubectl, err := filepath.Abs("bin/kubectl")
+	require.NoError(t, err)
+	require.FileExists(t, kubectl, "make bin/kubectl builds it")
+	files, s := makeSecure(t)
+	as := func(name string) (string, error) {
+		command := exec.Command(kubectl, "--kubeconfig", filepath.Join(files, "kubeconfig"), "--context", name, "get", "nodes", "--output", "name")
+		command.Env = append(os.Environ(), "HOME="+t.TempDir())
+		printed, err := command.CombinedOutput()
+		return string(printed), err
+	}
+	for _, name := range []string{"admin", "alice"} {
+		printed, err := as(name)
+		assert.NoError(t, err)
+		assert.Equal(t, "node/127.0.0.1\nnode/127.0.0.2\n", printed, name)
+	}
+	printed, err := as("bob")
+	assert.Error(t, err)
+	assert.Contains(t, printed, `User "bob" cannot list resource "nodes"`)
+	assert.Empty(t, s.stop(), "nothing else is printed")
+}
+
+// Of both doors, and of the guards before them.
+func TestWhoGetsInPrintsWhatItSays(t *testing.T) {
+	t.Parallel()
+	files, s := makeSecure(t)
+	plain := filepath.Join(t.TempDir(), "secure") // the words of a shell
+	require.NoError(t, os.Symlink(files, plain))
+	checkSession(t, commandsIn(t, "docs/server.md", "## Who gets in"), map[string]string{"127.0.0.1:6443": s.address, "data/secure": plain})
+	assert.NotContains(t, strings.Join(s.stop(), "\n"), "panic")
+}
+
+var (
+	flagRow    = regexp.MustCompile("(?m)^\\| `-(\\w+)` \\| (.*?) \\| .+ \\|$")
+	flagInHelp = regexp.MustCompile(`(?m)^  -(\w+)(?: [A-Z][A-Z,.]*)? +(.*(?:\n {23}.*)*)`)
+	itsDefault = regexp.MustCompile(`\(default:?\s+([^);,]*)`)
+)
+
+// The help names all flags, and has their defaults: a test of pkg/options pins that.
+func TestTheTableOfFlagsIsThatOfTheHelp(t *testing.T) {
+	t.Parallel()
+	var documented, helped [][2]string
+	for _, row := range flagRow.FindAllStringSubmatch(section(t, "docs/server.md", "## The flags"), -1) {
+		documented = append(documented, [2]string{row[1], row[2]})
+	}
+	for _, flag := range flagInHelp.FindAllStringSubmatch(options.Usage, -1) {
+		value := "–"
+		if match := itsDefault.FindStringSubmatch(flag[2]); match != nil {
+			value = strings.Join(strings.Fields(match[1]), " ")
+		}
+		helped = append(helped, [2]string{flag[1], value})
+	}
+	assert.Equal(t, helped, documented)
+	assert.Greater(t, len(helped), 45)
+}
+
+// The names of the chain are those of the code, in its order.
+func TestTheTableOfTheChainIsInItsOrder(t *testing.T) {
+	t.Parallel()
+	var documented, built []string
+	for _, row := range regexp.MustCompile("`(filters\\.With\\w+)` \\|").FindAllStringSubmatch(section(t, "docs/server.md", "## The chain"), -1) {
+		documented = append(documented, row[1])
+	}
+	for _, line := range regexp.MustCompile(`(?m)^\thandler = (filters\.With\w+)\(`).FindAllStringSubmatch(read(t, "pkg/server/chain.go"), -1) {
+		built = append(built, line[1])
+	}
+	slices.Reverse(built)
+	assert.Equal(t, built, documented)
+}
+
+func TestThePolicyInTheDocumentIsOne(t *testing.T) {
+	t.Parallel()
+	_, text, _ := strings.Cut(section(t, "docs/server.md", "## Who gets in"), "**ABAC**")
+	lines := textBlock.FindStringSubmatch(text)
+	require.NotNil(t, lines)
+	policy, err := abac.Read(strings.NewReader(lines[1]))
+	require.NoError(t, err)
+	assert.Len(t, policy, 3)
+}
