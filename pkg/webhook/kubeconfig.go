@@ -110,6 +110,8 @@ func parseTarget(text []byte) (*target, error) {
 		return nil, wrong(mistyped.Field, errors.New("has a value of another type"))
 	case err != nil:
 		return nil, errors.New("no kubeconfig, or one with data that is not of the base64 format")
+	case len(strict) > 0 && config.Kind != "Config": // its fields may be secrets: a line of a token file can look like one
+		return nil, errors.New("no kubeconfig: it has unknown fields, and no kind Config")
 	case len(strict) > 0:
 		return nil, strict[0]
 	}
