@@ -56,7 +56,7 @@ func (s secrets) areNotIn(t *testing.T, text, what string) {
 
 // keyText returns the private key of a pair, of which each line is a secret.
 func (s *secrets) keyText(t *testing.T, pair *certtest.Pair) string {
-	_, key := pair.PEM(t)
+	key := pair.KeyPEM
 	s.add(string(key))
 	return string(key)
 }
