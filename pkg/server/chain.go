@@ -25,7 +25,7 @@ func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler = filters.WithCORS(handler, c.CORSAllowedOrigins)
 	handler = filters.WithTimeout(handler, c.API, c.RequestTimeout, c.GetsWait)
 	handler = filters.WithWaitGroup(handler, c.API, c.inFlight)
-	handler = filters.WithRequestInfo(handler, c.API)
+	handler = filters.WithRequestInfo(handler, c.API, guards.Authorizer != nil)
 	handler = filters.WithPanicRecovery(handler, c.API)
 	handler = filters.WithLogging(handler)
 	return handler

@@ -22,7 +22,11 @@ const answerTime = 10 * time.Second
 // a goroutine for each would make them a quarter slower.
 func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if info := request.InfoFrom(req.Context()); info.Unlimited || (info.Verb == "get" && !getsWait) {
+		info := request.InfoFrom(req.Context())
+		if info == nil {
+			info = backend.RequestInfo(req)
+		}
+		if info.Unlimited || (info.Verb == "get" && !getsWait) {
 			next.ServeHTTP(w, req)
 			return
 		}
@@ -31,7 +35,11 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 		if req.ContentLength == 0 {
 			_ = control.SetReadDeadline(time.Time{}) // it was for the request
 		}
-		ctx, cancel := context.WithTimeout(req.Context(), timeout)
+		ctx := req.Context()
+		if request.RecordOf(ctx) == nil {
+			ctx = request.WithInfo(ctx, info)
+		}
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		own := req.WithContext(ctx)
 		own.Header = maps.Clone(req.Header) // authentication changes it, while Fail may read the other one
