@@ -168,7 +168,7 @@ func TestAKubeletIsAskedOverTLS(t *testing.T) {
 		assert.Equal(t, "kube-apiserver", req.TLS.PeerCertificates[0].Subject.CommonName)
 		_, _ = io.WriteString(w, `{"told":"by a kubelet"}`)
 	}))
-	kubelet.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.Pool(), Certificates: []tls.Certificate{authority.Client(t, "kubelet", local).TLS()}}
+	kubelet.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.Pool(), Certificates: []tls.Certificate{authority.Client(t, "kubelet", local).Certificate}}
 	kubelet.Config.ErrorLog = log.New(io.Discard, "", 0)
 	kubelet.StartTLS()
 	t.Cleanup(kubelet.Close)
