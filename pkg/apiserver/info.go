@@ -17,8 +17,7 @@ var verbs = map[string]struct{ collection, object string }{
 	http.MethodDelete: {"deletecollection", "delete"},
 }
 
-// RequestInfo returns what a request asks for. A request of the table has a limit of its own
-// for its time.
+// RequestInfo returns what a request asks for.
 func (server *ApiServer) RequestInfo(req *http.Request) *request.Info {
 	if server.isForNext(req) {
 		return server.Next.RequestInfo(req)
@@ -38,6 +37,9 @@ func (server *ApiServer) RequestInfo(req *http.Request) *request.Info {
 	if !info.IsResource {
 		info.Verb = strings.ToLower(req.Method)
 	}
-	info.Path, info.Unlimited = req.URL.Path, true
+	info.Path = req.URL.Path
 	return info
 }
+
+// KeepsTime reports whether a request is for the table: it keeps the 10 seconds of 2014.
+func (server *ApiServer) KeepsTime(req *http.Request) bool { return !server.isForNext(req) }

@@ -41,6 +41,8 @@ func (toys) RequestInfo(req *http.Request) *request.Info {
 		Unlimited: verb == "watch"}
 }
 
+func (toys) KeepsTime(req *http.Request) bool { return req.URL.Path == "/first" }
+
 var toyStatus = map[api.ErrorKind]int{api.Unauthorized: 401, api.Forbidden: 403, api.Invalid: 400, api.Internal: 500, api.Unavailable: 503, api.Timeout: 504}
 
 func (toys) Fail(w http.ResponseWriter, _ *http.Request, err error) {

@@ -18,6 +18,8 @@ type API interface {
 	http.Handler
 	// RequestInfo returns what a request asks for.
 	RequestInfo(req *http.Request) *request.Info
+	// KeepsTime reports whether a request has a time limit without the chain.
+	KeepsTime(req *http.Request) bool
 	// Fail answers a request that may not be served, or has panicked, with an error.
 	Fail(w http.ResponseWriter, req *http.Request, err error)
 }

@@ -22,6 +22,10 @@ const answerTime = 10 * time.Second
 // a goroutine for each would make them a quarter slower.
 func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if backend.KeepsTime(req) {
+			next.ServeHTTP(w, req)
+			return
+		}
 		info := request.InfoFrom(req.Context())
 		if info == nil {
 			info = backend.RequestInfo(req)

@@ -17,5 +17,5 @@ type Info struct {
 	Name        string // "" for all
 
 	SelectsByField bool // the query may say fieldSelector, and what answers keeps to it
-	Unlimited      bool // it may take as long as it likes, or has a limit of its own
+	Unlimited      bool // it may take as long as it likes
 }
