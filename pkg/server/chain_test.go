@@ -41,7 +41,7 @@ func (toys) RequestInfo(req *http.Request) *request.Info {
 		Unlimited: verb == "watch"}
 }
 
-func (toys) KeepsTime(req *http.Request) bool { return req.URL.Path == "/first" }
+func (toys) KeepsTime(req *http.Request) bool { return req.URL.Query().Has("keeps") }
 
 var toyStatus = map[api.ErrorKind]int{api.Unauthorized: 401, api.Forbidden: 403, api.Invalid: 400, api.Internal: 500, api.Unavailable: 503, api.Timeout: 504}
 

@@ -44,6 +44,7 @@ func TestARequestThatTakesTooLongIsA504(t *testing.T) {
 		"a get that may wait":     {"/toy", true, 504, time.Minute},
 		"a get that waits for no": {"/toy", false, 200, time.Hour},
 		"a watch":                 {"/toy?watch", true, 200, time.Hour},
+		"what keeps its own time": {"/toy?keeps", true, 200, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
