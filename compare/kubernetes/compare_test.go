@@ -55,8 +55,8 @@ func TestTheReportIsWrittenWithItsPlotsAndNotes(t *testing.T) {
 func TestKubeAPIServerIsToldFilesThatAreThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, writeCredentials(dir))
-	args := kubeArgs(dir, "http://127.0.0.1:1", "AlwaysAllow")
+	require.NoError(t, writeCredentials(dir, tokens))
+	args := kubeArgs(dir, "http://127.0.0.1:1", "RBAC")
 	require.Zero(t, len(args)%2, "each flag has a value")
 	files := 0
 	for _, arg := range args {
@@ -71,6 +71,13 @@ func TestKubeAPIServerIsToldFilesThatAreThere(t *testing.T) {
 	assert.Contains(t, string(request("GET", "/", nil)), "Bearer "+strings.Split(string(text), ",")[0]+"\r\n")
 	_, err = tls.LoadX509KeyPair(filepath.Join(dir, "key.pem"), filepath.Join(dir, "key.pem"))
 	assert.ErrorContains(t, err, "but did find a private key")
+}
+
+func TestOnlyTheStatus403IsForbidden(t *testing.T) {
+	t.Parallel()
+	assert.True(t, isForbidden(measure.StatusError("403 Forbidden: {}")))
+	assert.False(t, isForbidden(measure.StatusError("401 Unauthorized: 403 ")))
+	assert.False(t, isForbidden(nil))
 }
 
 func TestEachMachineHasEachHostPortOnce(t *testing.T) {

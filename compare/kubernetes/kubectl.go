@@ -21,7 +21,7 @@ func (c *comparison) checkKubectl() error {
 	if err != nil {
 		return err
 	}
-	theirs, _, err := c.kubeAPIServer(url, "AlwaysAllow")
+	theirs, _, err := c.kubeAPIServer(url, "AlwaysAllow", tokens)
 	if err != nil {
 		return err
 	}

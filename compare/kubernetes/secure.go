@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"kube2014/bench/measure"
 )
@@ -11,30 +15,44 @@ const (
 	secureInMemory = "in memory, no machines"
 	secureOnEtcd3  = "on etcd v3, no machines"
 	readerToken    = "reader" // of a user who may read pods, by a role
+
+	// Who makes the objects may do everything, but only here: kube-apiserver queues nothing of
+	// the group, which would be another measurement.
+	secureTokens = token + ",admin,1,system:masters\n" + readerToken + ",reader,2\n"
 )
 
+var readersGet = measure.Request("GET", podsPath+"/"+podName(0), nil, "Authorization: Bearer "+readerToken)
+
 // secureSides returns kube-apiserver, which is the first, and ours, each with its secure port only,
-// the same tokens, and RBAC. None of them runs.
+// the same tokens and certificate, which kube-apiserver makes when it starts, and RBAC. None of
+// them runs.
 func (c *comparison) secureSides() ([]*side, error) {
 	url, err := c.startEtcd()
 	if err != nil {
 		return nil, err
 	}
-	theirs, dir, err := c.kubeAPIServer(url, "RBAC")
+	theirs, dir, err := c.kubeAPIServer(url, "RBAC", secureTokens)
 	if err != nil {
 		return nil, err
 	}
 	secure := func(name, backend string, args ...string) *side {
-		s := c.ours(name, backend, append(args, "-scheduler", "none", "-insecure=false", "-bind_address", "127.0.0.1", "-cert_dir", filepath.Join(dir, "ours"),
-			"-token_auth_file", filepath.Join(dir, "tokens.csv"), "-authorization_mode", "RBAC")...)
+		s := c.ours(name, backend, append(args, "-scheduler", "none", "-insecure=false", "-bind_address", "127.0.0.1", "-tls_cert_file", filepath.Join(dir, "apiserver.crt"),
+			"-tls_private_key_file", filepath.Join(dir, "apiserver.key"), "-token_auth_file", filepath.Join(dir, "tokens.csv"), "-authorization_mode", "RBAC")...)
 		s.port, s.TLS = "-secure_port", true
 		return s
 	}
 	return []*side{theirs, secure(secureInMemory, ""), secure(secureOnEtcd3, "etcd3", "-etcd_servers", url, "-etcd_prefix", "/kube2014")}, nil
 }
 
-// letRead lets the reader read pods, of which there is one then.
+// letRead lets the reader read pods, of which there is one then. Before, the reader may not: a
+// server that asks nobody would be fast.
 func (s *side) letRead() error {
+	if err := s.create(0, 1); err != nil {
+		return err
+	}
+	if err := s.read(); !isForbidden(err) {
+		return fmt.Errorf("without a role the reader is not forbidden to read: %w", cmp.Or(err, errAllowed))
+	}
 	const roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/"
 	for path, body := range map[string]string{
 		roles + "roles": `{"metadata":{"name":"reader"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get","list"]}]}`,
@@ -45,7 +63,32 @@ func (s *side) letRead() error {
 			return err
 		}
 	}
-	return s.create(0, 1)
+	end := time.Now().Add(patience) // kube-apiserver knows of them a moment later
+	for {
+		err := s.read()
+		if !isForbidden(err) || time.Now().After(end) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+var errAllowed = errors.New("it is allowed")
+
+// read gets the pod as the reader.
+func (s *side) read() error {
+	c, err := s.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Do(readersGet, false)
+	return err
+}
+
+func isForbidden(err error) bool {
+	var status measure.StatusError
+	return errors.As(err, &status) && strings.HasPrefix(string(status), "403 ")
 }
 
 // measureSecure measures what it costs to know who asks, and whether they may.
@@ -65,8 +108,7 @@ func measureSecure(c *comparison, others []*side) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	get := measure.Request("GET", podsPath+"/"+podName(0), nil, "Authorization: Bearer "+readerToken)
 	return c.byTurns(sides, measurement{"GET of a pod over TLS, by a token and a role, 16 connections", "a second", inMemory(atLeast(5)), func(s *side, _ int) (float64, error) {
-		return s.Throughput(connections, get, getsLast)
+		return s.Throughput(connections, readersGet, getsLast)
 	}})
 }

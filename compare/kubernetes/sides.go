@@ -35,6 +35,7 @@ const (
 	onEtcd3       = "on etcd v3, 100 machines"
 	kubeAPIServer = "kube-apiserver"
 	token         = "compare" // any will do that it knows
+	tokens        = token + ",admin,1\n"
 )
 
 // sides returns kube-apiserver, which is the first, and ours. None of them runs.
@@ -43,7 +44,7 @@ func (c *comparison) sides() ([]*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	theirs, _, err := c.kubeAPIServer(shared, "AlwaysAllow")
+	theirs, _, err := c.kubeAPIServer(shared, "AlwaysAllow", tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +68,12 @@ func (c *comparison) ours(name, backend string, args ...string) *side {
 	return &side{name: name, program: filepath.Join(c.programs, "apiserver"), args: args, port: "-port", backend: backend}
 }
 
-// kubeAPIServer returns a kube-apiserver on an etcd, and where its tokens are.
-func (c *comparison) kubeAPIServer(url, mode string) (s *side, dir string, err error) {
+// kubeAPIServer returns a kube-apiserver on an etcd, and the folder of its files.
+func (c *comparison) kubeAPIServer(url, mode, tokens string) (s *side, dir string, err error) {
 	if dir, err = os.MkdirTemp(c.Dir, "kube"); err != nil {
 		return nil, "", err
 	}
-	if err := writeCredentials(dir); err != nil {
+	if err := writeCredentials(dir, tokens); err != nil {
 		return nil, "", err
 	}
 	return &side{name: kubeAPIServer, program: filepath.Join(c.programs, "kube-apiserver"), args: kubeArgs(dir, url, mode), port: "--secure-port",
@@ -89,8 +90,8 @@ func kubeArgs(dir, etcd, mode string) []string {
 }
 
 // writeCredentials writes the files that kubeArgs names: a key for the tokens of service
-// accounts, and who comes with the token. A certificate kube-apiserver makes itself.
-func writeCredentials(dir string) error {
+// accounts, and who comes with a token. A certificate kube-apiserver makes itself.
+func writeCredentials(dir, tokens string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func writeCredentials(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "key.pem"), text, 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "tokens.csv"), []byte(token+",admin,1,system:masters\n"+readerToken+",reader,2\n"), 0o600)
+	return os.WriteFile(filepath.Join(dir, "tokens.csv"), []byte(tokens), 0o600)
 }
 
 // startEtcd starts an etcd that waits for the disk, and returns its URL.
