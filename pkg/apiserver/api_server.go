@@ -89,7 +89,7 @@ type Next interface {
 	// Serves reports whether a request is for it.
 	Serves(*http.Request) bool
 	// RequestInfo returns what a request that is for it asks for.
-	RequestInfo(*http.Request) *request.Info
+	RequestInfo(*http.Request) request.Info
 	// Fail answers a request that is for it, and must not be served or has panicked.
 	Fail(http.ResponseWriter, *http.Request, error)
 }

@@ -18,15 +18,14 @@ var verbs = map[string]struct{ collection, object string }{
 }
 
 // RequestInfo returns what a request asks for.
-func (server *ApiServer) RequestInfo(req *http.Request) *request.Info {
+func (server *ApiServer) RequestInfo(req *http.Request) (info request.Info) {
 	if server.isForNext(req) {
 		return server.Next.RequestInfo(req)
 	}
-	info := &request.Info{}
 	if below, ok := server.below(req); ok {
 		resource, id, _ := strings.Cut(below, "/")
 		if known, ok := server.KnownAs[resource]; ok && server.storage[resource] != nil {
-			*info = known
+			info = known
 			info.IsResource, info.Name = true, id
 			info.Verb = verbs[req.Method].collection
 			if id != "" {

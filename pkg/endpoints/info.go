@@ -12,8 +12,8 @@ import (
 
 // RequestInfo returns what a request of this server asks for. A path that looks like a
 // resource's is one, whether or not there is such a resource.
-func (s *Server) RequestInfo(req *http.Request) *request.Info {
-	info := &request.Info{Path: req.URL.Path}
+func (s *Server) RequestInfo(req *http.Request) request.Info {
+	info := request.Info{Path: req.URL.Path}
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":

@@ -55,7 +55,7 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 		t.Run(row.method+" "+row.target, func(t *testing.T) {
 			req := httptest.NewRequest(row.method, row.target, nil)
 			row.want.Path = req.URL.Path
-			assert.Equal(t, &row.want, (&Server{}).RequestInfo(req))
+			assert.Equal(t, row.want, (&Server{}).RequestInfo(req))
 		})
 	}
 }
@@ -64,6 +64,6 @@ func TestPathsThatNameNoResource(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz"} {
 		info := (&Server{}).RequestInfo(httptest.NewRequest("PUT", path, nil))
-		assert.Equal(t, &request.Info{Path: path, Verb: "put"}, info)
+		assert.Equal(t, request.Info{Path: path, Verb: "put"}, info)
 	}
 }

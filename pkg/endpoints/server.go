@@ -90,16 +90,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	r := &call{Request: req, w: w, now: s.now, server: s}
-	info := request.InfoFrom(req.Context())
-	if info == nil { // there is no chain
-		info = s.RequestInfo(req)
+	if info := request.InfoFrom(req.Context()); info != nil {
+		r.info = *info
+	} else { // nobody else needs it
+		r.info = s.RequestInfo(req)
 	}
-	resource := s.find(info)
+	resource := s.find(&r.info)
 	switch {
 	case resource == nil:
 		r.error(notFound())
 	default:
-		r.info, r.resource = info, resource
+		r.resource = resource
 		if resource.Warning != "" {
 			r.warn(resource.Warning)
 		}
@@ -140,7 +141,7 @@ type call struct {
 	*http.Request
 	w        http.ResponseWriter
 	now      func() time.Time
-	info     *request.Info
+	info     request.Info
 	resource *rest.Resource
 	server   *Server
 	form     form                       // of the answer

@@ -32,12 +32,12 @@ func (a toys) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	http.NotFound(w, req)
 }
 
-func (toys) RequestInfo(req *http.Request) *request.Info {
+func (toys) RequestInfo(req *http.Request) request.Info {
 	verb := map[string]string{"GET": "get", "POST": "create", "PUT": "update", "DELETE": "delete"}[req.Method]
 	if req.URL.Query().Has("watch") {
 		verb = "watch"
 	}
-	return &request.Info{Path: req.URL.Path, Verb: verb, IsResource: true, APIVersion: "v1", Resource: "toys", Name: strings.TrimPrefix(req.URL.Path, "/"),
+	return request.Info{Path: req.URL.Path, Verb: verb, IsResource: true, APIVersion: "v1", Resource: "toys", Name: strings.TrimPrefix(req.URL.Path, "/"),
 		Unlimited: verb == "watch"}
 }
 

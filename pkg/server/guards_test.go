@@ -190,8 +190,8 @@ type collection struct {
 	selectsByField bool
 }
 
-func (c collection) RequestInfo(req *http.Request) *request.Info {
-	return &request.Info{Path: req.URL.Path, Verb: "list", IsResource: true, Resource: "toys", SelectsByField: c.selectsByField}
+func (c collection) RequestInfo(req *http.Request) request.Info {
+	return request.Info{Path: req.URL.Path, Verb: "list", IsResource: true, Resource: "toys", SelectsByField: c.selectsByField}
 }
 
 func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
@@ -222,8 +222,8 @@ func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
 // namespaces is an API of one namespace.
 type namespaces struct{ toys }
 
-func (namespaces) RequestInfo(req *http.Request) *request.Info {
-	return &request.Info{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
+func (namespaces) RequestInfo(req *http.Request) request.Info {
+	return request.Info{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
 }
 
 func TestWhoMayReadInANamespaceMayReadTheNamespace(t *testing.T) {

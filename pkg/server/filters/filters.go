@@ -17,7 +17,7 @@ import (
 type API interface {
 	http.Handler
 	// RequestInfo returns what a request asks for.
-	RequestInfo(req *http.Request) *request.Info
+	RequestInfo(req *http.Request) request.Info
 	// KeepsTime reports whether a request has a time limit without the chain.
 	KeepsTime(req *http.Request) bool
 	// Fail answers a request that may not be served, or has panicked, with an error.

@@ -28,7 +28,8 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 		}
 		info := request.InfoFrom(req.Context())
 		if info == nil {
-			info = backend.RequestInfo(req)
+			unrecorded := backend.RequestInfo(req)
+			info = &unrecorded
 		}
 		if info.Unlimited || (info.Verb == "get" && !getsWait) {
 			next.ServeHTTP(w, req)
@@ -41,7 +42,7 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 		}
 		ctx := req.Context()
 		if request.RecordOf(ctx) == nil {
-			ctx = request.WithInfo(ctx, info)
+			ctx = request.WithInfo(ctx, *info)
 		}
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()

@@ -18,6 +18,7 @@ type Record struct {
 type recorded struct {
 	context.Context
 	record Record
+	info   Info // the record's, unless it is another one's
 }
 
 type recordKey struct{}
@@ -31,14 +32,16 @@ func (r *recorded) Value(key any) any {
 }
 
 // WithInfo returns a context with a record that knows what its request asks for.
-func WithInfo(ctx context.Context, info *Info) context.Context {
-	return &recorded{ctx, Record{Info: info}}
+func WithInfo(ctx context.Context, info Info) context.Context {
+	r := &recorded{Context: ctx, info: info}
+	r.record.Info = &r.info
+	return r
 }
 
 // WithUser returns a context with a record that knows who sends its request, and what else ctx
 // knows.
 func WithUser(ctx context.Context, who *user.Info) context.Context {
-	return &recorded{ctx, Record{Info: InfoFrom(ctx), User: who}}
+	return &recorded{Context: ctx, record: Record{Info: InfoFrom(ctx), User: who}}
 }
 
 // RecordOf returns the record of a context, nil if there is none.

@@ -2,8 +2,8 @@
 // who sends it.
 package request
 
-// Info is what a request asks for, as its method and its path say. It is shared: nobody
-// changes it.
+// Info is what a request asks for, as its method and its path say. What a
+// context has of it is shared: nobody changes it.
 type Info struct {
 	Path       string
 	Verb       string // get, list, watch, create, update, patch, delete or deletecollection; without a resource: the method, in lower case
