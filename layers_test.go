@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"pkg/auth/authorizer/rbac":              {"pkg/auth/authorizer", "pkg/auth/user"},
 	"pkg/auth/authorizer/webhook":           {"pkg/auth/authorizer", "pkg/auth/user", "pkg/webhook"},
 	"pkg/auth/user":                         {},
+	"pkg/admission":                         {"pkg/auth/user"},
 	"pkg/webhook":                           {"pkg/util", "pkg/util/pems"},
 	"pkg/webhook/webhooktest":               {},
 	"pkg/trace":                             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
@@ -59,7 +60,7 @@ var mayImport = map[string][]string{
 	"pkg/client":                            {"pkg/api", "pkg/api/v1beta1", "pkg/conversion", "pkg/util/pems"},
 	"pkg/client/clienttest":                 {"pkg/client"},
 	"pkg/client/v1":                         {},
-	"pkg/endpoints":                         {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
+	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
 	"pkg/endpoints/accept":                  {},
 	"pkg/endpoints/patch":                   {},
 	"pkg/endpoints/quantity":                {},
@@ -99,7 +100,7 @@ var storesMayBeTestedThrough = map[string][]string{
 
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
-var today = []string{"cmd/apiserver", "compare/decisions", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
+var today = []string{"cmd/apiserver", "pkg/admission", "compare/decisions", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
 	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters"}
 
 // libraries lists the packages from outside the project and the standard

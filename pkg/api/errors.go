@@ -22,6 +22,7 @@ const (
 	AlreadyExists    ErrorKind = "already exists"     // the id is taken
 	Conflict         ErrorKind = "conflict"           // the state of other objects forbids it
 	HostPortTaken    ErrorKind = "host port taken"    // a conflict on one machine; another machine may be free
+	TooManyRequests  ErrorKind = "too many requests"  // the server is busy; a retry later may help
 	Expired          ErrorKind = "expired"            // the changes after a version are not known any more
 	TooLarge         ErrorKind = "too large"          // the request is larger than the server reads
 	Internal         ErrorKind = "internal"           // the server or its store is at fault

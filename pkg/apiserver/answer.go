@@ -106,6 +106,7 @@ var statuses = map[api.ErrorKind]struct {
 	api.Conflict:         {http.StatusConflict, "Conflict"},
 	api.HostPortTaken:    {http.StatusConflict, "Conflict"},
 	api.Expired:          {http.StatusGone, "Gone"},
+	api.TooManyRequests:  {http.StatusTooManyRequests, "Too Many Requests"},
 	api.TooLarge:         {http.StatusRequestEntityTooLarge, "Request Entity Too Large"},
 	api.Internal:         {http.StatusInternalServerError, "Internal Error"},
 	api.Unavailable:      {http.StatusServiceUnavailable, "Service Unavailable"},

@@ -3,6 +3,7 @@
 package apiserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -79,8 +80,28 @@ type ApiServer struct {
 	// is not changed. Set it before serving.
 	KnownAs map[string]request.Info
 
+	// Admission decides about changes of objects. If it is not set, all are admitted. Set it
+	// before serving.
+	Admission Admission
+
 	prefix  string
 	storage map[string]RESTStorage
+}
+
+// Admission decides about changes.
+type Admission interface {
+	// Admit returns the object that is to be stored instead of another one, nil for a delete, or
+	// an error if nothing is to be. Otherwise, ended is to be called with how the change ended. A
+	// resource without admission is admitted.
+	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
+}
+
+// Change is what a request changes.
+type Change struct {
+	Verb     string // create, update or delete
+	Resource string
+	ID       string      // of the path; "" for a create
+	Object   interface{} // that Extract has returned; nil for a delete
 }
 
 // Next is another server behind the same address.
@@ -145,12 +166,12 @@ func (server *ApiServer) handleREST(parts []string, w http.ResponseWriter, req *
 		server.notFound(w, req)
 	case len(parts) == 1, len(parts) == 2 && parts[1] == "": // D4: RESOURCE/ is the collection
 		if server.allow(w, req, http.MethodGet, http.MethodPost) {
-			object, err := server.handleCollection(storage, w, req)
+			object, err := server.handleCollection(parts[0], w, req)
 			server.answer(w, req, object, err)
 		}
 	case len(parts) == 2:
 		if server.allow(w, req, http.MethodGet, http.MethodPut, http.MethodDelete) {
-			object, err := server.handleObject(storage, parts[1], w, req)
+			object, err := server.handleObject(parts[0], parts[1], w, req)
 			server.answer(w, req, object, err)
 		}
 	default:
@@ -158,7 +179,8 @@ func (server *ApiServer) handleREST(parts []string, w http.ResponseWriter, req *
 	}
 }
 
-func (server *ApiServer) handleCollection(storage RESTStorage, w http.ResponseWriter, req *http.Request) (interface{}, error) {
+func (server *ApiServer) handleCollection(resource string, w http.ResponseWriter, req *http.Request) (interface{}, error) {
+	storage := server.storage[resource]
 	if req.Method != http.MethodPost {
 		return storage.List(req.URL)
 	}
@@ -166,13 +188,15 @@ func (server *ApiServer) handleCollection(storage RESTStorage, w http.ResponseWr
 	if err != nil {
 		return nil, err
 	}
-	return object, storage.Create(object)
+	return server.admit(req, Change{"create", resource, "", object}, storage.Create)
 }
 
-func (server *ApiServer) handleObject(storage RESTStorage, id string, w http.ResponseWriter, req *http.Request) (interface{}, error) {
+func (server *ApiServer) handleObject(resource, id string, w http.ResponseWriter, req *http.Request) (interface{}, error) {
+	storage := server.storage[resource]
 	switch req.Method {
 	case http.MethodDelete:
-		return Status{Success: true}, storage.Delete(id)
+		_, err := server.admit(req, Change{"delete", resource, id, nil}, func(interface{}) error { return storage.Delete(id) })
+		return Status{Success: true}, err
 	case http.MethodPut:
 		object, err := server.extract(storage, w, req)
 		if err != nil {
@@ -181,9 +205,23 @@ func (server *ApiServer) handleObject(storage RESTStorage, id string, w http.Res
 		if object, err = agreeOnID(object, id); err != nil {
 			return nil, err
 		}
-		return object, storage.Update(object)
+		return server.admit(req, Change{"update", resource, id, object}, storage.Update)
 	}
 	return storage.Get(id)
+}
+
+// admit makes a change if it is admitted, and returns the object that was stored.
+func (server *ApiServer) admit(req *http.Request, change Change, make func(object interface{}) error) (interface{}, error) {
+	if server.Admission == nil {
+		return change.Object, make(change.Object)
+	}
+	object, ended, err := server.Admission.Admit(req.Context(), change)
+	if err != nil {
+		return nil, err
+	}
+	err = make(object)
+	ended(err)
+	return object, err
 }
 
 // agreeOnID gives an object without an id the id of the path, and refuses an

@@ -42,14 +42,14 @@ func (r *call) patch() error {
 		return err
 	}
 	var unknown []error
-	answer, _, err := storage.Update(r.Context(), r.key(), func(current rest.Object) (rest.Object, error) {
+	answer, _, err := r.change(storage, len(options.DryRun) > 0, &options, func(current rest.Object) (rest.Object, error) {
 		patched := storage.New()
 		if current == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.APIGroup, Resource: r.info.Resource}, r.info.Name)
 		}
 		unknown, err = r.patched(current, patched, changes, body)
 		return patched, err
-	}, len(options.DryRun) > 0)
+	})
 	if err == nil {
 		err = r.tell(unknown, nil) // a strict one has failed above
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kube2014/pkg/admission"
 	"kube2014/pkg/api"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/rest"
@@ -31,6 +32,9 @@ type Server struct {
 	// WriteTimeout is how long a client of a watch may not read until it is cut off. Set it
 	// before serving.
 	WriteTimeout time.Duration
+	// Admission decides about changes. If it is not set, all are admitted. Set it before
+	// serving.
+	Admission *admission.Chain
 
 	resources map[schema.GroupVersion]map[string]*rest.Resource
 	others    map[string]http.Handler // by path

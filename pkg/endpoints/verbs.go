@@ -4,7 +4,9 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"kube2014/pkg/admission"
 	"kube2014/pkg/rest"
 )
 
@@ -49,7 +51,11 @@ func (r *call) create() error {
 	if err := r.decodeBody(object); err != nil {
 		return err
 	}
-	answer, err := storage.Create(r.Context(), r.key(), object, len(options.DryRun) > 0)
+	dryRun, answer := len(options.DryRun) > 0, rest.Answer(nil)
+	err = r.admit(admission.Create, dryRun, &options, func(admission rest.Admission) error {
+		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -72,9 +78,9 @@ func (r *call) update() error {
 	if err := r.agreeOnName(object); err != nil {
 		return err
 	}
-	answer, created, err := storage.Update(r.Context(), r.key(), func(rest.Object) (rest.Object, error) {
+	answer, created, err := r.change(storage, len(options.DryRun) > 0, &options, func(rest.Object) (rest.Object, error) {
 		return object.DeepCopyObject().(rest.Object), nil
-	}, len(options.DryRun) > 0)
+	})
 	if err != nil {
 		return err
 	}
@@ -82,6 +88,15 @@ func (r *call) update() error {
 		return r.respond(http.StatusCreated, answer)
 	}
 	return r.respond(http.StatusOK, answer)
+}
+
+// change updates an object.
+func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object, change rest.Change) (answer rest.Answer, created bool, err error) {
+	err = r.admit(admission.Update, dryRun, options, func(admission rest.Admission) error {
+		answer, created, err = storage.Update(r.Context(), r.key(), change, rest.WriteOptions{DryRun: dryRun, Admission: admission})
+		return err
+	})
+	return answer, created, err
 }
 
 // agreeOnName refuses an object of another name or namespace than the path says. A
@@ -107,7 +122,11 @@ func (r *call) delete() error {
 	if err != nil {
 		return err
 	}
-	answer, err := storage.Delete(r.Context(), r.key(), options)
+	var answer rest.Answer
+	err = r.admit(admission.Delete, len(options.DryRun) > 0, &options, func(admission rest.Admission) error {
+		answer, err = storage.Delete(r.Context(), r.key(), rest.DeleteOptions{DeleteOptions: options, Admission: admission})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -127,7 +146,11 @@ func (r *call) deleteCollection() error {
 	if err != nil {
 		return err
 	}
-	list, err := storage.DeleteCollection(r.Context(), r.info.Namespace, listed, options)
+	var list *rest.List
+	err = r.admit(admission.Delete, len(options.DryRun) > 0, &options, func(admission rest.Admission) error {
+		list, err = storage.DeleteCollection(r.Context(), r.info.Namespace, listed, rest.DeleteOptions{DeleteOptions: options, Admission: admission})
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ type Watcher interface {
 // Creater stores a new object, which it owns from then on.
 type Creater interface {
 	New() Object
-	Create(ctx context.Context, key Key, object Object, dryRun bool) (Answer, error)
+	Create(ctx context.Context, key Key, object Object, options WriteOptions) (Answer, error)
 }
 
 // Updater replaces an object by what change makes of it. Change is given a copy of the
@@ -57,7 +57,7 @@ type Creater interface {
 // several times.
 type Updater interface {
 	New() Object
-	Update(ctx context.Context, key Key, change Change, dryRun bool) (answer Answer, created bool, err error)
+	Update(ctx context.Context, key Key, change Change, options WriteOptions) (answer Answer, created bool, err error)
 }
 
 // Change makes a new version of an object.
@@ -65,12 +65,12 @@ type Change func(current Object) (Object, error)
 
 // Deleter deletes an object.
 type Deleter interface {
-	Delete(ctx context.Context, key Key, options metav1.DeleteOptions) (Answer, error)
+	Delete(ctx context.Context, key Key, options DeleteOptions) (Answer, error)
 }
 
 // CollectionDeleter deletes the objects that a list asks for, and returns them.
 type CollectionDeleter interface {
-	DeleteCollection(ctx context.Context, namespace string, options ListOptions, deletion metav1.DeleteOptions) (*List, error)
+	DeleteCollection(ctx context.Context, namespace string, options ListOptions, deletion DeleteOptions) (*List, error)
 }
 
 // Answer is an object on its way to a client: one that is stored, or one that was made

@@ -25,8 +25,8 @@ type bindings struct{ pods *generic.Store[*corev1.Pod] }
 func (bindings) New() rest.Object { return &corev1.Binding{} }
 
 // Create implements rest.Creater.
-func (b bindings) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
-	return podBinding(b).Create(ctx, rest.Key{Namespace: key.Namespace, Name: object.GetName()}, object, dryRun)
+func (b bindings) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	return podBinding(b).Create(ctx, rest.Key{Namespace: key.Namespace, Name: object.GetName()}, object, options)
 }
 
 // podBinding is POST pods/NAME/binding, by which a scheduler puts a pod on a node.
@@ -36,8 +36,12 @@ type podBinding struct{ pods *generic.Store[*corev1.Pod] }
 func (podBinding) New() rest.Object { return &corev1.Binding{} }
 
 // Create implements rest.Creater. A pod that has a node keeps it.
-func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
-	binding := object.(*corev1.Binding)
+func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	admitted, err := options.Mutate(object, nil)
+	if err != nil {
+		return nil, err
+	}
+	binding := admitted.(*corev1.Binding)
 	if binding.Name != "" && binding.Name != key.Name {
 		return nil, errors.NewBadRequest("name in URL does not match name in Binding object")
 	}
@@ -49,6 +53,9 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 	}
 	if len(errs) > 0 {
 		return nil, rest.Invalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), key.Name, errs)
+	}
+	if err := options.Validate(binding, nil); err != nil {
+		return nil, err
 	}
 	conflict := func(format string, args ...interface{}) error {
 		return errors.NewConflict(corev1.Resource("pods/binding"), key.Name, fmt.Errorf(format, args...))
@@ -74,7 +81,7 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		return pod, nil
 	}
 	unchecked := b.pods.With(generic.Strategy[*corev1.Pod]{}) // nothing but bind checks or sets anything
-	if _, _, err := unchecked.Update(ctx, key, bind, dryRun); err != nil {
+	if _, _, err := unchecked.Update(ctx, key, bind, rest.WriteOptions{DryRun: options.DryRun}); err != nil {
 		return nil, err
 	}
 	return rest.MakeAnswer(&metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},

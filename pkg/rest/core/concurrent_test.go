@@ -41,7 +41,7 @@ func TestAnUpdateIsAppliedAnewIfSomebodyElseWasFirst(t *testing.T) {
 		current.SetResourceVersion("") // last write wins
 		label(current, "mine")
 		return current, nil
-	}, false)
+	}, rest.WriteOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, 2, calls)
 	meta := d.Must("GET", Pods+"/x", "").Meta()
@@ -58,7 +58,7 @@ func TestAnUpdateThatNamesAVersionLosesToWhoWasFirst(t *testing.T) {
 		current.SetResourceVersion(version)
 		label(current, "mine")
 		return current, nil
-	}, false)
+	}, rest.WriteOptions{})
 	require.Error(t, err)
 	var status interface{ Status() metav1.Status }
 	require.ErrorAs(t, err, &status)
@@ -80,7 +80,7 @@ func TestTheLastFinalizerIsGoneAlsoIfSomebodyElseChangesTheObject(t *testing.T) 
 		current.SetResourceVersion("")
 		current.SetFinalizers(nil)
 		return current, nil
-	}, false)
+	}, rest.WriteOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, 404, d.Do("GET", Pods+"/x", "").Status)
 }

@@ -70,21 +70,27 @@ func (s scale) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
 func (scale) New() rest.Object { return &autoscalingv1.Scale{} }
 
 // Update implements rest.Updater.
-func (s scale) Update(ctx context.Context, key rest.Key, change rest.Change, dryRun bool) (rest.Answer, bool, error) {
+func (s scale) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
 	answer, _, err := s.controllers.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		rc := current.(*corev1.ReplicationController)
 		changed, err := change(scaleOf(rc))
 		if err != nil {
 			return nil, err
 		}
+		if changed, err = options.Mutate(changed, scaleOf(rc)); err != nil {
+			return nil, err
+		}
 		after := changed.(*autoscalingv1.Scale)
 		if errs := validation.ValidateScaleUpdate(after, scaleOf(rc)); len(errs) > 0 {
 			return nil, rest.Invalid(autoscalingv1.SchemeGroupVersion.WithKind("Scale").GroupKind(), key.Name, errs)
 		}
+		if err := options.Validate(after, scaleOf(rc)); err != nil {
+			return nil, err
+		}
 		rc.ResourceVersion, rc.UID = after.ResourceVersion, after.UID
 		rc.Spec.Replicas = &after.Spec.Replicas
 		return rc, nil
-	}, dryRun)
+	}, rest.WriteOptions{DryRun: options.DryRun})
 	answer, err = scaleAnswer(answer, err)
 	return answer, false, err
 }

@@ -75,7 +75,7 @@ func selected(options rest.ListOptions) ([]runtime.Object, error) {
 func (namespaces) New() rest.Object { return &corev1.Namespace{} }
 
 // Create implements rest.Creater. It refuses.
-func (namespaces) Create(_ context.Context, _ rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+func (namespaces) Create(_ context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	if object.GetName() == v1.Namespace {
 		return nil, errors.NewAlreadyExists(corev1.Resource("namespaces"), object.GetName())
 	}
@@ -83,7 +83,7 @@ func (namespaces) Create(_ context.Context, _ rest.Key, object rest.Object, _ bo
 }
 
 // Update implements rest.Updater. It refuses.
-func (n namespaces) Update(ctx context.Context, key rest.Key, _ rest.Change, _ bool) (rest.Answer, bool, error) {
+func (n namespaces) Update(ctx context.Context, key rest.Key, _ rest.Change, _ rest.WriteOptions) (rest.Answer, bool, error) {
 	if _, err := n.Get(ctx, key); err != nil {
 		return nil, false, err
 	}
@@ -91,7 +91,7 @@ func (n namespaces) Update(ctx context.Context, key rest.Key, _ rest.Change, _ b
 }
 
 // Delete implements rest.Deleter. It refuses.
-func (n namespaces) Delete(ctx context.Context, key rest.Key, _ metav1.DeleteOptions) (rest.Answer, error) {
+func (n namespaces) Delete(ctx context.Context, key rest.Key, _ rest.DeleteOptions) (rest.Answer, error) {
 	if _, err := n.Get(ctx, key); err != nil {
 		return nil, err
 	}

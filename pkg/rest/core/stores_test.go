@@ -28,7 +28,7 @@ func TestADeleteOfACollectionThatTakesTooLongIsGivenUp(t *testing.T) {
 	}
 	late, cancel := context.WithCancel(t.Context())
 	pods := storageOf[rest.CollectionDeleter](t, slowStore{d.Store, func() { cancel() }}, "pods")
-	_, err := pods.DeleteCollection(late, v1.Namespace, rest.ListOptions{Labels: labels.Everything(), Fields: fields.Everything()}, metav1.DeleteOptions{})
+	_, err := pods.DeleteCollection(late, v1.Namespace, rest.ListOptions{Labels: labels.Everything(), Fields: fields.Everything()}, rest.DeleteOptions{})
 	assert.True(t, apierrors.IsTimeout(err), "%v", err)
 	deleted := 0
 	for _, name := range []string{"a", "b", "c"} {

@@ -24,9 +24,9 @@ const (
 )
 
 // Create implements rest.Creater.
-func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
-	typed := object.(T)
-	if err := s.enterNamespace(key.Namespace, typed); err != nil {
+func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	typed, err := s.admitNew(key, object.(T), options)
+	if err != nil {
 		return nil, err
 	}
 	generate := typed.GetName() == "" && typed.GetGenerateName() != ""
@@ -36,11 +36,11 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 			candidate = typed.DeepCopyObject().(T)
 			candidate.SetName(generatedName(typed.GetGenerateName()))
 		}
-		internal, err := s.beforeCreate(candidate)
+		internal, err := s.beforeCreate(candidate, options)
 		if err != nil {
 			return nil, err
 		}
-		answer, err := s.insert(ctx, internal, candidate, dryRun)
+		answer, err := s.insert(ctx, internal, candidate, options.DryRun)
 		if !generate || !apierrors.IsAlreadyExists(err) {
 			return answer, err
 		}
@@ -50,23 +50,38 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 	}
 }
 
-// enterNamespace sets the namespace of a new object.
-func (s *Store[T]) enterNamespace(namespace string, object T) error {
-	switch {
+// admitNew sets the namespace of a new object, and returns what the plugins that change make of
+// it. They see its default values.
+func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (T, error) {
+	switch namespace := object.GetNamespace(); {
 	case !s.Namespaced: // what it says means nothing
 		object.SetNamespace("")
-		return nil
-	case object.GetNamespace() != "" && object.GetNamespace() != namespace:
-		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
-	case namespace != v1.Namespace:
-		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, namespace)
+	case namespace != "" && namespace != key.Namespace:
+		return object, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	default:
+		object.SetNamespace(key.Namespace)
 	}
-	object.SetNamespace(namespace)
-	return nil
+	if options.Admission != nil {
+		s.Strategy.withDefaults().Default(object)
+	}
+	admitted, err := options.Mutate(object, nil)
+	if err != nil {
+		return object, err
+	}
+	if s.Namespaced && key.Namespace != v1.Namespace {
+		return object, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Namespace)
+	}
+	object = admitted.(T)
+	if s.Namespaced {
+		object.SetNamespace(key.Namespace)
+	} else {
+		object.SetNamespace("")
+	}
+	return object, nil
 }
 
 // beforeCreate prepares a new object, completes and checks it.
-func (s *Store[T]) beforeCreate(object T) (api.Object, error) {
+func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object, error) {
 	strategy := s.Strategy.withDefaults()
 	s.fillMeta(object)
 	strategy.PrepareForCreate(object)
@@ -76,6 +91,9 @@ func (s *Store[T]) beforeCreate(object T) (api.Object, error) {
 		return nil, rest.Invalid(s.Kind.GroupKind(), object.GetName(), errs)
 	}
 	strategy.Canonicalize(object)
+	if err := options.Validate(object, nil); err != nil {
+		return nil, err
+	}
 	return s.internal(object, nil)
 }
 

@@ -16,7 +16,14 @@ import (
 
 // Delete implements rest.Deleter. An object that has finalizers, or that is granted time, is
 // only marked: it ends when its finalizers are gone, or when it is deleted again.
-func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options metav1.DeleteOptions) (rest.Answer, error) {
+func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
+	if _, err := options.Write().Mutate(nil, nil); err != nil {
+		return nil, err
+	}
+	return s.delete(ctx, key, options)
+}
+
+func (s *Store[T]) delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
 	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	dryRun := len(options.DryRun) > 0
 	for {
@@ -31,9 +38,12 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options metav1.Dele
 		if err := s.checkPreconditions(object, options.Preconditions); err != nil {
 			return nil, err
 		}
+		if err := options.Write().Validate(nil, object); err != nil {
+			return nil, err
+		}
 		grace := int64(0)
 		if s.Grace != nil {
-			grace = s.Grace(object, options)
+			grace = s.Grace(object, options.DeleteOptions)
 		}
 		if grace > 0 || len(object.GetFinalizers()) > 0 {
 			if before := object.GetDeletionGracePeriodSeconds(); object.GetDeletionTimestamp() != nil && before != nil && grace >= *before {
@@ -140,7 +150,10 @@ func (s *Store[T]) deleted(object T) rest.Answer {
 
 // DeleteCollection implements rest.CollectionDeleter. What others delete meanwhile is not
 // missed. It gives up when the context ends; what it has deleted then stays so.
-func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options rest.ListOptions, deletion metav1.DeleteOptions) (*rest.List, error) {
+func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options rest.ListOptions, deletion rest.DeleteOptions) (*rest.List, error) {
+	if _, err := deletion.Write().Mutate(nil, nil); err != nil {
+		return nil, err
+	}
 	list, err := s.List(ctx, namespace, options)
 	if err != nil {
 		return nil, err
@@ -149,7 +162,7 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, optio
 		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
 		}
-		_, err := s.Delete(ctx, rest.Key{Namespace: namespace, Name: item.GetID()}, deletion)
+		_, err := s.delete(ctx, rest.Key{Namespace: namespace, Name: item.GetID()}, deletion)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}

@@ -20,13 +20,13 @@ var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing h
 
 // Update implements rest.Updater. If somebody else changes the object meanwhile, change is
 // applied anew to what it is then.
-func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, dryRun bool) (rest.Answer, bool, error) {
+func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
 	if !s.hasNamespace(key.Namespace) {
 		return nil, false, apierrors.NewNotFound(s.Resource, key.Name)
 	}
 	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	for {
-		stored, created, err := s.update(key, change, dryRun)
+		stored, created, err := s.update(key, change, options)
 		if errors.Is(err, errDone) {
 			if err = s.remove(ctx, key.Name, stored.Version()); apierrors.IsConflict(err) && ctx.Err() == nil {
 				continue // somebody else has changed it first
@@ -41,14 +41,14 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 
 // update returns an object as it is now, or as it would be after a dry run, and whether
 // it is a new one. With errDone it returns the object that is to be removed.
-func (s *Store[T]) update(key rest.Key, change rest.Change, dryRun bool) (object *storage.Object, created bool, err error) {
+func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOptions) (object *storage.Object, created bool, err error) {
 	var unwritten *storage.Object
 	written, err := storage.GuaranteedUpdate(s.Objects, s.Internal, key.Name, func(stored *storage.Object) (api.Object, error) {
 		created, unwritten = stored == nil, stored
-		next, err := s.next(key, stored, change)
+		next, err := s.next(key, stored, change, options)
 		if err == nil || errors.Is(err, errDone) {
 			unwritten = unstored(next, stored)
-			if dryRun {
+			if options.DryRun {
 				err = errUnchanged
 			}
 		}
@@ -74,9 +74,9 @@ func unstored(next api.Object, stored *storage.Object) *storage.Object {
 
 // next returns the internal object that replaces a stored one, which is nil if there is
 // none. With errDone the object ends with it; with errUnchanged there is nothing to write.
-func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change) (api.Object, error) {
+func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change, options rest.WriteOptions) (api.Object, error) {
 	if stored == nil {
-		return s.firstVersion(key, change)
+		return s.firstVersion(key, change, options)
 	}
 	current, err := s.versioned(stored)
 	if err != nil {
@@ -86,8 +86,14 @@ func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change
 	if err != nil {
 		return nil, err
 	}
-	object := changed.(T)
+	object, err := s.admitChanged(changed.(T), current, options)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.beforeUpdate(object, current); err != nil {
+		return nil, err
+	}
+	if err := options.Validate(object, current); err != nil {
 		return nil, err
 	}
 	next, err := s.internal(object, stored)
@@ -107,7 +113,7 @@ func isDone(object rest.Object) bool {
 }
 
 // firstVersion returns an object that an update creates.
-func (s *Store[T]) firstVersion(key rest.Key, change rest.Change) (api.Object, error) {
+func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.WriteOptions) (api.Object, error) {
 	if !s.Strategy.AllowCreateOnUpdate {
 		return nil, apierrors.NewNotFound(s.Resource, key.Name)
 	}
@@ -115,8 +121,8 @@ func (s *Store[T]) firstVersion(key rest.Key, change rest.Change) (api.Object, e
 	if err != nil {
 		return nil, err
 	}
-	object := changed.(T)
-	if err := s.enterNamespace(key.Namespace, object); err != nil {
+	object, err := s.admitNew(key, changed.(T), options)
+	if err != nil {
 		return nil, err
 	}
 	if object.GetResourceVersion() != "" {
@@ -125,7 +131,21 @@ func (s *Store[T]) firstVersion(key rest.Key, change rest.Change) (api.Object, e
 	if err := s.checkUID(key.Name, object.GetUID(), ""); err != nil {
 		return nil, err
 	}
-	return s.beforeCreate(object)
+	return s.beforeCreate(object, options)
+}
+
+// admitChanged returns what the plugins that change make of an object that is to replace another
+// one. They see its default values.
+func (s *Store[T]) admitChanged(object, old T, options rest.WriteOptions) (T, error) {
+	if options.Admission == nil {
+		return object, nil
+	}
+	s.Strategy.withDefaults().Default(object)
+	admitted, err := options.Mutate(object, old)
+	if err != nil {
+		return object, err
+	}
+	return admitted.(T), nil
 }
 
 // beforeUpdate completes and checks an object that is to replace another one.

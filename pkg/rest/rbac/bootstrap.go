@@ -53,7 +53,7 @@ func (s stores) repairRole(ctx context.Context, wanted *rbacv1.ClusterRole) erro
 		repairMeta(role, wanted)
 		role.Rules = with(role.Rules, wanted.Rules)
 		return role, nil
-	}, false)
+	}, rest.WriteOptions{})
 	return err
 }
 
@@ -78,12 +78,12 @@ func (s stores) repairBinding(ctx context.Context, wanted *rbacv1.ClusterRoleBin
 			repairMeta(binding, wanted)
 			binding.Subjects = with(binding.Subjects, wanted.Subjects)
 			return binding, nil
-		}, false)
+		}, rest.WriteOptions{})
 		if !errors.Is(err, errOtherRole) {
 			return err
 		}
 		// The role of a binding cannot be changed: it is made anew.
-		_, err = s.clusterRoleBindings.Delete(ctx, rest.Key{Name: wanted.Name}, metav1.DeleteOptions{Preconditions: &other})
+		_, err = s.clusterRoleBindings.Delete(ctx, rest.Key{Name: wanted.Name}, rest.DeleteOptions{DeleteOptions: metav1.DeleteOptions{Preconditions: &other}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return err
 		}

@@ -18,26 +18,37 @@ type guarded[T rest.Object] struct {
 }
 
 // Create implements rest.Creater.
-func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, dryRun bool) (rest.Answer, error) {
-	if err := g.mayStore(ctx, key, object.(T)); err != nil {
-		return nil, err
-	}
-	return g.Store.Create(ctx, key, object, dryRun)
+func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	options.Admission = guard[T]{options.Admission, g, ctx, key}
+	return g.Store.Create(ctx, key, object, options)
 }
 
 // Update implements rest.Updater. It may create an object too.
-func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, dryRun bool) (rest.Answer, bool, error) {
-	return g.Store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
-		var old rest.Object
-		if current != nil {
-			old = current.DeepCopyObject().(rest.Object) // change may change it
-		}
-		object, err := change(current)
-		if err != nil || (old != nil && onlyForCollectors(object, old)) {
-			return object, err
-		}
-		return object, g.mayStore(ctx, key, object.(T))
-	}, dryRun)
+func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
+	options.Admission = guard[T]{options.Admission, g, ctx, key}
+	return g.Store.Update(ctx, key, change, options)
+}
+
+// guard asks an admission, and then whether who asks may store what that has made of an object.
+type guard[T rest.Object] struct {
+	admission rest.Admission // may be nil
+	guarded   guarded[T]
+	ctx       context.Context
+	key       rest.Key
+}
+
+// Mutate implements rest.Admission.
+func (g guard[T]) Mutate(object, old rest.Object) (rest.Object, error) {
+	object, err := rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
+	if err != nil || (old != nil && onlyForCollectors(object, old)) {
+		return object, err
+	}
+	return object, g.guarded.mayStore(g.ctx, g.key, object.(T))
+}
+
+// Validate implements rest.Admission.
+func (g guard[T]) Validate(object, old rest.Object) error {
+	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
 }
 
 // mayStore returns an error if who asks may not store an object. One that the store refuses

@@ -24,7 +24,7 @@ type (
 func (selfSubjectAccessReviews) New() rest.Object { return &authorizationv1.SelfSubjectAccessReview{} }
 
 // Create implements rest.Creater.
-func (s selfSubjectAccessReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+func (s selfSubjectAccessReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	review := object.(*authorizationv1.SelfSubjectAccessReview)
 	enter(review, "")
 	asked := question{review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes}
@@ -39,7 +39,7 @@ func (s selfSubjectAccessReviews) Create(ctx context.Context, _ rest.Key, object
 func (subjectAccessReviews) New() rest.Object { return &authorizationv1.SubjectAccessReview{} }
 
 // Create implements rest.Creater.
-func (s subjectAccessReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+func (s subjectAccessReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	review := object.(*authorizationv1.SubjectAccessReview)
 	enter(review, "")
 	if err := invalid(append(subjectErrors(review.Spec), mustBeEmpty(review.ObjectMeta, "must be empty")...)); err != nil {
@@ -55,7 +55,7 @@ func (localSubjectAccessReviews) New() rest.Object {
 }
 
 // Create implements rest.Creater. The namespace need not be there.
-func (l localSubjectAccessReviews) Create(ctx context.Context, key rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+func (l localSubjectAccessReviews) Create(ctx context.Context, key rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	review := object.(*authorizationv1.LocalSubjectAccessReview)
 	if namespace := review.Namespace; namespace != "" && namespace != key.Namespace {
 		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")

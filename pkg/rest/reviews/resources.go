@@ -3,6 +3,7 @@
 package reviews
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -43,7 +44,19 @@ func Resources(config Config) []rest.Resource {
 
 func line(group schema.GroupVersion, kind string, storage rest.Creater) rest.Resource {
 	singular := strings.ToLower(kind)
-	return rest.Resource{GroupVersion: group, Name: singular + "s", Kind: group.WithKind(kind), Singular: singular, Storage: storage}
+	return rest.Resource{GroupVersion: group, Name: singular + "s", Kind: group.WithKind(kind), Singular: singular, Storage: admitted{storage}}
+}
+
+// admitted asks the admission before a review is answered.
+type admitted struct{ rest.Creater }
+
+// Create implements rest.Creater.
+func (a admitted) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	object, err := options.Admit(object, nil)
+	if err != nil {
+		return nil, err
+	}
+	return a.Creater.Create(ctx, key, object, options)
 }
 
 func local(resource rest.Resource) rest.Resource {

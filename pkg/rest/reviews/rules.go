@@ -17,7 +17,7 @@ type selfSubjectRulesReviews struct{ rules authorizer.RuleResolver }
 func (selfSubjectRulesReviews) New() rest.Object { return &authorizationv1.SelfSubjectRulesReview{} }
 
 // Create implements rest.Creater.
-func (s selfSubjectRulesReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+func (s selfSubjectRulesReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	review := object.(*authorizationv1.SelfSubjectRulesReview)
 	if review.Spec.Namespace == "" {
 		return nil, apierrors.NewBadRequest("no namespace on request")

@@ -26,7 +26,7 @@ type (
 func (selfSubjectReviews) New() rest.Object { return &authenticationv1.SelfSubjectReview{} }
 
 // Create implements rest.Creater.
-func (s selfSubjectReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+func (s selfSubjectReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	review := object.(*authenticationv1.SelfSubjectReview)
 	enter(review, "")
 	review.CreationTimestamp = metav1.Time{Time: s.now().UTC()}.Rfc3339Copy()
@@ -39,7 +39,7 @@ func (tokenReviews) New() rest.Object { return &authenticationv1.TokenReview{} }
 
 // Create implements rest.Creater. Audiences are not known here: as the API has it, an answer
 // without any says that the token is good for this server.
-func (t tokenReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ bool) (rest.Answer, error) {
+func (t tokenReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	review := object.(*authenticationv1.TokenReview)
 	token := review.Spec.Token
 	if token == "" {

@@ -9,9 +9,37 @@ import (
 // Record is what the chain knows of a request. The handlers of the chain fill it in, one after
 // the other; those behind it only read it.
 type Record struct {
-	Info *Info
-	User *user.Info
+	Info     *Info
+	User     *user.Info
+	Observer Observer // nil if nobody observes the request
 }
+
+// Observer is told what a request is about while it is served, for the audit. It is for one goroutine
+// at a time.
+type Observer interface {
+	// RequestObject is told the object or the patch in the body: as bytes that are JSON, or as a
+	// value that has a form in JSON. It is not changed afterwards.
+	RequestObject(object any)
+	// ActsAs is told on behalf of whom the request is served.
+	ActsAs(who *user.Info)
+	// Annotate is told why something was decided. Keys are those of today's server. The first
+	// value of a key stays.
+	Annotate(key, value string)
+}
+
+// ObserverFrom returns who observes the request of a context: nobody, if it is not observed.
+func ObserverFrom(ctx context.Context) Observer {
+	if record := RecordOf(ctx); record != nil && record.Observer != nil {
+		return record.Observer
+	}
+	return nobody{}
+}
+
+type nobody struct{}
+
+func (nobody) RequestObject(any)       {}
+func (nobody) ActsAs(*user.Info)       {}
+func (nobody) Annotate(string, string) {}
 
 // recorded is a context with a record: one of its own, because context.WithValue would make two
 // objects more for each request.
@@ -41,7 +69,12 @@ func WithInfo(ctx context.Context, info Info) context.Context {
 // WithUser returns a context with a record that knows who sends its request, and what else ctx
 // knows.
 func WithUser(ctx context.Context, who *user.Info) context.Context {
-	return &recorded{Context: ctx, record: Record{Info: InfoFrom(ctx), User: who}}
+	r := &recorded{Context: ctx}
+	if known := RecordOf(ctx); known != nil {
+		r.record = *known
+	}
+	r.record.User = who
+	return r
 }
 
 // RecordOf returns the record of a context, nil if there is none.
