@@ -45,9 +45,10 @@ var mayImport = map[string][]string{
 	"pkg/auth/authorizer/webhook":           {"pkg/auth/authorizer", "pkg/auth/user", "pkg/webhook"},
 	"pkg/auth/user":                         {},
 	"pkg/admission":                         {"pkg/auth/user"},
+	"pkg/admission/v1beta1":                 {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/apiserver", "pkg/conversion", "pkg/rest", "pkg/server/request", "pkg/storage"},
 	"pkg/webhook":                           {"pkg/util", "pkg/util/pems"},
 	"pkg/webhook/webhooktest":               {},
-	"pkg/trace":                             {"pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
+	"pkg/trace":                             {"pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
 	"pkg/registry":                          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},
 	"pkg/storage/etcd2":                     {"pkg/api", "pkg/storage", "pkg/storage/etcd2/cache", "pkg/storage/values"},
 	"pkg/storage/etcd2/cache":               {"pkg/api", "pkg/api/v1beta1", "pkg/storage", "pkg/storage/values", "pkg/util"},
@@ -94,13 +95,14 @@ var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storag
 // promises of a store are those of the registry on it, and those of roles are to hold for the
 // authorizer, on each store.
 var storesMayBeTestedThrough = map[string][]string{
-	"pkg/storage/etcd2": {"pkg/registry"},
-	"pkg/rest/rbac":     {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
+	"pkg/storage/etcd2":     {"pkg/registry"},
+	"pkg/admission/v1beta1": {"pkg/registry"},
+	"pkg/rest/rbac":         {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
 }
 
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
-var today = []string{"cmd/apiserver", "pkg/admission", "compare/decisions", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
+var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/v1beta1", "compare/decisions", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
 	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters"}
 
 // libraries lists the packages from outside the project and the standard

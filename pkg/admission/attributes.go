@@ -78,10 +78,9 @@ func (a *Attributes) Annotate(key, value string) {
 	}
 }
 
-// OnEnd lets a function run when the change was made, with a nil error, or was not. After an
-// error that is not the client's nobody knows whether it was. It may be called
-// several times.
-func (a *Attributes) OnEnd(ended func(outcome error)) {
+// OnEnd lets a function run when the request has ended. Known is whether it is known if the change
+// was made: after some errors of a store it is not. OnEnd may be called several times.
+func (a *Attributes) OnEnd(ended func(known bool)) {
 	if a.request != nil {
 		a.request.onEnd = append(a.request.onEnd, ended)
 	}

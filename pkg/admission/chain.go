@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 )
 
 // Chain is an ordered list of plugins. A nil one admits everything. It is safe for concurrent use.
@@ -40,6 +41,16 @@ func (c *Chain) Begin(ctx context.Context, a Attributes) *Request {
 	r := &Request{ctx: ctx, chain: c, attributes: a, operation: a.Operation}
 	r.attributes.request = r
 	return r
+}
+
+// Without returns a chain of the same plugins but one, nil if there are no others.
+func (c *Chain) Without(name string) *Chain {
+	own := *c
+	own.plugins = slices.DeleteFunc(slices.Clone(c.plugins), func(p plugin) bool { return p.name == name })
+	if len(own.plugins) == 0 {
+		return nil
+	}
+	return &own
 }
 
 // Each calls a function with each plugin.

@@ -2,6 +2,10 @@ package admission
 
 import (
 	"context"
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Request is the admission of one request. It is for one goroutine at a time.
@@ -15,7 +19,8 @@ type Request struct {
 	operation  Operation
 
 	reinvoked, again bool
-	onEnd            []func(error)
+	refused          bool // by the last Validate
+	onEnd            []func(known bool)
 	memory           map[any]any
 }
 
@@ -58,7 +63,12 @@ func (r *Request) Validate(object, old Object) error {
 	if r == nil || r.chain == nil {
 		return nil
 	}
-	a := r.about(object, old)
+	err := r.validate(r.about(object, old))
+	r.refused = err != nil
+	return err
+}
+
+func (r *Request) validate(a *Attributes) error {
 	for _, plugin := range r.chain.plugins {
 		checks, ok := plugin.Interface.(ValidationInterface)
 		if !ok || !plugin.Handles(a.Operation) {
@@ -71,14 +81,16 @@ func (r *Request) Validate(object, old Object) error {
 	return nil
 }
 
-// End tells the plugins how the request ended: with a nil error if the change was made. It is
-// to be called once, if Validate has been called.
+// End tells the plugins that the request has ended, with a nil error if the change was made. It is
+// to be called once.
 func (r *Request) End(outcome error) {
 	if r == nil {
 		return
 	}
+	var status apierrors.APIStatus
+	known := outcome == nil || r.refused || (errors.As(outcome, &status) && status.Status().Code < http.StatusInternalServerError)
 	for _, ended := range r.onEnd {
-		ended(outcome)
+		ended(known)
 	}
 	r.onEnd = nil
 }

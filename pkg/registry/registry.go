@@ -48,7 +48,8 @@ func (r *Registry) UpdateTask(task api.Task) error {
 		}
 		next := task.DeepCopy()
 		before := stored.Object.(*api.Task)
-		next.ObjectMeta, next.CurrentState, next.IsPod, next.Held = before.ObjectMeta, before.CurrentState, before.IsPod, before.Held
+		next.CurrentState, next.IsPod, next.Held = before.CurrentState, before.IsPod, before.Held
+		keepMeta(next.Meta(), stored.Meta())
 		return &next, nil
 	})
 	return err
@@ -141,10 +142,20 @@ func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Obj
 			return replacement(nil), nil
 		}
 		next := replacement(stored.Object)
-		*next.Meta() = *stored.Meta()
+		keepMeta(next.Meta(), stored.Meta())
 		return next, nil
 	})
 	return err
+}
+
+// keepMeta keeps what the server knows of an object. An object with a version is what admission has
+// made of one that was stored: what only v1 can say of it may be new.
+func keepMeta(next, stored *api.ObjectMeta) {
+	said := *next
+	*next = *stored
+	if said.ResourceVersion != 0 {
+		next.Annotations, next.Remainder = said.Annotations, said.Remainder
+	}
 }
 
 // copier is an internal object that can be copied whole.

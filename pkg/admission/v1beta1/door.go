@@ -1,0 +1,188 @@
+// Package v1beta1 lets admission decide about the changes of June 2014's API. Its plugins know today's
+// objects only: to them a task is a pod.
+package v1beta1
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/conversion"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
+	"kube2014/pkg/storage"
+)
+
+// answerTime is how much of the first door's 10 seconds admission may take. Storing needs the rest.
+const answerTime = 8 * time.Second
+
+// Door implements apiserver.Admission. It is safe for concurrent use.
+type Door struct {
+	Chain   *admission.Chain
+	Objects storage.Reader // with those that are changed
+	Scheme  v1.Converter
+}
+
+// kind is a kind of object of the first door.
+type kind struct {
+	internal  api.Kind
+	name      string // of the kind as plugins know it
+	resource  string
+	mayCreate bool // an update creates what is not there
+	pointer   func(value interface{}) api.Object
+	value     func(pointer api.Object) interface{}
+	validate  func(pointer api.Object) error
+}
+
+var kinds = map[string]kind{
+	"tasks":                  kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask),
+	"replicationControllers": kindOf(api.ControllerKind, "ReplicationController", "replicationcontrollers", true, api.ValidateReplicationController),
+	"services":               kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService),
+}
+
+func kindOf[T any, P interface {
+	*T
+	api.Object
+}](internal api.Kind, name, resource string, mayCreate bool, validate func(T) error) kind {
+	return kind{internal, name, resource, mayCreate,
+		func(value interface{}) api.Object { own := value.(T); return P(&own) },
+		func(pointer api.Object) interface{} { return *pointer.(P) },
+		func(pointer api.Object) error { return validate(*pointer.(P)) },
+	}
+}
+
+var operations = map[string]admission.Operation{"create": admission.Create, "update": admission.Update, "delete": admission.Delete}
+
+// Admit implements apiserver.Admission.
+func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{}, func(error), error) {
+	kind, known := kinds[change.Resource]
+	if !known {
+		return change.Object, func(error) {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	begun := d.Chain.Begin(ctx, admission.Attributes{
+		Operation: operations[change.Verb], Kind: corev1.SchemeGroupVersion.WithKind(kind.name), Resource: corev1.SchemeGroupVersion.WithResource(kind.resource),
+		Namespace: v1.Namespace, Name: change.ID, User: request.UserFrom(ctx), MayCreate: change.Verb == "update" && kind.mayCreate,
+	})
+	begun.Annotate = request.ObserverFrom(ctx).Annotate
+	end := func(outcome error) {
+		begun.End(rest.StatusError(outcome, schema.GroupResource{Resource: kind.resource}, change.ID))
+	}
+	object, err := d.admit(begun, kind, change)
+	if err != nil {
+		end(err)
+		return nil, nil, inWords(err)
+	}
+	return object, end, nil
+}
+
+// admit returns the object that is to be stored.
+func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
+	stored, err := d.stored(kind, change)
+	if err != nil {
+		return nil, err
+	}
+	old, err := d.out(kind, stored)
+	if err != nil {
+		return nil, err
+	}
+	if change.Verb == "delete" {
+		if _, err := begun.Mutate(nil, nil); err != nil {
+			return nil, err
+		}
+		return nil, begun.Validate(nil, old)
+	}
+	object := kind.pointer(change.Object)
+	if stored != nil {
+		*object.Meta() = *stored.Meta()
+		keepPlace(object, stored)
+	}
+	before, err := d.out(kind, object)
+	if err != nil {
+		return nil, err
+	}
+	after, err := begun.Mutate(before.DeepCopyObject().(admission.Object), old)
+	if err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	admitted := change.Object // as the client has sent it
+	if !equality.Semantic.DeepEqual(before, after) {
+		if object, err = d.changed(object, after); err != nil {
+			return nil, err
+		}
+		admitted = kind.value(object)
+	}
+	if err := kind.validate(object); err != nil {
+		return nil, err
+	}
+	return admitted, begun.Validate(after, old)
+}
+
+// stored returns what a change replaces or deletes, nil for nothing that can be decoded.
+func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
+	if change.Verb == "create" || api.ValidateID(change.ID) != nil { // which the storage tells
+		return nil, nil
+	}
+	stored, err := d.Objects.Get(kind.internal, change.ID)
+	var undecodable *storage.Undecodable
+	switch {
+	case err == nil:
+		return stored.Object, nil
+	case errors.As(err, &undecodable), api.KindOf(err) == api.NotFound && (kind.mayCreate || change.Verb == "delete"):
+		return nil, nil
+	case api.KindOf(err) == api.NotFound:
+		if err := kind.validate(kind.pointer(change.Object)); err != nil {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// keepPlace lets a task stay where it is.
+func keepPlace(object, stored api.Object) {
+	if task, ok := object.(*api.Task); ok {
+		before := stored.(*api.Task)
+		task.CurrentState, task.IsPod, task.Held = before.CurrentState, before.IsPod, before.Held
+	}
+}
+
+// out returns an object as plugins know it, nil for none.
+func (d *Door) out(kind kind, object api.Object) (admission.Object, error) {
+	if object == nil {
+		return nil, nil
+	}
+	converted, err := d.Scheme.ConvertToVersion(object, v1.Version)
+	if err != nil {
+		return nil, err
+	}
+	out := converted.(admission.Object)
+	out.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Version: v1.Version, Kind: kind.name})
+	return out, nil
+}
+
+// changed returns the internal object with what plugins have made of it. What only June 2014 can
+// say stays as the client has said it.
+func (d *Door) changed(object api.Object, after admission.Object) (api.Object, error) {
+	converted, err := d.Scheme.ConvertToVersion(after, conversion.Internal)
+	if err != nil {
+		return nil, err
+	}
+	changed := converted.(api.Object)
+	changed.Inherit(object)
+	said := *changed.Meta()
+	*changed.Meta() = *object.Meta()
+	changed.Meta().Annotations, changed.Meta().Remainder = said.Annotations, said.Remainder
+	return changed, nil
+}

@@ -1,0 +1,250 @@
+package v1beta1_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/v1beta1"
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/memory"
+)
+
+// plugin changes and checks by functions.
+type plugin struct {
+	admit    func(a *admission.Attributes) error
+	validate func(a *admission.Attributes) error
+}
+
+func (plugin) Handles(admission.Operation) bool { return true }
+
+func (p plugin) Admit(_ context.Context, a *admission.Attributes) error {
+	if p.admit == nil {
+		return nil
+	}
+	return p.admit(a)
+}
+
+func (p plugin) Validate(_ context.Context, a *admission.Attributes) error {
+	if p.validate == nil {
+		return nil
+	}
+	return p.validate(a)
+}
+
+// opened is a first door with a plugin.
+type opened struct {
+	*v1beta1.Door
+	registry *registry.Registry
+	tables   map[string]apiserver.RESTStorage
+}
+
+func open(t *testing.T, p plugin) *opened {
+	var plugins admission.Plugins
+	plugins.Register("Test", func(json.RawMessage) (admission.Interface, error) { return p, nil })
+	chain, err := plugins.New([]string{"Test"}, nil)
+	require.NoError(t, err)
+	objects := registry.MakeRegistry(memory.New(1))
+	return &opened{&v1beta1.Door{Chain: chain, Objects: objects.Objects(), Scheme: v1.Scheme}, objects, map[string]apiserver.RESTStorage{
+		"tasks":                  registry.MakeTaskRegistryStorage(objects, nil, registry.MakeRoundRobinScheduler([]string{"m1"})),
+		"replicationControllers": registry.MakeControllerRegistryStorage(objects),
+		"services":               registry.MakeServiceRegistryStorage(objects),
+	}}
+}
+
+// ask makes a change as the first door does.
+func (o *opened) ask(t *testing.T, verb, resource, id, body string) error {
+	table := o.tables[resource]
+	change := apiserver.Change{Verb: verb, Resource: resource, ID: id}
+	if verb != "delete" {
+		object, err := table.Extract(body)
+		require.NoError(t, err)
+		change.Object = object
+	}
+	object, ended, err := o.Admit(t.Context(), change)
+	if err != nil {
+		return err
+	}
+	switch verb {
+	case "create":
+		err = table.Create(object)
+	case "update":
+		err = table.Update(object)
+	default:
+		err = table.Delete(id)
+	}
+	ended(err)
+	return err
+}
+
+const web = `{"id": "web", "labels": {"a": "b"}, "desiredState": {"manifest": {"version": "v1beta1", "id": "web", "containers": [{"name": "c", "image": "i"}]}}}`
+
+func (o *opened) pod(t *testing.T, id string) *corev1.Pod {
+	object, err := o.registry.Objects().Get(api.TaskKind, id)
+	require.NoError(t, err)
+	pod, err := v1.Scheme.ConvertToVersion(object.Object, v1.Version)
+	require.NoError(t, err)
+	return pod.(*corev1.Pod)
+}
+
+func TestToAPluginATaskIsAPod(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	tell := func(step string) func(a *admission.Attributes) error {
+		return func(a *admission.Attributes) error {
+			text := step + " " + string(a.Operation) + " " + a.Namespace + "/" + a.Resource.Resource + "/" + a.Name
+			for _, object := range []admission.Object{a.Object, a.OldObject} {
+				if pod, ok := object.(*corev1.Pod); ok {
+					text += " " + pod.Kind + " of " + pod.Spec.Containers[0].Image
+				} else {
+					text += " none"
+				}
+			}
+			assert.Equal(t, "system:unsecured", a.User.Name)
+			seen = append(seen, text)
+			return nil
+		}
+	}
+	o := open(t, plugin{tell("admit"), tell("validate")})
+	require.NoError(t, o.ask(t, "create", "tasks", "", web))
+	require.NoError(t, o.ask(t, "update", "tasks", "web", `{"id": "web", "desiredState": {"manifest": {"version": "v1beta1", "id": "web", "containers": [{"name": "c", "image": "j"}]}}}`))
+	require.NoError(t, o.ask(t, "delete", "tasks", "web", ""))
+	assert.Equal(t, []string{
+		"admit CREATE default/pods/web Pod of i none", "validate CREATE default/pods/web Pod of i none",
+		"admit UPDATE default/pods/web Pod of j Pod of i", "validate UPDATE default/pods/web Pod of j Pod of i",
+		"admit DELETE default/pods/web none none", "validate DELETE default/pods/web none Pod of j",
+	}, seen)
+}
+
+func TestWhatNoPluginChangesIsStoredAsTheClientSentIt(t *testing.T) {
+	t.Parallel()
+	plain, admitted := open(t, plugin{}), open(t, plugin{})
+	for _, change := range [][]string{
+		{"create", "tasks", "", web}, {"update", "tasks", "web", web},
+		{"create", "services", "", `{"id": "web", "port": 80, "labels": {"a": "b"}}`}, {"update", "services", "web", `{"id": "web", "port": 81}`},
+		{"update", "replicationControllers", "web", `{"id": "web", "desiredState": {"replicas": 2, "replicasInSet": {"a": "b"}, "podTemplate": {"labels": {"a": "b"}}}}`},
+	} {
+		require.NoError(t, admitted.ask(t, change[0], change[1], change[2], change[3]))
+		object, err := plain.tables[change[1]].Extract(change[3])
+		require.NoError(t, err)
+		if change[0] == "create" {
+			require.NoError(t, plain.tables[change[1]].Create(object))
+		} else {
+			require.NoError(t, plain.tables[change[1]].Update(object))
+		}
+	}
+	for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind, api.ControllerKind} {
+		want, err := plain.registry.Objects().Get(kind, "web")
+		require.NoError(t, err)
+		got, err := admitted.registry.Objects().Get(kind, "web")
+		require.NoError(t, err)
+		assert.Equal(t, want.Object, got.Object)
+	}
+}
+
+func TestWhatAPluginChangesIsStored(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{admit: func(a *admission.Attributes) error {
+		if pod, ok := a.Object.(*corev1.Pod); ok {
+			pod.Labels = map[string]string{"set": string(a.Operation)}
+			pod.Annotations = map[string]string{"by": "a plugin"}
+			pod.Spec.Containers[0].ImagePullPolicy = corev1.PullAlways
+			pod.Spec.Containers[0].Image += ":1"
+		}
+		return nil
+	}})
+	for _, row := range []struct{ verb, id, set string }{{"create", "", "CREATE"}, {"update", "web", "UPDATE"}} {
+		require.NoError(t, o.ask(t, row.verb, "tasks", row.id, web))
+		task, err := o.registry.GetTask("web")
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{"set": row.set}, task.Labels)
+		assert.Equal(t, "i:1", task.DesiredState.Manifest.Containers[0].Image)
+		assert.Equal(t, "m1", task.CurrentState.Host)
+		pod := o.pod(t, "web")
+		assert.Equal(t, corev1.PullAlways, pod.Spec.Containers[0].ImagePullPolicy)
+		assert.Equal(t, map[string]string{"by": "a plugin"}, pod.Annotations)
+		assert.NotEmpty(t, pod.UID)
+	}
+}
+
+func TestWhatTheOtherDoorKnowsOfAnObjectStays(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{admit: func(a *admission.Attributes) error {
+		if a.Object != nil {
+			a.Object.SetLabels(map[string]string{"set": "x"})
+		}
+		return nil
+	}})
+	require.NoError(t, o.ask(t, "create", "services", "", `{"id": "web", "port": 80}`))
+	stored, err := o.registry.Objects().Get(api.ServiceKind, "web")
+	require.NoError(t, err)
+	changed := stored.Object.(*api.Service).DeepCopy()
+	changed.Meta().Annotations, changed.Meta().UID = map[string]string{"kept": "yes"}, "7"
+	_, err = o.registry.Objects().Commit(storage.Update(&changed, stored.Version()))
+	require.NoError(t, err)
+	require.NoError(t, o.ask(t, "update", "services", "web", `{"id": "web", "port": 81}`))
+	stored, err = o.registry.Objects().Get(api.ServiceKind, "web")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"kept": "yes"}, stored.Meta().Annotations)
+	assert.Equal(t, "7", stored.Meta().UID)
+	assert.Equal(t, 81, stored.Object.(*api.Service).Port)
+}
+
+func TestARefusalIsTheFirstDoorsWords(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		refusal error
+		kind    api.ErrorKind
+		words   string
+	}{
+		"forbidden":        {apierrors.NewForbidden(corev1.Resource("pods"), "web", errors.New("too many")), api.Forbidden, "too many"},
+		"not found":        {apierrors.NewNotFound(corev1.Resource("namespaces"), "x"), api.NotFound, `namespaces "x" not found`},
+		"too many":         {apierrors.NewTooManyRequests("later", 1), api.TooManyRequests, "later"},
+		"a webhook's own":  {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 418, Message: "a teapot"}}, api.Forbidden, "a teapot"},
+		"a webhook failed": {apierrors.NewInternalError(errors.New("failed calling webhook")), api.Internal, "failed calling webhook"},
+		"no words":         {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 403}}, api.Forbidden, "a plugin refuses it"},
+		"an unknown code":  {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 599, Message: "x"}}, api.Internal, "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, p := range []plugin{{admit: func(*admission.Attributes) error { return row.refusal }}, {validate: func(*admission.Attributes) error { return row.refusal }}} {
+				o := open(t, p)
+				err := o.ask(t, "create", "tasks", "", web)
+				assert.Equal(t, row.kind, api.KindOf(err))
+				assert.EqualError(t, err, row.words)
+				tasks, err := o.registry.ListTasks(nil)
+				require.NoError(t, err)
+				assert.Empty(t, tasks)
+			}
+		})
+	}
+}
+
+func TestPluginsThatCheckSeeValidObjectsOnly(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{validate: func(a *admission.Attributes) error { return errors.New("asked of " + a.Name) }})
+	for _, row := range []struct {
+		verb, resource, id, body string
+		kind                     api.ErrorKind
+	}{
+		{"create", "tasks", "", `{"id": "no name"}`, api.Invalid},
+		{"update", "tasks", "no name", `{"id": "no name"}`, api.Invalid},
+		{"update", "tasks", "web", web, api.NotFound},
+		{"update", "services", "", `{"id": ""}`, api.Invalid},
+	} {
+		assert.Equal(t, row.kind, api.KindOf(o.ask(t, row.verb, row.resource, row.id, row.body)), row.body)
+	}
+	assert.EqualError(t, o.ask(t, "update", "services", "web", `{"id": "web", "port": 80}`), "asked of web")
+}

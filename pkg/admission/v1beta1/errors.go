@@ -1,0 +1,45 @@
+package v1beta1
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kube2014/pkg/api"
+)
+
+// kindOfStatus has the kinds of error that a plugin may answer with.
+var kindOfStatus = map[int32]api.ErrorKind{
+	http.StatusBadRequest: api.Invalid, http.StatusUnauthorized: api.Unauthorized, http.StatusForbidden: api.Forbidden, http.StatusNotFound: api.NotFound,
+	http.StatusMethodNotAllowed: api.MethodNotAllowed, http.StatusConflict: api.Conflict, http.StatusGone: api.Expired,
+	http.StatusRequestEntityTooLarge: api.TooLarge, http.StatusUnprocessableEntity: api.Invalid, http.StatusTooManyRequests: api.TooManyRequests,
+	http.StatusInternalServerError: api.Internal, http.StatusServiceUnavailable: api.Unavailable, http.StatusGatewayTimeout: api.Timeout,
+}
+
+// inWords returns the error of a plugin as one of the first door, which says in its first words what
+// kind of error it is.
+func inWords(err error) error {
+	var known apierrors.APIStatus
+	if !errors.As(err, &known) {
+		return err
+	}
+	status := known.Status()
+	kind, ok := kindOfStatus[status.Code]
+	switch {
+	case ok:
+	case status.Code >= 400 && status.Code < 500:
+		kind = api.Forbidden
+	default:
+		kind = api.Internal
+	}
+	message := status.Message
+	if _, why, found := strings.Cut(message, " is forbidden: "); found && kind == api.Forbidden {
+		message = why
+	}
+	if message == "" {
+		message = "a plugin refuses it"
+	}
+	return &api.Error{Kind: kind, Message: strings.TrimPrefix(message, "Internal error occurred: "), Err: err}
+}
