@@ -3,6 +3,7 @@
 package main
 
 import (
+	"embed"
 	"flag"
 	"fmt"
 	"io"
@@ -19,6 +20,13 @@ const (
 	adminKey       = "admin.key"
 	tokensFile     = "tokens.csv"
 	kubeconfigFile = "kubeconfig"
+)
+
+// Files that a user may change: they are not written again.
+var (
+	//go:embed admission.yaml audit-policy.yaml
+	examples     embed.FS
+	exampleFiles = []string{"admission.yaml", "audit-policy.yaml"}
 )
 
 func main() {
@@ -54,6 +62,9 @@ func prepare(dir string, port uint) ([]string, error) {
 	if os.IsNotExist(err) {
 		err = makeOnce(dir)
 	}
+	if err == nil {
+		err = writeExamples(dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +93,24 @@ func makeOnce(dir string) error {
 		return err
 	}
 	return os.Rename(made, dir)
+}
+
+// writeExamples writes those examples that are not there.
+func writeExamples(dir string) error {
+	for _, name := range exampleFiles {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			continue
+		}
+		text, err := examples.ReadFile(name)
+		if err == nil {
+			err = writeFile(path, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeFile writes a file for its owner only.
