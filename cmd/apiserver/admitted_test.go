@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/admission"
+	v1door "kube2014/pkg/admission/v1beta1"
+	v1 "kube2014/pkg/api/v1"
+)
+
+// refusing is a plugin that refuses everything, in one of the steps.
+type refusing struct{ step admission.Step }
+
+func (refusing) Handles(admission.Operation) bool { return true }
+
+func (r refusing) Admit(_ context.Context, a *admission.Attributes) error {
+	return r.refuse(a, admission.Admit)
+}
+
+func (r refusing) Validate(_ context.Context, a *admission.Attributes) error {
+	return r.refuse(a, admission.Validate)
+}
+
+func (r refusing) refuse(a *admission.Attributes, step admission.Step) error {
+	if step != r.step {
+		return nil
+	}
+	return admission.Forbidden(a, errors.New("the plugin of the test refuses it"))
+}
+
+// admitBy lets a plugin decide about the changes at both doors.
+func (d *doors) admitBy(plugin admission.Interface) {
+	var plugins admission.Plugins
+	plugins.Register("Test", func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
+	chain, err := plugins.New([]string{"Test"}, nil)
+	require.NoError(d.t, err)
+	d.second.Admission = chain
+	d.first.Admission = &v1door.Door{Chain: chain, Objects: d.stores.objects, Scheme: v1.Scheme}
+}
+
+// changeable are objects x of the resources that can be changed, by the collection's path.
+var changeable = map[string]string{
+	todaysPods:                                           `{"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}`,
+	todaysControllers:                                    `{"metadata": {"name": "x"}, "spec": {"selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}`,
+	todaysServices:                                       `{"metadata": {"name": "x"}, "spec": {"ports": [{"port": 80}]}}`,
+	"/api/v1/namespaces/default/endpoints":               `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/events":                  `{"metadata": {"name": "x"}, "involvedObject": {"namespace": "default"}}`,
+	"/api/v1/nodes":                                      `{"metadata": {"name": "x"}}`,
+	roleAPI + "/clusterroles":                            `{"metadata": {"name": "x"}, "rules": []}`,
+	roleAPI + "/namespaces/default/roles":                `{"metadata": {"name": "x"}, "rules": []}`,
+	roleAPI + "/clusterrolebindings":                     `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
+	roleAPI + "/namespaces/default/rolebindings":         `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
+	"/api/v1/namespaces/default/pods/x/binding":          `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
+	"/api/v1/namespaces/default/bindings":                `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
+	"/apis/authentication.k8s.io/v1/tokenreviews":        `{"spec": {"token": "x"}}`,
+	"/apis/authorization.k8s.io/v1/subjectaccessreviews": `{"spec": {"user": "x", "resourceAttributes": {"verb": "get"}}}`,
+	"/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews": `{"spec": {"user": "x", "resourceAttributes": {"namespace": "default", "verb": "get"}}}`,
+	"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":                     `{"spec": {"resourceAttributes": {"verb": "get"}}}`,
+	"/apis/authorization.k8s.io/v1/selfsubjectrulesreviews":                      `{"spec": {"namespace": "default"}}`,
+	"/apis/authentication.k8s.io/v1/selfsubjectreviews":                          `{}`,
+}
+
+// neverChanged are resources that refuse every change by themselves.
+var neverChanged = []string{"/api/v1/namespaces"}
+
+// discover returns what discovery tells of the resources: the path of each collection or subresource
+// of an object x, with the verbs.
+func (d *doors) discover() map[string][]string {
+	found := map[string][]string{}
+	for _, root := range []string{"/api/v1", "/apis/discovery.k8s.io/v1", roleAPI, "/apis/authentication.k8s.io/v1", "/apis/authorization.k8s.io/v1"} {
+		for _, resource := range read[metav1.APIResourceList](d, root).APIResources {
+			path := root
+			if resource.Namespaced {
+				path += "/namespaces/default"
+			}
+			name, sub, isSub := strings.Cut(resource.Name, "/")
+			if path += "/" + name; isSub {
+				path += "/x/" + sub
+			}
+			found[path] = resource.Verbs
+		}
+	}
+	return found
+}
+
+// Whoever adds a resource is told by this test to ask the plugins.
+func TestNothingIsChangedUnlessThePluginsLetIt(t *testing.T) {
+	t.Parallel()
+	for _, step := range []admission.Step{admission.Admit, admission.Validate} {
+		t.Run(string(step), func(t *testing.T) {
+			t.Parallel()
+			d := openDoors(t, "-secure_port", "0", "-cert_dir", t.TempDir(), "-authorization_mode", "RBAC", "-scheduler", "none")
+			require.NoError(t, d.bootstrapRoles(t.Context()))
+			for path, body := range changeable {
+				if strings.Contains(body, `"metadata"`) && !strings.Contains(body, `"target"`) {
+					d.send(http.StatusCreated, "POST", path, body)
+				}
+			}
+			d.send(http.StatusOK, "POST", "/api/v1beta1/services", `{"id": "old"}`)
+			d.admitBy(refusing{step})
+			before := d.version()
+			asked := 0
+			refused := func(method, path, mediaType, body string) {
+				status, answer := d.do(method, path, mediaType, body)
+				assert.Equal(t, http.StatusForbidden, status, method+" "+path+" "+answer)
+				assert.Contains(t, answer, "the plugin of the test refuses it", method+" "+path)
+				asked++
+			}
+			for path, verbs := range d.discover() {
+				if slices.Contains(neverChanged, path) {
+					continue
+				}
+				one := path + "/x"
+				if strings.Contains(path, "/x/") { // a subresource
+					one = path
+				}
+				for _, verb := range verbs {
+					switch verb {
+					case "create":
+						refused("POST", path, "application/json", changeable[path])
+					case "update":
+						_, stored := d.do("GET", one, "", "")
+						refused("PUT", one, "application/json", stored)
+					case "patch":
+						refused("PATCH", one, mergePatch, `{"metadata": {"labels": {"a": "b"}}}`)
+					case "delete":
+						refused("DELETE", one, "application/json", "")
+					case "deletecollection":
+						refused("DELETE", path, "application/json", "")
+					}
+				}
+			}
+			for resource, body := range map[string]string{"tasks": `{"id": "new", "desiredState": {"manifest": {"version": "v1beta1"}}}`,
+				"services": `{"id": "new"}`, "replicationControllers": `{"id": "new"}`} {
+				path := "/api/v1beta1/" + resource
+				refused("POST", path, "application/json", body)
+				refused("DELETE", path+"/x", "", "")
+				refused("PUT", path+"/x", "application/json", strings.ReplaceAll(body, "new", "x"))
+			}
+			refused("PUT", "/api/v1beta1/services/new", "application/json", `{"id": "new"}`)
+			refused("DELETE", "/api/v1beta1/services/old", "", "")
+			assert.Greater(t, asked, 60)
+			assert.Equal(t, before, d.version(), "nothing was changed")
+		})
+	}
+}
