@@ -37,6 +37,14 @@ func (h *hanging3) Do(_ context.Context, op clientv3.Op) (answer clientv3.OpResp
 	return (&clientv3.GetResponse{Kvs: []*mvccpb.KeyValue{service}, Count: 1, Header: &etcdserverpb.ResponseHeader{Revision: h.revision.Load()}}).OpResponse(), nil
 }
 
+func (h *hanging3) Grant(context.Context, int64) (*clientv3.LeaseGrantResponse, error) {
+	if h.left.Add(-1) < 0 {
+		time.Sleep(2500 * time.Millisecond)
+		return nil, etcdtest.ErrLost
+	}
+	return &clientv3.LeaseGrantResponse{ID: 1, TTL: 3600}, nil
+}
+
 func (h *hanging3) Watch(ctx context.Context, _ string, _ int64) (clientv3.WatchChan, func(context.Context) error) {
 	responses := make(chan clientv3.WatchResponse)
 	context.AfterFunc(ctx, func() { close(responses) })

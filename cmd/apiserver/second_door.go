@@ -60,19 +60,19 @@ func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, sc
 		objects := m.stores.objects
 		m.stores.register = func() error { return registry.RegisterMachines(objects, o.Generic.Machines) }
 	}
-	m.second = m.secondDoor(scheme, placer)
+	m.second = m.secondDoor(o, scheme, placer)
 	m.first.Next = m.second
 }
 
 // secondDoor returns the server of today's API over the same objects.
-func (m *master) secondDoor(scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
+func (m *master) secondDoor(o *options.ServerRunOptions, scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
 	resources, types := reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now}), reviews.Types()
 	if m.roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.roles).CheckGrant}
 		resources = append(resources, rbac.Resources(m.stores.objects, scheme, time.Now, check)...)
 		maps.Copy(types, rbac.Types())
 	}
-	resources = append(resources, core.Resources(m.stores.objects, scheme, placer, time.Now)...)
+	resources = append(resources, core.Resources(core.Config{Objects: m.stores.objects, Scheme: scheme, Placer: placer, Now: time.Now, EventTTL: o.Etcd.EventTTL})...)
 	maps.Copy(types, core.Types())
 	second := endpoints.New(resources, time.Now)
 	second.WriteTimeout = requestTimeout

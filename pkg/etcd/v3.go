@@ -73,6 +73,17 @@ func (c *V3) Do(ctx context.Context, op clientv3.Op) (resp clientv3.OpResponse, 
 	return resp, err
 }
 
+// Grant makes a lease of at least so many seconds. It is tried on each member: a lease that
+// nobody uses ends by itself.
+func (c *V3) Grant(ctx context.Context, seconds int64) (granted *clientv3.LeaseGrantResponse, err error) {
+	err = c.try(ctx, true, func(ctx context.Context, client *clientv3.Client) error {
+		var err error
+		granted, err = client.Grant(ctx, seconds)
+		return err
+	})
+	return granted, err
+}
+
 // isRead tells whether an operation cannot write.
 func isRead(op clientv3.Op) bool {
 	if !op.IsTxn() {

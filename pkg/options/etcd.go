@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/util"
@@ -31,6 +32,7 @@ type EtcdOptions struct {
 	etcd.Config        // without servers: in memory
 	Backend     string // "" is to be found out
 	Prefix      string
+	EventTTL    time.Duration // how long an event stays after its last change; 0 is for ever
 
 	passwordFile string
 }
@@ -39,6 +41,8 @@ func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var((*util.StringList)(&o.Servers), "etcd_servers", "")
 	flags.StringVar(&o.Backend, "storage_backend", "", "")
 	flags.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
+	o.EventTTL = time.Hour
+	flags.Var((*durationValue)(&o.EventTTL), "event_ttl", "")
 	flags.StringVar(&o.CAFile, "etcd_cafile", "", "")
 	flags.StringVar(&o.CertFile, "etcd_certfile", "", "")
 	flags.StringVar(&o.KeyFile, "etcd_keyfile", "", "")
@@ -47,6 +51,9 @@ func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
 }
 
 func (o *EtcdOptions) validate(given map[string]bool) (errs []error) {
+	if o.EventTTL < 0 {
+		errs = append(errs, fmt.Errorf("-event_ttl: %s is negative", o.EventTTL))
+	}
 	if _, err := etcd.ParseServers(o.Servers); err != nil {
 		errs = append(errs, fmt.Errorf("-etcd_servers: %w", err))
 	}

@@ -22,7 +22,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 	assert.Equal(t, &ServerRunOptions{
 		Generic: GenericOptions{Prefix: "/api/v1beta1", Machines: util.StringList{"127.0.0.1"}, Scheduler: "first_fit",
 			RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute},
-		Etcd:            EtcdOptions{Prefix: "/registry"},
+		Etcd:            EtcdOptions{Prefix: "/registry", EventTTL: time.Hour},
 		InsecureServing: InsecureServingOptions{Port: 8080, Address: "127.0.0.1", Insecure: true},
 		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
 		Authentication:  AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute},
@@ -46,11 +46,11 @@ func TestK45ThePortWithTLSIsOpenedByItsFlagAndKubeletsHaveNone(t *testing.T) {
 
 func TestFlagsAreRead(t *testing.T) {
 	t.Parallel()
-	o, err := Parse(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1 -storage_backend etcd3 -etcd_prefix /x/y -etcd_cafile ca -etcd_certfile cert -etcd_keyfile key -etcd_username u"))
+	o, err := Parse(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1 -storage_backend etcd3 -etcd_prefix /x/y -etcd_cafile ca -etcd_certfile cert -etcd_keyfile key -etcd_username u -event_ttl 1m30s"))
 	require.NoError(t, err)
 	assert.Equal(t, GenericOptions{Prefix: "/x", Machines: util.StringList{"a", "10.0.0.1", "::1"}, MachinesByUser: true, Scheduler: "random", Trace: true,
 		RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute}, o.Generic)
-	assert.Equal(t, EtcdOptions{Backend: "etcd3", Prefix: "/x/y",
+	assert.Equal(t, EtcdOptions{Backend: "etcd3", Prefix: "/x/y", EventTTL: 90 * time.Second,
 		Config: etcd.Config{Servers: []string{"http://a:1", "http://b:1"}, CAFile: "ca", CertFile: "cert", KeyFile: "key", Username: "u"}}, o.Etcd)
 	assert.True(t, o.Version)
 	assert.Equal(t, "[::1]:0", o.InsecureServing.ListenAddress())
@@ -85,9 +85,9 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 
 func TestNoTimeIsNegative(t *testing.T) {
 	t.Parallel()
-	_, err := Parse([]string{"-request_timeout=0s", "-min_request_timeout=-1s", "-shutdown_delay_duration=-1s", "-kubelet_timeout=-1s"})
+	_, err := Parse([]string{"-request_timeout=0s", "-min_request_timeout=-1s", "-shutdown_delay_duration=-1s", "-kubelet_timeout=-1s", "-event_ttl=-1s"})
 	assert.EqualError(t, err, "-request_timeout: 0s is not more than 0\n-min_request_timeout: -1s is negative\n"+
-		"-shutdown_delay_duration: -1s is negative\n-kubelet_timeout: -1s is not more than 0")
+		"-shutdown_delay_duration: -1s is negative\n-event_ttl: -1s is negative\n-kubelet_timeout: -1s is not more than 0")
 }
 
 func TestNoFlagIsKnownAndNot(t *testing.T) {

@@ -83,6 +83,8 @@ where objects are kept:
   -etcd_keyfile FILE   its key
   -etcd_username NAME  our user in etcd, with
   -etcd_password_file FILE  the file that holds the password
+  -event_ttl TIME      how long an event is kept after its last change; 0s is for ever
+                       (default 1h0m0s)
 
 how kubelets are reached:
   -kubelet_port N      where they listen (default 10250)

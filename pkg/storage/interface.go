@@ -75,6 +75,10 @@ type Change struct {
 	Action   Action
 	Object   api.Object // what to write
 
+	// TTL is how long the object stays after it is written; 0 is for ever, also if it was to
+	// end before. Then the store deletes it, within two seconds or so; etcd3 is up to a
+	// twentieth of the time later, at most a minute. It is not for tasks, and not negative.
+	TTL time.Duration
 	// Began is when the request began to which the change belongs; zero if that is
 	// now. A store that bounds the time of a request counts from then.
 	Began time.Time
@@ -100,6 +104,15 @@ const (
 
 // Unconditional reports whether it does not matter if there is an object, nor which.
 func (c Change) Unconditional() bool { return c.Expected == Any || c.Expected == Blind }
+
+// TTLSeconds returns the TTL in seconds, rounded up.
+func (c Change) TTLSeconds() int64 {
+	seconds := int64(c.TTL / time.Second)
+	if c.TTL%time.Second > 0 {
+		seconds++
+	}
+	return seconds
+}
 
 // InWords returns what the change does, such as "create task", for errors.
 func (c Change) InWords() string {

@@ -17,10 +17,7 @@ const updateTime = 2 * time.Second
 // none that can be decoded; it must not be changed. If change fails, nothing is
 // written.
 func GuaranteedUpdate(store Interface, kind api.Kind, id string, change func(stored *Object) (api.Object, error)) (*Object, error) {
-	now := time.Now
-	if clock, ok := store.(Clock); ok {
-		now = clock.Now
-	}
+	now := clockOf(store)
 	for began := now(); ; {
 		update, err := makeUpdate(store, kind, id, change)
 		if err != nil {
@@ -39,6 +36,13 @@ func GuaranteedUpdate(store Interface, kind api.Kind, id string, change func(sto
 			return nil, api.NewConflict("%s %s is changed by too many others at once", kind, api.Quote(id))
 		}
 	}
+}
+
+func clockOf(store Interface) func() time.Time {
+	if clock, ok := store.(Clock); ok {
+		return clock.Now
+	}
+	return time.Now
 }
 
 // makeUpdate reads an object and returns the change that replaces it, or creates it.

@@ -40,6 +40,15 @@ func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpRespons
 	}, func() (clientv3.OpResponse, error) { return c.Client.Do(ctx, op) })
 }
 
+func (c etcd3Client) Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
+	return narrate(c.t, fmt.Sprintf("EtcdClient.Grant a lease of %ds", seconds), func(granted *clientv3.LeaseGrantResponse, err error) string {
+		if err != nil {
+			return failure(err)
+		}
+		return fmt.Sprintf("lease %x of %ds", granted.ID, granted.TTL)
+	}, func() (*clientv3.LeaseGrantResponse, error) { return c.Client.Grant(ctx, seconds) })
+}
+
 // operation describes an operation.
 func operation(op clientv3.Op) string {
 	key := cut(string(op.KeyBytes()), maxFailure)

@@ -23,7 +23,7 @@ type etcdClient struct {
 var _ registry.EtcdClient = etcdClient{}
 
 func (c etcdClient) AddChild(key, data string, ttl uint64) (*etcd.Response, error) {
-	return c.write("AddChild", key, "", data, func() (*etcd.Response, error) { return c.next.AddChild(key, data, ttl) })
+	return c.write("AddChild", key, "", data, ttl, func() (*etcd.Response, error) { return c.next.AddChild(key, data, ttl) })
 }
 
 func (c etcdClient) Get(key string, sort, recursive bool) (*etcd.Response, error) {
@@ -31,11 +31,11 @@ func (c etcdClient) Get(key string, sort, recursive bool) (*etcd.Response, error
 }
 
 func (c etcdClient) Set(key, value string, ttl uint64) (*etcd.Response, error) {
-	return c.write("Set", key, "", value, func() (*etcd.Response, error) { return c.next.Set(key, value, ttl) })
+	return c.write("Set", key, "", value, ttl, func() (*etcd.Response, error) { return c.next.Set(key, value, ttl) })
 }
 
 func (c etcdClient) Create(key, value string, ttl uint64) (*etcd.Response, error) {
-	return c.write("Create", key, "", value, func() (*etcd.Response, error) { return c.next.Create(key, value, ttl) })
+	return c.write("Create", key, "", value, ttl, func() (*etcd.Response, error) { return c.next.Create(key, value, ttl) })
 }
 
 func (c etcdClient) Delete(key string, recursive bool) (*etcd.Response, error) {
@@ -44,7 +44,7 @@ func (c etcdClient) Delete(key string, recursive bool) (*etcd.Response, error) {
 }
 
 func (c etcdClient) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
-	return c.write("CompareAndSwap", key, condition(prevValue, prevIndex), value, func() (*etcd.Response, error) {
+	return c.write("CompareAndSwap", key, condition(prevValue, prevIndex), value, ttl, func() (*etcd.Response, error) {
 		return c.next.CompareAndSwap(key, value, ttl, prevValue, prevIndex)
 	})
 }
@@ -62,9 +62,13 @@ func (c etcdClient) Watch(prefix string, waitIndex uint64, recursive bool, recei
 	})
 }
 
-func (c etcdClient) write(method, key, condition, data string, f func() (*etcd.Response, error)) (*etcd.Response, error) {
+func (c etcdClient) write(method, key, condition, data string, ttl uint64, f func() (*etcd.Response, error)) (*etcd.Response, error) {
 	c.t.change()
-	return c.call(method, key, condition+" = "+value(data), written, f)
+	more := condition + " = " + value(data)
+	if ttl > 0 {
+		more += fmt.Sprintf(" for %ds", ttl)
+	}
+	return c.call(method, key, more, written, f)
 }
 
 // call traces a call; more is what it has besides its key.

@@ -24,7 +24,11 @@ func (s store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	s.t.change()
 	var told []string
 	for _, change := range changes {
-		told = append(told, verb(change)+" "+named(string(change.Kind), change.ID))
+		words := verb(change) + " " + named(string(change.Kind), change.ID)
+		if change.Action == storage.Write && change.TTL > 0 {
+			words += " for " + change.TTL.String()
+		}
+		told = append(told, words)
 	}
 	return ask(s.t, called(s.store, "Commit", told...), func([]*storage.Object) string { return "ok" },
 		func() ([]*storage.Object, error) { return s.store.Commit(changes...) })

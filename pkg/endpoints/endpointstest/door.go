@@ -67,7 +67,7 @@ func OpenWith(t testing.TB, scheme v1.Converter, more ...rest.Resource) *Door {
 	store := memory.New(1)
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
-	resources := slices.Concat(reviews.Resources(answers), core.Resources(store, scheme, unplaced{store}, now), more)
+	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Scheme: scheme, Placer: unplaced{store}, Now: now}), more)
 	return &Door{Server: endpoints.New(resources, now), Store: store, t: t}
 }
 

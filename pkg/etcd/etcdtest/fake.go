@@ -4,10 +4,13 @@ package etcdtest
 
 import (
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coreos/go-etcd/etcd"
 )
@@ -35,13 +38,14 @@ const (
 
 // Fake is an etcd in memory with the rules of the v2 keys API: indexes, hidden
 // keys, directories that appear with their first key. Unlike a real etcd it
-// removes a directory with its last key, has no TTLs, and shows only its history
-// to those who watch. It is safe for concurrent use.
+// removes a directory with its last key, lets keys end only when it is asked something, and
+// shows only its history to those who watch. It is safe for concurrent use.
 type Fake struct {
 	mu      sync.Mutex // guards what follows
 	index   uint64
 	files   map[string]etcd.Node
-	history []etcd.Response // one for each index
+	ends    map[string]time.Time // of the keys that have a TTL
+	history []etcd.Response      // one for each index
 }
 
 // maxHistory is how many changes an etcd remembers.
@@ -50,7 +54,19 @@ const maxHistory = 1000
 var _ Client = (*Fake)(nil)
 
 // NewFake returns an empty etcd.
-func NewFake() *Fake { return &Fake{files: map[string]etcd.Node{}} }
+func NewFake() *Fake { return &Fake{files: map[string]etcd.Node{}, ends: map[string]time.Time{}} }
+
+// lock begins a call. What was to end before it has ended then, in that order.
+func (f *Fake) lock() {
+	f.mu.Lock()
+	now := time.Now()
+	ended := slices.DeleteFunc(slices.Collect(maps.Keys(f.ends)), func(key string) bool { return f.ends[key].After(now) })
+	slices.SortFunc(ended, func(a, b string) int { return f.ends[a].Compare(f.ends[b]) })
+	for _, key := range ended {
+		old := f.files[key]
+		_, _ = f.remove("expire", key, &old) // it never fails
+	}
+}
 
 func (f *Fake) refuse(code int, message, key string) error {
 	return &etcd.EtcdError{ErrorCode: code, Message: message, Cause: key, Index: f.index}
@@ -73,7 +89,7 @@ func (f *Fake) below(dir string) []string {
 
 // Get implements Client. What it returns is always sorted.
 func (f *Fake) Get(key string, _, recursive bool) (*etcd.Response, error) {
-	f.mu.Lock()
+	f.lock()
 	defer f.mu.Unlock()
 	key = clean(key)
 	if file, ok := f.files[key]; ok {
@@ -121,7 +137,7 @@ func (f *Fake) answer(action string, node, prev *etcd.Node) *etcd.Response {
 }
 
 // put writes a key that is allowed to be written.
-func (f *Fake) put(action, key, value string) (*etcd.Response, error) {
+func (f *Fake) put(action, key, value string, ttl uint64) (*etcd.Response, error) {
 	f.index++
 	node := etcd.Node{Key: key, Value: value, CreatedIndex: f.index, ModifiedIndex: f.index}
 	var prev *etcd.Node
@@ -132,6 +148,10 @@ func (f *Fake) put(action, key, value string) (*etcd.Response, error) {
 		}
 	}
 	f.files[key] = node
+	delete(f.ends, key)
+	if ttl > 0 {
+		f.ends[key] = time.Now().Add(time.Duration(ttl) * time.Second)
+	}
 	return f.record(action, node, prev), nil
 }
 
@@ -164,19 +184,19 @@ func (f *Fake) absent(key string) error {
 }
 
 // Set implements Client.
-func (f *Fake) Set(key, value string, _ uint64) (*etcd.Response, error) {
-	f.mu.Lock()
+func (f *Fake) Set(key, value string, ttl uint64) (*etcd.Response, error) {
+	f.lock()
 	defer f.mu.Unlock()
 	key = clean(key)
 	if err := f.checkWritable(key); err != nil {
 		return nil, err
 	}
-	return f.put("set", key, value)
+	return f.put("set", key, value, ttl)
 }
 
 // Create implements Client.
-func (f *Fake) Create(key, value string, _ uint64) (*etcd.Response, error) {
-	f.mu.Lock()
+func (f *Fake) Create(key, value string, ttl uint64) (*etcd.Response, error) {
+	f.lock()
 	defer f.mu.Unlock()
 	key = clean(key)
 	if _, ok := f.files[key]; ok || len(f.below(key)) > 0 {
@@ -185,7 +205,7 @@ func (f *Fake) Create(key, value string, _ uint64) (*etcd.Response, error) {
 	if err := f.checkWritable(key); err != nil {
 		return nil, err
 	}
-	return f.put("create", key, value)
+	return f.put("create", key, value, ttl)
 }
 
 // compare returns a file, or the reason why it may not be changed.
@@ -206,14 +226,14 @@ func (f *Fake) compare(key, prevValue string, prevIndex uint64) (etcd.Node, erro
 }
 
 // CompareAndSwap implements Client.
-func (f *Fake) CompareAndSwap(key, value string, _ uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
-	f.mu.Lock()
+func (f *Fake) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
+	f.lock()
 	defer f.mu.Unlock()
 	key = clean(key)
 	if _, err := f.compare(key, prevValue, prevIndex); err != nil {
 		return nil, err
 	}
-	resp, err := f.put("compareAndSwap", key, value)
+	resp, err := f.put("compareAndSwap", key, value, ttl)
 	if err == nil {
 		resp.Node.CreatedIndex = 0 // as a real one answers when it is asked not to repeat the value
 	}
@@ -222,7 +242,7 @@ func (f *Fake) CompareAndSwap(key, value string, _ uint64, prevValue string, pre
 
 // CompareAndDelete implements Client.
 func (f *Fake) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.Response, error) {
-	f.mu.Lock()
+	f.lock()
 	defer f.mu.Unlock()
 	key = clean(key)
 	old, err := f.compare(key, prevValue, prevIndex)
@@ -234,7 +254,7 @@ func (f *Fake) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd.
 
 // Delete implements Client.
 func (f *Fake) Delete(key string, recursive bool) (*etcd.Response, error) {
-	f.mu.Lock()
+	f.lock()
 	defer f.mu.Unlock()
 	key = clean(key)
 	if old, ok := f.files[key]; ok {
@@ -249,6 +269,7 @@ func (f *Fake) Delete(key string, recursive bool) (*etcd.Response, error) {
 	}
 	for _, file := range keys {
 		delete(f.files, file)
+		delete(f.ends, file)
 	}
 	return f.remove("delete", key, &etcd.Node{Key: key, Dir: true})
 }
@@ -256,6 +277,7 @@ func (f *Fake) Delete(key string, recursive bool) (*etcd.Response, error) {
 func (f *Fake) remove(action, key string, prev *etcd.Node) (*etcd.Response, error) {
 	f.index++
 	delete(f.files, key)
+	delete(f.ends, key)
 	return f.record(action, etcd.Node{Key: key, Dir: prev.Dir, ModifiedIndex: f.index, CreatedIndex: prev.CreatedIndex}, prev), nil
 }
 
@@ -267,7 +289,7 @@ func (f *Fake) AddChild(string, string, uint64) (*etcd.Response, error) { return
 // Watch implements Client. It only returns one change that has been made, of all
 // keys.
 func (f *Fake) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, _ chan bool) (*etcd.Response, error) {
-	f.mu.Lock()
+	f.lock()
 	defer f.mu.Unlock()
 	switch {
 	case clean(prefix) != "/", !recursive, receiver != nil, waitIndex < 1, waitIndex > f.index:

@@ -16,7 +16,7 @@ import (
 
 // podsBehind returns the storage of pods over the store of a door.
 func podsBehind(t *testing.T, d *Door) rest.Updater {
-	for _, resource := range core.Resources(d.Store, v1.Scheme, nil, func() time.Time { return Now }) {
+	for _, resource := range core.Resources(core.Config{Objects: d.Store, Scheme: v1.Scheme, Now: func() time.Time { return Now }}) {
 		if resource.Name == "pods" {
 			return resource.Storage.(rest.Updater)
 		}

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -8,12 +10,14 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/storage"
 )
 
-func makeEvents(b base) *generic.Store[*corev1.Event] {
+// makeEvents returns the storage of events, which end a time after their last change.
+func makeEvents(b base, ttl time.Duration) *generic.Store[*corev1.Event] {
 	return &generic.Store[*corev1.Event]{
 		Encoding: rest.NewEncoding(coreGroup.WithKind("Event"), b.codec), Resource: corev1.Resource("events"), Internal: api.EventKind, Namespaced: true, Labelled: true,
-		Objects: b.objects, Turns: b.turns, Now: b.now,
+		Objects: storage.WithTTL(b.objects, ttl), Turns: b.turns, Now: b.now,
 		Strategy: generic.Strategy[*corev1.Event]{
 			Validate:            validation.ValidateEventCreate,
 			ValidateUpdate:      validation.ValidateEvent,

@@ -40,17 +40,26 @@ type base struct {
 	now     func() time.Time
 }
 
+// Config is what the resources need.
+type Config struct {
+	Objects  storage.Interface
+	Scheme   v1.Converter
+	Placer   Placer
+	Now      func() time.Time
+	EventTTL time.Duration // how long an event stays after its last change; 0 is for ever
+}
+
 // Resources returns the table.
-func Resources(objects storage.Interface, scheme v1.Converter, placer Placer, now func() time.Time) []rest.Resource {
-	b := base{objects, &v1.Codec{Scheme: scheme}, &generic.Turns{}, now}
-	pods, controllers, services, nodes := makePods(b, placer), makeControllers(b), makeServices(b), makeNodes(b)
+func Resources(c Config) []rest.Resource {
+	b := base{c.Objects, &v1.Codec{Scheme: c.Scheme}, &generic.Turns{}, c.Now}
+	pods, controllers, services, nodes := makePods(b, c.Placer), makeControllers(b), makeServices(b), makeNodes(b)
 	return []rest.Resource{
 		{GroupVersion: coreGroup, Name: "bindings", Kind: coreGroup.WithKind("Binding"), Singular: "binding", Namespaced: true, Storage: bindings{pods}},
 		{GroupVersion: coreGroup, Name: "endpoints", Kind: coreGroup.WithKind("Endpoints"), Singular: "endpoints", ShortNames: []string{"ep"}, Namespaced: true,
 			Storage: makeEndpoints(b), Printer: printers.Endpoints,
 			Warning: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"},
 		{GroupVersion: coreGroup, Name: "events", Kind: coreGroup.WithKind("Event"), Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
-			Storage: makeEvents(b), Printer: printers.Events},
+			Storage: makeEvents(b, c.EventTTL), Printer: printers.Events},
 		{GroupVersion: coreGroup, Name: "namespaces", Kind: coreGroup.WithKind("Namespace"), Singular: "namespace", ShortNames: []string{"ns"},
 			Storage: namespaces{}, Printer: printers.Namespaces},
 		{GroupVersion: coreGroup, Name: "nodes", Kind: coreGroup.WithKind("Node"), Singular: "node", ShortNames: []string{"no"},

@@ -45,7 +45,7 @@ func (s *Store) commit(change storage.Change) (*storage.Object, error) {
 // overwrite replaces an object whatever its version is, or creates it if there need
 // be none.
 func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
-	return storage.GuaranteedUpdate(s, change.Kind, change.ID, func(stored *storage.Object) (api.Object, error) {
+	return storage.GuaranteedUpdate(storage.WithTTL(s, change.TTL), change.Kind, change.ID, func(stored *storage.Object) (api.Object, error) {
 		if stored == nil && change.Expected == storage.Present {
 			return nil, api.NewNotFound(change.Kind, change.ID)
 		}

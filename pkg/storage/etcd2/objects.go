@@ -18,7 +18,7 @@ func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 	if err := budget.left(); err != nil {
 		return nil, err
 	}
-	own := &cache.Change{Key: cache.Place{Kind: change.Kind, ID: change.ID}.Key(), Object: change.Object}
+	own := &cache.Change{Key: cache.Place{Kind: change.Kind, ID: change.ID}.Key(), Object: change.Object, TTL: uint64(change.TTLSeconds())}
 	if change.Expected != storage.Absent && change.Expected != storage.Blind {
 		now, err := s.expected(change)
 		if err != nil {

@@ -62,6 +62,11 @@ func (h *hangs) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, er
 	return clientv3.OpResponse{}, errors.New("closed")
 }
 
+func (h *hangs) Grant(context.Context, int64) (*clientv3.LeaseGrantResponse, error) {
+	<-h.goOn
+	return nil, errors.New("closed")
+}
+
 func (h *hangs) Watch(ctx context.Context, prefix string, revision int64) (clientv3.WatchChan, func(context.Context) error) {
 	return silentWatch(ctx, prefix, revision)
 }

@@ -2,10 +2,12 @@ package etcd3
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kube2014/pkg/api"
@@ -30,9 +32,23 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 			defer s.ports.Release(task)
 		}
 	}
+	written, err := s.commit(operation, began, changes)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // so nothing is written
+		s.leases.forget()
+		written, err = s.commit(operation, began, changes)
+	}
+	return written, err
+}
+
+// commit makes changes of a request that began at a time.
+func (s *Store) commit(operation string, began time.Time, changes []storage.Change) ([]*storage.Object, error) {
+	leases, err := s.leases.of(changes)
+	if err != nil {
+		return nil, failed(operation, err)
+	}
 	now, isFresh := s.cache, false
 	for {
-		p, err := s.plan(now, changes)
+		p, err := s.plan(now, changes, leases)
 		switch {
 		case (err != nil || len(p.last) == 0) && !isFresh:
 			if now, err = s.fresh(operation); err != nil {
@@ -78,8 +94,8 @@ type plan struct {
 	created    map[place]uint64       // of what was there
 }
 
-// plan tries changes on a state.
-func (s *Store) plan(now *state, changes []storage.Change) (*plan, error) {
+// plan tries changes on a state. Some objects that they write have leases.
+func (s *Store) plan(now *state, changes []storage.Change, leases map[place]clientv3.LeaseID) (*plan, error) {
 	p := &plan{last: map[string]clientv3.Op{}, written: make([]*storage.Object, len(changes)), created: map[place]uint64{}}
 	now.mu.Lock()
 	defer now.mu.Unlock()
@@ -101,7 +117,7 @@ func (s *Store) plan(now *state, changes []storage.Change) (*plan, error) {
 	if err != nil {
 		return p, err
 	}
-	return p, p.add(s.keys, events, now)
+	return p, p.add(s.keys, events, now, leases)
 }
 
 // look notes what is in the key of a change, so that the transaction fails if that is not
@@ -133,13 +149,14 @@ func (p *plan) look(key string, at place, change storage.Change, object *storage
 
 // add adds the operations that some events come to: of each key the last one. The caller
 // holds the lock of the state.
-func (p *plan) add(k keys, events []storage.Event, now *state) error {
+func (p *plan) add(k keys, events []storage.Event, now *state, leases map[place]clientv3.LeaseID) error {
 	for _, event := range events {
 		object := event.After
 		if object == nil {
 			object = event.Before
 		}
-		key := k.object(place{object.GetKind(), object.GetID()})
+		at := place{object.GetKind(), object.GetID()}
+		key := k.object(at)
 		if event.After == nil {
 			p.last[key] = clientv3.OpDelete(key)
 		} else {
@@ -147,7 +164,7 @@ func (p *plan) add(k keys, events []storage.Event, now *state) error {
 			if err != nil {
 				return err
 			}
-			p.last[key] = clientv3.OpPut(key, value)
+			p.last[key] = clientv3.OpPut(key, value, clientv3.WithLease(leases[at]))
 		}
 		id, had, has := object.GetID(), storage.HostPortsOf(event.Before), storage.HostPortsOf(event.After)
 		for _, port := range had {

@@ -23,6 +23,8 @@ func failed(operation string, err error) error {
 	case errors.Is(err, rpctypes.ErrRequestTooLarge), isTooLarge(err):
 		return &api.Error{Kind: api.TooLarge, Err: err,
 			Message: operation + ": it is larger than etcd takes in one request (see its flag --max-request-bytes)"}
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return unavailable(operation, "etcd has lost a lease that it has just granted; try again", err)
 	case errors.As(err, &refused) && isAboutUser(refused):
 		return unavailable(operation, "etcd does not accept the user of this server: "+refused.Error(), err)
 	case errors.As(err, &refused) && isFinal(refused.Code()):

@@ -22,6 +22,9 @@ type Client interface {
 	// Do makes a call. It takes a bounded time. Reads see all writes that were
 	// acknowledged before. After an error nobody knows whether a write took effect.
 	Do(context.Context, clientv3.Op) (clientv3.OpResponse, error)
+	// Grant makes a lease of at least so many seconds, after which etcd deletes the keys that
+	// were put with it. It takes a bounded time.
+	Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error)
 	// Watch returns what happens to the keys with a prefix, from a revision on, until the
 	// context ends. Progress asks for a response that tells how far the watch is; if it
 	// fails, or if the etcd answers such requests too early, it returns an error.
@@ -34,6 +37,7 @@ type Store struct {
 	keys    keys
 	timeout time.Duration // of what a request waits for; no step begins later
 	ports   *storage.PortsInFlight
+	leases  *leases
 
 	watchPatience time.Duration // how long a watch that shows nothing is waited for
 
@@ -66,7 +70,7 @@ const maxRequestTime = 2500 * time.Millisecond
 // etcd before it is used.
 func New(client Client, prefix string) *Store {
 	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, watchPatience: maxSilence,
-		cache: newState(), ports: storage.NewPortsInFlight(),
+		cache: newState(), ports: storage.NewPortsInFlight(), leases: &leases{client: client},
 		extending: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 

@@ -1,18 +1,34 @@
 // Package memory is a store that ends with its process. It is atomic.
 package memory
 
-import "kube2014/pkg/storage"
+import (
+	"time"
 
-// Store keeps objects in memory: what it holds is the cache, and nothing else. It
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// Store keeps objects in memory: what it holds is the cache, and when objects end. It
 // is safe for concurrent use.
-type Store struct{ *storage.Cache }
+type Store struct {
+	*storage.Cache
+	ends map[place]*time.Timer // of the objects with a TTL; who updates the cache has it for themselves
+}
 
 var _ storage.Interface = (*Store)(nil)
+
+// place is what tells an object from all others.
+type place struct {
+	kind api.Kind
+	id   string
+}
 
 // New returns an empty store. Its versions begin after the given one, which should
 // be larger than any that an earlier process has given out: nobody can then go on
 // watching from a version of that process.
-func New(version uint64) *Store { return &Store{storage.NewCache(version)} }
+func New(version uint64) *Store {
+	return &Store{storage.NewCache(version), map[place]*time.Timer{}}
+}
 
 // Cached implements storage.Interface: the cache is the store.
 func (s *Store) Cached() storage.Reader { return s.Cache }
@@ -26,10 +42,29 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 				return err
 			}
 		}
+		for i, change := range changes {
+			if change.Action != storage.Check {
+				s.setEnd(place{change.Kind, change.ID}, written[i], change.TTL)
+			}
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return written, nil
+}
+
+// setEnd lets what was written, nil for nothing, be deleted after its TTL. If it has been
+// changed by then, the deletion fails, as it should.
+func (s *Store) setEnd(at place, written *storage.Object, ttl time.Duration) {
+	if timer := s.ends[at]; timer != nil {
+		timer.Stop()
+		delete(s.ends, at)
+	}
+	if written == nil || ttl <= 0 {
+		return
+	}
+	end := storage.Delete(at.kind, at.id, written.Version())
+	s.ends[at] = time.AfterFunc(ttl, func() { _, _ = s.Commit(end) })
 }

@@ -18,6 +18,7 @@ type Change struct {
 	Object    api.Object // that is written; the cache owns it
 	Created   uint64     // of an object whose creation the answer does not tell
 	Manifests []Manifest // of a list that is written
+	TTL       uint64     // in seconds, of what is written; 0 is for ever
 
 	Version uint64          // when it has been made
 	Written *storage.Object // when it has been made

@@ -90,11 +90,11 @@ func (c *Cache) Put(own *Change, value string, expected uint64) error {
 	return c.Write(own, func() (*etcd.Response, error) {
 		switch expected {
 		case storage.Absent:
-			return c.Client.Create(own.Key, value, 0)
+			return c.Client.Create(own.Key, value, own.TTL)
 		case storage.Blind:
-			return c.Client.Set(own.Key, value, 0)
+			return c.Client.Set(own.Key, value, own.TTL)
 		}
-		return c.Client.CompareAndSwap(own.Key, value, 0, "", expected)
+		return c.Client.CompareAndSwap(own.Key, value, own.TTL, "", expected)
 	})
 }
 

@@ -1,0 +1,32 @@
+package storage
+
+import (
+	"slices"
+	"time"
+)
+
+// WithTTL returns a store of the same objects in which each change has the TTL, whatever it
+// says itself. A TTL of 0 leaves the changes as they are.
+func WithTTL(store Interface, ttl time.Duration) Interface {
+	if ttl == 0 {
+		return store
+	}
+	return ending{store, ttl}
+}
+
+type ending struct {
+	Interface
+	ttl time.Duration
+}
+
+// Commit implements Interface.
+func (e ending) Commit(changes ...Change) ([]*Object, error) {
+	changes = slices.Clone(changes) // they are the caller's
+	for i := range changes {
+		changes[i].TTL = e.ttl
+	}
+	return e.Interface.Commit(changes...)
+}
+
+// Now implements Clock.
+func (e ending) Now() time.Time { return clockOf(e.Interface)() }
