@@ -24,6 +24,8 @@ const (
 	RoleBindingKind        Kind = "role binding"
 	ClusterRoleKind        Kind = "cluster role"
 	ClusterRoleBindingKind Kind = "cluster role binding"
+
+	QuotaKind Kind = "quota"
 )
 
 // ObjectMeta is what the server knows of an object besides what June 2014 does.

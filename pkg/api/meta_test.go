@@ -23,6 +23,7 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 		"role binding":           {&RoleBinding{Policy{base, meta, labels}}, labels},
 		"cluster role":           {&ClusterRole{Policy{base, meta, labels}}, labels},
 		"cluster role binding":   {&ClusterRoleBinding{Policy{base, meta, labels}}, labels},
+		"quota":                  {&Quota{Policy{base, meta, labels}}, labels},
 	} {
 		assert.Equal(t, kind, row.object.GetKind())
 		assert.Equal(t, "web", row.object.GetID(), kind)
@@ -36,7 +37,7 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 
 func TestAnEmptyObjectHasAKindButNoMetadata(t *testing.T) {
 	t.Parallel()
-	for _, object := range []Object{&Task{}, &ReplicationController{}, &Service{}, &Endpoints{}, &Node{}, &Event{}, &Role{}, &RoleBinding{}, &ClusterRole{}, &ClusterRoleBinding{}} {
+	for _, object := range []Object{&Task{}, &ReplicationController{}, &Service{}, &Endpoints{}, &Node{}, &Event{}, &Role{}, &RoleBinding{}, &ClusterRole{}, &ClusterRoleBinding{}, &Quota{}} {
 		assert.NotEmpty(t, object.GetKind())
 		assert.Empty(t, object.GetID())
 		assert.Nil(t, object.GetLabels())

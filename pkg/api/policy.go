@@ -1,7 +1,7 @@
 package api
 
-// Policy is what the objects of role-based access control have in common. June 2014 has none
-// of them: apart from their metadata they are remainder.
+// Policy is what the objects of role-based access control, and a quota, have in common. June 2014
+// has none of them: apart from their metadata they are remainder.
 type Policy struct {
 	JSONBase
 	ObjectMeta
@@ -21,11 +21,16 @@ type (
 	ClusterRoleBinding struct{ Policy }
 )
 
+// Quota is what is noted of the use of a resource whose objects are counted. Its id is the name of
+// the resource. No API serves it.
+type Quota struct{ Policy }
+
 var (
 	_ Object = (*Role)(nil)
 	_ Object = (*RoleBinding)(nil)
 	_ Object = (*ClusterRole)(nil)
 	_ Object = (*ClusterRoleBinding)(nil)
+	_ Object = (*Quota)(nil)
 )
 
 // GetKind implements Object.
@@ -39,6 +44,9 @@ func (ClusterRole) GetKind() Kind { return ClusterRoleKind }
 
 // GetKind implements Object.
 func (ClusterRoleBinding) GetKind() Kind { return ClusterRoleBindingKind }
+
+// GetKind implements Object.
+func (Quota) GetKind() Kind { return QuotaKind }
 
 // GetLabels implements Object.
 func (p Policy) GetLabels() map[string]string { return p.Labels }

@@ -9,10 +9,10 @@ import (
 	"kube2014/pkg/storage"
 )
 
-var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.NodeKind, api.EventKind, api.RoleKind, api.EndpointsKind}
+var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.NodeKind, api.EventKind, api.RoleKind, api.QuotaKind, api.EndpointsKind}
 
 // labelledKinds are the kinds that have labels.
-var labelledKinds = kinds[:6]
+var labelledKinds = kinds[:7]
 
 // isOfToday reports whether the object with an id was made at the second door: a task is
 // a pod, and of any object there is what only v1 can say.
@@ -53,6 +53,8 @@ func bare(kind api.Kind, id string, mark int, labels map[string]string) api.Obje
 		return &api.Event{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}
 	case api.RoleKind:
 		return &api.Role{Policy: api.Policy{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}}
+	case api.QuotaKind:
+		return &api.Quota{Policy: api.Policy{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}}
 	case api.ControllerKind:
 		return &api.ReplicationController{JSONBase: base, Labels: labels, DesiredState: api.ReplicationControllerState{Replicas: mark}}
 	case api.ServiceKind:

@@ -19,7 +19,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, object := range []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}, &api.ClusterRoleBinding{}} {
+		for _, object := range []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}, &api.ClusterRoleBinding{}, &api.Quota{}} {
 			if Decode(text, object) != nil {
 				continue
 			}

@@ -19,6 +19,8 @@ var kinds = map[api.Kind]struct {
 	api.RoleBindingKind:        {"/rolebindings", func() (api.Object, *string) { o := &api.RoleBinding{}; return o, &o.ID }},
 	api.ClusterRoleKind:        {"/clusterroles", func() (api.Object, *string) { o := &api.ClusterRole{}; return o, &o.ID }},
 	api.ClusterRoleBindingKind: {"/clusterrolebindings", func() (api.Object, *string) { o := &api.ClusterRoleBinding{}; return o, &o.ID }},
+
+	api.QuotaKind: {"/resourcequotas", func() (api.Object, *string) { o := &api.Quota{}; return o, &o.ID }},
 }
 
 // Kinds returns the kinds of objects that a store can keep, in no order.

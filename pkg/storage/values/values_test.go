@@ -59,6 +59,7 @@ func TestAnObjectIsStoredAsJune2014DidAndTheRestAtItsEnd(t *testing.T) {
 		"a role binding":                {&api.RoleBinding{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
 		"a cluster role":                {&api.ClusterRole{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
 		"a cluster role binding":        {&api.ClusterRoleBinding{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
+		"a quota":                       {&api.Quota{Policy: api.Policy{JSONBase: base("pods"), ObjectMeta: api.ObjectMeta{Remainder: `[{"id":"x"}]`}}}, `{"id":"pods","v1":{"remainder":[{"id":"x"}]}}`},
 		"a time, and a remainder":       {&api.Event{JSONBase: base("x"), ObjectMeta: second}, `{"id":"x","v1":{"creationTimestamp":"2014-06-06T12:00:00Z","remainder":[1,2]}}`},
 		"a member of that name is none": {&api.Service{JSONBase: base("x"), Labels: map[string]string{"v1": "v1"}}, `{"id":"x","labels":{"v1":"v1"}}`},
 	} {

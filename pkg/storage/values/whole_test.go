@@ -87,6 +87,7 @@ func TestEachKindHasADirectoryAndAnEmptyObjectOfItsOwn(t *testing.T) {
 		api.TaskKind: "/pods", api.ControllerKind: "/controllers", api.ServiceKind: "/services/specs", api.EndpointsKind: "/services/endpoints",
 		api.NodeKind: "/minions", api.EventKind: "/events",
 		api.RoleKind: "/roles", api.RoleBindingKind: "/rolebindings", api.ClusterRoleKind: "/clusterroles", api.ClusterRoleBindingKind: "/clusterrolebindings",
+		api.QuotaKind: "/resourcequotas",
 	}, directories)
 	assert.PanicsWithValue(t, "values: nobody has said where a secret is stored", func() { Directory("secret") })
 }

@@ -32,7 +32,7 @@ func podResources(spec *corev1.PodSpec) {
 	if len(whole.Limits)+len(whole.Requests) > 0 {
 		limits := corev1.ResourceList{}
 		addMissing(limits, whole.Limits, func(corev1.ResourceName) bool { return true })
-		addMissing(limits, aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }), func(name corev1.ResourceName) bool {
+		addMissing(limits, Aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }), func(name corev1.ResourceName) bool {
 			_, requested := whole.Requests[name]
 			return isHugePages(name) && !requested
 		})
@@ -45,16 +45,16 @@ func podResources(spec *corev1.PodSpec) {
 	}
 	requests := corev1.ResourceList{}
 	addMissing(requests, whole.Requests, func(corev1.ResourceName) bool { return true })
-	addMissing(requests, aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }), isCompute)
+	addMissing(requests, Aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }), isCompute)
 	addMissing(requests, whole.Limits, func(name corev1.ResourceName) bool { return isCompute(name) || isHugePages(name) })
 	if len(requests) > 0 {
 		whole.Requests = requests
 	}
 }
 
-// aggregate returns what the containers need at the same time: the sum of those that run
+// Aggregate returns what the containers need at the same time: the sum of those that run
 // together, or an init container with the sidecars started before it, if that is more.
-func aggregate(spec *corev1.PodSpec, list func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
+func Aggregate(spec *corev1.PodSpec, list func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
 	together, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.Containers {
 		add(together, list(&spec.Containers[i]))

@@ -149,6 +149,7 @@ func TestPlaceOf(t *testing.T) {
 		"/registry/rolebindings/x":          {Place{Kind: api.RoleBindingKind, ID: "x"}, true, true},
 		"/registry/clusterroles/x":          {Place{Kind: api.ClusterRoleKind, ID: "x"}, true, true},
 		"/registry/clusterrolebindings/x":   {Place{Kind: api.ClusterRoleBindingKind, ID: "x"}, true, true},
+		"/registry/resourcequotas/pods":     {Place{Kind: api.QuotaKind, ID: "pods"}, true, true},
 		"/registry/pods":                    {Place{}, false, false},
 		"/registry/pods/x/below":            {Place{}, false, false},
 		"/registry/_tasks/x":                {Place{}, false, true}, // hidden: no object
@@ -180,7 +181,7 @@ func TestAKindWithoutADirectoryIsToldAsAMistake(t *testing.T) {
 	t.Parallel()
 	assert.PanicsWithValue(t, "values: nobody has said where a secret is stored", func() { Place{Kind: "secret", ID: "x"}.Key() })
 	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind,
-		api.RoleKind, api.RoleBindingKind, api.ClusterRoleKind, api.ClusterRoleBindingKind} {
+		api.RoleKind, api.RoleBindingKind, api.ClusterRoleKind, api.ClusterRoleBindingKind, api.QuotaKind} {
 		object, id := values.New(kind)
 		assert.Equal(t, kind, object.GetKind())
 		*id = "x"

@@ -1,0 +1,148 @@
+package admission
+
+import (
+	"bufio"
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	yamldocs "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	configVersion = "apiserver.config.k8s.io/v1"
+	configKind    = "AdmissionConfiguration"
+)
+
+// config is what a file says of plugins. Any other field is an error: who writes it expects
+// something of it.
+type config struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Plugins    []pluginConfig `json:"plugins"`
+}
+
+type pluginConfig struct {
+	Name          string             `json:"name"`
+	Path          string             `json:"path"`
+	Configuration stdjson.RawMessage `json:"configuration"`
+}
+
+// ReadConfig reads a file that is an AdmissionConfiguration of today's server, YAML or JSON, and
+// returns the configuration of each plugin that has one, as JSON. A configuration may be a file of
+// its own, whose path is relative to this file's directory. The error names the file and the path
+// of the field, and tells nothing of what is in it.
+func ReadConfig(file string) (map[string]stdjson.RawMessage, error) {
+	configurations, err := readConfig(file)
+	if err != nil && !isAbout(err, file) {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return configurations, err
+}
+
+func readConfig(file string) (map[string]stdjson.RawMessage, error) {
+	text, err := readDocument(file)
+	if err != nil {
+		return nil, err
+	}
+	var read config
+	if err := decodeStrictly(text, &read, nil, configKind, func() bool { return read.Kind == configKind }); err != nil {
+		return nil, err
+	}
+	switch {
+	case read.Kind != configKind:
+		return nil, errors.New("kind: is not " + configKind)
+	case read.APIVersion != configVersion:
+		return nil, errors.New("apiVersion: is not " + configVersion)
+	}
+	configurations, all := map[string]stdjson.RawMessage{}, map[string]*field.Path{}
+	for i, plugin := range read.Plugins {
+		path := field.NewPath("plugins").Index(i)
+		if plugin.Name == "" {
+			return nil, fmt.Errorf("%s: is missing", path.Child("name"))
+		}
+		if other := all[plugin.Name]; other != nil {
+			return nil, fmt.Errorf("%s: is also the name of %s", path.Child("name"), other)
+		}
+		all[plugin.Name] = path
+		configuration, err := plugin.read(filepath.Dir(file))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path.Child("path"), err)
+		}
+		if configuration != nil {
+			configurations[plugin.Name] = configuration
+		}
+	}
+	return configurations, nil
+}
+
+// read returns the configuration of a plugin, nil if there is none. The error is about its path.
+func (p pluginConfig) read(directory string) (stdjson.RawMessage, error) {
+	isHere := len(p.Configuration) > 0 && string(p.Configuration) != "null"
+	switch {
+	case isHere && p.Path != "":
+		return nil, errors.New("there is a configuration beside it")
+	case isHere:
+		return p.Configuration, nil
+	case p.Path == "":
+		return nil, nil
+	}
+	file := p.Path
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(directory, file)
+	}
+	text, err := readDocument(file)
+	if err != nil && !isAbout(err, file) {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return text, err
+}
+
+// isAbout reports whether an error names a file already.
+func isAbout(err error, file string) bool {
+	var path *os.PathError
+	return errors.As(err, &path) && path.Path == file
+}
+
+// readDocument returns the only YAML document in a file, as JSON.
+func readDocument(file string) (found stdjson.RawMessage, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for documents := yamldocs.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, errors.New("no YAML")
+		}
+		data, err := yaml.YAMLToJSONStrict(document)
+		switch {
+		case err != nil: // which may quote what is in the file
+			if line := yamlLine.FindString(err.Error()); line != "" {
+				return nil, errors.New("no YAML: " + line)
+			}
+			return nil, errors.New("no YAML")
+		case string(data) == "null":
+		case found != nil:
+			return nil, errors.New("has more than one document")
+		default:
+			found = data
+		}
+	}
+	if found == nil {
+		return nil, errors.New("is empty")
+	}
+	return found, nil
+}
+
+var yamlLine = regexp.MustCompile(`line \d+`)

@@ -1,0 +1,93 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/admission"
+)
+
+type alwaysPullImages struct{ changes }
+
+// NewAlwaysPullImages makes a plugin that lets machines pull all images of a pod each time, so that
+// nobody uses a private image because somebody else has pulled it. It is an admission.Factory.
+func NewAlwaysPullImages(configuration json.RawMessage) (admission.Interface, error) {
+	return withoutConfiguration(alwaysPullImages{}, configuration)
+}
+
+// Admit implements admission.MutationInterface.
+func (alwaysPullImages) Admit(_ context.Context, a *admission.Attributes) error {
+	for _, used := range imagesToPull(a) {
+		*used.policy = corev1.PullAlways
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (alwaysPullImages) Validate(_ context.Context, a *admission.Attributes) error {
+	var errs []error
+	for _, used := range imagesToPull(a) {
+		if *used.policy != corev1.PullAlways {
+			errs = append(errs, field.NotSupported(used.path, *used.policy, []corev1.PullPolicy{corev1.PullAlways}))
+		}
+	}
+	if len(errs) > 0 {
+		return admission.Forbidden(a, utilerrors.NewAggregate(errs))
+	}
+	return nil
+}
+
+// usedImage is an image that a pod uses, and when it is pulled.
+type usedImage struct {
+	name   string
+	policy *corev1.PullPolicy
+	path   *field.Path // of the policy
+}
+
+// imagesToPull returns the images of a pod, none if an update brings no new one.
+func imagesToPull(a *admission.Attributes) []usedImage {
+	pod := podIn(a)
+	if pod == nil {
+		return nil
+	}
+	images := imagesOf(pod)
+	if old, ok := a.OldObject.(*corev1.Pod); ok && a.Operation == admission.Update {
+		known := map[string]bool{}
+		for _, used := range imagesOf(old) {
+			known[used.name] = true
+		}
+		for _, used := range images {
+			if !known[used.name] {
+				return images
+			}
+		}
+		return nil
+	}
+	return images
+}
+
+func imagesOf(pod *corev1.Pod) (images []usedImage) {
+	spec := field.NewPath("spec")
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		images = append(images, usedImage{c.Image, &c.ImagePullPolicy, spec.Child("initContainers").Index(i).Child("imagePullPolicy")})
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		images = append(images, usedImage{c.Image, &c.ImagePullPolicy, spec.Child("containers").Index(i).Child("imagePullPolicy")})
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		c := &pod.Spec.EphemeralContainers[i]
+		images = append(images, usedImage{c.Image, &c.ImagePullPolicy, spec.Child("ephemeralContainers").Index(i).Child("imagePullPolicy")})
+	}
+	for i := range pod.Spec.Volumes {
+		if image := pod.Spec.Volumes[i].Image; image != nil {
+			images = append(images, usedImage{image.Reference, &image.PullPolicy, spec.Child("volumes").Index(i).Child("image", "pullPolicy")})
+		}
+	}
+	return images
+}

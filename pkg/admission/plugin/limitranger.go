@@ -1,0 +1,142 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"kube2014/pkg/admission"
+)
+
+// limitRanger limits what containers and pods may request and use. As in today's server, an update
+// is checked only if it changes that, which the second door does not let it.
+type limitRanger struct {
+	changes
+	limits [][]corev1.LimitRangeItem // of each object
+}
+
+// NewLimitRanger makes a plugin of LimitRange objects. It is an admission.Factory.
+func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) {
+	objects, err := admission.ObjectsIn[corev1.LimitRange](configuration, corev1.SchemeGroupVersion.WithKind("LimitRange"))
+	if err != nil {
+		return nil, err
+	}
+	l := &limitRanger{}
+	for _, configured := range objects {
+		if err := completeLimitRange(configured.Path, &configured.Object); err != nil {
+			return nil, err
+		}
+		l.limits = append(l.limits, configured.Object.Spec.Limits)
+	}
+	return l, nil
+}
+
+const limitedAnnotation = "kubernetes.io/limit-ranger"
+
+// Admit implements admission.MutationInterface. It sets what a new pod leaves out.
+func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
+	pod := podIn(a)
+	if pod == nil || !creates(a) {
+		return nil
+	}
+	for _, items := range l.limits {
+		var set []string
+		requests, limits := defaultsIn(items)
+		for i := range pod.Spec.Containers {
+			set = append(set, setMissing(&pod.Spec.Containers[i], "container", requests, limits)...)
+		}
+		for i := range pod.Spec.InitContainers {
+			set = append(set, setMissing(&pod.Spec.InitContainers[i], "init container", requests, limits)...)
+		}
+		if len(set) == 0 {
+			continue
+		}
+		if pod.Annotations == nil {
+			pod.Annotations = map[string]string{}
+		}
+		pod.Annotations[limitedAnnotation] = "LimitRanger plugin set: " + strings.Join(set, "; ")
+	}
+	return nil
+}
+
+// creates reports whether a change may store a new object.
+func creates(a *admission.Attributes) bool { return a.Operation == admission.Create || a.MayCreate }
+
+// defaultsIn returns what containers request, and what their limits are, if they do not say.
+func defaultsIn(items []corev1.LimitRangeItem) (requests, limits corev1.ResourceList) {
+	requests, limits = corev1.ResourceList{}, corev1.ResourceList{}
+	for _, item := range items {
+		if item.Type == corev1.LimitTypeContainer {
+			maps.Copy(requests, item.DefaultRequest)
+			maps.Copy(limits, item.Default)
+		}
+	}
+	return requests, limits
+}
+
+// setMissing sets what a container leaves out, and returns what that was, in words.
+func setMissing(c *corev1.Container, kind string, requests, limits corev1.ResourceList) (set []string) {
+	for _, one := range []struct {
+		what     string
+		list     *corev1.ResourceList
+		defaults corev1.ResourceList
+	}{{"request", &c.Resources.Requests, requests}, {"limit", &c.Resources.Limits, limits}} {
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(one.defaults)) {
+			if _, there := (*one.list)[name]; there {
+				continue
+			}
+			if *one.list == nil {
+				*one.list = corev1.ResourceList{}
+			}
+			(*one.list)[name] = one.defaults[name].DeepCopy()
+			names = append(names, string(name))
+		}
+		if len(names) > 0 {
+			set = append(set, fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), one.what, kind, c.Name))
+		}
+	}
+	return set
+}
+
+// Validate implements admission.ValidationInterface.
+func (l *limitRanger) Validate(_ context.Context, a *admission.Attributes) error {
+	pod := podIn(a)
+	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || !creates(a) && ok && sameResources(pod, old) {
+		return nil
+	}
+	for _, items := range l.limits {
+		if errs := checkLimits(pod, items); len(errs) > 0 {
+			return admission.Forbidden(a, utilerrors.NewAggregate(errs))
+		}
+	}
+	return nil
+}
+
+func sameResources(pod, other *corev1.Pod) bool {
+	return apiequality.Semantic.DeepEqual(resourcesOf(pod), resourcesOf(other))
+}
+
+// resourcesOf returns what a pod, and each of its containers, requests and may use.
+func resourcesOf(pod *corev1.Pod) (all [][]corev1.ResourceRequirements) {
+	whole := []corev1.ResourceRequirements{{}}
+	if pod.Spec.Resources != nil {
+		whole[0] = *pod.Spec.Resources
+	}
+	all = append(all, whole)
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		var list []corev1.ResourceRequirements
+		for i := range containers {
+			list = append(list, containers[i].Resources)
+		}
+		all = append(all, list)
+	}
+	return all
+}

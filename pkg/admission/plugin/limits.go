@@ -1,0 +1,125 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube2014/pkg/api/v1/defaults"
+)
+
+// checkLimits returns what a pod has against the limits of one object, in their order.
+func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) {
+	for i := range items {
+		switch item := &items[i]; item.Type {
+		case corev1.LimitTypeContainer:
+			for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+				for c := range containers {
+					errs = append(errs, checkItem(item, containers[c].Resources)...)
+				}
+			}
+		case corev1.LimitTypePod:
+			errs = append(errs, checkItem(item, resourcesOfPod(pod))...)
+		}
+	}
+	return errs
+}
+
+// resourcesOfPod returns what the containers of a pod request and may use together, but where the
+// pod says it of the whole.
+func resourcesOfPod(pod *corev1.Pod) corev1.ResourceRequirements {
+	sum := corev1.ResourceRequirements{
+		Requests: defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }),
+		Limits:   defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }),
+	}
+	if whole := pod.Spec.Resources; whole != nil {
+		maps.Copy(sum.Requests, whole.Requests)
+		maps.Copy(sum.Limits, whole.Limits)
+	}
+	return sum
+}
+
+// checkItem returns what is against one item.
+func checkItem(item *corev1.LimitRangeItem, has corev1.ResourceRequirements) (errs []error) {
+	for _, one := range []struct {
+		enforced corev1.ResourceList
+		check    func(usage) string
+	}{{item.Min, usage.minimum}, {item.Max, usage.maximum}, {item.MaxLimitRequestRatio, usage.ratio}} {
+		for _, name := range slices.Sorted(maps.Keys(one.enforced)) {
+			used := usage{string(name), string(item.Type), one.enforced[name], in(has.Requests, name), in(has.Limits, name)}
+			if why := one.check(used); why != "" {
+				errs = append(errs, errors.New(why))
+			}
+		}
+	}
+	return errs
+}
+
+// in returns what a list has of a resource, nil for nothing.
+func in(list corev1.ResourceList, name corev1.ResourceName) *resource.Quantity {
+	if quantity, there := list[name]; there {
+		return &quantity
+	}
+	return nil
+}
+
+// usage is what a container or a pod requests of a resource and may use, and what is enforced. Its
+// methods return what is wrong, in the words of today's server, "" for nothing.
+type usage struct {
+	resource, per  string
+	enforced       resource.Quantity
+	request, limit *resource.Quantity // nil if there is none
+}
+
+func (u usage) minimum() string {
+	what := fmt.Sprintf("minimum %s usage per %s is %s", u.resource, u.per, u.enforced.String())
+	switch {
+	case u.request == nil:
+		return what + ".  No request is specified"
+	case u.request.Cmp(u.enforced) < 0:
+		return what + ", but request is " + u.request.String()
+	case u.limit != nil && u.limit.Cmp(u.enforced) < 0:
+		return what + ", but limit is " + u.limit.String()
+	}
+	return ""
+}
+
+func (u usage) maximum() string {
+	what := fmt.Sprintf("maximum %s usage per %s is %s", u.resource, u.per, u.enforced.String())
+	switch {
+	case u.limit == nil:
+		return what + ".  No limit is specified"
+	case u.limit.Cmp(u.enforced) > 0:
+		return what + ", but limit is " + u.limit.String()
+	case u.request != nil && u.request.Cmp(u.enforced) > 0:
+		return what + ", but request is " + u.request.String()
+	}
+	return ""
+}
+
+func (u usage) ratio() string {
+	what := fmt.Sprintf("%s max limit to request ratio per %s is %s, but ", u.resource, u.per, u.enforced.String())
+	switch {
+	case u.request == nil || u.request.IsZero():
+		return what + "no request is specified or request is 0"
+	case u.limit == nil || u.limit.IsZero():
+		return what + "no limit is specified or limit is 0"
+	}
+	provided := thousandths(*u.limit) / thousandths(*u.request)
+	if provided > thousandths(u.enforced)/1000 {
+		return what + fmt.Sprintf("provided ratio is %f", provided)
+	}
+	return ""
+}
+
+// thousandths returns a quantity in thousandths, so that fractions such as 300m/100m are exact.
+func thousandths(q resource.Quantity) float64 {
+	if q.Value() > resource.MaxMilliValue {
+		return 1000 * float64(q.Value())
+	}
+	return float64(q.MilliValue())
+}

@@ -1,0 +1,88 @@
+package resourcequota
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/api"
+)
+
+// kinds are the resources whose objects can be counted: those that are in a namespace.
+var kinds = map[schema.GroupResource]api.Kind{
+	corev1.Resource("pods"):                                                 api.TaskKind,
+	corev1.Resource("replicationcontrollers"):                               api.ControllerKind,
+	corev1.Resource("services"):                                             api.ServiceKind,
+	corev1.Resource("endpoints"):                                            api.EndpointsKind,
+	corev1.Resource("events"):                                               api.EventKind,
+	schema.GroupResource{Group: rbacv1.GroupName, Resource: "roles"}:        api.RoleKind,
+	schema.GroupResource{Group: rbacv1.GroupName, Resource: "rolebindings"}: api.RoleBindingKind,
+}
+
+// limit is how many objects there may be, in the words of the quota that says so.
+type limit struct {
+	quota, resource string
+	hard            int64
+}
+
+// limitsIn returns the limits of ResourceQuota objects: for each resource the lowest one.
+func limitsIn(configuration json.RawMessage) (map[schema.GroupResource]limit, error) {
+	objects, err := admission.ObjectsIn[corev1.ResourceQuota](configuration, corev1.SchemeGroupVersion.WithKind("ResourceQuota"))
+	if err != nil {
+		return nil, err
+	}
+	limits := map[schema.GroupResource]limit{}
+	for _, configured := range objects {
+		if err := check(configured.Path, &configured.Object); err != nil {
+			return nil, err
+		}
+		quota := configured.Object
+		for _, name := range slices.Sorted(maps.Keys(quota.Spec.Hard)) {
+			resource, at := counted(string(name)), configured.Path.Child("spec", "hard").Key(string(name))
+			value := quota.Spec.Hard[name]
+			hard, isInteger := value.AsInt64()
+			switch lowest, there := limits[resource]; {
+			case kinds[resource] == "":
+				return nil, fmt.Errorf("%s: only objects are counted, of pods, replicationcontrollers, services, endpoints, events, "+
+					"count/roles.rbac.authorization.k8s.io and count/rolebindings.rbac.authorization.k8s.io", at)
+			case !isInteger || hard < 0:
+				return nil, fmt.Errorf("%s: is no integer of at least 0", at)
+			case !there || hard < lowest.hard:
+				limits[resource] = limit{quota.Name, string(name), hard}
+			}
+		}
+	}
+	return limits, nil
+}
+
+// counted returns the resource whose objects a name in a quota counts: count/RESOURCE.GROUP, or
+// RESOURCE where there is no group.
+func counted(name string) schema.GroupResource {
+	if resource, ok := strings.CutPrefix(name, "count/"); ok {
+		return schema.ParseGroupResource(resource)
+	}
+	return corev1.Resource(name)
+}
+
+// check returns an error if a quota has what cannot be kept.
+func check(path *field.Path, quota *corev1.ResourceQuota) error {
+	switch {
+	case quota.Name == "":
+		return fmt.Errorf("%s: is missing", path.Child("metadata", "name"))
+	case quota.Namespace != "" && quota.Namespace != corev1.NamespaceDefault:
+		return fmt.Errorf("%s: there is only the namespace default", path.Child("metadata", "namespace"))
+	case len(quota.Spec.Scopes) > 0:
+		return fmt.Errorf("%s: all objects are counted", path.Child("spec", "scopes"))
+	case quota.Spec.ScopeSelector != nil:
+		return fmt.Errorf("%s: all objects are counted", path.Child("spec", "scopeSelector"))
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package resourcequota
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
+)
+
+// reservation is a place that a request has taken for an object that it is about to create.
+type reservation struct {
+	Request string    `json:"request"` // who ends it: two requests may want to create the same object
+	ID      string    `json:"id"`      // of the object
+	Until   time.Time `json:"until"`
+}
+
+// reservationsIn returns those in a stored object, nil for none. What another program has made of
+// it, and nobody can read, has none.
+func reservationsIn(stored *storage.Object) (all []reservation) {
+	if stored == nil || json.Unmarshal([]byte(stored.Meta().Remainder), &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// quotaOf returns the object that has reservations.
+func quotaOf(id string, all []reservation) (api.Object, error) {
+	quota := &api.Quota{Policy: api.Policy{JSONBase: api.JSONBase{ID: id}}}
+	if len(all) == 0 {
+		return quota, nil
+	}
+	text, err := json.Marshal(all)
+	quota.Remainder = string(text)
+	return quota, err
+}
+
+// count returns how many objects there are or may be soon, and whether that of an id is one of
+// them. The list is sorted by id.
+func count(list []*storage.Object, reserved []reservation, id string) (used int64, has bool) {
+	isStored := func(id string) bool {
+		_, found := slices.BinarySearchFunc(list, id, func(object *storage.Object, id string) int { return strings.Compare(object.GetID(), id) })
+		return found
+	}
+	has = isStored(id)
+	more := map[string]bool{}
+	for _, one := range reserved {
+		has = has || one.ID == id
+		if !isStored(one.ID) {
+			more[one.ID] = true
+		}
+	}
+	return int64(len(list) + len(more)), has
+}

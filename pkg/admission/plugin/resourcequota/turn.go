@@ -1,0 +1,33 @@
+package resourcequota
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kube2014/pkg/rest"
+)
+
+// takeTurn waits until no other request of this process changes the reservations: otherwise each
+// would make those of all others begin again.
+func (c *counter) takeTurn(ctx context.Context) error {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-late.C:
+		return tooMany(c)
+	case <-ctx.Done():
+		return rest.CheckTime(ctx)
+	}
+}
+
+func (c *counter) endTurn() { <-c.turn }
+
+// tooMany is the refusal of a request that has not had its turn in time.
+func tooMany(c *counter) error {
+	return apierrors.NewTooManyRequests(fmt.Sprintf("too many requests count %s at once; please try again later", c.id), 1)
+}
