@@ -80,6 +80,7 @@ func (m *master) buildConfig(o *options.ServerRunOptions) (*server.Config, error
 	o.Generic.ApplyTo(config)
 	o.InsecureServing.ApplyTo(config)
 	o.Features.ApplyTo(config)
+	audit := o.Audit.ApplyTo(config)
 	var profiling error
 	if o.Features.Profiling && !servesToday(o) {
 		profiling = errors.New("-profiling: it is served beside today's API, which is off")
@@ -88,7 +89,7 @@ func (m *master) buildConfig(o *options.ServerRunOptions) (*server.Config, error
 	var authentication, authorization error
 	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
 	m.rights, authorization = o.Authorization.ApplyTo(config, &m.roles)
-	return config, errors.Join(profiling, serving, authentication, authorization)
+	return config, errors.Join(audit, profiling, serving, authentication, authorization)
 }
 
 // checks returns what must hold for the server to be healthy.

@@ -246,6 +246,7 @@ func (server *ApiServer) extract(storage RESTStorage, w http.ResponseWriter, req
 	if err != nil {
 		return nil, err
 	}
+	request.ObserverFrom(req.Context()).RequestObject(body)
 	return storage.Extract(body)
 }
 

@@ -22,6 +22,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/endpoints/quantity"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
 )
 
 // MaxBodySize is the size of the largest body that is read, in bytes.
@@ -107,6 +108,7 @@ func (r *call) decodeBody(into rest.Object) error {
 	if err != nil {
 		return err
 	}
+	request.ObserverFrom(r.Context()).RequestObject(text)
 	if r.mediaType() == yamlType && r.fieldValidation() != metav1.FieldValidationIgnore {
 		if _, err := yaml.YAMLToJSONStrict(body); err != nil { // a field is given twice
 			unknown = append([]error{err}, unknown...)
@@ -149,6 +151,7 @@ func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 		return r.cannotHandle(kind, err)
 	}
 	into.GetObjectKind().SetGroupVersionKind(kind)
+	request.ObserverFrom(r.Context()).RequestObject(into)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
 )
 
 // options reads the options of a verb out of the query, and checks them.
@@ -104,6 +105,7 @@ func (r *call) deleteOptions() (metav1.DeleteOptions, error) {
 	if err != nil {
 		return deletion, err
 	}
+	request.ObserverFrom(r.Context()).RequestObject(&deletion)
 	if deletion.Kind != "" && deletion.Kind != "DeleteOptions" {
 		return deletion, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
 	}

@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/endpoints/patch"
 	"kube2014/pkg/endpoints/quantity"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
 )
 
 func (r *call) patch() error {
@@ -34,6 +35,7 @@ func (r *call) patch() error {
 	if err != nil {
 		return err
 	}
+	request.ObserverFrom(r.Context()).RequestObject(body)
 	changes, err := patch.Parse(types.PatchType(r.mediaType()), body)
 	if errors.Is(err, patch.ErrUnknownType) {
 		return unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")

@@ -20,6 +20,7 @@ type ServerRunOptions struct {
 	Etcd            EtcdOptions
 	SecureServing   SecureServingOptions
 	InsecureServing InsecureServingOptions
+	Audit           AuditOptions
 	Features        FeatureOptions
 	Authentication  AuthenticationOptions
 	Authorization   AuthorizationOptions
@@ -38,7 +39,7 @@ type group interface {
 }
 
 func (o *ServerRunOptions) groups() []group {
-	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Features, &o.Authentication, &o.Authorization, &o.Kubelet, &o.APIEnablement}
+	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Kubelet, &o.APIEnablement}
 }
 
 // ErrHelp is the error of a command line that asks for help.

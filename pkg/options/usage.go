@@ -71,6 +71,15 @@ who may do what:
   -authorization_policy_file FILE  the policy of ABAC
   -authorization_webhook_config_file FILE  a kubeconfig: who decides for Webhook
 
+who did what:
+  -audit_log_path FILE  where a line of JSON is written for each stage of each request;
+                       - is standard output (default: off); what follows needs it
+  -audit_policy_file FILE  a Policy of audit.k8s.io/v1: what is written of which request
+                       (default: the metadata of all)
+  -audit_log_maxage DAYS  how long a file is kept that is full; 0 for any time (default 0)
+  -audit_log_maxbackup N  how many of them are kept; 0 for all (default 0)
+  -audit_log_maxsize MEGABYTES  when a file is full (default 0, which is 100)
+
 where objects are kept:
   -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
                        http://127.0.0.1:4001 (default: keep them in memory)

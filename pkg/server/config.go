@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"time"
 
+	"kube2014/pkg/audit"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/healthz"
 )
@@ -21,6 +22,8 @@ type Config struct {
 	Insecure *Serving // nil if the port is closed
 	Secure   *Serving // nil if the port is closed
 	Guards   Guards   // of the secure port
+
+	Audit *audit.Auditor // of both ports, nil for none
 
 	RequestTimeout     time.Duration // of requests that are not long-running
 	GetsWait           bool          // for another program: the get of one object needs the limit too

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/audit"
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/util"
@@ -16,10 +17,13 @@ var errUnauthorized = &api.Error{Kind: api.Unauthorized, Message: "Unauthorized"
 
 // WithAuthentication finds out who sends a request, and answers 401 if nobody knows. The
 // handlers after it do not see the credentials.
-func WithAuthentication(next http.Handler, backend API, users authenticator.Request) http.Handler {
+func WithAuthentication(next http.Handler, backend API, users authenticator.Request, auditor *audit.Auditor) http.Handler {
 	if users == nil {
 		return next
 	}
+	refuse := WithFailedAuthenticationAudit(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		backend.Fail(w, req, errUnauthorized)
+	}), auditor)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		who, ok, err := users.AuthenticateRequest(req)
 		if err == nil && (!ok || who == nil) { // without a user, it would pass for the insecure port's
@@ -27,7 +31,7 @@ func WithAuthentication(next http.Handler, backend API, users authenticator.Requ
 		}
 		if err != nil {
 			log.Printf("%s %s: not authenticated: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), line(err))
-			backend.Fail(w, req, errUnauthorized)
+			refuse.ServeHTTP(w, req)
 			return
 		}
 		req.Header.Del("Authorization")

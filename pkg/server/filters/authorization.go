@@ -19,7 +19,9 @@ func WithAuthorization(next http.Handler, backend API, rights authorizer.Authori
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if err := authorize(req, rights, attributes(req, request.UserFrom(req.Context()))); err != nil {
+		reason, err := authorize(req, rights, attributes(req, request.UserFrom(req.Context())))
+		annotate(req, err == nil, reason)
+		if err != nil {
 			backend.Fail(w, req, err)
 			return
 		}
@@ -27,17 +29,28 @@ func WithAuthorization(next http.Handler, backend API, rights authorizer.Authori
 	})
 }
 
-// authorize returns an error unless something is allowed.
-func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorizer.Attributes) error {
+// annotate lets the audit tell what was decided about a request, and why.
+func annotate(req *http.Request, isAllowed bool, reason string) {
+	decision := "forbid"
+	if isAllowed {
+		decision = "allow"
+	}
+	observer := request.ObserverFrom(req.Context())
+	observer.Annotate("authorization.k8s.io/decision", decision)
+	observer.Annotate("authorization.k8s.io/reason", reason)
+}
+
+// authorize returns the reason of a decision, and an error unless something is allowed.
+func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorizer.Attributes) (reason string, err error) {
 	decision, reason, err := rights.Authorize(req.Context(), wanted)
 	if decision == authorizer.Allow {
-		return nil
+		return reason, nil
 	}
 	if err != nil {
 		log.Printf("%s %s: not authorized: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), line(err))
 	}
 	denied := &authorizer.Denied{Attributes: wanted, Reason: reason}
-	return &api.Error{Kind: api.Forbidden, Message: denied.Error(), Err: denied}
+	return reason, &api.Error{Kind: api.Forbidden, Message: denied.Error(), Err: denied}
 }
 
 // attributes returns what a request asks for as an authorizer reads it.

@@ -40,7 +40,7 @@ func WithImpersonation(next http.Handler, backend API, rights authorizer.Authori
 		who := request.UserFrom(req.Context())
 		for _, right := range rightsFor(wanted) {
 			right.User, right.Verb, right.IsResource = who, "impersonate", true
-			if err := authorize(req, rights, right); err != nil {
+			if _, err := authorize(req, rights, right); err != nil {
 				backend.Fail(w, req, err)
 				return
 			}
@@ -50,7 +50,9 @@ func WithImpersonation(next http.Handler, backend API, rights authorizer.Authori
 				req.Header.Del(name)
 			}
 		}
-		request.RecordOf(req.Context()).User = withGroups(wanted)
+		record := request.RecordOf(req.Context())
+		record.User = withGroups(wanted)
+		request.ObserverFrom(req.Context()).ActsAs(record.User)
 		next.ServeHTTP(w, req)
 	})
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // WithRequestInfo finds out what a request asks for, for all handlers after it. Where there are no
-// guards, only those with a time limit need it: to tell it on costs a GET a fortieth of its time.
-func WithRequestInfo(next http.Handler, api API, guarded bool) http.Handler {
-	if !guarded {
+// guards and no audit, only those with a time limit need it: to tell it on costs a GET a fortieth of its time.
+func WithRequestInfo(next http.Handler, api API, needed bool) http.Handler {
+	if !needed {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

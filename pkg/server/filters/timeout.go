@@ -16,6 +16,9 @@ import (
 // its time.
 const answerTime = 10 * time.Second
 
+// tooLate is what is told then.
+const tooLate = "request did not complete within the allotted timeout"
+
 // WithTimeout answers 504 if a request takes longer than a time. What works on it goes on until
 // it notices that its context has ended, and its answer goes nowhere. Requests that may take
 // longer, such as watches, are let through. So are gets of one object if they wait for nobody:
@@ -72,7 +75,7 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 			if answer.end() {
 				panic(http.ErrAbortHandler)
 			}
-			backend.Fail(w, req, &api.Error{Kind: api.Timeout, Message: "request did not complete within the allotted timeout"})
+			backend.Fail(w, req, &api.Error{Kind: api.Timeout, Message: tooLate})
 		}
 	})
 }

@@ -17,8 +17,8 @@ type Record struct {
 // Observer is told what a request is about while it is served, for the audit. It is for one goroutine
 // at a time.
 type Observer interface {
-	// RequestObject is told the object or the patch in the body: as bytes that are JSON, or as a
-	// value that has a form in JSON. It is not changed afterwards.
+	// RequestObject is told the object or the patch in the body: as bytes or a
+	// string that are JSON, or as a value that has a form in JSON. Bytes are not changed afterwards.
 	RequestObject(object any)
 	// ActsAs is told on behalf of whom the request is served.
 	ActsAs(who *user.Info)

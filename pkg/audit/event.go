@@ -1,0 +1,113 @@
+package audit
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	authnv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+)
+
+// maxUserAgent is where the name of a client's program is cut, in bytes.
+const maxUserAgent = 1024
+
+// Event is what is known of a request. It implements request.Observer, and is for one goroutine at
+// a time.
+type Event struct {
+	auditor  *Auditor
+	decision Decision
+	secret   bool // what is sent and answered holds tokens
+	event    auditv1.Event
+}
+
+// Begin returns the event of a request that comes in now. Its id is the client's if that says one, as
+// in today's server.
+func (a *Auditor) Begin(req *http.Request) *Event {
+	id := req.Header.Get(auditv1.HeaderAuditID)
+	if id == "" {
+		id = uuid.NewString()
+	}
+	return &Event{auditor: a, event: auditv1.Event{
+		TypeMeta: metav1.TypeMeta{APIVersion: auditv1.SchemeGroupVersion.String(), Kind: "Event"},
+		AuditID:  types.UID(id), RequestReceivedTimestamp: metav1.NewMicroTime(time.Now()),
+	}}
+}
+
+// ID returns what the lines of the request have in common.
+func (e *Event) ID() string { return string(e.event.AuditID) }
+
+// Decide asks the policy what is written of a request, and reports whether it is anything. The user
+// is nil if nobody knows who asks.
+func (e *Event) Decide(req *http.Request, a authorizer.Attributes) bool {
+	e.decision = e.auditor.policy().Decide(a)
+	e.secret = a.APIGroup == authnv1.GroupName && a.Resource == "tokenreviews"
+	if e.secret && e.decision.tells(auditv1.LevelRequest) {
+		e.decision.Level = auditv1.LevelMetadata
+	}
+	e.auditor.Counters.Level(string(e.decision.Level))
+	if e.decision.Level == auditv1.LevelNone {
+		return false
+	}
+	e.event.Level, e.event.Verb, e.event.RequestURI = e.decision.Level, a.Verb, req.URL.RequestURI()
+	for _, ip := range utilnet.SourceIPs(req) {
+		e.event.SourceIPs = append(e.event.SourceIPs, ip.String())
+	}
+	if e.event.UserAgent = req.UserAgent(); len(e.event.UserAgent) > maxUserAgent {
+		e.event.UserAgent = e.event.UserAgent[:maxUserAgent] + "...TRUNCATED"
+	}
+	if a.User != nil {
+		e.event.User = told(a.User)
+	}
+	if a.IsResource {
+		e.event.ObjectRef = &auditv1.ObjectReference{Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name,
+			APIGroup: a.APIGroup, APIVersion: a.APIVersion}
+	}
+	return true
+}
+
+func told(who *user.Info) authnv1.UserInfo {
+	info := authnv1.UserInfo{Username: who.Name, UID: who.UID, Groups: who.Groups}
+	for key, values := range who.Extra {
+		if info.Extra == nil {
+			info.Extra = map[string]authnv1.ExtraValue{}
+		}
+		info.Extra[key] = values
+	}
+	return info
+}
+
+// ActsAs implements request.Observer.
+func (e *Event) ActsAs(who *user.Info) {
+	info := told(who)
+	e.event.ImpersonatedUser = &info
+}
+
+// Annotate implements request.Observer.
+func (e *Event) Annotate(key, value string) {
+	if e.event.Annotations == nil {
+		e.event.Annotations = map[string]string{}
+	}
+	if _, known := e.event.Annotations[key]; !known {
+		e.event.Annotations[key] = value
+	}
+}
+
+// Write writes what is known at a stage, unless the policy omits that.
+func (e *Event) Write(stage auditv1.Stage) {
+	if slices.Contains(e.decision.OmitStages, stage) {
+		return
+	}
+	e.event.Stage, e.event.StageTimestamp = stage, e.event.RequestReceivedTimestamp
+	if stage != auditv1.StageRequestReceived {
+		e.event.StageTimestamp = metav1.NewMicroTime(time.Now())
+	}
+	e.auditor.write(&e.event)
+}

@@ -1,0 +1,36 @@
+package audit
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"gopkg.in/natefinch/lumberjack.v2"
+)
+
+// File is where the lines are written.
+type File struct {
+	Path       string // - is standard output
+	MaxAge     int    // of an old file in days, 0 for any
+	MaxBackups int    // how many old files are kept, 0 for all
+	MaxSize    int    // of the file in megabytes, 0 for 100
+}
+
+// Open opens the file, or makes it: who may not read it finds out here. Beyond its size it is
+// renamed, and a new one is begun.
+func (f File) Open() (io.Writer, error) {
+	if f.Path == "-" {
+		return os.Stdout, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(f.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // it tells what nobody else is to read
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	return &lumberjack.Logger{Filename: f.Path, MaxAge: f.MaxAge, MaxBackups: f.MaxBackups, MaxSize: f.MaxSize}, nil
+}

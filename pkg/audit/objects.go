@@ -1,0 +1,163 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/util"
+)
+
+// RequestObject implements request.Observer. What is no JSON is left out: today's server loses the
+// whole line then.
+func (e *Event) RequestObject(object any) {
+	isPatch, isTold := e.event.Verb == "patch", e.decision.tells(auditv1.LevelRequest)
+	if e.secret || e.event.ObjectRef == nil || isPatch && !isTold {
+		return
+	}
+	text := asJSON(object)
+	if !json.Valid(text) {
+		return
+	}
+	if !isPatch {
+		e.refer(text)
+	}
+	if isTold {
+		e.event.RequestObject = e.unknown(text)
+	}
+}
+
+// asJSON returns an object as JSON, nil if it cannot be.
+func asJSON(object any) []byte {
+	switch text := object.(type) {
+	case []byte:
+		return text
+	case string:
+		return []byte(text)
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// refer adds to what the path says of the object what the object itself does.
+func (e *Event) refer(text []byte) {
+	var object struct {
+		ID       string // at the first door
+		Metadata struct {
+			Namespace, Name, ResourceVersion string
+			UID                              types.UID
+		}
+	}
+	if json.Unmarshal(text, &object) != nil {
+		return
+	}
+	ref, own := e.event.ObjectRef, &object.Metadata
+	orElse(&ref.Namespace, own.Namespace)
+	orElse(&ref.Name, own.Name)
+	orElse(&ref.Name, object.ID)
+	ref.UID, ref.ResourceVersion = own.UID, own.ResourceVersion
+}
+
+func orElse(text *string, other string) {
+	if *text == "" {
+		*text = other
+	}
+}
+
+// Keeps reports whether the body of an answer of a status is to be kept for Answered: if it is an
+// object that is told, or says how a request ended.
+func (e *Event) Keeps(status int) bool {
+	return status >= http.StatusBadRequest || e.event.Verb == "delete" || e.decision.tells(auditv1.LevelRequestResponse)
+}
+
+// Answered is told the status of an answer, and the body, nil if it is not kept.
+func (e *Event) Answered(status int, contentType string, body []byte) {
+	e.event.ResponseStatus = &metav1.Status{Code: int32(status)}
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	switch {
+	case mediaType == "application/json" && json.Valid(body):
+		e.answeredJSON(body)
+	case mediaType == "text/plain" && status >= http.StatusBadRequest:
+		e.event.ResponseStatus.Status, e.event.ResponseStatus.Message = metav1.StatusFailure, oneLine(body)
+	}
+	if e.secret { // what is wrong with a body may tell some of it
+		e.event.ResponseStatus.Message, e.event.ResponseStatus.Details = "", nil
+	}
+}
+
+func (e *Event) answeredJSON(body []byte) {
+	var answer metav1.TypeMeta
+	var status metav1.Status
+	if json.Unmarshal(body, &answer) == nil && answer.Kind == "Status" && json.Unmarshal(body, &status) == nil {
+		code := e.event.ResponseStatus.Code
+		e.event.ResponseStatus = &metav1.Status{Status: status.Status, Message: status.Message, Reason: status.Reason, Details: status.Details, Code: code}
+	}
+	if e.event.ObjectRef != nil && e.decision.tells(auditv1.LevelRequestResponse) {
+		e.event.ResponseObject = e.unknown(body)
+	}
+}
+
+// Failed is told that a request ended without an answer of its own.
+func (e *Event) Failed(status int, reason metav1.StatusReason, message string) {
+	e.event.ResponseStatus = &metav1.Status{Status: metav1.StatusFailure, Code: int32(status), Reason: reason, Message: message}
+	e.event.ResponseObject = nil
+}
+
+// oneLine makes an answer printable on one line, and cuts it.
+func oneLine(body []byte) string {
+	text := string(body[:min(len(body), util.MaxLine)])
+	return api.Printable(strings.TrimSpace(strings.ToValidUTF8(text, "?")), ' ')
+}
+
+// unknown returns a JSON text as a part of an event.
+func (e *Event) unknown(text []byte) *runtime.Unknown {
+	if e.decision.OmitManagedFields {
+		text = withoutManagedFields(text)
+	}
+	return &runtime.Unknown{Raw: text, ContentType: runtime.ContentTypeJSON}
+}
+
+// withoutManagedFields returns the JSON of an object, a list or a table without who changed which
+// field. What has none stays as it is.
+func withoutManagedFields(text []byte) []byte {
+	const name = "managedFields"
+	if !bytes.Contains(text, []byte(name)) {
+		return text
+	}
+	numbers := json.NewDecoder(bytes.NewReader(text))
+	numbers.UseNumber()
+	var object map[string]any
+	if numbers.Decode(&object) != nil {
+		return text
+	}
+	forget := func(object any) {
+		if members, ok := object.(map[string]any); ok {
+			metadata, _ := members["metadata"].(map[string]any)
+			delete(metadata, name)
+		}
+	}
+	forget(object)
+	items, _ := object["items"].([]any)
+	for _, item := range items {
+		forget(item)
+	}
+	rows, _ := object["rows"].([]any)
+	for _, row := range rows {
+		if members, ok := row.(map[string]any); ok {
+			forget(members["object"])
+		}
+	}
+	text, _ = json.Marshal(object) // it was JSON before
+	return text
+}

@@ -1,0 +1,64 @@
+package options
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+
+	"kube2014/pkg/audit"
+	"kube2014/pkg/server"
+)
+
+// AuditOptions are about writing down who did what.
+type AuditOptions struct {
+	Log        audit.File // without a path, nothing is written
+	PolicyFile string
+}
+
+func (o *AuditOptions) addFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.Log.Path, "audit_log_path", "", "")
+	flags.Var((*amountValue)(&o.Log.MaxAge), "audit_log_maxage", "")
+	flags.Var((*amountValue)(&o.Log.MaxBackups), "audit_log_maxbackup", "")
+	flags.Var((*amountValue)(&o.Log.MaxSize), "audit_log_maxsize", "")
+	flags.StringVar(&o.PolicyFile, "audit_policy_file", "", "")
+}
+
+func (o *AuditOptions) validate(given map[string]bool) []error {
+	if o.Log.Path != "" {
+		return nil
+	}
+	return allNeed(given, "audit_log_path", "audit_log_maxage", "audit_log_maxbackup", "audit_log_maxsize", "audit_policy_file")
+}
+
+// ApplyTo lets the server write down who did what, if there is where to. The error joins one for
+// each flag that is wrong, which names the flag.
+func (o *AuditOptions) ApplyTo(c *server.Config) error {
+	if o.Log.Path == "" {
+		return nil
+	}
+	out, err := o.Log.Open()
+	auditor, policyErr := audit.FromFile(o.PolicyFile, out)
+	if err = errors.Join(inFlag("audit_log_path", err), inFlag("audit_policy_file", policyErr)); err != nil {
+		return err
+	}
+	c.Audit = auditor
+	return nil
+}
+
+// maxAmount is such that nobody counts beyond what a number can hold.
+const maxAmount = 1 << 20
+
+// amountValue is a number that is not negative.
+type amountValue int
+
+func (a *amountValue) String() string { return strconv.Itoa(int(*a)) }
+
+func (a *amountValue) Set(text string) error {
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 0 || value > maxAmount {
+		return fmt.Errorf("is not a number between 0 and %d", maxAmount)
+	}
+	*a = amountValue(value)
+	return nil
+}
