@@ -10,6 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/resourcequota"
+	"kube2014/pkg/admission/v1beta1"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/auth/authenticator"
@@ -32,6 +36,8 @@ type master struct {
 	rights authorizer.United      // who may do what
 	tokens authenticator.Token    // who knows bearer tokens, nil if nobody does
 	roles  struct{ *rbac.Policy } // of RBAC; nil without that
+
+	admission *admission.Chain // decides about changes
 }
 
 func (m *master) close() {
@@ -54,12 +60,14 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 		err = m.assembleTraced(o, containerInfo, t)
 		config.Around = func(chain http.Handler) http.Handler { return t.Handler(chain, m.first) }
 		config.Guards = t.Guards(config.Guards)
+		m.admission.Around = t.Admission
 	} else {
 		err = m.assemble(o, containerInfo)
 	}
 	if err != nil {
 		return nil, err
 	}
+	m.admit()
 	config.API = m.first
 	config.Checks = m.checks()
 	if m.second != nil {
@@ -89,7 +97,25 @@ func (m *master) buildConfig(o *options.ServerRunOptions) (*server.Config, error
 	var authentication, authorization error
 	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
 	m.rights, authorization = o.Authorization.ApplyTo(config, &m.roles)
-	return config, errors.Join(audit, profiling, serving, authentication, authorization)
+	var plugins error
+	m.admission, plugins = o.Admission.ApplyTo()
+	return config, errors.Join(audit, profiling, serving, authentication, authorization, plugins)
+}
+
+// admit lets the plugins decide about the changes at both doors. All tasks are in the namespace
+// default, which is there.
+func (m *master) admit() {
+	m.admission.Each(func(_ string, p admission.Interface) {
+		if wants, ok := p.(resourcequota.WantsObjects); ok {
+			wants.SetObjects(m.stores.objects)
+		}
+	})
+	if m.second != nil {
+		m.second.Admission = m.admission
+	}
+	if chain := m.admission.Without(plugin.NameNamespaceExists).Without(plugin.NameNamespaceLifecycle); chain != nil {
+		m.first.Admission = &v1beta1.Door{Chain: chain, Objects: m.stores.objects, Scheme: v1.Scheme}
+	}
 }
 
 // checks returns what must hold for the server to be healthy.

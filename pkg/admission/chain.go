@@ -45,6 +45,9 @@ func (c *Chain) Begin(ctx context.Context, a Attributes) *Request {
 
 // Without returns a chain of the same plugins but one, nil if there are no others.
 func (c *Chain) Without(name string) *Chain {
+	if c == nil {
+		return nil
+	}
 	own := *c
 	own.plugins = slices.DeleteFunc(slices.Clone(c.plugins), func(p plugin) bool { return p.name == name })
 	if len(own.plugins) == 0 {

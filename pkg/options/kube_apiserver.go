@@ -4,7 +4,7 @@ import "strings"
 
 // ofKubeAPIServer has the flags of kube-apiserver of 2015 to 2018 that this server does not have.
 var ofKubeAPIServer = setOf(`
-	admission_control admission_control_config_file advertise_address allow_privileged alsologtostderr
+	advertise_address allow_privileged alsologtostderr
 	apiserver_count audit_log_batch_buffer_size audit_log_format audit_log_mode audit_webhook_config_file audit_webhook_mode
 	authorization_rbac_super_user authorization_webhook_cache_authorized_ttl authorization_webhook_cache_unauthorized_ttl
 	basic_auth_file cloud_config cloud_provider cluster_name default_not_ready_toleration_seconds

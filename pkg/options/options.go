@@ -24,6 +24,7 @@ type ServerRunOptions struct {
 	Features        FeatureOptions
 	Authentication  AuthenticationOptions
 	Authorization   AuthorizationOptions
+	Admission       AdmissionOptions
 	Kubelet         KubeletOptions
 	APIEnablement   APIEnablementOptions
 
@@ -39,7 +40,7 @@ type group interface {
 }
 
 func (o *ServerRunOptions) groups() []group {
-	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Kubelet, &o.APIEnablement}
+	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement}
 }
 
 // ErrHelp is the error of a command line that asks for help.

@@ -27,6 +27,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
 		Authentication:  AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute},
 		Authorization:   AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
+		Admission:       AdmissionOptions{Plugins: util.StringList{"NamespaceExists"}},
 		Kubelet:         KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
 	}, o)
 	assert.Equal(t, "127.0.0.1:8080", o.InsecureServing.ListenAddress())

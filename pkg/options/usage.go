@@ -80,6 +80,14 @@ who did what:
   -audit_log_maxbackup N  how many of them are kept; 0 for all (default 0)
   -audit_log_maxsize MEGABYTES  when a file is full (default 0, which is 100)
 
+what is let in:
+  -admission_control LIST  the plugins that decide about changes, in their order:
+                       AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger,
+                       NamespaceExists or NamespaceLifecycle, ResourceQuota,
+                       MutatingAdmissionWebhook, ValidatingAdmissionWebhook
+                       (default: NamespaceExists)
+  -admission_control_config_file FILE  what the plugins are to do
+
 where objects are kept:
   -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
                        http://127.0.0.1:4001 (default: keep them in memory)

@@ -92,7 +92,6 @@ func (p *Plugin) Handles(operation admission.Operation) bool { return operation 
 type place struct {
 	request string
 	asked   bool // it may have a reservation
-	refused bool // it will not store the object
 }
 
 type placeKey struct{}
@@ -111,11 +110,10 @@ func (p *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 		return refusal(p.tryReserve(c, own.request, id), c, a)
 	}
 	mayHave, err := p.reserve(ctx, c, own.request, id)
-	own.refused = err != nil
 	if mayHave && !own.asked {
 		own.asked = true
-		a.OnEnd(func(outcome error) {
-			if own.refused || isCertain(outcome) {
+		a.OnEnd(func(known bool) {
+			if known {
 				p.release(c, own.request)
 			}
 		})

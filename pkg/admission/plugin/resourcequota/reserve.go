@@ -6,8 +6,6 @@ import (
 	"log"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 )
@@ -49,19 +47,6 @@ func (p *Plugin) reserved(c *counter, stored *storage.Object, request, id string
 		return nil, &exceededError{c.limit, used}
 	}
 	return quotaOf(c.id, append(others, reservation{request, id, now.Add(lifetime).UTC()}))
-}
-
-// isCertain reports whether somebody knows that the object is stored, or that it is not and will not be.
-func isCertain(outcome error) bool {
-	if status := apierrors.APIStatus(nil); errors.As(outcome, &status) {
-		code := status.Status().Code
-		return code >= 400 && code < 500
-	}
-	switch api.KindOf(outcome) {
-	case api.Internal, api.Unavailable, api.Timeout:
-		return false
-	}
-	return true
 }
 
 var errNothing = errors.New("there is no such reservation")

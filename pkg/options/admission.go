@@ -1,0 +1,81 @@
+package options
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/resourcequota"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/util"
+)
+
+// AdmissionOptions are about which changes are let in.
+type AdmissionOptions struct {
+	Plugins    util.StringList
+	ConfigFile string
+}
+
+func (o *AdmissionOptions) addFlags(flags *flag.FlagSet) {
+	flags.Var(&o.Plugins, "admission_control", "")
+	flags.StringVar(&o.ConfigFile, "admission_control_config_file", "", "")
+}
+
+func (o *AdmissionOptions) validate(map[string]bool) (errs []error) {
+	known := admissionPlugins().Names()
+	for i, name := range o.Plugins {
+		switch {
+		case !slices.Contains(known, name):
+			errs = append(errs, fmt.Errorf("-admission_control: %s is not one of %s", shown(name), strings.Join(known, ", ")))
+		case slices.Contains(o.Plugins[:i], name):
+			errs = append(errs, fmt.Errorf("-admission_control: %s is named twice", name))
+		}
+	}
+	if len(o.Plugins) == 0 {
+		o.Plugins = util.StringList{plugin.NameNamespaceExists}
+	}
+	return errs
+}
+
+// ApplyTo makes the plugins, in their order. The error joins one for each flag that is wrong,
+// which names the flag.
+func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
+	var configurations map[string]json.RawMessage
+	if o.ConfigFile != "" {
+		var err error
+		if configurations, err = admission.ReadConfig(o.ConfigFile); err != nil {
+			return nil, inFlag("admission_control_config_file", err)
+		}
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(configurations)) {
+		if !slices.Contains(o.Plugins, name) {
+			errs = append(errs, fmt.Errorf("-admission_control_config_file: %s: it configures %s, which -admission_control does not name", o.ConfigFile, shown(name)))
+		}
+	}
+	chain, err := admissionPlugins().New(o.Plugins, configurations)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("-admission_control_config_file: %s: %w", o.ConfigFile, err))
+	}
+	return chain, errors.Join(errs...)
+}
+
+// admissionPlugins returns all plugins that there are.
+func admissionPlugins() *admission.Plugins {
+	all := &admission.Plugins{}
+	exists := plugin.NewNamespaceExists(func(namespace string) bool { return namespace == v1.Namespace })
+	all.Register(plugin.NameAlwaysAdmit, plugin.NewAlwaysAdmit)
+	all.Register(plugin.NameAlwaysDeny, plugin.NewAlwaysDeny)
+	all.Register(plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages)
+	all.Register(plugin.NameNamespaceExists, exists)
+	all.Register(plugin.NameNamespaceLifecycle, exists)
+	all.Register(plugin.NameLimitRanger, plugin.NewLimitRanger)
+	all.Register(resourcequota.Name, resourcequota.New)
+	return all
+}
