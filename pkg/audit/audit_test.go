@@ -68,8 +68,6 @@ func written(t *testing.T, policy *audit.Policy, req *http.Request, a authorizer
 	return events[0]
 }
 
-func nothing(*audit.Event) {}
-
 func TestALineTellsWhoAskedFromWhere(t *testing.T) {
 	t.Parallel()
 	a := path("/version")
