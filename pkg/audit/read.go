@@ -46,7 +46,7 @@ var yamlLine = regexp.MustCompile(`line \d+`)
 func Read(text []byte) (*Policy, error) {
 	data, err := yaml.YAMLToJSONStrict(text)
 	if err != nil { // which may quote a file that is no policy
-		return nil, &PolicyError{[]string{strings.TrimSpace("is no YAML, or has a field twice: " + yamlLine.FindString(err.Error()))}}
+		return nil, &PolicyError{[]string{strings.TrimSuffix("is no YAML, or has a field twice: "+yamlLine.FindString(err.Error()), ": ")}}
 	}
 	var policy auditv1.Policy
 	unknown, err := json.UnmarshalStrict(data, &policy)
