@@ -29,9 +29,9 @@ var mayImport = map[string][]string{
 	"compare/today":                         {},
 	"cmd/apiserver":                         {"pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/v1beta1", "pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/apiserver", "pkg/client", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery", "pkg/endpoints/openapi", "pkg/etcd", "pkg/api/v1beta1", "pkg/registry", "pkg/rest", "pkg/rest/core", "pkg/storage", "pkg/storage/etcd3", "pkg/trace", "pkg/util", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/authorizer/rbac", "pkg/options", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/healthz", "pkg/server/request", "pkg/server/filters", "pkg/webhook"},
 	"pkg/options":                           {"pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/audit", "pkg/api", "pkg/api/v1", "pkg/api/v1beta1", "pkg/auth/authenticator", "pkg/auth/authenticator/serviceaccount", "pkg/auth/authenticator/tokenfile", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer", "pkg/auth/authorizer/abac", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/auth/user", "pkg/client", "pkg/etcd", "pkg/server", "pkg/server/certs", "pkg/util", "pkg/webhook"},
-	"pkg/server":                            {"pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/server/filters", "pkg/server/healthz", "pkg/auth/user", "pkg/server/request"},
+	"pkg/server":                            {"pkg/audit", "pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/server/filters", "pkg/server/healthz", "pkg/auth/user", "pkg/server/request"},
 	"pkg/server/certs":                      {"pkg/util", "pkg/util/pems"},
-	"pkg/server/filters":                    {"pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server/request", "pkg/util"},
+	"pkg/server/filters":                    {"pkg/audit", "pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server/request", "pkg/util"},
 	"pkg/server/healthz":                    {"pkg/api"},
 	"pkg/server/request":                    {"pkg/auth/user"},
 	"pkg/auth/authenticator":                {"pkg/auth/user"},
@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"pkg/auth/user":                         {},
 	"pkg/admission":                         {"pkg/auth/user"},
 	"pkg/admission/v1beta1":                 {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/apiserver", "pkg/conversion", "pkg/rest", "pkg/server/request", "pkg/storage"},
+	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/util"},
 	"pkg/webhook":                           {"pkg/util", "pkg/util/pems"},
 	"pkg/webhook/webhooktest":               {},
 	"pkg/trace":                             {"pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
@@ -102,7 +103,7 @@ var storesMayBeTestedThrough = map[string][]string{
 
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
-var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/v1beta1", "compare/decisions", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
+var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/v1beta1", "pkg/audit", "compare/decisions", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
 	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters"}
 
 // libraries lists the packages from outside the project and the standard
@@ -118,14 +119,18 @@ var libraries = map[string][]string{
 	"github.com/stretchr/testify":       {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest"},
 	"k8s.io/api":                        today,
 	"k8s.io/apimachinery":               today,
+	"k8s.io/apiserver":                  {"pkg/audit", "pkg/server/filters"},
+	"gopkg.in/natefinch/lumberjack.v2":  {"pkg/audit"},
+	"golang.org/x/time":                 {"pkg/audit"},
+	"github.com/google/uuid":            {"pkg/audit"},
 	"k8s.io/client-go":                  {},
 	"k8s.io/kube-openapi":               {},
 	"gopkg.in/evanphx/json-patch.v4":    {"pkg/endpoints/patch"},
 	"github.com/go-jose/go-jose/v4":     {"pkg/auth/authenticator/serviceaccount"},
 	"go.yaml.in/yaml/v3":                {"pkg/endpoints"},
-	"sigs.k8s.io/json":                  {"pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/webhook"},
+	"sigs.k8s.io/json":                  {"pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/webhook"},
 	"sigs.k8s.io/randfill":              {},
-	"sigs.k8s.io/yaml":                  {"pkg/endpoints", "pkg/webhook", "secure"},
+	"sigs.k8s.io/yaml":                  {"pkg/audit", "pkg/endpoints", "pkg/webhook", "secure"},
 }
 
 // importersOf returns the packages that may import a package of a library.

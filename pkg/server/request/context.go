@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"time"
 
 	"kube2014/pkg/auth/user"
 )
@@ -11,6 +12,7 @@ import (
 type Record struct {
 	Info     *Info
 	User     *user.Info
+	Received time.Time
 	Observer Observer // nil if nobody observes the request
 }
 
@@ -62,7 +64,7 @@ func (r *recorded) Value(key any) any {
 // WithInfo returns a context with a record that knows what its request asks for.
 func WithInfo(ctx context.Context, info Info) context.Context {
 	r := &recorded{Context: ctx, info: info}
-	r.record.Info = &r.info
+	r.record.Info, r.record.Received = &r.info, time.Now()
 	return r
 }
 
