@@ -82,6 +82,39 @@ func TestAPasswordInAURLIsNotShown(t *testing.T) {
 	}
 }
 
+func TestAKeyEndsInTheFakeAsInARealEtcd(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T, client etcdtest.Client, wait func()) {
+		first, err := client.Create("/x", "1", 3600)
+		require.NoError(t, err)
+		_, err = client.CompareAndSwap("/x", "2", 1, "", first.Node.ModifiedIndex)
+		require.NoError(t, err)
+		_, err = client.Set("/y", "1", 1)
+		require.NoError(t, err)
+		last, err := client.Set("/y", "1", 0)
+		require.NoError(t, err)
+		wait()
+		index := last.Node.ModifiedIndex + 1
+		ended, err := client.Watch("/", index, true, nil, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []any{"expire", "/x", index, first.Node.CreatedIndex, "2"},
+			[]any{ended.Action, ended.Node.Key, ended.Node.ModifiedIndex, ended.Node.CreatedIndex, ended.PrevNode.Value})
+		resp, err := client.Get("/", true, true)
+		require.NoError(t, err)
+		require.Len(t, resp.Node.Nodes, 1)
+		assert.Equal(t, "/y", resp.Node.Nodes[0].Key)
+	}
+	check(t, newClient(t, realEtcd(t).URL), func() {})
+	synctest.Test(t, func(t *testing.T) {
+		fake := etcdtest.NewFake()
+		check(t, fake, func() {
+			time.Sleep(time.Second)
+			_, err := fake.Get("/x", false, false)
+			assert.Error(t, err)
+		})
+	})
+}
+
 // The fake answers like a real etcd, so tests can use it instead.
 func TestTheFakeEtcdAgreesWithARealOne(t *testing.T) {
 	t.Parallel()

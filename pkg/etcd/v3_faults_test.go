@@ -44,11 +44,23 @@ func (m *playedMember) Txn(context.Context, *etcdserverpb.TxnRequest) (*etcdserv
 	return &etcdserverpb.TxnResponse{Header: &etcdserverpb.ResponseHeader{}}, m.err
 }
 
+// playedLessor is the part of a member that grants leases.
+type playedLessor struct {
+	etcdserverpb.UnimplementedLeaseServer
+	member *playedMember
+}
+
+func (l *playedLessor) LeaseGrant(_ context.Context, asked *etcdserverpb.LeaseGrantRequest) (*etcdserverpb.LeaseGrantResponse, error) {
+	l.member.asked.Add(1)
+	return &etcdserverpb.LeaseGrantResponse{Header: &etcdserverpb.ResponseHeader{}, ID: 7, TTL: asked.TTL}, l.member.err
+}
+
 func (m *playedMember) start(t *testing.T) (url string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := grpc.NewServer()
 	etcdserverpb.RegisterKVServer(server, m)
+	etcdserverpb.RegisterLeaseServer(server, &playedLessor{member: m})
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return "http://" + listener.Addr().String()
@@ -109,6 +121,23 @@ func TestAV3WriteIsSentOnceAndAReadUntilItIsAnswered(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestALeaseIsAskedForUntilOneIsGranted(t *testing.T) {
+	t.Parallel()
+	first, next := &playedMember{err: rpctypes.ErrGRPCNoLeader}, &playedMember{}
+	client := newV3(t, Config{Servers: []string{first.start(t), next.start(t)}})
+	granted, err := client.Grant(t.Context(), 3600)
+	require.NoError(t, err)
+	assert.EqualValues(t, 3600, granted.TTL)
+	assert.EqualValues(t, 1, first.asked.Load())
+	assert.EqualValues(t, 1, next.asked.Load())
+
+	next.err = rpctypes.ErrGRPCLeaseTTLTooLarge
+	_, err = client.Grant(t.Context(), 1<<40)
+	assert.ErrorIs(t, err, rpctypes.ErrLeaseTTLTooLarge)
+	assert.True(t, Answered(err))
+	assert.EqualValues(t, 1, first.asked.Load(), "it was refused")
 }
 
 func TestEtcdsRefusalsAreFinal(t *testing.T) {

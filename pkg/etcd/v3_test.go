@@ -40,6 +40,21 @@ func keysOf(t *testing.T, events clientv3.WatchChan, n int) (keys []string) {
 	return keys
 }
 
+func TestAKeyEndsWithItsLease(t *testing.T) {
+	t.Parallel()
+	client := newV3(t, Config{Servers: []string{realEtcd(t).URL}})
+	granted, err := client.Grant(t.Context(), 1)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, granted.TTL, int64(1))
+	events, _ := client.Watch(t.Context(), "/x", 1)
+	_, err = client.Do(t.Context(), clientv3.OpPut("/x", "1", clientv3.WithLease(granted.ID)))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/x", "/x"}, keysOf(t, events, 2))
+	resp, err := client.Do(t.Context(), aGet)
+	require.NoError(t, err)
+	assert.Empty(t, resp.Get().Kvs)
+}
+
 func TestAWatchTellsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	client := newV3(t, Config{Servers: []string{realEtcd(t).URL}})

@@ -73,6 +73,24 @@ func TestEveryCallToEtcd3IsNarrated(t *testing.T) {
 `, "\n"+s.narration())
 }
 
+func (a answering) Grant(_ context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
+	return &clientv3.LeaseGrantResponse{ID: 0x2014, TTL: seconds + 1}, a.err
+}
+
+func TestALeaseOfEtcd3IsNarrated(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	granted, err := s.Etcd3Client(answering{}).Grant(t.Context(), 3660)
+	require.NoError(t, err)
+	assert.EqualValues(t, 3661, granted.TTL)
+	_, err = s.Etcd3Client(answering{err: errors.New("etcd at http://x: away")}).Grant(t.Context(), 2)
+	assert.EqualError(t, err, "etcd at http://x: away")
+	assert.Equal(t, `
+     1ms EtcdClient.Grant a lease of 3660s → lease 2014 of 3661s
+     1ms EtcdClient.Grant a lease of 2s → error: etcd at http://x: away
+`, "\n"+s.narration())
+}
+
 func TestACallToEtcd3IsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
 	t.Parallel()
 	evil := "a\nb\x1b[31m\u202e\xff" + strings.Repeat("é", 10000)

@@ -20,6 +20,7 @@ import (
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
 
@@ -101,7 +102,7 @@ func TestEveryCallToEtcdIsNarrated(t *testing.T) {
 	_, _ = etcdClient.Create("/r/a", "m2", 0)
 	_, _ = etcdClient.Set("/r/d/b", `{"id":"b","labels":{"name":"web","tier":"front"},"desiredState":{"manifest":{}}}`, 0)
 	_, _ = etcdClient.CompareAndSwap("/r/a", "[]", 0, "", 1)
-	_, _ = etcdClient.CompareAndSwap("/r/a", "m3", 0, "m2", 0)
+	_, _ = etcdClient.CompareAndSwap("/r/a", "m3", 3600, "m2", 0)
 	_, _ = etcdClient.Get("/r/a", false, false)
 	_, _ = etcdClient.Get("/r", true, true)
 	_, _ = etcdClient.CompareAndDelete("/r/a", "", 3)
@@ -112,7 +113,7 @@ func TestEveryCallToEtcdIsNarrated(t *testing.T) {
      1ms EtcdClient.Create /r/a = "m2" → 105 Key already exists, index 1
      1ms EtcdClient.Set /r/d/b = {"id":"b","labels":{"name":"web","tier":"front"},"desiredState":… 80 bytes → index 2
      1ms EtcdClient.CompareAndSwap /r/a if index 1 = [] → index 3
-     1ms EtcdClient.CompareAndSwap /r/a if "m2" = "m3" → 101 Compare failed, index 3
+     1ms EtcdClient.CompareAndSwap /r/a if "m2" = "m3" for 3600s → 101 Compare failed, index 3
      1ms EtcdClient.Get /r/a → [], index 3
      1ms EtcdClient.Get /r → 2 keys
      1ms EtcdClient.CompareAndDelete /r/a if index 3 → index 4
@@ -139,6 +140,15 @@ func TestARegistryOnEtcdIsNarratedWithItsCallsToEtcd(t *testing.T) {
  *\d+ms       → ok
  *\d+ms     → ok
 `, told)
+}
+
+func TestHowLongAnObjectStaysIsNarrated(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	store := storage.WithTTL(s.Store(memory.New(1)), time.Hour)
+	_, err := store.Commit(storage.Create(&api.Event{JSONBase: api.JSONBase{ID: "x"}}), storage.Delete(api.EventKind, "y", storage.Any))
+	require.NoError(t, err)
+	assert.Equal(t, `     1ms Store.Commit(create event "x" for 1h0m0s, remove event "y") → ok`+"\n", s.narration())
 }
 
 func TestARefusalIsNarratedWithItsKind(t *testing.T) {

@@ -1,11 +1,15 @@
 package memory
 
 import (
+	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/storagetest"
 )
@@ -36,4 +40,89 @@ func TestTheVersionsOfAStoreBeginAfterTheGivenOne(t *testing.T) {
 	version, err := store.Version()
 	require.NoError(t, err)
 	assert.EqualValues(t, 1000, version)
+}
+
+// write writes an event with a TTL.
+func write(t *testing.T, store *Store, id string, ttl time.Duration) {
+	change := storage.Update(&api.Event{JSONBase: api.JSONBase{ID: id}}, storage.Any)
+	change.TTL = ttl
+	_, err := store.Commit(change)
+	require.NoError(t, err)
+}
+
+// count returns how many events there are once everybody waits.
+func count(t *testing.T, store *Store) int {
+	synctest.Wait()
+	list, err := store.List(api.EventKind, nil)
+	require.NoError(t, err)
+	return len(list.Items)
+}
+
+func TestAnObjectEndsAtItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := New(1)
+		watcher, err := store.Watch(api.EventKind, 1)
+		require.NoError(t, err)
+		write(t, store, "x", time.Hour)
+		time.Sleep(time.Hour - 1)
+		assert.Equal(t, 1, count(t, store))
+		time.Sleep(1)
+		assert.Zero(t, count(t, store))
+		events, err := watcher.Next(t.Context())
+		require.NoError(t, err)
+		require.Len(t, events, 2)
+		assert.Equal(t, storage.Deleted, events[1].Type)
+		assert.EqualValues(t, 3, events[1].Version)
+		assert.Empty(t, store.ends)
+	})
+}
+
+func TestAnObjectEndsItsTimeAfterTheLastWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := New(1)
+		for range 5 {
+			write(t, store, "x", time.Hour)
+			time.Sleep(59 * time.Minute)
+			assert.Equal(t, 1, count(t, store))
+		}
+		time.Sleep(time.Minute)
+		assert.Zero(t, count(t, store))
+		write(t, store, "x", time.Hour)
+		write(t, store, "x", 0)
+		time.Sleep(100 * time.Hour)
+		assert.Equal(t, 1, count(t, store))
+		assert.Empty(t, store.ends)
+	})
+}
+
+func TestNobodyWaitsForTheEndOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	store := New(1)
+	for i := range 100 {
+		id := fmt.Sprint("x", i)
+		write(t, store, id, time.Hour)
+		_, err := store.Commit(storage.Delete(api.EventKind, id, storage.Present))
+		require.NoError(t, err)
+	}
+	assert.Empty(t, store.ends)
+}
+
+func TestAChangeThatFailsLetsNothingEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := New(1)
+		write(t, store, "x", 2*time.Hour)
+		sooner := storage.Update(&api.Event{JSONBase: api.JSONBase{ID: "x"}}, storage.Present)
+		sooner.TTL = time.Hour
+		_, err := store.Commit(sooner, storage.Require(api.EventKind, "none"))
+		require.Error(t, err)
+		_, err = store.Commit(storage.Require(api.EventKind, "x"))
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, count(t, store))
+		time.Sleep(time.Hour)
+		assert.Zero(t, count(t, store), "that it is there was only checked")
+	})
 }

@@ -37,7 +37,7 @@ type Harness struct {
 // Run runs the suite. A store that loses events lets a watcher wait for them until go
 // test ends it.
 func Run(t *testing.T, h Harness) {
-	h.run(t, slices.Concat(basicTests, outcomeTests, togetherTests, portTests, podTests, watchTests, listAgainTests, concurrentTests))
+	h.run(t, slices.Concat(basicTests, outcomeTests, togetherTests, portTests, podTests, watchTests, ttlTests, listAgainTests, concurrentTests))
 }
 
 // RunCutOff runs the tests in which whoever is cut off lists again, for a store that
