@@ -28,9 +28,9 @@ func TestAReservationOfAServerThatHasEndedEndsByItself(t *testing.T) {
 		_, err := ended.reserve(t.Context(), "lost")
 		require.NoError(t, err)
 		require.NoError(t, s.create(t.Context(), "x"))
-		time.Sleep(lifetime - 1)
+		time.Sleep(lifetime - time.Nanosecond)
 		assert.EqualError(t, s.create(t.Context(), "y"), `pods "y" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2`)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		assert.NoError(t, s.create(t.Context(), "y"))
 		assert.Equal(t, []string{"x", "y"}, idsIn(t, store))
 		assert.Zero(t, reservations(t, store), "nothing of it is left")
@@ -153,6 +153,22 @@ func TestTheTimeIsTakenBeforeTheListOfTheObjects(t *testing.T) {
 	assert.True(t, apierrors.IsForbidden(err))
 	_, err = s.reserve(t.Context(), "y")
 	assert.NoError(t, err)
+}
+
+// It was reserved, stored, and its reservation removed between the two reads of somebody else.
+func TestWhatIsCreatedWhileTheObjectsAreListedCounts(t *testing.T) {
+	t.Parallel()
+	store := memory.New(1)
+	other, s := newServer(t, store, quota("q", `{"pods":"1"}`)), newServer(t, store, quota("q", `{"pods":"1"}`))
+	once := false
+	s.SetObjects(disturbed{Interface: store, list: func() {
+		if !once {
+			once = true
+			require.NoError(t, other.create(t.Context(), "x"))
+		}
+	}})
+	_, err := s.reserve(t.Context(), "y")
+	assert.True(t, apierrors.IsForbidden(err), "%v", err)
 }
 
 func TestTheClockOfAServerMayBeBehind(t *testing.T) {
