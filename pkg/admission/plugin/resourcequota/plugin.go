@@ -36,8 +36,8 @@ const Name = "ResourceQuota"
 const (
 	// lifetime is how long a reservation lasts at most: longer than a request that stores something.
 	lifetime = time.Minute
-	// patience is how long a request waits for its turn.
-	patience = 5 * time.Second
+	// maxWait is how long a request waits for its turn.
+	maxWait = 5 * time.Second
 )
 
 // WantsObjects is a plugin that needs the store of the objects, before the first request.
@@ -52,6 +52,7 @@ type Plugin struct {
 	Now func() time.Time
 
 	objects  storage.Interface
+	patience time.Duration // of a request that waits for its turn
 	counters map[schema.GroupResource]*counter
 }
 
@@ -74,7 +75,7 @@ func New(configuration json.RawMessage) (admission.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{Now: time.Now, counters: map[schema.GroupResource]*counter{}}
+	p := &Plugin{Now: time.Now, patience: maxWait, counters: map[schema.GroupResource]*counter{}}
 	for resource, limit := range limits {
 		p.counters[resource] = &counter{limit, kinds[resource], resource.String(), make(chan struct{}, 1)}
 	}

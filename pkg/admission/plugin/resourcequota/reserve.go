@@ -12,7 +12,7 @@ import (
 
 // reserve reserves a place for an object, and reports whether the request may have one now.
 func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (mayHave bool, err error) {
-	if err := c.takeTurn(ctx); err != nil {
+	if err := c.takeTurn(ctx, p.patience); err != nil {
 		return false, err
 	}
 	defer c.endTurn()
@@ -53,7 +53,7 @@ var errNothing = errors.New("there is no such reservation")
 
 // release removes the reservation of a request. If that fails, it ends by itself.
 func (p *Plugin) release(c *counter, request string) {
-	err := c.takeTurn(context.Background())
+	err := c.takeTurn(context.Background(), p.patience)
 	if err == nil {
 		defer c.endTurn()
 		_, err = storage.GuaranteedUpdate(p.objects, api.QuotaKind, c.id, func(stored *storage.Object) (api.Object, error) {

@@ -12,7 +12,7 @@ import (
 
 // takeTurn waits until no other request of this process changes the reservations: otherwise each
 // would make those of all others begin again.
-func (c *counter) takeTurn(ctx context.Context) error {
+func (c *counter) takeTurn(ctx context.Context, patience time.Duration) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
