@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 )
 
@@ -125,4 +126,19 @@ func TestD43APutThatOthersOvertakeIsTriedAgain(t *testing.T) {
 		assert.EqualError(t, err, kind+` "x" is changed by too many others at once`)
 		assert.Greater(t, overtaken, 900, "it gives up")
 	}
+}
+
+// What is noted of a quota belongs to no other object.
+func TestReconcileLeavesQuotas(t *testing.T) {
+	t.Parallel()
+	fake := etcdtest.NewFake()
+	registry, clock := patientless(fake)
+	written, err := registry.store.Commit(storage.Create(&api.Quota{Policy: api.Policy{JSONBase: api.JSONBase{ID: "pods"}, ObjectMeta: api.ObjectMeta{Remainder: `[{"id":"x"}]`}}}))
+	require.NoError(t, err)
+	reconcile(t, registry, clock)
+	reconcile(t, registry, clock)
+	stored, err := registry.store.Get(api.QuotaKind, "pods")
+	require.NoError(t, err)
+	assert.Equal(t, written[0].Version(), stored.Version())
+	assert.Equal(t, `[{"id":"x"}]`, stored.Meta().Remainder)
 }
