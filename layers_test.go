@@ -45,6 +45,8 @@ var mayImport = map[string][]string{
 	"pkg/auth/authorizer/webhook":           {"pkg/auth/authorizer", "pkg/auth/user", "pkg/webhook"},
 	"pkg/auth/user":                         {},
 	"pkg/admission":                         {"pkg/auth/user"},
+	"pkg/admission/plugin":                  {"pkg/admission", "pkg/api/v1/defaults"},
+	"pkg/admission/plugin/resourcequota":    {"pkg/admission", "pkg/api", "pkg/rest", "pkg/storage"},
 	"pkg/admission/v1beta1":                 {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/apiserver", "pkg/conversion", "pkg/rest", "pkg/server/request", "pkg/storage"},
 	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/util"},
 	"pkg/webhook":                           {"pkg/util", "pkg/util/pems"},
@@ -55,7 +57,7 @@ var mayImport = map[string][]string{
 	"pkg/storage/etcd2/cache":               {"pkg/api", "pkg/api/v1beta1", "pkg/storage", "pkg/storage/values", "pkg/util"},
 	"pkg/storage/etcd3":                     {"pkg/api", "pkg/storage", "pkg/storage/values", "pkg/util"},
 	"pkg/storage/values":                    {"pkg/api", "pkg/api/v1beta1", "pkg/conversion"},
-	"pkg/storage/memory":                    {"pkg/storage"},
+	"pkg/storage/memory":                    {"pkg/api", "pkg/storage"},
 	"pkg/storage/storagetest":               {"pkg/api", "pkg/storage"},
 	"pkg/storage":                           {"pkg/api", "pkg/conversion"},
 	"pkg/apiserver":                         {"pkg/api", "pkg/api/v1beta1", "pkg/conversion", "pkg/server/request", "pkg/util"},
@@ -96,9 +98,10 @@ var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storag
 // promises of a store are those of the registry on it, and those of roles are to hold for the
 // authorizer, on each store.
 var storesMayBeTestedThrough = map[string][]string{
-	"pkg/storage/etcd2":     {"pkg/registry"},
-	"pkg/admission/v1beta1": {"pkg/registry"},
-	"pkg/rest/rbac":         {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
+	"pkg/storage/etcd2":                  {"pkg/registry"},
+	"pkg/admission/v1beta1":              {"pkg/registry"},
+	"pkg/admission/plugin/resourcequota": {"pkg/storage/etcd2", "pkg/storage/etcd3"},
+	"pkg/rest/rbac":                      {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
 }
 
 // today lists the packages of the second door, and those of who gets in, which know today's
@@ -128,9 +131,9 @@ var libraries = map[string][]string{
 	"gopkg.in/evanphx/json-patch.v4":    {"pkg/endpoints/patch"},
 	"github.com/go-jose/go-jose/v4":     {"pkg/auth/authenticator/serviceaccount"},
 	"go.yaml.in/yaml/v3":                {"pkg/endpoints"},
-	"sigs.k8s.io/json":                  {"pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/webhook"},
+	"sigs.k8s.io/json":                  {"pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/webhook"},
 	"sigs.k8s.io/randfill":              {},
-	"sigs.k8s.io/yaml":                  {"pkg/audit", "pkg/endpoints", "pkg/webhook", "secure"},
+	"sigs.k8s.io/yaml":                  {"pkg/admission", "pkg/audit", "pkg/endpoints", "pkg/webhook", "secure"},
 }
 
 // importersOf returns the packages that may import a package of a library.

@@ -88,7 +88,11 @@ func (r *Request) End(outcome error) {
 		return
 	}
 	var status apierrors.APIStatus
-	known := outcome == nil || r.refused || (errors.As(outcome, &status) && status.Status().Code < http.StatusInternalServerError)
+	known := outcome == nil || r.refused
+	if errors.As(outcome, &status) {
+		code := status.Status().Code
+		known = known || (code >= http.StatusBadRequest && code < http.StatusInternalServerError)
+	}
 	for _, ended := range r.onEnd {
 		ended(known)
 	}

@@ -40,6 +40,9 @@ func (o *AdmissionOptions) validate(map[string]bool) (errs []error) {
 	if len(o.Plugins) == 0 {
 		o.Plugins = util.StringList{plugin.NameNamespaceExists}
 	}
+	if i := slices.Index(o.Plugins, resourcequota.Name); i >= 0 { // a place is not to be reserved while others are asked
+		o.Plugins = append(slices.Delete(o.Plugins, i, i+1), resourcequota.Name)
+	}
 	return errs
 }
 

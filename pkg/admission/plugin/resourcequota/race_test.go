@@ -109,10 +109,10 @@ func TestRequestsOfOneObjectTakeOnePlaceAndEachItsOwnReservation(t *testing.T) {
 		second, err := b.reserve(t.Context(), "x")
 		require.NoError(t, err, "it is the same place")
 		assert.Equal(t, 2, reservations(t, a))
-		first.End(api.NewAlreadyExists(api.TaskKind, "x"))
+		first.End(apierrors.NewAlreadyExists(pods, "x"))
 		assert.Equal(t, 1, reservations(t, b))
 		assert.True(t, apierrors.IsForbidden(a.create(t.Context(), "y")), "the other may still create it")
-		second.End(api.NewInvalid("x", "y"))
+		second.End(apierrors.NewBadRequest("x"))
 		assert.NoError(t, a.create(t.Context(), "y"))
 	})
 }

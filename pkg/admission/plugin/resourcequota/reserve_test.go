@@ -43,17 +43,15 @@ func TestAReservationStaysWhileNobodyKnowsWhetherTheObjectIsStored(t *testing.T)
 		outcome error
 		stays   bool
 	}{
-		"success":                      {nil, false},
-		"it exists":                    {rest.StatusError(api.NewAlreadyExists(api.TaskKind, "x"), pods, "x"), false},
-		"it exists, at the first door": {api.NewAlreadyExists(api.TaskKind, "x"), false},
-		"invalid":                      {apierrors.NewBadRequest("x"), false},
-		"refused by another plugin":    {apierrors.NewForbidden(pods, "x", errors.New("no")), false},
-		"a conflict":                   {api.NewConflict("x"), false},
-		"no store":                     {rest.StatusError(api.NewUnavailable("create task", nil), pods, "x"), true},
-		"no store, at the first door":  {api.NewUnavailable("create task", nil), true},
-		"out of time":                  {apierrors.NewTimeoutError("x", 0), true},
-		"a mistake in the server":      {errors.New("x"), true},
-		"no status":                    {&apierrors.StatusError{}, true},
+		"success":                   {nil, false},
+		"it exists":                 {rest.StatusError(api.NewAlreadyExists(api.TaskKind, "x"), pods, "x"), false},
+		"invalid":                   {apierrors.NewBadRequest("x"), false},
+		"refused by another plugin": {apierrors.NewForbidden(pods, "x", errors.New("no")), false},
+		"a conflict":                {rest.StatusError(api.NewConflict("x"), pods, "x"), false},
+		"no store":                  {rest.StatusError(api.NewUnavailable("create task", nil), pods, "x"), true},
+		"out of time":               {apierrors.NewTimeoutError("x", 0), true},
+		"a mistake in the server":   {errors.New("x"), true},
+		"no status":                 {&apierrors.StatusError{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
