@@ -97,7 +97,7 @@ func TestWhoGetsInPrintsWhatItSays(t *testing.T) {
 	files, s := makeSecure(t)
 	plain := filepath.Join(t.TempDir(), "secure") // the words of a shell
 	require.NoError(t, os.Symlink(files, plain))
-	checkSession(t, commandsIn(t, "docs/server.md", "## Who gets in"), map[string]string{"127.0.0.1:6443": s.address, "data/secure": plain})
+	checkSession(t, commandsIn(t, "docs/server.md", "## Who gets in", "## What is let in", "## What is seen"), map[string]string{"127.0.0.1:6443": s.address, "data/secure": plain})
 	assert.NotContains(t, strings.Join(s.stop(), "\n"), "panic")
 }
 

@@ -71,6 +71,14 @@ who may do what:
   -authorization_policy_file FILE  the policy of ABAC
   -authorization_webhook_config_file FILE  a kubeconfig: who decides for Webhook
 
+what is let in:
+  -admission_control LIST  the plugins that decide about changes, in their order:
+                       AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger,
+                       NamespaceExists or NamespaceLifecycle, ResourceQuota,
+                       MutatingAdmissionWebhook, ValidatingAdmissionWebhook
+                       (default: NamespaceExists)
+  -admission_control_config_file FILE  what the plugins are to do
+
 who did what:
   -audit_log_path FILE  where a line of JSON is written for each stage of each request;
                        - is standard output (default: off); what follows needs it
@@ -79,14 +87,6 @@ who did what:
   -audit_log_maxage DAYS  how long a file is kept that is full; 0 for any time (default 0)
   -audit_log_maxbackup N  how many of them are kept; 0 for all (default 0)
   -audit_log_maxsize MEGABYTES  when a file is full (default 0, which is 100)
-
-what is let in:
-  -admission_control LIST  the plugins that decide about changes, in their order:
-                       AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger,
-                       NamespaceExists or NamespaceLifecycle, ResourceQuota,
-                       MutatingAdmissionWebhook, ValidatingAdmissionWebhook
-                       (default: NamespaceExists)
-  -admission_control_config_file FILE  what the plugins are to do
 
 where objects are kept:
   -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
