@@ -91,13 +91,13 @@ func TestMakeSecureServesUsersWithTheirRightsOnly(t *testing.T) {
 	assert.Empty(t, s.stop(), "nothing else is printed")
 }
 
-// Of both doors, and of the guards before them.
+// Of both doors, of the guards before them, and of what is behind the guards.
 func TestWhoGetsInPrintsWhatItSays(t *testing.T) {
 	t.Parallel()
 	files, s := makeSecure(t)
 	plain := filepath.Join(t.TempDir(), "secure") // the words of a shell
 	require.NoError(t, os.Symlink(files, plain))
-	checkSession(t, commandsIn(t, "docs/server.md", "## Who gets in", "## What is let in", "## What is seen"), map[string]string{"127.0.0.1:6443": s.address, "data/secure": plain})
+	checkSession(t, commandsIn(t, "docs/server.md", sessions["docs/server.md"]...), map[string]string{"127.0.0.1:6443": s.address, "data/secure": plain})
 	assert.NotContains(t, strings.Join(s.stop(), "\n"), "panic")
 }
 
