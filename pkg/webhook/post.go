@@ -29,6 +29,8 @@ const (
 	maxAnswer  = 1 << 20
 )
 
+var errUnencoded = errors.New("the review cannot be encoded")
+
 // errUnwanted is the error of a server that answers something else than it was asked for.
 var errUnwanted = errors.New("the answer is of another kind or version, or broken")
 
@@ -42,13 +44,13 @@ var errUnwanted = errors.New("the answer is of another kind or version, or broke
 func (c *Client) Post(ctx context.Context, review, answer any) error {
 	body, err := stdjson.Marshal(review)
 	if err != nil {
-		return errors.New("the review cannot be encoded")
+		return errUnencoded
 	}
 	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	pause := firstPause
 	for call := 1; ; call++ {
-		text, again, err := c.call(ctx, body)
+		text, again, err := c.callFor(ctx, CallTimeout, body, maxAnswer)
 		if err == nil {
 			err = decode(text, body, answer)
 		}
@@ -68,9 +70,32 @@ func (c *Client) Post(ctx context.Context, review, answer any) error {
 	}
 }
 
-// call makes one call, and reports whether another one may do better.
-func (c *Client) call(ctx context.Context, body []byte) (text []byte, again bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+// PostOnce sends a review in one call, and decodes the answer of at most limit bytes, which must be
+// of the same kind and version. It ends with its context, and after the timeout at the latest.
+//
+// An error tells the cause, without the URL, and nothing of what was sent or answered. It is
+// Answered if the server did not answer with a 2xx status. After an error, answer is undefined.
+func (c *Client) PostOnce(ctx context.Context, timeout time.Duration, limit int64, review, answer any) error {
+	body, err := stdjson.Marshal(review)
+	if err != nil {
+		return errUnencoded
+	}
+	text, _, err := c.callFor(ctx, timeout, body, limit)
+	if err != nil {
+		return err
+	}
+	return decode(text, body, answer)
+}
+
+// Answered is the error of a server that answers with this HTTP status.
+type Answered int
+
+// Error implements error.
+func (code Answered) Error() string { return fmt.Sprintf("it answered %d", int(code)) }
+
+// callFor makes one call, and reports whether another one may do better.
+func (c *Client) callFor(ctx context.Context, timeout time.Duration, body []byte, limit int64) (text []byte, again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
@@ -81,21 +106,21 @@ func (c *Client) call(ctx context.Context, body []byte) (text []byte, again bool
 	if token := c.token(); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.http.RoundTrip(req)
 	if err != nil {
 		var distrusted *tls.CertificateVerificationError
 		return nil, ctx.Err() == nil && !errors.As(err, &distrusted), bare(err)
 	}
 	defer resp.Body.Close()
 	if code := resp.StatusCode; code < 200 || code > 299 {
-		return nil, code >= 500 || code == http.StatusTooManyRequests, fmt.Errorf("it answered %d", code)
+		return nil, code >= 500 || code == http.StatusTooManyRequests, Answered(code)
 	}
-	text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	text, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err != nil {
 		return nil, ctx.Err() == nil, bare(err)
 	}
-	if len(text) > maxAnswer {
-		return nil, false, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+	if int64(len(text)) > limit {
+		return nil, false, fmt.Errorf("the answer has more than %d bytes", limit)
 	}
 	return text, false, nil
 }

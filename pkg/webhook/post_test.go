@@ -121,7 +121,7 @@ func TestAnAnswerThatIsNoneIsAnErrorWithoutIt(t *testing.T) {
 		var asked atomic.Int32
 		server := webhooktest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
-			w.Header().Set("Location", "/answ3r")
+			w.Header().Set("Location", "https://%zz/answ3r")
 			w.WriteHeader(row.code)
 			fmt.Fprint(w, row.answer)
 		})

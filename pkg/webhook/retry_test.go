@@ -37,7 +37,7 @@ func inBubble(t *testing.T, test func(t *testing.T, n *network)) {
 		})}
 		n.away = func() { server.Close() }
 		go server.Serve(pipes)
-		transport := client.http.Transport.(*http.Transport)
+		transport := client.http
 		transport.DialContext = pipes.DialContext
 		defer synctest.Wait()
 		defer transport.CloseIdleConnections()

@@ -3,6 +3,7 @@ package webhook
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -17,9 +18,9 @@ import (
 
 // Client asks one server. It is safe for concurrent use.
 type Client struct {
-	file  string // that tells of the server
+	file  string // that tells of the server; "" for none
 	url   string
-	http  *http.Client
+	http  *http.Transport
 	token func() string
 }
 
@@ -41,21 +42,31 @@ func New(file string) (*Client, error) {
 	if c.token, err = t.readToken(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	c.http = &http.Client{
-		Transport: &http.Transport{
-			DialContext:            (&net.Dialer{Timeout: CallTimeout}).DialContext,
-			TLSClientConfig:        security,
-			TLSHandshakeTimeout:    CallTimeout,
-			MaxConnsPerHost:        maxCallsAtOnce,
-			MaxIdleConnsPerHost:    maxCallsAtOnce,
-			IdleConnTimeout:        90 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			DisableCompression:     true,
-		},
-		// Another server is not the one that the file trusts.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	c.http = newTransport(security, CallTimeout)
 	return c, nil
+}
+
+// NewAt returns a client of the server at a URL of https, for PostOnce. A pool of nil means the
+// authorities that the system trusts. Nobody is told who asks.
+func NewAt(url string, authorities *x509.CertPool) *Client {
+	security := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}
+	return &Client{url: url, http: newTransport(security, 0), token: func() string { return "" }}
+}
+
+// newTransport returns the connections to one server: what it answers of another place, which is
+// not the one that is trusted, is an answer like any other. The timeout bounds how long it takes
+// to connect, 0 for no other bound than that of the context.
+func newTransport(security *tls.Config, timeout time.Duration) *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: timeout}).DialContext,
+		TLSClientConfig:        security,
+		TLSHandshakeTimeout:    timeout,
+		MaxConnsPerHost:        maxCallsAtOnce,
+		MaxIdleConnsPerHost:    maxCallsAtOnce,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true,
+	}
 }
 
 // maxCallsAtOnce bounds what strangers, whose tokens nobody knows, can ask of the server.

@@ -1,0 +1,131 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"runtime/debug"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/webhook"
+)
+
+// failed is the error of a webhook that cannot be asked, or whose answer cannot be used: its
+// failure policy says what follows.
+type failed struct {
+	why  error // has no secrets
+	code int   // the status that tells of it
+}
+
+// Error implements error.
+func (f *failed) Error() string { return f.why.Error() }
+
+// ask calls a webhook once. The error is failed. A panic is a failure, too: the process goes on.
+func (h *hook) ask(ctx context.Context, request *admissionv1.AdmissionRequest, mayPatch bool) (response *admissionv1.AdmissionResponse, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			log.Printf("the call of the admission webhook %s: panic: %v\n%s", h.name, reason, debug.Stack())
+			err = &failed{errors.New("the call has panicked"), http.StatusInternalServerError}
+		}
+	}()
+	review, answer := newReview(request), &admissionv1.AdmissionReview{}
+	if err := h.post(ctx, review, answer); err != nil {
+		code := http.StatusServiceUnavailable
+		var answered webhook.Answered
+		if errors.As(err, &answered) {
+			code = int(answered)
+		}
+		return nil, &failed{fmt.Errorf("failed to call webhook: %w", err), code}
+	}
+	if err := check(answer.Response, review.Request.UID, mayPatch); err != nil {
+		return nil, &failed{fmt.Errorf("received invalid webhook response: %w", err), http.StatusServiceUnavailable}
+	}
+	return answer.Response, nil
+}
+
+// tell tells the audit and the client what a webhook wants them to know.
+func (h *hook) tell(a *admission.Attributes, response *admissionv1.AdmissionResponse) {
+	for name, value := range response.AuditAnnotations {
+		if key := h.name + "/" + name; len(validation.IsQualifiedName(key)) == 0 {
+			a.Annotate(key, value)
+		}
+	}
+	for _, warning := range response.Warnings {
+		if warning != "" {
+			a.Warn(warning)
+		}
+	}
+}
+
+// denied returns the error of a webhook that refuses a change: the status that it gives. A status
+// that does not say so, or that HTTP has not, is a bad request.
+func (h *hook) denied(result *metav1.Status) error {
+	var status metav1.Status
+	if result != nil {
+		status = *result
+	}
+	if status.Code < 400 || status.Code > 999 {
+		status.Code = http.StatusBadRequest
+	}
+	if status.Status == "" || status.Status == metav1.StatusSuccess {
+		status.Status = metav1.StatusFailure
+	}
+	why := ": " + status.Message
+	switch {
+	case status.Message != "":
+	case status.Reason != "":
+		why = ": " + string(status.Reason)
+	default:
+		why = " without explanation"
+	}
+	status.Message = fmt.Sprintf("admission webhook %q denied the request%s", h.name, why)
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+// broken is the error of a webhook whose patch makes something that cannot be: whatever its
+// failure policy says, the request fails.
+type broken struct{ status error }
+
+// Error implements error.
+func (b *broken) Error() string { return b.status.Error() }
+
+// conclude returns the error of a request after a call, nil if it goes on. A webhook that has
+// failed open is told to the audit under a key.
+func (p *plugin) conclude(ctx context.Context, a *admission.Attributes, h *hook, call Call, err error, openKey string) error {
+	call.Name, call.Operation, call.Code, call.Rejected, call.ErrorType = h.name, a.Operation, http.StatusOK, err != nil, "no_error"
+	switch of := err.(type) {
+	case *apierrors.StatusError:
+		call.Code = int(of.ErrStatus.Code)
+	case *broken:
+		call.Code, call.ErrorType = 0, "apiserver_internal_error"
+		err = of.status
+	case *failed:
+		call.Code, call.ErrorType = of.code, "calling_webhook_error"
+		err = h.afterFailure(ctx, a, of, openKey)
+		call.Rejected, call.FailOpen = err != nil, err == nil
+	}
+	if p.observe != nil {
+		p.observe(call)
+	}
+	return err
+}
+
+// afterFailure returns the error of a request after a webhook has failed, nil if it goes on.
+func (h *hook) afterFailure(ctx context.Context, a *admission.Attributes, failure *failed, openKey string) error {
+	switch {
+	case ctx.Err() != nil: // the request has no time left, whatever the policy says
+		return apierrors.NewTimeoutError("request did not complete within requested timeout", 0)
+	case h.failOpen:
+		log.Printf("the admission webhook %s failed, and the request goes on: %v", h.name, failure)
+		a.Annotate(openKey, h.name)
+		return nil
+	}
+	return apierrors.NewInternalError(fmt.Errorf("failed calling webhook %q: %w", h.name, failure))
+}

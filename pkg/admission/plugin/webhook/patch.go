@@ -1,0 +1,113 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/endpoints/patch"
+	"kube2014/pkg/endpoints/quantity"
+)
+
+// maxObject is the size of the largest object that a patch may make, in bytes: that of the largest
+// body that a client may send.
+const maxObject = 3 << 20
+
+// patch puts another object into the place of the one that is to be stored, if a webhook wants
+// that, and reports whether it differs. Before is the JSON of that object. The error is failed or
+// broken; then nothing has changed.
+func (h *hook) patch(a *admission.Attributes, before []byte, response *admissionv1.AdmissionResponse) (changed bool, err error) {
+	if len(response.Patch) == 0 {
+		return false, nil
+	}
+	var operations []json.RawMessage
+	changes, err := patch.Parse(types.JSONPatchType, response.Patch)
+	if err != nil || json.Unmarshal(response.Patch, &operations) != nil {
+		return false, &failed{errors.New("received undecodable patch in webhook response"), http.StatusServiceUnavailable}
+	}
+	switch {
+	case len(operations) == 0:
+		return false, nil
+	case a.Object == nil:
+		return false, h.internal("attempted to modify the object, which is not supported for this operation")
+	case *response.PatchType != admissionv1.PatchTypeJSONPatch:
+		return false, &failed{errors.New("unsupported patch type"), http.StatusBadRequest}
+	}
+	after, err := changes.Apply(before, nil)
+	if err != nil {
+		return false, &broken{apierrors.NewInternalError(errors.New(err.Error()))}
+	}
+	object, err := h.read(after, a)
+	if err != nil {
+		return false, err
+	}
+	changed = !apiequality.Semantic.DeepEqual(a.Object, object)
+	a.Object = object
+	return changed, nil
+}
+
+// read returns the object of a patched text, which is of the type of the one before.
+func (h *hook) read(text []byte, a *admission.Attributes) (admission.Object, error) {
+	if len(text) > maxObject {
+		return nil, h.internal("patched the object to one of more than %d bytes", maxObject)
+	}
+	if err := quantity.CheckJSON(text); err != nil {
+		return nil, h.internal("patched the object: %v", err)
+	}
+	object := reflect.New(reflect.TypeOf(a.Object).Elem()).Interface().(admission.Object)
+	err := kjson.UnmarshalCaseSensitivePreserveInts(text, object)
+	var mistyped *json.UnmarshalTypeError
+	kind := object.GetObjectKind()
+	made := kind.GroupVersionKind()
+	switch {
+	case errors.As(err, &mistyped) && mistyped.Field != "":
+		return nil, h.internal("patched %s to a value of another type", mistyped.Field)
+	case err != nil:
+		return nil, h.internal("patched the object to one that cannot be read")
+	case made.Kind != "" && made.Kind != a.Kind.Kind, !made.GroupVersion().Empty() && made.GroupVersion() != a.Kind.GroupVersion():
+		return nil, h.internal("patched the object to one of another kind")
+	}
+	kind.SetGroupVersionKind(a.Object.GetObjectKind().GroupVersionKind()) // as the one before has it, or has not
+	if err := checkIdentity(object, a); err != nil {
+		return nil, &broken{err}
+	}
+	return object, nil
+}
+
+// checkIdentity refuses an object that is not the one that the request is about. Only what a client
+// creates may get another name.
+func checkIdentity(object admission.Object, a *admission.Attributes) error {
+	immutable := func(name, value string) error {
+		wrong := field.Invalid(field.NewPath("metadata", name), value, "field is immutable")
+		return apierrors.NewInvalid(a.Kind.GroupKind(), object.GetName(), field.ErrorList{wrong})
+	}
+	namespace, before := object.GetNamespace(), a.Object.GetNamespace()
+	if namespace != "" && namespace != before && namespace != a.Namespace {
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	object.SetNamespace(before)
+	_, isNew := a.Options.(*metav1.CreateOptions)
+	if name := a.Object.GetName(); name != "" && object.GetName() != name && !isNew {
+		return immutable("name", object.GetName())
+	}
+	if uid := a.Object.GetUID(); uid != "" && object.GetUID() != "" && object.GetUID() != uid {
+		return immutable("uid", string(object.GetUID()))
+	}
+	return nil
+}
+
+// internal returns the error of a webhook that does what it may not do.
+func (h *hook) internal(what string, args ...any) error {
+	return &broken{apierrors.NewInternalError(fmt.Errorf("admission webhook %q "+what, append([]any{h.name}, args...)...))}
+}

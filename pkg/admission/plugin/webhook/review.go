@@ -1,0 +1,107 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/auth/user"
+)
+
+// newRequest returns what webhooks are told of a change, still without the uid of a call.
+func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) {
+	kind, resource := metav1.GroupVersionKind(a.Kind), metav1.GroupVersionResource(a.Resource)
+	r := &admissionv1.AdmissionRequest{
+		Kind: kind, Resource: resource, SubResource: a.Subresource, RequestKind: &kind, RequestResource: &resource, RequestSubResource: a.Subresource,
+		Name: a.Name, Namespace: a.Namespace, Operation: admissionv1.Operation(a.Operation), UserInfo: userInfo(a.User), DryRun: &a.DryRun,
+	}
+	var err error
+	if a.Object != nil {
+		r.Object.Raw, err = encode(a.Object, a.Kind)
+	}
+	if err == nil && a.OldObject != nil {
+		r.OldObject.Raw, err = encode(a.OldObject, a.Kind)
+	}
+	if err == nil && a.Options != nil {
+		r.Options.Raw, err = encodeOptions(a.Options)
+	}
+	return r, err
+}
+
+// encode returns an object's JSON, with its kind.
+func encode(object runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
+	object = object.DeepCopyObject() // it is nobody's to change
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, errors.New("the object cannot be encoded")
+	}
+	return text, nil
+}
+
+// encodeOptions returns the JSON of a request's options. A patch is an update, as webhooks see it.
+func encodeOptions(options runtime.Object) ([]byte, error) {
+	kind := "UpdateOptions"
+	switch of := options.(type) {
+	case *metav1.CreateOptions:
+		kind = "CreateOptions"
+	case *metav1.DeleteOptions:
+		kind = "DeleteOptions"
+	case *metav1.PatchOptions:
+		options = &metav1.UpdateOptions{DryRun: of.DryRun, FieldManager: of.FieldManager, FieldValidation: of.FieldValidation}
+	}
+	return encode(options, metav1.SchemeGroupVersion.WithKind(kind))
+}
+
+func userInfo(who *user.Info) authenticationv1.UserInfo {
+	if who == nil {
+		return authenticationv1.UserInfo{}
+	}
+	told := authenticationv1.UserInfo{Username: who.Name, UID: who.UID, Groups: who.Groups}
+	if len(who.Extra) > 0 {
+		told.Extra = make(map[string]authenticationv1.ExtraValue, len(who.Extra))
+	}
+	for key, values := range who.Extra {
+		told.Extra[key] = values
+	}
+	return told
+}
+
+// newReview returns the review of one call.
+func newReview(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionReview {
+	own := *request
+	own.UID = uuid.NewUUID()
+	return &admissionv1.AdmissionReview{TypeMeta: reviewType, Request: &own}
+}
+
+var reviewType = metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
+
+// check returns why a response cannot be used, in the words of today's server, but with nothing of
+// the response.
+func check(response *admissionv1.AdmissionResponse, uid types.UID, mayPatch bool) error {
+	switch {
+	case response == nil:
+		return errors.New("webhook response was absent")
+	case response.UID != uid:
+		return errors.New("response.uid is not that of the request")
+	case !mayPatch && len(response.Patch) > 0:
+		return errors.New("validating webhook may not return response.patch")
+	case !mayPatch && response.PatchType != nil:
+		return errors.New("validating webhook may not return response.patchType")
+	case len(response.Patch) > 0 && response.PatchType == nil:
+		return errors.New("webhook returned response.patch but not response.patchType")
+	case len(response.Patch) == 0 && response.PatchType != nil:
+		return errors.New("webhook returned response.patchType but not response.patch")
+	case response.PatchType != nil && *response.PatchType == "":
+		return errors.New(`webhook returned invalid response.patchType of ""`)
+	}
+	return nil
+}
