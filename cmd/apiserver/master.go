@@ -15,6 +15,7 @@ import (
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
@@ -28,6 +29,8 @@ type master struct {
 	first  *apiserver.ApiServer
 	second *endpoints.Server // nil if that door is closed
 	server *server.Server
+
+	metrics *metrics.Metrics
 
 	rights authorizer.United      // who may do what
 	tokens authenticator.Token    // who knows bearer tokens, nil if nobody does
@@ -43,7 +46,7 @@ func (m *master) close() {
 // createMaster makes what the flags ask for. A trace goes to narration. The error names a flag.
 // Today's server calls this CreateServerChain.
 func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, error) {
-	m := &master{}
+	m := &master{metrics: metrics.New(server.VersionInfo(version))}
 	config, err := m.buildConfig(o)
 	containerInfo, kubeletErr := o.Kubelet.ApplyTo()
 	if err = errors.Join(err, kubeletErr); err != nil {
@@ -60,6 +63,7 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 	if err != nil {
 		return nil, err
 	}
+	m.measure(config)
 	config.API = m.first
 	config.Checks = m.checks()
 	if m.second != nil {

@@ -19,6 +19,7 @@ type Guards struct {
 func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler := http.Handler(c.API)
 	handler = filters.WithAuthorization(handler, c.API, guards.Authorizer)
+	handler = filters.WithMaxInFlightLimit(handler, c.API, c.limits)
 	handler = filters.WithImpersonation(handler, c.API, guards.Authorizer)
 	handler = filters.WithAuthentication(handler, c.API, guards.Authenticator)
 	handler = filters.WithCrossOriginProtection(handler, c.API)
@@ -27,6 +28,7 @@ func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler = filters.WithWaitGroup(handler, c.API, c.inFlight)
 	handler = filters.WithRequestInfo(handler, c.API, guards.Authorizer != nil)
 	handler = filters.WithPanicRecovery(handler, c.API)
+	handler = filters.WithMetrics(handler, c.API, c.Metrics)
 	handler = filters.WithLogging(handler)
 	return handler
 }
