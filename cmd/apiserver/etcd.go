@@ -31,6 +31,15 @@ type around struct {
 	store func(storage.Interface) storage.Interface
 }
 
+// inside puts something else around as well.
+func (a around) inside(outer around) around {
+	return around{
+		etcd2: func(client registry.EtcdClient) registry.EtcdClient { return outer.etcd2(a.etcd2(client)) },
+		etcd3: func(client etcd3.Client) etcd3.Client { return outer.etcd3(a.etcd3(client)) },
+		store: func(store storage.Interface) storage.Interface { return outer.store(a.store(store)) },
+	}
+}
+
 var nothingAround = around{
 	etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
 	etcd3: func(client etcd3.Client) etcd3.Client { return client },

@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
@@ -32,6 +33,8 @@ type master struct {
 	first  *apiserver.ApiServer
 	second *endpoints.Server // nil if that door is closed
 	server *server.Server
+
+	metrics *metrics.Metrics
 
 	rights authorizer.United      // who may do what
 	tokens authenticator.Token    // who knows bearer tokens, nil if nobody does
@@ -49,18 +52,19 @@ func (m *master) close() {
 // createMaster makes what the flags ask for. A trace goes to narration. The error names a flag.
 // Today's server calls this CreateServerChain.
 func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, error) {
-	m := &master{}
+	m := &master{metrics: metrics.New(server.VersionInfo(version))}
 	config, err := m.buildConfig(o)
 	containerInfo, kubeletErr := o.Kubelet.ApplyTo()
 	if err = errors.Join(err, kubeletErr); err != nil {
 		return nil, err
 	}
+	m.admission.Around = m.metrics.Admission
 	if o.Generic.Trace {
 		t := trace.New(narration)
 		err = m.assembleTraced(o, containerInfo, t)
 		config.Around = func(chain http.Handler) http.Handler { return t.Handler(chain, m.first) }
 		config.Guards = t.Guards(config.Guards)
-		m.admission.Around = t.Admission
+		m.admission.Around = admission.Inside(m.metrics.Admission, t.Admission)
 	} else {
 		err = m.assemble(o, containerInfo)
 	}
@@ -68,6 +72,7 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 		return nil, err
 	}
 	m.admit()
+	m.measure(config)
 	config.API = m.first
 	config.Checks = m.checks()
 	if m.second != nil {

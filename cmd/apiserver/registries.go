@@ -40,7 +40,7 @@ type registries struct {
 func (m *master) assemble(o *options.ServerRunOptions, containerInfo client.ContainerInfo) (err error) {
 	m.stores = memoryRegistries()
 	if len(o.Etcd.Servers) > 0 {
-		if m.stores, err = storesOf(o).etcdRegistries(nothingAround); err != nil {
+		if m.stores, err = storesOf(o).etcdRegistries(m.measured(o)); err != nil {
 			return err
 		}
 	}
@@ -92,9 +92,9 @@ func serveTable(table map[string]apiserver.RESTStorage, healthz func() ([]string
 
 // knownAs lets one policy decide about both doors: a task is a pod.
 var knownAs = map[string]request.Info{
-	"tasks":                  {APIVersion: v1.Version, Namespace: v1.Namespace, Resource: "pods"},
-	"replicationControllers": {APIVersion: v1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},
-	"services":               {APIVersion: v1.Version, Namespace: v1.Namespace, Resource: "services"},
+	"tasks":                  {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "pods"},
+	"replicationControllers": {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},
+	"services":               {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "services"},
 }
 
 // registerMachines makes nodes of the machines, unless that has been done: who deletes such

@@ -12,7 +12,7 @@ import (
 func (m *master) assembleTraced(o *options.ServerRunOptions, containerInfo client.ContainerInfo, t *trace.Tracer) (err error) {
 	m.stores = registriesInMemory(registry.MakeRegistry(t.Store(registry.MakeMemoryRegistry().Objects())))
 	if len(o.Etcd.Servers) > 0 {
-		m.stores, err = storesOf(o).etcdRegistries(around{etcd2: t.EtcdClient, etcd3: t.Etcd3Client, store: t.Store})
+		m.stores, err = storesOf(o).etcdRegistries(m.measured(o).inside(around{etcd2: t.EtcdClient, etcd3: t.Etcd3Client, store: t.Store}))
 		if err != nil {
 			return err
 		}

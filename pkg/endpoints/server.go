@@ -32,6 +32,9 @@ type Server struct {
 	// WriteTimeout is how long a client of a watch may not read until it is cut off. Set it
 	// before serving.
 	WriteTimeout time.Duration
+	// WatchEvents returns what is called with the size of each event that a watch sends, in
+	// bytes. It may be nil. Set it before serving.
+	WatchEvents func(group, version, resource string) func(size int)
 	// Admission decides about changes. If it is not set, all are admitted. Set it before
 	// serving.
 	Admission *admission.Chain
@@ -54,6 +57,15 @@ func New(resources []rest.Resource, now func() time.Time) *Server {
 		s.resources[resource.GroupVersion][resource.Name] = &resource
 	}
 	return s
+}
+
+// Each calls a function with each resource.
+func (s *Server) Each(do func(resource *rest.Resource)) {
+	for _, ofVersion := range s.resources {
+		for _, resource := range ofVersion {
+			do(resource)
+		}
+	}
 }
 
 // Handle lets a handler serve a path. All that it gets are GET and HEAD.
@@ -94,7 +106,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	r := &call{Request: req, w: w, now: s.now, server: s}
-	if info := request.InfoFrom(req.Context()); info != nil {
+	if info := request.InfoOf(w, req); info != nil {
 		r.info = *info
 	} else { // nobody else needs it
 		r.info = s.RequestInfo(req)

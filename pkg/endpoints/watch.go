@@ -61,7 +61,10 @@ func (r *call) watch() error {
 		return err
 	}
 	s := &stream{call: r, watch: watch, control: http.NewResponseController(r.w), bookmarks: asked.AllowWatchBookmarks,
-		nextBookmark: time.Now().Add(bookmarkPeriod)}
+		nextBookmark: time.Now().Add(bookmarkPeriod), sent: func(int) {}}
+	if observe := r.server.WatchEvents; observe != nil {
+		s.sent = observe(r.info.APIGroup, r.info.APIVersion, r.info.Resource)
+	}
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()
 		s.limitWrites()
@@ -87,7 +90,8 @@ type stream struct {
 	bookmarks    bool // the client wants them
 	nextBookmark time.Time
 	deadlineSet  time.Time
-	begun        bool // an event has been sent
+	sent         func(size int) // is told of each event
+	begun        bool           // an event has been sent
 }
 
 // serve sends events until the context ends, or the client does not read them. Those that
@@ -188,12 +192,15 @@ func (s *stream) writeParts(happened watch.EventType, parts ...[]byte) error {
 	if _, err := s.w.Write(beforeObject[happened]); err != nil {
 		return err
 	}
+	size := len(beforeObject[happened]) + len(afterObject)
 	for _, part := range parts {
 		if _, err := s.w.Write(part); err != nil {
 			return err
 		}
+		size += len(part)
 	}
 	_, err := s.w.Write(afterObject)
+	s.sent(size)
 	return err
 }
 

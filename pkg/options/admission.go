@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/admission/plugin/resourcequota"
+	"kube2014/pkg/admission/plugin/webhook"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/util"
 )
@@ -80,5 +81,7 @@ func admissionPlugins() *admission.Plugins {
 	all.Register(plugin.NameNamespaceLifecycle, exists)
 	all.Register(plugin.NameLimitRanger, plugin.NewLimitRanger)
 	all.Register(resourcequota.Name, resourcequota.New)
+	all.Register(webhook.NameMutating, webhook.NewMutating)
+	all.Register(webhook.NameValidating, webhook.NewValidating)
 	return all
 }

@@ -41,6 +41,8 @@ type GenericOptions struct {
 	RequestTimeout     time.Duration
 	MinRequestTimeout  time.Duration // of a watch
 	ShutdownDelay      time.Duration
+	MaxReads           int // requests that are served at once; 0 for any number
+	MaxChanges         int // likewise of those that may change something
 	CORSAllowedOrigins []*regexp.Regexp
 
 	origins util.StringList
@@ -52,9 +54,12 @@ func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Scheduler, "scheduler", FirstFit, "")
 	flags.Var((*boolValue)(&o.Trace), "trace", "")
 	o.RequestTimeout, o.MinRequestTimeout = time.Minute, 1800*time.Second
+	o.MaxReads, o.MaxChanges = 400, 200
 	flags.Var((*durationValue)(&o.RequestTimeout), "request_timeout", "")
 	flags.Var((*secondsValue)(&o.MinRequestTimeout), "min_request_timeout", "")
 	flags.Var((*durationValue)(&o.ShutdownDelay), "shutdown_delay_duration", "")
+	flags.Var((*countValue)(&o.MaxReads), "max_requests_inflight", "")
+	flags.Var((*countValue)(&o.MaxChanges), "max_mutating_requests_inflight", "")
 	flags.Var(&o.origins, "cors_allowed_origins", "")
 }
 
@@ -78,6 +83,12 @@ func (o *GenericOptions) validate(map[string]bool) (errs []error) {
 	if o.ShutdownDelay < 0 {
 		errs = append(errs, fmt.Errorf("-shutdown_delay_duration: %s is negative", o.ShutdownDelay))
 	}
+	if o.MaxReads < 0 {
+		errs = append(errs, fmt.Errorf("-max_requests_inflight: %d is negative", o.MaxReads))
+	}
+	if o.MaxChanges < 0 {
+		errs = append(errs, fmt.Errorf("-max_mutating_requests_inflight: %d is negative", o.MaxChanges))
+	}
 	for _, origin := range o.origins {
 		expression, err := regexp.Compile(origin)
 		if err != nil {
@@ -99,6 +110,7 @@ func (o *GenericOptions) validate(map[string]bool) (errs []error) {
 // ApplyTo fills in the server's limits.
 func (o *GenericOptions) ApplyTo(c *server.Config) {
 	c.RequestTimeout, c.ShutdownDelay, c.CORSAllowedOrigins = o.RequestTimeout, o.ShutdownDelay, o.CORSAllowedOrigins
+	c.MaxReads, c.MaxChanges = o.MaxReads, o.MaxChanges
 }
 
 // MachinesInWords tells the machines, and whether anybody has named them.

@@ -21,6 +21,9 @@ the server:
   -request_timeout TIME  how long a request to today's API may take (default 1m0s)
   -min_request_timeout TIME  how long a watch takes at least, unless its client says
                        how long (default 30m0s)
+  -max_requests_inflight N  how many requests that only read are served at once; what
+                       is beyond is told to try again; 0 for any number (default 400)
+  -max_mutating_requests_inflight N  the same for the other requests (default 200)
   -cors_allowed_origins LIST  regular expressions: pages of these origins may read what
                        the server answers
   -shutdown_delay_duration TIME  how long /readyz fails before the ports are closed

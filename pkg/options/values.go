@@ -31,6 +31,20 @@ func (p *portValue) Set(text string) error {
 	return nil
 }
 
+// countValue is a number of things.
+type countValue int
+
+func (c *countValue) String() string { return strconv.Itoa(int(*c)) }
+
+func (c *countValue) Set(text string) error {
+	count, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return errors.New("is not a number")
+	}
+	*c = countValue(count)
+	return nil
+}
+
 // boolValue is a flag that is on or off.
 type boolValue bool
 

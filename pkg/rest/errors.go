@@ -17,6 +17,9 @@ import (
 // ErrModified is the cause of a conflict, in the words of today's server.
 var ErrModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
+// retryAfter is when a client may try again whom the server had no time for, in seconds.
+const retryAfter = 1
+
 // StatusError returns an error of a store in the words of today's server.
 func StatusError(err error, resource schema.GroupResource, name string) error {
 	var status apierrors.APIStatus
@@ -43,6 +46,8 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 		return apierrors.NewUnauthorized(err.Error())
 	case api.Timeout:
 		return apierrors.NewTimeoutError(err.Error(), 0)
+	case api.TooManyRequests:
+		return apierrors.NewTooManyRequests(err.Error(), retryAfter)
 	case api.Expired:
 		return apierrors.NewResourceExpired(err.Error())
 	case api.Unavailable:

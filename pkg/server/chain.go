@@ -19,6 +19,7 @@ type Guards struct {
 func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler := http.Handler(c.API)
 	handler = filters.WithAuthorization(handler, c.API, guards.Authorizer)
+	handler = filters.WithMaxInFlightLimit(handler, c.API, c.limits)
 	handler = filters.WithImpersonation(handler, c.API, guards.Authorizer)
 	handler = filters.WithAudit(handler, c.Audit)
 	handler = filters.WithAuthentication(handler, c.API, guards.Authenticator, c.Audit)
@@ -29,6 +30,7 @@ func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler = filters.WithAuditInit(handler, c.Audit)
 	handler = filters.WithRequestInfo(handler, c.API, guards.Authorizer != nil || c.Audit != nil)
 	handler = filters.WithPanicRecovery(handler, c.API)
+	handler = filters.WithMetrics(handler, c.API, c.Metrics)
 	handler = filters.WithLogging(handler)
 	return handler
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kube2014/pkg/audit"
+	"kube2014/pkg/metrics"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/healthz"
 )
@@ -29,12 +30,15 @@ type Config struct {
 	GetsWait           bool          // for another program: the get of one object needs the limit too
 	ReadTimeout        time.Duration // to read a request
 	WriteTimeout       time.Duration // to answer one that keeps the limits of 2014
+	MaxReads           int           // how many requests that only read are served at once at all ports; 0 for any number
+	MaxChanges         int           // likewise of the others
 	DrainTimeout       time.Duration // for requests in flight when the server ends
 	ShutdownDelay      time.Duration // from when /readyz fails to when no more connections are taken
 	CORSAllowedOrigins []*regexp.Regexp
 	Profiling          bool
 
-	Checks []healthz.Check // of /healthz, /livez and /readyz
+	Checks  []healthz.Check  // of /healthz, /livez and /readyz
+	Metrics *metrics.Metrics // served at /metrics; nil for none
 
 	// BuildHandlerChain makes the handlers that a request passes. If it is not set, it is
 	// the function of this name.
@@ -47,6 +51,7 @@ type Config struct {
 	Listening func(insecure, secure net.Addr)
 
 	inFlight *filters.InFlight
+	limits   *filters.Limits
 }
 
 // Mux serves paths of the server.
@@ -81,6 +86,12 @@ func (c *Config) Complete() CompletedConfig {
 	}
 	if c.inFlight == nil {
 		c.inFlight = filters.NewInFlight()
+	}
+	if c.limits == nil {
+		c.limits = filters.NewLimits(c.MaxReads, c.MaxChanges)
+		if c.Metrics != nil {
+			c.Metrics.ReadInFlight(c.limits.InFlight)
+		}
 	}
 	return CompletedConfig{c}
 }

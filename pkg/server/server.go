@@ -39,7 +39,7 @@ var errEnding = errors.New("the server is about to end")
 // PreparedServer is a server whose own paths are served. It can run.
 type PreparedServer struct{ *Server }
 
-// PrepareRun lets the server tell its health: at /healthz and /livez by the checks of the
+// PrepareRun lets the server tell its metrics, and its health: at /healthz and /livez by the checks of the
 // configuration, at /readyz also by the hooks until they are done, and by whether it ends.
 func (s *Server) PrepareRun() PreparedServer {
 	if s.config.Mux == nil {
@@ -52,6 +52,9 @@ func (s *Server) PrepareRun() PreparedServer {
 		healthz.InstallOne(s.config.Mux, "readyz", hook.check())
 	}
 	s.config.Mux.Handle("/readyz", healthz.Handler("readyz", s.readyChecks))
+	if s.config.Metrics != nil {
+		s.config.Mux.Handle("/metrics", s.config.Metrics.Handler())
+	}
 	if s.config.Profiling {
 		installProfiling(s.config.Mux)
 	}

@@ -6,13 +6,37 @@ import (
 	"strconv"
 	"time"
 
+	"kube2014/pkg/server/request"
 	"kube2014/pkg/util"
 )
 
-// response records the status of an answer.
+// response records an answer, and what it is to.
 type response struct {
 	http.ResponseWriter
-	status int // 0 before it has begun
+	status int   // 0 before it has begun
+	size   int64 // in bytes
+
+	start, end time.Time
+
+	info    request.Info
+	isKnown bool // info is set
+}
+
+// RequestInfo implements request.Informed.
+func (r *response) RequestInfo() *request.Info {
+	if !r.isKnown {
+		return nil
+	}
+	return &r.info
+}
+
+// took returns the time from the start to the first time that somebody wants to know it: then the
+// request has been served.
+func (r *response) took() time.Duration {
+	if r.end.IsZero() {
+		r.end = time.Now()
+	}
+	return r.end.Sub(r.start)
 }
 
 func (r *response) WriteHeader(status int) {
@@ -25,7 +49,9 @@ func (r *response) Write(piece []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	return r.ResponseWriter.Write(piece)
+	n, err := r.ResponseWriter.Write(piece)
+	r.size += int64(n)
+	return n, err
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -35,13 +61,13 @@ func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // status and the time taken (D47).
 func WithLogging(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		answer := &response{ResponseWriter: w}
-		defer logRequest(req, answer, time.Now())
+		answer := &response{ResponseWriter: w, start: time.Now()}
+		defer logRequest(req, answer)
 		next.ServeHTTP(answer, req)
 	})
 }
 
-func logRequest(req *http.Request, answer *response, start time.Time) {
+func logRequest(req *http.Request, answer *response) {
 	line := make([]byte, 0, 128)                      // not by fmt, which is slower: a GET spends a tenth of its time here
 	line = append(line, util.Loggable(req.Method)...) // HTTP/2 takes any text
 	line = append(line, ' ')
@@ -49,6 +75,6 @@ func logRequest(req *http.Request, answer *response, start time.Time) {
 	line = append(line, ' ')
 	line = strconv.AppendInt(line, int64(answer.status), 10)
 	line = append(line, ' ')
-	line = append(line, time.Since(start).Round(time.Microsecond).String()...)
+	line = append(line, answer.took().Round(time.Microsecond).String()...)
 	_ = log.Output(1, string(line)) // if the log cannot be written, nothing can report it
 }

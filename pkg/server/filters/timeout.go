@@ -29,11 +29,7 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 			next.ServeHTTP(w, req)
 			return
 		}
-		info := request.InfoFrom(req.Context())
-		if info == nil {
-			unrecorded := backend.RequestInfo(req)
-			info = &unrecorded
-		}
+		info := infoOf(w, req, backend)
 		if info.Unlimited || (info.Verb == "get" && !getsWait) {
 			next.ServeHTTP(w, req)
 			return

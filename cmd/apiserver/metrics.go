@@ -1,0 +1,44 @@
+package main
+
+import (
+	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin/webhook"
+	"kube2014/pkg/metrics"
+	"kube2014/pkg/metrics/store"
+	"kube2014/pkg/options"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/server"
+	"kube2014/pkg/storage/etcd3"
+)
+
+// measure lets the metrics see what is between the layers.
+func (m *master) measure(config *server.Config) {
+	config.Metrics = m.metrics
+	config.Guards.Authenticator, config.Guards.Authorizer = m.metrics.Authenticator(config.Guards.Authenticator), m.metrics.Authorizer(config.Guards.Authorizer)
+	if config.Audit != nil {
+		config.Audit.Counters = m.metrics.Audit()
+	}
+	m.admission.Each(func(_ string, p admission.Interface) {
+		webhook.Observe(p, func(call webhook.Call) { m.metrics.Webhook(metrics.WebhookCall(call)) })
+	})
+	for _, known := range knownAs {
+		m.metrics.Know(known.APIGroup, known.ServedAs, known.Resource)
+	}
+	if m.second != nil {
+		m.second.WatchEvents = m.metrics.WatchEvents
+		m.second.Each(func(resource *rest.Resource) {
+			m.metrics.Know(resource.GroupVersion.Group, resource.GroupVersion.Version, resource.Name)
+		})
+	}
+	m.metrics.ReadStored(store.Cached(m.stores.objects))
+	m.stores.syncEndpoints = m.metrics.EndpointSync(m.stores.syncEndpoints)
+}
+
+// measured is what lets the metrics see the calls to etcd.
+func (m *master) measured(o *options.ServerRunOptions) around {
+	measured := nothingAround
+	measured.etcd2 = func(client registry.EtcdClient) registry.EtcdClient { return store.Etcd2(m.metrics, client) }
+	measured.etcd3 = func(client etcd3.Client) etcd3.Client { return store.Etcd3(m.metrics, client, o.Etcd.Prefix) }
+	return measured
+}

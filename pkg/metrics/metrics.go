@@ -1,0 +1,94 @@
+// Package metrics counts and times what a server does, and serves the numbers in Prometheus' format.
+// What kube-apiserver measures too has its name, labels and buckets; the rest begins with kube2014_.
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// Metrics are the numbers of one server. They are safe for concurrent use, but for Know and what
+// begins with Read, which are for the time before the first request.
+type Metrics struct {
+	registry     *prometheus.Registry
+	descriptions []Description
+
+	known        map[resource]bool
+	requests     requestMetrics
+	watchEvents  *prometheus.CounterVec
+	eventSizes   *prometheus.HistogramVec
+	admission    admissionMetrics
+	audit        auditMetrics
+	attempts     *prometheus.CounterVec // to authenticate
+	decisions    *prometheus.CounterVec
+	storeCalls   storeCallMetrics
+	syncDuration prometheus.Observer
+	syncErrors   prometheus.Counter
+}
+
+// Description is what a metric is, whether or not it has been seen.
+type Description struct {
+	Name, Type, Help string
+	Labels           []string
+	Buckets          []float64 // of a histogram
+}
+
+// latencies are the buckets of what takes as long as a request may, in seconds.
+var latencies = []float64{.005, .025, .05, .1, .2, .4, .6, .8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+
+// New returns metrics of a server of a version, all zero.
+func New(build version.Info) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), known: map[resource]bool{}}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.gauge("kubernetes_build_info", "Always 1; the labels say what was built, and how.",
+		"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform").
+		WithLabelValues(build.Major, build.Minor, build.GitVersion, build.GitCommit, build.GitTreeState, build.BuildDate, build.GoVersion, build.Compiler, build.Platform).Set(1)
+	m.requests = m.makeRequests()
+	m.watchEvents = m.counter("apiserver_watch_events_total", "Events that were sent to those who watch, with bookmarks.", "group", "version", "resource")
+	m.eventSizes = m.histogram("apiserver_watch_events_sizes", "Sizes of the events that were sent to those who watch, in bytes.",
+		prometheus.ExponentialBuckets(1024, 2, 8), "group", "version", "resource")
+	m.admission = m.makeAdmission()
+	m.audit = m.makeAudit()
+	m.attempts = m.counter("authentication_attempts", "Requests at the secure port by whether their sender is known: success, failure or error.", "result")
+	m.decisions = m.counter("authorization_attempts_total", "What was decided about requests and impersonations: allowed, denied, no-opinion or error.", "result")
+	m.storeCalls = m.makeStoreCalls()
+	m.syncDuration = m.histogram("kube2014_endpoints_sync_duration_seconds", "Time to bring the endpoints of all services up to date, in seconds.",
+		prometheus.ExponentialBuckets(.001, 2, 15)).WithLabelValues()
+	m.syncErrors = m.counter("kube2014_endpoints_sync_errors_total", "Failures to bring the endpoints of all services up to date.").WithLabelValues()
+	return m
+}
+
+// Handler serves the numbers.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Descriptions returns all metrics but those of the Go runtime and the process, in no order.
+func (m *Metrics) Descriptions() []Description { return m.descriptions }
+
+func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.register(vec, Description{Name: name, Type: "counter", Help: help, Labels: labels})
+	return vec
+}
+
+func (m *Metrics) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	m.register(vec, Description{Name: name, Type: "gauge", Help: help, Labels: labels})
+	return vec
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	m.register(vec, Description{name, "histogram", help, labels, buckets})
+	return vec
+}
+
+func (m *Metrics) register(collector prometheus.Collector, description Description) {
+	m.registry.MustRegister(collector)
+	m.descriptions = append(m.descriptions, description)
+}

@@ -1,0 +1,123 @@
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// requestMetrics are about what the server is asked for.
+type requestMetrics struct {
+	total, terminations *prometheus.CounterVec
+	durations, sizes    *prometheus.HistogramVec
+	longRunning         *prometheus.GaugeVec
+	answered            *handles[answered, answers]
+}
+
+// answered are requests with the same labels and the same status.
+type answered struct {
+	Labels
+	status int
+}
+
+// answers are what answers are counted by.
+type answers struct {
+	total, terminations prometheus.Counter // the latter is nil unless the server protected itself
+	durations, sizes    prometheus.Observer
+}
+
+func (m *Metrics) makeRequests() requestMetrics {
+	r := requestMetrics{
+		total: m.counter("apiserver_request_total", "Requests that were answered, by what they asked for and by the status of the answer.",
+			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"),
+		terminations: m.counter("apiserver_request_terminations_total", "Requests that were ended by the server to protect itself: with 429 or 504.",
+			"verb", "group", "version", "resource", "subresource", "scope", "component", "code"),
+		durations: m.histogram("apiserver_request_duration_seconds", "Time to answer a request, in seconds; of a watch, the time until it ended.", latencies,
+			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"),
+		sizes: m.histogram("apiserver_response_sizes", "Sizes of the answers to requests that get or list, in bytes.", prometheus.ExponentialBuckets(1000, 10, 7),
+			"verb", "group", "version", "resource", "subresource", "scope", "component"),
+		longRunning: m.gauge("apiserver_longrunning_requests", "Requests that may take as long as they like, and are being served.",
+			"verb", "group", "version", "resource", "subresource", "scope", "component"),
+	}
+	r.answered = makeHandles(r.resolve)
+	return r
+}
+
+func (l Labels) values() []string {
+	return []string{l.Verb, l.Group, l.Version, l.Resource, l.Subresource, l.Scope, l.Component}
+}
+
+func (l Labels) valuesWithDryRun() []string {
+	return []string{l.Verb, l.DryRun, l.Group, l.Version, l.Resource, l.Subresource, l.Scope, l.Component}
+}
+
+func (r *requestMetrics) resolve(key answered) answers {
+	code := strconv.Itoa(key.status)
+	a := answers{total: r.total.WithLabelValues(append(key.valuesWithDryRun(), code)...), durations: r.durations.WithLabelValues(key.valuesWithDryRun()...)}
+	if key.Verb == "GET" || key.Verb == "LIST" {
+		a.sizes = r.sizes.WithLabelValues(key.values()...)
+	}
+	if key.status == http.StatusTooManyRequests || key.status == http.StatusGatewayTimeout {
+		a.terminations = r.terminations.WithLabelValues(append(key.values(), code)...)
+	}
+	return a
+}
+
+// Answered counts a request that was answered with a status and so many bytes, after a time.
+func (m *Metrics) Answered(l Labels, status int, size int64, took time.Duration) {
+	a := m.requests.answered.of(answered{l, status})
+	a.total.Inc()
+	a.durations.Observe(took.Seconds())
+	if a.sizes != nil {
+		a.sizes.Observe(float64(size))
+	}
+	if a.terminations != nil {
+		a.terminations.Inc()
+	}
+}
+
+// LongRunning counts a request while it is served, until ended is called.
+func (m *Metrics) LongRunning(l Labels) (ended func()) {
+	gauge := m.requests.longRunning.WithLabelValues(l.values()...)
+	gauge.Inc()
+	return gauge.Dec
+}
+
+// ReadInFlight lets a function tell how many requests that read, and that change something, are
+// being served.
+func (m *Metrics) ReadInFlight(read func() (reads, changes int64)) {
+	const name, help = "apiserver_current_inflight_requests", "Requests that are being served, without long-running ones and checks of the server's health."
+	desc := prometheus.NewDesc(name, help, []string{"request_kind"}, nil)
+	m.register(collect{[]*prometheus.Desc{desc}, func(to chan<- prometheus.Metric) {
+		reads, changes := read()
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(reads), "readOnly")
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(changes), "mutating")
+	}}, Description{Name: name, Type: "gauge", Help: help, Labels: []string{"request_kind"}})
+}
+
+// WatchEvents returns what is to be called with the size of each event of a watch, in bytes.
+func (m *Metrics) WatchEvents(group, version, resource string) (sent func(size int)) {
+	events, sizes := m.watchEvents.WithLabelValues(group, version, resource), m.eventSizes.WithLabelValues(group, version, resource)
+	return func(size int) {
+		events.Inc()
+		sizes.Observe(float64(size))
+	}
+}
+
+// collect is a collector of metrics that are read when somebody wants to know them.
+type collect struct {
+	descs []*prometheus.Desc
+	read  func(to chan<- prometheus.Metric)
+}
+
+// Describe implements prometheus.Collector.
+func (c collect) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range c.descs {
+		to <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collect) Collect(to chan<- prometheus.Metric) { c.read(to) }

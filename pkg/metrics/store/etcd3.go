@@ -1,0 +1,69 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/metrics"
+	"kube2014/pkg/storage/etcd3"
+)
+
+// Etcd3 measures the calls of a client of etcd's v3 API, whose keys begin with a prefix such as
+// /registry, but not its watches.
+func Etcd3(m *metrics.Metrics, next etcd3.Client, prefix string) etcd3.Client {
+	return etcd3Client{next, m, prefix}
+}
+
+type etcd3Client struct {
+	etcd3.Client
+	m      *metrics.Metrics
+	prefix string
+}
+
+// Do implements etcd3.Client.
+func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	start := time.Now()
+	answer, err := c.Client.Do(ctx, op)
+	c.m.StoreCalled(c.call(op), time.Since(start), err != nil)
+	return answer, err
+}
+
+// call returns what an operation is for. A transaction is counted once, as what is done with its last
+// key: that is the task's, not one of its host ports, and the service's, not its endpoints'.
+func (c etcd3Client) call(op clientv3.Op) metrics.StoreCall {
+	switch {
+	case op.IsTxn():
+		return c.transaction(op)
+	case op.IsDelete():
+		return call("delete", c.prefix, string(op.KeyBytes()))
+	case op.IsPut():
+		return call("update", c.prefix, string(op.KeyBytes()))
+	case len(op.RangeBytes()) > 0:
+		return call("list", c.prefix, string(op.KeyBytes()))
+	}
+	return call("get", c.prefix, string(op.KeyBytes()))
+}
+
+func (c etcd3Client) transaction(op clientv3.Op) metrics.StoreCall {
+	conditions, ops, _ := op.Txn()
+	if len(ops) == 0 {
+		return metrics.StoreCall{Operation: "get"}
+	}
+	last := slices.MaxFunc(ops, func(a, b clientv3.Op) int { return bytes.Compare(a.KeyBytes(), b.KeyBytes()) })
+	known := c.call(last)
+	if last.IsPut() && slices.ContainsFunc(conditions, func(condition clientv3.Cmp) bool { return isAbsent(condition, last.KeyBytes()) }) {
+		known.Operation = "create"
+	}
+	return known
+}
+
+// isAbsent reports whether a condition is that a key is not there.
+func isAbsent(condition clientv3.Cmp, key []byte) bool {
+	revision, ok := condition.TargetUnion.(*etcdserverpb.Compare_ModRevision)
+	return ok && revision.ModRevision == 0 && bytes.Equal(condition.Key, key)
+}
