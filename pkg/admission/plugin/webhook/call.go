@@ -70,6 +70,7 @@ func (h *hook) denied(result *metav1.Status) error {
 	var status metav1.Status
 	if result != nil {
 		status = *result
+		status.TypeMeta = metav1.TypeMeta{}
 	}
 	if status.Code < 400 || status.Code > 999 {
 		status.Code = http.StatusBadRequest

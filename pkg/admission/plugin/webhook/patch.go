@@ -46,7 +46,7 @@ func (h *hook) patch(a *admission.Attributes, before []byte, response *admission
 	}
 	after, err := changes.Apply(before, nil)
 	if err != nil {
-		return false, &broken{apierrors.NewInternalError(errors.New(err.Error()))}
+		return false, h.internal("sent a patch that cannot be applied")
 	}
 	object, err := h.read(after, a)
 	if err != nil {
