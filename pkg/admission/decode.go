@@ -67,7 +67,7 @@ func decodeStrictly(text []byte, into any, path *field.Path, wanted string, isWa
 	case err != nil:
 		return wrong(path, "", "is no "+wanted)
 	case len(strict) > 0 && isWanted() && errors.As(strict[0], &unknown):
-		return wrong(path, unknown.FieldPath(), "is an unknown field")
+		return wrong(path, unknown.FieldPath(), "is an unknown field, or there twice")
 	case len(strict) > 0:
 		return wrong(path, "", "is no "+wanted+", and has unknown fields")
 	}

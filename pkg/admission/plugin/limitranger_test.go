@@ -124,7 +124,7 @@ func TestWhatIsWrongWithLimitsIsTold(t *testing.T) {
 		`7`:                                "configuration: is no LimitRange of v1",
 		`[7]`:                              "configuration[0]: is no LimitRange of v1",
 		limits(`{"type":"Container","max":{"memory":"much"}}`):                                                "configuration: has a quantity that is not of the form of 1, 100m or 1Gi",
-		limits(`{"type":"Container","maximum":{}}`):                                                           "configuration.spec.limits[0].maximum: is an unknown field",
+		limits(`{"type":"Container","maximum":{}}`):                                                           "configuration.spec.limits[0].maximum: is an unknown field, or there twice",
 		limits(`{"type":7}`):                                                                                  "configuration.spec.limits.type: has a value of another type",
 		limits(`{"type":"PersistentVolumeClaim"}`):                                                            "configuration.spec.limits[0].type: is neither Container nor Pod",
 		limits(`{"type":"Pod"},{"type":"Pod"}`):                                                               "configuration.spec.limits[1].type: is there twice",

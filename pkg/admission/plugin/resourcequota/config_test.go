@@ -51,7 +51,7 @@ func TestWhatAQuotaCannotCountIsRefused(t *testing.T) {
 		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q","namespace":"x"}}`:                  "configuration.metadata.namespace: there is only the namespace default",
 		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"scopes":["BestEffort"]}}`: "configuration.spec.scopes: all objects are counted",
 		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"scopeSelector":{}}}`:      "configuration.spec.scopeSelector: all objects are counted",
-		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"hart":{}}}`:               "configuration.spec.hart: is an unknown field",
+		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"hart":{}}}`:               "configuration.spec.hart: is an unknown field, or there twice",
 		`[` + quota("q", `{}`) + `,{"apiVersion":"v1","kind":"LimitRange"}]`:                                  "configuration[1]: is no ResourceQuota of v1",
 	} {
 		_, err := New(json.RawMessage(text))

@@ -45,14 +45,14 @@ func Observe(plugin admission.Interface, observe func(Call)) {
 
 // NewMutating makes the plugin that may change what is to be stored. It is an admission.Factory.
 func NewMutating(configuration json.RawMessage) (admission.Interface, error) {
-	configured, err := objectsIn[admissionregistrationv1.MutatingWebhookConfiguration](configuration,
+	configured, err := admission.ObjectsIn[admissionregistrationv1.MutatingWebhookConfiguration](configuration,
 		admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"))
 	if err != nil {
 		return nil, err
 	}
 	p := &mutating{}
 	for _, c := range configured {
-		if p.hooks, err = addHooks(p.hooks, c.path, c.object.Name, c.object.Webhooks); err != nil {
+		if p.hooks, err = addHooks(p.hooks, c.Path, c.Object.Name, c.Object.Webhooks); err != nil {
 			return nil, err
 		}
 	}
@@ -61,22 +61,22 @@ func NewMutating(configuration json.RawMessage) (admission.Interface, error) {
 
 // NewValidating makes the plugin that checks what is to be stored. It is an admission.Factory.
 func NewValidating(configuration json.RawMessage) (admission.Interface, error) {
-	configured, err := objectsIn[admissionregistrationv1.ValidatingWebhookConfiguration](configuration,
+	configured, err := admission.ObjectsIn[admissionregistrationv1.ValidatingWebhookConfiguration](configuration,
 		admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"))
 	if err != nil {
 		return nil, err
 	}
 	p := &validating{}
 	for _, c := range configured {
-		hooks := make([]admissionregistrationv1.MutatingWebhook, len(c.object.Webhooks))
-		for i, w := range c.object.Webhooks {
+		hooks := make([]admissionregistrationv1.MutatingWebhook, len(c.Object.Webhooks))
+		for i, w := range c.Object.Webhooks {
 			hooks[i] = admissionregistrationv1.MutatingWebhook{
 				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
 				NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
 				TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
 			}
 		}
-		if p.hooks, err = addHooks(p.hooks, c.path, c.object.Name, hooks); err != nil {
+		if p.hooks, err = addHooks(p.hooks, c.Path, c.Object.Name, hooks); err != nil {
 			return nil, err
 		}
 	}
