@@ -82,7 +82,7 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	end := func(outcome error) {
 		begun.End(rest.StatusError(outcome, schema.GroupResource{Resource: kind.resource}, change.ID))
 	}
-	object, err := d.admit(begun, kind, change)
+	object, err := d.admit(ctx, begun, kind, change)
 	if err != nil {
 		end(err)
 		return nil, nil, inWords(err)
@@ -91,7 +91,10 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 }
 
 // admit returns the object that is to be stored.
-func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
+func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
+	if err := rest.CheckTime(ctx); err != nil {
+		return nil, err
+	}
 	stored, err := d.stored(kind, change)
 	if err != nil {
 		return nil, err
@@ -116,9 +119,6 @@ func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Chang
 		return nil, err
 	}
 	after, err := begun.Mutate(before.DeepCopyObject().(admission.Object), old)
-	if err != nil {
-		return nil, err
-	}
 	if err != nil {
 		return nil, err
 	}
