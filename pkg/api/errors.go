@@ -100,6 +100,15 @@ func NewConflict(format string, args ...interface{}) error {
 	return &Error{Kind: Conflict, Message: fmt.Sprintf(format, args...)}
 }
 
+// ErrOutdated is the cause of a conflict of an object that was changed while it was decided what is to
+// be stored instead of it: that is to be decided again.
+var ErrOutdated = errors.New("what was decided is about an earlier version")
+
+// NewOutdated returns the error for a change that was decided about an earlier version.
+func NewOutdated(kind Kind, id string) error {
+	return &Error{Kind: Conflict, Message: string(kind) + " " + Quote(id) + " is changed by too many others at once", Err: ErrOutdated}
+}
+
 // NewHostPortTaken returns the error for a task that wants a host port which
 // another task has on that machine.
 func NewHostPortTaken(taskID string, port int, machine, owner string) error {

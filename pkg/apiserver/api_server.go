@@ -92,7 +92,8 @@ type ApiServer struct {
 type Admission interface {
 	// Admit returns the object that is to be stored instead of another one, nil for a delete, or
 	// an error if nothing is to be. Otherwise, ended is to be called with how the change ended. A
-	// resource without admission is admitted.
+	// resource without admission is admitted. A change that ended with api.ErrOutdated is asked for
+	// again, until the time of the request is over.
 	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
 }
 
@@ -210,18 +211,23 @@ func (server *ApiServer) handleObject(resource, id string, w http.ResponseWriter
 	return storage.Get(id)
 }
 
-// admit makes a change if it is admitted, and returns the object that was stored.
+// admit makes a change if it is admitted, and returns the object that was stored. If somebody has
+// changed the object meanwhile, that is to be admitted again, for which Admit has its time.
 func (server *ApiServer) admit(req *http.Request, change Change, make func(object interface{}) error) (interface{}, error) {
 	if server.Admission == nil {
 		return change.Object, make(change.Object)
 	}
-	object, ended, err := server.Admission.Admit(req.Context(), change)
-	if err != nil {
-		return nil, err
+	for {
+		object, ended, err := server.Admission.Admit(req.Context(), change)
+		if err != nil {
+			return nil, err
+		}
+		err = make(object)
+		ended(err)
+		if !errors.Is(err, api.ErrOutdated) {
+			return object, err
+		}
 	}
-	err = make(object)
-	ended(err)
-	return object, err
 }
 
 // agreeOnID gives an object without an id the id of the path, and refuses an

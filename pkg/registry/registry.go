@@ -49,8 +49,7 @@ func (r *Registry) UpdateTask(task api.Task) error {
 		next := task.DeepCopy()
 		before := stored.Object.(*api.Task)
 		next.CurrentState, next.IsPod, next.Held = before.CurrentState, before.IsPod, before.Held
-		keepMeta(next.Meta(), stored.Meta())
-		return &next, nil
+		return &next, keepMeta(&next, stored.Object)
 	})
 	return err
 }
@@ -139,23 +138,32 @@ func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
 func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Object) api.Object) error {
 	_, err := storage.GuaranteedUpdate(r.store, kind, id, func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
-			return replacement(nil), nil
+			next := replacement(nil)
+			return next, checkVersion(next, next.Meta().ResourceVersion, 0)
 		}
 		next := replacement(stored.Object)
-		keepMeta(next.Meta(), stored.Meta())
-		return next, nil
+		return next, keepMeta(next, stored.Object)
 	})
 	return err
 }
 
 // keepMeta keeps what the server knows of an object. An object with a version is what admission has
-// made of one that was stored: what only v1 can say of it may be new.
-func keepMeta(next, stored *api.ObjectMeta) {
-	said := *next
-	*next = *stored
+// made of that version: what only v1 can say of it may be new.
+func keepMeta(next, stored api.Object) error {
+	said := *next.Meta()
+	*next.Meta() = *stored.Meta()
 	if said.ResourceVersion != 0 {
-		next.Annotations, next.Remainder = said.Annotations, said.Remainder
+		next.Meta().Annotations, next.Meta().Remainder = said.Annotations, said.Remainder
 	}
+	return checkVersion(next, said.ResourceVersion, stored.Meta().ResourceVersion)
+}
+
+// checkVersion returns an error if admission has seen another version than what is stored.
+func checkVersion(object api.Object, seen, stored uint64) error {
+	if seen == 0 || seen == stored {
+		return nil
+	}
+	return api.NewOutdated(object.GetKind(), object.GetID())
 }
 
 // copier is an internal object that can be copied whole.

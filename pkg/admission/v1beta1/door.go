@@ -82,7 +82,7 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	end := func(outcome error) {
 		begun.End(rest.StatusError(outcome, schema.GroupResource{Resource: kind.resource}, change.ID))
 	}
-	object, err := d.admit(begun, kind, change)
+	object, err := d.admit(ctx, begun, kind, change)
 	if err != nil {
 		end(err)
 		return nil, nil, inWords(err)
@@ -91,7 +91,13 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 }
 
 // admit returns the object that is to be stored.
-func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
+func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
+	if err := rest.CheckTime(ctx); err != nil {
+		return nil, err
+	}
+	if change.Verb == "delete" {
+		return nil, d.admitDelete(begun, kind, change)
+	}
 	stored, err := d.stored(kind, change)
 	if err != nil {
 		return nil, err
@@ -99,12 +105,6 @@ func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Chang
 	old, err := d.out(kind, stored)
 	if err != nil {
 		return nil, err
-	}
-	if change.Verb == "delete" {
-		if _, err := begun.Mutate(nil, nil); err != nil {
-			return nil, err
-		}
-		return nil, begun.Validate(nil, old)
 	}
 	object := kind.pointer(change.Object)
 	if stored != nil {
@@ -116,9 +116,6 @@ func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Chang
 		return nil, err
 	}
 	after, err := begun.Mutate(before.DeepCopyObject().(admission.Object), old)
-	if err != nil {
-		return nil, err
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +132,22 @@ func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Chang
 	return admitted, begun.Validate(after, old)
 }
 
+// admitDelete lets an object be deleted. Of what is not there, nothing is checked.
+func (d *Door) admitDelete(begun *admission.Request, kind kind, change apiserver.Change) error {
+	if _, err := begun.Mutate(nil, nil); err != nil {
+		return err
+	}
+	stored, err := d.stored(kind, change)
+	if err != nil {
+		return err
+	}
+	old, err := d.out(kind, stored)
+	if err != nil {
+		return err
+	}
+	return begun.Validate(nil, old)
+}
+
 // stored returns what a change replaces or deletes, nil for nothing that can be decoded.
 func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
 	if change.Verb == "create" || api.ValidateID(change.ID) != nil { // which the storage tells
@@ -145,12 +158,15 @@ func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
 	switch {
 	case err == nil:
 		return stored.Object, nil
-	case errors.As(err, &undecodable), api.KindOf(err) == api.NotFound && (kind.mayCreate || change.Verb == "delete"):
+	case errors.As(err, &undecodable):
 		return nil, nil
-	case api.KindOf(err) == api.NotFound:
-		if err := kind.validate(kind.pointer(change.Object)); err != nil {
-			return nil, err
-		}
+	case api.KindOf(err) != api.NotFound || change.Verb == "delete":
+		return nil, err
+	case kind.mayCreate:
+		return nil, nil
+	}
+	if wrong := kind.validate(kind.pointer(change.Object)); wrong != nil {
+		return nil, wrong
 	}
 	return nil, err
 }
