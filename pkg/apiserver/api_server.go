@@ -93,7 +93,7 @@ type Admission interface {
 	// Admit returns the object that is to be stored instead of another one, nil for a delete, or
 	// an error if nothing is to be. Otherwise, ended is to be called with how the change ended. A
 	// resource without admission is admitted. A change that ended with api.ErrOutdated is asked for
-	// again, until the time of the request is over.
+	// again, a few times.
 	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
 }
 
@@ -211,20 +211,23 @@ func (server *ApiServer) handleObject(resource, id string, w http.ResponseWriter
 	return storage.Get(id)
 }
 
+// maxAdmissions bounds how often a change is admitted for one request.
+const maxAdmissions = 10
+
 // admit makes a change if it is admitted, and returns the object that was stored. If somebody has
-// changed the object meanwhile, that is to be admitted again, for which Admit has its time.
+// changed the object meanwhile, that is to be admitted again, but not for ever.
 func (server *ApiServer) admit(req *http.Request, change Change, make func(object interface{}) error) (interface{}, error) {
 	if server.Admission == nil {
 		return change.Object, make(change.Object)
 	}
-	for {
+	for attempt := 1; ; attempt++ {
 		object, ended, err := server.Admission.Admit(req.Context(), change)
 		if err != nil {
 			return nil, err
 		}
 		err = make(object)
 		ended(err)
-		if !errors.Is(err, api.ErrOutdated) {
+		if !errors.Is(err, api.ErrOutdated) || attempt == maxAdmissions {
 			return object, err
 		}
 	}
