@@ -141,7 +141,7 @@ func TestTheAuditTellsWhatTodaysServerTells(t *testing.T) {
 
 const tellAll = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n"
 
-// What is sent is told in whatever form it came, at both doors.
+// What is sent is told in whatever form it came, at both doors. (K56)
 func TestTheAuditTellsWhatIsSentAtBothDoors(t *testing.T) {
 	t.Parallel()
 	s, log := auditedServer(t, tellAll)
@@ -167,7 +167,7 @@ func TestTheAuditTellsWhatIsSentAtBothDoors(t *testing.T) {
 	}
 }
 
-// Neither the tokens of those who ask, nor those that are reviewed.
+// Neither the tokens of those who ask, nor those that are reviewed. (K57)
 func TestNoTokenStandsInTheAudit(t *testing.T) {
 	t.Parallel()
 	s, log := auditedServer(t, tellAll)

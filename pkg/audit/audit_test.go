@@ -118,6 +118,7 @@ func TestManagedFieldsAreLeftOut(t *testing.T) {
 	}
 }
 
+// K58.
 func TestWhatIsNoJSONIsLeftOutOfALine(t *testing.T) {
 	t.Parallel()
 	for _, object := range []any{"{", "", []byte(nil), []byte("\xff"), make(chan int), "{}{}"} {

@@ -116,6 +116,7 @@ rules:
 	}
 }
 
+// K55.
 func TestAllThatIsWrongWithAPolicyIsToldWithItsField(t *testing.T) {
 	t.Parallel()
 	for text, wanted := range map[string]string{
@@ -169,6 +170,7 @@ func TestABrokenEditKeepsTheOldPolicy(t *testing.T) {
 	})
 }
 
+// K54.
 func TestWithoutAPolicyTheMetadataOfAllAreWritten(t *testing.T) {
 	t.Parallel()
 	out := &lines{}

@@ -10,6 +10,7 @@ import (
 	"kube2014/pkg/api"
 )
 
+// K59.
 func TestATTLIsRoundedUpToSeconds(t *testing.T) {
 	t.Parallel()
 	for ttl, want := range map[time.Duration]int64{

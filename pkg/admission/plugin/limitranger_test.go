@@ -117,6 +117,7 @@ func TestLimitsThatTodaysServerRefusesAreRefused(t *testing.T) {
 	assert.Equal(t, 2, accepted)
 }
 
+// K51.
 func TestWhatIsWrongWithLimitsIsTold(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

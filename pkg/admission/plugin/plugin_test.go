@@ -27,6 +27,7 @@ func made(t *testing.T, factory admission.Factory) admission.Interface {
 // existing is a factory that knows one namespace.
 var existing = NewNamespaceExists(func(namespace string) bool { return namespace == "default" })
 
+// K53.
 func TestAPluginThatHasNoConfigurationTakesNone(t *testing.T) {
 	t.Parallel()
 	for name, factory := range map[string]admission.Factory{NameAlwaysAdmit: NewAlwaysAdmit, NameAlwaysDeny: NewAlwaysDeny,
@@ -130,6 +131,7 @@ func TestNothingIsStoredInANamespaceThatIsNotThere(t *testing.T) {
 		`{"metadata":{"namespace":"nope"},"spec":{"user":"u","resourceAttributes":{"verb":"get","resource":"pods","namespace":"nope"}}}`)
 }
 
+// K52.
 func TestTheNamespaceOfAChangeIsLookedFor(t *testing.T) {
 	t.Parallel()
 	plugin := made(t, existing)

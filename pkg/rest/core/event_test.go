@@ -111,7 +111,7 @@ func TestAnUpdateThatChangesNothingLetsAnEventEnd(t *testing.T) {
 	}
 }
 
-// Its finalizers hold it up, but not for ever.
+// Its finalizers hold it up, but not for ever. (K59)
 func TestAnEventThatIsDeletedEndsAtTheLatestAsIfItHadBeenChanged(t *testing.T) {
 	withEvents(t, func(h anHour) {
 		h.update(1, rest.WriteOptions{})

@@ -35,6 +35,7 @@ func TestTheLowestLimitOfAResourceCounts(t *testing.T) {
 	}
 }
 
+// K48.
 func TestWhatAQuotaCannotCountIsRefused(t *testing.T) {
 	t.Parallel()
 	const only = ": only objects are counted, of pods, replicationcontrollers, services, endpoints, events, count/roles.rbac.authorization.k8s.io and count/rolebindings.rbac.authorization.k8s.io"

@@ -117,6 +117,7 @@ func TestRequestsOfOneObjectTakeOnePlaceAndEachItsOwnReservation(t *testing.T) {
 	})
 }
 
+// K50.
 func TestAPlaceIsFreeWhenItsObjectIsDeletedOrNotStored(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
 		a, b := newServer(t, connect(), quota("q", `{"pods":"2"}`)), newServer(t, connect(), quota("q", `{"pods":"2"}`))

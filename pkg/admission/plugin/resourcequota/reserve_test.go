@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/storage/memory"
 )
 
+// K49.
 func TestAReservationOfAServerThatHasEndedEndsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
