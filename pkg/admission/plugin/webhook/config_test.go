@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/admission"
+)
+
+func TestAWrongConfigurationIsToldByPathWithoutWhatIsInIt(t *testing.T) {
+	t.Parallel()
+	const at = "configuration.webhooks[0]."
+	rule := func(changes string) string {
+		all := map[string]any{}
+		for _, text := range []string{`{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}`, changes} {
+			if err := json.Unmarshal([]byte(text), &all); err != nil {
+				panic(err)
+			}
+		}
+		text, _ := json.Marshal(all)
+		return `{"rules":[` + string(text) + `]}`
+	}
+	for name, row := range map[string]struct{ changes, problem string }{
+		"no name":                      {`{"name":""}`, at + "name: is missing"},
+		"a name of two parts":          {`{"name":"s3cret.com"}`, at + "name: is no domain of at least three parts, such as a.example.com"},
+		"a name that is none":          {`{"name":"S3CRET.b.c"}`, at + "name: is no domain of at least three parts, such as a.example.com"},
+		"no server":                    {`{"clientConfig":{}}`, at + "clientConfig.url: is missing"},
+		"a service":                    {`{"clientConfig":{"service":{"name":"s3cret","namespace":"b"}}}`, at + "clientConfig.service: is not supported: only a url is"},
+		"a service besides":            {`{"clientConfig":{"url":"https://a","service":{"name":"s","namespace":"b"}}}`, at + "clientConfig.service: is not supported: only a url is"},
+		"http":                         {`{"clientConfig":{"url":"http://s3cret"}}`, at + "clientConfig.url: is no URL of the form https://host[/path]"},
+		"no host":                      {`{"clientConfig":{"url":"https:///s3cret"}}`, at + "clientConfig.url: is no URL of the form https://host[/path]"},
+		"no URL":                       {`{"clientConfig":{"url":"https://%s3cret"}}`, at + "clientConfig.url: is no URL of the form https://host[/path]"},
+		"a user":                       {`{"clientConfig":{"url":"https://u:s3cret@a"}}`, at + "clientConfig.url: has a user"},
+		"a fragment":                   {`{"clientConfig":{"url":"https://a/#s3cret"}}`, at + "clientConfig.url: has a fragment"},
+		"a query":                      {`{"clientConfig":{"url":"https://a/?token=s3cret"}}`, at + "clientConfig.url: has a query"},
+		"no authority":                 {`{"clientConfig":{"url":"https://a","caBundle":"czNjcmV0"}}`, at + "clientConfig.caBundle has no certificate (BEGIN CERTIFICATE)"},
+		"an empty authority":           {`{"clientConfig":{"url":"https://a","caBundle":""}}`, at + "clientConfig.caBundle has no certificate (BEGIN CERTIFICATE)"},
+		"no base64":                    {`{"clientConfig":{"url":"https://a","caBundle":"s3cret!"}}`, "configuration: is no MutatingWebhookConfiguration of admissionregistration.k8s.io/v1"},
+		"no effects":                   {`{"sideEffects":null}`, at + "sideEffects: is missing"},
+		"effects that nobody knows":    {`{"sideEffects":"Some"}`, at + "sideEffects: is neither None nor NoneOnDryRun"},
+		"another failure policy":       {`{"failurePolicy":"s3cret"}`, at + "failurePolicy: is neither Fail nor Ignore"},
+		"another match policy":         {`{"matchPolicy":"s3cret"}`, at + "matchPolicy: is neither Equivalent nor Exact"},
+		"another reinvocation policy":  {`{"reinvocationPolicy":"s3cret"}`, at + "reinvocationPolicy: is neither Never nor IfNeeded"},
+		"conditions":                   {`{"matchConditions":[{"name":"a","expression":"s3cret"}]}`, at + "matchConditions: are not supported: there is no CEL"},
+		"no versions":                  {`{"admissionReviewVersions":[]}`, at + "admissionReviewVersions: has no v1"},
+		"another version":              {`{"admissionReviewVersions":["v1beta1"]}`, at + "admissionReviewVersions: has no v1"},
+		"a version that is none":       {`{"admissionReviewVersions":["v1","S3CRET"]}`, at + "admissionReviewVersions[1]: is no version"},
+		"a version twice":              {`{"admissionReviewVersions":["v1","v1"]}`, at + "admissionReviewVersions[1]: is there twice"},
+		"no time":                      {`{"timeoutSeconds":0}`, at + "timeoutSeconds: is not between 1 and 30"},
+		"too much time":                {`{"timeoutSeconds":31}`, at + "timeoutSeconds: is not between 1 and 30"},
+		"time of another type":         {`{"timeoutSeconds":"s3cret"}`, "configuration.webhooks.timeoutSeconds: has a value of another type"},
+		"a wrong selector":             {`{"objectSelector":{"matchExpressions":[{"key":"a","operator":"s3cret"}]}}`, at + "objectSelector.matchExpressions[0].operator: is wrong"},
+		"a wrong selector of names":    {`{"namespaceSelector":{"matchLabels":{"a":"s3cret!"}}}`, at + "namespaceSelector.matchLabels: is wrong"},
+		"an unknown field":             {`{"timeout":"s3cret"}`, at + "timeout: is an unknown field, or there twice"},
+		"a field in other letters":     {`{"SideEffects":"None"}`, at + "SideEffects: is an unknown field, or there twice"},
+		"an unknown field of a server": {`{"clientConfig":{"url":"https://a","token":"s3cret"}}`, at + "clientConfig.token: is an unknown field, or there twice"},
+		"no operations":                {rule(`{"operations":[]}`), at + "rules[0].operations: is missing"},
+		"an unknown operation":         {rule(`{"operations":["CREATE","s3cret"]}`), at + "rules[0].operations[1]: is none of CREATE, UPDATE, DELETE, CONNECT, *"},
+		"more than all operations":     {rule(`{"operations":["*","CREATE"]}`), at + "rules[0].operations: has more than *, which stands for all"},
+		"no groups":                    {rule(`{"apiGroups":[]}`), at + "rules[0].apiGroups: is missing"},
+		"more than all groups":         {rule(`{"apiGroups":["","*"]}`), at + "rules[0].apiGroups: has more than *, which stands for all"},
+		"no versions of a rule":        {rule(`{"apiVersions":null}`), at + "rules[0].apiVersions: is missing"},
+		"an empty version":             {rule(`{"apiVersions":["v1",""]}`), at + "rules[0].apiVersions[1]: is empty"},
+		"more than all versions":       {rule(`{"apiVersions":["*","v1"]}`), at + "rules[0].apiVersions: has more than *, which stands for all"},
+		"no resources":                 {rule(`{"resources":[]}`), at + "rules[0].resources: is missing"},
+		"an empty resource":            {rule(`{"resources":["pods",""]}`), at + "rules[0].resources[1]: is empty"},
+		"more than all resources":      {rule(`{"resources":["*/*","pods"]}`), at + "rules[0].resources: has more than */*, which stands for all"},
+		"one of all":                   {rule(`{"resources":["pods","*"]}`), at + "rules[0].resources[0]: is in * already"},
+		"one of all of one":            {rule(`{"resources":["pods/*","pods/status"]}`), at + "rules[0].resources[1]: is in an entry before it already"},
+		"one of one of all":            {rule(`{"resources":["*/status","pods/status"]}`), at + "rules[0].resources[1]: is in an entry before it already"},
+		"another scope":                {rule(`{"scope":"s3cret"}`), at + "rules[0].scope: is none of Cluster, Namespaced, *"},
+	} {
+		all := fields{"name": "a.example.com", "clientConfig": fields{"url": "https://a"}, "sideEffects": "None", "admissionReviewVersions": []string{"v1"}}
+		require.NoError(t, json.Unmarshal([]byte(row.changes), &all), name)
+		for _, kind := range []string{"Mutating", "Validating"} {
+			_, err := factoryOf(kind)(configurationOf(kind, all))
+			want := strings.ReplaceAll(row.problem, "MutatingWebhookConfiguration", kind+"WebhookConfiguration")
+			if kind == "Validating" && name == "another reinvocation policy" {
+				want = at + "reinvocationPolicy: is an unknown field, or there twice"
+			}
+			if assert.EqualError(t, err, want, name) {
+				assert.NotContains(t, err.Error(), "s3cret")
+			}
+		}
+	}
+}
+
+func factoryOf(kind string) admission.Factory {
+	if kind == "Mutating" {
+		return NewMutating
+	}
+	return NewValidating
+}
+
+func TestAConfigurationThatIsNoneIsToldAsSuch(t *testing.T) {
+	t.Parallel()
+	named := func(name string) string {
+		return `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration","metadata":{"name":"` + name + `"}}`
+	}
+	hook := `{"name":"a.b.c","clientConfig":{"url":"https://a"},"sideEffects":"None","admissionReviewVersions":["v1"]}`
+	hooked := strings.Replace(named("a"), `"metadata"`, `"webhooks":[`+hook+`],"metadata"`, 1)
+	const none = ": is no MutatingWebhookConfiguration of admissionregistration.k8s.io/v1"
+	for _, row := range []struct{ text, problem string }{
+		{"", "configuration: is missing"},
+		{" ", "configuration: is missing"},
+		{"null", "configuration" + none},
+		{"{}", "configuration" + none},
+		{`"s3cret"`, "configuration" + none},
+		{"[s3cret", "configuration: is no JSON"},
+		{"[1]", "configuration[0]" + none},
+		{strings.Replace(named("a"), "Mutating", "Validating", 1), "configuration" + none},
+		{strings.Replace(named("a"), "/v1", "/v1beta1", 1), "configuration" + none},
+		{`{"kind":"Secret","apiVersion":"v1","s3cret":1}`, "configuration" + none},
+		{named(""), "configuration.metadata.name: is no name"},
+		{named("S3CRET"), "configuration.metadata.name: is no name"},
+		{"[" + hooked + "," + hooked + "]", "configuration[1].metadata.name: is also that of another object"},
+		{"[" + named("a") + `,{"kind":"List"}]`, "configuration[1]" + none},
+		{strings.Replace(named("a"), `"metadata"`, `"webhooks":[`+hook+","+hook+`],"metadata"`, 1), "configuration.webhooks[1].name: is also that of another webhook"},
+		{"[" + named("a") + "," + strings.Replace(named("b"), `"metadata"`, `"webhooks":[{}],"metadata"`, 1) + "]", "configuration[1].webhooks[0].name: is missing"},
+	} {
+		_, err := NewMutating(json.RawMessage(row.text))
+		assert.EqualError(t, err, row.problem, row.text)
+	}
+}
+
+func TestWhatIsLeftOutIsAsInTodaysServer(t *testing.T) {
+	t.Parallel()
+	least := fields{"name": "a.b.c", "clientConfig": fields{"url": "https://a"}, "sideEffects": "NoneOnDryRun", "admissionReviewVersions": []string{"v2", "v1"}}
+	p, err := NewMutating(configurationOf("Mutating", least))
+	require.NoError(t, err)
+	h := p.(*mutating).hooks[0]
+	assert.False(t, h.failOpen)
+	assert.False(t, h.ifNeeded)
+	assert.True(t, h.objects.Empty())
+	assert.True(t, h.namespaces.Empty())
+	assert.False(t, p.Handles(admission.Create), "there are no rules")
+
+	text := configurationOf("Mutating", least)
+	p, err = NewMutating(json.RawMessage("[" + string(text) + "," + strings.Replace(string(text), `"config"`, `"other"`, 1) + "]"))
+	require.NoError(t, err, "two objects may have webhooks of one name")
+	assert.Equal(t, "config", p.(*mutating).hooks[0].configuration)
+	assert.Equal(t, "other", p.(*mutating).hooks[1].configuration)
+}
