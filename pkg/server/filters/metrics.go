@@ -23,16 +23,16 @@ func WithMetrics(next http.Handler, backend API, m *metrics.Metrics) http.Handle
 		if info.Unlimited {
 			defer m.LongRunning(labels)()
 		}
-		defer count(m, &labels, answer)
+		defer count(m, labels, answer)
 		next.ServeHTTP(answer, req)
 	})
 }
 
 // count counts a request. An answer without a status has 200.
-func count(m *metrics.Metrics, labels *metrics.Labels, answer *response) {
+func count(m *metrics.Metrics, labels metrics.Labels, answer *response) {
 	status := answer.status
 	if status == 0 {
 		status = http.StatusOK
 	}
-	m.Answered(*labels, status, answer.size, answer.took())
+	m.Answered(labels, status, answer.size, answer.took())
 }
