@@ -21,7 +21,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &ServerRunOptions{
 		Generic: GenericOptions{Prefix: "/api/v1beta1", Machines: util.StringList{"127.0.0.1"}, Scheduler: "first_fit",
-			RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute},
+			RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute, MaxReads: 400, MaxChanges: 200},
 		Etcd:            EtcdOptions{Prefix: "/registry"},
 		InsecureServing: InsecureServingOptions{Port: 8080, Address: "127.0.0.1", Insecure: true},
 		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
@@ -49,7 +49,7 @@ func TestFlagsAreRead(t *testing.T) {
 	o, err := Parse(strings.Fields("-port 0 --address ::1 -api_prefix=/x/ -machines=a,10.0.0.1 -machines ::1 -scheduler random -trace -version -etcd_servers http://a:1,http://b:1 -storage_backend etcd3 -etcd_prefix /x/y -etcd_cafile ca -etcd_certfile cert -etcd_keyfile key -etcd_username u"))
 	require.NoError(t, err)
 	assert.Equal(t, GenericOptions{Prefix: "/x", Machines: util.StringList{"a", "10.0.0.1", "::1"}, MachinesByUser: true, Scheduler: "random", Trace: true,
-		RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute}, o.Generic)
+		RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute, MaxReads: 400, MaxChanges: 200}, o.Generic)
 	assert.Equal(t, EtcdOptions{Backend: "etcd3", Prefix: "/x/y",
 		Config: etcd.Config{Servers: []string{"http://a:1", "http://b:1"}, CAFile: "ca", CertFile: "cert", KeyFile: "key", Username: "u"}}, o.Etcd)
 	assert.True(t, o.Version)
