@@ -107,11 +107,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r := &call{Request: req, w: w, now: s.now, server: s}
 	if info := request.InfoOf(w, req); info != nil {
-		r.info = *info
+		r.info = info
 	} else { // nobody else needs it
-		r.info = s.RequestInfo(req)
+		found := s.RequestInfo(req)
+		r.info = &found
 	}
-	resource := s.find(&r.info)
+	resource := s.find(r.info)
 	switch {
 	case resource == nil:
 		r.error(notFound())
@@ -157,7 +158,7 @@ type call struct {
 	*http.Request
 	w        http.ResponseWriter
 	now      func() time.Time
-	info     request.Info
+	info     *request.Info
 	resource *rest.Resource
 	server   *Server
 	form     form                       // of the answer

@@ -9,121 +9,188 @@ import (
 )
 
 // Labels are what the series of requests are told apart by. Whatever is requested, there are
-// few of them.
+// few of them. They are small: each request looks its series up.
 type Labels struct {
-	Verb        string // as today's: GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE, CONNECT or other
-	DryRun      string // "", All or invalid
-	Group       string
-	Version     string
-	Resource    string // "" for a path that is no resource's, other for a resource that is not served
-	Subresource string // for a path that is no resource's: how it begins, such as /healthz
-	Scope       string // resource, namespace or cluster; "" for a path that is no resource's
-	Component   string // apiserver; "" for a path that is no resource's
+	resource *resource
+	verb     verb
+	scope    scope
+	dryRun   dryRun
 }
+
+// resource is one that is served, with the name of its subresource; or a path that is no resource's, by
+// how it begins, as a subresource. There is one value of each.
+type resource struct{ group, version, name, subresource, component string }
+
+type verb uint8
+
+const (
+	otherVerb verb = iota
+	get
+	list
+	watch
+	post
+	put
+	patch
+	apply
+	remove
+	connect
+)
+
+var verbs = [...]string{otherVerb: other, get: "GET", list: "LIST", watch: "WATCH", post: "POST", put: "PUT", patch: "PATCH", apply: "APPLY", remove: "DELETE", connect: "CONNECT"}
+
+type scope uint8
+
+const (
+	noScope scope = iota
+	ofCluster
+	ofNamespace
+	ofResource
+)
+
+var scopes = [...]string{noScope: "", ofCluster: "cluster", ofNamespace: "namespace", ofResource: "resource"}
+
+type dryRun uint8
+
+const (
+	noDryRun dryRun = iota
+	allDryRun
+	invalidDryRun
+)
+
+var dryRuns = [...]string{noDryRun: "", allDryRun: "All", invalidDryRun: "invalid"}
 
 // other stands for all values that are not known.
 const other = "other"
 
-// resource is one that is served.
-type resource struct{ group, version, name, subresource string }
+const component = "apiserver"
+
+var (
+	unknown = &resource{name: other, component: component}
+	// paths are those that are no resource's, by how they begin.
+	paths     = pathsOf("/", "/api", "/apis", "/debug", "/healthz", "/livez", "/metrics", "/openapi", "/readyz", "/version")
+	otherPath = &resource{subresource: other}
+)
+
+func pathsOf(begins ...string) map[string]*resource {
+	all := map[string]*resource{}
+	for _, begin := range begins {
+		all[begin] = &resource{subresource: begin}
+	}
+	return all
+}
+
+// served is how a resource is looked up.
+type served struct{ group, version, name, subresource string }
 
 // Know says that a resource is served. The name of a subresource follows a slash.
 func (m *Metrics) Know(group, version, name string) {
 	name, subresource, _ := strings.Cut(name, "/")
-	m.known[resource{group, version, name, subresource}] = true
+	m.known[served{group, version, name, subresource}] = &resource{group, version, name, subresource, component}
 }
 
 // LabelsOf returns the labels of a request that asks for something.
 func (m *Metrics) LabelsOf(info *request.Info, req *http.Request) Labels {
 	if !info.IsResource {
-		return Labels{Verb: verbOfMethod(req.Method), Subresource: firstSegment(info.Path)}
+		return Labels{resource: pathOf(info.Path), verb: verbOfMethod(req.Method)}
 	}
-	l := Labels{Verb: verbOf(info, req), DryRun: dryRunOf(req), Scope: scopeOf(info), Component: "apiserver", Resource: other}
-	asked := resource{info.APIGroup, info.APIVersion, info.Resource, info.Subresource}
+	l := Labels{resource: unknown, verb: verbOf(info, req), scope: scopeOf(info), dryRun: dryRunOf(req)}
+	asked := served{info.APIGroup, info.APIVersion, info.Resource, info.Subresource}
 	if info.ServedAs != "" {
 		asked.version = info.ServedAs
 	}
-	if m.known[asked] {
-		l.Group, l.Version, l.Resource, l.Subresource = asked.group, asked.version, asked.name, asked.subresource
+	if known := m.known[asked]; known != nil {
+		l.resource = known
 	}
 	return l
 }
 
+// values returns the values of the labels: verb, group, version, resource, subresource, scope, component.
+func (l Labels) values() []string {
+	r := l.resource
+	return []string{verbs[l.verb], r.group, r.version, r.name, r.subresource, scopes[l.scope], r.component}
+}
+
+// valuesWithDryRun returns them with what a dry run is at the end.
+func (l Labels) valuesWithDryRun() []string { return append(l.values(), dryRuns[l.dryRun]) }
+
 // verbOf returns the verb of a request for a resource in today's words. To read a log is to be
 // connected to it.
-func verbOf(info *request.Info, req *http.Request) string {
+func verbOf(info *request.Info, req *http.Request) verb {
 	switch info.Verb {
 	case "get":
 		if info.Subresource == "log" {
-			return "CONNECT"
+			return connect
 		}
-		return "GET"
+		return get
 	case "list":
-		return "LIST"
+		return list
 	case "watch":
-		return "WATCH"
+		return watch
 	case "create":
-		return "POST"
+		return post
 	case "update":
-		return "PUT"
+		return put
 	case "patch":
 		if strings.HasPrefix(req.Header.Get("Content-Type"), "application/apply-patch+") {
-			return "APPLY"
+			return apply
 		}
-		return "PATCH"
+		return patch
 	case "delete", "deletecollection":
-		return "DELETE"
+		return remove
 	}
-	return other
+	return otherVerb
 }
 
-func verbOfMethod(method string) string {
+func verbOfMethod(method string) verb {
 	switch method {
 	case http.MethodGet, http.MethodHead:
-		return "GET"
-	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect:
-		return method
+		return get
+	case http.MethodPost:
+		return post
+	case http.MethodPut:
+		return put
+	case http.MethodPatch:
+		return patch
+	case http.MethodDelete:
+		return remove
 	}
-	return other
+	return otherVerb
 }
 
-func scopeOf(info *request.Info) string {
+func scopeOf(info *request.Info) scope {
 	switch {
 	case info.Name != "" || info.Verb == "create":
-		return "resource"
+		return ofResource
 	case info.Namespace != "":
-		return "namespace"
+		return ofNamespace
 	}
-	return "cluster"
+	return ofCluster
 }
 
-func dryRunOf(req *http.Request) string {
+func dryRunOf(req *http.Request) dryRun {
 	if req.URL.RawQuery == "" {
-		return ""
+		return noDryRun
 	}
 	values := req.URL.Query()["dryRun"]
 	switch {
 	case len(values) == 0:
-		return ""
+		return noDryRun
 	case slices.ContainsFunc(values, func(value string) bool { return value != "All" }):
-		return "invalid"
+		return invalidDryRun
 	}
-	return "All"
+	return allDryRun
 }
 
-// firstSegments are how the paths begin that are no resource's.
-var firstSegments = []string{"/", "/api", "/apis", "/debug", "/healthz", "/livez", "/metrics", "/openapi", "/readyz", "/version"}
-
-// firstSegment returns how a path begins.
-func firstSegment(path string) string {
+// pathOf returns what a path that is no resource's begins with.
+func pathOf(path string) *resource {
 	begin := path
 	if len(path) > 0 {
 		if end := strings.IndexByte(path[1:], '/'); end >= 0 {
 			begin = path[:end+1]
 		}
 	}
-	if i := slices.Index(firstSegments, begin); i >= 0 {
-		return firstSegments[i]
+	if known := paths[begin]; known != nil {
+		return known
 	}
-	return other
+	return otherPath
 }

@@ -17,7 +17,7 @@ type Metrics struct {
 	registry     *prometheus.Registry
 	descriptions []Description
 
-	known        map[resource]bool
+	known        map[served]*resource
 	requests     requestMetrics
 	watchEvents  *prometheus.CounterVec
 	eventSizes   *prometheus.HistogramVec
@@ -42,7 +42,7 @@ var latencies = []float64{.005, .025, .05, .1, .2, .4, .6, .8, 1, 1.25, 1.5, 2, 
 
 // New returns metrics of a server of a version, all zero.
 func New(build version.Info) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), known: map[resource]bool{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), known: map[served]*resource{}}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.gauge("kubernetes_build_info", "Always 1; the labels say what was built, and how.",
 		"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform").

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,6 +16,9 @@ type requestMetrics struct {
 	longRunning         *prometheus.GaugeVec
 	answered            *handles[answered, answers]
 }
+
+// labelNames are those of the values of Labels.
+var labelNames = []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 
 // answered are requests with the same labels and the same status.
 type answered struct {
@@ -31,36 +35,31 @@ type answers struct {
 func (m *Metrics) makeRequests() requestMetrics {
 	r := requestMetrics{
 		total: m.counter("apiserver_request_total", "Requests that were answered, by what they asked for and by the status of the answer.",
-			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"),
+			with(labelNames, "dry_run", "code")...),
 		terminations: m.counter("apiserver_request_terminations_total", "Requests that were ended by the server to protect itself: with 429 or 504.",
-			"verb", "group", "version", "resource", "subresource", "scope", "component", "code"),
+			with(labelNames, "code")...),
 		durations: m.histogram("apiserver_request_duration_seconds", "Time to answer a request, in seconds; of a watch, the time until it ended.", latencies,
-			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"),
+			with(labelNames, "dry_run")...),
 		sizes: m.histogram("apiserver_response_sizes", "Sizes of the answers to requests that get or list, in bytes.", prometheus.ExponentialBuckets(1000, 10, 7),
-			"verb", "group", "version", "resource", "subresource", "scope", "component"),
+			labelNames...),
 		longRunning: m.gauge("apiserver_longrunning_requests", "Requests that may take as long as they like, and are being served.",
-			"verb", "group", "version", "resource", "subresource", "scope", "component"),
+			labelNames...),
 	}
 	r.answered = makeHandles(r.resolve)
 	return r
 }
 
-func (l Labels) values() []string {
-	return []string{l.Verb, l.Group, l.Version, l.Resource, l.Subresource, l.Scope, l.Component}
-}
-
-func (l Labels) valuesWithDryRun() []string {
-	return []string{l.Verb, l.DryRun, l.Group, l.Version, l.Resource, l.Subresource, l.Scope, l.Component}
-}
+// with returns a list with more at its end.
+func with(list []string, more ...string) []string { return append(slices.Clone(list), more...) }
 
 func (r *requestMetrics) resolve(key answered) answers {
 	code := strconv.Itoa(key.status)
-	a := answers{total: r.total.WithLabelValues(append(key.valuesWithDryRun(), code)...), durations: r.durations.WithLabelValues(key.valuesWithDryRun()...)}
-	if key.Verb == "GET" || key.Verb == "LIST" {
+	a := answers{total: r.total.WithLabelValues(with(key.valuesWithDryRun(), code)...), durations: r.durations.WithLabelValues(key.valuesWithDryRun()...)}
+	if key.verb == get || key.verb == list {
 		a.sizes = r.sizes.WithLabelValues(key.values()...)
 	}
 	if key.status == http.StatusTooManyRequests || key.status == http.StatusGatewayTimeout {
-		a.terminations = r.terminations.WithLabelValues(append(key.values(), code)...)
+		a.terminations = r.terminations.WithLabelValues(with(key.values(), code)...)
 	}
 	return a
 }

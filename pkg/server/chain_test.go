@@ -43,7 +43,7 @@ func (toys) RequestInfo(req *http.Request) request.Info {
 
 func (toys) KeepsTime(req *http.Request) bool { return req.URL.Query().Has("keeps") }
 
-var toyStatus = map[api.ErrorKind]int{api.Unauthorized: 401, api.Forbidden: 403, api.Invalid: 400, api.Internal: 500, api.Unavailable: 503, api.Timeout: 504}
+var toyStatus = map[api.ErrorKind]int{api.Unauthorized: 401, api.Forbidden: 403, api.Invalid: 400, api.TooManyRequests: 429, api.Internal: 500, api.Unavailable: 503, api.Timeout: 504}
 
 func (toys) Fail(w http.ResponseWriter, _ *http.Request, err error) {
 	w.WriteHeader(toyStatus[api.KindOf(err)])

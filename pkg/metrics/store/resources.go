@@ -24,6 +24,7 @@ var resources = map[api.Kind]struct{ group, resource string }{
 	api.RoleBindingKind:        {rbac, "rolebindings"},
 	api.ClusterRoleKind:        {rbac, "clusterroles"},
 	api.ClusterRoleBindingKind: {rbac, "clusterrolebindings"},
+	api.QuotaKind:              {"", "resourcequotas"},
 }
 
 // call returns what a call is for, by a key or the beginning of keys.

@@ -16,27 +16,23 @@ type response struct {
 	status int   // 0 before it has begun
 	size   int64 // in bytes
 
-	start, end time.Time
+	start  time.Time
+	served time.Duration // as took says; 0 before
 
-	info    request.Info
-	isKnown bool // info is set
+	info *request.Info // nil if nobody has found out, or nobody behind the chain will ask
+	load load          // 0 if nobody has found out
 }
 
 // RequestInfo implements request.Informed.
-func (r *response) RequestInfo() *request.Info {
-	if !r.isKnown {
-		return nil
-	}
-	return &r.info
-}
+func (r *response) RequestInfo() *request.Info { return r.info }
 
 // took returns the time from the start to the first time that somebody wants to know it: then the
 // request has been served.
 func (r *response) took() time.Duration {
-	if r.end.IsZero() {
-		r.end = time.Now()
+	if r.served == 0 {
+		r.served = time.Since(r.start)
 	}
-	return r.end.Sub(r.start)
+	return r.served
 }
 
 func (r *response) WriteHeader(status int) {

@@ -23,10 +23,9 @@ func infoOf(w http.ResponseWriter, req *http.Request, api API) *request.Info {
 	if info := request.InfoOf(w, req); info != nil {
 		return info
 	}
-	if answer, ok := w.(*response); ok {
-		answer.info, answer.isKnown = api.RequestInfo(req), true
-		return &answer.info
-	}
 	info := api.RequestInfo(req)
+	if answer, ok := w.(*response); ok {
+		answer.info = &info
+	}
 	return &info
 }

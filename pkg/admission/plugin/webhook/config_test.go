@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/admission"
 )
@@ -105,8 +106,6 @@ func TestAConfigurationThatIsNoneIsToldAsSuch(t *testing.T) {
 	hooked := strings.Replace(named("a"), `"metadata"`, `"webhooks":[`+hook+`],"metadata"`, 1)
 	const none = ": is no MutatingWebhookConfiguration of admissionregistration.k8s.io/v1"
 	for _, row := range []struct{ text, problem string }{
-		{"", "configuration: is missing"},
-		{" ", "configuration: is missing"},
 		{"null", "configuration" + none},
 		{"{}", "configuration" + none},
 		{`"s3cret"`, "configuration" + none},
@@ -114,7 +113,7 @@ func TestAConfigurationThatIsNoneIsToldAsSuch(t *testing.T) {
 		{"[1]", "configuration[0]" + none},
 		{strings.Replace(named("a"), "Mutating", "Validating", 1), "configuration" + none},
 		{strings.Replace(named("a"), "/v1", "/v1beta1", 1), "configuration" + none},
-		{`{"kind":"Secret","apiVersion":"v1","s3cret":1}`, "configuration" + none},
+		{`{"kind":"Secret","apiVersion":"v1","s3cret":1}`, "configuration" + none + ", and has unknown fields"},
 		{named(""), "configuration.metadata.name: is no name"},
 		{named("S3CRET"), "configuration.metadata.name: is no name"},
 		{"[" + hooked + "," + hooked + "]", "configuration[1].metadata.name: is also that of another object"},
@@ -124,6 +123,23 @@ func TestAConfigurationThatIsNoneIsToldAsSuch(t *testing.T) {
 	} {
 		_, err := NewMutating(json.RawMessage(row.text))
 		assert.EqualError(t, err, row.problem, row.text)
+	}
+}
+
+// As today's server without such objects.
+func TestWithoutAConfigurationNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	for _, factory := range []admission.Factory{NewMutating, NewValidating} {
+		plugin, err := factory(nil)
+		require.NoError(t, err)
+		var plugins admission.Plugins
+		plugins.Register("Test", func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
+		chain, err := plugins.New([]string{"Test"}, nil)
+		require.NoError(t, err)
+		request := chain.Begin(t.Context(), admission.Attributes{Operation: admission.Create})
+		_, err = request.Mutate(&corev1.Pod{}, nil)
+		require.NoError(t, err)
+		assert.NoError(t, request.Validate(&corev1.Pod{}, nil))
 	}
 }
 
