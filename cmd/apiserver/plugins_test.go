@@ -83,9 +83,9 @@ func TestWhatAPluginIsToldAtTheSecondDoor(t *testing.T) {
 			[]string{"admit CREATE Binding default/pods/web/binding web -", "validate CREATE Binding default/pods/web/binding web -"}},
 		{201, "PUT", todaysServices + "/new", "", `{"metadata": {"name": "new"}, "spec": {"ports": [{"port": 80}]}}`,
 			[]string{"admit CREATE Service default/services/new new -", "validate CREATE Service default/services/new new -"}},
-		{404, "DELETE", todaysPods + "/gone", "", "", []string{"admit DELETE Pod default/pods/gone - -"}},
-		{200, "DELETE", todaysPods + "/web?dryRun=All", "", "", []string{"admit DELETE Pod default/pods/web - - dry run", "validate DELETE Pod default/pods/web - web:j dry run"}},
-		{200, "DELETE", todaysPods, "", "", []string{"admit DELETE Pod default/pods/ - -", "validate DELETE Pod default/pods/web - web:j"}},
+		{404, "DELETE", todaysPods + "/gone", "", "", nil},
+		{200, "DELETE", todaysPods + "/web?dryRun=All", "", "", []string{"admit DELETE Pod default/pods/web - web:j dry run", "validate DELETE Pod default/pods/web - web:j dry run"}},
+		{200, "DELETE", todaysPods, "", "", []string{"admit DELETE Pod default/pods/ - web:j", "validate DELETE Pod default/pods/ - web:j"}},
 		{200, "GET", todaysPods, "", "", nil},
 	} {
 		plugin := &watchful{}

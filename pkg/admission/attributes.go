@@ -46,8 +46,7 @@ type Attributes struct {
 	// Object is what is to be stored, nil for a delete. A plugin that changes may change it, or
 	// put another one of the same type into its place; one that checks leaves it alone.
 	Object Object
-	// OldObject is what is stored, nil for a new object, and before a delete has found it.
-	// Nobody changes it.
+	// OldObject is what is stored, nil for a new object. Nobody changes it.
 	OldObject Object
 
 	request *Request

@@ -121,7 +121,7 @@ func TestAPluginIsAskedOnlyOfWhatItHandles(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, request.Validate(nil, aPod("web")))
 	}
-	assert.Equal(t, []string{"not deletes validates CREATE web", "not creates admits UPDATE ", "not deletes validates UPDATE web", "not creates admits DELETE "}, told.calls)
+	assert.Equal(t, []string{"not deletes validates CREATE ", "not creates admits UPDATE ", "not deletes validates UPDATE ", "not creates admits DELETE "}, told.calls)
 }
 
 func TestAnUpdateOfNothingIsACreate(t *testing.T) {

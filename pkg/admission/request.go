@@ -106,11 +106,8 @@ func (r *Request) about(object, old Object) *Attributes {
 	if r.operation == Update && old == nil {
 		a.Operation = Create
 	}
-	switch {
-	case object != nil && object.GetName() != "":
+	if object != nil && object.GetName() != "" { // else it is the request's
 		a.Name = object.GetName()
-	case old != nil:
-		a.Name = old.GetName()
 	}
 	return a
 }

@@ -134,15 +134,15 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 
 // admitDelete lets an object be deleted. Of what is not there, nothing is checked.
 func (d *Door) admitDelete(begun *admission.Request, kind kind, change apiserver.Change) error {
-	if _, err := begun.Mutate(nil, nil); err != nil {
-		return err
-	}
 	stored, err := d.stored(kind, change)
 	if err != nil {
 		return err
 	}
 	old, err := d.out(kind, stored)
 	if err != nil {
+		return err
+	}
+	if _, err := begun.Mutate(nil, old); err != nil {
 		return err
 	}
 	return begun.Validate(nil, old)

@@ -124,7 +124,7 @@ func TestToAPluginATaskIsAPod(t *testing.T) {
 	assert.Equal(t, []string{
 		"admit CREATE default/pods/web Pod of i none", "validate CREATE default/pods/web Pod of i none",
 		"admit UPDATE default/pods/web Pod of j Pod of i", "validate UPDATE default/pods/web Pod of j Pod of i",
-		"admit DELETE default/pods/web none none", "validate DELETE default/pods/web none Pod of j",
+		"admit DELETE default/pods/web none Pod of j", "validate DELETE default/pods/web none Pod of j",
 	}, seen)
 }
 

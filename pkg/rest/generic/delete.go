@@ -17,13 +17,6 @@ import (
 // Delete implements rest.Deleter. An object that has finalizers, or that is granted time, is
 // only marked: it ends when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
-	if _, err := options.Write().Mutate(nil, nil); err != nil {
-		return nil, err
-	}
-	return s.delete(ctx, key, options)
-}
-
-func (s *Store[T]) delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
 	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	dryRun := len(options.DryRun) > 0
 	for {
@@ -38,7 +31,7 @@ func (s *Store[T]) delete(ctx context.Context, key rest.Key, options rest.Delete
 		if err := s.checkPreconditions(object, options.Preconditions); err != nil {
 			return nil, err
 		}
-		if err := options.Write().Validate(nil, object); err != nil {
+		if _, err := options.Write().Admit(nil, object); err != nil {
 			return nil, err
 		}
 		grace := int64(0)
@@ -151,9 +144,6 @@ func (s *Store[T]) deleted(object T) rest.Answer {
 // DeleteCollection implements rest.CollectionDeleter. What others delete meanwhile is not
 // missed. It gives up when the context ends; what it has deleted then stays so.
 func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options rest.ListOptions, deletion rest.DeleteOptions) (*rest.List, error) {
-	if _, err := deletion.Write().Mutate(nil, nil); err != nil {
-		return nil, err
-	}
 	list, err := s.List(ctx, namespace, options)
 	if err != nil {
 		return nil, err
@@ -162,7 +152,7 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, optio
 		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
 		}
-		_, err := s.delete(ctx, rest.Key{Namespace: namespace, Name: item.GetID()}, deletion)
+		_, err := s.Delete(ctx, rest.Key{Namespace: namespace, Name: item.GetID()}, deletion)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}
