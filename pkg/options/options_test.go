@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/server"
 	"kube2014/pkg/util"
 )
 
@@ -131,4 +132,21 @@ func entryOf(name string) string {
 		text = text[:end[0]]
 	}
 	return strings.Join(strings.Fields(text), " ")
+}
+
+func TestTheNumbersOfRequestsAtOnceAreNumbersThatAreNotNegative(t *testing.T) {
+	t.Parallel()
+	o, err := Parse([]string{"--max-requests-inflight=0", "-max_mutating_requests_inflight", "7"})
+	require.NoError(t, err)
+	config := &server.Config{}
+	o.Generic.ApplyTo(config)
+	assert.Equal(t, 0, config.MaxReads)
+	assert.Equal(t, 7, config.MaxChanges)
+	_, err = Parse([]string{"-max_requests_inflight=-1", "-max_mutating_requests_inflight=-200"})
+	assert.EqualError(t, err, "-max_requests_inflight: -1 is negative\n-max_mutating_requests_inflight: -200 is negative")
+	for _, bad := range []string{"", "many", "1.5", "99999999999"} {
+		_, err = Parse([]string{"-max_requests_inflight", bad})
+		assert.ErrorContains(t, err, "-max_requests_inflight: ")
+		assert.ErrorContains(t, err, "is not a number")
+	}
 }
