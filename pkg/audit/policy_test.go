@@ -127,17 +127,18 @@ func TestAllThatIsWrongWithAPolicyIsToldWithItsField(t *testing.T) {
 		"kind: Policy\nkind: x":   "is no YAML, or has a field twice: line 2",
 		"kind: Policy\nsecret: x": "apiVersion: must be audit.k8s.io/v1",
 		"apiVersion: audit.k8s.io/v1beta1\nkind: Secret": "apiVersion: must be audit.k8s.io/v1; kind: must be Policy",
-		head:                         "rules: must not be empty",
-		head + "rules: [{}]":         `rules[0].level: "" is not None, Metadata, Request or RequestResponse`,
-		head + "rules: [{level: 7}]": "rules.level: has a value of another type",
+		head: "rules: must not be empty",
+		head + "rules: [{level: None}]\n---\nsecret": "has more than one document",
+		head + "rules: [{}]":                         `rules[0].level: is not None, Metadata, Request or RequestResponse`,
+		head + "rules: [{level: 7}]":                 "rules.level: has a value of another type",
 		head + "rules: [{level: all, levels: x, resources: [{Group: x}]}, {level: metadata}]": `unknown field "rules[0].levels"; unknown field "rules[0].resources[0].Group"; ` +
-			`rules[0].level: "all" is not None, Metadata, Request or RequestResponse; rules[1].level: "metadata" is not None, Metadata, Request or RequestResponse`,
-		head + "omitStages: [x]\nrules: [{level: None, omitStages: [Panic, z]}]": `omitStages[0]: "x" is not RequestReceived, ResponseStarted, ResponseComplete or Panic; ` +
-			`rules[0].omitStages[1]: "z" is not RequestReceived, ResponseStarted, ResponseComplete or Panic`,
-		head + "rules: [{level: None, resources: [{group: rbac/v1}, {resourceNames: [a]}]}]": `rules[0].resources[0].group: "rbac/v1" is not the name of a group; ` +
+			`rules[0].level: is not None, Metadata, Request or RequestResponse; rules[1].level: is not None, Metadata, Request or RequestResponse`,
+		head + "omitStages: [x]\nrules: [{level: None, omitStages: [Panic, z]}]": `omitStages[0]: is not RequestReceived, ResponseStarted, ResponseComplete or Panic; ` +
+			`rules[0].omitStages[1]: is not RequestReceived, ResponseStarted, ResponseComplete or Panic`,
+		head + "rules: [{level: None, resources: [{group: rbac/v1}, {resourceNames: [a]}]}]": `rules[0].resources[0].group: is not the name of a group; ` +
 			`rules[0].resources[1].resourceNames: needs resources`,
-		head + "rules: [{level: None, nonResourceURLs: [healthz, /a*b, \"*\", /a*, \"\"]}]": `rules[0].nonResourceURLs[0]: "healthz" must begin with a slash; ` +
-			`rules[0].nonResourceURLs[1]: "/a*b" may have a * at its end only; rules[0].nonResourceURLs[4]: "" must begin with a slash`,
+		head + "rules: [{level: None, nonResourceURLs: [healthz, /a*b, \"*\", /a*, \"\"]}]": `rules[0].nonResourceURLs[0]: must begin with a slash; ` +
+			`rules[0].nonResourceURLs[1]: may have a * at its end only; rules[0].nonResourceURLs[4]: must begin with a slash`,
 		head + "rules: [{level: None, nonResourceURLs: [/a], namespaces: [b]}]": "rules[0].nonResourceURLs: a rule is about paths, or about resources and namespaces",
 	} {
 		policy, err := audit.Read([]byte(text))
@@ -221,4 +222,13 @@ func FuzzAuditPolicy(f *testing.F) {
 		require.NoError(t, err, string(again))
 		assert.Equal(t, len(policy.Rules), len(same.Rules))
 	})
+}
+
+func TestAPolicyMayStandBetweenEmptyDocuments(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"# a comment\n---\n" + head + "rules: [{level: None}]\n", "---\n" + head + "rules: [{level: None}]\n---\n# nothing\n"} {
+		policy, err := audit.Read([]byte(text))
+		require.NoError(t, err)
+		assert.Len(t, policy.Rules, 1)
+	}
 }

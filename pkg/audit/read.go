@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"bufio"
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	yamldocs "k8s.io/apimachinery/pkg/util/yaml"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -42,8 +45,11 @@ func readFile(path string) (*Policy, error) {
 var yamlLine = regexp.MustCompile(`line \d+`)
 
 // Read reads a policy in YAML or JSON. Unlike today's server it takes no field that it does not
-// know: who writes one expects something of it. The error is a *PolicyError.
+// know: who writes one expects something of it. The error is a *PolicyError, which tells no value.
 func Read(text []byte) (*Policy, error) {
+	if hasMore(text) {
+		return nil, &PolicyError{[]string{"has more than one document"}}
+	}
 	data, err := yaml.YAMLToJSONStrict(text)
 	if err != nil { // which may quote a file that is no policy
 		return nil, &PolicyError{[]string{strings.TrimSuffix("is no YAML, or has a field twice: "+yamlLine.FindString(err.Error()), ": ")}}
@@ -61,6 +67,22 @@ func Read(text []byte) (*Policy, error) {
 		return nil, wrong
 	}
 	return (*Policy)(&policy), nil
+}
+
+// hasMore reports whether YAML has several documents with something in them: only the first would be
+// read.
+func hasMore(text []byte) bool {
+	found := 0
+	for documents := yamldocs.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+		document, err := documents.Read()
+		if err != nil {
+			return found > 1
+		}
+		var value any
+		if yaml.Unmarshal(document, &value) != nil || value != nil {
+			found++
+		}
+	}
 }
 
 // check returns what is wrong with a policy. Of what is none, no field is told.
@@ -91,12 +113,12 @@ func check(policy *auditv1.Policy, unknown []error) *PolicyError {
 
 func (e *PolicyError) checkRule(r *auditv1.PolicyRule, at *field.Path) {
 	if !slices.Contains(levels, r.Level) {
-		e.add(at.Child("level"), "%s is not None, Metadata, Request or RequestResponse", api.Quote(string(r.Level)))
+		e.add(at.Child("level"), "is not None, Metadata, Request or RequestResponse")
 	}
 	for i, group := range r.Resources {
 		here := at.Child("resources").Index(i)
 		if group.Group != "" && group.Group != all && len(validation.IsDNS1123Subdomain(group.Group)) > 0 {
-			e.add(here.Child("group"), "%s is not the name of a group", api.Quote(group.Group))
+			e.add(here.Child("group"), "is not the name of a group")
 		}
 		if len(group.ResourceNames) > 0 && len(group.Resources) == 0 {
 			e.add(here.Child("resourceNames"), "needs resources")
@@ -104,9 +126,9 @@ func (e *PolicyError) checkRule(r *auditv1.PolicyRule, at *field.Path) {
 	}
 	for i, path := range r.NonResourceURLs {
 		if here := at.Child("nonResourceURLs").Index(i); path != all && !strings.HasPrefix(path, "/") {
-			e.add(here, "%s must begin with a slash", api.Quote(path))
+			e.add(here, "must begin with a slash")
 		} else if strings.Contains(strings.TrimSuffix(path, all), all) {
-			e.add(here, "%s may have a * at its end only", api.Quote(path))
+			e.add(here, "may have a * at its end only")
 		}
 	}
 	if len(r.NonResourceURLs) > 0 && len(r.Resources)+len(r.Namespaces) > 0 {
@@ -120,7 +142,7 @@ var stages = []auditv1.Stage{auditv1.StageRequestReceived, auditv1.StageResponse
 func (e *PolicyError) checkStages(omitted []auditv1.Stage, at *field.Path) {
 	for i, stage := range omitted {
 		if !slices.Contains(stages, stage) {
-			e.add(at.Index(i), "%s is not RequestReceived, ResponseStarted, ResponseComplete or Panic", api.Quote(string(stage)))
+			e.add(at.Index(i), "is not RequestReceived, ResponseStarted, ResponseComplete or Panic")
 		}
 	}
 }

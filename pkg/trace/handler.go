@@ -19,6 +19,9 @@ func (t *Tracer) Handler(next, last http.Handler) http.Handler {
 	return &handler{t, next, last}
 }
 
+// reviewed is where tokens are sent in bodies.
+const reviewed = "/apis/authentication.k8s.io/"
+
 type handler struct {
 	t    *Tracer
 	next http.Handler
@@ -32,7 +35,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	c := h.t.begin(req.Method + " " + cut(req.RequestURI, maxFailure) + " to " + declarer(h.last, "ServeHTTP") + ".ServeHTTP")
 	result := "panic"
 	defer func() { h.t.end(c, result) }()
-	h.next.ServeHTTP(&response{ResponseWriter: w, end: func(result string) { h.t.end(c, result) }, release: release}, req)
+	h.next.ServeHTTP(&response{ResponseWriter: w, isSecret: strings.HasPrefix(req.URL.Path, reviewed), end: func(result string) { h.t.end(c, result) }, release: release}, req)
 	result = "an empty answer"
 }
 
@@ -40,9 +43,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // server's log line comes after it.
 type response struct {
 	http.ResponseWriter
-	status  int
-	end     func(result string) // is nil once it was called
-	release func()              // ends the turn of the request
+	isSecret bool // an error may repeat what was sent
+	status   int
+	end      func(result string) // is nil once it was called
+	release  func()              // ends the turn of the request
 }
 
 func (r *response) WriteHeader(status int) {
@@ -74,9 +78,9 @@ func (r *response) FlushError() error {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// answer describes an answer: the text of an error, the size of anything else.
+// answer describes an answer: the text of an error without secrets, the size of anything else.
 func (r *response) answer(body []byte) string {
-	if r.status >= http.StatusBadRequest {
+	if r.status >= http.StatusBadRequest && !r.isSecret {
 		return fmt.Sprintf("%d %s", r.status, cut(string(body), maxFailure))
 	}
 	size := r.Header().Get("Content-Length")
