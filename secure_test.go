@@ -17,8 +17,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/version"
 
 	"kube2014/pkg/auth/authorizer/abac"
+	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
 )
 
@@ -123,6 +125,26 @@ func TestTheTableOfFlagsIsThatOfTheHelp(t *testing.T) {
 	}
 	assert.Equal(t, helped, documented)
 	assert.Greater(t, len(helped), 45)
+}
+
+// Those of the Go runtime and the process are the library's.
+func TestTheTableOfMetricsIsThatOfTheServer(t *testing.T) {
+	t.Parallel()
+	documented, told := map[string]string{}, map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+) \\| (.*?) \\| .+ \\|$").FindAllStringSubmatch(section(t, "docs/server.md", "## What is seen"), -1) {
+		labels := codeSpan.FindAllStringSubmatch(row[3], -1)
+		documented[row[1]] = row[2]
+		for _, label := range labels {
+			documented[row[1]] += " " + label[1]
+		}
+	}
+	m := metrics.New(version.Info{})
+	m.ReadInFlight(func() (reads, changes int64) { return 0, 0 })
+	m.ReadStored(func() []metrics.Stored { return nil })
+	for _, d := range m.Descriptions() {
+		told[d.Name] = strings.Join(append([]string{d.Type}, d.Labels...), " ")
+	}
+	assert.Equal(t, told, documented)
 }
 
 // The names of the chain are those of the code, in its order.

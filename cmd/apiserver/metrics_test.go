@@ -77,6 +77,7 @@ func TestCallsToEtcdAreCounted(t *testing.T) {
 	})
 }
 
+// K67.
 func TestABusyServerSaysSoInTheWordsOfEachDoor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -96,6 +96,7 @@ func FuzzLabels(f *testing.F) {
 	})
 }
 
+// K68.
 func TestHostileRequestsMakeFewSeries(t *testing.T) {
 	t.Parallel()
 	m := knowing()

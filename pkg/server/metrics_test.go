@@ -42,6 +42,7 @@ func answered(verb, code, number string) string {
 	return `apiserver_request_total{code="` + code + `",component="apiserver",dry_run="",group="",resource="toys",scope="resource",subresource="",verb="` + verb + `",version="v1"} ` + number
 }
 
+// K68.
 func TestEachRequestCountsOnceWhateverBecomesOfIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ var kinds = map[string]struct{ call, audit string }{
 	"Validating": {"validating", "failed-open.validating.webhook.admission.k8s.io/round_0_index_0"},
 }
 
-// A webhook that cannot be asked is one whose failure policy counts.
+// A webhook that cannot be asked is one whose failure policy counts. (K62)
 func TestAServerThatCannotBeAskedIsAFailure(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -156,6 +156,7 @@ func TestAWebhookTellsTheClientAndTheAudit(t *testing.T) {
 	}
 }
 
+// K64.
 func TestARefusalHasAStatusThatHTTPHas(t *testing.T) {
 	t.Parallel()
 	h := &hook{name: "a.b.c"}
@@ -211,6 +212,7 @@ func TestAWebhookIsToldWhoAsksAndHowLongItMayTake(t *testing.T) {
 	require.NoError(t, err, "the first door may know neither")
 }
 
+// K61.
 func TestWhatIsWrittenOfAFailureHasNoSecret(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

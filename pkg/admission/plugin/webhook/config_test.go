@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/admission"
 )
 
+// K60.
 func TestAWrongConfigurationIsToldByPathWithoutWhatIsInIt(t *testing.T) {
 	t.Parallel()
 	const at = "configuration.webhooks[0]."

@@ -34,6 +34,7 @@ func ofPod(pod *corev1.Pod) *admission.Attributes {
 	return &a
 }
 
+// K65.
 func TestAPatchThatChangesNothingIsNoChange(t *testing.T) {
 	t.Parallel()
 	for _, operations := range []string{"", "[]", "null", " [ ] ", `[{"op":"add","path":"/metadata/labels/a","value":"b"}]`,
@@ -112,6 +113,7 @@ func TestAScaleIsPatchedAsAnObjectOfItsOwn(t *testing.T) {
 	assert.Empty(t, a.Object.(*autoscalingv1.Scale).TypeMeta, "as it was")
 }
 
+// K63.
 func TestWhatAPatchMakesIsBounded(t *testing.T) {
 	t.Parallel()
 	add := func(text string) string {

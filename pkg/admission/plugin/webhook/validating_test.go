@@ -41,6 +41,7 @@ func TestWebhooksThatCheckAreAskedAllAtOnce(t *testing.T) {
 	assert.Len(t, uids, count, "each call is known by another uid")
 }
 
+// K66.
 func TestTheFirstRefusalInTheOrderOfTheConfigurationCounts(t *testing.T) {
 	t.Parallel()
 	s, second := serve(t), make(chan struct{})
