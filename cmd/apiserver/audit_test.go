@@ -150,8 +150,9 @@ func TestTheAuditTellsWhatIsSentAtBothDoors(t *testing.T) {
 	envelope, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Event"}, Raw: event}).Marshal()
 	require.NoError(t, err)
 	for name, row := range map[string]struct{ method, path, contentType, body, told, ref string }{
-		"task": {"POST", firstDoorsTasks, "application/json", `{ "id": "one" }`,
-			`{"id":"one"}`, `"name":"one"`},
+		"task": {"POST", firstDoorsTasks, "application/json", `{ "id": "one", "token": "left out" }`,
+			`{"id":"one","desiredState":{"manifest":{"version":"","volumes":null,"containers":null}},"currentState":{"manifest":{"version":"","volumes":null,"containers":null}}}`,
+			`"name":"one"`},
 		"yaml": {"POST", "/api/v1/namespaces/default/events", "application/yaml",
 			"apiVersion: v1\nkind: Event\nmetadata: {name: two, namespace: default}\ninvolvedObject: {namespace: default}\n",
 			`{"apiVersion":"v1","involvedObject":{"namespace":"default"},"kind":"Event","metadata":{"name":"two","namespace":"default"}}`, `"name":"two"`},
@@ -183,6 +184,7 @@ func TestNoTokenStandsInTheAudit(t *testing.T) {
 			}
 		}
 	}
+	s.ask(t, bearer("admin-token"), "POST", firstDoorsTasks, fmt.Sprintf(review, "secret-token")) // by mistake
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "-token")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/conversion"
 	"kube2014/pkg/server/request"
 )
@@ -255,8 +256,22 @@ func (server *ApiServer) extract(storage RESTStorage, w http.ResponseWriter, req
 	if err != nil {
 		return nil, err
 	}
-	request.ObserverFrom(req.Context()).RequestObject(body)
-	return storage.Extract(body)
+	object, err := storage.Extract(body)
+	if err == nil {
+		tell(req, object)
+	}
+	return object, err
+}
+
+// tell tells who observes the request what it is about, but not what else was sent: that may be a secret.
+func tell(req *http.Request, object interface{}) {
+	record := request.RecordOf(req.Context())
+	if record == nil || record.Observer == nil {
+		return
+	}
+	if encoded, err := v1beta1.Codec.Encode(object); err == nil { // else the answer says so
+		record.Observer.RequestObject(encoded.Bytes())
+	}
 }
 
 func (server *ApiServer) readBody(w http.ResponseWriter, req *http.Request) (string, error) {
