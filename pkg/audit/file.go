@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,5 +33,19 @@ func (f File) Open() (io.Writer, error) {
 	if err := file.Close(); err != nil {
 		return nil, err
 	}
-	return &lumberjack.Logger{Filename: f.Path, MaxAge: f.MaxAge, MaxBackups: f.MaxBackups, MaxSize: f.MaxSize}, nil
+	return &rotated{lumberjack.Logger{Filename: f.Path, MaxAge: f.MaxAge, MaxBackups: f.MaxBackups}, f.MaxSize}, nil
+}
+
+// rotated is a file that is renamed when it is full. It is for one goroutine at a time.
+type rotated struct {
+	lumberjack.Logger
+	maxSize int // in megabytes, 0 for the library's own
+}
+
+// Write writes a line. For one that is larger than a file may be, the file may be larger: the library
+// would refuse it, and nobody would see what a client has done with a large request.
+func (r *rotated) Write(line []byte) (int, error) {
+	const libraryMaxSize, megabyte = 100, 1 << 20
+	r.MaxSize = max(cmp.Or(r.maxSize, libraryMaxSize), len(line)/megabyte+1)
+	return r.Logger.Write(line)
 }

@@ -15,11 +15,16 @@ const updateTime = 2 * time.Second
 // reads the object, calls change, and writes what that returns if nobody has changed
 // the object meanwhile; else it begins again. Stored is nil if there is no object, or
 // none that can be decoded; it must not be changed. If change fails, nothing is
-// written.
+// written. It may take its time: who is asked about a change may be far away.
 func GuaranteedUpdate(store Interface, kind api.Kind, id string, change func(stored *Object) (api.Object, error)) (*Object, error) {
 	now := clockOf(store)
 	for began := now(); ; {
-		update, err := makeUpdate(store, kind, id, change)
+		update, err := makeUpdate(store, kind, id, func(stored *Object) (api.Object, error) {
+			asked := now()
+			next, err := change(stored)
+			began = began.Add(now().Sub(asked)) // it is not the store that is slow
+			return next, err
+		})
 		if err != nil {
 			return nil, err
 		}

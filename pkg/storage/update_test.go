@@ -72,6 +72,35 @@ func TestAnUpdateIsTriedAtLeastOnceHoweverSlowTheStoreIs(t *testing.T) {
 	})
 }
 
+// firstLoses is a store in which others win once. It tells when the requests of its changes began.
+type firstLoses struct {
+	lostRace
+	began []time.Time
+}
+
+func (s *firstLoses) Commit(changes ...Change) ([]*Object, error) {
+	s.began = append(s.began, changes[0].Began)
+	if len(s.began) == 1 {
+		return s.lostRace.Commit()
+	}
+	return []*Object{NewObject(changes[0].Object, 6, 1)}, nil
+}
+
+// A webhook may take longer to decide about an update than a store has to store it.
+func TestTheTimeThatAChangeTakesIsNotTheStores(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &firstLoses{lostRace: lostRace{takes: time.Second, commit: api.NewConflict("it has changed")}}
+		began := time.Now()
+		_, err := GuaranteedUpdate(store, api.ServiceKind, "x", func(stored *Object) (api.Object, error) {
+			time.Sleep(10 * updateTime)
+			return same(stored)
+		})
+		require.NoError(t, err)
+		assert.Equal(t, []time.Time{began.Add(10 * updateTime), began.Add(20 * updateTime)}, store.began)
+	})
+}
+
 func TestAnUpdateFailsAtOnceWithAnyOtherError(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []error{

@@ -43,12 +43,14 @@ func (alwaysPullImages) Validate(_ context.Context, a *admission.Attributes) err
 
 // usedImage is an image that a pod uses, and when it is pulled.
 type usedImage struct {
+	user   string // the name of the container or the volume
 	name   string
 	policy *corev1.PullPolicy
 	path   *field.Path // of the policy
 }
 
-// imagesToPull returns the images of a pod, none if an update brings no new one.
+// imagesToPull returns the images of a pod, none if an update brings no new one. An image is new, too,
+// to a container that has come with the update, as the first door lets it.
 func imagesToPull(a *admission.Attributes) []usedImage {
 	pod := podIn(a)
 	if pod == nil {
@@ -56,12 +58,13 @@ func imagesToPull(a *admission.Attributes) []usedImage {
 	}
 	images := imagesOf(pod)
 	if old, ok := a.OldObject.(*corev1.Pod); ok && a.Operation == admission.Update {
-		known := map[string]bool{}
+		type use struct{ user, name string }
+		known := map[use]bool{}
 		for _, used := range imagesOf(old) {
-			known[used.name] = true
+			known[use{used.user, used.name}] = true
 		}
 		for _, used := range images {
-			if !known[used.name] {
+			if !known[use{used.user, used.name}] {
 				return images
 			}
 		}
@@ -74,19 +77,19 @@ func imagesOf(pod *corev1.Pod) (images []usedImage) {
 	spec := field.NewPath("spec")
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		images = append(images, usedImage{c.Image, &c.ImagePullPolicy, spec.Child("initContainers").Index(i).Child("imagePullPolicy")})
+		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, spec.Child("initContainers").Index(i).Child("imagePullPolicy")})
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		images = append(images, usedImage{c.Image, &c.ImagePullPolicy, spec.Child("containers").Index(i).Child("imagePullPolicy")})
+		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, spec.Child("containers").Index(i).Child("imagePullPolicy")})
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := &pod.Spec.EphemeralContainers[i]
-		images = append(images, usedImage{c.Image, &c.ImagePullPolicy, spec.Child("ephemeralContainers").Index(i).Child("imagePullPolicy")})
+		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, spec.Child("ephemeralContainers").Index(i).Child("imagePullPolicy")})
 	}
 	for i := range pod.Spec.Volumes {
 		if image := pod.Spec.Volumes[i].Image; image != nil {
-			images = append(images, usedImage{image.Reference, &image.PullPolicy, spec.Child("volumes").Index(i).Child("image", "pullPolicy")})
+			images = append(images, usedImage{pod.Spec.Volumes[i].Name, image.Reference, &image.PullPolicy, spec.Child("volumes").Index(i).Child("image", "pullPolicy")})
 		}
 	}
 	return images

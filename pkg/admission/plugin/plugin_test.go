@@ -92,6 +92,36 @@ func TestAllImagesArePulled(t *testing.T) {
 	assert.Contains(t, answer.Error().Message, "pod updates may not change fields other than")
 }
 
+// The first door lets an update bring containers, which have the images of others.
+func TestAnImageIsPulledForAContainerThatIsNew(t *testing.T) {
+	t.Parallel()
+	plugin := made(t, NewAlwaysPullImages)
+	pod := func(names ...string) *corev1.Pod {
+		pod := &corev1.Pod{}
+		for _, name := range names {
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name, Image: "private:1", ImagePullPolicy: corev1.PullIfNotPresent})
+		}
+		return pod
+	}
+	for _, row := range []struct {
+		old, new *corev1.Pod
+		want     corev1.PullPolicy
+	}{
+		{pod("a"), pod("a"), corev1.PullIfNotPresent},
+		{pod("a", "b"), pod("b"), corev1.PullIfNotPresent},
+		{pod("a"), pod("a", "b"), corev1.PullAlways},
+		{pod("a"), pod("b"), corev1.PullAlways},
+	} {
+		a := &admission.Attributes{Operation: admission.Update, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Name: "x", OldObject: row.old, Object: row.new}
+		err := plugin.(admission.ValidationInterface).Validate(t.Context(), a)
+		assert.Equal(t, row.want == corev1.PullAlways, err != nil, "it is checked, too")
+		require.NoError(t, plugin.(admission.MutationInterface).Admit(t.Context(), a))
+		for _, container := range row.new.Spec.Containers {
+			assert.Equal(t, row.want, container.ImagePullPolicy)
+		}
+	}
+}
+
 // A plugin that comes later may have changed what this one has set.
 func TestWhatIsNotPulledIsRefused(t *testing.T) {
 	t.Parallel()

@@ -10,17 +10,19 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// reserve reserves a place for an object, and reports whether the request may have one now.
+// reserve reserves a place for an object, and reports whether the request may have one now: if the
+// store could not even be read, it has none.
 func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (mayHave bool, err error) {
 	if err := c.takeTurn(ctx, p.patience); err != nil {
 		return false, err
 	}
 	defer c.endTurn()
 	_, err = storage.GuaranteedUpdate(p.objects, api.QuotaKind, c.id, func(stored *storage.Object) (api.Object, error) {
-		return p.reserved(c, stored, request, id)
+		next, err := p.reserved(c, stored, request, id)
+		mayHave = err == nil
+		return next, err
 	})
-	var exceeded *exceededError
-	return !errors.As(err, &exceeded), err
+	return mayHave, err
 }
 
 // tryReserve returns the error that reserve would return.

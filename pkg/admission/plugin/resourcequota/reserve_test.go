@@ -211,6 +211,57 @@ func TestWhoWaitsTooLongForItsTurnIsToldToTryAgain(t *testing.T) {
 	})
 }
 
+// The first door has 10 seconds, and etcd may be away.
+func TestWhoHasLittleTimeWaitsLess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := make(chan struct{})
+		s := newServer(t, disturbed{Interface: memory.New(1), get: func() { <-hangs }}, quota("q", tenPods))
+		done := make(chan error)
+		s.patience = maxWait
+		go func() { done <- s.create(t.Context(), "slow") }()
+		synctest.Wait()
+		for has, want := range map[time.Duration]time.Duration{storeTime + time.Second: time.Second, storeTime - time.Second: 0, time.Hour: maxWait} {
+			ctx, cancel := context.WithTimeout(t.Context(), has)
+			began := time.Now()
+			_, err := s.reserve(ctx, "x")
+			cancel()
+			assert.True(t, apierrors.IsTooManyRequests(err), "%v", err)
+			assert.Equal(t, want, time.Since(began))
+		}
+		close(hangs)
+		require.NoError(t, <-done)
+		for range 20 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			assert.NoError(t, s.create(ctx, "y"), "nobody waits")
+			cancel()
+			require.NoError(t, s.delete("y"))
+		}
+	})
+}
+
+func TestWhereTheStoreCannotBeReadNothingIsRemoved(t *testing.T) {
+	t.Parallel()
+	reads := 0
+	s := newServer(t, nil, quota("q", tenPods))
+	s.SetObjects(unreadable{memory.New(1), &reads})
+	r, err := s.reserve(t.Context(), "x")
+	assert.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
+	r.End(err)
+	assert.Equal(t, 1, reads)
+}
+
+// unreadable is a store that is away. It counts the reads.
+type unreadable struct {
+	storage.Interface
+	reads *int
+}
+
+func (u unreadable) Get(api.Kind, string) (*storage.Object, error) {
+	*u.reads++
+	return nil, api.NewUnavailable("get quota", nil)
+}
+
 func TestAServerThatAlwaysLosesAgainstOthersIsToldToTryAgain(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)

@@ -10,9 +10,21 @@ import (
 	"kube2014/pkg/rest"
 )
 
+// storeTime is what a request needs when it has had its turn: to reserve a place, or to be told that
+// the store is away.
+const storeTime = 5 * time.Second
+
 // takeTurn waits until no other request of this process changes the reservations: otherwise each
 // would make those of all others begin again.
 func (c *counter) takeTurn(ctx context.Context, patience time.Duration) error {
+	select { // who need not wait may have little time
+	case c.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)-storeTime)
+	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
