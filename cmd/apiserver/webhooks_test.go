@@ -73,7 +73,7 @@ func TestAWebhookDecidesAtBothDoors(t *testing.T) {
 	const denied = `admission webhook "pods.example.com" denied the request: no evil image`
 	status := fromYAML[metav1.Status](t, d.send(http.StatusBadRequest, "POST", todaysPods, fmt.Sprintf(aPodOf, "evil")))
 	assert.Equal(t, denied, status.Message)
-	assert.Equal(t, "Forbidden: "+denied, d.send(http.StatusBadRequest, "POST", tasksPath, fmt.Sprintf(taskOf, "evil")))
+	assert.Equal(t, "Bad Request: "+denied, d.send(http.StatusBadRequest, "POST", tasksPath, fmt.Sprintf(taskOf, "evil")))
 	d.send(http.StatusCreated, "POST", todaysPods, fmt.Sprintf(aPodOf, "good"))
 	d.send(http.StatusOK, "POST", tasksPath, fmt.Sprintf(taskOf, "good"))
 	d.send(http.StatusBadRequest, "PUT", taskPath("task"), fmt.Sprintf(taskOf, "evil"))
