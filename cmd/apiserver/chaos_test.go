@@ -151,7 +151,8 @@ func rivals(t *testing.T, clients []*client.Client, stop <-chan struct{}) (once 
 
 // A real cluster of three loses members, its leader among them, and gets them
 // back, and changes its leader, under load from two apiservers: nothing that was
-// acknowledged is lost. make chaos runs it, for each API of etcd.
+// acknowledged is lost. One of the apiservers has everything on. make chaos runs it, for each API
+// of etcd.
 func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	duration := chaosTime(t)
 	for _, b := range []backend{options.Etcd2, options.Etcd3} {
@@ -161,12 +162,13 @@ func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 
 func loseMembers(t *testing.T, b backend, duration time.Duration) {
 	members, urls := b.start(t, 3)
-	var clients []*client.Client
-	for range 2 {
-		_, log, address := program(t, append(b.flags(urls...), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")...)
-		go log.end() // it is not read any more, and must not fill up
-		clients = append(clients, clientOf(address))
-	}
+	flags := append(b.flags(urls...), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")
+	_, log, address := program(t, flags...)
+	go log.end() // it is not read any more, and must not fill up
+	e := everythingOn(t)
+	_, log, _, url := secureProgram(t, hurried, append(e.flags, flags...)...)
+	go log.end()
+	clients := []*client.Client{clientOf(address), e.client(t, url)}
 
 	stop := make(chan struct{})
 	var acks atomic.Int64
@@ -218,6 +220,10 @@ func loseMembers(t *testing.T, b backend, duration time.Duration) {
 	// The reconcile loop repairs what was left half done.
 	eventually(t, func() bool { return b.outOfLine(t, members[0].URL) == "" }, "what was left half done is repaired")
 	checkAcknowledged(t, clients[0], workers, once)
+	received, complete := e.audited(t)
+	t.Logf("%d requests were audited", received)
+	assert.Equal(t, received, complete)
+	assert.Positive(t, complete)
 }
 
 func checkAcknowledged(t *testing.T, c *client.Client, workers []*worker, once []string) {
