@@ -100,6 +100,14 @@ func NewConflict(format string, args ...interface{}) error {
 	return &Error{Kind: Conflict, Message: fmt.Sprintf(format, args...)}
 }
 
+// ErrOutdated is the cause of a conflict: an object has changed since somebody has decided about it.
+var ErrOutdated = errors.New("the object has changed meanwhile")
+
+// NewOutdated returns the error for an object that has changed since somebody has decided about it.
+func NewOutdated(kind Kind, id string) error {
+	return &Error{Kind: Conflict, Message: string(kind) + " " + Quote(id) + " is changed by too many others at once", Err: ErrOutdated}
+}
+
 // NewHostPortTaken returns the error for a task that wants a host port which
 // another task has on that machine.
 func NewHostPortTaken(taskID string, port int, machine, owner string) error {

@@ -92,7 +92,8 @@ type ApiServer struct {
 type Admission interface {
 	// Admit returns the object that is to be stored instead of another one, nil for a delete, or
 	// an error if nothing is to be. Otherwise, ended is to be called with how the change ended. A
-	// resource without admission is admitted.
+	// resource without admission is admitted. A change that ends with api.ErrOutdated is admitted
+	// again, for a while.
 	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
 }
 
@@ -215,14 +216,22 @@ func (server *ApiServer) admit(req *http.Request, change Change, make func(objec
 	if server.Admission == nil {
 		return change.Object, make(change.Object)
 	}
-	object, ended, err := server.Admission.Admit(req.Context(), change)
-	if err != nil {
-		return nil, err
+	for began := time.Now(); ; {
+		object, ended, err := server.Admission.Admit(req.Context(), change)
+		if err != nil {
+			return nil, err
+		}
+		err = make(object)
+		ended(err)
+		if !errors.Is(err, api.ErrOutdated) || time.Since(began) > admissionTime {
+			return object, err
+		}
 	}
-	err = make(object)
-	ended(err)
-	return object, err
 }
+
+// admissionTime bounds how long a change is admitted again while others change the object first. The
+// answer has 10 seconds.
+const admissionTime = 2 * time.Second
 
 // agreeOnID gives an object without an id the id of the path, and refuses an
 // object that has another one (D13).

@@ -49,8 +49,7 @@ func (r *Registry) UpdateTask(task api.Task) error {
 		next := task.DeepCopy()
 		before := stored.Object.(*api.Task)
 		next.CurrentState, next.IsPod, next.Held = before.CurrentState, before.IsPod, before.Held
-		keepMeta(next.Meta(), stored.Meta())
-		return &next, nil
+		return &next, keepMeta(&next, stored.Meta())
 	})
 	return err
 }
@@ -139,23 +138,32 @@ func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
 func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Object) api.Object) error {
 	_, err := storage.GuaranteedUpdate(r.store, kind, id, func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
-			return replacement(nil), nil
+			next := replacement(nil)
+			return next, keepMeta(next, &api.ObjectMeta{})
 		}
 		next := replacement(stored.Object)
-		keepMeta(next.Meta(), stored.Meta())
-		return next, nil
+		return next, keepMeta(next, stored.Meta())
 	})
 	return err
 }
 
-// keepMeta keeps what the server knows of an object. An object with a version is what admission has
-// made of one that was stored: what only v1 can say of it may be new.
-func keepMeta(next, stored *api.ObjectMeta) {
-	said := *next
-	*next = *stored
-	if said.ResourceVersion != 0 {
-		next.Annotations, next.Remainder = said.Annotations, said.Remainder
+// keepMeta keeps what the server knows of an object, nothing if none is stored. An object with a version
+// is what admission has made of the one of that version: what only v1 can say of it may be new. Of
+// another one, admission has not decided.
+func keepMeta(next api.Object, stored *api.ObjectMeta) error {
+	said := *next.Meta()
+	switch said.ResourceVersion {
+	case 0:
+		if stored.ResourceVersion != 0 {
+			*next.Meta() = *stored
+		}
+		return nil
+	case stored.ResourceVersion:
+		*next.Meta() = *stored
+		next.Meta().Annotations, next.Meta().Remainder = said.Annotations, said.Remainder
+		return nil
 	}
+	return api.NewOutdated(next.GetKind(), next.GetID())
 }
 
 // copier is an internal object that can be copied whole.

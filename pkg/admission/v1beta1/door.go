@@ -90,7 +90,8 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	return object, end, nil
 }
 
-// admit returns the object that is to be stored.
+// admit returns the object that is to be stored. It has the metadata of the one that it replaces, so
+// that it replaces no other one.
 func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
 	stored, err := d.stored(kind, change)
 	if err != nil {
@@ -119,10 +120,11 @@ func (d *Door) admit(begun *admission.Request, kind kind, change apiserver.Chang
 	if err != nil {
 		return nil, err
 	}
-	if err != nil {
-		return nil, err
+	unchanged := kind.pointer(change.Object) // as the client has sent it
+	if stored != nil {
+		*unchanged.Meta() = *stored.Meta()
 	}
-	admitted := change.Object // as the client has sent it
+	admitted := kind.value(unchanged)
 	if !equality.Semantic.DeepEqual(before, after) {
 		if object, err = d.changed(object, after); err != nil {
 			return nil, err
