@@ -253,7 +253,10 @@ func TestPluginsThatCheckSeeValidObjectsOnly(t *testing.T) {
 func TestWhatIsAdmittedReplacesOnlyWhatThePluginsHaveSeen(t *testing.T) {
 	t.Parallel()
 	for name, admit := range map[string]func(*admission.Attributes) error{
-		"changed":   func(a *admission.Attributes) error { a.Object.SetAnnotations(map[string]string{"by": "a plugin"}); return nil },
+		"changed": func(a *admission.Attributes) error {
+			a.Object.SetAnnotations(map[string]string{"by": "a plugin"})
+			return nil
+		},
 		"unchanged": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
