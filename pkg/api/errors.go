@@ -100,11 +100,10 @@ func NewConflict(format string, args ...interface{}) error {
 	return &Error{Kind: Conflict, Message: fmt.Sprintf(format, args...)}
 }
 
-// ErrOutdated is the cause of a conflict of an object that was changed while it was decided what is to
-// be stored instead of it: that is to be decided again.
-var ErrOutdated = errors.New("what was decided is about an earlier version")
+// ErrOutdated is the cause of a conflict: an object has changed since somebody has decided about it.
+var ErrOutdated = errors.New("the object has changed meanwhile")
 
-// NewOutdated returns the error for a change that was decided about an earlier version.
+// NewOutdated returns the error for an object that has changed since somebody has decided about it.
 func NewOutdated(kind Kind, id string) error {
 	return &Error{Kind: Conflict, Message: string(kind) + " " + Quote(id) + " is changed by too many others at once", Err: ErrOutdated}
 }

@@ -93,8 +93,8 @@ type ApiServer struct {
 type Admission interface {
 	// Admit returns the object that is to be stored instead of another one, nil for a delete, or
 	// an error if nothing is to be. Otherwise, ended is to be called with how the change ended. A
-	// resource without admission is admitted. A change that ended with api.ErrOutdated is asked for
-	// again, a few times.
+	// resource without admission is admitted. A change that ends with api.ErrOutdated is admitted
+	// again, for a while.
 	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
 }
 
@@ -212,27 +212,28 @@ func (server *ApiServer) handleObject(resource, id string, w http.ResponseWriter
 	return storage.Get(id)
 }
 
-// maxAdmissions bounds how often a change is admitted for one request.
-const maxAdmissions = 10
-
 // admit makes a change if it is admitted, and returns the object that was stored. If somebody has
 // changed the object meanwhile, that is to be admitted again, but not for ever.
 func (server *ApiServer) admit(req *http.Request, change Change, make func(object interface{}) error) (interface{}, error) {
 	if server.Admission == nil {
 		return change.Object, make(change.Object)
 	}
-	for attempt := 1; ; attempt++ {
+	for began := time.Now(); ; {
 		object, ended, err := server.Admission.Admit(req.Context(), change)
 		if err != nil {
 			return nil, err
 		}
 		err = make(object)
 		ended(err)
-		if !errors.Is(err, api.ErrOutdated) || attempt == maxAdmissions {
+		if !errors.Is(err, api.ErrOutdated) || time.Since(began) > admissionTime {
 			return object, err
 		}
 	}
 }
+
+// admissionTime bounds how long a change is admitted again while others change the object first. The
+// answer has 10 seconds.
+const admissionTime = 2 * time.Second
 
 // agreeOnID gives an object without an id the id of the path, and refuses an
 // object that has another one (D13).

@@ -49,7 +49,7 @@ func (r *Registry) UpdateTask(task api.Task) error {
 		next := task.DeepCopy()
 		before := stored.Object.(*api.Task)
 		next.CurrentState, next.IsPod, next.Held = before.CurrentState, before.IsPod, before.Held
-		return &next, keepMeta(&next, stored.Object)
+		return &next, keepMeta(&next, stored.Meta())
 	})
 	return err
 }
@@ -139,31 +139,31 @@ func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Obj
 	_, err := storage.GuaranteedUpdate(r.store, kind, id, func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
 			next := replacement(nil)
-			return next, checkVersion(next, next.Meta().ResourceVersion, 0)
+			return next, keepMeta(next, &api.ObjectMeta{})
 		}
 		next := replacement(stored.Object)
-		return next, keepMeta(next, stored.Object)
+		return next, keepMeta(next, stored.Meta())
 	})
 	return err
 }
 
-// keepMeta keeps what the server knows of an object. An object with a version is what admission has
-// made of that version: what only v1 can say of it may be new.
-func keepMeta(next, stored api.Object) error {
+// keepMeta keeps what the server knows of an object, nothing if none is stored. An object with a version
+// is what admission has made of the one of that version: what only v1 can say of it may be new. Of
+// another one, admission has not decided.
+func keepMeta(next api.Object, stored *api.ObjectMeta) error {
 	said := *next.Meta()
-	*next.Meta() = *stored.Meta()
-	if said.ResourceVersion != 0 {
+	switch said.ResourceVersion {
+	case 0:
+		if stored.ResourceVersion != 0 {
+			*next.Meta() = *stored
+		}
+		return nil
+	case stored.ResourceVersion:
+		*next.Meta() = *stored
 		next.Meta().Annotations, next.Meta().Remainder = said.Annotations, said.Remainder
-	}
-	return checkVersion(next, said.ResourceVersion, stored.Meta().ResourceVersion)
-}
-
-// checkVersion returns an error if admission has seen another version than what is stored.
-func checkVersion(object api.Object, seen, stored uint64) error {
-	if seen == 0 || seen == stored {
 		return nil
 	}
-	return api.NewOutdated(object.GetKind(), object.GetID())
+	return api.NewOutdated(next.GetKind(), next.GetID())
 }
 
 // copier is an internal object that can be copied whole.

@@ -12,8 +12,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,6 +54,28 @@ func TestAReviewIsPostedAndAnswered(t *testing.T) {
 		require.NoError(t, client.Post(t.Context(), question(), &answer))
 		assert.Equal(t, review{"v1", "Review", "yes"}, answer)
 	}
+}
+
+func TestCallsOfAURLDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	const calls = maxCallsAtOnce + 8
+	var all sync.WaitGroup
+	all.Add(calls)
+	server := webhooktest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		all.Done()
+		all.Wait() // each until the last one is there
+		fmt.Fprint(w, yes)
+	})
+	authorities := x509.NewCertPool()
+	authorities.AddCert(server.Certificate())
+	client := NewAt(server.URL, authorities)
+	var asked sync.WaitGroup
+	for range calls {
+		asked.Go(func() {
+			assert.NoError(t, client.PostOnce(t.Context(), time.Minute, 1<<20, question(), &review{}))
+		})
+	}
+	asked.Wait()
 }
 
 func TestAServerMayWantACertificate(t *testing.T) {

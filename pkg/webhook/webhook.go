@@ -47,10 +47,12 @@ func New(file string) (*Client, error) {
 }
 
 // NewAt returns a client of the server at a URL of https, for PostOnce. A pool of nil means the
-// authorities that the system trusts. Nobody is told who asks.
+// authorities that the system trusts. Nobody is told who asks. There may be any number of calls at once:
+// one that had to wait for others would have less time.
 func NewAt(url string, authorities *x509.CertPool) *Client {
-	security := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}
-	return &Client{url: url, http: newTransport(security, 0), token: func() string { return "" }}
+	connections := newTransport(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, 0)
+	connections.MaxConnsPerHost = 0
+	return &Client{url: url, http: connections, token: func() string { return "" }}
 }
 
 // newTransport returns the connections to one server: what it answers of another place, which is

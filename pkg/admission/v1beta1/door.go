@@ -90,7 +90,8 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	return object, end, nil
 }
 
-// admit returns the object that is to be stored.
+// admit returns the object that is to be stored. It has the metadata of the one that it replaces, so
+// that it replaces no other one.
 func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
 	if err := rest.CheckTime(ctx); err != nil {
 		return nil, err
@@ -119,7 +120,11 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	if err != nil {
 		return nil, err
 	}
-	admitted := change.Object // as the client has sent it
+	unchanged := kind.pointer(change.Object) // as the client has sent it
+	if stored != nil {
+		*unchanged.Meta() = *stored.Meta()
+	}
+	admitted := kind.value(unchanged)
 	if !equality.Semantic.DeepEqual(before, after) {
 		if object, err = d.changed(object, after); err != nil {
 			return nil, err

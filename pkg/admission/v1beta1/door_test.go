@@ -248,3 +248,42 @@ func TestPluginsThatCheckSeeValidObjectsOnly(t *testing.T) {
 	}
 	assert.EqualError(t, o.ask(t, "update", "services", "web", `{"id": "web", "port": 80}`), "asked of web")
 }
+
+// What a plugin has seen of one container, it may not have admitted of another one.
+func TestWhatIsAdmittedReplacesOnlyWhatThePluginsHaveSeen(t *testing.T) {
+	t.Parallel()
+	for name, admit := range map[string]func(*admission.Attributes) error{
+		"changed": func(a *admission.Attributes) error {
+			a.Object.SetAnnotations(map[string]string{"by": "a plugin"})
+			return nil
+		},
+		"unchanged": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, plugin{admit: admit})
+			require.NoError(t, o.ask(t, "create", "tasks", "", web))
+			require.NoError(t, o.ask(t, "update", "services", "web", `{"id": "web", "port": 80}`))
+			for _, row := range [][]string{{"tasks", web}, {"services", `{"id": "web", "port": 81}`}} {
+				table := o.tables[row[0]]
+				object, err := table.Extract(row[1])
+				require.NoError(t, err)
+				change := apiserver.Change{Verb: "update", Resource: row[0], ID: "web", Object: object}
+				early, _, err := o.Admit(t.Context(), change)
+				require.NoError(t, err)
+				require.NoError(t, o.ask(t, "update", row[0], "web", row[1]))
+				err = table.Update(early)
+				assert.ErrorIs(t, err, api.ErrOutdated)
+				assert.Equal(t, api.Conflict, api.KindOf(err))
+
+				late, _, err := o.Admit(t.Context(), change)
+				require.NoError(t, err)
+				assert.NoError(t, table.Update(late))
+			}
+			early, _, err := o.Admit(t.Context(), apiserver.Change{Verb: "update", Resource: "services", ID: "web", Object: api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 80}})
+			require.NoError(t, err)
+			require.NoError(t, o.tables["services"].Delete("web"))
+			assert.ErrorIs(t, o.tables["services"].Update(early), api.ErrOutdated, "it does not come back as it was")
+		})
+	}
+}
