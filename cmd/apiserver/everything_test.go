@@ -26,7 +26,7 @@ const farAwayLimits = `apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
 plugins:
 - name: LimitRanger
-  configuration: {apiVersion: v1, kind: LimitRange, metadata: {name: far}, spec: {limits: [{type: Container, max: {memory: 1Ti}}]}}
+  configuration: {apiVersion: v1, kind: LimitRange, metadata: {name: far}, spec: {limits: [{type: Container}]}}
 - name: ResourceQuota
   configuration: {apiVersion: v1, kind: ResourceQuota, metadata: {name: far}, spec: {hard: {pods: "100000", services: "100000", replicationcontrollers: "100000"}}}
 `
