@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -24,9 +25,10 @@ const (
 var readersGet = measure.Request("GET", podsPath+"/"+podName(0), nil, "Authorization: Bearer "+readerToken)
 
 // secureSides returns kube-apiserver, which is the first, and ours, each with its secure port only,
-// the same tokens and certificate, which kube-apiserver makes when it starts, and RBAC. None of
+// the same tokens and certificate, which kube-apiserver makes when it starts, and RBAC; if they are
+// audited, also with the same policy of an audit and plugins that kube-apiserver has anyway. None of
 // them runs.
-func (c *comparison) secureSides() ([]*side, error) {
+func (c *comparison) secureSides(audited bool) ([]*side, error) {
 	url, err := c.startEtcd()
 	if err != nil {
 		return nil, err
@@ -35,7 +37,21 @@ func (c *comparison) secureSides() ([]*side, error) {
 	if err != nil {
 		return nil, err
 	}
+	audit := func(string) []string { return nil }
+	if audited {
+		policy := filepath.Join(dir, "policy.yaml")
+		if err := os.WriteFile(policy, []byte(allMetadata), 0o600); err != nil {
+			return nil, err
+		}
+		audit = func(name string) []string {
+			return []string{"--audit-policy-file", policy, "--audit-log-path", filepath.Join(dir, name+".log")}
+		}
+		theirs.args = append(theirs.args, audit("theirs")...)
+	}
 	secure := func(name, backend string, args ...string) *side {
+		if audited {
+			args = append(append(args, "--admission-control", "NamespaceLifecycle,LimitRanger"), audit("ours"+backend)...)
+		}
 		s := c.ours(name, backend, append(args, "-scheduler", "none", "-insecure=false", "-bind_address", "127.0.0.1", "-tls_cert_file", filepath.Join(dir, "apiserver.crt"),
 			"-tls_private_key_file", filepath.Join(dir, "apiserver.key"), "-token_auth_file", filepath.Join(dir, "tokens.csv"), "-authorization_mode", "RBAC")...)
 		s.port, s.TLS = "-secure_port", true
@@ -91,24 +107,40 @@ func isForbidden(err error) bool {
 	return errors.As(err, &status) && strings.HasPrefix(string(status), "403 ")
 }
 
-// measureSecure measures what it costs to know who asks, and whether they may.
+// allMetadata is a policy by which each request is two lines of the audit.
+const allMetadata = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"
+
+// measureSecure measures what it costs to know who asks, and whether they may, and then to write that
+// down too.
 func measureSecure(c *comparison, others []*side) error {
 	for _, other := range others {
 		other.stop()
 	}
-	sides, err := c.secureSides()
+	sides, err := c.measureGuarded(false, measurement{what: "GET of a pod over TLS, by a token and a role, 16 connections", goal: inMemory(atLeast(5))})
 	if err != nil {
 		return err
 	}
 	for _, s := range sides {
+		s.stop()
+	}
+	_, err = c.measureGuarded(true, measurement{what: "the same, with two plugins and an audit of all metadata", goal: inMemory(atLeast(4))})
+	return err
+}
+
+// measureGuarded measures gets of those who may, and returns the servers, which run.
+func (c *comparison) measureGuarded(audited bool, m measurement) ([]*side, error) {
+	sides, err := c.secureSides(audited)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sides {
 		if err := c.start(s); err != nil {
-			return err
+			return nil, err
 		}
 		if err := s.letRead(); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return c.byTurns(sides, measurement{"GET of a pod over TLS, by a token and a role, 16 connections", "a second", inMemory(atLeast(5)), func(s *side, _ int) (float64, error) {
-		return s.Throughput(connections, readersGet, getsLast)
-	}})
+	m.unit, m.of = "a second", func(s *side, _ int) (float64, error) { return s.Throughput(connections, readersGet, getsLast) }
+	return sides, c.byTurns(sides, m)
 }
