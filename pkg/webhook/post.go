@@ -112,6 +112,9 @@ func (c *Client) callFor(ctx context.Context, timeout time.Duration, body []byte
 		return nil, ctx.Err() == nil && !errors.As(err, &distrusted), bare(err)
 	}
 	defer resp.Body.Close()
+	if err := ctx.Err(); err != nil { // a server that sees us leave may still answer, with nothing
+		return nil, false, err
+	}
 	if code := resp.StatusCode; code < 200 || code > 299 {
 		return nil, code >= 500 || code == http.StatusTooManyRequests, Answered(code)
 	}
