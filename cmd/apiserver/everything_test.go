@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/client"
 	"kube2014/pkg/util/certtest"
 )
@@ -19,14 +22,15 @@ import (
 type everything struct {
 	flags     []string
 	authority *certtest.Pair
-	log       string // of the audit
+	log       string        // of the audit
+	answers   *atomic.Int64 // to the clients
 }
 
 const farAwayLimits = `apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
 plugins:
 - name: LimitRanger
-  configuration: {apiVersion: v1, kind: LimitRange, metadata: {name: far}, spec: {limits: [{type: Container}]}}
+  configuration: {apiVersion: v1, kind: LimitRange, metadata: {name: far}, spec: {limits: [{type: Container, max: {memory: 1Ti}}]}}
 - name: ResourceQuota
   configuration: {apiVersion: v1, kind: ResourceQuota, metadata: {name: far}, spec: {hard: {pods: "100000", services: "100000", replicationcontrollers: "100000"}}}
 `
@@ -35,25 +39,52 @@ func everythingOn(t *testing.T) everything {
 	f := filesOf(t)
 	flags, authority := f.secureFlags()
 	log := f.path("audit.log")
-	return everything{append(flags, "-token_auth_file", f.write("tokens.csv", "worker-token,worker,1,system:masters\n"), "-authorization_mode", "RBAC",
+	return everything{append(flags, "-token_auth_file", f.write("tokens.csv", "admin-token,admin,1,system:masters\nworker-token,worker,2\n"), "-authorization_mode", "RBAC",
 		"-admission_control", "NamespaceExists,AlwaysPullImages,LimitRanger,ResourceQuota", "-admission_control_config_file", f.write("admission.yaml", farAwayLimits),
 		"-audit_log_path", log, "-audit_policy_file", f.write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"),
-	), authority, log}
+		"-audit_log_maxsize", "100000", // all lines are in one file
+	), authority, log, &atomic.Int64{}}
 }
 
-// client returns a client of the first door at a URL of the secure port.
+// limited is a task as the limits want it.
+func limited(task api.Task) api.Task {
+	task.DesiredState.Manifest.Containers[0].Memory = 64 << 20
+	return task
+}
+
+const workerMayAll = `{"metadata": {"name": "workers"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+	"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "worker"}]}`
+
+// client returns a client of the first door at a URL of the secure port, whose user has rights by a role.
 func (e everything) client(t *testing.T, url string) *client.Client {
-	return &client.Client{Host: url, HTTP: &http.Client{Transport: unbusy{clientWith(t, e.authority.Pool(), nil).Transport}}}
+	transport := clientWith(t, e.authority.Pool(), nil).Transport
+	admin := &http.Client{Transport: unbusy{transport, "admin-token", e.answers}}
+	eventually(t, func() bool {
+		resp, err := admin.Post(url+roleAPI+"/clusterrolebindings", "application/json", strings.NewReader(workerMayAll))
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
+	}, "the worker is given a role")
+	worker := &client.Client{Host: url, HTTP: &http.Client{Transport: unbusy{transport, "worker-token", e.answers}}}
+	eventually(t, func() bool {
+		_, err := worker.ListTasks(nil)
+		return err == nil
+	}, "the server knows of it")
+	return worker
 }
 
-// unbusy sends requests as the worker, and again if the server is too busy, as clients of
-// Kubernetes do: then nothing was changed.
-type unbusy struct{ next http.RoundTripper }
+// unbusy sends requests with a token, and again if the server is too busy, as clients of Kubernetes
+// do: then nothing was changed. It counts the answers.
+type unbusy struct {
+	next    http.RoundTripper
+	token   string
+	answers *atomic.Int64
+}
 
 func (p unbusy) RoundTrip(req *http.Request) (*http.Response, error) {
 	for {
 		attempt := req.Clone(req.Context())
-		attempt.Header.Set("Authorization", "Bearer worker-token")
+		attempt.Header.Set("Authorization", "Bearer "+p.token)
 		if req.GetBody != nil {
 			body, err := req.GetBody()
 			if err != nil {
@@ -62,6 +93,9 @@ func (p unbusy) RoundTrip(req *http.Request) (*http.Response, error) {
 			attempt.Body = body
 		}
 		resp, err := p.next.RoundTrip(attempt)
+		if err == nil {
+			p.answers.Add(1)
+		}
 		if err != nil || resp.StatusCode != http.StatusTooManyRequests {
 			return resp, err
 		}
@@ -74,12 +108,26 @@ func (p unbusy) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
+// checkAudit checks that each request that was answered has its first and its last line.
+func (e everything) checkAudit(t *testing.T) {
+	t.Helper()
+	var received, complete int
+	eventually(t, func() bool { // the last line is written after the answer
+		received, complete = e.audited(t)
+		return complete >= int(e.answers.Load())
+	}, "what was answered is in the audit")
+	t.Logf("%d requests were audited", complete)
+	assert.EqualValues(t, e.answers.Load(), complete)
+	assert.Equal(t, received, complete)
+	assert.Positive(t, complete)
+}
+
 // audited returns how many requests the audit has seen come in, and how many it has seen answered.
 func (e everything) audited(t *testing.T) (received, complete int) {
 	file, err := os.Open(e.log)
 	require.NoError(t, err)
 	defer file.Close()
-	stages := map[string]string{} // by request
+	begun := map[string]bool{} // by request
 	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -88,14 +136,15 @@ func (e everything) audited(t *testing.T) (received, complete int) {
 		}
 		var event struct{ AuditID, Stage string }
 		require.NoError(t, json.Unmarshal(line, &event))
-		switch before := stages[event.AuditID]; event.Stage {
+		switch event.Stage {
 		case "RequestReceived":
-			assert.Empty(t, before)
+			assert.False(t, begun[event.AuditID], "%s", line)
+			begun[event.AuditID] = true
 			received++
 		case "ResponseComplete":
-			assert.Equal(t, "RequestReceived", before)
+			assert.True(t, begun[event.AuditID], "%s", line)
+			delete(begun, event.AuditID)
 			complete++
 		}
-		stages[event.AuditID] = event.Stage
 	}
 }
