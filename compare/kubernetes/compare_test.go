@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,31 @@ func TestOnlyTheStatus403IsForbidden(t *testing.T) {
 	assert.True(t, isForbidden(measure.StatusError("403 Forbidden: {}")))
 	assert.False(t, isForbidden(measure.StatusError("401 Unauthorized: 403 ")))
 	assert.False(t, isForbidden(nil))
+}
+
+func TestAllAreAuditedByTheSamePolicyIntoTheirOwnFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sides := []*side{{}, {}}
+	require.NoError(t, letAudit(dir, sides))
+	for _, s := range sides {
+		policy := filepath.Join(dir, "policy.yaml")
+		assert.Equal(t, []string{"--audit-policy-file", policy, "--audit-log-path", s.audit}, s.args)
+		assert.FileExists(t, policy)
+		assert.Error(t, s.checkAudit(), "there is no file yet")
+	}
+	assert.NotEqual(t, sides[0].audit, sides[1].audit)
+}
+
+func TestAServerThatDoesNotWriteItsAuditIsTold(t *testing.T) {
+	t.Parallel()
+	assert.NoError(t, (&side{}).checkAudit(), "it has none")
+	s := &side{audit: filepath.Join(t.TempDir(), "audit.log")}
+	const line = `{"kind":"Event","stage":"ResponseComplete","verb":"get","user":{"username":"%s","uid":"2"}}` + "\n"
+	require.NoError(t, os.WriteFile(s.audit, fmt.Appendf(nil, line, "admin"), 0o600))
+	assert.ErrorIs(t, s.checkAudit(), errNotAudited)
+	require.NoError(t, os.WriteFile(s.audit, fmt.Appendf(nil, line+line, "admin", "reader"), 0o600))
+	assert.NoError(t, s.checkAudit())
 }
 
 func TestEachMachineHasEachHostPortOnce(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,27 +36,20 @@ func (c *comparison) secureSides(audited bool) ([]*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	audit := func(string) []string { return nil }
-	if audited {
-		policy := filepath.Join(dir, "policy.yaml")
-		if err := os.WriteFile(policy, []byte(allMetadata), 0o600); err != nil {
-			return nil, err
-		}
-		audit = func(name string) []string {
-			return []string{"--audit-policy-file", policy, "--audit-log-path", filepath.Join(dir, name+".log")}
-		}
-		theirs.args = append(theirs.args, audit("theirs")...)
-	}
 	secure := func(name, backend string, args ...string) *side {
 		if audited {
-			args = append(append(args, "--admission-control", "NamespaceLifecycle,LimitRanger"), audit("ours"+backend)...)
+			args = append(args, "--admission-control", "NamespaceLifecycle,LimitRanger")
 		}
 		s := c.ours(name, backend, append(args, "-scheduler", "none", "-insecure=false", "-bind_address", "127.0.0.1", "-tls_cert_file", filepath.Join(dir, "apiserver.crt"),
 			"-tls_private_key_file", filepath.Join(dir, "apiserver.key"), "-token_auth_file", filepath.Join(dir, "tokens.csv"), "-authorization_mode", "RBAC")...)
 		s.port, s.TLS = "-secure_port", true
 		return s
 	}
-	return []*side{theirs, secure(secureInMemory, ""), secure(secureOnEtcd3, "etcd3", "-etcd_servers", url, "-etcd_prefix", "/kube2014")}, nil
+	sides := []*side{theirs, secure(secureInMemory, ""), secure(secureOnEtcd3, "etcd3", "-etcd_servers", url, "-etcd_prefix", "/kube2014")}
+	if !audited {
+		return sides, nil
+	}
+	return sides, letAudit(dir, sides)
 }
 
 // letRead lets the reader read pods, of which there is one then. Before, the reader may not: a
@@ -107,9 +99,6 @@ func isForbidden(err error) bool {
 	return errors.As(err, &status) && strings.HasPrefix(string(status), "403 ")
 }
 
-// allMetadata is a policy by which each request is two lines of the audit.
-const allMetadata = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"
-
 // measureSecure measures what it costs to know who asks, and whether they may, and then to write that
 // down too.
 func measureSecure(c *comparison, others []*side) error {
@@ -138,6 +127,9 @@ func (c *comparison) measureGuarded(audited bool, m measurement) ([]*side, error
 			return nil, err
 		}
 		if err := s.letRead(); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		if err := s.checkAudit(); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}

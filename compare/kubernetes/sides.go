@@ -25,6 +25,7 @@ type side struct {
 	args    []string // but for the port
 	port    string   // the flag for it
 	backend string   // of etcd; "" in memory
+	audit   string   // the file of its audit; "" for none
 	process
 }
 
