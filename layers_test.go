@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"pkg/rest/reviews":                      {"pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/rest", "pkg/server/request", "pkg/api/v1"},
 	"pkg/printers":                          {},
 	"pkg/conversion":                        {"pkg/api"},
-	"pkg/api":                               {},
+	"pkg/api":                               {"pkg/util"},
 	"pkg/util":                              {},
 	"pkg/util/certtest":                     {},
 	"pkg/util/pems":                         {},

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"kube2014/pkg/util"
 	"strconv"
 	"strings"
 	"unicode"
@@ -146,6 +147,14 @@ func Printable(text string, replacement rune) string {
 		}
 		return replacement
 	}, text)
+}
+
+// Line makes a text printable on one line, and cuts it.
+func Line(text string) string {
+	if len(text) > util.MaxLine {
+		text = text[:util.MaxLine] + "..."
+	}
+	return Printable(strings.ToValidUTF8(text, "?"), ' ')
 }
 
 // quotedLimit keeps errors short, in bytes of a client's value.

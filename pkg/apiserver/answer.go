@@ -38,7 +38,7 @@ func (server *ApiServer) answer(w http.ResponseWriter, req *http.Request, object
 func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err error) {
 	status, line := statusLine(err)
 	if status >= http.StatusInternalServerError {
-		log.Printf("%s %s: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), oneLine(api.InFull(err)))
+		log.Printf("%s %s: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), api.Line(api.InFull(err)))
 	}
 	server.write(w, status, plainText, conversion.EncodedBytes([]byte(line)))
 }
@@ -128,13 +128,5 @@ func statusLine(err error) (status int, line string) {
 	if text == known.text { // there is no more to say
 		return known.code, text
 	}
-	return known.code, known.text + ": " + oneLine(text)
-}
-
-// oneLine makes a text printable on one line, and cuts it.
-func oneLine(text string) string {
-	if len(text) > util.MaxLine {
-		text = text[:util.MaxLine] + "..."
-	}
-	return api.Printable(strings.ToValidUTF8(text, "?"), ' ')
+	return known.code, known.text + ": " + api.Line(text)
 }

@@ -132,10 +132,23 @@ func TestWhatIsNoJSONIsLeftOutOfALine(t *testing.T) {
 	}
 }
 
+func TestOnlyTheBodyOfAnObjectOrOfAnErrorIsKept(t *testing.T) {
+	t.Parallel()
+	written(t, withAll, request("GET", "/metrics"), path("/metrics"), func(event *audit.Event) {
+		assert.False(t, event.Keeps(200), "it is no object")
+		assert.True(t, event.Keeps(403))
+	})
+	written(t, withAll, request("GET", "/"), resource("get", "", "pods", "default", "a"), func(event *audit.Event) { assert.True(t, event.Keeps(200)) })
+	written(t, metadata, request("GET", "/"), resource("get", "", "pods", "default", "a"), func(event *audit.Event) { assert.False(t, event.Keeps(200)) })
+	written(t, metadata, request("DELETE", "/"), resource("delete", "", "pods", "default", "a"), func(event *audit.Event) {
+		assert.True(t, event.Keeps(200), "it may be a Status, which tells what was deleted")
+	})
+}
+
 func TestTheTextOfAnErrorIsItsMessage(t *testing.T) {
 	t.Parallel()
 	for text, wanted := range map[string]string{
-		"Not Found: x": "Not Found: x", "a\nb\x00\xff": "a b ?", strings.Repeat("x", 5000): strings.Repeat("x", 1024), "": "",
+		"Not Found: x": "Not Found: x", "a\nb\x00\xff": "a b ?", strings.Repeat("x", 5000): strings.Repeat("x", 1024) + "...", "": "",
 	} {
 		event := written(t, withAll, request("GET", "/"), resource("get", "", "pods", "default", "a"), func(event *audit.Event) {
 			event.Answered(404, "text/plain; charset=utf-8", []byte(text))

@@ -13,7 +13,6 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/util"
 )
 
 // RequestObject implements request.Observer. What is no JSON is left out: today's server loses the
@@ -78,7 +77,7 @@ func orElse(text *string, other string) {
 // Keeps reports whether the body of an answer of a status is to be kept for Answered: if it is an
 // object that is told, or says how a request ended.
 func (e *Event) Keeps(status int) bool {
-	return status >= http.StatusBadRequest || e.event.Verb == "delete" || e.decision.tells(auditv1.LevelRequestResponse)
+	return status >= http.StatusBadRequest || e.event.Verb == "delete" || e.event.ObjectRef != nil && e.decision.tells(auditv1.LevelRequestResponse)
 }
 
 // Answered is told the status of an answer, and the body, nil if it is not kept.
@@ -89,7 +88,7 @@ func (e *Event) Answered(status int, contentType string, body []byte) {
 	case mediaType == "application/json" && json.Valid(body):
 		e.answeredJSON(body)
 	case mediaType == "text/plain" && status >= http.StatusBadRequest:
-		e.event.ResponseStatus.Status, e.event.ResponseStatus.Message = metav1.StatusFailure, oneLine(body)
+		e.event.ResponseStatus.Status, e.event.ResponseStatus.Message = metav1.StatusFailure, api.Line(strings.TrimSpace(string(body)))
 	}
 	if e.secret { // what is wrong with a body may tell some of it
 		e.event.ResponseStatus.Message, e.event.ResponseStatus.Details = "", nil
@@ -112,12 +111,6 @@ func (e *Event) answeredJSON(body []byte) {
 func (e *Event) Failed(status int, reason metav1.StatusReason, message string) {
 	e.event.ResponseStatus = &metav1.Status{Status: metav1.StatusFailure, Code: int32(status), Reason: reason, Message: message}
 	e.event.ResponseObject = nil
-}
-
-// oneLine makes an answer printable on one line, and cuts it.
-func oneLine(body []byte) string {
-	text := string(body[:min(len(body), util.MaxLine)])
-	return api.Printable(strings.TrimSpace(strings.ToValidUTF8(text, "?")), ' ')
 }
 
 // unknown returns a JSON text as a part of an event.

@@ -30,7 +30,7 @@ func WithAuthentication(next http.Handler, backend API, users authenticator.Requ
 			err = errors.New("there are no credentials")
 		}
 		if err != nil {
-			log.Printf("%s %s: not authenticated: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), line(err))
+			log.Printf("%s %s: not authenticated: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), api.Line(err.Error()))
 			refuse.ServeHTTP(w, req)
 			return
 		}

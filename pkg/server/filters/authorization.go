@@ -47,7 +47,7 @@ func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorize
 		return reason, nil
 	}
 	if err != nil {
-		log.Printf("%s %s: not authorized: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), line(err))
+		log.Printf("%s %s: not authorized: %s", util.Loggable(req.Method), util.Loggable(req.RequestURI), api.Line(err.Error()))
 	}
 	denied := &authorizer.Denied{Attributes: wanted, Reason: reason}
 	return reason, &api.Error{Kind: api.Forbidden, Message: denied.Error(), Err: denied}

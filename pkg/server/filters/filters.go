@@ -5,11 +5,8 @@ package filters
 
 import (
 	"net/http"
-	"strings"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/server/request"
-	"kube2014/pkg/util"
 )
 
 // API is what the chain stands before: it knows what its requests ask for, and in which words
@@ -22,14 +19,4 @@ type API interface {
 	KeepsTime(req *http.Request) bool
 	// Fail answers a request that may not be served, or has panicked, with an error.
 	Fail(w http.ResponseWriter, req *http.Request, err error)
-}
-
-// line returns an error as a part of a line of the log, cut if it is long: a client chooses the
-// names in its certificate.
-func line(err error) string {
-	text := err.Error()
-	if len(text) > util.MaxLine {
-		text = text[:util.MaxLine] + "..."
-	}
-	return api.Printable(strings.ToValidUTF8(text, "?"), ' ')
 }
