@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 )
 
@@ -38,6 +39,10 @@ type ObjectMeta struct {
 	Annotations     map[string]string // nobody selects by them
 	Remainder       string            // what only v1 can say of the object: JSON that only v1 reads
 }
+
+// Absent is the version of an object that is to be stored only if there is none of its id. Nothing that is
+// stored has it.
+const Absent uint64 = math.MaxUint64
 
 // Meta returns the metadata itself, to be read or, by the owner of the object, to
 // be changed.

@@ -91,11 +91,17 @@ type ApiServer struct {
 
 // Admission decides about changes.
 type Admission interface {
-	// Admit returns the object that is to be stored instead of another one, nil for a delete, or
-	// an error if nothing is to be. Otherwise, ended is to be called with how the change ended. A
+	// Admit returns the object that is to be stored instead of another one, or that is to be deleted,
+	// nil if that cannot be decoded, or an error if nothing is to be done. Otherwise, ended is to be called with how the change ended. A
 	// resource without admission is admitted. A change that ends with api.ErrOutdated is admitted
 	// again, for a while.
 	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
+}
+
+// AdmittedDeleter is an optional interface of a RESTStorage. DeleteAdmitted deletes an object only if it
+// has not changed since it was admitted, or else returns api.ErrOutdated.
+type AdmittedDeleter interface {
+	DeleteAdmitted(object api.Object) error
 }
 
 // Change is what a request changes.
@@ -197,7 +203,7 @@ func (server *ApiServer) handleObject(resource, id string, w http.ResponseWriter
 	storage := server.storage[resource]
 	switch req.Method {
 	case http.MethodDelete:
-		_, err := server.admit(req, Change{"delete", resource, id, nil}, func(interface{}) error { return storage.Delete(id) })
+		_, err := server.admit(req, Change{"delete", resource, id, nil}, func(object interface{}) error { return remove(storage, id, object) })
 		return Status{Success: true}, err
 	case http.MethodPut:
 		object, err := server.extract(storage, w, req)
@@ -210,6 +216,16 @@ func (server *ApiServer) handleObject(resource, id string, w http.ResponseWriter
 		return server.admit(req, Change{"update", resource, id, object}, storage.Update)
 	}
 	return storage.Get(id)
+}
+
+// remove deletes an object, if it was admitted, as it was then.
+func remove(storage RESTStorage, id string, admitted interface{}) error {
+	object, known := admitted.(api.Object)
+	deleter, ok := storage.(AdmittedDeleter)
+	if !known || !ok {
+		return storage.Delete(id)
+	}
+	return deleter.DeleteAdmitted(object)
 }
 
 // admit makes a change if it is admitted, and returns the object that was stored. If somebody has

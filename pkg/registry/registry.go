@@ -56,7 +56,7 @@ func (r *Registry) UpdateTask(task api.Task) error {
 
 // DeleteTask implements TaskRegistry.
 func (r *Registry) DeleteTask(taskID string) error {
-	_, err := r.store.Commit(storage.Delete(api.TaskKind, taskID, storage.Present))
+	_, err := r.store.Commit(deletionOf(api.TaskKind, taskID, storage.Present)...)
 	return err
 }
 
@@ -87,7 +87,7 @@ func (r *Registry) UpdateController(controller api.ReplicationController) error 
 
 // DeleteController implements ControllerRegistry.
 func (r *Registry) DeleteController(controllerID string) error {
-	_, err := r.store.Commit(storage.Delete(api.ControllerKind, controllerID, storage.Present))
+	_, err := r.store.Commit(deletionOf(api.ControllerKind, controllerID, storage.Present)...)
 	return err
 }
 
@@ -121,7 +121,7 @@ func (r *Registry) UpdateService(service api.Service) error {
 
 // DeleteService implements ServiceRegistry. There may be no endpoints yet (D14).
 func (r *Registry) DeleteService(name string) error {
-	_, err := r.store.Commit(storage.Delete(api.ServiceKind, name, storage.Present), storage.Delete(api.EndpointsKind, name, storage.Any))
+	_, err := r.store.Commit(deletionOf(api.ServiceKind, name, storage.Present)...)
 	return err
 }
 
@@ -148,17 +148,20 @@ func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Obj
 }
 
 // keepMeta keeps what the server knows of an object, nothing if none is stored. An object with a version
-// is what admission has made of the one of that version: what only v1 can say of it may be new. Of
-// another one, admission has not decided.
+// is what admission has made of the one of that version, or of none: what only v1 can say of it may be
+// new. Of another one, admission has not decided.
 func keepMeta(next api.Object, stored *api.ObjectMeta) error {
-	said := *next.Meta()
-	switch said.ResourceVersion {
-	case 0:
-		if stored.ResourceVersion != 0 {
+	said, isStored := *next.Meta(), stored.ResourceVersion != 0
+	switch {
+	case said.ResourceVersion == 0:
+		if isStored {
 			*next.Meta() = *stored
 		}
 		return nil
-	case stored.ResourceVersion:
+	case said.ResourceVersion == api.Absent && !isStored:
+		next.Meta().ResourceVersion = 0
+		return nil
+	case said.ResourceVersion == stored.ResourceVersion:
 		*next.Meta() = *stored
 		next.Meta().Annotations, next.Meta().Remainder = said.Annotations, said.Remainder
 		return nil

@@ -91,13 +91,13 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 }
 
 // admit returns the object that is to be stored. It has the metadata of the one that it replaces, so
-// that it replaces no other one.
+// that it replaces no other one, or says that there is to be none.
 func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
 	if err := rest.CheckTime(ctx); err != nil {
 		return nil, err
 	}
 	if change.Verb == "delete" {
-		return nil, d.admitDelete(begun, kind, change)
+		return d.admitDelete(begun, kind, change)
 	}
 	stored, err := d.stored(kind, change)
 	if err != nil {
@@ -120,37 +120,39 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	if err != nil {
 		return nil, err
 	}
-	unchanged := kind.pointer(change.Object) // as the client has sent it
+	admitted := kind.pointer(change.Object) // as the client has sent it
 	if stored != nil {
-		*unchanged.Meta() = *stored.Meta()
+		*admitted.Meta() = *stored.Meta()
 	}
-	admitted := kind.value(unchanged)
 	if !equality.Semantic.DeepEqual(before, after) {
 		if object, err = d.changed(object, after); err != nil {
 			return nil, err
 		}
-		admitted = kind.value(object)
+		admitted = object
 	}
 	if err := kind.validate(object); err != nil {
 		return nil, err
 	}
-	return admitted, begun.Validate(after, old)
+	if stored == nil && change.Verb == "update" {
+		admitted.Meta().ResourceVersion = api.Absent
+	}
+	return kind.value(admitted), begun.Validate(after, old)
 }
 
 // admitDelete lets an object be deleted. Of what is not there, nothing is checked.
-func (d *Door) admitDelete(begun *admission.Request, kind kind, change apiserver.Change) error {
+func (d *Door) admitDelete(begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
 	stored, err := d.stored(kind, change)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	old, err := d.out(kind, stored)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := begun.Mutate(nil, old); err != nil {
-		return err
+		return nil, err
 	}
-	return begun.Validate(nil, old)
+	return stored, begun.Validate(nil, old)
 }
 
 // stored returns what a change replaces or deletes, nil for nothing that can be decoded.

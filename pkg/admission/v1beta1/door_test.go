@@ -83,7 +83,7 @@ func (o *opened) ask(t *testing.T, verb, resource, id, body string) error {
 	case "update":
 		err = table.Update(object)
 	default:
-		err = table.Delete(id)
+		err = table.(apiserver.AdmittedDeleter).DeleteAdmitted(object.(api.Object))
 	}
 	ended(err)
 	return err
@@ -285,5 +285,46 @@ func TestWhatIsAdmittedReplacesOnlyWhatThePluginsHaveSeen(t *testing.T) {
 			require.NoError(t, o.tables["services"].Delete("web"))
 			assert.ErrorIs(t, o.tables["services"].Update(early), api.ErrOutdated, "it does not come back as it was")
 		})
+	}
+}
+
+const (
+	service    = `{"id": "web", "port": 80}`
+	controller = `{"id": "web", "desiredState": {"replicasInSet": {"a": "b"}, "podTemplate": {"labels": {"a": "b"}}}}`
+)
+
+func TestANewObjectIsStoredOnlyIfThereIsStillNone(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{})
+	for _, row := range [][]string{{"services", service}, {"replicationControllers", controller}} {
+		table := o.tables[row[0]]
+		object, err := table.Extract(row[1])
+		require.NoError(t, err)
+		early, _, err := o.Admit(t.Context(), apiserver.Change{Verb: "update", Resource: row[0], ID: "web", Object: object})
+		require.NoError(t, err)
+		require.NoError(t, o.ask(t, "update", row[0], "web", row[1]))
+		assert.ErrorIs(t, table.Update(early), api.ErrOutdated, "it was admitted as a new one")
+	}
+}
+
+func TestOnlyWhatWasAdmittedIsDeleted(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{})
+	require.NoError(t, o.ask(t, "create", "tasks", "", web))
+	for _, row := range [][]string{{"tasks", web, `{"id": "web", "labels": {"kept": "yes"}}`}, {"services", service, `{"id": "web", "port": 81}`},
+		{"replicationControllers", controller, `{"id": "web", "desiredState": {"replicas": 1, "replicasInSet": {"a": "b"}, "podTemplate": {"labels": {"a": "b"}}}}`}} {
+		if row[0] != "tasks" {
+			require.NoError(t, o.ask(t, "update", row[0], "web", row[1]))
+		}
+		deletion := apiserver.Change{Verb: "delete", Resource: row[0], ID: "web"}
+		early, _, err := o.Admit(t.Context(), deletion)
+		require.NoError(t, err)
+		require.NoError(t, o.ask(t, "update", row[0], "web", row[2]))
+		table := o.tables[row[0]].(apiserver.AdmittedDeleter)
+		assert.ErrorIs(t, table.DeleteAdmitted(early.(api.Object)), api.ErrOutdated)
+		late, _, err := o.Admit(t.Context(), deletion)
+		require.NoError(t, err)
+		require.NoError(t, table.DeleteAdmitted(late.(api.Object)))
+		assert.Equal(t, api.NotFound, api.KindOf(table.DeleteAdmitted(late.(api.Object))))
 	}
 }
