@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"pkg/admission":                         {"pkg/auth/user"},
 	"pkg/admission/plugin":                  {"pkg/admission", "pkg/api/v1/defaults"},
 	"pkg/admission/plugin/resourcequota":    {"pkg/admission", "pkg/api", "pkg/rest", "pkg/storage"},
-	"pkg/admission/v1beta1":                 {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/apiserver", "pkg/conversion", "pkg/rest", "pkg/server/request", "pkg/storage"},
+	"pkg/admission/v1beta1":                 {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/apiserver", "pkg/conversion", "pkg/rest", "pkg/server/request", "pkg/storage"},
 	"pkg/admission/plugin/webhook":          {"pkg/admission", "pkg/auth/user", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/util/pems", "pkg/webhook"},
 	"pkg/metrics":                           {"pkg/admission", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server/request"},
 	"pkg/metrics/store":                     {"pkg/api", "pkg/metrics", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/etcd3", "pkg/storage/values"},

@@ -16,7 +16,7 @@ import (
 )
 
 // limitRanger limits what containers and pods may request and use. As in today's server, an update
-// is checked only if it changes that, which the second door does not let it.
+// is limited only if it changes that: only the first door lets it.
 type limitRanger struct {
 	changes
 	limits [][]corev1.LimitRangeItem // of each object
@@ -40,10 +40,10 @@ func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) 
 
 const limitedAnnotation = "kubernetes.io/limit-ranger"
 
-// Admit implements admission.MutationInterface. It sets what a new pod leaves out.
+// Admit implements admission.MutationInterface. It sets what a pod leaves out.
 func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
-	pod := podIn(a)
-	if pod == nil || !creates(a) {
+	pod := limited(a)
+	if pod == nil {
 		return nil
 	}
 	for _, items := range l.limits {
@@ -66,8 +66,14 @@ func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// creates reports whether a change may store a new object.
-func creates(a *admission.Attributes) bool { return a.Operation == admission.Create || a.MayCreate }
+// limited returns the pod in a change that is to be limited, nil if there is none.
+func limited(a *admission.Attributes) *corev1.Pod {
+	pod := podIn(a)
+	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || ok && sameResources(pod, old) {
+		return nil
+	}
+	return pod
+}
 
 // defaultsIn returns what containers request, and what their limits are, if they do not say.
 func defaultsIn(items []corev1.LimitRangeItem) (requests, limits corev1.ResourceList) {
@@ -108,8 +114,8 @@ func setMissing(c *corev1.Container, kind string, requests, limits corev1.Resour
 
 // Validate implements admission.ValidationInterface.
 func (l *limitRanger) Validate(_ context.Context, a *admission.Attributes) error {
-	pod := podIn(a)
-	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || !creates(a) && ok && sameResources(pod, old) {
+	pod := limited(a)
+	if pod == nil {
 		return nil
 	}
 	for _, items := range l.limits {

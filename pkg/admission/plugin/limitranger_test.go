@@ -179,15 +179,25 @@ func TestAnUpdateThatDoesNotChangeResourcesIsNotLimited(t *testing.T) {
 // The first door lets an update change what a task may use.
 func TestAnUpdateThatChangesResourcesIsLimited(t *testing.T) {
 	t.Parallel()
-	made, err := NewLimitRanger(json.RawMessage(limits(`{"type":"Container","max":{"memory":"1Gi"}}`)))
+	made, err := NewLimitRanger(json.RawMessage(limits(`{"type":"Container","max":{"memory":"1Gi"},"default":{"memory":"1Gi"},"defaultRequest":{"memory":"1Mi"}}`)))
 	require.NoError(t, err)
 	pod := func(memory string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c",
-			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse(memory)}}}}}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
+		if memory != "" {
+			pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"memory": resource.MustParse(memory)}
+		}
+		return pod
 	}
-	for memory, refused := range map[string]bool{"1Gi": false, "2Gi": true, "3Gi": false} {
-		a := &admission.Attributes{Operation: admission.Update, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Name: "x", Object: pod(memory), OldObject: pod("3Gi")}
+	for memory, row := range map[string]struct {
+		limit, request string
+		refused        bool
+	}{"": {"1Gi", "1Mi", false}, "1Gi": {"1Gi", "1Mi", false}, "2Gi": {"2Gi", "1Mi", true}, "3Gi": {"3Gi", "0", false}} {
+		updated := pod(memory)
+		a := &admission.Attributes{Operation: admission.Update, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Name: "x", Object: updated, OldObject: pod("3Gi")}
+		require.NoError(t, made.(admission.MutationInterface).Admit(t.Context(), a), memory)
+		has := updated.Spec.Containers[0].Resources
+		assert.Equal(t, []string{row.limit, row.request}, []string{has.Limits.Memory().String(), has.Requests.Memory().String()}, memory)
 		err := made.(admission.ValidationInterface).Validate(t.Context(), a)
-		assert.Equal(t, refused, err != nil, memory)
+		assert.Equal(t, row.refused, err != nil, memory)
 	}
 }

@@ -32,34 +32,6 @@ type Door struct {
 	Scheme  v1.Converter
 }
 
-// kind is a kind of object of the first door.
-type kind struct {
-	internal  api.Kind
-	name      string // of the kind as plugins know it
-	resource  string
-	mayCreate bool // an update creates what is not there
-	pointer   func(value interface{}) api.Object
-	value     func(pointer api.Object) interface{}
-	validate  func(pointer api.Object) error
-}
-
-var kinds = map[string]kind{
-	"tasks":                  kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask),
-	"replicationControllers": kindOf(api.ControllerKind, "ReplicationController", "replicationcontrollers", true, api.ValidateReplicationController),
-	"services":               kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService),
-}
-
-func kindOf[T any, P interface {
-	*T
-	api.Object
-}](internal api.Kind, name, resource string, mayCreate bool, validate func(T) error) kind {
-	return kind{internal, name, resource, mayCreate,
-		func(value interface{}) api.Object { own := value.(T); return P(&own) },
-		func(pointer api.Object) interface{} { return *pointer.(P) },
-		func(pointer api.Object) error { return validate(*pointer.(P)) },
-	}
-}
-
 var operations = map[string]admission.Operation{"create": admission.Create, "update": admission.Update, "delete": admission.Delete}
 
 // Admit implements apiserver.Admission.
@@ -125,6 +97,9 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 		*admitted.Meta() = *stored.Meta()
 	}
 	if !equality.Semantic.DeepEqual(before, after) {
+		if err := kind.complete(after, before); err != nil {
+			return nil, err
+		}
 		if object, err = d.changed(object, after); err != nil {
 			return nil, err
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/admission"
@@ -327,4 +329,53 @@ func TestOnlyWhatWasAdmittedIsDeleted(t *testing.T) {
 		require.NoError(t, table.DeleteAdmitted(late.(api.Object)))
 		assert.Equal(t, api.NotFound, api.KindOf(table.DeleteAdmitted(late.(api.Object))))
 	}
+}
+
+func TestAPluginMayNotBreakTheRulesOfTodaysAPI(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		spoil func(pod *corev1.Pod)
+		why   string
+	}{
+		"a request above the limit": {func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"memory": resource.MustParse("64Mi")}
+		}, `spec.containers[0].resources.requests: Invalid value: "64Mi": must be less than or equal to memory limit of 1k`},
+		"no such operator": {func(pod *corev1.Pod) {
+			pod.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: "Like"}}
+		}, `spec.tolerations[0].operator: Unsupported value: "Like"`},
+	} {
+		o := open(t, plugin{admit: func(a *admission.Attributes) error {
+			row.spoil(a.Object.(*corev1.Pod))
+			return nil
+		}})
+		err := o.ask(t, "create", "tasks", "", strings.Replace(web, `"image"`, `"memory": 1000, "image"`, 1))
+		assert.Equal(t, api.Invalid, api.KindOf(err), name)
+		assert.ErrorContains(t, err, `Pod "web" is invalid: `+row.why, name)
+		_, err = o.registry.GetTask("web")
+		assert.Equal(t, api.NotFound, api.KindOf(err), name)
+	}
+}
+
+func TestWhatOnlyJune2014AllowsIsNoFaultOfAPlugin(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{admit: func(a *admission.Attributes) error {
+		a.Object.SetLabels(map[string]string{"set": "x"})
+		return nil
+	}})
+	require.NoError(t, o.ask(t, "create", "tasks", "", strings.ReplaceAll(web, `"web"`, `"Web_1"`)))
+	assert.Equal(t, map[string]string{"set": "x"}, o.pod(t, "Web_1").Labels)
+}
+
+func TestAtBothDoorsWhatAPluginAddsGetsItsDefaults(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{admit: func(a *admission.Attributes) error {
+		pod := a.Object.(*corev1.Pod)
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "side", Image: "s"})
+		return nil
+	}})
+	require.NoError(t, o.ask(t, "create", "tasks", "", web))
+	containers := o.pod(t, "web").Spec.Containers
+	require.Len(t, containers, 2)
+	containers[0].Name, containers[0].Image = "side", "s"
+	assert.Equal(t, containers[0], containers[1])
 }
