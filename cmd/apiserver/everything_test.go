@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -12,13 +15,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
 	"kube2014/pkg/util/certtest"
+	"kube2014/pkg/webhook/webhooktest"
 )
 
-// everything is what a server has on: TLS, users, rights, plugins and an audit.
+// everything is what a server has on: TLS, users, rights, plugins, webhooks among them, and an audit.
 type everything struct {
 	flags     []string
 	authority *certtest.Pair
@@ -35,12 +40,42 @@ plugins:
   configuration: {apiVersion: v1, kind: ResourceQuota, metadata: {name: far}, spec: {hard: {pods: "100000", services: "100000", replicationcontrollers: "100000"}}}
 `
 
+// podWebhook is a plugin that asks a server about pods.
+const podWebhook = `- name: %sAdmissionWebhook
+  configuration:
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: %[1]sWebhookConfiguration
+    metadata: {name: test}
+    webhooks:
+    - name: pods.example.com
+      clientConfig: {url: %[2]q, caBundle: %[3]s}
+      rules: [{operations: ["*"], apiGroups: [""], apiVersions: [v1], resources: [pods]}]
+      sideEffects: None
+      admissionReviewVersions: [v1]
+      timeoutSeconds: %[4]d
+      failurePolicy: %[5]s
+`
+
+// webhookOf configures a webhook that decides.
+func webhookOf(kind string, server *httptest.Server, seconds int, policy string) string {
+	return fmt.Sprintf(podWebhook, kind, server.URL, base64.StdEncoding.EncodeToString(webhooktest.CA(server)), seconds, policy)
+}
+
 func everythingOn(t *testing.T) everything {
 	f := filesOf(t)
 	flags, authority := f.secureFlags()
 	log := f.path("audit.log")
+	notes := hook(t, func(asked *admissionv1.AdmissionRequest, says *admissionv1.AdmissionResponse) {
+		if asked.Operation == admissionv1.Create {
+			patch(says, `[{"op": "add", "path": "/metadata/annotations", "value": {"noted": "yes"}}]`)
+		}
+	})
+	sees := hook(t, func(asked *admissionv1.AdmissionRequest, says *admissionv1.AdmissionResponse) {
+		says.Allowed = asked.Operation != admissionv1.Create || strings.Contains(string(asked.Object.Raw), `"noted":"yes"`)
+	})
+	plugins := farAwayLimits + webhookOf("Mutating", notes, 10, "Fail") + webhookOf("Validating", sees, 10, "Fail")
 	return everything{append(flags, "-token_auth_file", f.write("tokens.csv", "admin-token,admin,1,system:masters\nworker-token,worker,2\n"), "-authorization_mode", "RBAC",
-		"-admission_control", "NamespaceExists,AlwaysPullImages,LimitRanger,ResourceQuota", "-admission_control_config_file", f.write("admission.yaml", farAwayLimits),
+		"-admission_control", "NamespaceExists,AlwaysPullImages,LimitRanger,MutatingAdmissionWebhook,ValidatingAdmissionWebhook,ResourceQuota", "-admission_control_config_file", f.write("admission.yaml", plugins),
 		"-audit_log_path", log, "-audit_policy_file", f.write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"),
 		"-audit_log_maxsize", "100000", // all lines are in one file
 	), authority, log, &atomic.Int64{}}

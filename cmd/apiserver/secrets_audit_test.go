@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func reviewsOf(t *testing.T, token string) (all []reviewed) {
 		reviewed{"POST", "/apis/authentication.k8s.io/v1/namespaces/default/tokenreviews", "application/json", whole}, reviewed{"POST", todaysPods, "application/json", whole})
 }
 
-// Whoever reads the audit with all that it can tell, the log with the trace, or an answer, learns no
+// Whoever reads the audit with all that it can tell, the log with the trace, the metrics, or an answer, learns no
 // token and no key. Only a URL is told as it is, as in 2014.
 func TestNoSecretIsToldByTheAuditAndThePlugins(t *testing.T) {
 	t.Parallel()
@@ -120,6 +121,10 @@ func TestNoSecretIsToldByTheAuditAndThePlugins(t *testing.T) {
 				}
 				client.CloseIdleConnections()
 			}
+			status, metrics, _ := askWith(t, http.DefaultClient, credentials{}, "GET", p.insecure+"/metrics", "")
+			assert.Equal(t, 200, status)
+			assert.Contains(t, metrics, `authentication_attempts{result="error"}`, "it is told at all")
+			hidden.areNotIn(t, metrics, "the metrics")
 			hidden.areNotIn(t, p.end(), "the log")
 			audit, err := os.ReadFile(log)
 			require.NoError(t, err)

@@ -57,7 +57,6 @@ func (s *soaker) soak(ended func(sent int) bool) {
 	for n := 0; !ended(n); n++ {
 		slot := s.random.Intn(4)
 		id := fmt.Sprintf("%s-%d", s.name, slot)
-		s.answers.Add(1)
 		switch s.random.Intn(3) {
 		case 0:
 			s.task(id, s.port+slot, n)
@@ -74,6 +73,7 @@ func (s *soaker) soak(ended func(sent int) bool) {
 			soakObject(s, objectMethods[api.Service]{s.client.CreateService, s.client.UpdateService, s.client.GetService, s.client.DeleteService},
 				s.services, id, service, there, api.Service{JSONBase: api.JSONBase{ID: id}, Port: n % 65536, Labels: map[string]string{"soaker": s.name}})
 		}
+		s.answers.Add(1)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,23 +19,7 @@ import (
 
 // hookFlags are flags of a server that asks a webhook about pods.
 func hookFlags(t *testing.T, kind string, server *httptest.Server, seconds int, policy string) []string {
-	file := filesOf(t).write("admission.yaml", fmt.Sprintf(`apiVersion: apiserver.config.k8s.io/v1
-kind: AdmissionConfiguration
-plugins:
-- name: %sAdmissionWebhook
-  configuration:
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: %[1]sWebhookConfiguration
-    metadata: {name: test}
-    webhooks:
-    - name: pods.example.com
-      clientConfig: {url: %[2]q, caBundle: %[3]s}
-      rules: [{operations: ["*"], apiGroups: [""], apiVersions: [v1], resources: [pods]}]
-      sideEffects: None
-      admissionReviewVersions: [v1]
-      timeoutSeconds: %[4]d
-      failurePolicy: %[5]s
-`, kind, server.URL, base64.StdEncoding.EncodeToString(webhooktest.CA(server)), seconds, policy))
+	file := filesOf(t).write("admission.yaml", "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"+webhookOf(kind, server, seconds, policy))
 	return []string{"-scheduler", "none", "-admission_control", "NamespaceExists," + kind + "AdmissionWebhook", "-admission_control_config_file", file}
 }
 
@@ -52,6 +35,12 @@ func hook(t *testing.T, answer func(asked *admissionv1.AdmissionRequest, says *a
 		review.Request = nil
 		assert.NoError(t, json.NewEncoder(w).Encode(review))
 	})
+}
+
+// patch lets an answer change the object.
+func patch(says *admissionv1.AdmissionResponse, operations string) {
+	jsonPatch := admissionv1.PatchTypeJSONPatch
+	says.PatchType, says.Patch = &jsonPatch, []byte(operations)
 }
 
 const taskOf = `{"id": "task", "desiredState": {"manifest": {"version": "v1beta1", "containers": [{"name": "c", "image": %q}]}}}`
@@ -88,9 +77,8 @@ func TestAWebhookChangesWhatIsStoredAtBothDoors(t *testing.T) {
 	t.Parallel()
 	server := hook(t, func(asked *admissionv1.AdmissionRequest, says *admissionv1.AdmissionResponse) {
 		if asked.Operation == admissionv1.Create {
-			patch := admissionv1.PatchTypeJSONPatch
-			says.PatchType, says.Warnings = &patch, []string{"patched"}
-			says.Patch = []byte(`[{"op": "add", "path": "/metadata/labels", "value": {"by": "webhook"}}, {"op": "replace", "path": "/spec/containers/0/image", "value": "safe"}]`)
+			patch(says, `[{"op": "add", "path": "/metadata/labels", "value": {"by": "webhook"}}, {"op": "replace", "path": "/spec/containers/0/image", "value": "safe"}]`)
+			says.Warnings = []string{"patched"}
 		}
 	})
 	d := openDoors(t, hookFlags(t, "Mutating", server, 30, "Fail")...)
