@@ -44,15 +44,15 @@ var mayImport = map[string][]string{
 	"pkg/auth/authorizer/rbac":              {"pkg/auth/authorizer", "pkg/auth/user"},
 	"pkg/auth/authorizer/webhook":           {"pkg/auth/authorizer", "pkg/auth/user", "pkg/webhook"},
 	"pkg/auth/user":                         {},
-	"pkg/admission":                         {"pkg/auth/user"},
+	"pkg/admission":                         {"pkg/auth/user", "pkg/util/yamls"},
 	"pkg/admission/plugin":                  {"pkg/admission", "pkg/api/v1/defaults"},
 	"pkg/admission/plugin/resourcequota":    {"pkg/admission", "pkg/api", "pkg/rest", "pkg/storage"},
 	"pkg/admission/v1beta1":                 {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/apiserver", "pkg/conversion", "pkg/rest", "pkg/server/request", "pkg/storage"},
 	"pkg/admission/plugin/webhook":          {"pkg/admission", "pkg/auth/user", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/util/pems", "pkg/webhook"},
 	"pkg/metrics":                           {"pkg/admission", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server/request"},
 	"pkg/metrics/store":                     {"pkg/api", "pkg/metrics", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/etcd3", "pkg/storage/values"},
-	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/util"},
-	"pkg/webhook":                           {"pkg/util", "pkg/util/pems"},
+	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/util", "pkg/util/yamls"},
+	"pkg/webhook":                           {"pkg/util", "pkg/util/pems", "pkg/util/yamls"},
 	"pkg/webhook/webhooktest":               {},
 	"pkg/trace":                             {"pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
 	"pkg/registry":                          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},
@@ -93,6 +93,7 @@ var mayImport = map[string][]string{
 	"pkg/util":                              {},
 	"pkg/util/certtest":                     {},
 	"pkg/util/pems":                         {},
+	"pkg/util/yamls":                        {},
 }
 
 var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/util", "pkg/util/certtest", "pkg/webhook/webhooktest"}
@@ -110,7 +111,7 @@ var storesMayBeTestedThrough = map[string][]string{
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
 var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/audit", "pkg/metrics", "compare/decisions", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery",
-	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters"}
+	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
 
 // libraries lists the packages from outside the project and the standard
 // library by prefixes of their paths, with the packages that may import them. Tests may
@@ -138,7 +139,7 @@ var libraries = map[string][]string{
 	"go.yaml.in/yaml/v3":                  {"pkg/endpoints"},
 	"sigs.k8s.io/json":                    {"pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                {},
-	"sigs.k8s.io/yaml":                    {"pkg/admission", "pkg/audit", "pkg/endpoints", "pkg/webhook", "secure"},
+	"sigs.k8s.io/yaml":                    {"pkg/endpoints", "pkg/util/yamls", "secure"},
 }
 
 // importersOf returns the packages that may import a package of a library.

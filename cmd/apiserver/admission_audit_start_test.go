@@ -32,8 +32,8 @@ func TestAWrongAdmissionConfigurationRefusesToStart(t *testing.T) {
 		"a token and a user":          {aSecretInAFile + ",ann,1\n", "is no AdmissionConfiguration"},
 		"a token in a list":           {"[" + aSecretInAFile + "]", "is no AdmissionConfiguration"},
 		"a token as a field":          {aSecretInAFile + ": x", "is no AdmissionConfiguration, and has unknown fields"},
-		"no YAML":                     {head + "plugins: [" + aSecretInAFile + ": }", "no YAML: line"},
-		"a field twice":               {head + aSecretInAFile + ": 1\n" + aSecretInAFile + ": 2\n", "no YAML: line"},
+		"no YAML":                     {head + "plugins: [" + aSecretInAFile + ": }", "no YAML, or a field is there twice: line"},
+		"a field twice":               {head + aSecretInAFile + ": 1\n" + aSecretInAFile + ": 2\n", "no YAML, or a field is there twice: line"},
 		"an alias of nothing":         {head + "plugins: *" + aSecretInAFile, "no YAML"},
 		"bytes":                       {"\x00\xff" + aSecretInAFile, "no YAML"},
 		"a kubeconfig":                {"{apiVersion: v1, kind: Config, users: [{name: u, user: {token: " + aSecretInAFile + "}}]}", "is no AdmissionConfiguration"},
@@ -85,12 +85,12 @@ func TestAWrongAuditPolicyRefusesToStart(t *testing.T) {
 	t.Parallel()
 	const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
 	for name, row := range map[string]struct{ text, says string }{
-		"empty":                    {"", "apiVersion: must be audit.k8s.io/v1; kind: must be Policy"},
+		"empty":                    {"", "is empty"},
 		"a token":                  {aSecretInAFile, "is no policy"},
 		"a token and a user":       {aSecretInAFile + ",ann,1\n", "is no policy"},
 		"a token as a field":       {aSecretInAFile + ": x", "apiVersion: must be audit.k8s.io/v1; kind: must be Policy"},
-		"no YAML":                  {head + "rules: [" + aSecretInAFile + ": }", "is no YAML"},
-		"a field twice":            {head + aSecretInAFile + ": 1\n" + aSecretInAFile + ": 2\n", "is no YAML, or has a field twice: line"},
+		"no YAML":                  {head + "rules: [" + aSecretInAFile + ": }", "no YAML"},
+		"a field twice":            {head + aSecretInAFile + ": 1\n" + aSecretInAFile + ": 2\n", "no YAML, or a field is there twice: line"},
 		"a kubeconfig":             {"{apiVersion: v1, kind: Config, users: [{name: u, user: {token: " + aSecretInAFile + "}}]}", "apiVersion: must be"},
 		"another kind":             {"{apiVersion: audit.k8s.io/v1, kind: " + aSecretInAFile + "}", "kind: must be Policy"},
 		"another version":          {"{apiVersion: " + aSecretInAFile + ", kind: Policy}", "apiVersion: must be audit.k8s.io/v1"},

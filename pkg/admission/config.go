@@ -1,19 +1,14 @@
 package admission
 
 import (
-	"bufio"
-	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"kube2014/pkg/util/yamls"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	yamldocs "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -112,37 +107,10 @@ func isAbout(err error, file string) bool {
 }
 
 // readDocument returns the only YAML document in a file, as JSON.
-func readDocument(file string) (found stdjson.RawMessage, err error) {
+func readDocument(file string) (stdjson.RawMessage, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	for documents := yamldocs.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, errors.New("no YAML")
-		}
-		data, err := yaml.YAMLToJSONStrict(document)
-		switch {
-		case err != nil: // which may quote what is in the file
-			if line := yamlLine.FindString(err.Error()); line != "" {
-				return nil, errors.New("no YAML: " + line)
-			}
-			return nil, errors.New("no YAML")
-		case string(data) == "null":
-		case found != nil:
-			return nil, errors.New("has more than one document")
-		default:
-			found = data
-		}
-	}
-	if found == nil {
-		return nil, errors.New("is empty")
-	}
-	return found, nil
+	return yamls.ToJSON(text)
 }
-
-var yamlLine = regexp.MustCompile(`line \d+`)

@@ -48,7 +48,7 @@ func TestWhatIsWrongWithAConfigurationIsToldWithoutWhatIsInIt(t *testing.T) {
 		"hunter2: x":                    "CONFIG: is no AdmissionConfiguration, and has unknown fields",
 		"kind: Config":                  "CONFIG: kind: is not AdmissionConfiguration",
 		"kind: AdmissionConfiguration":  "CONFIG: apiVersion: is not apiserver.config.k8s.io/v1",
-		head + head:                     "CONFIG: no YAML: line 3",
+		head + head:                     "CONFIG: no YAML, or a field is there twice: line 3",
 		head + "---\n" + head:           "CONFIG: has more than one document",
 		head + "plugin: []":             "CONFIG: plugin: is an unknown field, or there twice",
 		head + "plugins: 7":             "CONFIG: plugins: has a value of another type",
@@ -59,7 +59,7 @@ func TestWhatIsWrongWithAConfigurationIsToldWithoutWhatIsInIt(t *testing.T) {
 		head + "plugins: [{name: A}, {name: B}, {name: A}]":                  "CONFIG: plugins[2].name: is also the name of plugins[0]",
 		head + "plugins: [{name: A}, {name: B, path: x, configuration: {}}]": "CONFIG: plugins[1].path: there is a configuration beside it",
 		head + "plugins: [{name: A, path: none}]":                            "CONFIG: plugins[0].path: open DIR/none: no such file or directory",
-		head + "plugins: [{name: A, path: broken}]":                          "CONFIG: plugins[0].path: DIR/broken: no YAML: line 2",
+		head + "plugins: [{name: A, path: broken}]":                          "CONFIG: plugins[0].path: DIR/broken: no YAML, or a field is there twice: line 2",
 		head + "plugins: [{name: A, path: two}]":                             "CONFIG: plugins[0].path: DIR/two: has more than one document",
 		head + "plugins: [{name: A, path: empty}]":                           "CONFIG: plugins[0].path: DIR/empty: is empty",
 	} {

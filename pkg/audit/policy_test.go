@@ -120,11 +120,11 @@ rules:
 func TestAllThatIsWrongWithAPolicyIsToldWithItsField(t *testing.T) {
 	t.Parallel()
 	for text, wanted := range map[string]string{
-		"":                        "apiVersion: must be audit.k8s.io/v1; kind: must be Policy",
+		"":                        "is empty",
 		"secret":                  "is no policy",
 		"- secret":                "is no policy",
-		"\tsecret: {":             "is no YAML, or has a field twice",
-		"kind: Policy\nkind: x":   "is no YAML, or has a field twice: line 2",
+		"\tsecret: {":             "no YAML",
+		"kind: Policy\nkind: x":   "no YAML, or a field is there twice: line 2",
 		"kind: Policy\nsecret: x": "apiVersion: must be audit.k8s.io/v1",
 		"apiVersion: audit.k8s.io/v1beta1\nkind: Secret": "apiVersion: must be audit.k8s.io/v1; kind: must be Policy",
 		head: "rules: must not be empty",

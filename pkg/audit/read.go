@@ -1,24 +1,20 @@
 package audit
 
 import (
-	"bufio"
-	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	yamldocs "k8s.io/apimachinery/pkg/util/yaml"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/util/yamls"
 )
 
 // PolicyError says what is wrong with a policy: all of it, each with its field.
@@ -42,17 +38,12 @@ func readFile(path string) (*Policy, error) {
 	return policy, nil
 }
 
-var yamlLine = regexp.MustCompile(`line \d+`)
-
 // Read reads a policy in YAML or JSON. Unlike today's server it takes no field that it does not
 // know: who writes one expects something of it. The error is a *PolicyError, which tells no value.
 func Read(text []byte) (*Policy, error) {
-	if hasMore(text) {
-		return nil, &PolicyError{[]string{"has more than one document"}}
-	}
-	data, err := yaml.YAMLToJSONStrict(text)
-	if err != nil { // which may quote a file that is no policy
-		return nil, &PolicyError{[]string{strings.TrimSuffix("is no YAML, or has a field twice: "+yamlLine.FindString(err.Error()), ": ")}}
+	data, err := yamls.ToJSON(text)
+	if err != nil {
+		return nil, &PolicyError{[]string{err.Error()}}
 	}
 	var policy auditv1.Policy
 	unknown, err := json.UnmarshalStrict(data, &policy)
@@ -67,22 +58,6 @@ func Read(text []byte) (*Policy, error) {
 		return nil, wrong
 	}
 	return (*Policy)(&policy), nil
-}
-
-// hasMore reports whether YAML has several documents with something in them: only the first would be
-// read.
-func hasMore(text []byte) bool {
-	found := 0
-	for documents := yamldocs.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
-		document, err := documents.Read()
-		if err != nil {
-			return found > 1
-		}
-		var value any
-		if yaml.Unmarshal(document, &value) != nil || value != nil {
-			found++
-		}
-	}
 }
 
 // check returns what is wrong with a policy. Of what is none, no field is told.

@@ -4,13 +4,12 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"kube2014/pkg/util/yamls"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 )
 
 // kubeconfig is what a kubeconfig may say of a webhook. Any other field is an error: who
@@ -92,15 +91,10 @@ func readTarget(file string) (*target, error) {
 	return t, nil
 }
 
-var yamlLine = regexp.MustCompile(`line \d+`)
-
 func parseTarget(text []byte) (*target, error) {
-	data, err := yaml.YAMLToJSONStrict(text)
-	if err != nil { // which may quote what is in the file
-		if line := yamlLine.FindString(err.Error()); line != "" {
-			return nil, errors.New("no YAML: " + line)
-		}
-		return nil, errors.New("no YAML")
+	data, err := yamls.ToJSON(text)
+	if err != nil {
+		return nil, err
 	}
 	var config kubeconfig
 	strict, err := json.UnmarshalStrict(data, &config)

@@ -37,12 +37,12 @@ func TestAKubeconfigThatIsWrongIsToldByFileAndFieldWithoutSecrets(t *testing.T) 
 	write(t, dir, "empty", " \n")
 	write(t, dir, "token", "s3cret with blanks")
 	for _, row := range []struct{ name, text, problem string }{
-		{"no YAML", "kind: Config\na: b: s3cret", "no YAML: line 2"},
+		{"no YAML", "kind: Config\na: b: s3cret", "no YAML, or a field is there twice: line 2"},
 		{"no YAML, without a line", "a: *s3cret", "no YAML"},
-		{"a field twice", "kind: Config\nkind: s3cret", "no YAML: line 2"},
+		{"a field twice", "kind: Config\nkind: s3cret", "no YAML, or a field is there twice: line 2"},
 		{"no object", "s3cret", "no kubeconfig, or one with data that is not of the base64 format"},
 		{"no base64", config(https, "client-key-data: s3cret!"), "no kubeconfig, or one with data that is not of the base64 format"},
-		{"nothing", "", "current-context: is missing"},
+		{"nothing", "", "is empty"},
 		{"another version", "apiVersion: v2", "apiVersion: is not v1"},
 		{"another kind", "kind: Pod", "kind: is not Config"},
 		{"an unknown field", config(https, "tokken: s3cret"), `unknown field "users[0].user.tokken"`},
