@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
+	"kube2014/pkg/auth/user/userinfo"
 )
 
 // maxUserAgent is where the name of a client's program is cut, in bytes.
@@ -63,9 +64,7 @@ func (e *Event) Decide(req *http.Request, a authorizer.Attributes) bool {
 	if e.event.UserAgent = req.UserAgent(); len(e.event.UserAgent) > maxUserAgent {
 		e.event.UserAgent = e.event.UserAgent[:maxUserAgent] + "...TRUNCATED"
 	}
-	if a.User != nil {
-		e.event.User = told(a.User)
-	}
+	e.event.User = userinfo.Of(a.User)
 	if a.IsResource {
 		e.event.ObjectRef = &auditv1.ObjectReference{Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name,
 			APIGroup: a.APIGroup, APIVersion: a.APIVersion}
@@ -73,20 +72,9 @@ func (e *Event) Decide(req *http.Request, a authorizer.Attributes) bool {
 	return true
 }
 
-func told(who *user.Info) authnv1.UserInfo {
-	info := authnv1.UserInfo{Username: who.Name, UID: who.UID, Groups: who.Groups}
-	for key, values := range who.Extra {
-		if info.Extra == nil {
-			info.Extra = map[string]authnv1.ExtraValue{}
-		}
-		info.Extra[key] = values
-	}
-	return info
-}
-
 // ActsAs implements request.Observer.
 func (e *Event) ActsAs(who *user.Info) {
-	info := told(who)
+	info := userinfo.Of(who)
 	e.event.ImpersonatedUser = &info
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/auth/authenticator"
-	"kube2014/pkg/auth/user"
+	"kube2014/pkg/auth/user/userinfo"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
@@ -30,7 +30,7 @@ func (s selfSubjectReviews) Create(ctx context.Context, _ rest.Key, object rest.
 	review := object.(*authenticationv1.SelfSubjectReview)
 	enter(review, "")
 	review.CreationTimestamp = metav1.Time{Time: s.now().UTC()}.Rfc3339Copy()
-	review.Status.UserInfo = shown(request.UserFrom(ctx))
+	review.Status.UserInfo = userinfo.Of(request.UserFrom(ctx))
 	return rest.MakeAnswer(review), nil
 }
 
@@ -55,17 +55,9 @@ func (t tokenReviews) Create(ctx context.Context, _ rest.Key, object rest.Object
 		log.Printf("A token to be reviewed is not accepted: %s", api.Printable(short(err), ' '))
 	}
 	if ok && err == nil {
-		review.Status.Authenticated, review.Status.User = true, shown(who.Known())
+		review.Status.Authenticated, review.Status.User = true, userinfo.Of(who.Known())
 	} else {
 		review.Status.Error = "invalid bearer token"
 	}
 	return rest.MakeAnswer(review), nil
-}
-
-func shown(who *user.Info) authenticationv1.UserInfo {
-	info := authenticationv1.UserInfo{Username: who.Name, UID: who.UID, Groups: who.Groups, Extra: map[string]authenticationv1.ExtraValue{}}
-	for key, values := range who.Extra {
-		info.Extra[key] = values
-	}
-	return info
 }

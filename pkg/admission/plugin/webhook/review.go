@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/auth/user"
+	"kube2014/pkg/auth/user/userinfo"
 )
 
 // newRequest returns what webhooks are told of a change, still without the uid of a call.
@@ -21,7 +20,7 @@ func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) 
 	kind, resource := metav1.GroupVersionKind(a.Kind), metav1.GroupVersionResource(a.Resource)
 	r := &admissionv1.AdmissionRequest{
 		Kind: kind, Resource: resource, SubResource: a.Subresource, RequestKind: &kind, RequestResource: &resource, RequestSubResource: a.Subresource,
-		Name: a.Name, Namespace: a.Namespace, Operation: admissionv1.Operation(a.Operation), UserInfo: userInfo(a.User), DryRun: &a.DryRun,
+		Name: a.Name, Namespace: a.Namespace, Operation: admissionv1.Operation(a.Operation), UserInfo: userinfo.Of(a.User), DryRun: &a.DryRun,
 	}
 	var err error
 	if a.Object != nil {
@@ -59,20 +58,6 @@ func encodeOptions(options runtime.Object) ([]byte, error) {
 		options = &metav1.UpdateOptions{DryRun: of.DryRun, FieldManager: of.FieldManager, FieldValidation: of.FieldValidation}
 	}
 	return encode(options, metav1.SchemeGroupVersion.WithKind(kind))
-}
-
-func userInfo(who *user.Info) authenticationv1.UserInfo {
-	if who == nil {
-		return authenticationv1.UserInfo{}
-	}
-	told := authenticationv1.UserInfo{Username: who.Name, UID: who.UID, Groups: who.Groups}
-	if len(who.Extra) > 0 {
-		told.Extra = make(map[string]authenticationv1.ExtraValue, len(who.Extra))
-	}
-	for key, values := range who.Extra {
-		told.Extra[key] = values
-	}
-	return told
 }
 
 // newReview returns the review of one call.
