@@ -92,6 +92,7 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	if err != nil {
 		return nil, err
 	}
+	kind.keep(after, before)
 	admitted := kind.pointer(change.Object) // as the client has sent it
 	if stored != nil {
 		*admitted.Meta() = *stored.Meta()

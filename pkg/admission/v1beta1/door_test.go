@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/v1beta1"
@@ -94,11 +95,16 @@ func (o *opened) ask(t *testing.T, verb, resource, id, body string) error {
 const web = `{"id": "web", "labels": {"a": "b"}, "desiredState": {"manifest": {"version": "v1beta1", "id": "web", "containers": [{"name": "c", "image": "i"}]}}}`
 
 func (o *opened) pod(t *testing.T, id string) *corev1.Pod {
-	object, err := o.registry.Objects().Get(api.TaskKind, id)
+	return o.today(t, api.TaskKind, id).(*corev1.Pod)
+}
+
+// today returns what today's API tells of an object.
+func (o *opened) today(t *testing.T, kind api.Kind, id string) admission.Object {
+	object, err := o.registry.Objects().Get(kind, id)
 	require.NoError(t, err)
-	pod, err := v1.Scheme.ConvertToVersion(object.Object, v1.Version)
+	out, err := v1.Scheme.ConvertToVersion(object.Object, v1.Version)
 	require.NoError(t, err)
-	return pod.(*corev1.Pod)
+	return out.(admission.Object)
 }
 
 func TestToAPluginATaskIsAPod(t *testing.T) {
@@ -378,4 +384,83 @@ func TestAtBothDoorsWhatAPluginAddsGetsItsDefaults(t *testing.T) {
 	require.Len(t, containers, 2)
 	containers[0].Name, containers[0].Image = "side", "s"
 	assert.Equal(t, containers[0], containers[1])
+}
+
+func TestAPluginDoesNotChangeWhatOnlyTheServerSays(t *testing.T) {
+	t.Parallel()
+	now := metav1.Now()
+	o := open(t, plugin{
+		admit: func(a *admission.Attributes) error {
+			a.Object.SetUID("another")
+			a.Object.SetCreationTimestamp(now)
+			a.Object.SetDeletionTimestamp(&now)
+			a.Object.SetDeletionGracePeriodSeconds(new(int64))
+			a.Object.SetGeneration(77)
+			a.Object.SetResourceVersion("77")
+			switch object := a.Object.(type) {
+			case *corev1.Pod:
+				object.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "1.2.3.4"}
+				object.Spec.NodeName = "elsewhere"
+				object.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"memory": resource.MustParse("64Mi")}
+			case *corev1.ReplicationController:
+				object.Status.Replicas = 7
+			case *corev1.Service:
+				object.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "1.2.3.4"}}
+			}
+			return nil
+		},
+		validate: func(a *admission.Attributes) error {
+			assert.Zero(t, a.Object.GetGeneration())
+			assert.Nil(t, a.Object.GetDeletionTimestamp())
+			if pod, ok := a.Object.(*corev1.Pod); ok {
+				assert.NotEqual(t, "elsewhere", pod.Spec.NodeName)
+				assert.Equal(t, corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBurstable}, pod.Status)
+			}
+			return nil
+		},
+	})
+	plain := open(t, plugin{})
+	for _, row := range [][]string{{"create", "tasks", "", web}, {"update", "tasks", "web", web}, {"update", "services", "web", service}, {"update", "services", "web", service},
+		{"update", "replicationControllers", "web", controller}, {"update", "replicationControllers", "web", controller}} {
+		require.NoError(t, o.ask(t, row[0], row[1], row[2], row[3]))
+		require.NoError(t, plain.ask(t, row[0], row[1], row[2], row[3]))
+		kind := map[string]api.Kind{"tasks": api.TaskKind, "services": api.ServiceKind, "replicationControllers": api.ControllerKind}[row[1]]
+		object, without := o.today(t, kind, "web"), plain.today(t, kind, "web")
+		assert.NotEqual(t, types.UID("another"), object.GetUID())
+		assert.Equal(t, without.GetResourceVersion(), object.GetResourceVersion())
+		if pod, ok := object.(*corev1.Pod); ok {
+			assert.Equal(t, "64Mi", pod.Spec.Containers[0].Resources.Requests.Memory().String())
+			assert.Equal(t, corev1.PodQOSBurstable, pod.Status.QOSClass)
+			pod.Spec.Containers[0].Resources.Requests, pod.Status.QOSClass = nil, corev1.PodQOSBestEffort
+		}
+		object.SetUID(without.GetUID())
+		object.SetCreationTimestamp(without.GetCreationTimestamp())
+		assert.Equal(t, without, object)
+	}
+}
+
+func TestAPluginDoesNotLetAnObjectGoThatEnds(t *testing.T) {
+	t.Parallel()
+	o := open(t, plugin{admit: func(a *admission.Attributes) error {
+		if a.Operation == admission.Update {
+			a.Object.SetDeletionTimestamp(nil)
+			a.Object.SetDeletionGracePeriodSeconds(nil)
+			a.Object.SetFinalizers(nil)
+		}
+		return nil
+	}})
+	require.NoError(t, o.ask(t, "create", "tasks", "", web))
+	_, err := storage.GuaranteedUpdate(o.registry.Objects(), api.TaskKind, "web", func(stored *storage.Object) (api.Object, error) {
+		ends := *stored.Object.(*api.Task)
+		ends.Remainder = `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["example.com/a"]}}`
+		return &ends, nil
+	})
+	require.NoError(t, err)
+	before := o.pod(t, "web")
+	require.Equal(t, []string{"example.com/a"}, before.Finalizers)
+	require.NoError(t, o.ask(t, "update", "tasks", "web", strings.Replace(web, `"b"`, `"c"`, 1)))
+	after := o.pod(t, "web")
+	assert.Equal(t, map[string]string{"a": "c"}, after.Labels)
+	after.Labels, after.ResourceVersion = before.Labels, before.ResourceVersion
+	assert.Equal(t, before, after)
 }

@@ -27,16 +27,27 @@ type kind struct {
 
 // rules complete and check an object as today's API does.
 type rules struct {
+	keepStatus  func(object, before admission.Object)
 	setDefaults func(object admission.Object)
 	check       func(object admission.Object) field.ErrorList
 }
 
 var kinds = map[string]kind{
-	"tasks": kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask, rulesOf(defaults.Pod, validation.ValidatePodCreate)),
+	"tasks": kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask, rulesOf(keepPodStatus, defaults.Pod, validation.ValidatePodCreate)),
 	"replicationControllers": kindOf(api.ControllerKind, "ReplicationController", "replicationcontrollers", true, api.ValidateReplicationController,
-		rulesOf(defaults.ReplicationController, validation.ValidateReplicationController)),
-	"services": kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService, rulesOf(defaults.Service, validation.ValidateService)),
+		rulesOf(keepControllerStatus, defaults.ReplicationController, validation.ValidateReplicationController)),
+	"services": kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService, rulesOf(keepServiceStatus, defaults.Service, validation.ValidateService)),
 }
+
+// keepPodStatus keeps where a pod is, too. Its class is that of what plugins have made of it.
+func keepPodStatus(pod, before *corev1.Pod) {
+	pod.Status, pod.Spec.NodeName = before.Status, before.Spec.NodeName
+	pod.Status.QOSClass = defaults.QOSClass(pod)
+}
+
+func keepControllerStatus(rc, before *corev1.ReplicationController) { rc.Status = before.Status }
+
+func keepServiceStatus(service, before *corev1.Service) { service.Status = before.Status }
 
 func kindOf[T any, P interface {
 	*T
@@ -50,8 +61,30 @@ func kindOf[T any, P interface {
 	}
 }
 
-func rulesOf[P admission.Object](setDefaults func(P), check func(P) field.ErrorList) rules {
-	return rules{func(object admission.Object) { setDefaults(object.(P)) }, func(object admission.Object) field.ErrorList { return check(object.(P)) }}
+func rulesOf[P admission.Object](keepStatus func(object, before P), setDefaults func(P), check func(P) field.ErrorList) rules {
+	return rules{
+		func(object, before admission.Object) { keepStatus(object.(P), before.(P)) },
+		func(object admission.Object) { setDefaults(object.(P)) },
+		func(object admission.Object) field.ErrorList { return check(object.(P)) },
+	}
+}
+
+// keep keeps what no plugin changes: what only the server says of an object. What ends stays so: only
+// the second door lets it go.
+func (k kind) keep(after, before admission.Object) {
+	after.SetUID(before.GetUID())
+	after.SetResourceVersion(before.GetResourceVersion())
+	after.SetCreationTimestamp(before.GetCreationTimestamp())
+	after.SetGeneration(before.GetGeneration())
+	after.SetGenerateName(before.GetGenerateName())
+	after.SetManagedFields(before.GetManagedFields())
+	after.SetSelfLink(before.GetSelfLink())
+	after.SetDeletionTimestamp(before.GetDeletionTimestamp())
+	after.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
+	if before.GetDeletionTimestamp() != nil {
+		after.SetFinalizers(before.GetFinalizers())
+	}
+	k.keepStatus(after, before)
 }
 
 // complete sets what plugins have left out in an object, and returns an error if they have broken a rule
