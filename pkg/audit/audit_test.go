@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -326,4 +328,40 @@ func TestAFileThatCannotBeMadeIsAnErrorAtOnce(t *testing.T) {
 	out, err := audit.File{Path: "-"}.Open()
 	require.NoError(t, err)
 	assert.Equal(t, os.Stdout, out)
+}
+
+func TestAPipeIsWrittenToButNotRenamed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, err := audit.File{Path: path}.Open()
+	assert.ErrorIs(t, err, syscall.ENXIO, "nobody reads it")
+
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer reader.Close()
+	out, err := audit.File{Path: path, MaxSize: 1}.Open()
+	require.NoError(t, err)
+	const line, lines = 1 << 16, 32 // more than the megabyte
+	go func() {
+		for range lines {
+			_, err := out.Write(bytes.Repeat([]byte{'x'}, line))
+			assert.NoError(t, err)
+		}
+		assert.NoError(t, out.(io.Closer).Close())
+	}()
+	read, err := io.Copy(io.Discard, reader)
+	require.NoError(t, err)
+	assert.EqualValues(t, line*lines, read)
+	files, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, files, 1)
+}
+
+func TestAnEventIsUTF8WhateverAClientSends(t *testing.T) {
+	t.Parallel()
+	event := written(t, withAll, request("POST", "/"), resource("create", "", "pods", "default", ""), func(event *audit.Event) {
+		event.RequestObject([]byte("{\"a\":\"x\xff\xfey\"}"))
+	})
+	assert.Equal(t, "{\"a\":\"x\ufffdy\"}", string(event.RequestObject.Raw))
 }

@@ -2,9 +2,11 @@ package audit
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"gopkg.in/natefinch/lumberjack.v2"
 )
@@ -17,8 +19,8 @@ type File struct {
 	MaxSize    int    // of the file in megabytes, 0 for 100
 }
 
-// Open opens the file, or makes it: who may not read it finds out here. Beyond its size it is
-// renamed, and a new one is begun.
+// Open opens the file, or makes it: who may not write it finds out here. Beyond its size it is
+// renamed, and a new one is begun; a device or a pipe is not.
 func (f File) Open() (io.Writer, error) {
 	if f.Path == "-" {
 		return os.Stdout, nil
@@ -26,11 +28,16 @@ func (f File) Open() (io.Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(f.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // it tells what nobody else is to read
+	const neverWait = syscall.O_NONBLOCK                                                   // for somebody who reads a pipe
+	file, err := os.OpenFile(f.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|neverWait, 0o600) // it tells what nobody else is to read
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Close(); err != nil {
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		return file, nil
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
 	return &rotated{lumberjack.Logger{Filename: f.Path, MaxAge: f.MaxAge, MaxBackups: f.MaxBackups}, f.MaxSize}, nil

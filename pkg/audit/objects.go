@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -115,6 +116,7 @@ func (e *Event) Failed(status int, reason metav1.StatusReason, message string) {
 
 // unknown returns a JSON text as a part of an event.
 func (e *Event) unknown(text []byte) *runtime.Unknown {
+	text = bytes.ToValidUTF8(text, []byte(string(utf8.RuneError))) // a client may send any bytes in a string
 	if e.decision.OmitManagedFields {
 		text = withoutManagedFields(text)
 	}

@@ -16,12 +16,12 @@ import (
 	"kube2014/pkg/api"
 )
 
-// kinds are the resources whose objects can be counted: those that are in a namespace.
+// kinds are the resources whose objects can be counted: those that are in a namespace, but for endpoints,
+// which the server makes itself, without asking.
 var kinds = map[schema.GroupResource]api.Kind{
 	corev1.Resource("pods"):                                                 api.TaskKind,
 	corev1.Resource("replicationcontrollers"):                               api.ControllerKind,
 	corev1.Resource("services"):                                             api.ServiceKind,
-	corev1.Resource("endpoints"):                                            api.EndpointsKind,
 	corev1.Resource("events"):                                               api.EventKind,
 	schema.GroupResource{Group: rbacv1.GroupName, Resource: "roles"}:        api.RoleKind,
 	schema.GroupResource{Group: rbacv1.GroupName, Resource: "rolebindings"}: api.RoleBindingKind,
@@ -51,7 +51,7 @@ func limitsIn(configuration json.RawMessage) (map[schema.GroupResource]limit, er
 			hard, isInteger := value.AsInt64()
 			switch lowest, there := limits[resource]; {
 			case kinds[resource] == "":
-				return nil, fmt.Errorf("%s: only objects are counted, of pods, replicationcontrollers, services, endpoints, events, "+
+				return nil, fmt.Errorf("%s: only objects are counted, of pods, replicationcontrollers, services, events, "+
 					"count/roles.rbac.authorization.k8s.io and count/rolebindings.rbac.authorization.k8s.io", at)
 			case !isInteger || hard < 0:
 				return nil, fmt.Errorf("%s: is no integer of at least 0", at)

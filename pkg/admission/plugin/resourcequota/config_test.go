@@ -22,9 +22,9 @@ func TestTheLowestLimitOfAResourceCounts(t *testing.T) {
 		quota("q", `{}`):               {},
 		quota("q", `{"pods":"1k"}`):    {pods: {"q", "pods", 1000}},
 		quota("q", `{"count/pods":2}`): {pods: {"q", "count/pods", 2}},
-		quota("q", `{"count/pods":"2","pods":"3","services":"0","replicationcontrollers":1,"endpoints":1,"events":1}`): {pods: {"q", "count/pods", 2},
+		quota("q", `{"count/pods":"2","pods":"3","services":"0","replicationcontrollers":1,"events":1}`): {pods: {"q", "count/pods", 2},
 			corev1.Resource("services"): {"q", "services", 0}, corev1.Resource("replicationcontrollers"): {"q", "replicationcontrollers", 1},
-			corev1.Resource("endpoints"): {"q", "endpoints", 1}, corev1.Resource("events"): {"q", "events", 1}},
+			corev1.Resource("events"): {"q", "events", 1}},
 		quota("q", `{"count/roles.rbac.authorization.k8s.io":"2"}`):               {roles: {"q", "count/roles.rbac.authorization.k8s.io", 2}},
 		`[` + quota("a", `{"pods":"3"}`) + `,` + quota("b", `{"pods":"2"}`) + `]`: {pods: {"b", "pods", 2}},
 		`[` + quota("a", `{"pods":"2"}`) + `,` + quota("b", `{"pods":"3"}`) + `]`: {pods: {"a", "pods", 2}},
@@ -38,11 +38,12 @@ func TestTheLowestLimitOfAResourceCounts(t *testing.T) {
 // K48.
 func TestWhatAQuotaCannotCountIsRefused(t *testing.T) {
 	t.Parallel()
-	const only = ": only objects are counted, of pods, replicationcontrollers, services, endpoints, events, count/roles.rbac.authorization.k8s.io and count/rolebindings.rbac.authorization.k8s.io"
+	const only = ": only objects are counted, of pods, replicationcontrollers, services, events, count/roles.rbac.authorization.k8s.io and count/rolebindings.rbac.authorization.k8s.io"
 	for text, want := range map[string]string{
 		quota("q", `{"limits.cpu":"1"}`):        "configuration.spec.hard[limits.cpu]" + only,
 		quota("q", `{"requests.memory":"1Gi"}`): "configuration.spec.hard[requests.memory]" + only,
 		quota("q", `{"count/nodes":"1"}`):       "configuration.spec.hard[count/nodes]" + only,
+		quota("q", `{"endpoints":"1"}`):         "configuration.spec.hard[endpoints]" + only,
 		quota("q", `{"roles":"1"}`):             "configuration.spec.hard[roles]" + only,
 		quota("q", `{"count/":"1"}`):            "configuration.spec.hard[count/]" + only,
 		quota("q", `{"pods":"-1"}`):             "configuration.spec.hard[pods]: is no integer of at least 0",
@@ -86,7 +87,7 @@ func TestOnlyObjectsThatAreCreatedAreCounted(t *testing.T) {
 func TestTheSecondDoorAnswersAsTodaysServer(t *testing.T) {
 	t.Parallel()
 	door := Open(t)
-	door.Admission = newServer(t, door.Store, quota("q", `{"pods":"2","services":"0","count/endpoints":"0"}`)).chain
+	door.Admission = newServer(t, door.Store, quota("q", `{"pods":"2","services":"0"}`)).chain
 	const generated = `{"metadata":{"generateName":"y-"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}`
 	door.Must("POST", Pods, generated)
 	door.Must("POST", Pods+"?dryRun=All", generated)
@@ -95,7 +96,7 @@ func TestTheSecondDoorAnswersAsTodaysServer(t *testing.T) {
 		{"POST", Pods, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}`, `pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2`},
 		{"POST", Pods + "?dryRun=All", `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}`, `pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2`},
 		{"POST", Services, `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}}`, `services "s" is forbidden: exceeded quota: q, requested: services=1, used: services=0, limited: services=0`},
-		{"PUT", Endpoints + "/e", `{"metadata":{"name":"e"}}`, `endpoints "e" is forbidden: exceeded quota: q, requested: count/endpoints=1, used: count/endpoints=0, limited: count/endpoints=0`},
+		{"PUT", Services + "/e", `{"metadata":{"name":"e"},"spec":{"ports":[{"port":80}]}}`, `services "e" is forbidden: exceeded quota: q, requested: services=1, used: services=0, limited: services=0`},
 	} {
 		answer := door.Do(row[0], row[1], row[2])
 		require.Equal(t, 403, answer.Status, answer.Text)
