@@ -91,10 +91,10 @@ type ApiServer struct {
 
 // Admission decides about changes.
 type Admission interface {
-	// Admit returns the object that is to be stored instead of another one, or that is to be deleted,
-	// nil if that cannot be decoded, or an error if nothing is to be done. Otherwise, ended is to be called with how the change ended. A
-	// resource without admission is admitted. A change that ends with api.ErrOutdated is admitted
-	// again, for a while.
+	// Admit returns the object that is to be stored, or the one that is to be deleted, nil if that
+	// cannot be decoded, or an error if nothing is to be done. Otherwise, ended is to be called with
+	// how the change ended. A resource without admission is admitted. A change that ends with
+	// api.ErrOutdated is admitted again, for a while.
 	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
 }
 

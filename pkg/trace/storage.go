@@ -29,6 +29,15 @@ func (s restStorage) Delete(id string) error {
 	return s.t.write(called(s.next, "Delete", api.Quote(id)), func() error { return s.next.Delete(id) })
 }
 
+// DeleteAdmitted implements apiserver.AdmittedDeleter.
+func (s restStorage) DeleteAdmitted(object api.Object) error {
+	deleter, ok := s.next.(apiserver.AdmittedDeleter)
+	if !ok {
+		return s.Delete(object.GetID())
+	}
+	return s.t.write(called(s.next, "DeleteAdmitted", api.Quote(object.GetID())), func() error { return deleter.DeleteAdmitted(object) })
+}
+
 func (s restStorage) Extract(body string) (interface{}, error) {
 	return ask(s.t, called(s.next, "Extract", counted(len(body), "byte")), words, func() (interface{}, error) { return s.next.Extract(body) })
 }

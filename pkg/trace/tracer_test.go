@@ -210,6 +210,20 @@ func TestASyncIsNarratedOnlyWhenItWritesSomething(t *testing.T) {
 	assert.Empty(t, s.narration())
 }
 
+func TestATracedStorageDeletesOnlyWhatWasAdmitted(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(s.services)).(apiserver.AdmittedDeleter)
+	require.NoError(t, s.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 80}))
+	admitted, err := s.services.(registry.Versioned).Objects().Get(api.ServiceKind, "web")
+	require.NoError(t, err)
+	require.NoError(t, s.services.UpdateService(api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 81}))
+	s.narration()
+	assert.ErrorIs(t, storage.DeleteAdmitted(admitted.Object), api.ErrOutdated)
+	_, err = s.services.GetService("web")
+	assert.NoError(t, err)
+}
+
 // A store whose methods panic.
 type broken struct{ registry.ServiceRegistry }
 
