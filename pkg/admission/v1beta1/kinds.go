@@ -33,15 +33,19 @@ type rules struct {
 }
 
 var kinds = map[string]kind{
-	"tasks": kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask, rulesOf(keepPodStatus, defaults.Pod, validation.ValidatePodCreate)),
+	"tasks": kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask, rulesOf(keepPodStatus, setPodDefaults, validation.ValidatePodCreate)),
 	"replicationControllers": kindOf(api.ControllerKind, "ReplicationController", "replicationcontrollers", true, api.ValidateReplicationController,
 		rulesOf(keepControllerStatus, defaults.ReplicationController, validation.ValidateReplicationController)),
 	"services": kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService, rulesOf(keepServiceStatus, defaults.Service, validation.ValidateService)),
 }
 
-// keepPodStatus keeps where a pod is, too. Its class is that of what plugins have made of it.
+// keepPodStatus keeps where a pod is, too.
 func keepPodStatus(pod, before *corev1.Pod) {
 	pod.Status, pod.Spec.NodeName = before.Status, before.Spec.NodeName
+}
+
+func setPodDefaults(pod *corev1.Pod) {
+	defaults.Pod(pod)
 	pod.Status.QOSClass = defaults.QOSClass(pod)
 }
 
