@@ -106,7 +106,6 @@ var storesMayBeTestedThrough = map[string][]string{
 	"pkg/storage/etcd2":                  {"pkg/registry"},
 	"pkg/admission/v1beta1":              {"pkg/registry"},
 	"pkg/admission/plugin/resourcequota": {"pkg/storage/etcd2", "pkg/storage/etcd3"},
-	"pkg/rest/generic":                   {"pkg/admission"},
 	"pkg/rest/rbac":                      {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
 }
 

@@ -114,7 +114,7 @@ func (r *Registry) UpdateService(service api.Service) error {
 	return r.put(api.ServiceKind, service.ID, func(stored api.Object) api.Object {
 		next := service.DeepCopy()
 		before, ok := stored.(*api.Service)
-		next.SelectsNothing = ok && before.SelectsNothing && len(next.Labels) == 0
+		next.SelectsNothing = len(next.Labels) == 0 && (next.SelectsNothing || ok && before.SelectsNothing)
 		return &next
 	})
 }

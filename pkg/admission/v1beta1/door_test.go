@@ -464,3 +464,21 @@ func TestAPluginDoesNotLetAnObjectGoThatEnds(t *testing.T) {
 	after.Labels, after.ResourceVersion = before.Labels, before.ResourceVersion
 	assert.Equal(t, before, after)
 }
+
+func TestAServiceWhoseSelectorAPluginRemovesSelectsNothing(t *testing.T) {
+	t.Parallel()
+	for _, verbs := range [][]string{{"create"}, {"update"}, {"create", "update"}} {
+		o := open(t, plugin{admit: func(a *admission.Attributes) error {
+			a.Object.(*corev1.Service).Spec.Selector = nil
+			return nil
+		}})
+		for _, verb := range verbs {
+			id := map[string]string{"update": "web"}[verb]
+			require.NoError(t, o.ask(t, verb, "services", id, `{"id": "web", "port": 80, "selector": {"a": "b"}, "labels": {"a": "b"}}`), verbs)
+		}
+		object, err := o.registry.Objects().Get(api.ServiceKind, "web")
+		require.NoError(t, err)
+		assert.True(t, object.Object.(*api.Service).SelectsNothing, verbs)
+		assert.Empty(t, object.GetLabels(), verbs)
+	}
+}

@@ -17,8 +17,7 @@ import (
 // Delete implements rest.Deleter. An object that has finalizers, or that is granted time, is
 // only marked: it ends when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
-	w := s.writer(ctx, key.Name, options.Write())
-	defer w.end()
+	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	dryRun := len(options.DryRun) > 0
 	for {
 		stored, err := s.get(key)
@@ -45,7 +44,6 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 			}
 			answer, err := s.mark(stored, object, grace, dryRun)
 			if apierrors.IsConflict(err) && ctx.Err() == nil {
-				w.take()
 				continue
 			}
 			return answer, err
@@ -53,7 +51,6 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 		if !dryRun {
 			err := s.remove(ctx, key.Name, stored.Version())
 			if apierrors.IsConflict(err) && ctx.Err() == nil {
-				w.take()
 				continue // somebody changed it first; the preconditions are checked again
 			}
 			if err != nil {

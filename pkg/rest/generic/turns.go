@@ -2,12 +2,10 @@ package generic
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/rest"
 )
 
 // turnTime bounds how long a writer waits for its turn.
@@ -70,38 +68,5 @@ func (t *Turns) leave(own turn, q *queue) {
 	defer t.mu.Unlock()
 	if q.writers--; q.writers == 0 {
 		delete(t.queues, own)
-	}
-}
-
-// errLost ends the first attempt of a writer that somebody else was before.
-var errLost = errors.New("somebody else has changed the object first")
-
-// writer is somebody who changes an object. It is for one goroutine.
-type writer struct {
-	begin func() (done func())
-	done  func() // gives the turn back, nil before it is taken
-}
-
-// writer returns one who begins at once in its turn. If plugins are asked, it does so without: they may
-// take long, and may change the object themselves; only after another one was first, it takes its turn.
-func (s *Store[T]) writer(ctx context.Context, name string, options rest.WriteOptions) *writer {
-	w := &writer{begin: func() func() { return s.Turns.take(ctx, s.Internal, name) }}
-	if options.Admission == nil {
-		w.take()
-	}
-	return w
-}
-
-func (w *writer) has() bool { return w.done != nil }
-
-func (w *writer) take() {
-	if w.done == nil {
-		w.done = w.begin()
-	}
-}
-
-func (w *writer) end() {
-	if w.done != nil {
-		w.done()
 	}
 }

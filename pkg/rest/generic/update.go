@@ -24,17 +24,11 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 	if !s.hasNamespace(key.Namespace) {
 		return nil, false, apierrors.NewNotFound(s.Resource, key.Name)
 	}
-	w := s.writer(ctx, key.Name, options)
-	defer w.end()
+	defer s.Turns.take(ctx, s.Internal, key.Name)()
 	for {
-		stored, created, err := s.update(key, change, options, w)
-		switch {
-		case errors.Is(err, errLost):
-			w.take()
-			continue
-		case errors.Is(err, errDone):
+		stored, created, err := s.update(key, change, options)
+		if errors.Is(err, errDone) {
 			if err = s.remove(ctx, key.Name, stored.Version()); apierrors.IsConflict(err) && ctx.Err() == nil {
-				w.take()
 				continue // somebody else has changed it first
 			}
 		}
@@ -46,16 +40,10 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 }
 
 // update returns an object as it is now, or as it would be after a dry run, and whether
-// it is a new one. With errDone it returns the object that is to be removed; with errLost the
-// writer is to take its turn.
-func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOptions, w *writer) (object *storage.Object, created bool, err error) {
+// it is a new one. With errDone it returns the object that is to be removed.
+func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOptions) (object *storage.Object, created bool, err error) {
 	var unwritten *storage.Object
-	again := false
 	written, err := storage.GuaranteedUpdate(s.Objects, s.Internal, key.Name, func(stored *storage.Object) (api.Object, error) {
-		if again && !w.has() {
-			return nil, errLost
-		}
-		again = true
 		created, unwritten = stored == nil, stored
 		next, err := s.next(key, stored, change, options)
 		if err == nil || errors.Is(err, errDone) {
