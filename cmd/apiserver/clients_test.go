@@ -25,6 +25,7 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/util/loopback"
 )
 
 // untilClosed reads all that the server sends until it closes the connection.
@@ -174,13 +175,13 @@ func TestBrokenClientsDoNotStopTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stores := memoryRegistries()
 		makeLargeList(t, largeList, func(task api.Task) error { return stores.tasks.CreateTask("127.0.0.1", task) })
-		network := clienttest.NewPipes()
+		network := loopback.Listen()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		handler := newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeRoundRobinScheduler(nil), client.DefaultPrefix)
 		go func() { _ = serverOf(handler, network).PrepareRun().Run(ctx) }()
 		dial := func() net.Conn {
-			conn, err := network.Dial()
+			conn, err := network.Dial(context.Background())
 			require.NoError(t, err)
 			return conn
 		}

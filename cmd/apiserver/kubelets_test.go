@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/client"
-	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/util/loopback"
 )
 
 // D21: whatever the kubelet does, the task is answered, within a second the
@@ -65,13 +65,13 @@ func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int32
-				network := clienttest.NewPipes()
+				network := loopback.Listen()
 				server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { asked.Add(1); row.kubelet(w, req) })}
 				go func() { _ = server.Serve(network) }()
 				reached := options.New().Kubelet
 				reached.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
 					assert.Equal(t, "127.0.0.1:10250", address, "a redirect to another host is not followed")
-					return network.Dial()
+					return network.Dial(context.Background())
 				}
 				info, err := reached.ApplyTo()
 				require.NoError(t, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -21,7 +22,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
-	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/util/loopback"
 )
 
 // watched is a log that can be waited for.
@@ -191,8 +192,8 @@ type inFlight struct {
 	body   string
 }
 
-func begin(t *testing.T, network *clienttest.Pipes, path, body string) *inFlight {
-	conn, err := network.Dial()
+func begin(t *testing.T, network *loopback.Listener, path, body string) *inFlight {
+	conn, err := network.Dial(context.Background())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	r := &inFlight{t: t, conn: conn, reader: bufio.NewReader(conn), body: body}
@@ -216,14 +217,14 @@ func (r *inFlight) finish() int {
 
 // ending is a server in a synctest bubble that has got a first signal.
 type ending struct {
-	network *clienttest.Pipes
+	network *loopback.Listener
 	signals chan os.Signal
 	exit    chan int
 }
 
 // endServer serves until a request is in flight, and sends the signal.
-func endServer(t *testing.T, handler http.Handler, begin func(network *clienttest.Pipes)) *ending {
-	e := &ending{clienttest.NewPipes(), make(chan os.Signal, 2), make(chan int, 1)}
+func endServer(t *testing.T, handler http.Handler, begin func(network *loopback.Listener)) *ending {
+	e := &ending{loopback.Listen(), make(chan os.Signal, 2), make(chan int, 1)}
 	go func() { e.exit <- exitOf(serverOf(handler, e.network), e.signals) }()
 	begin(e.network)
 	e.signals <- os.Interrupt
@@ -245,8 +246,8 @@ func TestD30ASignalLetsRequestsInFlightFinish(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var request *inFlight
-				e := endServer(t, openDoors(t).handler, func(network *clienttest.Pipes) { request = begin(t, network, row.path, row.body) })
-				_, err := e.network.Dial()
+				e := endServer(t, openDoors(t).handler, func(network *loopback.Listener) { request = begin(t, network, row.path, row.body) })
+				_, err := e.network.Dial(context.Background())
 				assert.ErrorIs(t, err, net.ErrClosed, "no new connections")
 				time.Sleep(drainTimeout - time.Second) // the bubble's clock: it takes no time
 				assert.Equal(t, row.status, request.finish())
@@ -260,8 +261,8 @@ func TestD30ASignalLetsRequestsInFlightFinish(t *testing.T) {
 var hanging = http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
 
 // hang sends a request to it.
-func hang(t *testing.T, network *clienttest.Pipes) {
-	conn, err := network.Dial()
+func hang(t *testing.T, network *loopback.Listener) {
+	conn, err := network.Dial(context.Background())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -273,7 +274,7 @@ func TestD30ARequestInFlightIsCutOffAfterTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		e := endServer(t, hanging, func(network *clienttest.Pipes) { hang(t, network) })
+		e := endServer(t, hanging, func(network *loopback.Listener) { hang(t, network) })
 		assert.Equal(t, 0, <-e.exit)
 		assert.Equal(t, 10*time.Second, time.Since(start))
 	})
@@ -283,7 +284,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		e := endServer(t, hanging, func(network *clienttest.Pipes) { hang(t, network) })
+		e := endServer(t, hanging, func(network *loopback.Listener) { hang(t, network) })
 		e.signals <- os.Interrupt
 		assert.Equal(t, 1, <-e.exit)
 		assert.Equal(t, time.Duration(0), time.Since(start))

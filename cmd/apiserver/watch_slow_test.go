@@ -22,23 +22,23 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util/loopback"
 )
 
 // onPipes is a server in a synctest bubble, with the timeouts that users have.
 type onPipes struct {
 	*doors
-	network *clienttest.Pipes
+	network *loopback.Listener
 	client  *http.Client
 	signals chan os.Signal
 	exit    chan int
 }
 
 func serveOnPipes(t *testing.T) *onPipes {
-	p := &onPipes{openDoors(t), clienttest.NewPipes(), nil, make(chan os.Signal, 1), make(chan int, 1)}
+	p := &onPipes{openDoors(t), loopback.Listen(), nil, make(chan os.Signal, 1), make(chan int, 1)}
 	transport := &http.Transport{DialContext: p.network.DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
 	p.client = &http.Client{Transport: transport}
@@ -57,7 +57,7 @@ func (p *onPipes) watch(query string) *watcher {
 
 // watchUnread begins a watch, and reads no more than the head of the answer.
 func (p *onPipes) watchUnread() *watcher {
-	conn, err := p.network.Dial()
+	conn, err := p.network.Dial(context.Background())
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { conn.Close() })
 	_, err = fmt.Fprintf(conn, "GET %s?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n", todaysServices)

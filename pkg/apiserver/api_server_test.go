@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/util"
+	"kube2014/pkg/util/loopback"
 )
 
 // toy is an object that has nothing to do with tasks.
@@ -276,11 +277,11 @@ func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("connection r
 func TestABodyThatNeverComesIsToldSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := clienttest.NewPipes()
+		network := loopback.Listen()
 		server := &http.Server{Handler: newServer(nil), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 		go func() { _ = server.Serve(network) }()
 		defer server.Close()
-		conn, err := network.Dial()
+		conn, err := network.Dial(context.Background())
 		require.NoError(t, err)
 		defer conn.Close()
 		start := time.Now()

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/client/clienttest"
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/util/loopback"
 )
 
 // event is a line of a watch.
@@ -419,7 +419,7 @@ func TestAnEventIsEncodedOnceForAllWhoWatch(t *testing.T) {
 // connected returns clients of a door over a network in memory, each with a connection, at a
 // server that has the time limits of the program.
 func connected(t *testing.T, d *Door) func() *http.Client {
-	network := clienttest.NewPipes()
+	network := loopback.Listen()
 	server := &http.Server{Handler: d, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	served := make(chan struct{})
 	go func() {

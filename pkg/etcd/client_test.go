@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/util/loopback"
 )
 
 var _ etcdtest.Client = (*Client)(nil)
@@ -311,8 +311,8 @@ func TestEtcdsOwnAnswersAreFinal(t *testing.T) {
 
 // inMemory is a cluster of so many members, all played by the handler, and its
 // client: in a synctest bubble.
-func inMemory(t *testing.T, members int, handler http.HandlerFunc) (client *Client, network *clienttest.Pipes) {
-	network = clienttest.NewPipes()
+func inMemory(t *testing.T, members int, handler http.HandlerFunc) (client *Client, network *loopback.Listener) {
+	network = loopback.Listen()
 	server := &http.Server{Handler: handler}
 	go func() { _ = server.Serve(network) }()
 	t.Cleanup(func() { assert.NoError(t, server.Close()) })
@@ -361,7 +361,7 @@ func TestD45AnEtcdThatHangsIsGivenUp(t *testing.T) {
 							time.Sleep(dialTimeout / time.Duration(row.members)) // as net.Dialer would
 							return nil, &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
 						}
-						return network.Dial()
+						return network.Dial(context.Background())
 					}
 					start := time.Now()
 					_, err := call(client)
@@ -396,7 +396,7 @@ func TestTheClientKeepsConnectionsForManyRequestsAtOnce(t *testing.T) {
 		})
 		client.transport.inner.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			opened.Add(1)
-			return network.Dial()
+			return network.Dial(context.Background())
 		}
 		for range 3 {
 			var group sync.WaitGroup

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
+	"kube2014/pkg/util/loopback"
 )
 
 // paths is a mux.
@@ -35,14 +35,14 @@ func (p paths) get(path string) (int, string) {
 type running struct {
 	*server.Server
 	paths   paths
-	network *clienttest.Pipes
+	network *loopback.Listener
 	stop    context.CancelFunc
 	ended   chan error
 }
 
 // makeServer returns a server that does not run yet.
 func makeServer(t *testing.T, a toys, config server.Config) *running {
-	r := &running{paths: paths{}, network: clienttest.NewPipes(), ended: make(chan error, 1)}
+	r := &running{paths: paths{}, network: loopback.Listen(), ended: make(chan error, 1)}
 	config.API, config.Mux = a, r.paths
 	config.Insecure = &server.Serving{Address: "127.0.0.1:8080"}
 	config.Listen = func(_, address string) (net.Listener, error) {
@@ -70,7 +70,7 @@ type connection struct {
 }
 
 func (r *running) dial(t *testing.T) *connection {
-	conn, err := r.network.Dial()
+	conn, err := r.network.Dial(context.Background())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return &connection{t, conn, bufio.NewReader(conn)}
@@ -175,7 +175,7 @@ func TestReadyzFailsForAWhileBeforeThePortsAreClosed(t *testing.T) {
 		assert.Equal(t, 200, status, "requests are served meanwhile")
 		assert.NoError(t, <-r.ended)
 		assert.Equal(t, 5*time.Second, told.Sub(begun))
-		_, err := r.network.Dial()
+		_, err := r.network.Dial(context.Background())
 		assert.ErrorIs(t, err, net.ErrClosed)
 	})
 }
@@ -206,7 +206,7 @@ func TestNoRequestBeginsOnceTheServerIsEnding(t *testing.T) {
 
 func TestAPortThatCannotBeOpenedIsAnErrorAndClosesTheOther(t *testing.T) {
 	t.Parallel()
-	network := clienttest.NewPipes()
+	network := loopback.Listen()
 	config := server.Config{API: bear, Insecure: &server.Serving{Address: "one"}, Secure: &server.Serving{Address: "two"}}
 	config.Listen = func(_, address string) (net.Listener, error) {
 		if address == "two" {
@@ -218,7 +218,7 @@ func TestAPortThatCannotBeOpenedIsAnErrorAndClosesTheOther(t *testing.T) {
 	var failed *server.ListenError
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, "cannot listen on two: it is taken", err.Error())
-	_, err = network.Dial()
+	_, err = network.Dial(context.Background())
 	assert.ErrorIs(t, err, net.ErrClosed)
 }
 

@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"kube2014/pkg/util/loopback"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"kube2014/pkg/client/clienttest"
 )
 
 // network is one in memory with a server of a webhook, where waits take no time.
@@ -28,7 +28,7 @@ func inBubble(t *testing.T, test func(t *testing.T, n *network)) {
 	synctest.Test(t, func(t *testing.T) {
 		client, err := New(write(t, t.TempDir(), "config", config(`server: "http://a.b/?qu3ry"`, "token: t0ken")))
 		require.NoError(t, err)
-		pipes := clienttest.NewPipes()
+		pipes := loopback.Listen()
 		n := &network{Client: client}
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)

@@ -23,12 +23,20 @@ type Client struct {
 	Host      string       // the server's address, like http://127.0.0.1:8080
 	Namespace string       // of pods and the like; empty: default, the only one that kube2014 has
 	HTTP      *http.Client // nil: http.DefaultClient; a timeout of its own would also end watches
+	UserAgent string       // who asks, for the server's log and audit; empty: what Go's client says
 
 	maxAnswer int // the size of the largest answer that is read, in bytes; 0: maxAnswerSize
 }
 
 // New returns a client of the server at an address like http://127.0.0.1:8080.
 func New(host string) *Client { return &Client{Host: host} }
+
+// In returns a client of the same server for another namespace.
+func (c *Client) In(namespace string) *Client {
+	other := *c
+	other.Namespace = namespace
+	return &other
+}
 
 // Pods returns the pods, which are the first door's tasks.
 func (c *Client) Pods() Pods { return Pods{namespaced[corev1.Pod](c, "pods", "Pod")} }

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"kube2014/pkg/util/loopback"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -22,8 +24,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"kube2014/pkg/client/clienttest"
 )
 
 // seen is a request that a server received: method and URI, type and body.
@@ -352,7 +352,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 func TestARequestEndsWithItsContextOrAfterHalfAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := clienttest.NewPipes()
+		network := loopback.Listen()
 		server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })}
 		go func() { _ = server.Serve(network) }()
 		defer server.Close()
@@ -468,7 +468,7 @@ func TestAWatchWhoseConnectionIsCutBetweenEventsSaysSo(t *testing.T) {
 func TestWhoLeavesTheLoopOrItsContextEndsTheWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := clienttest.NewPipes()
+		network := loopback.Listen()
 		ended := make(chan struct{}, 2)
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			io.WriteString(w, event("ADDED", aPod))

@@ -58,6 +58,12 @@ func namespaced[S any, T interface {
 	return resource[S, T](c, []string{"namespaces", namespace}, plural, kind)
 }
 
+// Everywhere returns the objects of all namespaces. They can only be listed and watched.
+func (r Resource[T]) Everywhere() Resource[T] {
+	r.parent = nil
+	return r
+}
+
 // Get returns an object.
 func (r Resource[T]) Get(ctx context.Context, name string) (T, error) {
 	return r.send(ctx, r.to(http.MethodGet, name))

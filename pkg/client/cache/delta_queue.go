@@ -1,0 +1,96 @@
+package cache
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// delta is what has happened to the object of a key: it is now new, and was old when the handler
+// was last told of it. Without old it was added, without new it was deleted.
+type delta[T any] struct {
+	old, new       T
+	hasOld, hasNew bool
+}
+
+// deltaQueue has what a handler is still to be told: one delta for each key, in the order in which
+// their first changes came. A handler that is slow is told less often, and of the newest object;
+// the queue is never longer than there are objects. Today's is a DeltaFIFO.
+type deltaQueue[T metav1.Object] struct {
+	wake chan struct{} // has a value if there may be deltas
+
+	mu      sync.Mutex // guards what follows
+	order   []string   // keys; an empty one stands for what has been marked
+	pending map[string]delta[T]
+	marked  []func()
+}
+
+func newDeltaQueue[T metav1.Object]() *deltaQueue[T] {
+	return &deltaQueue[T]{wake: make(chan struct{}, 1), pending: map[string]delta[T]{}}
+}
+
+// push adds what has happened to an object.
+func (q *deltaQueue[T]) push(key string, next delta[T]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting, isWaiting := q.pending[key]
+	if isWaiting {
+		next.old, next.hasOld = waiting.old, waiting.hasOld
+	} else {
+		q.order = append(q.order, key)
+	}
+	q.pending[key] = next
+	q.note()
+}
+
+// mark lets a function be called when all that is in the queue has been handled.
+func (q *deltaQueue[T]) mark(reached func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.order, q.marked = append(q.order, ""), append(q.marked, reached)
+	q.note()
+}
+
+func (q *deltaQueue[T]) note() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // nobody has looked since the last one
+	}
+}
+
+// pop waits for the next delta. It returns false when the context has ended.
+func (q *deltaQueue[T]) pop(ctx context.Context) (delta[T], bool) {
+	for ctx.Err() == nil {
+		if next, ok := q.next(); ok {
+			return next, true
+		}
+		select {
+		case <-q.wake:
+		case <-ctx.Done():
+		}
+	}
+	return delta[T]{}, false
+}
+
+// next returns the next delta, if there is one that is not over already: an object that came and
+// went is none.
+func (q *deltaQueue[T]) next() (delta[T], bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.order) > 0 {
+		key := q.order[0]
+		q.order = q.order[1:]
+		if key == "" {
+			q.marked[0]()
+			q.marked = q.marked[1:]
+			continue
+		}
+		next := q.pending[key]
+		delete(q.pending, key)
+		if next.hasOld || next.hasNew {
+			return next, true
+		}
+	}
+	return delta[T]{}, false
+}

@@ -1,0 +1,151 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log"
+	"math/rand/v2"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	clientv1 "kube2014/pkg/client/v1"
+)
+
+// ListerWatcher lists the objects of a kind, and watches them. A clientv1.Resource is one.
+type ListerWatcher[T clientv1.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (*clientv1.List[T], error)
+	Watch(ctx context.Context, options metav1.ListOptions) iter.Seq2[clientv1.Event[T], error]
+}
+
+// Select returns who lists and watches those objects of a kind that two selectors, of labels and
+// of fields, select. An empty one selects all.
+func Select[T clientv1.Object](all ListerWatcher[T], labels, fields string) ListerWatcher[T] {
+	return selection[T]{all, labels, fields}
+}
+
+type selection[T clientv1.Object] struct {
+	all            ListerWatcher[T]
+	labels, fields string
+}
+
+// List implements ListerWatcher.
+func (s selection[T]) List(ctx context.Context, options metav1.ListOptions) (*clientv1.List[T], error) {
+	options.LabelSelector, options.FieldSelector = s.labels, s.fields
+	return s.all.List(ctx, options)
+}
+
+// Watch implements ListerWatcher.
+func (s selection[T]) Watch(ctx context.Context, options metav1.ListOptions) iter.Seq2[clientv1.Event[T], error] {
+	options.LabelSelector, options.FieldSelector = s.labels, s.fields
+	return s.all.Watch(ctx, options)
+}
+
+// sink takes what a reflector sees. Its methods are called one at a time.
+type sink[T any] interface {
+	// replace takes all objects, as of a version.
+	replace(objects []T, version string)
+	// set and remove take an object that was changed or deleted, at a version.
+	set(object T, version string)
+	remove(object T, version string)
+	// reached is told that there were no other changes up to a version.
+	reached(version string)
+}
+
+const (
+	// watchTime is how long a watch is to last, at least; at most it is twice that. A connection
+	// that is cut without a word is found out then.
+	watchTime = 5 * time.Minute
+	// watchLate is how long after that the end of a watch is waited for.
+	watchLate = 30 * time.Second
+	// After a failure the objects are listed again, after a pause that begins with minPause and
+	// doubles up to maxPause, each time up to twice as long, by chance: many clients lose a
+	// server in one moment, and are not to come back in one.
+	minPause = 250 * time.Millisecond
+	maxPause = 15 * time.Second
+)
+
+// Reflector lets a sink have what an apiserver has: it lists the objects, and then watches the
+// changes. Whatever goes wrong, it lists again.
+type reflector[T clientv1.Object] struct {
+	name   string // of the objects, for the log
+	source ListerWatcher[T]
+	sink   sink[T]
+
+	pause time.Duration // after the next failure
+	told  string        // the failure that was last logged
+}
+
+// run reflects until the context ends.
+func (r *reflector[T]) run(ctx context.Context) {
+	r.pause = minPause
+	for {
+		err := r.listAndWatch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		wait := r.pause + rand.N(r.pause) // no secret
+		if err.Error() != r.told {
+			r.told = err.Error()
+			log.Printf("%s: %v; listing them again", r.name, err)
+		}
+		r.pause = min(2*r.pause, maxPause)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// listAndWatch lists the objects, and watches them until that fails.
+func (r *reflector[T]) listAndWatch(ctx context.Context) error {
+	list, err := r.source.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	r.sink.replace(list.Items, list.ResourceVersion)
+	for version := list.ResourceVersion; ; {
+		if version, err = r.watch(ctx, version); err != nil {
+			return err
+		}
+	}
+}
+
+var errShort = errors.New("the watch ended at once")
+
+// watch watches the objects after a version until the server ends the watch. It returns the
+// version that it has come to.
+func (r *reflector[T]) watch(ctx context.Context, version string) (string, error) {
+	lasts := watchTime + rand.N(watchTime) // no secret
+	ctx, cancel := context.WithTimeout(ctx, lasts+watchLate)
+	defer cancel()
+	seconds := int64(lasts / time.Second)
+	options := metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
+	began, events := time.Now(), 0
+	for event, err := range r.source.Watch(ctx, options) {
+		if err != nil {
+			return "", err
+		}
+		version = event.Object.GetResourceVersion()
+		switch event.Type {
+		case watch.Added, watch.Modified:
+			r.sink.set(event.Object, version)
+		case watch.Deleted:
+			r.sink.remove(event.Object, version)
+		case watch.Bookmark:
+			r.sink.reached(version)
+		default:
+			return "", fmt.Errorf("an event of a watch is of the unknown type %q", event.Type)
+		}
+		events++
+		r.pause, r.told = minPause, ""
+	}
+	if events == 0 && time.Since(began) < time.Second { // else a server that does not watch would be asked without a pause
+		return "", errShort
+	}
+	return version, nil
+}

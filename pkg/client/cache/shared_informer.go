@@ -1,0 +1,174 @@
+package cache
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	clientv1 "kube2014/pkg/client/v1"
+)
+
+// SharedInformer keeps a copy of the objects of a kind, and tells any number of handlers what
+// changes. It is safe for concurrent use.
+type SharedInformer[T clientv1.Object] struct {
+	name   string
+	source ListerWatcher[T]
+	resync time.Duration
+	store  *Store[T]
+
+	mu        sync.Mutex // guards what follows, and that all see the changes of the store in one order
+	listeners []*listener[T]
+	running   context.Context // nil before Run
+	version   string
+	synced    bool
+}
+
+// NewSharedInformer returns an informer of the objects of a source; the name is for the log. After
+// each resync period all handlers are told of all objects again, unless it is 0.
+func NewSharedInformer[T clientv1.Object](name string, source ListerWatcher[T], resync time.Duration) *SharedInformer[T] {
+	return &SharedInformer[T]{name: name, source: source, resync: resync, store: NewStore[T]()}
+}
+
+// Store returns the copy.
+func (s *SharedInformer[T]) Store() *Store[T] { return s.store }
+
+// HasSynced reports whether the objects have been listed once.
+func (s *SharedInformer[T]) HasSynced() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.synced
+}
+
+// Version returns the resourceVersion of the copy, which has all changes up to that. It is empty
+// before the first list.
+func (s *SharedInformer[T]) Version() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
+// AddHandler lets a handler be told of the objects that are there, and then of all changes. The
+// function that it returns reports whether the handler has been told of all objects of the first
+// list.
+func (s *SharedInformer[T]) AddHandler(handler Handler[T]) (hasSynced func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	added := newListener(handler)
+	for _, object := range s.store.List() {
+		added.queue.push(Key(object), delta[T]{new: object, hasNew: true})
+	}
+	if s.synced {
+		added.queue.mark(added.setSynced)
+	}
+	s.listeners = append(s.listeners, added)
+	if s.running != nil {
+		go added.run(s.running)
+	}
+	return added.synced.Load
+}
+
+// Run keeps the copy until the context ends.
+func (s *SharedInformer[T]) Run(ctx context.Context) {
+	s.mu.Lock()
+	s.running = ctx
+	for _, listener := range s.listeners {
+		go listener.run(ctx)
+	}
+	s.mu.Unlock()
+	if s.resync > 0 {
+		go s.resyncForever(ctx)
+	}
+	(&reflector[T]{name: s.name, source: s.source, sink: s}).run(ctx)
+}
+
+func (s *SharedInformer[T]) resyncForever(ctx context.Context) {
+	ticker := time.NewTicker(s.resync)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			s.tellAgain()
+		}
+	}
+}
+
+// tellAgain tells all handlers of all objects.
+func (s *SharedInformer[T]) tellAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, object := range s.store.List() {
+		s.tell(Key(object), delta[T]{object, object, true, true})
+	}
+}
+
+// tell tells all handlers of a change.
+func (s *SharedInformer[T]) tell(key string, change delta[T]) {
+	for _, listener := range s.listeners {
+		listener.queue.push(key, change)
+	}
+}
+
+// replace implements sink.
+func (s *SharedInformer[T]) replace(objects []T, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	there := make(map[string]bool, len(objects))
+	for _, object := range objects {
+		there[Key(object)] = true
+		s.setLocked(object)
+	}
+	for _, object := range s.store.List() {
+		if !there[Key(object)] {
+			s.removeLocked(object)
+		}
+	}
+	s.version = version
+	if !s.synced {
+		s.synced = true
+		for _, listener := range s.listeners {
+			listener.queue.mark(listener.setSynced)
+		}
+	}
+}
+
+// set implements sink.
+func (s *SharedInformer[T]) set(object T, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLocked(object)
+	s.version = version
+}
+
+// remove implements sink.
+func (s *SharedInformer[T]) remove(object T, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removeLocked(object)
+	s.version = version
+}
+
+// reached implements sink.
+func (s *SharedInformer[T]) reached(version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version = version
+}
+
+// setLocked stores an object. One that has not changed since is no news.
+func (s *SharedInformer[T]) setLocked(object T) {
+	key := Key(object)
+	old, existed := s.store.set(key, object)
+	if existed && old.GetUID() == object.GetUID() && old.GetResourceVersion() == object.GetResourceVersion() {
+		return
+	}
+	s.tell(key, delta[T]{old, object, existed, true})
+}
+
+func (s *SharedInformer[T]) removeLocked(object T) {
+	key := Key(object)
+	if _, existed := s.store.remove(key); existed {
+		s.tell(key, delta[T]{old: object, hasOld: true})
+	}
+}

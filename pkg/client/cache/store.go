@@ -1,0 +1,146 @@
+// Package cache keeps copies of what an apiserver has: a Reflector lists the objects of a kind and
+// watches them, a SharedInformer keeps them in a Store and tells handlers what changes.
+package cache
+
+import (
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Key returns the key of an object: its name, after its namespace and a slash if it has one.
+func Key(object metav1.Object) string {
+	return KeyOf(object.GetNamespace(), object.GetName())
+}
+
+// KeyOf returns the key of the object of a name in a namespace, which is empty for objects without
+// one.
+func KeyOf(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// IndexFunc returns the values under which an object is found in an index.
+type IndexFunc[T any] func(object T) []string
+
+// Store has objects by their keys, and by the values of its indices. It is safe for concurrent
+// use. The objects are shared: nobody may change them.
+type Store[T metav1.Object] struct {
+	mu      sync.RWMutex // guards what follows
+	objects map[string]T
+	indices map[string]*index[T]
+}
+
+// index has the keys of objects by their values.
+type index[T any] struct {
+	values IndexFunc[T]
+	keys   map[string]map[string]bool
+}
+
+// NewStore returns an empty store.
+func NewStore[T metav1.Object]() *Store[T] {
+	return &Store[T]{objects: map[string]T{}, indices: map[string]*index[T]{}}
+}
+
+// AddIndex lets objects be found by the values that a function has for them. The function must
+// depend on the object alone. An index of the same name that is there stays.
+func (s *Store[T]) AddIndex(name string, values IndexFunc[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.indices[name] != nil {
+		return
+	}
+	added := &index[T]{values, map[string]map[string]bool{}}
+	for key, object := range s.objects {
+		added.add(key, object)
+	}
+	s.indices[name] = added
+}
+
+// Get returns the object of a key.
+func (s *Store[T]) Get(key string) (object T, exists bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	object, exists = s.objects[key]
+	return object, exists
+}
+
+// List returns all objects, in no order.
+func (s *Store[T]) List() []T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	objects := make([]T, 0, len(s.objects))
+	for _, object := range s.objects {
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// ByIndex returns the objects that an index has a value for, in no order. An index that was not
+// added is a mistake in the program: ByIndex panics.
+func (s *Store[T]) ByIndex(name, value string) []T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	keys := s.indices[name].keys[value]
+	objects := make([]T, 0, len(keys))
+	for key := range keys {
+		objects = append(objects, s.objects[key])
+	}
+	return objects
+}
+
+// Len returns how many objects there are.
+func (s *Store[T]) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.objects)
+}
+
+// set stores an object, and returns the one that was there.
+func (s *Store[T]) set(key string, object T) (old T, existed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, existed = s.objects[key]
+	for _, index := range s.indices {
+		if existed {
+			index.remove(key, old)
+		}
+		index.add(key, object)
+	}
+	s.objects[key] = object
+	return old, existed
+}
+
+// remove removes an object, and returns it.
+func (s *Store[T]) remove(key string) (old T, existed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, existed = s.objects[key]; !existed {
+		return old, false
+	}
+	for _, index := range s.indices {
+		index.remove(key, old)
+	}
+	delete(s.objects, key)
+	return old, true
+}
+
+func (i *index[T]) add(key string, object T) {
+	for _, value := range i.values(object) {
+		if i.keys[value] == nil {
+			i.keys[value] = map[string]bool{}
+		}
+		i.keys[value][key] = true
+	}
+}
+
+func (i *index[T]) remove(key string, object T) {
+	for _, value := range i.values(object) {
+		delete(i.keys[value], key)
+		if len(i.keys[value]) == 0 {
+			delete(i.keys, value)
+		}
+	}
+}

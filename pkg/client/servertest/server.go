@@ -1,0 +1,109 @@
+// Package servertest serves the second door in memory to clients in the same test. It works in a
+// synctest bubble.
+package servertest
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/rest/core"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/memory"
+	"kube2014/pkg/util/loopback"
+)
+
+// Server is a second door over a store in memory. It places no pods, and syncs no endpoints.
+type Server struct {
+	Objects *memory.Store
+
+	door *endpoints.Server
+
+	mu      sync.Mutex // guards what follows
+	between func(w http.ResponseWriter, req *http.Request, next http.Handler)
+	network *loopback.Listener
+	server  *http.Server
+}
+
+// Start returns a server that ends with the test.
+func Start(t testing.TB) *Server {
+	store := memory.New(1)
+	s := &Server{Objects: store}
+	s.door = endpoints.New(core.Resources(core.Config{Objects: store, Scheme: v1.Scheme, Placer: unplaced{store}, Now: time.Now}), time.Now)
+	s.Restart()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// Client returns a client of the server, which asks as a user agent. Its connections end with the
+// test.
+func (s *Server) Client(t testing.TB, userAgent string) *clientv1.Client {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return s.listener().Dial(ctx)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &clientv1.Client{Host: "http://loopback", HTTP: &http.Client{Transport: transport}, UserAgent: userAgent}
+}
+
+func (s *Server) listener() *loopback.Listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.network
+}
+
+// Intercept lets a function see each request before the server: it calls next, or answers itself.
+// Nil takes it away.
+func (s *Server) Intercept(between func(w http.ResponseWriter, req *http.Request, next http.Handler)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.between = between
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	s.mu.Lock()
+	between := s.between
+	s.mu.Unlock()
+	if between != nil {
+		between(w, req, s.door)
+		return
+	}
+	s.door.ServeHTTP(w, req)
+}
+
+// Stop cuts all connections, and takes no more.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.server.Close() // it cannot fail: there is no file behind
+}
+
+// Restart takes connections after a Stop. The objects are still there.
+func (s *Server) Restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.network = loopback.Listen()
+	s.server = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
+	go func(server *http.Server, network *loopback.Listener) { _ = server.Serve(network) }(s.server, s.network) // it ends with Stop
+}
+
+// unplaced stores pods as they are.
+type unplaced struct{ objects storage.Interface }
+
+// Create implements core.Placer.
+func (u unplaced) Create(task *api.Task) (*storage.Object, error) {
+	written, err := u.objects.Commit(storage.Create(task))
+	if err != nil {
+		return nil, err
+	}
+	return written[0], nil
+}

@@ -1,0 +1,161 @@
+// Package workqueue has the keys of what a controller is to look at: each one once, however often
+// it was added, and never at two workers at a time.
+package workqueue
+
+import (
+	"context"
+	"log"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// A key that fails is tried again after a pause that begins with minPause, and doubles with
+	// each failure up to maxPause.
+	minPause = 10 * time.Millisecond
+	maxPause = time.Minute
+)
+
+// Queue is a queue of keys. It is safe for concurrent use.
+type Queue struct {
+	name string
+	wake chan struct{} // has a value if there may be a key for a worker that waits
+
+	mu       sync.Mutex // guards what follows
+	order    []string
+	waiting  map[string]bool // keys in order
+	working  map[string]bool // keys that a worker has; true if it is to look at it again
+	failures map[string]int
+}
+
+// New returns an empty queue. The name is for the log.
+func New(name string) *Queue {
+	return &Queue{name: name, wake: make(chan struct{}, 1), waiting: map[string]bool{}, working: map[string]bool{}, failures: map[string]int{}}
+}
+
+// Add adds a key, unless it waits already. A key that a worker has comes again when that is done.
+func (q *Queue) Add(key string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, isWorking := q.working[key]; isWorking {
+		q.working[key] = true
+		return
+	}
+	q.addLocked(key)
+}
+
+func (q *Queue) addLocked(key string) {
+	if q.waiting[key] {
+		return
+	}
+	q.waiting[key] = true
+	q.order = append(q.order, key)
+	q.noteLocked()
+}
+
+// AddAfter adds a key after a while.
+func (q *Queue) AddAfter(key string, pause time.Duration) {
+	if pause <= 0 {
+		q.Add(key)
+		return
+	}
+	time.AfterFunc(pause, func() { q.Add(key) })
+}
+
+// Len returns how many keys wait.
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.order)
+}
+
+func (q *Queue) noteLocked() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // nobody has looked since the last one
+	}
+}
+
+// Run lets workers look at the keys until the context ends, and waits for them. An error of work,
+// or a panic, is logged; the key comes again after a pause that grows with each failure in a row.
+func (q *Queue) Run(ctx context.Context, workers int, work func(ctx context.Context, key string) error) {
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for {
+				key, ok := q.get(ctx)
+				if !ok {
+					return
+				}
+				q.done(key, q.call(ctx, key, work))
+			}
+		})
+	}
+	group.Wait()
+}
+
+// get waits for a key. It returns false when the context has ended.
+func (q *Queue) get(ctx context.Context) (key string, ok bool) {
+	for ctx.Err() == nil {
+		if key, ok := q.next(); ok {
+			return key, true
+		}
+		select {
+		case <-q.wake:
+		case <-ctx.Done():
+		}
+	}
+	return "", false
+}
+
+func (q *Queue) next() (string, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.order) == 0 {
+		return "", false
+	}
+	key := q.order[0]
+	q.order = q.order[1:]
+	delete(q.waiting, key)
+	q.working[key] = false
+	if len(q.order) > 0 { // for the next worker
+		q.noteLocked()
+	}
+	return key, true
+}
+
+// call calls work. It reports whether that succeeded.
+func (q *Queue) call(ctx context.Context, key string, work func(ctx context.Context, key string) error) (succeeded bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.Printf("%s: %s: panic: %v\n%s", q.name, key, r, debug.Stack())
+		}
+	}()
+	err := work(ctx, key)
+	if err != nil && ctx.Err() == nil {
+		log.Printf("%s: %s: %s", q.name, key, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return err == nil
+}
+
+// done ends a worker's look at a key.
+func (q *Queue) done(key string, succeeded bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	again := q.working[key]
+	delete(q.working, key)
+	if succeeded {
+		delete(q.failures, key)
+	} else {
+		pause := min(minPause<<min(q.failures[key], 20), maxPause)
+		q.failures[key]++
+		if !again {
+			time.AfterFunc(pause, func() { q.Add(key) })
+		}
+	}
+	if again {
+		q.addLocked(key)
+	}
+}
