@@ -18,6 +18,9 @@ const (
 	maxPause = time.Minute
 )
 
+// Sync brings what a key stands for to the state that it should have.
+type Sync func(ctx context.Context, key string) error
+
 // Queue is a queue of keys. It is safe for concurrent use.
 type Queue struct {
 	name string
@@ -80,7 +83,7 @@ func (q *Queue) noteLocked() {
 
 // Run lets workers look at the keys until the context ends, and waits for them. An error of work,
 // or a panic, is logged; the key comes again after a pause that grows with each failure in a row.
-func (q *Queue) Run(ctx context.Context, workers int, work func(ctx context.Context, key string) error) {
+func (q *Queue) Run(ctx context.Context, workers int, work Sync) {
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
@@ -127,7 +130,7 @@ func (q *Queue) next() (string, bool) {
 }
 
 // call calls work. It reports whether that succeeded.
-func (q *Queue) call(ctx context.Context, key string, work func(ctx context.Context, key string) error) (succeeded bool) {
+func (q *Queue) call(ctx context.Context, key string, work Sync) (succeeded bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			log.Printf("%s: %s: panic: %v\n%s", q.name, key, r, debug.Stack())
