@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"pkg/metrics":                           {"pkg/admission", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server/request"},
 	"pkg/metrics/store":                     {"pkg/api", "pkg/metrics", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/etcd3", "pkg/storage/values"},
 	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/auth/user/userinfo", "pkg/util", "pkg/util/yamls"},
-	"pkg/webhook":                           {"pkg/util", "pkg/util/pems", "pkg/util/yamls"},
+	"pkg/webhook":                           {"pkg/util/kubeconfig"},
 	"pkg/webhook/webhooktest":               {},
 	"pkg/trace":                             {"pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
 	"pkg/registry":                          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},
@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"pkg/apiserver":                         {"pkg/api", "pkg/api/v1beta1", "pkg/conversion", "pkg/server/request", "pkg/util"},
 	"pkg/client":                            {"pkg/api", "pkg/api/v1beta1", "pkg/conversion", "pkg/util/pems"},
 	"pkg/client/clienttest":                 {"pkg/client"},
-	"pkg/client/v1":                         {},
+	"pkg/client/v1":                         {"pkg/util/kubeconfig"},
 	"pkg/client/cache":                      {"pkg/client/v1", "pkg/util"},
 	"pkg/client/informers":                  {"pkg/client/cache", "pkg/client/v1"},
 	"pkg/client/record":                     {"pkg/client/v1"},
@@ -97,13 +97,14 @@ var mayImport = map[string][]string{
 	"pkg/api":                               {"pkg/util"},
 	"pkg/util":                              {},
 	"pkg/util/certtest":                     {},
+	"pkg/util/kubeconfig":                   {"pkg/util", "pkg/util/pems", "pkg/util/yamls"},
 	"pkg/util/loopback":                     {},
 	"pkg/util/workqueue":                    {},
 	"pkg/util/pems":                         {},
 	"pkg/util/yamls":                        {},
 }
 
-var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/webhook/webhooktest"}
+var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/pems", "pkg/webhook/webhooktest"}
 
 // storesMayBeTestedThrough lists what tests outside of a package may import: the
 // promises of a store are those of the registry on it, and those of roles are to hold for the
@@ -144,7 +145,7 @@ var libraries = map[string][]string{
 	"gopkg.in/evanphx/json-patch.v4":      {"pkg/endpoints/patch"},
 	"github.com/go-jose/go-jose/v4":       {"pkg/auth/authenticator/serviceaccount"},
 	"go.yaml.in/yaml/v3":                  {"pkg/endpoints"},
-	"sigs.k8s.io/json":                    {"pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/webhook"},
+	"sigs.k8s.io/json":                    {"pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                {},
 	"sigs.k8s.io/yaml":                    {"pkg/endpoints", "pkg/util/yamls", "secure"},
 }

@@ -1,16 +1,13 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -180,48 +177,6 @@ func TestWhatCannotBeEncodedIsNotSent(t *testing.T) {
 	client, err := New(write(t, t.TempDir(), "config", config(`server: "http://a.b"`, "")))
 	require.NoError(t, err)
 	assert.EqualError(t, client.Post(t.Context(), func() {}, &review{}), "the review cannot be encoded")
-}
-
-// Nobody else sees a key than who has it: not the server, and not the log.
-func TestABrokenKeyIsLoggedWithoutIt(t *testing.T) { // not parallel, for the log is everybody's
-	var lines bytes.Buffer
-	log.SetOutput(&lines)
-	defer log.SetOutput(os.Stderr)
-	authority := certtest.Authority(t, "ca")
-	us := authority.Client(t, "us", nil)
-	inBubble(t, func(t *testing.T, _ *network) {
-		dir := t.TempDir()
-		certificate, key := us.Files(t)
-		write(t, dir, "token", "t0ken")
-		target := &target{file: "config", as: userInfo{Certificate: certificate, Key: key, TokenFile: dir + "/token"}}
-		security := &tls.Config{}
-		require.NoError(t, target.identify(security))
-		token, err := target.readToken()
-		require.NoError(t, err)
-		shown := func() *x509.Certificate {
-			pair, err := security.GetClientCertificate(nil)
-			require.NoError(t, err)
-			return pair.Leaf
-		}
-		certtest.Replace(t, key, us.KeyPEM[:len(us.KeyPEM)/2])
-		write(t, dir, "token", "t0ken t0ken")
-		sleepASecond()
-		assert.Equal(t, "us", shown().Subject.CommonName)
-		assert.Equal(t, "t0ken", token())
-
-		next := authority.Client(t, "new", nil)
-		certtest.Replace(t, certificate, next.CertPEM)
-		certtest.Replace(t, key, next.KeyPEM)
-		write(t, dir, "token", "t0ken2\n")
-		sleepASecond()
-		assert.Equal(t, "new", shown().Subject.CommonName)
-		assert.Equal(t, "t0ken2", token())
-	})
-	assert.Equal(t, 2, strings.Count(lines.String(), "cannot be read again"))
-	assert.NotContains(t, lines.String(), "t0ken")
-	for line := range strings.SplitSeq(string(us.KeyPEM), "\n") {
-		assert.False(t, len(line) > 3 && strings.Contains(lines.String(), line))
-	}
 }
 
 func FuzzAnswers(f *testing.F) {

@@ -1,11 +1,17 @@
-package webhook
+package kubeconfig
 
 import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,12 +94,12 @@ func TestAKubeconfigThatIsWrongIsToldByFileAndFieldWithoutSecrets(t *testing.T) 
 		{"no token in the file", config(https, "tokenFile: token"), "token: has a character that no token has"},
 	} {
 		file := write(t, dir, "config", row.text)
-		_, err := New(file)
+		_, err := Read(file)
 		if assert.EqualError(t, err, file+": "+row.problem, row.name) {
 			assert.NotContains(t, err.Error(), "s3cret", row.name)
 		}
 	}
-	_, err := New("/nowhere")
+	_, err := Read("/nowhere")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -113,8 +119,52 @@ func TestAKubeconfigNeedsLittle(t *testing.T) {
 		config(https+", insecure-skip-tls-verify: true, extensions: []", "client-certificate-data: "+data(certificate)+", client-key: pki/a.key"),
 		strings.ReplaceAll(config(https, ""), "context: {", "context: {namespace: x, "),
 	} {
-		_, err := New(write(t, dir, "config", text))
+		_, err := Read(write(t, dir, "config", text))
 		assert.NoError(t, err)
+	}
+}
+
+// Nobody else sees a key than who has it: not the server, and not the log.
+func TestABrokenKeyIsLoggedWithoutIt(t *testing.T) { // not parallel, for the log is everybody's
+	var lines bytes.Buffer
+	log.SetOutput(&lines)
+	defer log.SetOutput(os.Stderr)
+	authority := certtest.Authority(t, "ca")
+	us := authority.Client(t, "us", nil)
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		certificate, key := us.Files(t)
+		write(t, dir, "token", "t0ken")
+		target := &target{file: "config", as: userInfo{Certificate: certificate, Key: key, TokenFile: dir + "/token"}}
+		security := &tls.Config{}
+		require.NoError(t, target.identify(security))
+		token, err := target.readToken()
+		require.NoError(t, err)
+		shown := func() *x509.Certificate {
+			pair, err := security.GetClientCertificate(nil)
+			require.NoError(t, err)
+			return pair.Leaf
+		}
+		certtest.Replace(t, key, us.KeyPEM[:len(us.KeyPEM)/2])
+		write(t, dir, "token", "t0ken t0ken")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, "us", shown().Subject.CommonName)
+		assert.Equal(t, "t0ken", token())
+
+		next := authority.Client(t, "new", nil)
+		certtest.Replace(t, certificate, next.CertPEM)
+		certtest.Replace(t, key, next.KeyPEM)
+		write(t, dir, "token", "t0ken2\n")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, "new", shown().Subject.CommonName)
+		assert.Equal(t, "t0ken2", token())
+	})
+	assert.Equal(t, 2, strings.Count(lines.String(), "cannot be read again"))
+	assert.NotContains(t, lines.String(), "t0ken")
+	for line := range strings.SplitSeq(string(us.KeyPEM), "\n") {
+		assert.False(t, len(line) > 3 && strings.Contains(lines.String(), line))
 	}
 }
 

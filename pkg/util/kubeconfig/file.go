@@ -1,18 +1,19 @@
-package webhook
+package kubeconfig
 
 import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"kube2014/pkg/util/yamls"
 	"net/url"
 	"os"
 	"path/filepath"
 
 	"sigs.k8s.io/json"
+
+	"kube2014/pkg/util/yamls"
 )
 
-// kubeconfig is what a kubeconfig may say of a webhook. Any other field is an error: who
+// kubeconfig is what a kubeconfig may say. Any other field is an error: who
 // writes it expects something of it.
 type kubeconfig struct {
 	APIVersion     string         `json:"apiVersion"`
@@ -62,7 +63,7 @@ type userInfo struct {
 	Extensions      any    `json:"extensions"`
 }
 
-// target is the webhook of the current context, checked.
+// target is the server of the current context, checked.
 type target struct {
 	file string
 	url  *url.URL
