@@ -27,6 +27,7 @@ type ServerRunOptions struct {
 	Admission       AdmissionOptions
 	Kubelet         KubeletOptions
 	APIEnablement   APIEnablementOptions
+	Parts           PartsOptions
 
 	Version bool // print it, and do nothing else
 }
@@ -40,7 +41,7 @@ type group interface {
 }
 
 func (o *ServerRunOptions) groups() []group {
-	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement}
+	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Parts}
 }
 
 // ErrHelp is the error of a command line that asks for help.
@@ -80,11 +81,14 @@ func Parse(args []string) (*ServerRunOptions, error) {
 			}
 		}
 	}
-	if !o.InsecureServing.Insecure && !given["secure_port"] {
+	if o.Parts.Has(PartAPIServer) && !o.InsecureServing.Insecure && !given["secure_port"] {
 		errs = append(errs, errors.New("-insecure: without it, the server needs -secure_port"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
+	}
+	if o.Parts.Has(PartScheduler) && !given["scheduler"] { // else there would be nothing for it to do
+		o.Generic.Scheduler = NoScheduler
 	}
 	return o, nil
 }

@@ -2,6 +2,7 @@ package options
 
 import (
 	"flag"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,6 +31,8 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		Authorization:   AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
 		Admission:       AdmissionOptions{Plugins: util.StringList{"NamespaceExists"}},
 		Kubelet:         KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
+		Parts: PartsOptions{Parts: []string{"apiserver"}, NodeStatusUpdateFrequency: 10 * time.Second, NodeMonitorPeriod: 5 * time.Second,
+			NodeMonitorGracePeriod: 40 * time.Second, ClusterCIDR: netip.MustParsePrefix("127.1.0.0/16"), clusterCIDR: "127.1.0.0/16"},
 	}, o)
 	assert.Equal(t, "127.0.0.1:8080", o.InsecureServing.ListenAddress())
 	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", o.Generic.MachinesInWords(), "D26")

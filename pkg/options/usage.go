@@ -8,14 +8,21 @@ usage: apiserver [flags]
 
 A - in the name of a flag is as good as a _.
 
+what runs:
+  -run LIST            apiserver, scheduler, controller_manager, kubelet, proxy, or all:
+                       the server, and the parts around it (default apiserver)
+  -master URL          where the apiserver is if it is not in this process
+  -kubeconfig FILE     where it is, and who asks it; -master counts more
+
 the server:
   -api_prefix PATH     where June 2014's API is served (default /api/v1beta1); if
                        paths of today's API begin so, that is off
   -machines A,B,...    the machines that tasks and pods are placed on; may be repeated
                        (default 127.0.0.1)
   -scheduler NAME      what places them: first_fit, random or round_robin
-                       (default first_fit); or none: pods wait for another program,
-                       which posts bindings, and first_fit places tasks
+                       (default first_fit); or none: pods wait for a scheduler,
+                       which posts bindings, and first_fit places tasks (default
+                       if -run names a scheduler)
   -runtime_config LIST the versions of the API to serve, such as
                        api/v1beta1=true,api/v1=false (default: both); may be repeated
   -request_timeout TIME  how long a request to today's API may take (default 1m0s)
@@ -114,6 +121,15 @@ how kubelets are reached:
   -kubelet_client_certificate FILE  our certificate for them, with
   -kubelet_client_key FILE  its key
   -kubelet_timeout TIME  how long they may take to answer (default 1s)
+
+the kubelets and the controller manager:
+  -node_status_update_frequency TIME  how often a kubelet says that it is alive
+                       (default 10s)
+  -node_monitor_period TIME  how often the controller manager looks (default 5s)
+  -node_monitor_grace_period TIME  how long a kubelet may be silent until its node is
+                       not ready (default 40s)
+  -cluster_cidr BLOCK  the addresses of pods, of which each machine has a /24
+                       (default 127.1.0.0/16)
 
 example:
   apiserver -machines 127.0.0.1,127.0.0.2 -etcd_servers http://127.0.0.1:4001

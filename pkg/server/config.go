@@ -23,6 +23,9 @@ type Config struct {
 	Insecure *Serving // nil if the port is closed
 	Secure   *Serving // nil if the port is closed
 	Guards   Guards   // of the secure port
+	// Loopback is where the parts of the same process come in, as through the insecure port, whether
+	// that is open or not; nil for nowhere.
+	Loopback net.Listener
 
 	Audit *audit.Auditor // of both ports, nil for none
 

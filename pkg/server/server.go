@@ -104,6 +104,9 @@ func (p PreparedServer) Run(ctx context.Context) error {
 			ports = append(ports, open)
 		}
 	}
+	if s.config.Loopback != nil {
+		ports = append(ports, &port{s.config.Loopback, s.newHTTPServer(s.insecure, &Serving{}), false})
+	}
 	if s.config.Listening != nil {
 		s.config.Listening(insecure.address(), secure.address())
 	}

@@ -1,0 +1,176 @@
+package options
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util"
+)
+
+// What -run may name.
+const (
+	PartAPIServer         = "apiserver"
+	PartScheduler         = "scheduler"
+	PartControllerManager = "controller_manager"
+	PartKubelet           = "kubelet"
+	PartProxy             = "proxy"
+)
+
+var parts = []string{PartAPIServer, PartScheduler, PartControllerManager, PartKubelet, PartProxy}
+
+// PartsOptions are what this process runs, the apiserver or parts around one.
+type PartsOptions struct {
+	Parts      []string // each one once
+	Master     string   // the URL of an apiserver elsewhere; "" for none
+	Kubeconfig string   // a file that says where it is and who asks; "" for none
+
+	NodeStatusUpdateFrequency time.Duration // of kubelets
+	NodeMonitorPeriod         time.Duration // of the controller manager
+	NodeMonitorGracePeriod    time.Duration // how long a kubelet may be silent
+	ClusterCIDR               netip.Prefix  // of pods
+
+	run         util.StringList
+	clusterCIDR string
+}
+
+func (o *PartsOptions) addFlags(flags *flag.FlagSet) {
+	flags.Var(&o.run, "run", "")
+	flags.StringVar(&o.Master, "master", "", "")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "")
+	o.NodeStatusUpdateFrequency, o.NodeMonitorPeriod, o.NodeMonitorGracePeriod = 10*time.Second, 5*time.Second, 40*time.Second
+	flags.Var((*durationValue)(&o.NodeStatusUpdateFrequency), "node_status_update_frequency", "")
+	flags.Var((*durationValue)(&o.NodeMonitorPeriod), "node_monitor_period", "")
+	flags.Var((*durationValue)(&o.NodeMonitorGracePeriod), "node_monitor_grace_period", "")
+	flags.StringVar(&o.clusterCIDR, "cluster_cidr", "127.1.0.0/16", "")
+}
+
+func (o *PartsOptions) validate(given map[string]bool) (errs []error) {
+	errs = append(errs, o.validateRun()...)
+	for _, period := range []struct {
+		name string
+		time time.Duration
+	}{
+		{"node_status_update_frequency", o.NodeStatusUpdateFrequency},
+		{"node_monitor_period", o.NodeMonitorPeriod},
+		{"node_monitor_grace_period", o.NodeMonitorGracePeriod},
+	} {
+		if period.time <= 0 {
+			errs = append(errs, fmt.Errorf("-%s: %s is not more than 0", period.name, period.time))
+		}
+	}
+	cidr, err := netip.ParsePrefix(o.clusterCIDR)
+	switch {
+	case err != nil || !cidr.Addr().Is4() || cidr.Bits() > podBits:
+		errs = append(errs, fmt.Errorf("-cluster_cidr: %s is not a block of IPv4 addresses with /%d or less, such as 127.1.0.0/16", shown(o.clusterCIDR), podBits))
+	default:
+		o.ClusterCIDR = cidr.Masked()
+	}
+	if len(o.Parts) == 0 {
+		return errs
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if takers := takenBy(name); len(takers) > 0 && !slices.ContainsFunc(takers, o.Has) {
+			errs = append(errs, fmt.Errorf("-%s: it is for %s, which -run does not name", name, strings.Join(takers, " or ")))
+		}
+	}
+	return errs
+}
+
+// takenBy returns the parts that take a flag, none if it is for all.
+func takenBy(flag string) []string {
+	switch flag {
+	case "run", "master", "kubeconfig", "trace", "version":
+		return nil
+	case "node_status_update_frequency", "cluster_cidr":
+		return []string{PartKubelet}
+	case "node_monitor_period", "node_monitor_grace_period":
+		return []string{PartControllerManager}
+	case "machines":
+		return []string{PartAPIServer, PartKubelet, PartProxy}
+	case "kubelet_port":
+		return []string{PartAPIServer, PartKubelet}
+	}
+	return []string{PartAPIServer}
+}
+
+func (o *PartsOptions) validateRun() (errs []error) {
+	for _, name := range o.run {
+		switch name = strings.ReplaceAll(name, "-", "_"); {
+		case name == "all":
+			o.Parts = append(o.Parts, parts...)
+		case slices.Contains(parts, name):
+			o.Parts = append(o.Parts, name)
+		default:
+			errs = append(errs, fmt.Errorf("-run: %s is not apiserver, scheduler, controller_manager, kubelet, proxy or all", shown(name, o.run...)))
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	if len(o.Parts) == 0 {
+		o.Parts = []string{PartAPIServer}
+	}
+	slices.Sort(o.Parts)
+	o.Parts = slices.Compact(o.Parts)
+	elsewhere := o.Master != "" || o.Kubeconfig != ""
+	switch {
+	case o.Has(PartAPIServer) && o.Master != "":
+		errs = append(errs, errors.New("-master: the apiserver is in this process"))
+	case o.Has(PartAPIServer) && o.Kubeconfig != "":
+		errs = append(errs, errors.New("-kubeconfig: the apiserver is in this process"))
+	case !o.Has(PartAPIServer) && !elsewhere:
+		errs = append(errs, errors.New("-run: without apiserver, -master or -kubeconfig must say where it is"))
+	}
+	return errs
+}
+
+// Has reports whether this process runs a part.
+func (o *PartsOptions) Has(part string) bool { return slices.Contains(o.Parts, part) }
+
+// Connect returns a client of the apiserver elsewhere. The error names a flag.
+func (o *PartsOptions) Connect(userAgent string) (*clientv1.Client, error) {
+	c, err := clientv1.Connect(o.Master, o.Kubeconfig, userAgent)
+	switch {
+	case errors.Is(err, clientv1.ErrMaster) && o.Master != "":
+		return nil, fmt.Errorf("-master: %s %w", shown(o.Master), err)
+	case err != nil:
+		return nil, fmt.Errorf("-kubeconfig: %w", err)
+	}
+	return c, nil
+}
+
+// podBits is the length of the prefix of the addresses that one machine has for pods.
+const podBits = 24
+
+// PodCIDRs returns the addresses that each machine has for pods: the block whose number is the
+// last byte of the machine's own address, so that kubelets in several processes agree; or, if
+// there is none, or another machine has it, the next free one.
+func (o *PartsOptions) PodCIDRs(machines []string) []netip.Prefix {
+	blocks := 1 << (podBits - o.ClusterCIDR.Bits())
+	taken, all := map[int]bool{}, make([]netip.Prefix, len(machines))
+	for i, machine := range machines {
+		number := i + 1
+		if ip, err := netip.ParseAddr(machine); err == nil {
+			bytes := ip.AsSlice()
+			number = int(bytes[len(bytes)-1])
+		}
+		if len(taken) == blocks {
+			return all // those without one have no addresses for pods
+		}
+		for number %= blocks; taken[number]; {
+			number = (number + 1) % blocks
+		}
+		taken[number] = true
+		start := o.ClusterCIDR.Addr().As4()
+		start[1], start[2] = start[1]+byte(number>>8), start[2]+byte(number)
+		all[i] = netip.PrefixFrom(netip.AddrFrom4(start), podBits)
+	}
+	return all
+}
