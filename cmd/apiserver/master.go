@@ -18,6 +18,7 @@ import (
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/client"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
@@ -41,6 +42,8 @@ type master struct {
 	roles  struct{ *rbac.Policy } // of RBAC; nil without that
 
 	admission *admission.Chain // decides about changes
+
+	kubelets *client.HTTPContainerInfo // asks them
 }
 
 func (m *master) close() {
@@ -54,19 +57,20 @@ func (m *master) close() {
 func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, error) {
 	m := &master{metrics: metrics.New(server.VersionInfo(version))}
 	config, err := m.buildConfig(o)
-	containerInfo, kubeletErr := o.Kubelet.ApplyTo()
-	if err = errors.Join(err, kubeletErr); err != nil {
+	var kubelets error
+	m.kubelets, kubelets = o.Kubelet.ApplyTo()
+	if err = errors.Join(err, kubelets); err != nil {
 		return nil, err
 	}
 	m.admission.Around = m.metrics.Admission
 	if o.Generic.Trace {
 		t := trace.New(narration)
-		err = m.assembleTraced(o, containerInfo, t)
+		err = m.assembleTraced(o, t)
 		config.Around = func(chain http.Handler) http.Handler { return t.Handler(chain, m.first) }
 		config.Guards = t.Guards(config.Guards)
 		m.admission.Around = admission.Inside(m.metrics.Admission, t.Admission)
 	} else {
-		err = m.assemble(o, containerInfo)
+		err = m.assemble(o)
 	}
 	if err != nil {
 		return nil, err

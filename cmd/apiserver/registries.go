@@ -37,7 +37,7 @@ type registries struct {
 }
 
 // assemble builds the registries and the doors that the flags ask for.
-func (m *master) assemble(o *options.ServerRunOptions, containerInfo client.ContainerInfo) (err error) {
+func (m *master) assemble(o *options.ServerRunOptions) (err error) {
 	m.stores = memoryRegistries()
 	if len(o.Etcd.Servers) > 0 {
 		if m.stores, err = storesOf(o).etcdRegistries(m.measured(o)); err != nil {
@@ -46,7 +46,7 @@ func (m *master) assemble(o *options.ServerRunOptions, containerInfo client.Cont
 	}
 	m.readRoles(o)
 	scheduler := makeScheduler(o, m.stores.tasks)
-	m.openFirst(o, storageTable(m.stores, containerInfo, scheduler))
+	m.openFirst(o, storageTable(m.stores, m.kubelets, scheduler))
 	m.openSecond(o, v1.Scheme, scheduler)
 	return nil
 }

@@ -72,7 +72,7 @@ func (m *master) secondDoor(o *options.ServerRunOptions, scheme v1.Converter, pl
 		resources = append(resources, rbac.Resources(m.stores.objects, scheme, time.Now, check)...)
 		maps.Copy(types, rbac.Types())
 	}
-	resources = append(resources, core.Resources(core.Config{Objects: m.stores.objects, Scheme: scheme, Placer: placer, Now: time.Now, EventTTL: o.Etcd.EventTTL})...)
+	resources = append(resources, core.Resources(core.Config{Objects: m.stores.objects, Scheme: scheme, Placer: placer, Now: time.Now, EventTTL: o.Etcd.EventTTL, Kubelets: m.kubelets})...)
 	maps.Copy(types, core.Types())
 	second := endpoints.New(resources, time.Now)
 	second.WriteTimeout = requestTimeout

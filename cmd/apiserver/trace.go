@@ -2,14 +2,13 @@ package main
 
 import (
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/client"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/trace"
 )
 
 // assembleTraced is assemble with a tracing decorator between any two layers.
-func (m *master) assembleTraced(o *options.ServerRunOptions, containerInfo client.ContainerInfo, t *trace.Tracer) (err error) {
+func (m *master) assembleTraced(o *options.ServerRunOptions, t *trace.Tracer) (err error) {
 	m.stores = registriesInMemory(registry.MakeRegistry(t.Store(registry.MakeMemoryRegistry().Objects())))
 	if len(o.Etcd.Servers) > 0 {
 		m.stores, err = storesOf(o).etcdRegistries(m.measured(o).inside(around{etcd2: t.EtcdClient, etcd3: t.Etcd3Client, store: t.Store}))
@@ -28,7 +27,7 @@ func (m *master) assembleTraced(o *options.ServerRunOptions, containerInfo clien
 
 	m.readRoles(o)
 	scheduler := t.Scheduler(makeScheduler(o, m.stores.tasks))
-	table := storageTable(m.stores, t.ContainerInfo(containerInfo), scheduler)
+	table := storageTable(m.stores, t.ContainerInfo(m.kubelets), scheduler)
 	for resource, storage := range table {
 		table[resource] = t.RESTStorage(storage)
 	}

@@ -11,6 +11,9 @@ import (
 )
 
 func (r *call) get() error {
+	if text, ok := r.resource.Storage.(rest.Streamer); ok {
+		return r.stream(text)
+	}
 	storage, err := is[rest.Getter](r)
 	if err != nil {
 		return err

@@ -38,6 +38,15 @@ func makeWatches() watches {
 // EndWatches ends all watches at once, also those to come.
 func (s *Server) EndWatches() { s.watches.endAll() }
 
+// openWatch counts an answer without an end. It is over when release is called.
+func (s *Server) openWatch() (release func(), err error) {
+	if s.watches.open.Add(1) > s.MaxWatches {
+		s.watches.open.Add(-1)
+		return nil, apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
+	}
+	return func() { s.watches.open.Add(-1) }, nil
+}
+
 func (r *call) watch() error {
 	storage, err := is[rest.Watcher](r)
 	if err != nil {
@@ -50,10 +59,11 @@ func (r *call) watch() error {
 	if _, err := r.body(); err != nil { // as long as there is some, net/http does not tell that the client has gone
 		return err
 	}
-	defer r.server.watches.open.Add(-1)
-	if r.server.watches.open.Add(1) > r.server.MaxWatches {
-		return apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
+	release, err := r.server.openWatch()
+	if err != nil {
+		return err
 	}
+	defer release()
 	ctx, cancel := context.WithTimeout(r.Context(), r.server.watchTime(asked.TimeoutSeconds))
 	defer cancel()
 	watch, err := storage.Watch(ctx, r.info.Namespace, options)

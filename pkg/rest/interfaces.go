@@ -4,6 +4,8 @@ package rest
 
 import (
 	"context"
+	"io"
+	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +36,12 @@ func HasObjects(namespace string) bool {
 // Getter reads one object.
 type Getter interface {
 	Get(ctx context.Context, key Key) (Answer, error)
+}
+
+// Streamer reads what is a text and no object, as it comes: the caller closes it. The query is
+// what the client asks for.
+type Streamer interface {
+	Stream(ctx context.Context, key Key, query url.Values) (io.ReadCloser, error)
 }
 
 // Lister reads the objects that a list asks for.

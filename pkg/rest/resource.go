@@ -37,7 +37,8 @@ func (r Resource) Verbs() (verbs []string) {
 	if _, ok := r.Storage.(CollectionDeleter); ok {
 		verbs = append(verbs, "deletecollection")
 	}
-	if _, ok := r.Storage.(Getter); ok {
+	_, isText := r.Storage.(Streamer)
+	if _, ok := r.Storage.(Getter); ok || isText {
 		verbs = append(verbs, "get")
 	}
 	if _, ok := r.Storage.(Lister); ok {

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -98,31 +97,4 @@ func setScheduled(pod *corev1.Pod, now metav1.Time) {
 		}
 	}
 	pod.Status.Conditions = append(pod.Status.Conditions, scheduled)
-}
-
-// podLog is GET pods/NAME/log. There is no kubelet yet that could be asked.
-type podLog struct{ pods *generic.Store[*corev1.Pod] }
-
-// Get implements rest.Getter.
-func (l podLog) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
-	answer, err := l.pods.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	object, err := answer.Object()
-	if err != nil {
-		return nil, err
-	}
-	pod := object.(*corev1.Pod)
-	if pod.Spec.NodeName == "" {
-		return nil, errors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", key.Name))
-	}
-	if _, err := l.pods.Objects.Get(api.NodeKind, pod.Spec.NodeName); api.KindOf(err) == api.NotFound {
-		return nil, errors.NewNotFound(corev1.Resource("pods"), pod.Spec.NodeName)
-	}
-	first := corev1.Container{} // a task of 2014 may have none
-	if len(pod.Spec.Containers) > 0 {
-		first = pod.Spec.Containers[0]
-	}
-	return nil, errors.NewBadRequest(fmt.Sprintf("container %q in pod %q is waiting to start: no kubelet has started it", first.Name, pod.Name))
 }

@@ -47,6 +47,7 @@ type Config struct {
 	Placer   Placer
 	Now      func() time.Time
 	EventTTL time.Duration // how long an event stays after its last change; 0 is for ever
+	Kubelets Kubelets      // nil for none
 }
 
 // Resources returns the table.
@@ -68,7 +69,7 @@ func Resources(c Config) []rest.Resource {
 		{GroupVersion: coreGroup, Name: "pods", Kind: coreGroup.WithKind("Pod"), Singular: "pod", ShortNames: []string{"po"}, Categories: inAll, Namespaced: true,
 			Storage: pods, Printer: printers.Pods},
 		{GroupVersion: coreGroup, Name: "pods/binding", Kind: coreGroup.WithKind("Binding"), Namespaced: true, Storage: podBinding{pods}},
-		{GroupVersion: coreGroup, Name: "pods/log", Kind: coreGroup.WithKind("Pod"), Namespaced: true, Storage: podLog{pods}},
+		{GroupVersion: coreGroup, Name: "pods/log", Kind: coreGroup.WithKind("Pod"), Namespaced: true, Storage: podLog{pods, c.Kubelets}},
 		{GroupVersion: coreGroup, Name: "pods/status", Kind: coreGroup.WithKind("Pod"), Namespaced: true,
 			Storage: subresource(pods, podStatusStrategy), Printer: printers.Pods},
 		{GroupVersion: coreGroup, Name: "replicationcontrollers", Kind: coreGroup.WithKind("ReplicationController"), Singular: "replicationcontroller",

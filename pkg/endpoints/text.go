@@ -1,0 +1,50 @@
+package endpoints
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"kube2014/pkg/rest"
+)
+
+// stream answers with a text as it comes, until it ends, the client goes or does not read, or the
+// server ends.
+func (r *call) stream(storage rest.Streamer) error {
+	if _, err := r.body(); err != nil { // as for a watch
+		return err
+	}
+	release, err := r.server.openWatch()
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(r.server.watches.serving, cancel)()
+	text, err := storage.Stream(ctx, r.key(), r.URL.Query())
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	control := http.NewResponseController(r.w)
+	_ = control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
+	r.w.Header().Set("Content-Type", "text/plain")
+	r.w.WriteHeader(http.StatusOK)
+	for piece := make([]byte, textPiece); ; {
+		n, ended := text.Read(piece)
+		_ = control.SetWriteDeadline(time.Now().Add(r.server.WriteTimeout)) // as above
+		if n > 0 {
+			if _, err := r.w.Write(piece[:n]); err != nil {
+				return nil // the client has gone
+			}
+			_ = control.Flush() // the next write tells whether the client has gone
+		}
+		if ended != nil {
+			return nil // what has been sent cannot be taken back
+		}
+	}
+}
+
+// textPiece is how much of a text is sent at once, at most, in bytes.
+const textPiece = 32 << 10

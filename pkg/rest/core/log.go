@@ -1,0 +1,182 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+)
+
+// Kubelets asks the kubelets of nodes.
+type Kubelets interface {
+	// ContainerLogs returns the log of a container from the kubelet at a host and port, as it comes;
+	// the caller closes it. The error is a *KubeletError if the kubelet refuses.
+	ContainerLogs(ctx context.Context, host string, port uint, namespace, pod, container string, query url.Values) (io.ReadCloser, error)
+}
+
+// KubeletError is what a kubelet answers instead of a log. Its code is one of HTTP.
+type KubeletError interface {
+	error
+	Code() int
+}
+
+// podLog is GET pods/NAME/log.
+type podLog struct {
+	pods     *generic.Store[*corev1.Pod]
+	kubelets Kubelets // nil for none
+}
+
+// Stream implements rest.Streamer.
+func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.ReadCloser, error) {
+	if errs := validateLogOptions(query); len(errs) > 0 {
+		return nil, rest.Invalid(coreGroup.WithKind("PodLogOptions").GroupKind(), key.Name, errs)
+	}
+	pod, err := l.pod(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	container, err := containerOf(pod, query.Get("container"))
+	if err != nil {
+		return nil, err
+	}
+	if pod.Spec.NodeName == "" {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", key.Name))
+	}
+	host, port, err := l.kubelet(pod.Spec.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	if port == 0 || l.kubelets == nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("container %q in pod %q is waiting to start: no kubelet has started it", container, pod.Name))
+	}
+	log, err := l.kubelets.ContainerLogs(ctx, host, port, pod.Namespace, pod.Name, container, forKubelet(query))
+	var refused KubeletError
+	switch {
+	case err == nil:
+		return log, nil
+	case !errors.As(err, &refused):
+		return nil, apierrors.NewServiceUnavailable(err.Error())
+	case refused.Code() == http.StatusBadRequest:
+		return nil, apierrors.NewBadRequest(refused.Error())
+	}
+	return nil, apierrors.NewGenericServerResponse(refused.Code(), "", schema.GroupResource{Resource: "pods/log"}, key.Name, refused.Error(), 0, false)
+}
+
+func (l podLog) pod(ctx context.Context, key rest.Key) (*corev1.Pod, error) {
+	answer, err := l.pods.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	object, err := answer.Object()
+	if err != nil {
+		return nil, err
+	}
+	return object.(*corev1.Pod), nil
+}
+
+// containerOf returns the name of the container that is asked for, which need not be said if there
+// is one.
+func containerOf(pod *corev1.Pod, asked string) (string, error) {
+	names := func(containers []corev1.Container) (names []string) {
+		for _, container := range containers {
+			names = append(names, container.Name)
+		}
+		return names
+	}
+	main, first := names(pod.Spec.Containers), names(pod.Spec.InitContainers)
+	switch {
+	case asked != "" && slices.Contains(append(main, first...), asked):
+		return asked, nil
+	case asked != "":
+		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", asked, pod.Name))
+	case len(main) > 1:
+		text := fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod.Name, main)
+		if len(first) > 0 {
+			text += fmt.Sprintf(" or one of the init containers: %v", first)
+		}
+		return "", apierrors.NewBadRequest(text)
+	case len(main) == 0: // a task of 2014
+		return "", nil
+	}
+	return main[0], nil
+}
+
+// kubelet returns where the kubelet of a node listens. The port is 0 if none has said that it does.
+func (l podLog) kubelet(name string) (host string, port uint, err error) {
+	stored, err := l.pods.Objects.Get(api.NodeKind, name)
+	if api.KindOf(err) == api.NotFound {
+		return "", 0, apierrors.NewNotFound(corev1.Resource("pods"), name)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	converted, err := l.pods.Codec.Scheme.ConvertToVersion(stored.Object, v1.Version)
+	if err != nil {
+		return "", 0, err
+	}
+	status := converted.(*corev1.Node).Status
+	for _, address := range status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			return address.Address, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
+		}
+	}
+	return name, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
+}
+
+// logNumbers are the options of a log that are numbers, with the smallest one.
+var logNumbers = map[string]int64{"sinceSeconds": 1, "tailLines": 0, "limitBytes": 1}
+
+// validateLogOptions returns what is wrong with the options of a log.
+func validateLogOptions(query url.Values) (errs field.ErrorList) {
+	for _, name := range slices.Sorted(maps.Keys(logNumbers)) {
+		text, least := query.Get(name), logNumbers[name]
+		if text == "" {
+			continue
+		}
+		number, err := strconv.ParseInt(text, 10, 64)
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(field.NewPath(name), text, "must be a number"))
+		case number < least && least == 0:
+			errs = append(errs, field.Invalid(field.NewPath(name), number, "must be greater than or equal to 0"))
+		case number < least:
+			errs = append(errs, field.Invalid(field.NewPath(name), number, "must be greater than 0"))
+		}
+	}
+	if since := query.Get("sinceTime"); since != "" {
+		if _, err := time.Parse(time.RFC3339, since); err != nil {
+			errs = append(errs, field.Invalid(field.NewPath("sinceTime"), since, "must be a time like 2014-06-06T12:00:00Z"))
+		}
+		if query.Get("sinceSeconds") != "" {
+			errs = append(errs, field.Forbidden(field.NewPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+		}
+	}
+	return errs
+}
+
+// forKubelet returns those options that a kubelet has.
+func forKubelet(query url.Values) url.Values {
+	own := url.Values{}
+	for name, values := range query {
+		if _, isNumber := logNumbers[name]; isNumber || slices.Contains([]string{"follow", "previous", "timestamps", "sinceTime"}, name) {
+			own[name] = values
+		}
+	}
+	return own
+}
