@@ -144,7 +144,7 @@ var libraries = map[string][]string{
 	"k8s.io/kube-openapi":                 {},
 	"gopkg.in/evanphx/json-patch.v4":      {"pkg/endpoints/patch"},
 	"github.com/go-jose/go-jose/v4":       {"pkg/auth/authenticator/serviceaccount"},
-	"go.yaml.in/yaml/v3":                  {"pkg/endpoints"},
+	"go.yaml.in/yaml/v3":                  {"pkg/endpoints", "pkg/util/yamls"},
 	"sigs.k8s.io/json":                    {"pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                {},
 	"sigs.k8s.io/yaml":                    {"pkg/endpoints", "pkg/util/yamls", "secure"},

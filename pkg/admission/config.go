@@ -4,9 +4,10 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"kube2014/pkg/util/yamls"
 	"os"
 	"path/filepath"
+
+	"kube2014/pkg/util/yamls"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )

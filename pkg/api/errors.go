@@ -3,10 +3,11 @@ package api
 import (
 	"errors"
 	"fmt"
-	"kube2014/pkg/util"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"kube2014/pkg/util"
 )
 
 // ErrorKind is what went wrong, so that a caller can decide what to do. The

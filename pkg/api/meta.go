@@ -42,7 +42,7 @@ type ObjectMeta struct {
 
 // Absent is the version of an object that is to be stored only if there is none of its id. Nothing that is
 // stored has it.
-const Absent uint64 = math.MaxUint64
+const Absent uint64 = math.MaxUint64 - 4
 
 // Meta returns the metadata itself, to be read or, by the owner of the object, to
 // be changed.

@@ -152,3 +152,8 @@ func TestAChangeInWords(t *testing.T) {
 	assert.Equal(t, "delete endpoints", Delete(api.EndpointsKind, "x", Any).InWords())
 	assert.Equal(t, "delete task", Delete(api.TaskKind, "x", Absent).InWords())
 }
+
+func TestTheVersionOfAnObjectThatIsToBeNewMeansNothingElse(t *testing.T) {
+	t.Parallel()
+	assert.NotContains(t, []uint64{Absent, Present, Any, Blind}, api.Absent)
+}

@@ -59,12 +59,12 @@ func imagesToPull(a *admission.Attributes) []usedImage {
 	images := imagesOf(pod)
 	if old, ok := a.OldObject.(*corev1.Pod); ok && a.Operation == admission.Update {
 		type use struct{ user, name string }
-		known := map[use]bool{}
+		known := map[use]int{} // a name may be there twice in a task of 2014
 		for _, used := range imagesOf(old) {
-			known[use{used.user, used.name}] = true
+			known[use{used.user, used.name}]++
 		}
 		for _, used := range images {
-			if !known[use{used.user, used.name}] {
+			if known[use{used.user, used.name}]--; known[use{used.user, used.name}] < 0 {
 				return images
 			}
 		}

@@ -111,6 +111,7 @@ func TestAnImageIsPulledForAContainerThatIsNew(t *testing.T) {
 		{pod("a", "b"), pod("b"), corev1.PullIfNotPresent},
 		{pod("a"), pod("a", "b"), corev1.PullAlways},
 		{pod("a"), pod("b"), corev1.PullAlways},
+		{pod("a"), pod("a", "a"), corev1.PullAlways},
 	} {
 		a := &admission.Attributes{Operation: admission.Update, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Name: "x", OldObject: row.old, Object: row.new}
 		err := plugin.(admission.ValidationInterface).Validate(t.Context(), a)

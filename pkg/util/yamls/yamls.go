@@ -2,43 +2,56 @@
 package yamls
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"regexp"
 
-	yamldocs "k8s.io/apimachinery/pkg/util/yaml"
+	yamlnodes "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 )
 
 // ToJSON returns the only document of a YAML or JSON text as JSON. An empty document is none; a field
 // may not be there twice. The error tells nothing of what is in the text, which may be a secret.
-func ToJSON(text []byte) (found json.RawMessage, err error) {
-	for documents := yamldocs.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
-		document, err := documents.Read()
+func ToJSON(text []byte) (json.RawMessage, error) {
+	documents, err := documentsOf(text)
+	switch {
+	case err != nil:
+		return nil, withoutText(err)
+	case len(documents) == 0:
+		return nil, errors.New("is empty")
+	case len(documents) > 1:
+		return nil, errors.New("has more than one document")
+	}
+	found, err := yaml.YAMLToJSONStrict(documents[0])
+	if err != nil {
+		return nil, withoutText(err)
+	}
+	return found, nil
+}
+
+// documentsOf returns the documents in a text that are not empty.
+func documentsOf(text []byte) (documents [][]byte, err error) {
+	for decoder := yamlnodes.NewDecoder(bytes.NewReader(text)); ; {
+		var node yamlnodes.Node
+		err := decoder.Decode(&node)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, errors.New("no YAML")
+			return nil, err
 		}
-		data, err := yaml.YAMLToJSONStrict(document)
-		switch {
-		case err == nil && string(data) == "null":
-		case found != nil:
-			return nil, errors.New("has more than one document")
-		case err != nil:
-			return nil, withoutText(err)
-		default:
-			found = data
+		if len(node.Content) == 1 && node.Content[0].Tag == "!!null" {
+			continue
 		}
+		document, err := yamlnodes.Marshal(&node)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, document)
 	}
-	if found == nil {
-		return nil, errors.New("is empty")
-	}
-	return found, nil
+	return documents, nil
 }
 
 var line = regexp.MustCompile(`line \d+`)
