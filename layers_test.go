@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/auth/user/userinfo", "pkg/util", "pkg/util/yamls"},
 	"pkg/webhook":                           {"pkg/util/kubeconfig"},
 	"pkg/webhook/webhooktest":               {},
-	"pkg/trace":                             {"pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
+	"pkg/trace":                             {"pkg/client/v1", "pkg/util/workqueue", "pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
 	"pkg/registry":                          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},
 	"pkg/storage/etcd2":                     {"pkg/api", "pkg/storage", "pkg/storage/etcd2/cache", "pkg/storage/values"},
 	"pkg/storage/etcd2/cache":               {"pkg/api", "pkg/api/v1beta1", "pkg/storage", "pkg/storage/values", "pkg/util"},

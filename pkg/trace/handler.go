@@ -32,11 +32,22 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.t.turn.Lock()
 	release := sync.OnceFunc(h.t.turn.Unlock)
 	defer release()
-	c := h.t.begin(req.Method + " " + cut(req.RequestURI, maxFailure) + " to " + declarer(h.last, "ServeHTTP") + ".ServeHTTP")
+	c := h.t.begin(req.Method + " " + cut(req.RequestURI, maxFailure) + part(req) + " to " + declarer(h.last, "ServeHTTP") + ".ServeHTTP")
 	result := "panic"
 	defer func() { h.t.end(c, result) }()
 	h.next.ServeHTTP(&response{ResponseWriter: w, isSecret: strings.HasPrefix(req.URL.Path, reviewed), end: func(result string) { h.t.end(c, result) }, release: release}, req)
 	result = "an empty answer"
+}
+
+// ofParts is what the user agents of the parts of a cluster begin with.
+const ofParts = "kube2014-"
+
+// part names the part of the cluster that sends a request.
+func part(req *http.Request) string {
+	if name, ok := strings.CutPrefix(req.UserAgent(), ofParts); ok {
+		return " by " + cut(name, maxFailure)
+	}
+	return ""
 }
 
 // response ends the trace of its request when the answer is written, so that the
