@@ -21,7 +21,7 @@ TOOL         := $(GO) tool -modfile=tools/go.mod
 # With -trimpath, and without the race detector, it needs only little more than what was compiled for kubectl.
 TEST_CLIENTS := $(GO) -C clients test -trimpath -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
-COMMON_FLAGS := -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
+COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(TRACE),-trace)
 # The files are those that bin/secure makes.
 SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.0.1 \
@@ -31,13 +31,17 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-admission_control_config_file data/secure/admission.yaml \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run cluster secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= STORAGE_BACKEND= TRACE=
 	@exec bin/apiserver -port $(PORT) $(COMMON_FLAGS)
+
+cluster: MACHINES = 127.0.0.1,127.0.0.2,127.0.0.3
+cluster: build ## run it with a scheduler, controllers, kubelets and a proxy around it, on three machines; variables as above
+	@exec bin/apiserver -run all -port $(PORT) $(COMMON_FLAGS)
 
 secure: build ## run it with TLS, users and rights, made in data/secure; SECURE_PORT=6443, and as above, but not PORT
 	@bin/secure -port $(SECURE_PORT)

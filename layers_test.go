@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/auth/user/userinfo", "pkg/util", "pkg/util/yamls"},
 	"pkg/webhook":                           {"pkg/util/kubeconfig"},
 	"pkg/webhook/webhooktest":               {},
-	"pkg/trace":                             {"pkg/client/v1", "pkg/util/workqueue", "pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
+	"pkg/trace":                             {"pkg/util/workqueue", "pkg/admission", "pkg/api", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/registry", "pkg/storage", "pkg/storage/etcd3", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server", "pkg/auth/authenticator"},
 	"pkg/registry":                          {"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/memory", "pkg/util"},
 	"pkg/storage/etcd2":                     {"pkg/api", "pkg/storage", "pkg/storage/etcd2/cache", "pkg/storage/values"},
 	"pkg/storage/etcd2/cache":               {"pkg/api", "pkg/api/v1beta1", "pkg/storage", "pkg/storage/values", "pkg/util"},
@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 	"pkg/util/yamls":                        {},
 }
 
-var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/pems", "pkg/webhook/webhooktest"}
+var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/client/v1", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/pems", "pkg/webhook/webhooktest"}
 
 // storesMayBeTestedThrough lists what tests outside of a package may import: the
 // promises of a store are those of the registry on it, and those of roles are to hold for the
