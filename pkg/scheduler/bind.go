@@ -1,0 +1,63 @@
+package scheduler
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+)
+
+// bind puts a pod on the node where it is assumed. When the answer is lost the pod stays assumed
+// there, and the same is sent again: a binding that arrives late then overcommits nothing.
+func (s *Scheduler) bind(ctx context.Context, pod *corev1.Pod, node string) error {
+	err := s.config.Client.In(pod.Namespace).Pods().Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+	})
+	if err != nil && isRefusal(err) {
+		return s.look(ctx, pod, node, err)
+	}
+	if err != nil {
+		return err
+	}
+	s.placed(pod, node)
+	return nil
+}
+
+// placed notes that a pod is bound.
+func (s *Scheduler) placed(pod *corev1.Pod, node string) {
+	key := cache.Key(pod)
+	s.cluster.settle(key, pod.UID)
+	s.waiting.remove(key)
+	s.config.Recorder.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", key, node)
+}
+
+// look looks where a pod is whose binding was refused: it may be on its node by an earlier one.
+func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, refusal error) error {
+	key := cache.Key(pod)
+	current, err := s.config.Client.In(pod.Namespace).Pods().Get(ctx, pod.Name)
+	gone := apierrors.IsNotFound(err)
+	if err != nil && !gone {
+		return err
+	}
+	gone = gone || current.UID != pod.UID
+	if !gone && current.Spec.NodeName == node {
+		s.placed(pod, node)
+		return nil
+	}
+	s.cluster.unassume(key, pod.UID)
+	s.waiting.changed()
+	switch {
+	case gone, !s.isMine(current): // its key may be another pod's by now
+		s.queue.Add(key)
+		return nil
+	case apierrors.IsConflict(refusal): // as of a host port that another client took
+		s.waiting.add(key, pod.UID, "", s.waiting.now())
+		return nil
+	default:
+		return refusal
+	}
+}

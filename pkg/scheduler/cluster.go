@@ -1,0 +1,142 @@
+package scheduler
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/client/cache"
+)
+
+// counted is a pod that counts on a node: the informer has shown it there, or it is assumed there.
+type counted struct {
+	uid      types.UID
+	node     string
+	requests amounts
+	ports    []int32
+	ended    bool
+	labels   *labelSet // nil if it has ended
+
+	assumed *corev1.Pod // the pod, until it is seen on the node
+	bound   bool        // the server has said that the assumed pod is bound
+}
+
+// cluster is what counts of nodes and pods, summed up per node, since to sum all pods for each
+// decision would make 5,000 pods slow. It is safe for concurrent use.
+type cluster struct {
+	mu     sync.Mutex // guards what follows
+	nodes  map[string]*nodeInfo
+	known  []*nodeInfo // by their names
+	pods   map[string]*counted
+	labels labelSets
+	turn   int
+}
+
+func newCluster() *cluster {
+	return &cluster{nodes: map[string]*nodeInfo{}, pods: map[string]*counted{}, labels: labelSets{}}
+}
+
+// setNode takes a node as it is now. It reports whether anything has changed that counts.
+func (c *cluster) setNode(node *corev1.Node) bool {
+	facts := factsOf(node)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info := c.node(node.Name)
+	if info.known && info.nodeFacts.equal(facts) {
+		return false
+	}
+	if !info.known {
+		info.known = true
+		at, _ := c.find(node.Name)
+		c.known = slices.Insert(c.known, at, info)
+	}
+	info.nodeFacts = facts
+	return true
+}
+
+func (c *cluster) removeNode(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, there := c.find(name); there {
+		info := c.known[at]
+		c.known = slices.Delete(c.known, at, at+1)
+		info.known = false
+		c.drop(info)
+	}
+}
+
+func (c *cluster) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(c.known, name, func(n *nodeInfo, name string) int { return strings.Compare(n.name, name) })
+}
+
+// node returns the node of a name, which need not be known.
+func (c *cluster) node(name string) *nodeInfo {
+	if c.nodes[name] == nil {
+		c.nodes[name] = newNodeInfo(name)
+	}
+	return c.nodes[name]
+}
+
+// drop forgets a node that is nothing any more.
+func (c *cluster) drop(info *nodeInfo) {
+	if !info.known && info.held == 0 {
+		delete(c.nodes, info.name)
+	}
+}
+
+// setPod takes a pod that has a node as it is now. It reports whether that may have made room.
+func (c *cluster) setPod(pod *corev1.Pod) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := cache.Key(pod)
+	old := c.pods[key]
+	next := c.put(key, pod, pod.Spec.NodeName)
+	return old != nil && (old.uid != next.uid || old.node != next.node || old.requests != next.requests || old.ended != next.ended)
+}
+
+// put counts a pod on a node, in the place of what was counted for its key.
+func (c *cluster) put(key string, pod *corev1.Pod, node string) *counted {
+	c.take(key)
+	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: hasEnded(pod)}
+	c.pods[key] = next
+	info := c.node(node)
+	info.add(next)
+	if !next.ended {
+		next.labels = c.labels.add(pod.Namespace, pod.Labels, info)
+	}
+	return next
+}
+
+// take stops counting what is counted for a key.
+func (c *cluster) take(key string) {
+	old := c.pods[key]
+	if old == nil {
+		return
+	}
+	delete(c.pods, key)
+	info := c.nodes[old.node]
+	info.remove(old)
+	if old.labels != nil {
+		c.labels.remove(old.labels, info)
+	}
+	c.drop(info)
+}
+
+// remove stops counting a pod, unless its name has gone to another one. It reports whether that
+// made room.
+func (c *cluster) remove(key string, uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.pods[key]; old == nil || old.uid != uid {
+		return false
+	}
+	c.take(key)
+	return true
+}
+
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}

@@ -1,0 +1,116 @@
+package scheduler
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// amounts are amounts of the two resources that can be divided: thousandths of CPUs, and bytes.
+type amounts struct{ cpu, memory int64 }
+
+func (a amounts) plus(b amounts) amounts  { return amounts{a.cpu + b.cpu, a.memory + b.memory} }
+func (a amounts) minus(b amounts) amounts { return amounts{a.cpu - b.cpu, a.memory - b.memory} }
+func (a amounts) max(b amounts) amounts {
+	return amounts{max(a.cpu, b.cpu), max(a.memory, b.memory)}
+}
+
+const (
+	// maxCapacity is the most that a node is taken to have of a resource. Sums of what many pods
+	// request stay far below the largest int64.
+	maxCapacity = 1 << 50
+	// tooMuch is what a request of more than maxCapacity counts as: no node has it.
+	tooMuch = 2 * maxCapacity
+)
+
+// A pod that requests nothing still uses something. In scores, and only there, it counts with this.
+const (
+	usualCPU    = 100
+	usualMemory = 200 << 20
+)
+
+// milli returns a quantity in thousandths, and at most a limit. Quantity.MilliValue alone overflows.
+func milli(q *resource.Quantity, limit int64) int64 {
+	if q.CmpInt64(maxCapacity/1000) > 0 {
+		return limit
+	}
+	return q.MilliValue()
+}
+
+// units returns a quantity in whole units, and at most a limit.
+func units(q *resource.Quantity, limit int64) int64 {
+	if q.CmpInt64(maxCapacity) > 0 {
+		return limit
+	}
+	return q.Value()
+}
+
+func amountsOf(list corev1.ResourceList, limit int64) amounts {
+	return amounts{milli(list.Cpu(), limit), units(list.Memory(), limit)}
+}
+
+// requestsOf returns what a pod requests at most at one time: all containers and sidecars, or an
+// init container with the sidecars that were started before it. What it says for the pod as a whole
+// counts instead.
+func requestsOf(spec *corev1.PodSpec) amounts {
+	var together, sidecars, starting amounts
+	for i := range spec.Containers {
+		together = together.plus(amountsOf(spec.Containers[i].Resources.Requests, tooMuch))
+	}
+	for i := range spec.InitContainers {
+		container := &spec.InitContainers[i]
+		needs := amountsOf(container.Resources.Requests, tooMuch)
+		if isSidecar(container) {
+			sidecars = sidecars.plus(needs)
+			starting = starting.max(sidecars)
+		} else {
+			starting = starting.max(sidecars.plus(needs))
+		}
+	}
+	total := together.plus(sidecars).max(starting)
+	if spec.Resources != nil {
+		if _, said := spec.Resources.Requests[corev1.ResourceCPU]; said {
+			total.cpu = milli(spec.Resources.Requests.Cpu(), tooMuch)
+		}
+		if _, said := spec.Resources.Requests[corev1.ResourceMemory]; said {
+			total.memory = units(spec.Resources.Requests.Memory(), tooMuch)
+		}
+	}
+	return total.plus(amountsOf(spec.Overhead, tooMuch))
+}
+
+func isSidecar(container *corev1.Container) bool {
+	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// usualOf returns requests as they count in scores.
+func usualOf(requests amounts) amounts {
+	if requests.cpu == 0 {
+		requests.cpu = usualCPU
+	}
+	if requests.memory == 0 {
+		requests.memory = usualMemory
+	}
+	return requests
+}
+
+// hostPortsOf returns the ports of its node that a pod takes. The server gives a port once per
+// node, whatever its protocol and address.
+func hostPortsOf(spec *corev1.PodSpec) []int32 {
+	var ports []int32
+	note := func(container *corev1.Container) {
+		for _, port := range container.Ports {
+			if port.HostPort != 0 {
+				ports = append(ports, port.HostPort)
+			}
+		}
+	}
+	for i := range spec.Containers {
+		note(&spec.Containers[i])
+	}
+	for i := range spec.InitContainers {
+		if isSidecar(&spec.InitContainers[i]) {
+			note(&spec.InitContainers[i])
+		}
+	}
+	return ports
+}

@@ -1,0 +1,98 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// wanted is what a pod wants of a node.
+type wanted struct {
+	requests    amounts
+	ports       []int32
+	selects     nodeSelector
+	tolerations []corev1.Toleration
+	// alike is how many pods a node has that belong to the same services and replication
+	// controllers. These pods are spread.
+	alike map[*nodeInfo]int
+}
+
+func wantedBy(spec *corev1.PodSpec) *wanted {
+	return &wanted{requests: requestsOf(spec), ports: hostPortsOf(spec), selects: selectorOf(spec), tolerations: spec.Tolerations}
+}
+
+// errNoNodes is told in today's words.
+var errNoNodes = errors.New("no nodes available to schedule pods")
+
+// fitError says why none of some nodes is one for a pod.
+type fitError struct {
+	nodes   int
+	reasons map[string]int // for how many nodes
+}
+
+// Error returns today's message, such as "0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu."
+func (e *fitError) Error() string {
+	var reasons []string
+	for reason, count := range e.reasons {
+		reasons = append(reasons, fmt.Sprintf("%d %s", count, reason))
+	}
+	slices.Sort(reasons)
+	return fmt.Sprintf("0/%d nodes are available: %s.", e.nodes, strings.Join(reasons, ", "))
+}
+
+// schedule returns the best node for a pod. The turn, which grows by one with each pod, chooses
+// among equals. The error is errNoNodes or a *fitError.
+func schedule(pod *wanted, nodes []*nodeInfo, turn int) (*nodeInfo, error) {
+	if len(nodes) == 0 {
+		return nil, errNoNodes
+	}
+	failed := &fitError{len(nodes), map[string]int{}}
+	var fitting []*nodeInfo
+	for _, node := range nodes {
+		reasons := misfits(pod, node)
+		for _, reason := range reasons {
+			failed.reasons[reason]++
+		}
+		if len(reasons) == 0 {
+			fitting = append(fitting, node)
+		}
+	}
+	if len(fitting) == 0 {
+		return nil, failed
+	}
+	best := bestOf(pod, fitting)
+	return best[turn%len(best)], nil
+}
+
+// misfits returns why a node is not one for a pod: what the first filter says that keeps it away.
+func misfits(pod *wanted, node *nodeInfo) []string {
+	for _, filter := range filters {
+		if reasons := filter(pod, node); len(reasons) > 0 {
+			return reasons
+		}
+	}
+	return nil
+}
+
+// bestOf returns the nodes with the highest score.
+func bestOf(pod *wanted, nodes []*nodeInfo) []*nodeInfo {
+	most := 0 // pods alike on one node
+	for _, node := range nodes {
+		most = max(most, pod.alike[node])
+	}
+	var best []*nodeInfo
+	highest := int64(-1)
+	for _, node := range nodes {
+		score := leastRequested(pod, node) + spread(pod.alike[node], most)
+		if score > highest {
+			highest, best = score, best[:0]
+		}
+		if score == highest {
+			best = append(best, node)
+		}
+	}
+	return best
+}

@@ -1,0 +1,204 @@
+// Package scheduler places pods on nodes. It is a client of the API: it watches pods and nodes,
+// chooses a node for each pod that has none, and posts the binding.
+package scheduler
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/record"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/workqueue"
+)
+
+// Config is what a Scheduler needs.
+type Config struct {
+	Client    *clientv1.Client
+	Informers *informers.Informers
+	Recorder  record.EventRecorder
+	// Name is the schedulerName of the pods that it places. Empty: default-scheduler, which also
+	// has the pods that name none.
+	Name string
+	// Around is put around the work on one pod, for a trace. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
+}
+
+const (
+	// workers is how many bindings are posted at a time. The decisions are made one at a time.
+	workers = 4
+	// lostPause is how long a worker pauses when the server has not answered, or has refused in
+	// earnest: it is then not asked at once for the next pod.
+	lostPause = time.Second
+
+	inNamespace = "namespace" // the name of an index
+)
+
+// Scheduler places pods. It never gives a pod more than its node has, nor one host port of a node
+// to two pods, as far as it knows the pods: two schedulers at a time may overcommit a node.
+type Scheduler struct {
+	config      Config
+	pods        *cache.SharedInformer[*corev1.Pod]
+	services    *cache.SharedInformer[*corev1.Service]
+	controllers *cache.SharedInformer[*corev1.ReplicationController]
+	synced      []func() bool
+
+	cluster *cluster
+	queue   *workqueue.Queue
+	waiting *waiting
+	started atomic.Bool // before that pods are not queued: Run does that, in the order in which they came
+}
+
+// New returns a scheduler that has its handlers at the informers. They must be run by the caller.
+func New(config Config) *Scheduler {
+	if config.Name == "" {
+		config.Name = corev1.DefaultSchedulerName
+	}
+	i := config.Informers
+	s := &Scheduler{config: config, pods: i.Pods(), services: i.Services(), controllers: i.ReplicationControllers(),
+		cluster: newCluster(), queue: workqueue.New("scheduler")}
+	s.waiting = newWaiting(s.queue.Add)
+	s.services.Store().AddIndex(inNamespace, func(service *corev1.Service) []string { return []string{service.Namespace} })
+	s.controllers.Store().AddIndex(inNamespace, func(rc *corev1.ReplicationController) []string { return []string{rc.Namespace} })
+	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced,
+		s.pods.AddHandler(cache.Handler[*corev1.Pod]{
+			OnAdd: func(pod *corev1.Pod) { s.podSeen(nil, pod) }, OnUpdate: s.podSeen, OnDelete: s.podGone,
+		}),
+		i.Nodes().AddHandler(cache.Handler[*corev1.Node]{
+			OnAdd: s.nodeSeen, OnUpdate: func(_, node *corev1.Node) { s.nodeSeen(node) },
+			OnDelete: func(node *corev1.Node) { s.cluster.removeNode(node.Name) },
+		})}
+	return s
+}
+
+// Run places pods until the context ends. It is called once.
+func (s *Scheduler) Run(ctx context.Context) {
+	if !cache.WaitForSync(ctx, s.synced...) {
+		return
+	}
+	s.started.Store(true)
+	for _, pod := range inOrder(s.pods.Store().List()) {
+		if s.isMine(pod) {
+			s.queue.Add(cache.Key(pod))
+		}
+	}
+	sync := s.sync
+	if s.config.Around != nil {
+		sync = s.config.Around(sync)
+	}
+	s.queue.Run(ctx, workers, sync)
+	s.waiting.stop()
+}
+
+// inOrder sorts pods by when they came.
+func inOrder(pods []*corev1.Pod) []*corev1.Pod {
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		if byTime := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); byTime != 0 {
+			return byTime
+		}
+		return strings.Compare(cache.Key(a), cache.Key(b))
+	})
+	return pods
+}
+
+// isMine reports whether a pod waits for this scheduler.
+func (s *Scheduler) isMine(pod *corev1.Pod) bool {
+	name := pod.Spec.SchedulerName
+	if name == "" {
+		name = corev1.DefaultSchedulerName
+	}
+	return name == s.config.Name && pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && !hasEnded(pod) && len(pod.Spec.SchedulingGates) == 0
+}
+
+// podSeen is told of a pod that is new, or has changed.
+func (s *Scheduler) podSeen(old, pod *corev1.Pod) {
+	switch {
+	case pod.Spec.NodeName != "":
+		if s.cluster.setPod(pod) {
+			s.waiting.changed()
+		}
+	case s.isMine(pod) && s.started.Load() && (old == nil || !reflect.DeepEqual(old.Spec, pod.Spec)): // the rest is what we wrote ourselves
+		s.queue.Add(cache.Key(pod))
+	}
+}
+
+func (s *Scheduler) podGone(pod *corev1.Pod) {
+	key := cache.Key(pod)
+	s.waiting.remove(key)
+	if s.cluster.remove(key, pod.UID) || pod.Spec.NodeName != "" {
+		s.waiting.changed()
+	}
+}
+
+func (s *Scheduler) nodeSeen(node *corev1.Node) {
+	if s.cluster.setNode(node) {
+		s.waiting.changed()
+	}
+}
+
+// sync places the pod of a key, if it is to be placed.
+func (s *Scheduler) sync(ctx context.Context, key string) error {
+	err := s.place(ctx, key)
+	if err != nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(lostPause):
+		}
+	}
+	return err
+}
+
+func (s *Scheduler) place(ctx context.Context, key string) error {
+	if pod, node := s.cluster.unsettled(key); pod != nil {
+		return s.bind(ctx, pod, node)
+	}
+	pod, exists := s.pods.Store().Get(key)
+	if !exists || !s.isMine(pod) {
+		s.waiting.remove(key)
+		return nil
+	}
+	since := s.waiting.now()
+	node, err := s.cluster.assume(pod, s.selectorsOf(pod))
+	if err != nil {
+		return s.unschedulable(ctx, pod, err.Error(), since)
+	}
+	if node == "" { // it has one
+		return nil
+	}
+	return s.bind(ctx, pod, node)
+}
+
+// selectorsOf returns the selectors that select a pod.
+func (s *Scheduler) selectorsOf(pod *corev1.Pod) [](map[string]string) {
+	var selectors []map[string]string
+	for _, service := range s.services.Store().ByIndex(inNamespace, pod.Namespace) {
+		if selected(service.Spec.Selector, pod.Labels) {
+			selectors = append(selectors, service.Spec.Selector)
+		}
+	}
+	for _, rc := range s.controllers.Store().ByIndex(inNamespace, pod.Namespace) {
+		if selected(rc.Spec.Selector, pod.Labels) {
+			selectors = append(selectors, rc.Spec.Selector)
+		}
+	}
+	return selectors
+}
+
+// isRefusal reports whether an error says that the server has not done what it was asked, and will
+// not: all others may mean that it did.
+func isRefusal(err error) bool {
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		return false
+	}
+	code := status.Status().Code
+	return code/100 == 4 && code != 408 && code != 429
+}

@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// A pod that fits nowhere is tried again after a pause that begins with minPause, and doubles
+	// with each failure up to maxPause. When something has changed that may help, minPause is enough.
+	minPause = time.Second
+	maxPause = time.Minute
+	// tellAgain is after how long the same reason is told again by an event.
+	tellAgain = 5 * time.Minute
+)
+
+// waiting are the pods that fit nowhere for now. It is safe for concurrent use.
+type waiting struct {
+	again func(key string) // is called, in the order in which the pods came, when they are to be tried again
+
+	mu      sync.Mutex // guards what follows
+	pods    map[string]*waiter
+	came    int    // how many pods so far
+	changes uint64 // how often something has changed that may help
+}
+
+type waiter struct {
+	uid      types.UID
+	number   int // by which it came
+	failures int
+	tried    time.Time
+	timer    *time.Timer // for the next time
+	told     string      // why
+	toldAt   time.Time
+}
+
+func newWaiting(again func(key string)) *waiting {
+	return &waiting{again: again, pods: map[string]*waiter{}}
+}
+
+// now returns what is to be passed to add. It is taken before the pod is tried, so that no change
+// is missed.
+func (w *waiting) now() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changes
+}
+
+// add adds a pod that has just been tried, and why it fits nowhere. It reports whether the reason
+// is to be told.
+func (w *waiting) add(key string, uid types.UID, why string, since uint64) (tell bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	pod := w.pods[key]
+	if pod == nil || pod.uid != uid {
+		w.removeLocked(key)
+		w.came++
+		pod = &waiter{uid: uid, number: w.came}
+		w.pods[key] = pod
+	}
+	now := time.Now()
+	pause := min(minPause<<min(pod.failures, 10), maxPause)
+	if since != w.changes {
+		pause = minPause
+	}
+	pod.tried = now
+	pod.failures++
+	pod.wait(pause, func() { w.again(key) })
+	if tell = why != pod.told || now.Sub(pod.toldAt) >= tellAgain; tell {
+		pod.told, pod.toldAt = why, now
+	}
+	return tell
+}
+
+func (p *waiter) wait(pause time.Duration, then func()) {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.timer = time.AfterFunc(pause, then)
+}
+
+// changed lets all pods be tried again, because something has changed that may help.
+func (w *waiting) changed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes++
+	now := time.Now()
+	var due []string
+	for key, pod := range w.pods {
+		left := minPause - now.Sub(pod.tried)
+		if left <= 0 {
+			pod.timer.Stop()
+			due = append(due, key)
+		} else {
+			pod.wait(left, func() { w.again(key) })
+		}
+	}
+	slices.SortFunc(due, func(a, b string) int { return cmp.Compare(w.pods[a].number, w.pods[b].number) })
+	for _, key := range due {
+		w.again(key)
+	}
+}
+
+// remove removes a pod that is placed, or gone.
+func (w *waiting) remove(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.removeLocked(key)
+}
+
+func (w *waiting) removeLocked(key string) {
+	if pod := w.pods[key]; pod != nil {
+		pod.timer.Stop()
+		delete(w.pods, key)
+	}
+}
+
+// stop lets no pod be tried again by itself.
+func (w *waiting) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, pod := range w.pods {
+		pod.timer.Stop()
+	}
+}
