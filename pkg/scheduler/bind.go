@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,14 +52,20 @@ func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, refu
 	}
 	s.cluster.unassume(key, pod.UID)
 	s.waiting.changed()
-	switch {
-	case gone, !s.isMine(current): // its key may be another pod's by now
-		s.queue.Add(key)
+	if gone || !s.isMine(current) || apierrors.IsConflict(refusal) { // as of a host port that another client took
+		s.waiting.add(key, pod.UID, "", s.waiting.now()) // the informer, which may be behind, has shown what is there when it is tried again
 		return nil
-	case apierrors.IsConflict(refusal): // as of a host port that another client took
-		s.waiting.add(key, pod.UID, "", s.waiting.now())
-		return nil
-	default:
-		return refusal
 	}
+	return refusal
+}
+
+// isRefusal reports whether an error says that the server has not done what it was asked, and will
+// not: all others may mean that it did.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code/100 == 4 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }

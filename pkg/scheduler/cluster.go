@@ -63,7 +63,7 @@ func (c *cluster) removeNode(name string) {
 	if at, there := c.find(name); there {
 		info := c.known[at]
 		c.known = slices.Delete(c.known, at, at+1)
-		info.known = false
+		info.known, info.nodeFacts = false, nodeFacts{}
 		c.drop(info)
 	}
 }

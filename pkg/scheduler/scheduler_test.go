@@ -85,11 +85,7 @@ func (b *bench) run(name string) (stop func()) {
 }
 
 func (b *bench) node(name string, edit ...func(*corev1.Node)) {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	for _, edit := range edit {
-		edit(node)
-	}
-	_, err := b.client.Nodes().Create(b.t.Context(), node)
+	_, err := b.client.Nodes().Create(b.t.Context(), makeNode(name, edit...))
 	require.NoError(b.t, err)
 }
 
@@ -136,6 +132,14 @@ func (b *bench) places() map[string]int {
 
 func (b *bench) delete(name string) {
 	require.NoError(b.t, b.client.Pods().Delete(b.t.Context(), name, metav1.DeleteOptions{}))
+}
+
+func makeNode(name string, edit ...func(*corev1.Node)) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, edit := range edit {
+		edit(node)
+	}
+	return node
 }
 
 func makePod(name string, edit ...func(*corev1.Pod)) *corev1.Pod {
@@ -352,4 +356,3 @@ func TestAHostPortIsGivenOncePerNode(t *testing.T) {
 		assert.Equal(t, 40, requests("POST binding"), "no binding is refused")
 	})
 }
-

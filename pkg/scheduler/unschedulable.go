@@ -45,7 +45,7 @@ func patchFor(pod *corev1.Pod, why string, now metav1.Time) []byte {
 	}
 	type object = map[string]interface{}
 	patch, _ := json.Marshal(object{ // it cannot fail: all of it is strings
-		"metadata": object{"uid": pod.UID},
+		"metadata": object{"resourceVersion": pod.ResourceVersion}, // it may have a node by now
 		"status":   object{"conditions": []corev1.PodCondition{next}},
 	})
 	return patch

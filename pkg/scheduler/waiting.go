@@ -34,6 +34,7 @@ type waiter struct {
 	failures int
 	tried    time.Time
 	timer    *time.Timer // for the next time
+	soon     bool        // that is minPause after the last one, or now
 	told     string      // why
 	toldAt   time.Time
 }
@@ -67,20 +68,26 @@ func (w *waiting) add(key string, uid types.UID, why string, since uint64) (tell
 	if since != w.changes {
 		pause = minPause
 	}
-	pod.tried = now
+	pod.tried, pod.soon = now, pause == minPause
 	pod.failures++
-	pod.wait(pause, func() { w.again(key) })
+	w.wait(key, pod, pause)
 	if tell = why != pod.told || now.Sub(pod.toldAt) >= tellAgain; tell {
 		pod.told, pod.toldAt = why, now
 	}
 	return tell
 }
 
-func (p *waiter) wait(pause time.Duration, then func()) {
-	if p.timer != nil {
-		p.timer.Stop()
+// wait lets a pod be tried again after a pause.
+func (w *waiting) wait(key string, pod *waiter, pause time.Duration) {
+	if pod.timer != nil {
+		pod.timer.Stop()
 	}
-	p.timer = time.AfterFunc(pause, then)
+	pod.timer = time.AfterFunc(pause, func() {
+		w.mu.Lock()
+		pod.soon = true
+		w.mu.Unlock()
+		w.again(key)
+	})
 }
 
 // changed lets all pods be tried again, because something has changed that may help.
@@ -91,13 +98,16 @@ func (w *waiting) changed() {
 	now := time.Now()
 	var due []string
 	for key, pod := range w.pods {
-		left := minPause - now.Sub(pod.tried)
-		if left <= 0 {
-			pod.timer.Stop()
-			due = append(due, key)
-		} else {
-			pod.wait(left, func() { w.again(key) })
+		if pod.soon {
+			continue
 		}
+		pod.soon = true
+		if left := minPause - now.Sub(pod.tried); left > 0 {
+			w.wait(key, pod, left)
+			continue
+		}
+		pod.timer.Stop()
+		due = append(due, key)
 	}
 	slices.SortFunc(due, func(a, b string) int { return cmp.Compare(w.pods[a].number, w.pods[b].number) })
 	for _, key := range due {
