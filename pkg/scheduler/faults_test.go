@@ -195,7 +195,7 @@ func TestAPodThatIsDeletedWhileItIsPlacedLeavesItsRoom(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *bench) {
 				b.node("n", having("1", ""))
-				b.interceptBindings(func(number int64, w http.ResponseWriter, req *http.Request, next http.Handler) {
+				bindings := b.interceptBindings(func(number int64, w http.ResponseWriter, req *http.Request, next http.Handler) {
 					if number == 1 {
 						b.delete("web-1")
 						if test.again {
@@ -209,6 +209,7 @@ func TestAPodThatIsDeletedWhileItIsPlacedLeavesItsRoom(t *testing.T) {
 				settle(5 * time.Second)
 				if test.again {
 					assert.Equal(t, "n", b.get("web-1").Spec.NodeName)
+					assert.Equal(t, int64(2), bindings.Load(), "the first one was for the pod that is gone")
 					b.delete("web-1")
 				}
 				b.pod("web-2", requesting("1", ""))
@@ -236,6 +237,66 @@ func TestABindingThatIsRefusedIsTriedAgainWithoutHaste(t *testing.T) {
 		b.Intercept(nil)
 		settle(2 * time.Minute)
 		assert.Equal(t, "n", b.get("web-1").Spec.NodeName)
+	})
+}
+
+func TestAPodWhoseHostPortAnotherClientTakesGoesElsewhere(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.node("a")
+		bindings := b.interceptBindings(func(number int64, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if number == 1 {
+				b.pod("faster", withHostPort(80), on("a"))
+				b.node("b")
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run("")
+		b.pod("web-1", withHostPort(80))
+		settle(5 * time.Second)
+		assert.Equal(t, "b", b.get("web-1").Spec.NodeName)
+		assert.Equal(t, int64(2), bindings.Load())
+	})
+}
+
+// As when the informer shows for a while what is gone.
+func TestAPodThatOnlyTheInformerShowsIsNotPlacedInHaste(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.node("n")
+		var bindings atomic.Int64
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if strings.HasSuffix(req.URL.Path, "/binding") {
+				bindings.Add(1)
+			}
+			if strings.Contains(req.URL.Path, "/pods/web-1") {
+				http.Error(w, "not here", http.StatusNotFound)
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run("")
+		b.pod("web-1")
+		settle(10 * time.Minute)
+		assert.Greater(t, bindings.Load(), int64(10))
+		assert.Less(t, bindings.Load(), int64(20))
+	})
+}
+
+func TestAStatusIsNotWrittenWhenThePodHasANodeByNow(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.node("n", cordoned(true))
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPatch {
+				assert.NoError(t, b.client.Pods().Bind(t.Context(), &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "web-1"},
+					Target: corev1.ObjectReference{Name: "n"}}))
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run("")
+		b.pod("web-1")
+		settle(time.Minute)
+		conditions := b.get("web-1").Status.Conditions
+		require.Len(t, conditions, 1)
+		assert.Equal(t, corev1.ConditionTrue, conditions[0].Status)
 	})
 }
 

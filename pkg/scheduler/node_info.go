@@ -29,7 +29,6 @@ func factsOf(node *corev1.Node) nodeFacts {
 	}
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute {
-			taint.TimeAdded = nil
 			facts.taints = append(facts.taints, taint)
 		}
 	}

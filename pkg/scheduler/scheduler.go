@@ -95,7 +95,6 @@ func (s *Scheduler) Run(ctx context.Context) {
 		sync = s.config.Around(sync)
 	}
 	s.queue.Run(ctx, workers, sync)
-	s.waiting.stop()
 }
 
 // inOrder sorts pods by when they came.

@@ -128,12 +128,3 @@ func (w *waiting) removeLocked(key string) {
 		delete(w.pods, key)
 	}
 }
-
-// stop lets no pod be tried again by itself.
-func (w *waiting) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, pod := range w.pods {
-		pod.timer.Stop()
-	}
-}

@@ -153,10 +153,8 @@ func TestPodsThatAreRemovedAreNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, w := newAgain()
 		w.add("gone", "u", "why", w.now())
-		w.add("stopped", "u", "why", w.now())
 		w.remove("gone")
 		w.remove("never there")
-		w.stop()
 		settle(time.Minute)
 		assert.Empty(t, a.take())
 	})
