@@ -42,6 +42,8 @@ func on(node string) func(*corev1.Pod) {
 
 func ended(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
 
+func version(pod *corev1.Pod) { pod.Labels["version"] = "2" }
+
 func podsAtMost(count string) func(*corev1.Node) {
 	return func(node *corev1.Node) {
 		node.Status.Capacity = corev1.ResourceList{corev1.ResourcePods: resource.MustParse(count)}
@@ -177,6 +179,8 @@ func TestTheNodeWithTheHighestScoreIsChosen(t *testing.T) {
 			some(makePod("p", on("a"), labelled("web")), makePod("q", on("b"), labelled("web")), makePod("r", on("c"), labelled("db"))), "c"},
 		{"the one with the fewest pods alike", []*corev1.Node{makeNode("a"), makeNode("b")},
 			some(makePod("p", on("a"), labelled("web")), makePod("q", on("a"), labelled("web")), makePod("r", on("b"), labelled("web"))), "b"},
+		{"the one with the fewest pods alike, which have other labels too", []*corev1.Node{makeNode("a"), makeNode("b")},
+			some(makePod("p", on("a"), labelled("web")), makePod("q", on("a"), labelled("web"), version), makePod("r", on("b"), labelled("web"))), "b"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
