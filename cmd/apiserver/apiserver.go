@@ -70,6 +70,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
+	if !o.Parts.Has(options.PartAPIServer) {
+		return runParts(o, logged, stderr, signals)
+	}
 	m, err := createMaster(o, logged)
 	if err != nil {
 		fmt.Fprintln(stderr, inLines(err))
@@ -77,7 +80,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	defer m.close()
 	m.stores.registerMachines()
-	code, err := serve(m.server, signals)
+	code, err := serve(m.server, m.parts.failure(), signals)
 	if err != nil {
 		fmt.Fprintf(stderr, "apiserver: %v\n", err)
 	}
@@ -90,9 +93,9 @@ func inLines(err error) string {
 }
 
 // serve answers requests until a signal comes, then finishes those in flight
-// (D30). A second signal ends it at once. It returns the exit code, and why no port can be
-// opened.
-func serve(s *server.Server, signals <-chan os.Signal) (code int, err error) {
+// (D30). A second signal ends it at once; so it ends when a part of the cluster fails for good. It
+// returns the exit code, and why no port can be opened.
+func serve(s *server.Server, failed <-chan error, signals <-chan os.Signal) (code int, err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	served := make(chan error, 1)
@@ -108,11 +111,15 @@ func serve(s *server.Server, signals <-chan os.Signal) (code int, err error) {
 	case got := <-signals:
 		log.Printf("%v: finishing the requests in flight, for at most %v", got, drainTimeout)
 		stop()
+	case err := <-failed:
+		log.Printf("%v: the server stops", err)
+		code = 1
+		stop()
 	}
 	select {
 	case <-served:
 		log.Print("stopped")
-		return 0, nil
+		return code, nil
 	case got := <-signals:
 		log.Printf("%v again: stopping at once", got)
 		s.Abort()

@@ -188,7 +188,7 @@ func serverWith(handler http.Handler, listener net.Listener, timeout time.Durati
 
 // exitOf serves until a signal comes, and returns the exit code.
 func exitOf(s *server.Server, signals <-chan os.Signal) int {
-	code, err := serve(s, signals)
+	code, err := serve(s, nil, signals)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

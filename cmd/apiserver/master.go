@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/client"
+	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
@@ -26,6 +27,7 @@ import (
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
 	"kube2014/pkg/trace"
+	"kube2014/pkg/util/loopback"
 )
 
 // master is an apiserver: its registries, the doors to them, and the server around.
@@ -44,6 +46,7 @@ type master struct {
 	admission *admission.Chain // decides about changes
 
 	kubelets *client.HTTPContainerInfo // asks them
+	parts    *parts                    // around the server, nil for none
 }
 
 func (m *master) close() {
@@ -63,8 +66,9 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 		return nil, err
 	}
 	m.admission.Around = m.metrics.Admission
+	var t *trace.Tracer
 	if o.Generic.Trace {
-		t := trace.New(narration)
+		t = trace.New(narration)
 		err = m.assembleTraced(o, t)
 		config.Around = func(chain http.Handler) http.Handler { return t.Handler(chain, m.first) }
 		config.Guards = t.Guards(config.Guards)
@@ -84,6 +88,15 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 		m.second.MinWatchTime = o.Generic.MinRequestTimeout
 	}
 	config.Listening = func(insecure, secure net.Addr) { m.announce(o, insecure, secure) }
+	if o.Parts.Around() {
+		network := loopback.Listen()
+		config.Loopback = network
+		if m.parts, err = makeParts(o, func(userAgent string) (*clientv1.Client, error) {
+			return clientv1.Over(network.DialContext, userAgent), nil
+		}, t); err != nil {
+			return nil, err
+		}
+	}
 	m.server = config.Complete().New()
 	m.addHooks()
 	return m, nil
@@ -154,6 +167,10 @@ func (m *master) addHooks() {
 	}
 	if m.roles.Policy != nil {
 		m.server.AddPostStartHook("rbac/bootstrap-roles", m.bootstrapRoles)
+	}
+	if m.parts != nil {
+		m.server.AddLoop(m.parts.run)
+		m.server.AddPreShutdownHook("stop-parts", m.parts.stop)
 	}
 	if m.second != nil {
 		m.server.AddPreShutdownHook("end-watches", func() error {

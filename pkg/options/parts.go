@@ -134,6 +134,11 @@ func (o *PartsOptions) validateRun() (errs []error) {
 // Has reports whether this process runs a part.
 func (o *PartsOptions) Has(part string) bool { return slices.Contains(o.Parts, part) }
 
+// Around reports whether this process runs a part around an apiserver.
+func (o *PartsOptions) Around() bool {
+	return slices.ContainsFunc(o.Parts, func(part string) bool { return part != PartAPIServer })
+}
+
 // Connect returns a client of the apiserver elsewhere. The error names a flag.
 func (o *PartsOptions) Connect(userAgent string) (*clientv1.Client, error) {
 	c, err := clientv1.Connect(o.Master, o.Kubeconfig, userAgent)

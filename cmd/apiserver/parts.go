@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/record"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/options"
+	"kube2014/pkg/scheduler"
+	"kube2014/pkg/trace"
+	"kube2014/pkg/util/workqueue"
+)
+
+const (
+	// resyncPeriod is how often the parts look at all objects again: as the original's endpoint sync.
+	resyncPeriod = syncPeriod
+	// stopTimeout is how long the parts may take to stop until the server ends without them.
+	stopTimeout = 5 * time.Second
+)
+
+// parts are what this process runs around an apiserver. Each is only a client of it.
+type parts struct {
+	o         *options.ServerRunOptions
+	connect   func(userAgent string) (*clientv1.Client, error)
+	tracer    *trace.Tracer // nil for none
+	informers *informers.Informers
+
+	runs   []func(ctx context.Context) error
+	failed chan error // has the first failure for good
+	ended  chan struct{}
+	ctx    context.Context
+	halt   context.CancelFunc
+}
+
+// makeParts makes the parts that the flags name, as clients of a server. The error names a flag.
+func makeParts(o *options.ServerRunOptions, connect func(userAgent string) (*clientv1.Client, error), tracer *trace.Tracer) (*parts, error) {
+	p := &parts{o: o, connect: connect, tracer: tracer, failed: make(chan error, 1), ended: make(chan struct{})}
+	p.ctx, p.halt = context.WithCancel(context.Background())
+	c, err := p.client("informers")
+	if err != nil {
+		return nil, err
+	}
+	p.informers = informers.New(c, resyncPeriod)
+	for _, part := range []struct {
+		name string
+		make func(c *clientv1.Client)
+	}{
+		{options.PartScheduler, p.makeScheduler},
+	} {
+		if !o.Parts.Has(part.name) {
+			continue
+		}
+		c, err := p.client(part.name)
+		if err != nil {
+			return nil, err
+		}
+		part.make(c)
+	}
+	return p, nil
+}
+
+// client returns a client for a part, whose name the server's log, audit and trace see.
+func (p *parts) client(part string) (*clientv1.Client, error) {
+	c, err := p.connect("kube2014-" + part)
+	if err == nil && p.tracer != nil {
+		c.HTTP.Transport = p.tracer.RoundTripper(c.HTTP.Transport)
+	}
+	return c, err
+}
+
+// around traces the work of a part.
+func (p *parts) around(part string) func(workqueue.Sync) workqueue.Sync {
+	if p.tracer == nil {
+		return nil
+	}
+	return p.tracer.Work(part)
+}
+
+// add adds what runs until its context ends, or fails for good.
+func (p *parts) add(run func(ctx context.Context) error) { p.runs = append(p.runs, run) }
+
+// failure returns a channel that has the first failure of a part.
+func (p *parts) failure() <-chan error {
+	if p == nil {
+		return nil
+	}
+	return p.failed
+}
+
+// run runs the parts until the context ends or stop is called.
+func (p *parts) run(ctx context.Context) {
+	defer close(p.ended)
+	defer context.AfterFunc(ctx, p.halt)()
+	p.informers.Run(p.ctx)
+	var group sync.WaitGroup
+	for _, run := range p.runs {
+		group.Go(func() {
+			if err := run(p.ctx); err != nil && p.ctx.Err() == nil {
+				select {
+				case p.failed <- err:
+				default: // one failure ends all
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// stop ends the parts, and waits for them a while.
+func (p *parts) stop() error {
+	p.halt()
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(stopTimeout):
+		return fmt.Errorf("the parts have not stopped in %v", stopTimeout)
+	}
+}
+
+func (p *parts) makeScheduler(c *clientv1.Client) {
+	s := scheduler.New(scheduler.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "default-scheduler", ""), Around: p.around("Scheduler")})
+	p.add(func(ctx context.Context) error { s.Run(ctx); return nil })
+}
+
+// runParts runs parts around an apiserver elsewhere until a signal comes, and returns the exit code.
+func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals <-chan os.Signal) int {
+	var t *trace.Tracer
+	if o.Generic.Trace {
+		t = trace.New(narration)
+	}
+	p, err := makeParts(o, o.Parts.Connect, t)
+	if err != nil {
+		fmt.Fprintln(stderr, inLines(err))
+		return 2
+	}
+	log.Printf("kube2014 %s runs %s around an apiserver elsewhere", version, strings.Join(o.Parts.Parts, ", "))
+	go p.run(context.Background())
+	select {
+	case err := <-p.failed:
+		fmt.Fprintln(stderr, inLines(err))
+		_ = p.stop() // the exit code tells enough
+		return 1
+	case got := <-signals:
+		log.Printf("%v: stopping", got)
+	}
+	if err := p.stop(); err != nil {
+		log.Print(err)
+		return 1
+	}
+	log.Print("stopped")
+	return 0
+}
+
+type logRecorder struct{}
+
+func (logRecorder) Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{}) {
+	log.Printf("event %s %s %s", about.GetName(), reason, fmt.Sprintf(message, args...))
+}
+
+func (p *parts) recorder(c *clientv1.Client, component, host string) record.EventRecorder {
+	return logRecorder{}
+}
