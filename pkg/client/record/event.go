@@ -2,6 +2,13 @@
 package record
 
 import (
+	"fmt"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	clientv1 "kube2014/pkg/client/v1"
 )
 
@@ -11,4 +18,46 @@ type EventRecorder interface {
 	// Eventf records an event. Its type is corev1.EventTypeNormal or corev1.EventTypeWarning; the
 	// reason is a word in CamelCase, the message is for people.
 	Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{})
+}
+
+// makeEvent makes an event that has happened once. Those about nodes are in the namespace default.
+func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message string) *corev1.Event {
+	now := metav1.Now()
+	namespace := about.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return &corev1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%016x", about.GetName(), rand.Uint64())},
+		InvolvedObject:      referenceTo(about),
+		Type:                eventType,
+		Reason:              reason,
+		Message:             message,
+		Source:              corev1.EventSource{Component: r.Component, Host: r.Host},
+		ReportingController: r.Component,
+		ReportingInstance:   r.Host,
+		FirstTimestamp:      now,
+		LastTimestamp:       now,
+		Count:               1,
+	}
+}
+
+// referenceTo names an object. Objects from lists and informers do not tell their kind.
+func referenceTo(object clientv1.Object) corev1.ObjectReference {
+	reference := corev1.ObjectReference{APIVersion: "v1", Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
+		ResourceVersion: object.GetResourceVersion()}
+	switch object.(type) {
+	case *corev1.Pod:
+		reference.Kind = "Pod"
+	case *corev1.Node:
+		reference.Kind = "Node"
+		reference.UID = types.UID(object.GetName()) // as today's kubelets say it: kubectl describe looks for that
+	case *corev1.ReplicationController:
+		reference.Kind = "ReplicationController"
+	case *corev1.Service:
+		reference.Kind = "Service"
+	case *corev1.Endpoints:
+		reference.Kind = "Endpoints"
+	}
+	return reference
 }

@@ -1,0 +1,195 @@
+package record_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/record"
+	"kube2014/pkg/client/servertest"
+	clientv1 "kube2014/pkg/client/v1"
+)
+
+var web = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1", ResourceVersion: "7"}}
+
+// recorded is a recorder of a server in a synctest bubble.
+type recorded struct {
+	*servertest.Server
+	*record.Recorder
+	t      *testing.T
+	client *clientv1.Client
+}
+
+func start(t *testing.T) *recorded {
+	server := servertest.Start(t)
+	client := server.Client(t, "test")
+	r := &recorded{server, record.NewRecorder(record.Config{Client: client, Component: "kubelet", Host: "m1"}), t, client}
+	go r.Run(t.Context())
+	return r
+}
+
+// events returns a line for each event that the server has, in the order of their names.
+func (r *recorded) events() (lines []string) {
+	synctest.Wait()
+	list, err := r.client.Events().List(r.t.Context(), metav1.ListOptions{})
+	require.NoError(r.t, err)
+	for _, event := range list.Items {
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s ×%d", event.InvolvedObject.Name, event.Type, event.Reason, event.Message, event.Count))
+	}
+	return lines
+}
+
+func TestAnEventTellsWhoSaysWhatOfWhich(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		r.Eventf(web, corev1.EventTypeNormal, "Pulled", "image %q is there", "nginx")
+		synctest.Wait()
+		list, err := r.client.Events().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, list.Items, 1)
+		event := list.Items[0]
+		assert.Equal(t, corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: "default", Name: "web", UID: "1", ResourceVersion: "7"}, event.InvolvedObject)
+		assert.Equal(t, corev1.EventSource{Component: "kubelet", Host: "m1"}, event.Source)
+		assert.Equal(t, "Normal Pulled image \"nginx\" is there", strings.Join([]string{event.Type, event.Reason, event.Message}, " "))
+		assert.True(t, strings.HasPrefix(event.Name, "web."), event.Name)
+		assert.Equal(t, time.Now().Unix(), event.LastTimestamp.Unix())
+		assert.EqualValues(t, 1, event.Count)
+	})
+}
+
+func TestTheKindOfAnObjectIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		meta := metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "2"}
+		for kind, object := range map[string]clientv1.Object{
+			"Pod": &corev1.Pod{ObjectMeta: meta}, "ReplicationController": &corev1.ReplicationController{ObjectMeta: meta},
+			"Service": &corev1.Service{ObjectMeta: meta}, "Endpoints": &corev1.Endpoints{ObjectMeta: meta},
+			"Node": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "2"}},
+		} {
+			r.Eventf(object, corev1.EventTypeNormal, "Is", kind)
+		}
+		synctest.Wait()
+		list, err := r.client.Events().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, list.Items, 5)
+		for _, event := range list.Items {
+			assert.Equal(t, event.Message, event.InvolvedObject.Kind)
+			if event.Message == "Node" {
+				assert.EqualValues(t, "x", event.InvolvedObject.UID, "kubectl describe looks for its name")
+			}
+		}
+	})
+}
+
+func TestEventsThatAreAlikeAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		for range 3 {
+			r.Eventf(web, corev1.EventTypeWarning, "BackOff", "again")
+		}
+		r.Eventf(web, corev1.EventTypeWarning, "BackOff", "other")
+		assert.ElementsMatch(t, []string{"web Warning BackOff: again ×3", "web Warning BackOff: other ×1"}, r.events())
+		time.Sleep(time.Hour)
+		r.Eventf(web, corev1.EventTypeWarning, "BackOff", "again")
+		assert.Len(t, r.events(), 3, "after a while it is another one")
+		for i := range 5000 {
+			r.Eventf(web, corev1.EventTypeNormal, "Many", fmt.Sprint(i))
+			synctest.Wait()
+		}
+		assert.Len(t, r.events(), 5003)
+	})
+}
+
+func TestAnEventThatWasDeletedIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		synctest.Wait()
+		list, err := r.client.Events().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.NoError(t, r.client.Events().Delete(t.Context(), list.Items[0].Name, metav1.DeleteOptions{}))
+		r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		assert.Equal(t, []string{"web Normal Killing: stopping ×1"}, r.events())
+	})
+}
+
+func TestAnEventIsTriedAgainAndWrittenOnce(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(w http.ResponseWriter, req *http.Request, next http.Handler){
+		"the server is busy": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.WriteHeader(http.StatusTooManyRequests)
+		},
+		"the answer is lost": func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			next.ServeHTTP(nowhere{}, req)
+			panic(http.ErrAbortHandler)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := start(t)
+				r.Intercept(fault)
+				r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+				time.Sleep(3 * time.Second)
+				r.Intercept(nil)
+				time.Sleep(time.Minute)
+				assert.Equal(t, []string{"web Normal Killing: stopping ×1"}, r.events())
+			})
+		})
+	}
+}
+
+// nowhere is where an answer goes that is lost.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header            { return http.Header{} }
+func (nowhere) Write(text []byte) (int, error) { return len(text), nil }
+func (nowhere) WriteHeader(int)                {}
+
+func TestAnEventThatIsRefusedIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		var asked atomic.Int32
+		r.Intercept(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			asked.Add(1)
+			w.WriteHeader(http.StatusForbidden)
+		})
+		r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		time.Sleep(time.Minute)
+		assert.EqualValues(t, 1, asked.Load())
+	})
+}
+
+func TestWhoTellsDoesNotWaitForTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := servertest.Start(t)
+		client := server.Client(t, "test")
+		r := &recorded{server, record.NewRecorder(record.Config{Client: client}), t, client}
+		server.Stop()
+		for range 5000 {
+			r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		time.Sleep(time.Minute)
+		cancel()
+		server.Restart()
+		assert.Empty(t, r.events(), "what cannot be written for long is dropped")
+	})
+}
