@@ -159,12 +159,9 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 	return 0
 }
 
-type logRecorder struct{}
-
-func (logRecorder) Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{}) {
-	log.Printf("event %s %s %s", about.GetName(), reason, fmt.Sprintf(message, args...))
-}
-
+// recorder returns who writes the events of a part, on a host or on none.
 func (p *parts) recorder(c *clientv1.Client, component, host string) record.EventRecorder {
-	return logRecorder{}
+	r := record.NewRecorder(record.Config{Client: c, Component: component, Host: host})
+	p.add(func(ctx context.Context) error { r.Run(ctx); return nil })
+	return r
 }

@@ -1,0 +1,80 @@
+package loopback
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// Network is a network within a process in which there may be a listener at each address. It is
+// safe for concurrent use. The zero value is a network without listeners.
+type Network struct {
+	mu        sync.Mutex // guards what follows
+	listeners map[string]*bound
+	last      int // the port that was last given to who wanted any
+}
+
+// firstPort is the first one that is given to who wants any.
+const firstPort = 49152
+
+// Listen listens at an address of the form HOST:PORT, on a free port if that is 0, as net.Listen
+// does.
+func (n *Network) Listen(_, address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if port == "0" {
+		n.last = max(n.last+1, firstPort)
+		address = net.JoinHostPort(host, strconv.Itoa(n.last))
+	}
+	if n.listeners[address] != nil {
+		return nil, &net.OpError{Op: "listen", Net: "loopback", Err: syscall.EADDRINUSE}
+	}
+	if n.listeners == nil {
+		n.listeners = map[string]*bound{}
+	}
+	l := &bound{Listen(), n, address}
+	n.listeners[address] = l
+	return l, nil
+}
+
+// DialContext connects to the listener at an address.
+func (n *Network) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	n.mu.Lock()
+	l := n.listeners[address]
+	n.mu.Unlock()
+	if l == nil {
+		return nil, &net.OpError{Op: "dial", Net: "loopback", Err: syscall.ECONNREFUSED}
+	}
+	return l.Dial(ctx)
+}
+
+// bound is a listener at an address of a network.
+type bound struct {
+	*Listener
+	network *Network
+	at      string
+}
+
+// Close implements net.Listener.
+func (b *bound) Close() error {
+	b.network.mu.Lock()
+	defer b.network.mu.Unlock()
+	if b.network.listeners[b.at] == b {
+		delete(b.network.listeners, b.at)
+	}
+	return b.Listener.Close()
+}
+
+// Addr implements net.Listener.
+func (b *bound) Addr() net.Addr { return at(b.at) }
+
+type at string
+
+func (at) Network() string  { return "tcp" }
+func (a at) String() string { return string(a) }
