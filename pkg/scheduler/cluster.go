@@ -103,7 +103,7 @@ func (c *cluster) put(key string, pod *corev1.Pod, node string) *counted {
 	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: hasEnded(pod)}
 	c.pods[key] = next
 	info := c.node(node)
-	info.add(next)
+	info.count(next, 1)
 	if !next.ended {
 		next.labels = c.labels.add(pod.Namespace, pod.Labels, info)
 	}
@@ -118,7 +118,7 @@ func (c *cluster) take(key string) {
 	}
 	delete(c.pods, key)
 	info := c.nodes[old.node]
-	info.remove(old)
+	info.count(old, -1)
 	if old.labels != nil {
 		c.labels.remove(old.labels, info)
 	}

@@ -72,12 +72,7 @@ type nodeInfo struct {
 
 func newNodeInfo(name string) *nodeInfo { return &nodeInfo{name: name, ports: map[int32]int{}} }
 
-// add adds a pod to the sums.
-func (n *nodeInfo) add(p *counted) { n.count(p, 1) }
-
-// remove removes it.
-func (n *nodeInfo) remove(p *counted) { n.count(p, -1) }
-
+// count adds a pod to the sums, or with the sign -1 removes it.
 func (n *nodeInfo) count(p *counted, sign int) {
 	n.held += sign
 	for _, port := range p.ports {
@@ -88,10 +83,7 @@ func (n *nodeInfo) count(p *counted, sign int) {
 	if p.ended {
 		return
 	}
-	n.pods += int64(sign)
-	if sign > 0 {
-		n.requested, n.usual = n.requested.plus(p.requests), n.usual.plus(usualOf(p.requests))
-	} else {
-		n.requested, n.usual = n.requested.minus(p.requests), n.usual.minus(usualOf(p.requests))
-	}
+	times := int64(sign)
+	n.pods += times
+	n.requested, n.usual = n.requested.plus(p.requests.times(times)), n.usual.plus(usualOf(p.requests).times(times))
 }

@@ -8,11 +8,9 @@ import (
 // amounts are amounts of the two resources that can be divided: thousandths of CPUs, and bytes.
 type amounts struct{ cpu, memory int64 }
 
-func (a amounts) plus(b amounts) amounts  { return amounts{a.cpu + b.cpu, a.memory + b.memory} }
-func (a amounts) minus(b amounts) amounts { return amounts{a.cpu - b.cpu, a.memory - b.memory} }
-func (a amounts) max(b amounts) amounts {
-	return amounts{max(a.cpu, b.cpu), max(a.memory, b.memory)}
-}
+func (a amounts) plus(b amounts) amounts { return amounts{a.cpu + b.cpu, a.memory + b.memory} }
+func (a amounts) times(n int64) amounts  { return amounts{n * a.cpu, n * a.memory} }
+func (a amounts) max(b amounts) amounts  { return amounts{max(a.cpu, b.cpu), max(a.memory, b.memory)} }
 
 const (
 	// maxCapacity is the most that a node is taken to have of a resource. Sums of what many pods

@@ -42,8 +42,10 @@ const (
 	inNamespace = "namespace" // the name of an index
 )
 
-// Scheduler places pods. It never gives a pod more than its node has, nor one host port of a node
-// to two pods, as far as it knows the pods: two schedulers at a time may overcommit a node.
+// Scheduler places pods. It never gives away more than a node has, nor one host port of a node to
+// two pods. It counts what it has placed and what it has seen: two schedulers at a time may together
+// overcommit a node's resources. Then only what the server checks holds: a pod that has a node keeps
+// it, and a host port is given once.
 type Scheduler struct {
 	config      Config
 	pods        *cache.SharedInformer[*corev1.Pod]
@@ -143,7 +145,7 @@ func (s *Scheduler) nodeSeen(node *corev1.Node) {
 	}
 }
 
-// sync places the pod of a key, if it is to be placed.
+// sync is what is done with a key: place, and a pause if that fails.
 func (s *Scheduler) sync(ctx context.Context, key string) error {
 	err := s.place(ctx, key)
 	if err != nil {
@@ -155,6 +157,7 @@ func (s *Scheduler) sync(ctx context.Context, key string) error {
 	return err
 }
 
+// place places the pod of a key, if it is to be placed, or goes on where an answer was lost.
 func (s *Scheduler) place(ctx context.Context, key string) error {
 	if pod, node := s.cluster.unsettled(key); pod != nil {
 		return s.bind(ctx, pod, node)
