@@ -12,8 +12,15 @@ import (
 	"kube2014/pkg/client/cache"
 )
 
-// bind puts a pod on the node where it is assumed. When the answer is lost the pod stays assumed
-// there, and the same is sent again: a binding that arrives late then overcommits nothing.
+// settle binds the pod of a key to the node where it is assumed. When the answer is lost the pod
+// stays assumed there, and the same is sent again: a binding that arrives late overcommits nothing.
+func (s *Scheduler) settle(ctx context.Context, key string) error {
+	if pod, node := s.cluster.unsettled(key); pod != nil {
+		return s.bind(ctx, pod, node)
+	}
+	return nil
+}
+
 func (s *Scheduler) bind(ctx context.Context, pod *corev1.Pod, node string) error {
 	err := s.config.Client.In(pod.Namespace).Pods().Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
@@ -52,8 +59,8 @@ func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, refu
 	}
 	s.cluster.unassume(key, pod.UID)
 	s.waiting.changed()
+	s.waiting.add(key, pod.UID, "", s.waiting.now())                 // by then the informer, which may be behind, has shown what is there
 	if gone || !s.isMine(current) || apierrors.IsConflict(refusal) { // as of a host port that another client took
-		s.waiting.add(key, pod.UID, "", s.waiting.now()) // the informer, which may be behind, has shown what is there when it is tried again
 		return nil
 	}
 	return refusal

@@ -69,7 +69,7 @@ func TestAfterARestartNothingIsPlacedTwiceOrBeyondWhatThereIs(t *testing.T) {
 		cut := make(chan struct{})
 		var once sync.Once
 		bindings := b.interceptBindings(func(number int64, w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if number >= 20 && number < 20+workers { // so that all workers pause
+			if number >= 20 && number < 20+binders { // so that all binders pause
 				once.Do(func() { close(cut) })
 				loseAnswer(req, next)
 			}

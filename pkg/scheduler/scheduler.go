@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,14 +28,15 @@ type Config struct {
 	// Name is the schedulerName of the pods that it places. Empty: default-scheduler, which also
 	// has the pods that name none.
 	Name string
-	// Around is put around the work on one pod, for a trace. Nil: nothing.
+	// Around is put around the work on one pod, for a trace: the choice of a node, and then the
+	// binding. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }
 
 const (
-	// workers is how many bindings are posted at a time, which is a quarter faster than one by one
-	// with a server in memory. The decisions are made one at a time.
-	workers = 4
+	// binders is how many bindings are posted at a time, while the next decisions are made. With a
+	// server in memory that places pods a quarter faster than one by one.
+	binders = 4
 	// lostPause is how long a worker pauses when the server has not answered, or has refused in
 	// earnest: it is then not asked at once for the next pod.
 	lostPause = time.Second
@@ -53,10 +55,11 @@ type Scheduler struct {
 	controllers *cache.SharedInformer[*corev1.ReplicationController]
 	synced      []func() bool
 
-	cluster *cluster
-	queue   *workqueue.Queue
-	waiting *waiting
-	started atomic.Bool // before that pods are not queued: Run does that, in the order in which they came
+	cluster  *cluster
+	queue    *workqueue.Queue // pods that are to be placed, by one worker: in their order
+	bindings *workqueue.Queue // pods that are assumed on nodes
+	waiting  *waiting
+	started  atomic.Bool // before that pods are not queued: Run does that, in the order in which they came
 }
 
 // New returns a scheduler that has its handlers at the informers. They must be run by the caller.
@@ -66,7 +69,7 @@ func New(config Config) *Scheduler {
 	}
 	i := config.Informers
 	s := &Scheduler{config: config, pods: i.Pods(), services: i.Services(), controllers: i.ReplicationControllers(),
-		cluster: newCluster(), queue: workqueue.New("scheduler")}
+		cluster: newCluster(), queue: workqueue.New("scheduler"), bindings: workqueue.New("scheduler: binding")}
 	s.waiting = newWaiting(s.queue.Add)
 	s.services.Store().AddIndex(inNamespace, func(service *corev1.Service) []string { return []string{service.Namespace} })
 	s.controllers.Store().AddIndex(inNamespace, func(rc *corev1.ReplicationController) []string { return []string{rc.Namespace} })
@@ -92,11 +95,28 @@ func (s *Scheduler) Run(ctx context.Context) {
 			s.queue.Add(cache.Key(pod))
 		}
 	}
-	sync := s.sync
-	if s.config.Around != nil {
-		sync = s.config.Around(sync)
+	var running sync.WaitGroup
+	running.Go(func() { s.bindings.Run(ctx, binders, s.around(s.settle)) })
+	s.queue.Run(ctx, 1, s.around(s.place))
+	running.Wait()
+}
+
+// around returns what is done with a key, with a pause if that fails.
+func (s *Scheduler) around(work workqueue.Sync) workqueue.Sync {
+	around := func(ctx context.Context, key string) error {
+		err := work(ctx, key)
+		if err != nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(lostPause):
+			}
+		}
+		return err
 	}
-	s.queue.Run(ctx, workers, sync)
+	if s.config.Around != nil {
+		return s.config.Around(around)
+	}
+	return around
 }
 
 // inOrder sorts pods by when they came.
@@ -145,23 +165,8 @@ func (s *Scheduler) nodeSeen(node *corev1.Node) {
 	}
 }
 
-// sync is what is done with a key: place, and a pause if that fails.
-func (s *Scheduler) sync(ctx context.Context, key string) error {
-	err := s.place(ctx, key)
-	if err != nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(lostPause):
-		}
-	}
-	return err
-}
-
-// place places the pod of a key, if it is to be placed, or goes on where an answer was lost.
+// place chooses a node for the pod of a key, if it is to be placed.
 func (s *Scheduler) place(ctx context.Context, key string) error {
-	if pod, node := s.cluster.unsettled(key); pod != nil {
-		return s.bind(ctx, pod, node)
-	}
 	pod, exists := s.pods.Store().Get(key)
 	if !exists || !s.isMine(pod) {
 		s.waiting.remove(key)
@@ -172,10 +177,10 @@ func (s *Scheduler) place(ctx context.Context, key string) error {
 	if err != nil {
 		return s.unschedulable(ctx, pod, err.Error(), since)
 	}
-	if node == "" { // it has one
-		return nil
+	if node != "" { // else it has one
+		s.bindings.Add(key)
 	}
-	return s.bind(ctx, pod, node)
+	return nil
 }
 
 // selectorsOf returns the selectors that select a pod.
