@@ -46,8 +46,6 @@ func inBubble(t *testing.T, test func(t *testing.T, n *network)) {
 	})
 }
 
-func sleepASecond() { time.Sleep(time.Second) }
-
 // post posts, and returns how long that took.
 func (n *network) post(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
