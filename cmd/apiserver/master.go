@@ -58,6 +58,11 @@ func (m *master) close() {
 // createMaster makes what the flags ask for. A trace goes to narration. The error names a flag.
 // Today's server calls this CreateServerChain.
 func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, error) {
+	return createMasterOn(hostNetwork, o, narration)
+}
+
+// createMasterOn is createMaster on a network.
+func createMasterOn(network network, o *options.ServerRunOptions, narration io.Writer) (*master, error) {
 	m := &master{metrics: metrics.New(server.VersionInfo(version))}
 	config, err := m.buildConfig(o)
 	var kubelets error
@@ -88,11 +93,12 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 		m.second.MinWatchTime = o.Generic.MinRequestTimeout
 	}
 	config.Listening = func(insecure, secure net.Addr) { m.announce(o, insecure, secure) }
+	config.Listen = network.listen
 	if o.Parts.Around() {
-		network := loopback.Listen()
-		config.Loopback = network
-		if m.parts, err = makeParts(o, func(userAgent string) (*clientv1.Client, error) {
-			return clientv1.Over(network.DialContext, userAgent), nil
+		inside := loopback.Listen()
+		config.Loopback = inside
+		if m.parts, err = makeParts(o, network, func(userAgent string) (*clientv1.Client, error) {
+			return clientv1.Over(inside.DialContext, userAgent), nil
 		}, t); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -26,9 +27,18 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
+// network is where the ports of a process are.
+type network struct {
+	listen func(network, address string) (net.Listener, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+var hostNetwork = network{net.Listen, new(net.Dialer).DialContext}
+
 // parts are what this process runs around an apiserver. Each is only a client of it.
 type parts struct {
 	o         *options.ServerRunOptions
+	network   network
 	connect   func(userAgent string) (*clientv1.Client, error)
 	tracer    *trace.Tracer // nil for none
 	informers *informers.Informers
@@ -41,8 +51,8 @@ type parts struct {
 }
 
 // makeParts makes the parts that the flags name, as clients of a server. The error names a flag.
-func makeParts(o *options.ServerRunOptions, connect func(userAgent string) (*clientv1.Client, error), tracer *trace.Tracer) (*parts, error) {
-	p := &parts{o: o, connect: connect, tracer: tracer, failed: make(chan error, 1), ended: make(chan struct{})}
+func makeParts(o *options.ServerRunOptions, network network, connect func(userAgent string) (*clientv1.Client, error), tracer *trace.Tracer) (*parts, error) {
+	p := &parts{o: o, network: network, connect: connect, tracer: tracer, failed: make(chan error, 1), ended: make(chan struct{})}
 	p.ctx, p.halt = context.WithCancel(context.Background())
 	c, err := p.client("informers")
 	if err != nil {
@@ -136,7 +146,7 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 	if o.Generic.Trace {
 		t = trace.New(narration)
 	}
-	p, err := makeParts(o, o.Parts.Connect, t)
+	p, err := makeParts(o, hostNetwork, o.Parts.Connect, t)
 	if err != nil {
 		fmt.Fprintln(stderr, inLines(err))
 		return 2
