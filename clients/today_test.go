@@ -29,7 +29,7 @@ func startToday(t *testing.T) *server {
 		"--etcd-servers", startEtcd(t), "--cert-dir", dir, "--bind-address", "127.0.0.1",
 		"--service-account-issuer", "https://kube2014", "--service-account-key-file", keyFile, "--service-account-signing-key-file", keyFile,
 		"--token-auth-file", tokenFile, "--authorization-mode", "AlwaysAllow",
-		"--disable-admission-plugins", "ServiceAccount", "--service-cluster-ip-range", "10.0.0.0/24",
+		"--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition", "--service-cluster-ip-range", "10.0.0.0/24",
 	}}
 	s.start(t)
 	return s
