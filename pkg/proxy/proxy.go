@@ -1,0 +1,149 @@
+// Package proxy is the proxy of the machines: on the address of each it listens on the ports of all
+// services, and passes each connection on to one of the service's endpoints, in turn.
+package proxy
+
+import (
+	"context"
+	"log"
+	"net"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/record"
+)
+
+// What a Config has for 0.
+const (
+	defaultMaxConnections = 1000
+	defaultDialTimeout    = 3 * time.Second // the kernel asks twice in that time
+	defaultDrainTimeout   = 5 * time.Second
+)
+
+// Config says what a Proxy needs.
+type Config struct {
+	Informers *informers.Informers
+	Recorder  record.EventRecorder
+	Addresses []string // of the machines: each has a listener for each service port
+
+	Listen func(network, address string) (net.Listener, error)                  // nil: net.Listen
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: that of a net.Dialer
+
+	// MaxConnections is how many connections a service port has at once on an address; 0: 1,000.
+	// The kernel queues those beyond that, and refuses them when its queue is full.
+	MaxConnections int
+	DialTimeout    time.Duration // how long an endpoint is waited for; 0: 3 seconds
+	DrainTimeout   time.Duration // how long connections may go on when Run is to end; 0: 5 seconds
+}
+
+// Proxy has a Proxier for each machine. All take turns over the same endpoints.
+type Proxy struct {
+	recorder record.EventRecorder
+	services *cache.Store[*corev1.Service]
+	synced   []func() bool
+	changed  chan struct{} // has a value if services may have changed
+	proxiers []*Proxier
+	shared   *shared
+	told     map[problem]bool // what is wrong with services, and was told
+}
+
+// shared is what the Proxiers of a process share.
+type shared struct {
+	Config
+	balancer    *LoadBalancerRR
+	own         sync.Map // has the addresses on which this process listens
+	connections sync.WaitGroup
+	cut         context.Context // when it ends, connections are cut
+}
+
+// New returns a proxy of the services and endpoints of the informers.
+func New(config Config) *Proxy {
+	if config.Listen == nil {
+		config.Listen = net.Listen
+	}
+	if config.Dial == nil {
+		config.Dial = (&net.Dialer{}).DialContext
+	}
+	if config.MaxConnections == 0 {
+		config.MaxConnections = defaultMaxConnections
+	}
+	if config.DialTimeout == 0 {
+		config.DialTimeout = defaultDialTimeout
+	}
+	if config.DrainTimeout == 0 {
+		config.DrainTimeout = defaultDrainTimeout
+	}
+	p := &Proxy{recorder: config.Recorder, changed: make(chan struct{}, 1), shared: &shared{Config: config, balancer: NewLoadBalancerRR()}}
+	for _, address := range config.Addresses {
+		p.proxiers = append(p.proxiers, newProxier(address, p.shared))
+	}
+	p.watch(config.Informers)
+	return p
+}
+
+// watch registers the handlers at the informers.
+func (p *Proxy) watch(informers *informers.Informers) {
+	services, endpoints := informers.Services(), informers.Endpoints()
+	p.services = services.Store()
+	balancer := p.shared.balancer
+	p.synced = append(p.synced, services.AddHandler(cache.Handler[*corev1.Service]{
+		OnAdd:    func(*corev1.Service) { p.note() },
+		OnUpdate: func(_, _ *corev1.Service) { p.note() },
+		OnDelete: func(*corev1.Service) { p.note() },
+	}), endpoints.AddHandler(cache.Handler[*corev1.Endpoints]{
+		OnAdd:    balancer.OnUpdate,
+		OnUpdate: func(_, now *corev1.Endpoints) { balancer.OnUpdate(now) },
+		OnDelete: balancer.OnDelete,
+	}))
+}
+
+func (p *Proxy) note() {
+	select {
+	case p.changed <- struct{}{}:
+	default: // nobody has looked since the last one
+	}
+}
+
+// Run serves the services until the context ends. Then it closes the listeners, and cuts the
+// connections that do not end in the DrainTimeout. It is called once.
+func (p *Proxy) Run(ctx context.Context) {
+	if !cache.WaitForSync(ctx, p.synced...) {
+		return
+	}
+	var cut context.CancelFunc
+	p.shared.cut, cut = context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	for p.sync(ctx); ctx.Err() == nil; {
+		select {
+		case <-p.changed:
+			p.sync(ctx)
+		case <-ctx.Done():
+		}
+	}
+	for _, proxier := range p.proxiers {
+		proxier.sync(ctx, nil)
+	}
+	late := time.AfterFunc(p.shared.DrainTimeout, cut)
+	defer late.Stop()
+	p.shared.connections.Wait()
+}
+
+// sync lets all Proxiers have the listeners that they should have.
+func (p *Proxy) sync(ctx context.Context) {
+	ports, problems := portsOf(p.services.List())
+	for _, proxier := range p.proxiers {
+		proxier.sync(ctx, ports)
+	}
+	told := map[problem]bool{}
+	for problem, service := range problems {
+		if !p.told[problem] {
+			log.Printf("proxy: service %s: %s", cache.Key(service), problem.message)
+			p.recorder.Eventf(service, corev1.EventTypeWarning, problem.reason, "%s", problem.message)
+		}
+		told[problem] = true
+	}
+	p.told = told
+}
