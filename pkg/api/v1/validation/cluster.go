@@ -66,7 +66,8 @@ func (c checks) addresses(addresses []corev1.EndpointAddress, at *field.Path) {
 	}
 }
 
-// endpointIP asks for an address that others can reach.
+// endpointIP asks for an address that can be reached. It may be a loopback address (K69): there are
+// the machines of June 2014, and hollow pods.
 func (c checks) endpointIP(at *field.Path, ip string) {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -75,9 +76,15 @@ func (c checks) endpointIP(at *field.Path, ip string) {
 	}
 	addr = addr.Unmap()
 	c.InvalidIf(addr.IsUnspecified(), at, ip, fmt.Sprintf("may not be unspecified (%v)", ip))
-	c.InvalidIf(addr.IsLoopback(), at, ip, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
 	c.InvalidIf(addr.IsLinkLocalUnicast(), at, ip, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
 	c.InvalidIf(addr.IsLinkLocalMulticast(), at, ip, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+}
+
+// externalIP asks for an address that others can reach.
+func (c checks) externalIP(at *field.Path, ip string) {
+	c.endpointIP(at, ip)
+	addr, err := netip.ParseAddr(ip)
+	c.InvalidIf(err == nil && addr.Unmap().IsLoopback(), at, ip, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
 }
 
 // ValidateNode checks a node that is to be created.

@@ -84,7 +84,7 @@ func (c checks) service(service, old *corev1.Service) {
 		own := newChecks()
 		own.IP(at.Child("externalIPs").Index(i), ip, old.Spec.ExternalIPs...)
 		if len(own.List) == 0 {
-			own.endpointIP(at.Child("externalIPs").Index(i), ip)
+			own.externalIP(at.Child("externalIPs").Index(i), ip)
 		}
 		c.Add(own.List...)
 	}
