@@ -15,6 +15,7 @@ import (
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/options"
+	"kube2014/pkg/proxy"
 	"kube2014/pkg/scheduler"
 	"kube2014/pkg/trace"
 	"kube2014/pkg/util/workqueue"
@@ -64,6 +65,7 @@ func makeParts(o *options.ServerRunOptions, network network, connect func(userAg
 		make func(c *clientv1.Client)
 	}{
 		{options.PartScheduler, p.makeScheduler},
+		{options.PartProxy, p.makeProxy},
 	} {
 		if !o.Parts.Has(part.name) {
 			continue
@@ -167,6 +169,13 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 	}
 	log.Print("stopped")
 	return 0
+}
+
+// makeProxy makes the proxy of the machines.
+func (p *parts) makeProxy(c *clientv1.Client) {
+	proxier := proxy.New(proxy.Config{Informers: p.informers, Recorder: p.recorder(c, "kube-proxy", ""), Addresses: p.o.Generic.Machines,
+		Listen: p.network.listen, Dial: p.network.dial})
+	p.add(func(ctx context.Context) error { proxier.Run(ctx); return nil })
 }
 
 // recorder returns who writes the events of a part, on a host or on none.
