@@ -1,0 +1,173 @@
+package kubelet
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// container is a container of a pod, through all its starts. Its worker's mutex guards it.
+type container struct {
+	name  string // unique in the pod
+	index int    // in its list of the pod's spec
+	spec  *corev1.Container
+	kind  kind
+
+	run     Container                        // nil before the first start
+	before  Container                        // the start before run; nil for none
+	ended   *corev1.ContainerStateTerminated // how it ended before this kubelet came; nil since it was started
+	last    *corev1.ContainerStateTerminated // how the start before ended
+	attempt int32                            // how often it was started again
+	imageID string
+
+	begun    bool          // run was seen running
+	exited   bool          // run, or ended, was seen exited
+	stopping bool          // run was told to stop
+	changed  bool          // its definition is another one: it starts again, whatever the policy
+	backOff  time.Duration // the pause before the last start
+	due      time.Time     // when it may start again
+	ready    bool          // by its readiness probe
+	started  bool          // by its startup probe
+	probes   []*prober
+}
+
+// containersOf returns the containers of a pod, the init containers first.
+func containersOf(pod *corev1.Pod) []*container {
+	var all []*container
+	names := map[string]bool{}
+	add := func(specs []corev1.Container, of kind) {
+		for i := range specs {
+			c := &container{name: specs[i].Name, index: i, spec: &specs[i], kind: of}
+			if c.name == "" || names[c.name] { // of a task of 2014
+				c.name = fmt.Sprintf("%s-%d", specs[i].Name, i)
+			}
+			if of == initContainer && isSidecar(c.spec) {
+				c.kind = sidecar
+			}
+			names[c.name] = true
+			all = append(all, c)
+		}
+	}
+	add(pod.Spec.InitContainers, initContainer)
+	add(pod.Spec.Containers, mainContainer)
+	return all
+}
+
+// restore takes over what is known of the container from before this kubelet came. It does not run
+// any more, whatever was said then.
+func (c *container) restore(status *corev1.ContainerStatus, now time.Time) {
+	c.attempt, c.imageID = status.RestartCount, status.ImageID
+	switch state := status.State; {
+	case state.Terminated != nil:
+		c.ended, c.last = state.Terminated, status.LastTerminationState.Terminated
+	case state.Running != nil:
+		c.last = status.LastTerminationState.Terminated
+		c.ended = &corev1.ContainerStateTerminated{
+			ExitCode: 137, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the kubelet started",
+			StartedAt: state.Running.StartedAt, FinishedAt: stamp(now), ContainerID: status.ContainerID,
+		}
+	default: // it waited to start again
+		c.ended = status.LastTerminationState.Terminated
+	}
+}
+
+// phase returns how far the container has come.
+func (c *container) phase() Phase {
+	switch {
+	case c.run != nil:
+		return c.run.State().Phase
+	case c.ended != nil:
+		return Exited
+	}
+	return ""
+}
+
+// terminated returns how the container has ended.
+func (c *container) terminated() *corev1.ContainerStateTerminated {
+	if c.run == nil {
+		return c.ended
+	}
+	state := c.run.State()
+	t := &corev1.ContainerStateTerminated{
+		ExitCode: state.ExitCode, Reason: state.Reason, Message: state.Message, ContainerID: state.ID,
+		StartedAt: stamp(state.StartedAt), FinishedAt: stamp(state.FinishedAt),
+	}
+	if t.Reason == "" && t.ExitCode == 0 {
+		t.Reason = "Completed"
+	} else if t.Reason == "" {
+		t.Reason = "Error"
+	}
+	return t
+}
+
+// policy returns when the container starts again: as its pod says, if it does not say so itself.
+func (c *container) policy(pod *corev1.Pod) corev1.RestartPolicy {
+	if c.spec.RestartPolicy != nil {
+		return corev1.RestartPolicy(*c.spec.RestartPolicy)
+	}
+	return pod.Spec.RestartPolicy
+}
+
+// view returns what is decided by about the container.
+func (c *container) view(pod *corev1.Pod) view {
+	v := view{kind: c.kind, phase: c.phase(), due: c.due, started: c.started, ran: c.last != nil}
+	if v.phase == Exited {
+		v.failed = c.terminated().ExitCode != 0
+		v.restarts = c.changed || restartsAfter(c.policy(pod), c.kind, v.failed)
+	}
+	return v
+}
+
+// status returns the container's status. The reason is why one that was not started waits.
+func (c *container) status(view view, waits string) corev1.ContainerStatus {
+	isStarted := view.phase == Running && c.started
+	s := corev1.ContainerStatus{
+		Name: c.spec.Name, Image: c.spec.Image, ImageID: c.imageID, RestartCount: c.attempt, Started: &isStarted,
+		Ready: isStarted && c.ready || c.kind == initContainer && view.phase == Exited && !view.failed,
+	}
+	if c.last != nil {
+		s.LastTerminationState.Terminated = c.last
+	}
+	var state State
+	if c.run != nil {
+		state = c.run.State()
+		s.ContainerID, s.ImageID = state.ID, state.ImageID
+	}
+	switch {
+	case view.phase == Running:
+		s.State.Running = &corev1.ContainerStateRunning{StartedAt: stamp(state.StartedAt)}
+	case view.phase == "":
+		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: waits}
+	case view.phase == Created:
+		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: containerCreating}
+		s.ContainerID = ""
+	default:
+		s.State.Terminated = c.terminated()
+		s.ContainerID = s.State.Terminated.ContainerID
+	}
+	return s
+}
+
+// crashLoop shows a container that waits for its next start.
+func (c *container) crashLoop(s *corev1.ContainerStatus, pod *corev1.Pod) {
+	s.LastTerminationState.Terminated = s.State.Terminated
+	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+		Reason:  "CrashLoopBackOff",
+		Message: fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s)", c.backOff, c.spec.Name, pod.Name, pod.Namespace, pod.UID),
+	}}
+}
+
+// stamp returns a time as the API has it: in seconds.
+func stamp(t time.Time) metav1.Time {
+	if t.IsZero() {
+		return metav1.Time{}
+	}
+	return metav1.Time{Time: t.UTC()}.Rfc3339Copy()
+}
+
+const (
+	containerCreating = "ContainerCreating"
+	podInitializing   = "PodInitializing"
+)

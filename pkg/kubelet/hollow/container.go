@@ -1,0 +1,166 @@
+package hollow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/kubelet"
+)
+
+// killedCode is the exit code of a container that is killed.
+const killedCode = 137
+
+// container is a container that exists in memory.
+type container struct {
+	pod, node, name, image string
+	ports                  []string // the addresses to listen on
+	paths                  paths    // of its probes
+	changed                func()
+	warn                   func(reason, message string)
+	listen                 func(network, address string) (net.Listener, error)
+	orders                 orders
+	log                    logBuffer
+
+	mu     sync.Mutex // guards what follows
+	state  kubelet.State
+	health health
+	timer  *time.Timer // of what it does next
+	stopAt time.Time   // when it has stopped of its own accord; zero if it was not told to
+	killAt time.Time   // when it is killed if it has not
+	server *server
+}
+
+var _ kubelet.Container = (*container)(nil)
+
+// newContainer returns a container that is not started. It keeps nothing of the pod, which may
+// change often.
+func newContainer(spec kubelet.Spec, listen func(network, address string) (net.Listener, error)) *container {
+	return &container{
+		pod: spec.Pod.Name, node: spec.Node, name: spec.Container.Name, image: spec.Container.Image,
+		ports: addressesOf(spec), paths: pathsOf(spec.Container), listen: listen,
+		changed: spec.Changed, warn: spec.Warn,
+		health: readHealth(spec.Pod, spec.Container.Name, spec.Warn),
+		state:  kubelet.State{Phase: kubelet.Created, ID: idOf(spec), ImageID: imageIDOf(spec.Container.Image)},
+	}
+}
+
+// State implements kubelet.Container.
+func (c *container) State() kubelet.State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// Log implements kubelet.Container.
+func (c *container) Log(from int) ([]kubelet.LogLine, int, <-chan struct{}) { return c.log.read(from) }
+
+// start lets the container run.
+func (c *container) start() {
+	c.mu.Lock()
+	if c.state.Phase != kubelet.Created {
+		c.mu.Unlock()
+		return
+	}
+	c.log.add("hollow: started " + c.image)
+	for _, line := range c.orders.log {
+		c.log.add(line)
+	}
+	c.server = c.serve()
+	c.state.Phase, c.state.StartedAt, c.state.PID = kubelet.Running, time.Now(), firstPID
+	if c.orders.exitAfter >= 0 {
+		c.timer = time.AfterFunc(c.orders.exitAfter, func() { c.exit(c.orders.exitCode, "exited") })
+	}
+	c.mu.Unlock()
+	c.changed()
+}
+
+// firstPID is what a container's process has in its own namespace.
+const firstPID = 1
+
+// exit ends the container, if it has not ended.
+func (c *container) exit(code int32, how string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exitLocked(code, how)
+}
+
+func (c *container) exitLocked(code int32, how string) {
+	if c.state.Phase == kubelet.Exited {
+		return
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if c.server != nil {
+		c.server.close()
+		c.server = nil
+	}
+	now := time.Now()
+	if c.state.StartedAt.IsZero() {
+		c.state.StartedAt = now
+	}
+	c.state.Phase, c.state.FinishedAt, c.state.ExitCode, c.state.PID = kubelet.Exited, now, code, 0
+	c.log.add(fmt.Sprintf("hollow: %s with code %d", how, code))
+	c.log.close()
+	c.changed()
+}
+
+// Stop implements kubelet.Container. Without a grace period the container has exited when it returns.
+func (c *container) Stop(grace time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.Phase == kubelet.Exited {
+		return
+	}
+	now := time.Now()
+	killAt := now.Add(grace)
+	if c.stopAt.IsZero() {
+		c.stopAt, c.killAt = now.Add(c.orders.stopAfter), killAt
+		c.log.add("hollow: told to stop")
+	} else if !killAt.Before(c.killAt) {
+		return
+	}
+	c.killAt = killAt
+	code, how, at := int32(0), "stopped", c.stopAt
+	if killAt.Before(at) || c.state.Phase == kubelet.Created {
+		code, how, at = killedCode, "killed", killAt
+	}
+	if c.state.Phase == kubelet.Created || !at.After(now) {
+		c.exitLocked(code, how)
+		return
+	}
+	c.timer.Stop()
+	c.timer = time.AfterFunc(at.Sub(now), func() { c.exit(code, how) })
+}
+
+// Update implements kubelet.Container.
+func (c *container) Update(pod *corev1.Pod) {
+	read := readHealth(pod, c.name, c.warn)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health = read
+}
+
+var (
+	errUnready   = errors.New("hollow: told to be unready")
+	errUnhealthy = errors.New("hollow: told to be unhealthy")
+)
+
+// Probe implements kubelet.Container.
+func (c *container) Probe(_ context.Context, kind kubelet.ProbeKind) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case kind == kubelet.Readiness && c.health.unready:
+		return errUnready
+	case kind != kubelet.Readiness && c.health.unhealthy:
+		return errUnhealthy
+	}
+	return nil
+}

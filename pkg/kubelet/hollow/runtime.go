@@ -1,0 +1,78 @@
+// Package hollow is a container runtime without containers: what it starts exists in memory, answers
+// HTTP on its ports, and does what annotations of its pod tell it:
+//
+//	hollow.kube2014/start-after: 3s      it starts after that; by default after 0.1 to 0.3 seconds
+//	hollow.kube2014/exit-after: 5s       it exits that long after it has started; by default never, but
+//	                                     init containers after 0.1 seconds, and others that have an
+//	                                     exit-code after a second
+//	hollow.kube2014/exit-code: "1"       with which code it exits then; by default 0
+//	hollow.kube2014/stop-after: 40s      how long it takes to stop when it is told to; by default 50
+//	                                     milliseconds. It is killed when its grace period is over
+//	hollow.kube2014/log: text            lines that it logs when it has started
+//	hollow.kube2014/unready: "true"      readiness probes fail
+//	hollow.kube2014/unhealthy: "true"    liveness and startup probes fail
+//
+// An annotation is for all containers of a pod; with a name after it, such as
+// hollow.kube2014/exit-code.web, it is for that container, and counts more. Those of probes count as
+// they are now, also in a container that runs; the others as they are when it starts. A probe by HTTP
+// fails with a 503: if two probes ask for the same path, either annotation fails both. Nothing fails a
+// probe that only opens a connection.
+package hollow
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"time"
+
+	"kube2014/pkg/kubelet"
+)
+
+// Runtime is the hollow runtime of any number of machines. The zero value is ready; its fields must
+// not change after the first start.
+type Runtime struct {
+	Listen     func(network, address string) (net.Listener, error) // nil: net.Listen
+	StartAfter time.Duration                                       // how long containers take to start; 0: 0.1 to 0.3 seconds, as their pod's uid says
+}
+
+var _ kubelet.Runtime = (*Runtime)(nil)
+
+// Version implements kubelet.Runtime.
+func (r *Runtime) Version() string { return "hollow://1.0" }
+
+// Start implements kubelet.Runtime.
+func (r *Runtime) Start(spec kubelet.Spec) kubelet.Container {
+	c := newContainer(spec, r.listen())
+	c.orders = readOrders(spec, r.startAfter(spec))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.CreatedAt = time.Now()
+	c.timer = time.AfterFunc(c.orders.startAfter, c.start)
+	return c
+}
+
+func (r *Runtime) listen() func(network, address string) (net.Listener, error) {
+	if r.Listen == nil {
+		return net.Listen
+	}
+	return r.Listen
+}
+
+// startAfter returns how long a container takes to start if nobody says so.
+func (r *Runtime) startAfter(spec kubelet.Spec) time.Duration {
+	if r.StartAfter > 0 {
+		return r.StartAfter
+	}
+	const least, spread = 100 * time.Millisecond, 200
+	sum := sha256.Sum256([]byte(spec.Pod.UID))
+	return least + time.Duration(int(sum[0])*spread/256)*time.Millisecond
+}
+
+// idOf returns the id of a container: the same pod, container and attempt have the same.
+func idOf(spec kubelet.Spec) string {
+	return fmt.Sprintf("hollow://%x", sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", spec.Pod.UID, spec.Name, spec.Attempt)))
+}
+
+func imageIDOf(image string) string {
+	return fmt.Sprintf("hollow://sha256:%x", sha256.Sum256([]byte(image)))
+}

@@ -1,0 +1,127 @@
+package hollow
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/kubelet"
+)
+
+// addressesOf returns where a container listens: on its pod's own address, and with its host ports on
+// the machine's.
+func addressesOf(spec kubelet.Spec) (all []string) {
+	for _, port := range spec.Container.Ports {
+		if port.Protocol != corev1.ProtocolTCP && port.Protocol != "" {
+			continue
+		}
+		if spec.PodIP != "" && port.ContainerPort > 0 {
+			all = append(all, net.JoinHostPort(spec.PodIP, strconv.Itoa(int(port.ContainerPort))))
+		}
+		if port.HostPort > 0 {
+			host := spec.HostIP
+			if ip, err := netip.ParseAddr(port.HostIP); err == nil && !ip.IsUnspecified() { // another machine of the process may have that port
+				host = port.HostIP
+			}
+			all = append(all, net.JoinHostPort(host, strconv.Itoa(int(port.HostPort))))
+		}
+	}
+	return all
+}
+
+// paths are those that probes ask for.
+type paths struct{ readiness, liveness, startup string }
+
+func pathsOf(c *corev1.Container) paths {
+	return paths{pathOf(c.ReadinessProbe), pathOf(c.LivenessProbe), pathOf(c.StartupProbe)}
+}
+
+func pathOf(probe *corev1.Probe) string {
+	if probe == nil || probe.HTTPGet == nil {
+		return ""
+	}
+	if probe.HTTPGet.Path == "" {
+		return "/"
+	}
+	return probe.HTTPGet.Path
+}
+
+// server answers HTTP on the ports of a container.
+type server struct {
+	http    *http.Server
+	serving sync.WaitGroup
+}
+
+// serve listens on the ports, and returns what serves there, nil if nothing does. What cannot be opened
+// is told: the container runs without it.
+func (c *container) serve() *server {
+	var open []net.Listener
+	for _, address := range c.ports {
+		listener, err := c.listen("tcp", address)
+		if err != nil {
+			c.log.add(fmt.Sprintf("hollow: cannot listen on %s: %v", address, err))
+			c.warn("FailedListen", fmt.Sprintf("Container %s cannot listen on %s: %v", c.name, address, err))
+			continue
+		}
+		c.log.add("hollow: listening on " + address)
+		open = append(open, listener)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	s := &server{http: &http.Server{
+		Handler: http.HandlerFunc(c.answer), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: silent,
+	}}
+	for _, listener := range open {
+		s.serving.Go(func() { _ = s.http.Serve(listener) }) // it ends with close
+	}
+	return s
+}
+
+var silent = log.New(io.Discard, "", 0)
+
+// close closes the ports, and cuts all connections.
+func (s *server) close() {
+	_ = s.http.Close() // it only closes connections
+	s.serving.Wait()
+}
+
+// maxPath is how much of a path is logged, in bytes.
+const maxPath = 200
+
+// answer says who answers, or, to a probe that is to fail, that it does.
+func (c *container) answer(w http.ResponseWriter, req *http.Request) {
+	status, text := http.StatusOK, fmt.Sprintf("%s on %s (%s)\n", c.pod, c.node, c.name)
+	if err := c.refuses(req); err != nil {
+		status, text = http.StatusServiceUnavailable, err.Error()+"\n"
+	}
+	path := req.URL.EscapedPath()
+	c.log.add(fmt.Sprintf("%s %s %d from %s", req.Method, path[:min(len(path), maxPath)], status, req.RemoteAddr))
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // who asks has gone
+}
+
+// refuses returns an error if a request asks for what a probe asks for that is to fail.
+func (c *container) refuses(req *http.Request) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	asked := []string{req.URL.Path, req.URL.RequestURI()}
+	switch {
+	case c.health.unready && slices.Contains(asked, c.paths.readiness):
+		return errUnready
+	case c.health.unhealthy && (slices.Contains(asked, c.paths.liveness) || slices.Contains(asked, c.paths.startup)):
+		return errUnhealthy
+	}
+	return nil
+}

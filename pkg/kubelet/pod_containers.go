@@ -1,0 +1,130 @@
+package kubelet
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// start starts a container, for the first time or again.
+func (w *podWorker) start(c *container) {
+	if c.phase() == Exited {
+		c.last, c.before = c.terminated(), c.run
+		c.attempt++
+		if !c.changed {
+			c.backOff = nextBackOff(c.backOff)
+		}
+	}
+	c.ended, c.changed, c.stopping, c.begun, c.exited = nil, false, false, false, false
+	c.ready, c.started = c.spec.ReadinessProbe == nil, c.spec.StartupProbe == nil
+	pod := w.pod
+	ip := ""
+	if w.ip.IsValid() {
+		ip = w.ip.String()
+	}
+	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.spec.Image))
+	w.k.event(pod, corev1.EventTypeNormal, "Created", "Created container: "+c.spec.Name)
+	c.run = w.k.Runtime.Start(Spec{
+		Pod: pod, Container: c.spec, Name: c.name, Init: c.kind == initContainer, Attempt: c.attempt,
+		Node: w.k.Name, HostIP: w.k.Address, PodIP: ip,
+		Changed: func() { w.k.pods.Add(w.key) },
+		Warn:    func(reason, message string) { w.k.warn(w.key, reason, message) },
+	})
+}
+
+// stop tells a container to stop.
+func (w *podWorker) stop(c *container, grace time.Duration, message string) {
+	if !c.stopping {
+		c.stopping = true
+		w.k.event(w.pod, corev1.EventTypeNormal, "Killing", message)
+	}
+	c.run.Stop(grace)
+}
+
+// notice notes what has become of a container.
+func (w *podWorker) notice(c *container, now time.Time) {
+	phase := c.phase()
+	if phase == Running && !c.begun {
+		c.begun = true
+		w.k.event(w.pod, corev1.EventTypeNormal, "Started", "Started container "+c.spec.Name)
+		w.startProbes(c, now)
+	}
+	if phase != Exited || c.exited {
+		return
+	}
+	c.exited = true
+	c.stopProbes()
+	if c.run == nil || c.changed {
+		c.due = now
+		return
+	}
+	state := c.run.State()
+	if state.FinishedAt.Sub(state.StartedAt) >= steadyTime {
+		c.backOff = 0
+	}
+	c.due = state.FinishedAt.Add(c.backOff)
+	if c.backOff > 0 && c.view(w.pod).restarts && !w.isLeaving() {
+		w.k.event(w.pod, corev1.EventTypeWarning, "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod %s_%s(%s)",
+			c.spec.Name, w.pod.Name, w.pod.Namespace, w.pod.UID))
+	}
+}
+
+// refer lets the containers refer to the definitions of the pod as it was last seen, so that no
+// older one is kept.
+func (w *podWorker) refer() {
+	for _, c := range w.containers {
+		if c.kind == mainContainer {
+			c.spec = &w.pod.Spec.Containers[c.index]
+		} else {
+			c.spec = &w.pod.Spec.InitContainers[c.index]
+		}
+	}
+}
+
+// redefine takes the definitions of a pod that has been changed: a container of another one is
+// another container. A PUT of a task may change all of them.
+func (w *podWorker) redefine() {
+	there := map[string]*container{}
+	for _, c := range w.containers {
+		there[c.name] = c
+	}
+	w.containers = containersOf(w.pod)
+	for i, c := range w.containers {
+		before := there[c.name]
+		if before == nil || before.kind != c.kind {
+			continue
+		}
+		delete(there, c.name)
+		w.containers[i] = before
+		if !isSame(before.spec, c.spec) {
+			w.replace(before)
+		}
+		before.spec, before.index = c.spec, c.index
+	}
+	for _, gone := range there {
+		if gone.run != nil && gone.phase() != Exited {
+			w.stop(gone, 0, "Stopping container "+gone.spec.Name)
+		}
+		gone.stopProbes()
+	}
+}
+
+// isSame reports whether a container need not be started again. Its resources are changed as it runs.
+func isSame(before, now *corev1.Container) bool {
+	a, b := *before, *now
+	a.Resources, b.Resources = corev1.ResourceRequirements{}, corev1.ResourceRequirements{}
+	return equality.Semantic.DeepEqual(a, b)
+}
+
+// replace lets a container start again by its new definition.
+func (w *podWorker) replace(c *container) {
+	switch c.phase() {
+	case Created, Running:
+		c.changed = true
+		w.stop(c, w.grace(), fmt.Sprintf("Container %s definition changed, will be restarted", c.spec.Name))
+	case Exited:
+		c.due = time.Time{} // if it restarts, it may now
+	}
+}

@@ -1,0 +1,141 @@
+package kubelet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// podPhase returns the phase of a pod from the containers' states. A pod that was ended before a
+// container began has failed.
+func podPhase(views []view, p plan) corev1.PodPhase {
+	waits, failed := false, false
+	for _, c := range views {
+		if c.kind == sidecar {
+			continue
+		}
+		waits = waits || c.kind == mainContainer && !c.ran && (c.phase == "" || c.phase == Created)
+		failed = failed || c.phase != Exited || c.failed
+	}
+	switch {
+	case p.over && failed:
+		return corev1.PodFailed
+	case p.over:
+		return corev1.PodSucceeded
+	case !p.initialized || waits:
+		return corev1.PodPending
+	}
+	return corev1.PodRunning
+}
+
+// conditions returns those conditions of a pod that its kubelet sets, as they are by its other status.
+func conditions(pod *corev1.Pod, status *corev1.PodStatus, hasIP bool, initialized bool) []corev1.PodCondition {
+	is := func(kind corev1.PodConditionType, reason, message string) corev1.PodCondition {
+		condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
+		if reason != "" {
+			condition.Status = corev1.ConditionFalse
+		}
+		return condition
+	}
+	sandbox := is(corev1.PodReadyToStartContainers, "", "")
+	if !hasIP {
+		sandbox.Status = corev1.ConditionFalse
+	}
+	all := []corev1.PodCondition{sandbox}
+	if ended := endedAs(status.Phase); ended != "" {
+		done := is(corev1.PodInitialized, ended, "")
+		if initialized {
+			done.Status = corev1.ConditionTrue
+		}
+		return append(all, done, is(corev1.PodReady, ended, ""), is(corev1.ContainersReady, ended, ""))
+	}
+	var incomplete, unready []string
+	for i, container := range status.InitContainerStatuses {
+		if !container.Ready && isSidecar(&pod.Spec.InitContainers[i]) {
+			unready = append(unready, container.Name)
+		}
+		if !container.Ready && !(container.Started != nil && *container.Started) {
+			incomplete = append(incomplete, container.Name)
+		}
+	}
+	for _, container := range status.ContainerStatuses {
+		if !container.Ready {
+			unready = append(unready, container.Name)
+		}
+	}
+	condition := is(corev1.PodInitialized, "", "")
+	if !initialized {
+		condition = is(corev1.PodInitialized, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(incomplete, " ")))
+	}
+	all = append(all, condition)
+	ready, containersReady := is(corev1.PodReady, "", ""), is(corev1.ContainersReady, "", "")
+	if len(unready) > 0 {
+		message := fmt.Sprintf("containers with unready status: [%s]", strings.Join(unready, " "))
+		ready, containersReady = is(corev1.PodReady, "ContainersNotReady", message), is(corev1.ContainersReady, "ContainersNotReady", message)
+	} else if message := closedGates(pod); message != "" {
+		ready = is(corev1.PodReady, "ReadinessGatesNotReady", message)
+	}
+	return append(all, ready, containersReady)
+}
+
+func isSidecar(container *corev1.Container) bool {
+	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// endedAs returns why a pod that has ended is not ready, empty if it has not.
+func endedAs(phase corev1.PodPhase) string {
+	switch phase {
+	case corev1.PodSucceeded:
+		return "PodCompleted"
+	case corev1.PodFailed:
+		return "PodFailed"
+	}
+	return ""
+}
+
+// closedGates tells which readiness gates of a pod are not open. Others open them.
+func closedGates(pod *corev1.Pod) string {
+	var closed []string
+	for _, gate := range pod.Spec.ReadinessGates {
+		switch i := conditionIndex(pod.Status.Conditions, gate.ConditionType); {
+		case i < 0:
+			closed = append(closed, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
+		case pod.Status.Conditions[i].Status != corev1.ConditionTrue:
+			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", gate.ConditionType, pod.Status.Conditions[i].Status))
+		}
+	}
+	return strings.Join(closed, ", ")
+}
+
+func conditionIndex(all []corev1.PodCondition, kind corev1.PodConditionType) int {
+	return slices.IndexFunc(all, func(c corev1.PodCondition) bool { return c.Type == kind })
+}
+
+// mergeStatus returns a pod's status with what its kubelet knows. What others have written besides
+// stays.
+func mergeStatus(there, own corev1.PodStatus, now metav1.Time) corev1.PodStatus {
+	merged := *there.DeepCopy()
+	merged.ObservedGeneration = own.ObservedGeneration
+	merged.Phase, merged.Reason, merged.Message = own.Phase, own.Reason, own.Message
+	merged.HostIP, merged.HostIPs, merged.PodIP, merged.PodIPs = own.HostIP, own.HostIPs, own.PodIP, own.PodIPs
+	merged.StartTime = own.StartTime
+	merged.InitContainerStatuses, merged.ContainerStatuses = own.InitContainerStatuses, own.ContainerStatuses
+	for _, condition := range own.Conditions {
+		condition.LastTransitionTime = now
+		i := conditionIndex(merged.Conditions, condition.Type)
+		if i < 0 {
+			merged.Conditions = append(merged.Conditions, condition)
+			continue
+		}
+		before := merged.Conditions[i]
+		if before.Status == condition.Status {
+			condition.LastTransitionTime = before.LastTransitionTime
+		}
+		condition.LastProbeTime = before.LastProbeTime
+		merged.Conditions[i] = condition
+	}
+	return merged
+}

@@ -1,0 +1,249 @@
+package kubelet
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// podWorker runs a pod.
+type podWorker struct {
+	k   *Kubelet
+	key string
+	uid types.UID
+	ip  netip.Addr // invalid if the pod has none of its own
+
+	mu         sync.Mutex  // guards what follows
+	pod        *corev1.Pod // as it was last seen; shared
+	containers []*container
+	status     corev1.PodStatus // as it is to be; replaced, never changed
+	over       bool             // no container will run again
+	ended      bool             // it was over before this kubelet came
+	expired    bool             // it has run longer than it may
+	killed     bool             // the kubelet ends
+	deleted    bool             // the server was told that the pod is over
+	wake       time.Time        // when a timer looks at the pod
+}
+
+// newWorker begins to run a pod. Of what an earlier kubelet ran nothing is left but what it told.
+func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWorker {
+	w := &podWorker{k: k, key: key, uid: pod.UID, pod: pod, containers: containersOf(pod), status: pod.Status}
+	if endedAs(pod.Status.Phase) != "" {
+		w.ended, w.over = true, true
+		return w
+	}
+	for _, c := range w.containers {
+		statuses := pod.Status.ContainerStatuses
+		if c.kind != mainContainer {
+			statuses = pod.Status.InitContainerStatuses
+		}
+		if c.index < len(statuses) && statuses[c.index].Name == c.spec.Name {
+			c.restore(&statuses[c.index], now)
+		}
+	}
+	if !pod.Spec.HostNetwork {
+		w.ip = k.addresses.take()
+	}
+	if pod.Status.StartTime == nil {
+		started := stamp(now)
+		w.status.StartTime = &started
+	}
+	return w
+}
+
+// sync brings the containers to what the pod wants, and reports whether there is something to tell
+// the server.
+func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.see(pod)
+	if w.ended {
+		return w.isLeaving() && !w.deleted
+	}
+	for _, c := range w.containers {
+		w.notice(c, now)
+	}
+	views := w.views()
+	p := w.decide(views, now)
+	for _, i := range p.stop {
+		w.stop(w.containers[i], w.grace(), "Stopping container "+w.containers[i].spec.Name)
+	}
+	for _, i := range p.start {
+		w.start(w.containers[i])
+	}
+	w.over = p.over
+	w.status = w.makeStatus(w.views(), p, now)
+	w.wakeAt(p.wake, now)
+	return w.isLeaving() && w.over && !w.deleted || !w.isKnown(now)
+}
+
+// decide returns what is to be done.
+func (w *podWorker) decide(views []view, now time.Time) plan {
+	deadline := w.pod.Spec.ActiveDeadlineSeconds
+	var expires time.Time
+	if deadline != nil {
+		expires = w.status.StartTime.Add(time.Duration(*deadline) * time.Second)
+		w.expired = w.expired || !w.over && !expires.After(now)
+	}
+	if w.isLeaving() || w.expired {
+		return endPlan(views)
+	}
+	p := makePlan(views, now)
+	if deadline != nil && (p.wake.IsZero() || expires.Before(p.wake)) {
+		p.wake = expires
+	}
+	return p
+}
+
+func (w *podWorker) isLeaving() bool { return w.pod.DeletionTimestamp != nil }
+
+// grace returns how long the containers have to end when the pod is to.
+func (w *podWorker) grace() time.Duration {
+	seconds := w.pod.DeletionGracePeriodSeconds
+	if !w.isLeaving() || seconds == nil {
+		seconds = w.pod.Spec.TerminationGracePeriodSeconds
+	}
+	if seconds == nil {
+		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+	}
+	return time.Duration(*seconds) * time.Second
+}
+
+// see takes a newer version of the pod.
+func (w *podWorker) see(pod *corev1.Pod) {
+	if pod == w.pod || isOlder(pod, w.pod) {
+		return
+	}
+	before := w.pod
+	w.pod = pod
+	if equality.Semantic.DeepEqual(before.Spec, pod.Spec) {
+		w.refer()
+	} else {
+		w.redefine()
+	}
+	if !equality.Semantic.DeepEqual(before.Annotations, pod.Annotations) {
+		for _, c := range w.containers {
+			if c.run != nil {
+				c.run.Update(pod)
+			}
+		}
+	}
+}
+
+// isOlder reports whether a version of a pod is older than another one. The informer may come later
+// than the answer to what was written.
+func isOlder(pod, than *corev1.Pod) bool {
+	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, than.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// views returns what is decided by.
+func (w *podWorker) views() []view {
+	views := make([]view, len(w.containers))
+	for i, c := range w.containers {
+		views[i] = c.view(w.pod)
+	}
+	return views
+}
+
+// wakeAt lets the pod be looked at again at a time, if it is not zero.
+func (w *podWorker) wakeAt(at, now time.Time) {
+	if at.IsZero() || w.wake.After(now) && !at.Before(w.wake) {
+		return
+	}
+	w.wake = at
+	w.k.pods.AddAfter(w.key, at.Sub(now))
+}
+
+// makeStatus returns the status of the pod.
+func (w *podWorker) makeStatus(views []view, p plan, now time.Time) corev1.PodStatus {
+	s := corev1.PodStatus{
+		ObservedGeneration: w.pod.Generation, StartTime: w.status.StartTime,
+		HostIP: w.k.Address, HostIPs: []corev1.HostIP{{IP: w.k.Address}},
+		PodIP: w.podIP(), PodIPs: []corev1.PodIP{{IP: w.podIP()}},
+	}
+	waits := containerCreating
+	if len(w.pod.Spec.InitContainers) > 0 {
+		waits = podInitializing
+	}
+	for i, c := range w.containers {
+		status := c.status(views[i], waits)
+		if views[i].phase == Exited && views[i].restarts && c.due.After(now) && !p.over && !w.isLeaving() {
+			c.crashLoop(&status, w.pod)
+		}
+		if c.kind == mainContainer {
+			s.ContainerStatuses = append(s.ContainerStatuses, status)
+		} else {
+			s.InitContainerStatuses = append(s.InitContainerStatuses, status)
+		}
+	}
+	s.Phase = podPhase(views, p)
+	if w.expired {
+		s.Reason, s.Message = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+		if p.over {
+			s.Phase = corev1.PodFailed
+		}
+	}
+	s.Conditions = conditions(w.pod, &s, !p.over, p.initialized)
+	return s
+}
+
+// podIP returns the pod's address: the machine's if it has none of its own.
+func (w *podWorker) podIP() string {
+	if w.ip.IsValid() {
+		return w.ip.String()
+	}
+	return w.k.Address
+}
+
+// isKnown reports whether the server has the pod's status.
+func (w *podWorker) isKnown(now time.Time) bool {
+	return equality.Semantic.DeepEqual(mergeStatus(w.pod.Status, w.status, metav1.Time{Time: now}), w.pod.Status)
+}
+
+// remove ends the containers at once: the pod is gone. It reports whether they have ended.
+func (w *podWorker) remove() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	exited := true
+	for _, c := range w.containers {
+		w.notice(c, time.Now())
+		if c.run != nil && !c.exited {
+			w.stop(c, 0, "Stopping container "+c.spec.Name)
+			exited = exited && c.phase() == Exited
+		}
+	}
+	if exited {
+		w.closeLocked()
+		if w.ip.IsValid() {
+			w.k.addresses.giveBack(w.ip)
+		}
+	}
+	return exited
+}
+
+// kill ends the containers, for the kubelet ends.
+func (w *podWorker) kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.containers {
+		if c.run != nil {
+			c.run.Stop(0)
+		}
+	}
+	w.closeLocked()
+}
+
+// closeLocked ends what may still come.
+func (w *podWorker) closeLocked() {
+	w.killed = true
+	for _, c := range w.containers {
+		c.stopProbes()
+	}
+}

@@ -1,0 +1,139 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reportAgain is the pause after which it is tried again to reach the server, at least; at most it
+// is twice that.
+const reportAgain = 5 * time.Second
+
+// report tells the server the state of a pod, and that it is over, if it is to end.
+func (k *Kubelet) report(ctx context.Context, key string) error {
+	w := k.worker(key)
+	if w == nil {
+		return nil
+	}
+	err := w.reportStatus(ctx)
+	if err == nil {
+		err = w.reportEnd(ctx)
+	}
+	if k.outage.note(ctx, err) {
+		k.reports.AddAfter(key, reportAgain+rand.N(reportAgain)) // no secret
+		return nil
+	}
+	return err
+}
+
+// reportStatus writes the status, if the server has another one.
+func (w *podWorker) reportStatus(ctx context.Context) error {
+	pods := w.k.Client.In(w.podNamespace()).Pods()
+	for {
+		pod, status, ended := w.toReport()
+		merged := mergeStatus(pod.Status, status, metav1.Now())
+		if ended || equality.Semantic.DeepEqual(merged, pod.Status) {
+			return nil
+		}
+		update := *pod
+		update.Status = merged
+		written, err := pods.UpdateStatus(ctx, &update)
+		if apierrors.IsConflict(err) {
+			written, err = pods.Get(ctx, pod.Name)
+		}
+		if apierrors.IsNotFound(err) || err == nil && written.UID != w.uid {
+			return nil // the informer will say so
+		}
+		if err != nil {
+			return err
+		}
+		w.learn(written)
+	}
+}
+
+func (w *podWorker) podNamespace() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pod.Namespace
+}
+
+func (w *podWorker) toReport() (pod *corev1.Pod, status corev1.PodStatus, ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pod, w.status, w.ended
+}
+
+// learn takes a version of the pod from an answer of the server.
+func (w *podWorker) learn(pod *corev1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.see(pod)
+}
+
+// reportEnd deletes a pod that was to end, and has. A finalizer may let it stay after that.
+func (w *podWorker) reportEnd(ctx context.Context) error {
+	w.mu.Lock()
+	isDue, pod := w.isLeaving() && w.over && !w.deleted, w.pod
+	w.mu.Unlock()
+	if !isDue {
+		return nil
+	}
+	err := w.k.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &w.uid},
+	})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // it is gone, or another one is there
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deleted = true
+	return nil
+}
+
+// outage tells once that the server cannot be reached, and that it can be again.
+type outage struct {
+	of string
+
+	mu   sync.Mutex // guards what follows
+	told string
+}
+
+// note reports whether an error says that the server cannot be reached.
+func (o *outage) note(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	away := isAway(err)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case away && o.told == "":
+		log.Printf("%s: the server cannot be reached: %s", o.of, strings.ReplaceAll(err.Error(), "\n", "; "))
+		o.told = err.Error()
+	case err == nil && o.told != "":
+		log.Printf("%s: the server can be reached again", o.of)
+		o.told = ""
+	}
+	return away
+}
+
+// isAway reports whether an error is that of a server that cannot be reached, or cannot answer now.
+func isAway(err error) bool {
+	var refused apierrors.APIStatus
+	if errors.As(err, &refused) {
+		code := refused.Status().Code
+		return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests
+	}
+	return err != nil
+}

@@ -1,0 +1,94 @@
+package kubelet
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Runtime runs containers. It is safe for concurrent use.
+type Runtime interface {
+	// Version returns its name and version, such as docker://1.0.0.
+	Version() string
+	// Start makes a container and begins to start it. It does not wait for that: the container's
+	// state tells what has become of it.
+	Start(spec Spec) Container
+}
+
+// Spec is what a container is started from. The objects are shared: nobody may change them.
+type Spec struct {
+	Pod       *corev1.Pod
+	Container *corev1.Container
+	Name      string // of the container; a task of 2014 may have some without one
+	Init      bool   // it is to end before others start
+	Attempt   int32  // how often it was started before
+	Node      string
+	HostIP    string
+	PodIP     string // empty if the pod has no address of its own
+
+	// Changed is called after each change of the state. It returns at once, and may be called while
+	// locks are held.
+	Changed func()
+	// Warn tells people what has gone wrong with a container that runs on: a word in CamelCase, and
+	// a sentence. It returns at once.
+	Warn func(reason, message string)
+}
+
+// Container is a container that was started once; started again, it is another one. It is safe for
+// concurrent use.
+type Container interface {
+	State() State
+	// Log returns the lines that were written from a number on; the first one has number 0, and old
+	// ones may be gone. It also returns the number of the next line, and a channel that is closed
+	// when there may be more, nil if no more will come.
+	Log(from int) (lines []LogLine, next int, more <-chan struct{})
+	// Stop begins to stop the container, and kills it when the grace period is over. Called again, it
+	// can only shorten that.
+	Stop(grace time.Duration)
+	// Update tells that something else than the containers of the pod has changed, such as its
+	// annotations.
+	Update(pod *corev1.Pod)
+	// Probe makes a probe that is made within the container, by a command or by gRPC. Nil is success.
+	Probe(ctx context.Context, kind ProbeKind) error
+}
+
+// Phase is how far a container has come. Empty is none that was started.
+type Phase string
+
+// The phases come in this order.
+const (
+	Created Phase = "created"
+	Running Phase = "running"
+	Exited  Phase = "exited"
+)
+
+// State is the state of a container.
+type State struct {
+	Phase      Phase
+	ID         string // such as docker://0123abcd
+	ImageID    string
+	PID        int
+	CreatedAt  time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
+	ExitCode   int32
+	Reason     string // why it has exited; empty for Completed or Error, as the exit code says
+	Message    string
+}
+
+// LogLine is a line of a container's log, without its end.
+type LogLine struct {
+	Time time.Time
+	Text string
+}
+
+// ProbeKind is what a probe is for.
+type ProbeKind string
+
+// The kinds of probes.
+const (
+	Readiness ProbeKind = "Readiness"
+	Liveness  ProbeKind = "Liveness"
+	Startup   ProbeKind = "Startup"
+)
