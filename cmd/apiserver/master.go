@@ -64,6 +64,11 @@ func createMaster(o *options.ServerRunOptions, narration io.Writer) (*master, er
 // createMasterOn is createMaster on a network.
 func createMasterOn(network network, o *options.ServerRunOptions, narration io.Writer) (*master, error) {
 	m := &master{metrics: metrics.New(server.VersionInfo(version))}
+	if o.Parts.Has(options.PartKubelet) {
+		o.Kubelet.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return m.parts.dialKubelet(ctx, network, address)
+		}
+	}
 	config, err := m.buildConfig(o)
 	var kubelets error
 	m.kubelets, kubelets = o.Kubelet.ApplyTo()

@@ -14,6 +14,8 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/kubelet"
+	"kube2014/pkg/kubelet/hollow"
 	"kube2014/pkg/options"
 	"kube2014/pkg/proxy"
 	"kube2014/pkg/scheduler"
@@ -43,6 +45,7 @@ type parts struct {
 	connect   func(userAgent string) (*clientv1.Client, error)
 	tracer    *trace.Tracer // nil for none
 	informers *informers.Informers
+	kubelets  sync.Map // has the addresses of those that listen, by machine
 
 	runs   []func(ctx context.Context) error
 	failed chan error // has the first failure for good
@@ -65,6 +68,7 @@ func makeParts(o *options.ServerRunOptions, network network, connect func(userAg
 		make func(c *clientv1.Client)
 	}{
 		{options.PartScheduler, p.makeScheduler},
+		{options.PartKubelet, p.makeKubelets},
 		{options.PartProxy, p.makeProxy},
 	} {
 		if !o.Parts.Has(part.name) {
@@ -169,6 +173,32 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 	}
 	log.Print("stopped")
 	return 0
+}
+
+// makeKubelets makes a kubelet for each machine. Their containers are hollow.
+func (p *parts) makeKubelets(c *clientv1.Client) {
+	runtime, machines := &hollow.Runtime{Listen: p.network.listen}, p.o.Generic.Machines
+	for i, cidr := range p.o.Parts.PodCIDRs(machines) {
+		machine := machines[i]
+		k := kubelet.New(kubelet.Config{
+			Name: machine, Client: c, Runtime: runtime, Recorder: p.recorder(c, "kubelet", machine), Port: p.o.Kubelet.Port,
+			NodeStatusUpdateFrequency: p.o.Parts.NodeStatusUpdateFrequency, PodCIDR: cidr, Version: version,
+			Listening: func(address net.Addr) { p.kubelets.Store(machine, address.String()) },
+			Listen:    p.network.listen, Dial: p.network.dial, Around: p.around("Kubelet"),
+		})
+		p.add(k.Run)
+	}
+}
+
+// dialKubelet connects to the kubelet of a machine. If it is in this process, and took any port, that
+// is not the one in the address.
+func (p *parts) dialKubelet(ctx context.Context, network, address string) (net.Conn, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && port == "0" {
+		if at, ok := p.kubelets.Load(host); ok {
+			address = at.(string)
+		}
+	}
+	return p.network.dial(ctx, network, address)
 }
 
 // makeProxy makes the proxy of the machines.

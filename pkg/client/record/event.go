@@ -4,6 +4,7 @@ package record
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,7 @@ func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message s
 		namespace = metav1.NamespaceDefault
 	}
 	return &corev1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%016x", about.GetName(), rand.Uint64())},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: about.GetName() + "." + r.suffix(now.Time)},
 		InvolvedObject:      referenceTo(about),
 		Type:                eventType,
 		Reason:              reason,
@@ -39,6 +40,18 @@ func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message s
 		FirstTimestamp:      now,
 		LastTimestamp:       now,
 		Count:               1,
+	}
+}
+
+// suffix returns the end of an event's name: of later events it is greater, and no two events of this
+// recorder have the same, nor, as good as certain, those of another one.
+func (r *Recorder) suffix(now time.Time) string {
+	for {
+		last := r.last.Load()
+		next := max(now.UnixNano(), last+1)
+		if r.last.CompareAndSwap(last, next) {
+			return fmt.Sprintf("%016x%08x", next, rand.Uint32())
+		}
 	}
 }
 

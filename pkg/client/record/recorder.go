@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,7 @@ type Recorder struct {
 	queue chan *corev1.Event
 	lost  chan struct{} // has a value if events were lost since that was last logged
 	known map[like]remembered
+	last  atomic.Int64 // in the names of events
 }
 
 var _ EventRecorder = (*Recorder)(nil)
