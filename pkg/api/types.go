@@ -168,6 +168,10 @@ type Endpoints struct {
 	// Targets are the tasks behind the addresses, in the same order, if one of them is a
 	// pod; else there are none.
 	Targets []Target
+
+	// Managed is whether a controller outside of the server keeps the addresses, which only
+	// v1 can say.
+	Managed bool
 }
 
 // Target is the task behind an address.

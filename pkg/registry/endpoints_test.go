@@ -166,6 +166,27 @@ func TestASyncLooksAtNothingWhileNothingChanges(t *testing.T) {
 	assert.Equal(t, []string{"m:80"}, stored.Object.(*api.Endpoints).Endpoints)
 }
 
+func TestEndpointsThatSomebodyElseKeepsAreLeftAlone(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, registry backend) {
+		controller := MakeEndpointController(registry, registry)
+		now := func() []string {
+			require.NoError(t, controller.SyncServiceEndpoints())
+			stored, err := objectsOf(registry).Get(api.EndpointsKind, "a")
+			require.NoError(t, err)
+			return stored.Object.(*api.Endpoints).Endpoints
+		}
+		require.NoError(t, registry.CreateService(makeService("a", 1)))
+		require.NoError(t, registry.CreateTask("m", labelled(makeTask("x", 80), map[string]string{"name": "a"})))
+		assert.Equal(t, []string{"m:80"}, now())
+		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "a", Endpoints: []string{"10.0.0.1:8080"}, Managed: true}))
+		assert.Equal(t, []string{"10.0.0.1:8080"}, now())
+		require.NoError(t, registry.DeleteTask("x"))
+		assert.Equal(t, []string{"10.0.0.1:8080"}, now())
+		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "a", Endpoints: []string{"10.0.0.1:8080"}}))
+		assert.Equal(t, []string{}, now(), "nobody else keeps them any more")
+	})
+}
+
 func TestAControllerTellsOfChangesOfTasksAndServices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,11 @@ import (
 	"kube2014/pkg/api"
 )
 
+// managedBy is the label with which today's endpoints controller marks what it writes.
+const managedBy = "endpoints.kubernetes.io/managed-by"
+
 func inEndpoints(endpoints corev1.Endpoints) (in api.Endpoints, err error) {
-	in = api.Endpoints{Name: endpoints.Name, Endpoints: inSubsets(endpoints.Subsets)}
+	in = api.Endpoints{Name: endpoints.Name, Endpoints: inSubsets(endpoints.Subsets), Managed: endpoints.Labels[managedBy] != ""}
 	in.ObjectMeta, endpoints.ObjectMeta = inMeta(endpoints.ObjectMeta)
 	endpoints.TypeMeta = metav1.TypeMeta{}
 	in.Remainder, err = encodeRest(endpoints)

@@ -139,6 +139,26 @@ func TestAServiceWithoutSelectorSelectsNothing(t *testing.T) {
 	assert.False(t, in(t, &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}).(*api.Service).SelectsNothing)
 }
 
+func TestEndpointsWithTheLabelOfAControllerAreManaged(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		labels  map[string]string
+		managed bool
+	}{
+		"no labels":               {nil, false},
+		"another label":           {map[string]string{"a": "endpoint-controller"}, false},
+		"no name of a controller": {map[string]string{managedBy: ""}, false},
+		"today's controller":      {map[string]string{"a": "b", managedBy: "endpoint-controller"}, true},
+	} {
+		endpoints := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: row.labels}}
+		internal := in(t, endpoints).(*api.Endpoints)
+		assert.Equal(t, row.managed, internal.Managed, name)
+		assert.Equal(t, row.labels, out(t, internal).(*corev1.Endpoints).Labels, name)
+		freed := putV1(t, internal, func(v1 object) { v1.SetLabels(nil) }).(*api.Endpoints)
+		assert.False(t, freed.Managed, name)
+	}
+}
+
 func TestALimitIsANumberThatJune2014CanHold(t *testing.T) {
 	t.Parallel()
 	for quantity, want := range map[string]struct{ memory, cpu int }{

@@ -27,6 +27,7 @@ func newFiller(seed uint64) filler { return filler{random: rand.New(rand.NewPCG(
 var onlyInternal = map[string]bool{
 	"api.Task.ObjectMeta": true, "api.Task.IsPod": true, "api.Task.Held": true, "api.ReplicationController.ObjectMeta": true,
 	"api.Service.ObjectMeta": true, "api.Service.SelectsNothing": true, "api.Endpoints.ObjectMeta": true, "api.Endpoints.Targets": true,
+	"api.Endpoints.Managed": true,
 }
 
 // object returns a pointer to a new object. What v1beta1 cannot say is empty.

@@ -284,7 +284,7 @@ func asStored(t *testing.T, h Harness, kind api.Kind) {
 		case *api.Service:
 			o.SelectsNothing = true
 		case *api.Endpoints:
-			o.Targets = []api.Target{{TaskID: "a", UID: "u"}, {}}
+			o.Targets, o.Managed = []api.Target{{TaskID: "a", UID: "u"}, {}}, true
 		}
 		return made
 	}

@@ -13,7 +13,7 @@ import (
 // read as the same one again.
 func FuzzDecode(f *testing.F) {
 	for _, object := range []api.Object{&api.Task{JSONBase: base("x"), ObjectMeta: full()}, &api.Service{SelectsNothing: true}, &api.Node{ObjectMeta: full()},
-		&api.ReplicationController{ObjectMeta: full()}, &api.Endpoints{Targets: []api.Target{{TaskID: "a"}}}, &api.Event{Labels: map[string]string{"a": ""}}, &api.Role{Policy: api.Policy{JSONBase: base("a b"), ObjectMeta: full()}}} {
+		&api.ReplicationController{ObjectMeta: full()}, &api.Endpoints{Targets: []api.Target{{TaskID: "a"}}, Managed: true}, &api.Event{Labels: map[string]string{"a": ""}}, &api.Role{Policy: api.Policy{JSONBase: base("a b"), ObjectMeta: full()}}} {
 		text, err := Encode(object)
 		require.NoError(f, err)
 		f.Add(text)

@@ -25,6 +25,7 @@ type extra struct {
 	Pod               bool              `json:"pod,omitempty"` // only if the key does not say so
 	SelectsNothing    bool              `json:"selectsNothing,omitempty"`
 	Targets           []target          `json:"targets,omitempty"`
+	Managed           bool              `json:"managed,omitempty"`
 	Remainder         json.RawMessage   `json:"remainder,omitempty"`
 }
 
@@ -115,6 +116,7 @@ func extraOf(object api.Object) extra {
 	case *api.Service:
 		e.SelectsNothing = o.SelectsNothing
 	case *api.Endpoints:
+		e.Managed = o.Managed
 		for _, one := range o.Targets {
 			e.Targets = append(e.Targets, target(one))
 		}
@@ -205,6 +207,7 @@ func (e extra) addTo(object api.Object) error {
 	case *api.Service:
 		o.SelectsNothing = e.SelectsNothing
 	case *api.Endpoints:
+		o.Managed = e.Managed
 		for _, one := range e.Targets {
 			o.Targets = append(o.Targets, api.Target(one))
 		}

@@ -51,6 +51,7 @@ func TestAnObjectIsStoredAsJune2014DidAndTheRestAtItsEnd(t *testing.T) {
 		"endpoints":                       {&api.Endpoints{Name: "x", Endpoints: []string{"m:80"}}, `{"Name":"x","Endpoints":["m:80"]}`},
 		"endpoints of pods": {&api.Endpoints{Name: "x", Endpoints: []string{"m:80", "m:81"}, Targets: []api.Target{{TaskID: "a", UID: "u"}, {TaskID: "b"}}},
 			`{"Name":"x","Endpoints":["m:80","m:81"],"v1":{"targets":[{"task":"a","uid":"u"},{"task":"b"}]}}`},
+		"endpoints of somebody else":    {&api.Endpoints{Name: "x", Endpoints: []string{}, Managed: true}, `{"Name":"x","Endpoints":[],"v1":{"managed":true}}`},
 		"a node":                        {&api.Node{JSONBase: base("x"), Labels: labels}, `{"id":"x","labels":{"name":"web"}}`},
 		"a node of which more is said":  {&api.Node{JSONBase: base("x"), ObjectMeta: full()}, `{"id":"x","v1":{` + fullText + `,` + restText + `}}`},
 		"an event":                      {&api.Event{JSONBase: base("x")}, `{"id":"x"}`},
