@@ -1,0 +1,193 @@
+// Package controller has what keeps the objects of a cluster as they should be. Each controller is
+// a client of the API.
+package controller
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/informers"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/workqueue"
+)
+
+const (
+	// The label that today's endpoints controller gives to what it writes. The server does not
+	// sync endpoints that have it.
+	endpointsManagedBy, endpointsManager = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
+
+	// endpointsPause is how long after a conflict a service is looked at again: the informer is
+	// likely to have seen by then what another client has written.
+	endpointsPause = 100 * time.Millisecond
+
+	inEndpointNamespace = "namespace" // the name of an index
+)
+
+// EndpointControllerConfig is what an EndpointController needs.
+type EndpointControllerConfig struct {
+	Client    *clientv1.Client
+	Informers *informers.Informers
+	// Around is put around the work on one service, for a trace. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
+}
+
+// EndpointController keeps the endpoints of services with a selector up to date with the pods that
+// they select. It may run beside the server's own sync of endpoints: what it has written once, with
+// its label, the server leaves alone. It leaves to the server what today's API cannot say: endpoints
+// at machines that have a name, or an address that others cannot reach.
+type EndpointController struct {
+	config    EndpointControllerConfig
+	services  *cache.Store[*corev1.Service]
+	pods      *cache.Store[*corev1.Pod]
+	endpoints *cache.Store[*corev1.Endpoints]
+	synced    []func() bool
+	queue     *workqueue.Queue // of services
+}
+
+// NewEndpointController returns a controller that has its handlers at the informers. They must be
+// run by the caller.
+func NewEndpointController(config EndpointControllerConfig) *EndpointController {
+	i := config.Informers
+	e := &EndpointController{config: config, services: i.Services().Store(), pods: i.Pods().Store(), endpoints: i.Endpoints().Store(),
+		queue: workqueue.New("endpoint controller")}
+	e.services.AddIndex(inEndpointNamespace, func(service *corev1.Service) []string { return []string{service.Namespace} })
+	e.pods.AddIndex(inEndpointNamespace, func(pod *corev1.Pod) []string { return []string{pod.Namespace} })
+	e.synced = []func() bool{
+		i.Services().AddHandler(cache.Handler[*corev1.Service]{
+			OnAdd: e.serviceChanged, OnUpdate: func(_, service *corev1.Service) { e.serviceChanged(service) }, OnDelete: e.serviceChanged,
+		}),
+		i.Pods().AddHandler(cache.Handler[*corev1.Pod]{
+			OnAdd: e.podChanged, OnUpdate: func(old, pod *corev1.Pod) { e.podChanged(old); e.podChanged(pod) }, OnDelete: e.podChanged,
+		}),
+		i.Endpoints().AddHandler(cache.Handler[*corev1.Endpoints]{
+			OnAdd: e.endpointsChanged, OnUpdate: func(_, endpoints *corev1.Endpoints) { e.endpointsChanged(endpoints) }, OnDelete: e.endpointsChanged,
+		})}
+	return e
+}
+
+// Run keeps endpoints with a number of workers until the context ends. It is called once.
+func (e *EndpointController) Run(ctx context.Context, workers int) {
+	if !cache.WaitForSync(ctx, e.synced...) {
+		return
+	}
+	sync := workqueue.Sync(e.sync)
+	if e.config.Around != nil {
+		sync = e.config.Around(sync)
+	}
+	e.queue.Run(ctx, workers, sync)
+}
+
+func (e *EndpointController) serviceChanged(service *corev1.Service) { e.queue.Add(cache.Key(service)) }
+
+func (e *EndpointController) endpointsChanged(endpoints *corev1.Endpoints) {
+	e.queue.Add(cache.Key(endpoints))
+}
+
+// podChanged adds the services that select a pod.
+func (e *EndpointController) podChanged(pod *corev1.Pod) {
+	for _, service := range e.services.ByIndex(inEndpointNamespace, pod.Namespace) {
+		if endpointSelects(service, pod) {
+			e.queue.Add(cache.Key(service))
+		}
+	}
+}
+
+// sync brings the endpoints of a service to what they should be. What another client was faster
+// with is looked at again.
+func (e *EndpointController) sync(ctx context.Context, key string) error {
+	stored, exists := e.endpoints.Get(key)
+	err := e.write(ctx, key, stored)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || exists && apierrors.IsNotFound(err) {
+		e.queue.AddAfter(key, endpointsPause)
+		return nil
+	}
+	return err
+}
+
+// write writes what changes the stored endpoints, nil for none, to what they should be.
+func (e *EndpointController) write(ctx context.Context, key string, stored *corev1.Endpoints) error {
+	namespace, _, _ := strings.Cut(key, "/")
+	client := e.config.Client.In(namespace).Endpoints()
+	service, exists := e.services.Get(key)
+	if !exists {
+		if stored == nil || !isManaged(stored) {
+			return nil
+		}
+		return client.Delete(ctx, stored.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &stored.UID}})
+	}
+	if len(service.Spec.Selector) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil // somebody else writes them
+	}
+	var err error
+	switch next := endpointsOf(service, e.pods.ByIndex(inEndpointNamespace, namespace), stored); {
+	case next == nil:
+	case stored == nil:
+		_, err = client.Create(ctx, next)
+	default:
+		_, err = client.Update(ctx, next)
+	}
+	return err
+}
+
+// endpointsOf returns what is to be written as the endpoints of a service, nil if nothing. Stored
+// is what there is, nil if nothing.
+func endpointsOf(service *corev1.Service, pods []*corev1.Pod, stored *corev1.Endpoints) *corev1.Endpoints {
+	subsets := endpointSubsetsOf(service, pods)
+	if !areEndpointsWritable(subsets) {
+		return releasedEndpoints(stored)
+	}
+	next := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: service.Namespace, Name: service.Name}}
+	labels := endpointLabelsOf(service)
+	if stored != nil {
+		next = stored.DeepCopy()
+		same := equality.Semantic.DeepEqual(repackEndpointSubsets(stored.Subsets), subsets)
+		if same && (!isManaged(stored) || maps.Equal(stored.Labels, labels)) {
+			return nil
+		}
+	}
+	next.Labels, next.Subsets = labels, subsets
+	return next
+}
+
+// releasedEndpoints returns endpoints without the label, nil if they have none.
+func releasedEndpoints(stored *corev1.Endpoints) *corev1.Endpoints {
+	if stored == nil || !isManaged(stored) {
+		return nil
+	}
+	next := stored.DeepCopy()
+	delete(next.Labels, endpointsManagedBy)
+	return next
+}
+
+func isManaged(endpoints *corev1.Endpoints) bool {
+	return endpoints.Labels[endpointsManagedBy] == endpointsManager
+}
+
+// endpointLabelsOf returns the labels that the endpoints of a service have.
+func endpointLabelsOf(service *corev1.Service) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, service.Labels)
+	delete(labels, corev1.IsHeadlessService)
+	if service.Spec.ClusterIP == "" || service.Spec.ClusterIP == corev1.ClusterIPNone {
+		labels[corev1.IsHeadlessService] = ""
+	}
+	labels[endpointsManagedBy] = endpointsManager
+	return labels
+}
+
+func endpointSelects(service *corev1.Service, pod *corev1.Pod) bool {
+	for name, value := range service.Spec.Selector {
+		if own, has := pod.Labels[name]; !has || own != value {
+			return false
+		}
+	}
+	return len(service.Spec.Selector) > 0
+}
