@@ -47,15 +47,12 @@ func isEndpoint(service *corev1.Service, pod *corev1.Pod) bool {
 
 // countsAsReady reports whether a pod is ready, or nobody reports about it, as in 2014.
 func countsAsReady(pod *corev1.Pod) bool {
-	if pod.Status.PodIP == "" && len(pod.Status.ContainerStatuses) == 0 {
-		return true
-	}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {
 			return condition.Status == corev1.ConditionTrue
 		}
 	}
-	return false
+	return pod.Status.PodIP == "" && len(pod.Status.ContainerStatuses) == 0
 }
 
 // firstHostPort returns the first host port of a pod, 0 if it has none.

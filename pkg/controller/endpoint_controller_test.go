@@ -179,6 +179,7 @@ func TestTheAddressesOfAService(t *testing.T) {
 		"not ready":                  {webService(), []*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", notReady)), webPod("b", "m", atIP("10.1.0.2", "Unknown"))}, []string{"|10.1.0.1,10.1.0.2: 00080/TCP"}},
 		"not ready, but published":   {all, []*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", notReady)), webPod("b", "m", atIP("10.1.0.2", ready), leaving)}, []string{"10.1.0.1,10.1.0.2|: 00080/TCP"}},
 		"nobody reports":             {webService(), []*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80))}, []string{"10.0.0.1|: 00080/TCP"}},
+		"not ready, say others":      {webService(), []*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80), atIP("", notReady))}, []string{"|10.0.0.1: 00080/TCP"}},
 		"reported without condition": {webService(), []*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80), started)}, []string{"|10.0.0.1: 00080/TCP"}},
 		"no node":                    {webService(), []*corev1.Pod{webPod("a", "", atHostPort(80)), webPod("b", "", atIP("10.1.0.1", ready))}, nil},
 		"neither port nor address":   {webService(), []*corev1.Pod{webPod("a", "m")}, nil},

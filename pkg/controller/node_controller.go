@@ -1,0 +1,147 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/record"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util"
+)
+
+// NodeControllerConfig is what a NodeController needs.
+type NodeControllerConfig struct {
+	Client    *clientv1.Client
+	Informers *informers.Informers
+	Recorder  record.EventRecorder
+	// MonitorPeriod is how often the nodes are looked at. 0: 5 s.
+	MonitorPeriod time.Duration
+	// MonitorGracePeriod is how long the kubelet of a node may be silent. It is several times as
+	// long as the pause between two heartbeats. 0: 40 s.
+	MonitorGracePeriod time.Duration
+}
+
+// NodeController marks nodes whose kubelets are silent, and deletes their pods, so that the
+// controllers of these make others elsewhere. It goes by its own clock, from when it has seen a
+// heartbeat change; time without the server does not count. While no kubelet at all is heard, the
+// fault is more likely between them and the server: then no pod is deleted.
+type NodeController struct {
+	config NodeControllerConfig
+	pods   *cache.SharedInformer[*corev1.Pod]
+	health *nodeHealth
+}
+
+// NewNodeController returns a controller that uses the informers. They must be run by the caller.
+func NewNodeController(config NodeControllerConfig) *NodeController {
+	if config.MonitorPeriod <= 0 {
+		config.MonitorPeriod = 5 * time.Second
+	}
+	if config.MonitorGracePeriod <= 0 {
+		config.MonitorGracePeriod = 40 * time.Second
+	}
+	return &NodeController{config: config, pods: config.Informers.Pods(), health: newNodeHealth(config.MonitorGracePeriod)}
+}
+
+// Run looks at the nodes until the context ends. It is called once.
+func (n *NodeController) Run(ctx context.Context) {
+	if !cache.WaitForSync(ctx, n.pods.HasSynced) {
+		return
+	}
+	ticker := time.NewTicker(n.config.MonitorPeriod)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		n.look(ctx)
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}
+
+// look looks at the nodes once.
+func (n *NodeController) look(ctx context.Context) {
+	defer util.HandleCrash()
+	if err := n.monitor(ctx); err != nil && ctx.Err() == nil {
+		log.Printf("node controller: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
+// monitor marks the nodes that are silent, and looks after their pods. Nodes that cannot be listed
+// all have a new grace period. Other failures are tried again the next time.
+func (n *NodeController) monitor(ctx context.Context) error {
+	asked := time.Now()
+	list, err := n.config.Client.Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		n.health.forget()
+		return err
+	}
+	pods := n.pods.Store().List()
+	n.health.observe(list.Items, pods, asked, time.Now())
+	var failures []error
+	for _, node := range list.Items {
+		if n.health.isSilent(node.Name) {
+			failures = append(failures, n.markNode(ctx, node))
+		}
+	}
+	for _, pod := range pods {
+		if !n.health.isSilent(pod.Spec.NodeName) {
+			continue
+		}
+		err := n.losePod(ctx, pod)
+		failures = append(failures, err)
+		if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown { // no answer: do not wait for it pod by pod
+			break
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// markNode says in the status of a node that nobody knows how it is.
+func (n *NodeController) markNode(ctx context.Context, node *corev1.Node) error {
+	marked := node.DeepCopy()
+	if !markConditions(marked.Status.Conditions, metav1.Now()) {
+		return nil
+	}
+	_, err := n.config.Client.Nodes().UpdateStatus(ctx, marked)
+	if isOutrun(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	n.config.Recorder.Eventf(node, corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", node.Name)
+	return nil
+}
+
+// losePod deletes a pod of a node that is silent, if something else will be made in its place, or
+// says in its status that it is lost.
+func (n *NodeController) losePod(ctx context.Context, pod *corev1.Pod) error {
+	client := n.config.Client.In(pod.Namespace).Pods()
+	var err error
+	switch lost := lostPod(pod, metav1.Now()); {
+	case hasPodEnded(pod):
+	case isReplaced(pod) || pod.DeletionTimestamp != nil && n.health.isGone(pod.Spec.NodeName):
+		if n.health.mayDelete() {
+			err = client.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+		}
+	case lost != nil:
+		_, err = client.UpdateStatus(ctx, lost)
+	}
+	if err == nil || isOutrun(err) {
+		return nil
+	}
+	return fmt.Errorf("pod %s: %w", cache.Key(pod), err)
+}
+
+// isOutrun reports whether another client was faster: the next look tells what is left to do.
+func isOutrun(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

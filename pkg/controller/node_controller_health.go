@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// nodeHealth is what is known of kubelets from when their heartbeats changed, by our own clock. It
+// also has nodes that are gone, but have pods.
+type nodeHealth struct {
+	grace      time.Duration
+	nodes      map[string]*nodeSeen
+	asked      time.Time // of the last look
+	aliveSince time.Time // from when on some kubelet was heard at each look; zero if none is
+}
+
+// nodeSeen is a node as it was last seen.
+type nodeSeen struct {
+	sign  heartbeat
+	since time.Time // when the sign changed
+}
+
+// heartbeat is the sign of a kubelet, or of a node that is gone. All that counts is whether it
+// changes: the time in it is by the kubelet's clock.
+type heartbeat struct {
+	gone bool
+	uid  types.UID
+	at   time.Time
+}
+
+func newNodeHealth(grace time.Duration) *nodeHealth {
+	return &nodeHealth{grace: grace, nodes: map[string]*nodeSeen{}}
+}
+
+// forget gives all nodes a new grace period.
+func (h *nodeHealth) forget() {
+	h.nodes, h.aliveSince = map[string]*nodeSeen{}, time.Time{}
+}
+
+// observe takes a fresh list of nodes, which was asked for and came at two times. Nodes that never
+// had a kubelet are passed.
+func (h *nodeHealth) observe(nodes []*corev1.Node, pods []*corev1.Pod, asked, came time.Time) {
+	before, exists := h.nodes, make(map[string]bool, len(nodes))
+	h.nodes, h.asked = map[string]*nodeSeen{}, asked
+	for _, node := range nodes {
+		exists[node.Name] = true
+		if ready := nodeCondition(node, corev1.NodeReady); ready != nil {
+			h.see(before[node.Name], node.Name, heartbeat{uid: node.UID, at: ready.LastHeartbeatTime.Time}, came)
+		}
+	}
+	for _, pod := range pods {
+		if name := pod.Spec.NodeName; name != "" && !exists[name] {
+			h.see(before[name], name, heartbeat{gone: true}, came)
+		}
+	}
+	switch {
+	case !h.isAnyAlive():
+		h.aliveSince = time.Time{}
+	case h.aliveSince.IsZero():
+		h.aliveSince = asked
+	}
+}
+
+func (h *nodeHealth) see(before *nodeSeen, name string, sign heartbeat, now time.Time) {
+	if before == nil || before.sign.gone != sign.gone || before.sign.uid != sign.uid || !before.sign.at.Equal(sign.at) {
+		before = &nodeSeen{sign, now}
+	}
+	h.nodes[name] = before
+}
+
+// isAnyAlive reports whether some kubelet was heard within half the grace period. When all are cut
+// off at once, this is over before the first of them counts as silent.
+func (h *nodeHealth) isAnyAlive() bool {
+	for _, seen := range h.nodes {
+		if !seen.sign.gone && h.asked.Sub(seen.since) < h.grace/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// isSilent reports whether the kubelet of a node was not heard, or the node gone, for the grace
+// period.
+func (h *nodeHealth) isSilent(name string) bool {
+	seen := h.nodes[name]
+	return seen != nil && h.asked.Sub(seen.since) >= h.grace
+}
+
+// isGone reports whether a node that has pods does not exist.
+func (h *nodeHealth) isGone(name string) bool {
+	seen := h.nodes[name]
+	return seen != nil && seen.sign.gone
+}
+
+// mayDelete reports whether kubelets were heard for the whole grace period. After all were silent,
+// each has so the time to come back.
+func (h *nodeHealth) mayDelete() bool {
+	return !h.aliveSince.IsZero() && h.asked.Sub(h.aliveSince) >= h.grace
+}
+
+func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == conditionType {
+			return &node.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// markConditions makes the conditions Unknown that a kubelet writes. It reports whether one was not.
+func markConditions(conditions []corev1.NodeCondition, now metav1.Time) (changed bool) {
+	for i := range conditions {
+		condition := &conditions[i]
+		switch condition.Type {
+		case corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure:
+			if condition.Status != corev1.ConditionUnknown {
+				condition.Status, condition.LastTransitionTime, changed = corev1.ConditionUnknown, now, true
+				condition.Reason, condition.Message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+			}
+		}
+	}
+	return changed
+}

@@ -1,0 +1,462 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/servertest"
+	clientv1 "kube2014/pkg/client/v1"
+)
+
+// nodeBench is a server with nodes, pods and a node controller, in a synctest bubble.
+type nodeBench struct {
+	*servertest.Server
+	t      *testing.T
+	client *clientv1.Client
+	skew   time.Duration // of the kubelets' clocks
+
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+func inNodeBubble(t *testing.T, test func(t *testing.T, b *nodeBench)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := servertest.Start(t)
+		test(t, &nodeBench{Server: server, t: t, client: server.Client(t, "test")})
+	})
+}
+
+// Eventf implements record.EventRecorder.
+func (b *nodeBench) Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.events = append(b.events, fmt.Sprintf("%s %s %s: %s", about.GetName(), eventType, reason, fmt.Sprintf(message, args...)))
+}
+
+func (b *nodeBench) takeEvents() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events := b.events
+	b.events = nil
+	return events
+}
+
+// run runs a controller until the function that it returns is called.
+func (b *nodeBench) run() (stop func()) {
+	ctx, cancel := context.WithCancel(b.t.Context())
+	client := b.Client(b.t, "controller")
+	objects := informers.New(client, 0)
+	n := NewNodeController(NodeControllerConfig{Client: client, Informers: objects, Recorder: b})
+	objects.Run(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { n.Run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	b.t.Cleanup(stop)
+	return stop
+}
+
+// kubelets makes nodes, or takes those that exist, and posts their status each 10 s until the
+// function that it returns is called. The first does so now, each other one a second later.
+func (b *nodeBench) kubelets(names ...string) (stop func()) {
+	ctx, cancel := context.WithCancel(b.t.Context())
+	var running sync.WaitGroup
+	for i, name := range names {
+		_, err := b.client.Nodes().Create(b.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		require.True(b.t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
+		running.Go(func() {
+			wait := time.Duration(i) * time.Second
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(wait):
+				}
+				b.post(ctx, name)
+				wait = 10 * time.Second
+			}
+		})
+	}
+	stop = func() { cancel(); running.Wait() }
+	b.t.Cleanup(stop)
+	return stop
+}
+
+// post posts the status of a node, if the server can be reached.
+func (b *nodeBench) post(ctx context.Context, name string) {
+	node, err := b.client.Nodes().Get(ctx, name)
+	if err != nil {
+		return
+	}
+	now := metav1.NewTime(time.Now().Add(b.skew))
+	node.Status.Conditions = []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now},
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: now},
+		{Type: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, LastHeartbeatTime: now},
+	}
+	_, _ = b.client.Nodes().UpdateStatus(ctx, node) // the next one comes in 10 s
+}
+
+// pods makes pods of a controller, named after their nodes.
+func (b *nodeBench) podsOn(nodes ...string) {
+	for _, node := range nodes {
+		b.pod("web-"+node, node, "ReplicationController")
+	}
+}
+
+func (b *nodeBench) pod(name, node, owner string) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{NodeName: node, TerminationGracePeriodSeconds: new(int64(30)), Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	if owner != "" {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: owner, Name: "web", UID: "u", Controller: new(true)}}
+	}
+	made, err := b.client.Pods().Create(b.t.Context(), pod)
+	require.NoError(b.t, err)
+	made.Status.Phase = corev1.PodRunning
+	made.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	_, err = b.client.Pods().UpdateStatus(b.t.Context(), made)
+	require.NoError(b.t, err)
+}
+
+// names returns the names of the pods.
+func (b *nodeBench) names() string {
+	pods, err := b.client.Pods().List(b.t.Context(), metav1.ListOptions{})
+	require.NoError(b.t, err)
+	var names []string
+	for _, pod := range pods.Items {
+		names = append(names, pod.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func (b *nodeBench) node(name string) *corev1.Node {
+	node, err := b.client.Nodes().Get(b.t.Context(), name)
+	require.NoError(b.t, err)
+	return node
+}
+
+func (b *nodeBench) ready(name string) corev1.ConditionStatus {
+	return nodeCondition(b.node(name), corev1.NodeReady).Status
+}
+
+func (b *nodeBench) wait(while time.Duration) {
+	time.Sleep(while)
+	synctest.Wait()
+}
+
+func TestThePodsOfANodeThatStopsGoAfterTheGracePeriod(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"the same clock": 0, "a clock that is behind": -24 * time.Hour, "a clock that is ahead": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+				b.skew = skew
+				b.kubelets("a", "b")
+				stop := b.kubelets("c")
+				b.podsOn("a", "b", "c")
+				b.run()
+				b.wait(5*time.Minute + 3*time.Second)
+				require.Equal(t, "web-a web-b web-c", b.names())
+				require.Empty(t, b.takeEvents())
+
+				stop()
+				b.wait(36 * time.Second) // the last heartbeat was 3 s before
+				assert.Equal(t, "web-a web-b web-c", b.names())
+				assert.Equal(t, corev1.ConditionTrue, b.ready("c"))
+				b.wait(10 * time.Second)
+				assert.Equal(t, "web-a web-b", b.names())
+				assert.Equal(t, []string{"c Normal NodeNotReady: Node c status is now: NodeNotReady"}, b.takeEvents())
+				ready := nodeCondition(b.node("c"), corev1.NodeReady)
+				assert.Equal(t, corev1.ConditionUnknown, ready.Status)
+				assert.Equal(t, "NodeStatusUnknown", ready.Reason)
+				assert.Equal(t, "Kubelet stopped posting node status.", ready.Message)
+				assert.WithinDuration(t, time.Now(), ready.LastTransitionTime.Time, 10*time.Second)
+				assert.Equal(t, corev1.ConditionUnknown, nodeCondition(b.node("c"), corev1.NodeDiskPressure).Status)
+				assert.Equal(t, corev1.ConditionFalse, nodeCondition(b.node("c"), corev1.NodeNetworkUnavailable).Status, "no kubelet writes it")
+
+				version := b.node("c").ResourceVersion
+				b.podsOn("c") // a pod that comes later
+				b.wait(10 * time.Second)
+				assert.Equal(t, "web-a web-b", b.names())
+				assert.Equal(t, version, b.node("c").ResourceVersion, "it is marked once")
+				assert.Empty(t, b.takeEvents())
+
+				b.kubelets("c")
+				b.podsOn("c")
+				b.wait(5 * time.Minute)
+				assert.Equal(t, corev1.ConditionTrue, b.ready("c"))
+				assert.Equal(t, "web-a web-b web-c", b.names(), "it is back")
+			})
+		})
+	}
+}
+
+func TestNothingIsDeletedAfterAnOutageOfTheServer(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a", "b", "c")
+		b.podsOn("a", "b", "c")
+		b.run()
+		b.wait(2 * time.Minute)
+		for range 3 {
+			b.Stop()
+			b.wait(10 * time.Minute)
+			b.Restart()
+			b.wait(2 * time.Minute)
+			assert.Equal(t, "web-a web-b web-c", b.names())
+		}
+		assert.Empty(t, b.takeEvents())
+	})
+}
+
+func TestKubeletsHaveANewGracePeriodAfterAnOutage(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a", "b")
+		stop := b.kubelets("c")
+		b.podsOn("a", "b", "c")
+		b.run()
+		b.wait(2 * time.Minute)
+		stop()
+		b.wait(30 * time.Second)
+		b.Stop()
+		b.wait(10 * time.Minute)
+		b.Restart()
+		b.wait(38 * time.Second)
+		assert.Equal(t, "web-a web-b web-c", b.names())
+		assert.Empty(t, b.takeEvents())
+		b.wait(15 * time.Second)
+		assert.Equal(t, "web-a web-b", b.names())
+	})
+}
+
+func TestNoPodIsDeletedWhileAllNodesAreSilent(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		stop := b.kubelets("a", "b", "c", "d", "e", "f", "g", "h")
+		b.podsOn("a", "b", "c", "h")
+		b.run()
+		b.wait(2*time.Minute + 5*time.Second)
+		stop() // the last heartbeats are up to 10 s apart
+		b.wait(10 * time.Minute)
+		assert.Equal(t, "web-a web-b web-c web-h", b.names())
+		assert.Len(t, b.takeEvents(), 8)
+		assert.Equal(t, corev1.ConditionUnknown, b.ready("h"))
+
+		b.kubelets("a")
+		b.wait(38 * time.Second) // the others have that long, too
+		assert.Equal(t, "web-a web-b web-c web-h", b.names())
+		b.kubelets("b")
+		b.wait(15 * time.Second)
+		assert.Equal(t, "web-a web-b", b.names())
+	})
+}
+
+func TestABarePodOfANodeThatStopsStays(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		stop := b.kubelets("c")
+		b.pod("bare", "c", "")
+		b.pod("daemon", "c", "DaemonSet")
+		b.pod("static", "c", "Node")
+		b.pod("ended", "c", "")
+		b.pod("unknown", "c", "Widget")
+		pods := b.client.Pods()
+		ended, err := pods.Get(t.Context(), "ended")
+		require.NoError(t, err)
+		ended.Status.Phase = corev1.PodSucceeded
+		_, err = pods.UpdateStatus(t.Context(), ended)
+		require.NoError(t, err)
+		b.run()
+		b.wait(time.Minute)
+		stop()
+		b.wait(time.Minute)
+		assert.Equal(t, "bare daemon ended static", b.names())
+		for _, name := range []string{"bare", "daemon", "static"} {
+			pod, err := pods.Get(t.Context(), name)
+			require.NoError(t, err)
+			assert.Equal(t, corev1.PodUnknown, pod.Status.Phase)
+			assert.Equal(t, "NodeLost", pod.Status.Reason)
+			assert.Equal(t, "Node c which was running pod "+name+" is unresponsive", pod.Status.Message)
+			require.Len(t, pod.Status.Conditions, 1)
+			assert.Equal(t, corev1.ConditionFalse, pod.Status.Conditions[0].Status)
+		}
+		ended, err = pods.Get(t.Context(), "ended")
+		require.NoError(t, err)
+		assert.Equal(t, corev1.PodSucceeded, ended.Status.Phase)
+		marked, err := pods.Get(t.Context(), "bare")
+		require.NoError(t, err)
+		b.wait(time.Minute)
+		again, err := pods.Get(t.Context(), "bare")
+		require.NoError(t, err)
+		assert.Equal(t, marked.ResourceVersion, again.ResourceVersion, "it is marked once")
+	})
+}
+
+func TestAPodThatNobodyWillEndGoesWithItsNode(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		stop := b.kubelets("c")
+		b.pod("bare", "c", "")
+		b.pod("ends", "c", "")
+		b.run()
+		b.wait(time.Minute)
+		stop()
+		require.NoError(t, b.client.Pods().Delete(t.Context(), "ends", metav1.DeleteOptions{}))
+		b.wait(5 * time.Minute)
+		assert.Equal(t, "bare ends", b.names(), "the kubelet may come back and end it")
+		require.NoError(t, b.client.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
+		b.wait(time.Minute)
+		assert.Equal(t, "bare", b.names())
+	})
+}
+
+func TestThePodsOfANodeThatIsGoneGoAfterTheGracePeriod(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		stop := b.kubelets("c")
+		b.podsOn("a", "c")
+		b.pod("bare", "c", "")
+		b.run()
+		b.wait(time.Minute + 2*time.Second)
+		stop()
+		require.NoError(t, b.client.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
+		b.wait(40 * time.Second)
+		assert.Equal(t, "bare web-a web-c", b.names())
+		b.wait(10 * time.Second)
+		assert.Equal(t, "bare web-a", b.names())
+		bare, err := b.client.Pods().Get(t.Context(), "bare")
+		require.NoError(t, err)
+		assert.Equal(t, corev1.PodUnknown, bare.Status.Phase)
+	})
+}
+
+func TestANodeThatIsMadeAgainHasANewGracePeriod(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		b.kubelets("c")()
+		b.podsOn("c")
+		b.post(t.Context(), "c")
+		b.run()
+		for range 5 {
+			b.wait(30 * time.Second)
+			require.NoError(t, b.client.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
+			b.wait(20 * time.Second)
+			_, err := b.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
+			require.NoError(t, err)
+			b.post(t.Context(), "c")
+		}
+		assert.Equal(t, "web-c", b.names())
+	})
+}
+
+func TestANodeThatNeverHadAKubeletIsLeftAlone(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		_, err := b.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+		require.NoError(t, err)
+		b.podsOn("m1")
+		b.pod("bare", "m1", "")
+		b.pod("waits", "", "ReplicationController")
+		b.run()
+		b.wait(10 * time.Minute)
+		assert.Equal(t, "bare waits web-m1", b.names())
+		assert.Empty(t, b.node("m1").Status.Conditions)
+		assert.Empty(t, b.takeEvents())
+	})
+}
+
+func TestAControllerThatStartsAgainGivesANewGracePeriod(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		b.kubelets("c")()
+		b.podsOn("a", "c")
+		b.post(t.Context(), "c")
+		for range 5 {
+			stop := b.run()
+			b.wait(38 * time.Second)
+			stop()
+		}
+		assert.Equal(t, "web-a web-c", b.names())
+		b.run()
+		b.wait(time.Minute)
+		assert.Equal(t, "web-a", b.names())
+	})
+}
+
+func TestWhatFailsIsTriedAgain(t *testing.T) {
+	for name, fault := range map[string]func(w http.ResponseWriter, req *http.Request, next http.Handler){
+		"lost answers": func(_ http.ResponseWriter, req *http.Request, next http.Handler) {
+			next.ServeHTTP(httptest.NewRecorder(), req)
+			panic(http.ErrAbortHandler)
+		},
+		"refusals": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			http.Error(w, "no", http.StatusForbidden)
+		},
+		"conflicts": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { http.Error(w, "no", http.StatusConflict) },
+		"cuts":      func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+				b.kubelets("a")
+				stop := b.kubelets("c")
+				b.podsOn("a", "c")
+				b.pod("bare", "c", "")
+				var left atomic.Int64
+				left.Store(6)
+				b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+					if req.UserAgent() == "controller" && req.Method != http.MethodGet && left.Add(-1) >= 0 {
+						fault(w, req, next)
+						return
+					}
+					next.ServeHTTP(w, req)
+				})
+				b.run()
+				b.wait(time.Minute)
+				stop()
+				b.wait(2 * time.Minute)
+				assert.Equal(t, "bare web-a", b.names())
+				assert.Equal(t, corev1.ConditionUnknown, b.ready("c"))
+				bare, err := b.client.Pods().Get(t.Context(), "bare")
+				require.NoError(t, err)
+				assert.Equal(t, "NodeLost", bare.Status.Reason)
+			})
+		})
+	}
+}
+
+// A pod of the same name that has come meanwhile is another one.
+func TestOnlyThePodThatWasSeenIsDeleted(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		stop := b.kubelets("c")
+		b.podsOn("c")
+		var replaced sync.Once
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.UserAgent() == "controller" && req.Method == http.MethodDelete {
+				replaced.Do(func() {
+					assert.NoError(t, b.client.Pods().Delete(t.Context(), "web-c", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+					b.pod("web-c", "a", "ReplicationController")
+				})
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.wait(time.Minute)
+		stop()
+		b.wait(5 * time.Minute)
+		replaced.Do(func() { t.Error("nothing was deleted") })
+		assert.Equal(t, "web-c", b.names())
+	})
+}
