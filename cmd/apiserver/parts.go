@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
 	"kube2014/pkg/options"
@@ -26,6 +27,8 @@ import (
 const (
 	// resyncPeriod is how often the parts look at all objects again: as the original's endpoint sync.
 	resyncPeriod = syncPeriod
+	// syncWorkers is how many keys a controller looks at at once.
+	syncWorkers = 4
 	// stopTimeout is how long the parts may take to stop until the server ends without them.
 	stopTimeout = 5 * time.Second
 )
@@ -67,6 +70,7 @@ func makeParts(o *options.ServerRunOptions, network network, connect func(userAg
 		name string
 		make func(c *clientv1.Client)
 	}{
+		{options.PartControllerManager, p.makeControllerManager},
 		{options.PartScheduler, p.makeScheduler},
 		{options.PartKubelet, p.makeKubelets},
 		{options.PartProxy, p.makeProxy},
@@ -173,6 +177,15 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 	}
 	log.Print("stopped")
 	return 0
+}
+
+// makeControllerManager makes the controllers.
+func (p *parts) makeControllerManager(c *clientv1.Client) {
+	endpoints := controller.NewEndpointController(controller.EndpointControllerConfig{Client: c, Informers: p.informers, Around: p.around("EndpointController")})
+	nodes := controller.NewNodeController(controller.NodeControllerConfig{Client: c, Informers: p.informers, Recorder: p.recorder(c, "node-controller", ""),
+		MonitorPeriod: p.o.Parts.NodeMonitorPeriod, MonitorGracePeriod: p.o.Parts.NodeMonitorGracePeriod})
+	p.add(func(ctx context.Context) error { endpoints.Run(ctx, syncWorkers); return nil })
+	p.add(func(ctx context.Context) error { nodes.Run(ctx); return nil })
 }
 
 // makeKubelets makes a kubelet for each machine. Their containers are hollow.

@@ -42,7 +42,7 @@ type EndpointControllerConfig struct {
 // EndpointController keeps the endpoints of services with a selector up to date with the pods that
 // they select. It may run beside the server's own sync of endpoints: what it has written once, with
 // its label, the server leaves alone. It leaves to the server what today's API cannot say: endpoints
-// at machines that have a name, or an address that others cannot reach.
+// at machines that have a name.
 type EndpointController struct {
 	config    EndpointControllerConfig
 	services  *cache.Store[*corev1.Service]

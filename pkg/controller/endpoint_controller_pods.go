@@ -121,13 +121,14 @@ func protocolOf(protocol corev1.Protocol) corev1.Protocol {
 	return protocol
 }
 
-// areEndpointsWritable reports whether today's API takes all addresses.
+// areEndpointsWritable reports whether our server takes all addresses: also loopback ones (K69), where
+// hollow pods are.
 func areEndpointsWritable(subsets []corev1.EndpointSubset) bool {
 	for _, subset := range subsets {
 		for _, addresses := range [][]corev1.EndpointAddress{subset.Addresses, subset.NotReadyAddresses} {
 			for _, address := range addresses {
 				ip, err := netip.ParseAddr(address.IP)
-				if err != nil || !ip.Unmap().IsGlobalUnicast() {
+				if err != nil || !ip.Unmap().IsGlobalUnicast() && !ip.Unmap().IsLoopback() {
 					return false
 				}
 			}
