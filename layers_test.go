@@ -109,7 +109,7 @@ var mayImport = map[string][]string{
 	"pkg/util/yamls":                        {},
 }
 
-var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/client/v1", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/pems", "pkg/webhook/webhooktest"}
+var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/client/v1", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/client/informers", "pkg/kubelet/hollow", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/pems", "pkg/webhook/webhooktest"}
 
 // storesMayBeTestedThrough lists what tests outside of a package may import: the
 // promises of a store are those of the registry on it, and those of roles are to hold for the

@@ -181,9 +181,12 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 
 // makeControllerManager makes the controllers.
 func (p *parts) makeControllerManager(c *clientv1.Client) {
+	replication := controller.NewReplicationManager(controller.ReplicationManagerConfig{Client: c, Informers: p.informers,
+		Recorder: p.recorder(c, "replication-controller", ""), Around: p.around("ReplicationManager")})
 	endpoints := controller.NewEndpointController(controller.EndpointControllerConfig{Client: c, Informers: p.informers, Around: p.around("EndpointController")})
 	nodes := controller.NewNodeController(controller.NodeControllerConfig{Client: c, Informers: p.informers, Recorder: p.recorder(c, "node-controller", ""),
 		MonitorPeriod: p.o.Parts.NodeMonitorPeriod, MonitorGracePeriod: p.o.Parts.NodeMonitorGracePeriod})
+	p.add(func(ctx context.Context) error { replication.Run(ctx, syncWorkers); return nil })
 	p.add(func(ctx context.Context) error { endpoints.Run(ctx, syncWorkers); return nil })
 	p.add(func(ctx context.Context) error { nodes.Run(ctx); return nil })
 }
