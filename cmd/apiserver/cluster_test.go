@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,11 +91,15 @@ func (c *realCluster) tryKubectl(stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.kubectlPath, append([]string{"-s", c.url}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+c.home, "KUBECONFIG=")
 	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
+	out, err := cmd.Output() // warnings go elsewhere
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, failed.Stderr)
+	}
 	return string(out), err
 }
 
-// apply creates an object of a text.
+// create creates an object of a text.
 func (c *realCluster) create(text string) string {
 	c.t.Helper()
 	out, err := c.tryKubectl(text, "create", "-f", "-")
@@ -253,5 +257,3 @@ func (c *realCluster) drainNode() {
 	c.waitFor("jsonpath={.status.readyReplicas}=3", "rc/web")
 	c.kubectl("uncordon", node)
 }
-
-var _ = time.Second
