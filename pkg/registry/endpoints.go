@@ -69,16 +69,16 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 // syncService writes the endpoints of a service, unless they are known to be so
 // already (D31), or somebody else keeps them. It tells whether it did.
 func (e *EndpointController) syncService(service *api.Service) (wrote bool, err error) {
-	stored := e.stored(service.ID)
-	if service.SelectsNothing || stored != nil && stored.Managed {
+	if service.SelectsNothing {
 		return false, nil
 	}
 	endpoints, err := e.endpointsOf(service)
 	if err != nil {
 		return false, err
 	}
-	if stored != nil {
-		if slices.Equal(stored.Endpoints, endpoints.Endpoints) && slices.Equal(stored.Targets, endpoints.Targets) {
+	if stored := e.stored(service.ID); stored != nil {
+		same := slices.Equal(stored.Endpoints, endpoints.Endpoints) && slices.Equal(stored.Targets, endpoints.Targets)
+		if same || stored.Managed {
 			return false, nil
 		}
 		endpoints.ObjectMeta = stored.ObjectMeta // what the second door has added stays
