@@ -196,6 +196,10 @@ func TestTheAddressesOfAService(t *testing.T) {
 			[]*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", ready)), webPod("b", "m", atIP("10.1.0.2", ready),
 				func(pod *corev1.Pod) { pod.Spec.Containers[0].Ports[0].ContainerPort = 9090 })},
 			[]string{"10.1.0.1|: 08080/TCP", "10.1.0.2|: 09090/TCP"}},
+		"a host port without ports of the service": {webService([]corev1.ServicePort{}...), []*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80))}, []string{"10.0.0.1|: 00080/TCP"}},
+		"an address without ports of the service":  {webService([]corev1.ServicePort{}...), []*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", ready))}, []string{"10.1.0.1|:"}},
+		"the protocol of the application": {webService(corev1.ServicePort{Port: 80, AppProtocol: new("http")}), []*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", ready))},
+			[]string{"10.1.0.1|: 00080/TCP/http"}},
 		"a host port for several ports": {named, []*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80))}, []string{"10.0.0.1|: a/00080/TCP b/00080/UDP c/00080/TCP"}},
 	} {
 		for i, pod := range row.pods {

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // nodeHealth is what is known of kubelets from when their heartbeats changed, by our own clock. It
@@ -27,7 +26,6 @@ type nodeSeen struct {
 // changes: the time in it is by the kubelet's clock.
 type heartbeat struct {
 	gone bool
-	uid  types.UID
 	at   time.Time
 }
 
@@ -48,7 +46,7 @@ func (h *nodeHealth) observe(nodes []*corev1.Node, pods []*corev1.Pod, asked, ca
 	for _, node := range nodes {
 		exists[node.Name] = true
 		if ready := nodeCondition(node, corev1.NodeReady); ready != nil {
-			h.see(before[node.Name], node.Name, heartbeat{uid: node.UID, at: ready.LastHeartbeatTime.Time}, came)
+			h.see(before[node.Name], node.Name, heartbeat{at: ready.LastHeartbeatTime.Time}, came)
 		}
 	}
 	for _, pod := range pods {
@@ -65,7 +63,7 @@ func (h *nodeHealth) observe(nodes []*corev1.Node, pods []*corev1.Pod, asked, ca
 }
 
 func (h *nodeHealth) see(before *nodeSeen, name string, sign heartbeat, now time.Time) {
-	if before == nil || before.sign.gone != sign.gone || before.sign.uid != sign.uid || !before.sign.at.Equal(sign.at) {
+	if before == nil || before.sign.gone != sign.gone || !before.sign.at.Equal(sign.at) {
 		before = &nodeSeen{sign, now}
 	}
 	h.nodes[name] = before

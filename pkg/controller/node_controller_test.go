@@ -460,3 +460,48 @@ func TestOnlyThePodThatWasSeenIsDeleted(t *testing.T) {
 		assert.Equal(t, "web-c", b.names())
 	})
 }
+
+func TestTheStatusOfALostPod(t *testing.T) {
+	t.Parallel()
+	now := metav1.NewTime(time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC))
+	condition := func(conditionType corev1.PodConditionType, status corev1.ConditionStatus) corev1.PodCondition {
+		return corev1.PodCondition{Type: conditionType, Status: status}
+	}
+	marked := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: podNodeLost, LastTransitionTime: now}
+	scheduled := condition(corev1.PodScheduled, corev1.ConditionTrue)
+	for name, row := range map[string]struct{ before, want []corev1.PodCondition }{
+		"no condition": {nil, []corev1.PodCondition{marked}},
+		"not yet":      {[]corev1.PodCondition{scheduled}, []corev1.PodCondition{scheduled, marked}},
+		"ready":        {[]corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionTrue), scheduled}, []corev1.PodCondition{marked, scheduled}},
+		"not ready":    {[]corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionFalse)}, []corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionFalse)}},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{NodeName: "c"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: row.before}}
+		same := pod.DeepCopy()
+		lost := lostPod(pod, now)
+		require.NotNil(t, lost, name)
+		assert.Equal(t, same, pod, name)
+		assert.Equal(t, row.want, lost.Status.Conditions, name)
+		assert.Equal(t, corev1.PodUnknown, lost.Status.Phase, name)
+		assert.Nil(t, lostPod(lost, now), name)
+	}
+}
+
+func TestANodeThatGoesHasANewGracePeriodEvenWithoutATimeInItsHeartbeats(t *testing.T) {
+	t.Parallel()
+	health, now := newNodeHealth(40*time.Second), time.Now()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady}}}}
+	pods := []*corev1.Pod{{Spec: corev1.PodSpec{NodeName: "c"}}}
+	observe := func(second int, nodes ...*corev1.Node) bool {
+		at := now.Add(time.Duration(second) * time.Second)
+		health.observe(nodes, pods, at, at)
+		return health.isSilent("c")
+	}
+	assert.False(t, observe(0, node))
+	assert.False(t, observe(35, node))
+	assert.False(t, observe(40))
+	assert.False(t, observe(79))
+	assert.True(t, observe(80))
+	assert.True(t, health.isGone("c"))
+	assert.False(t, observe(85, node), "it is back")
+	assert.False(t, health.isGone("c"))
+}
