@@ -29,7 +29,7 @@ func (k *Kubelet) beat(ctx context.Context, port int32) {
 		cancel()
 		wait := k.NodeStatusUpdateFrequency
 		if err != nil {
-			wait, pause = min(pause, wait), 2*pause
+			wait, pause = min(pause, wait), min(2*pause, wait)
 			if !k.outage.note(ctx, err) && ctx.Err() == nil {
 				log.Printf("the kubelet of %s: its node: %s", k.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
 			}

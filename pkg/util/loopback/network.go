@@ -2,7 +2,9 @@ package loopback
 
 import (
 	"context"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -14,6 +16,8 @@ type Network struct {
 	mu        sync.Mutex // guards what follows
 	listeners map[string]*bound
 	last      int // the port that was last given to who wanted any
+	cut       bool
+	open      map[net.Conn]bool // the connections of those who have dialled
 }
 
 // firstPort is the first one that is given to who wants any.
@@ -46,12 +50,58 @@ func (n *Network) Listen(_, address string) (net.Listener, error) {
 // DialContext connects to the listener at an address.
 func (n *Network) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	n.mu.Lock()
-	l := n.listeners[address]
+	l, cut := n.listeners[address], n.cut
 	n.mu.Unlock()
+	if cut {
+		return nil, &net.OpError{Op: "dial", Net: "loopback", Err: syscall.ENETUNREACH}
+	}
 	if l == nil {
 		return nil, &net.OpError{Op: "dial", Net: "loopback", Err: syscall.ECONNREFUSED}
 	}
-	return l.Dial(ctx)
+	conn, err := l.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.open == nil {
+		n.open = map[net.Conn]bool{}
+	}
+	tracked := &tracked{conn, n}
+	n.open[tracked] = true
+	return tracked, nil
+}
+
+// Cut cuts all connections. Until Mend, nobody can connect.
+func (n *Network) Cut() {
+	n.mu.Lock()
+	n.cut = true
+	open := slices.Collect(maps.Keys(n.open))
+	n.mu.Unlock()
+	for _, conn := range open {
+		_ = conn.Close() // a pipe has nothing to lose
+	}
+}
+
+// Mend ends a Cut.
+func (n *Network) Mend() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut = false
+}
+
+// tracked is a connection that its network knows.
+type tracked struct {
+	net.Conn
+	network *Network
+}
+
+// Close implements net.Conn.
+func (t *tracked) Close() error {
+	t.network.mu.Lock()
+	delete(t.network.open, t)
+	t.network.mu.Unlock()
+	return t.Conn.Close()
 }
 
 // bound is a listener at an address of a network.
