@@ -125,7 +125,10 @@ func (c *container) status(view view, waits string) corev1.ContainerStatus {
 	isStarted := view.phase == Running && c.started
 	s := corev1.ContainerStatus{
 		Name: c.spec.Name, Image: c.spec.Image, ImageID: c.imageID, RestartCount: c.attempt, Started: &isStarted,
-		Ready: isStarted && c.ready || c.kind == initContainer && view.phase == Exited && !view.failed,
+		Ready: isStarted && c.ready,
+	}
+	if c.kind == initContainer {
+		s.Ready = view.phase == Exited && !view.failed
 	}
 	if c.last != nil {
 		s.LastTerminationState.Terminated = c.last

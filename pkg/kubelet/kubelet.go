@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -53,7 +52,6 @@ type Kubelet struct {
 	pods      *workqueue.Queue // by the pods' keys
 	reports   *workqueue.Queue // by the pods' keys
 	addresses *addresses
-	prober    *http.Client
 	probing   sync.WaitGroup // the probes that are made just now
 	outage    outage
 	running   context.Context // of Run
@@ -85,7 +83,7 @@ func New(config Config) *Kubelet {
 	if config.Around == nil {
 		config.Around = func(sync workqueue.Sync) workqueue.Sync { return sync }
 	}
-	k := &Kubelet{Config: config, workers: map[string]*podWorker{}, addresses: newAddresses(config.PodCIDR), prober: newProbeClient(config.Dial)}
+	k := &Kubelet{Config: config, workers: map[string]*podWorker{}, addresses: newAddresses(config.PodCIDR)}
 	k.pods, k.reports = workqueue.New("pods of "+k.Name), workqueue.New("status of pods of "+k.Name)
 	k.outage.of = "the kubelet of " + k.Name
 	k.informer = cache.NewSharedInformer("pods of "+k.Name, cache.Select[*corev1.Pod](k.Client.Pods().Everywhere(), "", "spec.nodeName="+k.Name), 0)

@@ -3,10 +3,13 @@ package kubelet_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -30,13 +33,39 @@ const startAfter = 200 * time.Millisecond
 type recorded struct {
 	mu     sync.Mutex // guards what follows
 	events []string
+	starts []time.Time // of the reason Started
 }
 
 // Eventf implements record.EventRecorder.
 func (r *recorded) Eventf(about clientv1.Object, _, reason, message string, args ...interface{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if reason == "Started" {
+		r.starts = append(r.starts, time.Now())
+	}
 	r.events = append(r.events, reason+": "+strings.ReplaceAll(fmt.Sprintf(message, args...), string(about.GetUID()), "UID"))
+}
+
+// of returns the events of a reason.
+func (r *recorded) of(reason string) (events []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, event := range r.events {
+		if strings.HasPrefix(event, reason+": ") {
+			events = append(events, event)
+		}
+	}
+	return events
+}
+
+// pauses returns the times between starts.
+func (r *recorded) pauses() (pauses []time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := 1; i < len(r.starts); i++ {
+		pauses = append(pauses, r.starts[i].Sub(r.starts[i-1]))
+	}
+	return pauses
 }
 
 // take returns the events, and forgets them.
@@ -83,7 +112,7 @@ func (c *cluster) start() {
 	c.ended, c.end = make(chan error, 1), cancel
 	k := kubelet.New(c.config)
 	go func() { c.ended <- k.Run(ctx) }()
-	time.Sleep(time.Second)
+	pass(time.Second)
 }
 
 // stop stops the kubelet as if its machine was switched off.
@@ -172,7 +201,10 @@ func (c *cluster) glance(name string) string {
 }
 
 // pass lets time pass, and waits until all is done that is due.
-func pass(d time.Duration) { time.Sleep(d) }
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
 
 // conditionsOf tells the conditions of a pod: Type=Status Reason.
 func conditionsOf(pod *corev1.Pod) (all []string) {
@@ -180,4 +212,22 @@ func conditionsOf(pod *corev1.Pod) (all []string) {
 		all = append(all, strings.TrimSpace(fmt.Sprintf("%s=%s %s", condition.Type, condition.Status, condition.Reason)))
 	}
 	return all
+}
+
+// withPort lets a pod's container listen on port 80.
+func withPort(pod *corev1.Pod) {
+	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}}
+}
+
+// ask returns what is answered at an address and a path.
+func (c *cluster) ask(address string) string {
+	client := &http.Client{Transport: &http.Transport{DialContext: c.network.DialContext, DisableKeepAlives: true}}
+	resp, err := client.Get("http://" + address)
+	if err != nil {
+		return "nobody listens"
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(c.t, err)
+	return string(text)
 }

@@ -31,33 +31,56 @@ func podPhase(views []view, p plan) corev1.PodPhase {
 	return corev1.PodRunning
 }
 
-// conditions returns those conditions of a pod that its kubelet sets, as they are by its other status.
-func conditions(pod *corev1.Pod, status *corev1.PodStatus, hasIP bool, initialized bool) []corev1.PodCondition {
-	is := func(kind corev1.PodConditionType, reason, message string) corev1.PodCondition {
-		condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
-		if reason != "" {
-			condition.Status = corev1.ConditionFalse
+// conditions returns those conditions of a pod that its kubelet sets, by its other status.
+func conditions(pod *corev1.Pod, status *corev1.PodStatus, p plan) []corev1.PodCondition {
+	is := func(kind corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
+		condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
+		if holds {
+			condition.Status = corev1.ConditionTrue
 		}
 		return condition
 	}
-	sandbox := is(corev1.PodReadyToStartContainers, "", "")
-	if !hasIP {
-		sandbox.Status = corev1.ConditionFalse
+	started := is(corev1.PodReadyToStartContainers, !p.over, "", "")
+	incomplete, unready := lacking(pod, status)
+	var initialized corev1.PodCondition
+	switch {
+	case status.Phase == corev1.PodSucceeded:
+		initialized = is(corev1.PodInitialized, true, podCompleted, "")
+	case p.initialized:
+		initialized = is(corev1.PodInitialized, true, "", "")
+	default:
+		initialized = is(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: %v", incomplete))
 	}
-	all := []corev1.PodCondition{sandbox}
-	if ended := endedAs(status.Phase); ended != "" {
-		done := is(corev1.PodInitialized, ended, "")
-		if initialized {
-			done.Status = corev1.ConditionTrue
-		}
-		return append(all, done, is(corev1.PodReady, ended, ""), is(corev1.ContainersReady, ended, ""))
+	reason, message := "", ""
+	switch {
+	case status.Phase == corev1.PodSucceeded:
+		reason = podCompleted
+	case status.Phase == corev1.PodFailed:
+		reason = "PodFailed"
+	case len(unready) > 0:
+		reason, message = "ContainersNotReady", fmt.Sprintf("containers with unready status: %v", unready)
 	}
-	var incomplete, unready []string
+	containersReady := is(corev1.ContainersReady, reason == "", reason, message)
+	if closed := closedGates(pod); reason == "" && closed != "" {
+		reason, message = "ReadinessGatesNotReady", closed
+	}
+	return []corev1.PodCondition{started, initialized, is(corev1.PodReady, reason == "", reason, message), containersReady}
+}
+
+const podCompleted = "PodCompleted"
+
+// lacking returns the init containers that are not done, and the containers that are to be ready and
+// are not.
+func lacking(pod *corev1.Pod, status *corev1.PodStatus) (incomplete, unready []string) {
 	for i, container := range status.InitContainerStatuses {
-		if !container.Ready && isSidecar(&pod.Spec.InitContainers[i]) {
-			unready = append(unready, container.Name)
+		done := container.Ready
+		if isSidecar(&pod.Spec.InitContainers[i]) {
+			done = *container.Started
+			if !container.Ready {
+				unready = append(unready, container.Name)
+			}
 		}
-		if !container.Ready && !(container.Started != nil && *container.Started) {
+		if !done {
 			incomplete = append(incomplete, container.Name)
 		}
 	}
@@ -66,34 +89,16 @@ func conditions(pod *corev1.Pod, status *corev1.PodStatus, hasIP bool, initializ
 			unready = append(unready, container.Name)
 		}
 	}
-	condition := is(corev1.PodInitialized, "", "")
-	if !initialized {
-		condition = is(corev1.PodInitialized, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(incomplete, " ")))
-	}
-	all = append(all, condition)
-	ready, containersReady := is(corev1.PodReady, "", ""), is(corev1.ContainersReady, "", "")
-	if len(unready) > 0 {
-		message := fmt.Sprintf("containers with unready status: [%s]", strings.Join(unready, " "))
-		ready, containersReady = is(corev1.PodReady, "ContainersNotReady", message), is(corev1.ContainersReady, "ContainersNotReady", message)
-	} else if message := closedGates(pod); message != "" {
-		ready = is(corev1.PodReady, "ReadinessGatesNotReady", message)
-	}
-	return append(all, ready, containersReady)
+	return incomplete, unready
 }
 
 func isSidecar(container *corev1.Container) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// endedAs returns why a pod that has ended is not ready, empty if it has not.
-func endedAs(phase corev1.PodPhase) string {
-	switch phase {
-	case corev1.PodSucceeded:
-		return "PodCompleted"
-	case corev1.PodFailed:
-		return "PodFailed"
-	}
-	return ""
+// hasEnded reports whether a pod in a phase is over.
+func hasEnded(phase corev1.PodPhase) bool {
+	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
 // closedGates tells which readiness gates of a pod are not open. Others open them.

@@ -34,7 +34,7 @@ type podWorker struct {
 // newWorker begins to run a pod. Of what an earlier kubelet ran nothing is left but what it told.
 func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWorker {
 	w := &podWorker{k: k, key: key, uid: pod.UID, pod: pod, containers: containersOf(pod), status: pod.Status}
-	if endedAs(pod.Status.Phase) != "" {
+	if hasEnded(pod.Status.Phase) {
 		w.ended, w.over = true, true
 		return w
 	}
@@ -190,7 +190,7 @@ func (w *podWorker) makeStatus(views []view, p plan, now time.Time) corev1.PodSt
 			s.Phase = corev1.PodFailed
 		}
 	}
-	s.Conditions = conditions(w.pod, &s, !p.over, p.initialized)
+	s.Conditions = conditions(w.pod, &s, p)
 	return s
 }
 

@@ -30,12 +30,16 @@ func (w *podWorker) targetOf(c *container) target {
 	return target{w.k, c.run, c.spec.Ports, w.podIP(), !w.ip.IsValid()}
 }
 
-// newProbeClient returns who makes HTTP probes: each with a connection of its own. It follows no
-// redirects, and takes any certificate, as today's kubelet does.
-func newProbeClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+// newProbeClient returns who makes one HTTP probe, on a connection of its own that ends with the
+// context. It follows no redirects, and takes any certificate, as today's kubelet does.
+func (t target) newProbeClient(ctx context.Context) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: dial, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
+			// The transport's own context would let a dial go on after the request.
+			DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
+				return t.k.Dial(ctx, network, address)
+			},
+			DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -80,7 +84,7 @@ func (t target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
 		}
 		req.Header.Add(header.Name, header.Value)
 	}
-	resp, err := t.k.prober.Do(req)
+	resp, err := t.newProbeClient(ctx).Do(req)
 	if err != nil {
 		return err
 	}
