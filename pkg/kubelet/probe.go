@@ -3,9 +3,12 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/util"
 )
 
 // prober makes one of the probes of a container, as long as that runs. Its worker's mutex guards it.
@@ -75,17 +78,13 @@ func (c *container) stopProbes() {
 
 // make makes the probe, and the next one after its period.
 func (p *prober) make() {
+	defer util.HandleCrash()
 	began := time.Now()
-	p.w.mu.Lock()
-	if !p.isWantedLocked() {
-		p.w.mu.Unlock()
+	target, isWanted := p.begin()
+	if !isWanted {
 		return
 	}
-	p.w.k.probing.Add(1)
 	defer p.w.k.probing.Done()
-	target := p.w.targetOf(p.c)
-	p.w.mu.Unlock()
-
 	ctx, cancel := context.WithTimeout(p.w.k.running, time.Duration(orDefault(p.probe.TimeoutSeconds, 1))*time.Second)
 	err := target.probe(ctx, p.kind, p.probe)
 	cancel()
@@ -102,14 +101,20 @@ func (p *prober) make() {
 	}
 }
 
+// begin returns what is to be probed, and whether it still is. Then the kubelet waits for the probe when it ends.
+func (p *prober) begin() (target, bool) {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	if !p.isWantedLocked() {
+		return target{}, false
+	}
+	p.w.k.probing.Add(1)
+	return p.w.targetOf(p.c), true
+}
+
 // isWantedLocked reports whether the probe is still one of its container's.
 func (p *prober) isWantedLocked() bool {
-	for _, wanted := range p.c.probes {
-		if wanted == p {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.c.probes, p)
 }
 
 // note notes the result of a probe.
