@@ -4,6 +4,9 @@ GO           ?= go
 PORT         ?= 8080
 SECURE_PORT  ?= 6443
 MACHINES     ?= 127.0.0.1,127.0.0.2
+SCHEDULER    ?=
+RUN          ?= scheduler,controller_manager,kubelet,proxy
+MASTER       ?= http://127.0.0.1:$(PORT)
 ETCD_SERVERS ?=
 STORAGE_BACKEND ?=
 TRACE        ?=
@@ -22,7 +25,7 @@ TOOL         := $(GO) tool -modfile=tools/go.mod
 TEST_CLIENTS := $(GO) -C clients test -trimpath -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
-	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(TRACE),-trace)
+	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(SCHEDULER),-scheduler $(SCHEDULER)) $(if $(TRACE),-trace)
 # The files are those that bin/secure makes.
 SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.0.1 \
 	-tls_cert_file data/secure/apiserver.crt -tls_private_key_file data/secure/apiserver.key \
@@ -31,17 +34,21 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-admission_control_config_file data/secure/admission.yaml \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run cluster secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 ETCD_SERVERS= STORAGE_BACKEND= TRACE=
+run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 SCHEDULER= ETCD_SERVERS= STORAGE_BACKEND= TRACE=
 	@exec bin/apiserver -port $(PORT) $(COMMON_FLAGS)
 
 cluster: MACHINES = 127.0.0.1,127.0.0.2,127.0.0.3
 cluster: build ## run it with a scheduler, controllers, kubelets and a proxy around it, on three machines; variables as above
 	@exec bin/apiserver -run all -port $(PORT) $(COMMON_FLAGS)
+
+part: build ## run parts around a server in another process; RUN=scheduler,controller_manager,kubelet,proxy MASTER=http://127.0.0.1:8080
+	@exec bin/apiserver -run $(RUN) -master $(MASTER) $(if $(findstring kubelet,$(RUN))$(findstring proxy,$(RUN)),-machines $(MACHINES)) \
+		$(if $(TRACE),-trace)
 
 secure: build ## run it with TLS, users and rights, made in data/secure; SECURE_PORT=6443, and as above, but not PORT
 	@bin/secure -port $(SECURE_PORT)

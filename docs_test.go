@@ -19,13 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/util/loopback/loopbacktest"
 )
 
 // A console block of a document is a shell session: a line that begins with "$ " is a
 // command, the rest is its output. Tests run all that are in these sections; a document
 // has no others.
 var sessions = map[string][]string{
-	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd", "### Today's etcd"},
+	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd", "### Today's etcd", "## A cluster"},
 	"docs/tour.md":        {"## A POST", "## A GET", "## The loop"},
 	"docs/second-door.md": {"## One pod, two doors", "## The way of a request", "## A watch"},
 	"docs/server.md":      {"## Who gets in", "## What is let in", "## What is seen"},
@@ -199,6 +200,21 @@ func TestTheTourWithKubectlPrintsWhatItSays(t *testing.T) {
 	for document, headings := range map[string][]string{"README.md": {"## A tour with kubectl"}, "docs/second-door.md": {"## One pod, two doors", "## A watch"}} {
 		checkSession(t, commandsIn(t, document, headings...), map[string]string{"127.0.0.1:8080": start(t, program).address})
 	}
+}
+
+func TestTheTourOfAClusterPrintsWhatItSays(t *testing.T) {
+	t.Parallel()
+	block, program := loopbacktest.Claim(t), build(t, "build")
+	cluster := exec.Command(program, "-port", "0", "-run", "all", "-machines", strings.Join(block.Machines, ","), "-cluster_cidr", block.Pods, "-kubelet_port", "0")
+	port, target := loopbacktest.FreePort(t), loopbacktest.FreePort(t)
+	controller := filepath.Join(t.TempDir(), "web.yaml")
+	text := strings.Replace(read(t, "api/examples/web_controller.yaml"), "8090", target, 1)
+	require.NoError(t, os.WriteFile(controller, []byte(text), 0o600))
+	checkSession(t, commandsIn(t, "README.md", "## A cluster"), map[string]string{
+		"127.0.0.1:8080": startCommand(t, cluster, func(err error) { assert.NoError(t, err) }).address,
+		"127.0.0.1:8000": block.Machines[0] + ":" + port, "port=8000": "port=" + port, "port=8090": "port=" + target,
+		"api/examples/web_controller.yaml": controller,
+	})
 }
 
 // On etcd the tour prints the same; then the keys are those in the README.

@@ -104,12 +104,13 @@ var mayImport = map[string][]string{
 	"pkg/util/certtest":                     {},
 	"pkg/util/kubeconfig":                   {"pkg/util", "pkg/util/pems", "pkg/util/yamls"},
 	"pkg/util/loopback":                     {},
+	"pkg/util/loopback/loopbacktest":        {},
 	"pkg/util/workqueue":                    {},
 	"pkg/util/pems":                         {},
 	"pkg/util/yamls":                        {},
 }
 
-var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/client/v1", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/client/informers", "pkg/kubelet/hollow", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/pems", "pkg/webhook/webhooktest"}
+var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/client/v1", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/client/informers", "pkg/kubelet/hollow", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/loopback/loopbacktest", "pkg/util/pems", "pkg/webhook/webhooktest"}
 
 // storesMayBeTestedThrough lists what tests outside of a package may import: the
 // promises of a store are those of the registry on it, and those of roles are to hold for the
@@ -136,7 +137,7 @@ var libraries = map[string][]string{
 	"go.uber.org/zap":                     {"pkg/etcd"},
 	"google.golang.org/grpc":              {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine":   {"pkg/storage/storagetest"},
-	"github.com/stretchr/testify":         {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest"},
+	"github.com/stretchr/testify":         {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
 	"k8s.io/api":                          today,
 	"k8s.io/apimachinery":                 today,
 	"k8s.io/apiserver":                    {"pkg/audit", "pkg/server/filters"},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -17,52 +16,16 @@ import (
 	"syscall"
 	"testing"
 
+	"kube2014/pkg/util/loopback/loopbacktest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// block is a part of the loopback addresses that nobody else uses: those of machines and of pods.
-type block struct {
-	machines []string
-	pods     string // the flag -cluster_cidr
-}
-
-// claimPort is where who uses a block listens.
-const claimPort = 10249
-
-// claimBlock returns a block that is this test's until it ends, whatever other processes test.
-func claimBlock(t *testing.T) block {
-	for _, number := range rand.Perm(100) {
-		machines := 20 + 2*number
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.%d.0.254:%d", machines, claimPort))
-		if err != nil {
-			continue
-		}
-		t.Cleanup(func() { listener.Close() })
-		b := block{pods: fmt.Sprintf("127.%d.0.0/16", machines+1)}
-		for i := range 3 {
-			b.machines = append(b.machines, fmt.Sprintf("127.%d.0.%d", machines, i+1))
-		}
-		return b
-	}
-	require.Fail(t, "no block of addresses is free")
-	return block{}
-}
-
-// freePort returns a port that nobody listens on at a machine of the block, nor at any address.
-func (b block) freePort(t *testing.T) string {
-	listener, err := net.Listen("tcp", "0.0.0.0:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	return port
-}
-
 // realCluster is the process of make cluster, with somebody at kubectl.
 type realCluster struct {
 	t           *testing.T
-	block       block
+	block       loopbacktest.Block
 	cmd         *exec.Cmd
 	log         *watched
 	url         string
@@ -71,8 +34,8 @@ type realCluster struct {
 }
 
 func startRealCluster(t *testing.T, flags ...string) *realCluster {
-	b := claimBlock(t)
-	args := []string{"-run", "all", "-machines", strings.Join(b.machines, ","), "-cluster_cidr", b.pods, "-kubelet_port", "0"}
+	b := loopbacktest.Claim(t)
+	args := []string{"-run", "all", "-machines", strings.Join(b.Machines, ","), "-cluster_cidr", b.Pods, "-kubelet_port", "0"}
 	cmd, log, address := unhurriedProgram(t, append(args, flags...)...)
 	return &realCluster{t, b, cmd, log, "http://" + address, kubectlPath(t), t.TempDir()}
 }
@@ -172,7 +135,7 @@ func (c *realCluster) runPod() {
 		return strings.Contains(described, "Started")
 	}, "kubectl describe shows the events")
 	for _, event := range []string{
-		`Normal +Scheduled +\S+ +default-scheduler +Successfully assigned default/nginx-pod to ` + strings.ReplaceAll(c.block.machines[0][:4], ".", `\.`),
+		`Normal +Scheduled +\S+ +default-scheduler +Successfully assigned default/nginx-pod to ` + strings.ReplaceAll(c.block.Machines[0][:4], ".", `\.`),
 		`Normal +Pulled +\S+ +kubelet `, `Normal +Created +\S+ +kubelet `, `Normal +Started +\S+ +kubelet `,
 	} {
 		assert.Regexp(t, event, described)
@@ -181,14 +144,14 @@ func (c *realCluster) runPod() {
 	tail := c.lines("logs", "nginx-pod", "--tail=1", "--timestamps")
 	require.Len(t, tail, 1)
 	assert.Regexp(t, `^\d{4}-\d\d-\d\dT`, tail[0])
-	assert.Regexp(t, `^`+regexp.QuoteMeta(c.block.machines[0])+` Ready `, c.lines("get", "nodes")[1])
+	assert.Regexp(t, `^`+regexp.QuoteMeta(c.block.Machines[0])+` Ready `, c.lines("get", "nodes")[1])
 	assert.Contains(t, c.kubectl("delete", "pod", "nginx-pod", "--grace-period=1"), `pod "nginx-pod" deleted`)
 }
 
 // runController lets a replication controller have more and fewer pods, and replace one.
 func (c *realCluster) runController() {
 	t := c.t
-	c.create(fmt.Sprintf(webController, c.block.freePort(t)))
+	c.create(fmt.Sprintf(webController, loopbacktest.FreePort(t)))
 	c.waitFor("jsonpath={.status.readyReplicas}=3", "rc/web")
 	c.kubectl("scale", "rc", "web", "--replicas=10")
 	c.waitFor("jsonpath={.status.readyReplicas}=10", "rc/web")
@@ -220,12 +183,12 @@ func (c *realCluster) runController() {
 // reachService reaches each pod in turn through the proxy of each machine.
 func (c *realCluster) reachService() {
 	t := c.t
-	port, target := c.block.freePort(t), c.kubectl("get", "rc", "web", "-o", "jsonpath={.spec.template.spec.containers[0].ports[0].containerPort}")
+	port, target := loopbacktest.FreePort(t), c.kubectl("get", "rc", "web", "-o", "jsonpath={.spec.template.spec.containers[0].ports[0].containerPort}")
 	c.kubectl("expose", "rc", "web", "--port="+port, "--target-port="+target)
 	eventually(t, func() bool {
 		return len(strings.Fields(c.kubectl("get", "endpoints", "web", "-o", "jsonpath={.subsets[*].addresses[*].ip}"))) == 3
 	}, "the service has endpoints")
-	for _, machine := range c.block.machines {
+	for _, machine := range c.block.Machines {
 		address := net.JoinHostPort(machine, port)
 		var answers map[string]int
 		eventually(t, func() bool { // the proxy hears of endpoints a moment later
@@ -249,7 +212,7 @@ func (c *realCluster) reachService() {
 // drainNode lets a node have no pods.
 func (c *realCluster) drainNode() {
 	t := c.t
-	node := c.block.machines[1]
+	node := c.block.Machines[1]
 	c.kubectl("cordon", node)
 	assert.Regexp(t, "^"+regexp.QuoteMeta(node)+" Ready,SchedulingDisabled ", c.lines("get", "node", node)[1])
 	c.kubectl("drain", node, "--timeout=5m")

@@ -39,6 +39,7 @@ type NodeController struct {
 	config NodeControllerConfig
 	pods   *cache.SharedInformer[*corev1.Pod]
 	health *nodeHealth
+	told   string // the failure that was last logged, "" if there is none
 }
 
 // NewNodeController returns a controller that uses the informers. They must be run by the caller.
@@ -71,9 +72,14 @@ func (n *NodeController) Run(ctx context.Context) {
 // look looks at the nodes once.
 func (n *NodeController) look(ctx context.Context) {
 	defer util.HandleCrash()
+	told := ""
 	if err := n.monitor(ctx); err != nil && ctx.Err() == nil {
-		log.Printf("node controller: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		told = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
+	if told != "" && told != n.told {
+		log.Printf("node controller: %s", told)
+	}
+	n.told = told
 }
 
 // monitor marks the nodes that are silent, and looks after their pods. Nodes that cannot be listed
