@@ -1,13 +1,13 @@
-// Package controller has the controllers: each watches what there is, and makes it what people
-// want. They are clients of the API.
 package controller
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -28,178 +28,178 @@ type ReplicationManagerConfig struct {
 }
 
 const (
-	controllerKind = "ReplicationController"
-	inNamespace    = "namespace" // the name of an index
-	// againPause is after how long is looked again at what the informers are to show first. They
-	// wake the manager when they show it: this is for what comes and goes unseen.
-	againPause = time.Second
+	// stalePause is how long a controller waits whose copy was behind, unless a change of it or of
+	// its pods comes before.
+	stalePause = time.Second
+
+	replicationNamespaceIndex = "replication manager: namespace"
+	replicationOwnerIndex     = "replication manager: uid of the controller"
+	replicationOrphanIndex    = "replication manager: namespace of what has no controller"
 )
 
-// ReplicationManager keeps as many pods as each replication controller wants.
-//
-// It never makes more than that, as it knows the controller when it asks for a pod, whatever is
-// lost or restarted meanwhile. Pods have counted names: NAME-1, NAME-2 and so on; to make d pods,
-// it asks for the d lowest names that no pod has. So a request that is sent again, by this
-// manager, by the next one or by another one at the same time, makes no second pod: the name is
-// taken. What it has done counts before the informer shows it (see expectations): after creates
-// it makes no decision until the informer has got there; a create without an answer keeps its
-// name reserved, and is the first to be sent again; a pod that it has deleted does not count; a
-// delete without an answer is sent again before anything else. The one exception: a create that a
-// manager has sent before its end, and that the server carries out only after the next manager
-// has listed the pods; there may be one too many then if a pod that was ending, and had kept a
-// lower name taken, has gone in between. It is deleted as soon as it is seen.
+// errStale says that the server has something newer than the copy: it is tried again, without a
+// word in the log.
+var errStale = errors.New("the copy is behind")
+
+// ReplicationManager gives each replication controller as many pods as it wants.
 type ReplicationManager struct {
 	config      ReplicationManagerConfig
 	controllers *cache.SharedInformer[*corev1.ReplicationController]
 	pods        *cache.SharedInformer[*corev1.Pod]
 	synced      []func() bool
 	queue       *workqueue.Queue
-
-	mu       sync.Mutex               // guards what follows
-	expected map[string]*expectations // by the keys of controllers; the one who works on the key has them
+	unsettled   sync.Map // by the uid of a controller, the name of the pod that was last created or deleted without an answer
 }
 
 // NewReplicationManager returns a manager that has its handlers at the informers. They must be run
 // by the caller.
 func NewReplicationManager(config ReplicationManagerConfig) *ReplicationManager {
 	m := &ReplicationManager{config: config, controllers: config.Informers.ReplicationControllers(), pods: config.Informers.Pods(),
-		queue: workqueue.New("replication manager"), expected: map[string]*expectations{}}
-	m.controllers.Store().AddIndex(inNamespace, func(rc *corev1.ReplicationController) []string { return []string{rc.Namespace} })
-	m.pods.Store().AddIndex(inNamespace, func(pod *corev1.Pod) []string { return []string{pod.Namespace} })
+		queue: workqueue.New("replication_manager")}
+	m.controllers.Store().AddIndex(replicationNamespaceIndex, func(rc *corev1.ReplicationController) []string { return []string{rc.Namespace} })
+	m.pods.Store().AddIndex(replicationOwnerIndex, func(pod *corev1.Pod) []string {
+		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+			return []string{string(owner.UID)}
+		}
+		return nil
+	})
+	m.pods.Store().AddIndex(replicationOrphanIndex, func(pod *corev1.Pod) []string {
+		if metav1.GetControllerOfNoCopy(pod) == nil {
+			return []string{pod.Namespace}
+		}
+		return nil
+	})
+	add := func(rc *corev1.ReplicationController) { m.queue.Add(cache.Key(rc)) }
 	m.synced = []func() bool{
 		m.controllers.AddHandler(cache.Handler[*corev1.ReplicationController]{
-			OnAdd:    m.controllerSeen,
-			OnUpdate: func(_, rc *corev1.ReplicationController) { m.controllerSeen(rc) },
-			OnDelete: m.controllerSeen,
+			OnAdd: add, OnUpdate: func(_, rc *corev1.ReplicationController) { add(rc) },
+			OnDelete: func(rc *corev1.ReplicationController) { m.unsettled.Delete(rc.UID) },
 		}),
-		m.pods.AddHandler(cache.Handler[*corev1.Pod]{
-			OnAdd: func(pod *corev1.Pod) { m.podSeen(nil, pod) }, OnUpdate: m.podSeen,
-			OnDelete: func(pod *corev1.Pod) { m.podSeen(pod, pod) },
-		}),
+		m.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podSeen}),
 	}
 	return m
 }
 
-// Run works on so many controllers at a time until the context ends. It is called once.
+// Run manages, with so many workers, until the context ends. It is called once.
 func (m *ReplicationManager) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, m.synced...) {
 		return
 	}
-	sync := m.sync
+	work := workqueue.Sync(m.sync)
 	if m.config.Around != nil {
-		sync = m.config.Around(sync)
+		work = m.config.Around(work)
 	}
-	m.queue.Run(ctx, workers, sync)
+	m.queue.Run(ctx, workers, work)
 }
 
-func (m *ReplicationManager) controllerSeen(rc *corev1.ReplicationController) {
-	m.queue.Add(cache.Key(rc))
-}
-
-// podSeen is told of a pod that is new, or has changed or gone.
-func (m *ReplicationManager) podSeen(old, pod *corev1.Pod) {
-	owner := ownerOf(pod)
-	if old != nil {
-		if before := ownerOf(old); before != owner {
-			m.addOwner(old.Namespace, before)
-		}
-	}
-	if metav1.GetControllerOfNoCopy(pod) != nil {
-		m.addOwner(pod.Namespace, owner)
+func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {
+	if old.ResourceVersion == pod.ResourceVersion { // a resync: the controllers have one of their own
 		return
 	}
-	for _, rc := range m.controllers.Store().ByIndex(inNamespace, pod.Namespace) { // one of them may adopt it
-		if selects(rc, pod) {
-			m.controllerSeen(rc)
+	if before, after := metav1.GetControllerOfNoCopy(old), metav1.GetControllerOfNoCopy(pod); before != nil && (after == nil || after.UID != before.UID) {
+		m.podSeen(old)
+	}
+	m.podSeen(pod)
+}
+
+// podSeen adds the controller of a pod, or all that may adopt it.
+func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		if owner.Kind == "ReplicationController" {
+			m.queue.Add(cache.KeyOf(pod.Namespace, owner.Name))
+		}
+		return
+	}
+	for _, rc := range m.controllers.Store().ByIndex(replicationNamespaceIndex, pod.Namespace) {
+		if selectsPod(rc, pod) {
+			m.queue.Add(cache.Key(rc))
 		}
 	}
 }
 
-// addOwner adds the replication controller of a name; an empty one is none.
-func (m *ReplicationManager) addOwner(namespace, name string) {
-	if name != "" {
-		m.queue.Add(cache.KeyOf(namespace, name))
-	}
+// selectsPod reports whether a controller selects a pod of its namespace. One without a selector
+// selects nothing.
+func selectsPod(rc *corev1.ReplicationController, pod *corev1.Pod) bool {
+	return len(rc.Spec.Selector) > 0 && labels.SelectorFromSet(rc.Spec.Selector).Matches(labels.Set(pod.Labels))
 }
 
-// ownerOf returns the name of the replication controller that a pod belongs to.
-func ownerOf(pod *corev1.Pod) string {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || owner.Kind != controllerKind || owner.APIVersion != "v1" {
-		return ""
-	}
-	return owner.Name
+// isActive reports whether a pod counts as there.
+func isActive(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// selects reports whether a controller's selector selects a pod. An empty selector selects none.
-func selects(rc *corev1.ReplicationController, pod *corev1.Pod) bool {
-	return len(rc.Spec.Selector) > 0 && labels.SelectorFromValidatedSet(rc.Spec.Selector).Matches(labels.Set(pod.Labels))
-}
-
-// sync brings one controller's pods to the number that it wants.
+// sync gives the controller of a key the pods that it wants, and tells its status.
 func (m *ReplicationManager) sync(ctx context.Context, key string) error {
 	rc, exists := m.controllers.Store().Get(key)
-	if !exists { // its pods stay
-		m.forget(key)
+	if !exists || rc.DeletionTimestamp != nil || rc.Spec.Template == nil || len(rc.Spec.Selector) == 0 {
 		return nil
 	}
-	expected := m.expectationsOf(key, rc)
-	pods, caughtUp, err := m.view(ctx, rc, expected)
-	if err != nil {
+	managed := m.manage(ctx, rc)
+	err := m.updateStatus(ctx, rc)
+	if errors.Is(managed, errStale) || errors.Is(err, errStale) {
+		m.queue.AddAfter(key, stalePause)
+	}
+	return errors.Join(unlessStale(managed), unlessStale(err))
+}
+
+func unlessStale(err error) error {
+	if errors.Is(err, errStale) {
+		return nil
+	}
+	return err
+}
+
+// manage claims the pods of a controller, and creates or deletes some.
+func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationController) error {
+	if err := m.claim(ctx, rc); err != nil {
 		return err
 	}
-	mine, problem := ownedBy(rc, pods), error(nil)
-	switch {
-	case rc.DeletionTimestamp != nil:
-	case !caughtUp:
-		problem = errStale
-	default:
-		if mine, err = m.claim(ctx, rc, pods); err != nil {
-			return m.orAgain(key, err)
-		}
-		problem = m.manage(ctx, rc, mine, taken(pods), expected)
+	if err := m.lookAhead(rc); err != nil {
+		return err
 	}
-	if err := m.updateStatus(ctx, rc, mine, problem); err != nil && problem == nil {
-		problem = err
+	active, names := m.plan(rc)
+	surplus := len(active) - wantedReplicas(rc)
+	if len(names) == 0 && surplus <= 0 {
+		return nil
 	}
-	if problem == nil && !expected.isMet() {
-		problem = errStale
+	if err := m.confirm(ctx, rc); err != nil {
+		return err
 	}
-	return m.orAgain(key, problem)
+	if surplus > 0 {
+		return m.deletePods(ctx, rc, victims(active, surplus, m.unsettledOf(rc)))
+	}
+	return m.createPods(ctx, rc, names)
 }
 
-// expectationsOf returns what is expected of a controller's pods. Those of one that had its name
-// before are forgotten.
-func (m *ReplicationManager) expectationsOf(key string, rc *corev1.ReplicationController) *expectations {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if e := m.expected[key]; e != nil && e.owner == rc.UID {
-		return e
+func wantedReplicas(rc *corev1.ReplicationController) int {
+	if rc.Spec.Replicas == nil {
+		return 1
 	}
-	e := newExpectations(rc.UID)
-	m.expected[key] = e
-	return e
+	return int(*rc.Spec.Replicas)
 }
 
-func (m *ReplicationManager) forget(key string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.expected, key)
+// confirm asks the server whether a controller is there, and wants what the copy says: no garbage
+// is collected that would be made for one that is gone.
+func (m *ReplicationManager) confirm(ctx context.Context, rc *corev1.ReplicationController) error {
+	current, err := m.config.Client.In(rc.Namespace).ReplicationControllers().Get(ctx, rc.Name)
+	if apierrors.IsNotFound(err) {
+		return errStale
+	}
+	if err == nil && hasChanged(rc, current) {
+		return errStale
+	}
+	return err
 }
 
-// view returns the pods of a controller's namespace, and whether all that was done is seen there.
-// If that takes too long they are listed afresh: then nothing that was done before is missing.
-func (m *ReplicationManager) view(ctx context.Context, rc *corev1.ReplicationController, expected *expectations) (pods []*corev1.Pod, caughtUp bool, err error) {
-	version := m.pods.Version() // first: the pods may be newer
-	pods = m.pods.Store().ByIndex(inNamespace, rc.Namespace)
-	expected.observe(pods, version)
-	if !expected.isOverdue() {
-		return pods, expected.isMet(), nil
+// lookAhead returns an error if the copy has a newer wish already.
+func (m *ReplicationManager) lookAhead(rc *corev1.ReplicationController) error {
+	if current, exists := m.controllers.Store().Get(cache.Key(rc)); !exists || hasChanged(rc, current) {
+		return errStale
 	}
-	list, err := m.config.Client.In(rc.Namespace).Pods().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, false, err
-	}
-	expected.decide(list.ResourceVersion)
-	return list.Items, true, nil
+	return nil
+}
+
+// hasChanged reports whether a controller is another one now, or wants something else.
+func hasChanged(rc, current *corev1.ReplicationController) bool {
+	return current.UID != rc.UID || current.DeletionTimestamp != nil || current.Generation != rc.Generation
 }

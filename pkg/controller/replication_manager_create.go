@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+)
+
+// Why there are never more pods than wanted, however old the copy is:
+//
+// A sync begins when the copy has all that earlier ones were told they have done. What they were not
+// told, when an answer was lost, is one request at most: that is sent again, before any other. As
+// the names of pods are counted, not random, a create that is repeated makes no second pod: the
+// server gives a name once. So since the state of the copy nothing was made that the sync does not
+// know of, and it makes as many pods as are missing there.
+//
+// The next manager after a crash begins with a list: what was made before is in it. If a create of
+// the first one reaches the server still later, it has mostly the name that the next one asks for
+// too, as both take the lowest numbers that are free. Only if a lower one became free in between
+// there is one pod more, until it is seen. The same holds for two managers at a time.
+
+// maxPodPrefix is how much of a controller's name is in the names of its pods: with up to five
+// digits they are as long as a host name may be, 63 bytes.
+const maxPodPrefix = 57
+
+// podPrefix returns what the names of a controller's pods begin with, before the number.
+func podPrefix(rc *corev1.ReplicationController) string {
+	name := rc.Name
+	if len(name) > maxPodPrefix {
+		name = strings.TrimRight(name[:maxPodPrefix], "-.")
+	}
+	return name + "-"
+}
+
+// plan returns the pods that a controller has, and the names of those that are missing. Both are
+// of one state of the server.
+func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*corev1.Pod, missing []string) {
+	for version := m.pods.Version(); ; {
+		active = m.activePods(rc)
+		missing = m.freeNames(rc, wantedReplicas(rc)-len(active))
+		now := m.pods.Version() // which waits for the end of a change
+		if now == version {
+			return active, missing
+		}
+		version = now
+	}
+}
+
+// activePods returns the pods of a controller that count.
+func (m *ReplicationManager) activePods(rc *corev1.ReplicationController) (active []*corev1.Pod) {
+	for _, pod := range m.pods.Store().ByIndex(replicationOwnerIndex, string(rc.UID)) {
+		if pod.Namespace == rc.Namespace && isActive(pod) && selectsPod(rc, pod) {
+			active = append(active, pod)
+		}
+	}
+	return active
+}
+
+// freeNames returns the names of the lowest numbers that no pod has; the one that was asked for
+// without an answer comes first.
+func (m *ReplicationManager) freeNames(rc *corev1.ReplicationController, count int) (names []string) {
+	isFree := func(name string) bool {
+		_, taken := m.pods.Store().Get(cache.KeyOf(rc.Namespace, name))
+		return !taken
+	}
+	unsettled := m.unsettledOf(rc)
+	if count > 0 && unsettled != "" && isFree(unsettled) {
+		names = append(names, unsettled)
+	}
+	prefix := podPrefix(rc)
+	for number := 1; len(names) < count; number++ {
+		if name := prefix + strconv.Itoa(number); name != unsettled && isFree(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// createPods creates the pods of names, one after the other, until the server refuses one or the
+// controller wants something else.
+func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.ReplicationController, names []string) error {
+	var expected []expectation
+	var failed error
+	for _, name := range names {
+		if err := m.lookAhead(rc); err != nil {
+			failed = err
+			break
+		}
+		pod, err := m.createPod(ctx, rc, name)
+		if pod != nil {
+			expected = append(expected, m.hasPod(pod))
+		}
+		if err != nil {
+			failed = err
+		}
+		if unlessStale(err) != nil {
+			break
+		}
+	}
+	if err := m.await(ctx, expected); err != nil {
+		return err
+	}
+	return failed
+}
+
+// createPod creates the pod of a name. With errStale the name was taken: by the pod that it
+// returns, or by one that is gone again.
+func (m *ReplicationManager) createPod(ctx context.Context, rc *corev1.ReplicationController, name string) (*corev1.Pod, error) {
+	pods := m.config.Client.In(rc.Namespace).Pods()
+	pod, err := pods.Create(ctx, podOf(rc, name))
+	isTaken := apierrors.IsAlreadyExists(err)
+	if isTaken {
+		pod, err = pods.Get(ctx, name)
+	}
+	m.noteAnswer(rc, name, err)
+	switch {
+	case isTaken && (err == nil || apierrors.IsNotFound(err)):
+		return pod, errStale
+	case err == nil:
+		m.config.Recorder.Eventf(rc, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
+	case isAnswer(err):
+		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedCreate", "Error creating: %s", err)
+	}
+	return pod, err
+}
+
+// podOf makes a pod of a controller's template.
+func podOf(rc *corev1.ReplicationController, name string) *corev1.Pod {
+	template := rc.Spec.Template.DeepCopy()
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: name, Labels: template.Labels, Annotations: template.Annotations,
+			Finalizers: template.Finalizers, OwnerReferences: []metav1.OwnerReference{controllerReference(rc)}},
+		Spec: template.Spec,
+	}
+}

@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// deletePods deletes pods of a controller, one after the other, until the server refuses one.
+func (m *ReplicationManager) deletePods(ctx context.Context, rc *corev1.ReplicationController, pods []*corev1.Pod) error {
+	var expected []expectation
+	var failed error
+	for _, pod := range pods {
+		if failed = m.lookAhead(rc); failed != nil {
+			break
+		}
+		if failed = m.deletePod(ctx, rc, pod); failed != nil {
+			break
+		}
+		expected = append(expected, m.isDeleted(pod))
+	}
+	if err := m.await(ctx, expected); err != nil {
+		return err
+	}
+	return failed
+}
+
+// deletePod deletes a pod. One that is gone is no error.
+func (m *ReplicationManager) deletePod(ctx context.Context, rc *corev1.ReplicationController, pod *corev1.Pod) error {
+	err := m.config.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	m.noteAnswer(rc, pod.Name, err)
+	switch {
+	case err == nil:
+		m.config.Recorder.Eventf(rc, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
+		return nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return nil
+	case isAnswer(err):
+		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %s", err)
+	}
+	return err
+}
+
+// victims returns those pods of a controller that are missed least; the one that was deleted
+// without an answer comes first.
+func victims(active []*corev1.Pod, count int, unsettled string) []*corev1.Pod {
+	slices.SortFunc(active, func(a, b *corev1.Pod) int {
+		return cmp.Or(compareTruth(a.Name != unsettled, b.Name != unsettled), compareLoss(a, b))
+	})
+	return active[:count]
+}
+
+// compareLoss is negative if the loss of a is smaller than that of b.
+func compareLoss(a, b *corev1.Pod) int {
+	return cmp.Or(
+		compareTruth(a.Spec.NodeName != "", b.Spec.NodeName != ""),
+		cmp.Compare(phaseRank(a), phaseRank(b)),
+		compareTruth(readyCondition(a) != nil, readyCondition(b) != nil),
+		readySince(b).Compare(readySince(a)), // who came later goes first
+		cmp.Compare(mostRestarts(b), mostRestarts(a)),
+		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+// compareTruth sorts false before true.
+func compareTruth(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func phaseRank(pod *corev1.Pod) int {
+	switch pod.Status.Phase {
+	case corev1.PodRunning:
+		return 2
+	case corev1.PodUnknown:
+		return 1
+	}
+	return 0
+}
+
+// readyCondition returns the condition of a pod that is ready, or nil.
+func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
+	for i, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// readySince returns since when a pod is ready; the zero time if it is not, or does not say.
+func readySince(pod *corev1.Pod) time.Time {
+	if condition := readyCondition(pod); condition != nil {
+		return condition.LastTransitionTime.Time
+	}
+	return time.Time{}
+}
+
+func mostRestarts(pod *corev1.Pod) (most int32) {
+	for _, container := range pod.Status.ContainerStatuses {
+		most = max(most, container.RestartCount)
+	}
+	return most
+}

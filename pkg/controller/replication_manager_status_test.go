@@ -1,0 +1,95 @@
+package controller_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestTheStatusOfAControllerCountsItsPods(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.run()
+		b.create("web", 3)
+		b.settle(time.Second)
+		b.setStatus("web-1", ready)
+		b.relabel("web-2", map[string]string{"app": "web"})
+		b.settle(time.Second)
+		rc := b.get("web")
+		assert.Equal(t, corev1.ReplicationControllerStatus{Replicas: 3, FullyLabeledReplicas: 2, ReadyReplicas: 1, AvailableReplicas: 1,
+			ObservedGeneration: rc.Generation}, rc.Status)
+		b.scale("web", 1)
+		b.settle(time.Second)
+		rc = b.get("web")
+		assert.Equal(t, corev1.ReplicationControllerStatus{Replicas: 1, FullyLabeledReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
+			ObservedGeneration: rc.Generation}, rc.Status)
+		assert.Equal(t, int64(2), rc.Generation)
+	})
+}
+
+func TestAPodIsAvailableWhenItHasBeenReadyLongEnough(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.run()
+		rc := replicationController("web", 2)
+		rc.Spec.MinReadySeconds = 30
+		_, err := b.client.ReplicationControllers().Create(t.Context(), rc)
+		require.NoError(t, err)
+		b.settle(time.Second)
+		b.setStatus("web-1", ready)
+		b.settle(10 * time.Second)
+		b.setStatus("web-2", ready)
+		b.settle(10 * time.Second)
+		assert.Equal(t, int32(2), b.get("web").Status.ReadyReplicas)
+		assert.Equal(t, int32(0), b.get("web").Status.AvailableReplicas)
+		b.settle(11 * time.Second)
+		assert.Equal(t, int32(1), b.get("web").Status.AvailableReplicas)
+		b.settle(10 * time.Second)
+		assert.Equal(t, int32(2), b.get("web").Status.AvailableReplicas)
+	})
+}
+
+func TestAStatusIsWrittenOnlyWhenItHasChanged(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.run()
+		b.create("web", 2)
+		b.settle(time.Second)
+		var written atomic.Int64
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/replicationcontrollers/web/status") {
+				written.Add(1)
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.relabel("web-1", map[string]string{"app": "web", "tier": "front", "more": "labels"})
+		b.settle(time.Minute)
+		assert.Zero(t, written.Load())
+		b.setStatus("web-1", ready)
+		b.settle(time.Minute)
+		assert.Equal(t, int64(1), written.Load())
+	})
+}
+
+func TestAStatusThatMeetsAConflictIsWrittenAgain(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.run()
+		b.create("web", 1)
+		b.settle(time.Second)
+		var written atomic.Int64
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/status") && req.UserAgent() != "test" && written.Add(1) == 1 {
+				refuseRequest(w, http.StatusConflict, "Conflict", "changed")
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.setStatus("web-1", ready)
+		b.settle(5 * time.Second)
+		assert.Equal(t, int32(1), b.get("web").Status.ReadyReplicas)
+		assert.Equal(t, int64(2), written.Load())
+	})
+}
