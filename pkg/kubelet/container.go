@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +42,7 @@ func containersOf(pod *corev1.Pod) []*container {
 		for i := range specs {
 			c := &container{name: specs[i].Name, index: i, spec: &specs[i], kind: of}
 			if c.name == "" || names[c.name] { // of a task of 2014
-				c.name = fmt.Sprintf("%s-%d", specs[i].Name, i)
+				c.name = strings.TrimPrefix(fmt.Sprintf("%s-%d", specs[i].Name, i), "-")
 			}
 			if of == initContainer && isSidecar(c.spec) {
 				c.kind = sidecar
@@ -158,7 +159,7 @@ func (c *container) crashLoop(s *corev1.ContainerStatus, pod *corev1.Pod) {
 	s.LastTerminationState.Terminated = s.State.Terminated
 	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 		Reason:  "CrashLoopBackOff",
-		Message: fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s)", c.backOff, c.spec.Name, pod.Name, pod.Namespace, pod.UID),
+		Message: fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s)", c.backOff, c.name, pod.Name, pod.Namespace, pod.UID),
 	}}
 }
 

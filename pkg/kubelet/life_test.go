@@ -1,6 +1,9 @@
 package kubelet_test
 
 import (
+	"context"
+	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/util/workqueue"
 )
 
 func TestAPodStartsRunsAndEndsInItsTime(t *testing.T) {
@@ -83,5 +89,68 @@ func TestAKubeletKeepsItsNodeAlive(t *testing.T) {
 		pass(10 * time.Second)
 		_, err = c.client.Nodes().Get(t.Context(), machine)
 		require.NoError(t, err, "who deletes a node whose kubelet lives sees it again")
+	})
+}
+
+func TestANodeThatWasHeldForDeadIsReadyAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		pass(time.Minute)
+		// Somebody else says so just before the kubelet writes.
+		var once sync.Once
+		c.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPut {
+				once.Do(func() {
+					_, err := c.client.Nodes().Patch(t.Context(), machine, types.StrategicMergePatchType,
+						[]byte(`{"status":{"conditions":[{"type":"Ready","status":"Unknown"},{"type":"example.org/Other","status":"True"}]}}`), "status")
+					assert.NoError(t, err)
+				})
+			}
+			next.ServeHTTP(w, req)
+		})
+		pass(10 * time.Second)
+		node, err := c.client.Nodes().Get(t.Context(), machine)
+		require.NoError(t, err)
+		require.Len(t, node.Status.Conditions, 5, "what others tell stays")
+		ready := node.Status.Conditions[3]
+		assert.Equal(t, corev1.ConditionTrue, ready.Status)
+		assert.Equal(t, ready.LastHeartbeatTime, ready.LastTransitionTime)
+	})
+}
+
+func TestAKubeletStartsBeforeItsServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.create(makePod("web-1"))
+		c.Stop()
+		c.start()
+		pass(5 * time.Minute)
+		c.Restart()
+		pass(45 * time.Second) // it asks for its pods after half a minute at the latest
+		_, err := c.client.Nodes().Get(t.Context(), machine)
+		require.NoError(t, err)
+		assert.Equal(t, "Running 1/1 running, 0 restarts", c.glance("web-1"))
+	})
+}
+
+func TestTheLookAtAPodCanBeTraced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		var seen []string
+		c.config.Around = func(sync workqueue.Sync) workqueue.Sync {
+			return func(ctx context.Context, key string) error {
+				seen = append(seen, key)
+				return sync(ctx, key)
+			}
+		}
+		c.start()
+		c.create(makePod("web-1"))
+		pass(time.Second)
+		assert.Contains(t, seen, "default/web-1")
+		assert.Equal(t, "Running 1/1 running, 0 restarts", c.glance("web-1"))
+		c.stop()
 	})
 }

@@ -127,13 +127,13 @@ func (k *Kubelet) logOf(req *http.Request, previous bool) (Container, *refusal) 
 	waits := run == nil || run.State().Phase == Created
 	switch {
 	case previous && c.before == nil:
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("previous terminated container %q in pod %q not found", c.spec.Name, pod)}
+		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("previous terminated container %q in pod %q not found", c.name, pod)}
 	case previous, waits && c.before != nil:
 		return c.before, nil
 	case run == nil && c.ended != nil:
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q is terminated, and its log is gone", c.spec.Name, pod)}
+		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q is terminated, and its log is gone", c.name, pod)}
 	case waits:
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q is waiting to start: %s", c.spec.Name, pod, w.waits(c))}
+		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q is waiting to start: %s", c.name, pod, w.waits(c))}
 	}
 	return run, nil
 }

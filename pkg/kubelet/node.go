@@ -75,7 +75,7 @@ func (k *Kubelet) newNode() *corev1.Node {
 func (k *Kubelet) nodeInfo() corev1.NodeSystemInfo {
 	return corev1.NodeSystemInfo{
 		MachineID: k.Name, SystemUUID: k.Name, BootID: string(uuid.NewUUID()),
-		KernelVersion: runtime.Version(), OSImage: "hollow", ContainerRuntimeVersion: k.Runtime.Version(), KubeletVersion: k.Version,
+		KernelVersion: "hollow", OSImage: "hollow", ContainerRuntimeVersion: k.Runtime.Version(), KubeletVersion: k.Version,
 		OperatingSystem: runtime.GOOS, Architecture: runtime.GOARCH,
 	}
 }

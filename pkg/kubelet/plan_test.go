@@ -95,5 +95,5 @@ func TestContainersOfATaskHaveNamesOfTheirOwn(t *testing.T) {
 	for _, c := range containersOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{}, {}, {Name: "web"}, {Name: "web"}}}}) {
 		names = append(names, c.name)
 	}
-	assert.Equal(t, []string{"-0", "-1", "web", "web-3"}, names)
+	assert.Equal(t, []string{"0", "1", "web", "web-3"}, names)
 }

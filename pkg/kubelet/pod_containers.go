@@ -25,7 +25,7 @@ func (w *podWorker) start(c *container) {
 		ip = w.ip.String()
 	}
 	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.spec.Image))
-	w.k.event(pod, corev1.EventTypeNormal, "Created", "Created container: "+c.spec.Name)
+	w.k.event(pod, corev1.EventTypeNormal, "Created", "Created container: "+c.name)
 	c.run = w.k.Runtime.Start(Spec{
 		Pod: pod, Container: c.spec, Name: c.name, Init: c.kind == initContainer, Attempt: c.attempt,
 		Node: w.k.Name, HostIP: w.k.Address, PodIP: ip,
@@ -48,7 +48,7 @@ func (w *podWorker) notice(c *container, now time.Time) {
 	phase := c.phase()
 	if phase == Running && !c.begun {
 		c.begun = true
-		w.k.event(w.pod, corev1.EventTypeNormal, "Started", "Started container "+c.spec.Name)
+		w.k.event(w.pod, corev1.EventTypeNormal, "Started", "Started container "+c.name)
 		w.startProbes(c, now)
 	}
 	if phase != Exited || c.exited {
@@ -67,7 +67,7 @@ func (w *podWorker) notice(c *container, now time.Time) {
 	c.due = state.FinishedAt.Add(c.backOff)
 	if c.backOff > 0 && c.view(w.pod).restarts && !w.isLeaving() {
 		w.k.event(w.pod, corev1.EventTypeWarning, "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod %s_%s(%s)",
-			c.spec.Name, w.pod.Name, w.pod.Namespace, w.pod.UID))
+			c.name, w.pod.Name, w.pod.Namespace, w.pod.UID))
 	}
 }
 
@@ -105,7 +105,7 @@ func (w *podWorker) redefine() {
 	}
 	for _, gone := range there {
 		if gone.run != nil && gone.phase() != Exited {
-			w.stop(gone, 0, "Stopping container "+gone.spec.Name)
+			w.stop(gone, 0, "Stopping container "+gone.name)
 		}
 		gone.stopProbes()
 	}
@@ -123,7 +123,7 @@ func (w *podWorker) replace(c *container) {
 	switch c.phase() {
 	case Created, Running:
 		c.changed = true
-		w.stop(c, w.grace(), fmt.Sprintf("Container %s definition changed, will be restarted", c.spec.Name))
+		w.stop(c, w.grace(), fmt.Sprintf("Container %s definition changed, will be restarted", c.name))
 	case Exited:
 		c.due = time.Time{} // if it restarts, it may now
 	}

@@ -72,7 +72,7 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	views := w.views()
 	p := w.decide(views, now)
 	for _, i := range p.stop {
-		w.stop(w.containers[i], w.grace(), "Stopping container "+w.containers[i].spec.Name)
+		w.stop(w.containers[i], w.grace(), "Stopping container "+w.containers[i].name)
 	}
 	for _, i := range p.start {
 		w.start(w.containers[i])
@@ -99,20 +99,6 @@ func (w *podWorker) decide(views []view, now time.Time) plan {
 		p.wake = expires
 	}
 	return p
-}
-
-func (w *podWorker) isLeaving() bool { return w.pod.DeletionTimestamp != nil }
-
-// grace returns how long the containers have to end when the pod is to.
-func (w *podWorker) grace() time.Duration {
-	seconds := w.pod.DeletionGracePeriodSeconds
-	if !w.isLeaving() || seconds == nil {
-		seconds = w.pod.Spec.TerminationGracePeriodSeconds
-	}
-	if seconds == nil {
-		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
-	}
-	return time.Duration(*seconds) * time.Second
 }
 
 // see takes a newer version of the pod.
@@ -205,45 +191,4 @@ func (w *podWorker) podIP() string {
 // isKnown reports whether the server has the pod's status.
 func (w *podWorker) isKnown(now time.Time) bool {
 	return equality.Semantic.DeepEqual(mergeStatus(w.pod.Status, w.status, metav1.Time{Time: now}), w.pod.Status)
-}
-
-// remove ends the containers at once: the pod is gone. It reports whether they have ended.
-func (w *podWorker) remove() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	exited := true
-	for _, c := range w.containers {
-		w.notice(c, time.Now())
-		if c.run != nil && !c.exited {
-			w.stop(c, 0, "Stopping container "+c.spec.Name)
-			exited = exited && c.phase() == Exited
-		}
-	}
-	if exited {
-		w.closeLocked()
-		if w.ip.IsValid() {
-			w.k.addresses.giveBack(w.ip)
-		}
-	}
-	return exited
-}
-
-// kill ends the containers, for the kubelet ends.
-func (w *podWorker) kill() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, c := range w.containers {
-		if c.run != nil {
-			c.run.Stop(0)
-		}
-	}
-	w.closeLocked()
-}
-
-// closeLocked ends what may still come.
-func (w *podWorker) closeLocked() {
-	w.killed = true
-	for _, c := range w.containers {
-		c.stopProbes()
-	}
 }

@@ -152,5 +152,5 @@ func (p *prober) failed() {
 	if p.kind == Startup {
 		what = "startup"
 	}
-	p.w.stop(p.c, grace, fmt.Sprintf("Container %s failed %s probe, will be restarted", p.c.spec.Name, what))
+	p.w.stop(p.c, grace, fmt.Sprintf("Container %s failed %s probe, will be restarted", p.c.name, what))
 }

@@ -16,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// ProbeAgent is how the user agent of a probe begins; the kubelet's version follows.
+const ProbeAgent = "kube-probe/"
+
 // target is what is probed: a container at its pod's address.
 type target struct {
 	k      *Kubelet
@@ -75,7 +78,7 @@ func (t target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("User-Agent", "kube-probe/"+t.k.Version)
+	req.Header.Set("User-Agent", ProbeAgent+t.k.Version)
 	req.Header.Set("Accept", "*/*")
 	for _, header := range action.HTTPHeaders {
 		if http.CanonicalHeaderKey(header.Name) == "Host" {

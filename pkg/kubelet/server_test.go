@@ -102,7 +102,7 @@ func TestWhatAClientSaysAtLengthIsToldInShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startKubelet(t)
 		c.create(makePod("long", func(pod *corev1.Pod) {
-			for range 5000 {
+			for range 300 {
 				pod.Spec.Containers[0].Args = append(pod.Spec.Containers[0].Args, strings.Repeat("long", 50))
 			}
 		}))

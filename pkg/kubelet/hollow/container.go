@@ -42,10 +42,10 @@ var _ kubelet.Container = (*container)(nil)
 // change often.
 func newContainer(spec kubelet.Spec, listen func(network, address string) (net.Listener, error)) *container {
 	return &container{
-		pod: spec.Pod.Name, node: spec.Node, name: spec.Container.Name, image: spec.Container.Image,
+		pod: spec.Pod.Name, node: spec.Node, name: spec.Name, image: spec.Container.Image,
 		ports: addressesOf(spec), paths: pathsOf(spec.Container), listen: listen,
 		changed: spec.Changed, warn: spec.Warn,
-		health: readHealth(spec.Pod, spec.Container.Name, spec.Warn),
+		health: readHealth(spec.Pod, spec.Name, spec.Warn),
 		state:  kubelet.State{Phase: kubelet.Created, ID: idOf(spec), ImageID: imageIDOf(spec.Container.Image)},
 	}
 }

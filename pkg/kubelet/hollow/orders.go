@@ -37,7 +37,7 @@ type annotations struct {
 
 // readOrders returns what a container is told to do when it starts.
 func readOrders(spec kubelet.Spec, startAfter time.Duration) orders {
-	a := annotations{spec.Pod.Annotations, spec.Container.Name, spec.Warn}
+	a := annotations{spec.Pod.Annotations, spec.Name, spec.Warn}
 	o := orders{startAfter: startAfter, exitAfter: never, stopAfter: stopAfter}
 	coded := a.read("exit-code", "a number from 0 to 255", func(text string) error {
 		code, err := strconv.ParseUint(text, 10, 8)

@@ -17,6 +17,9 @@
 // they are now, also in a container that runs; the others as they are when it starts. A probe by HTTP
 // fails with a 503: if two probes ask for the same path, either annotation fails both. Nothing fails a
 // probe that only opens a connection.
+//
+// A container logs that it has started, where it listens, each request but those of probes that
+// succeed, and its end.
 package hollow
 
 import (

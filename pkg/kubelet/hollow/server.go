@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,8 +106,10 @@ func (c *container) answer(w http.ResponseWriter, req *http.Request) {
 	if err := c.refuses(req); err != nil {
 		status, text = http.StatusServiceUnavailable, err.Error()+"\n"
 	}
-	path := req.URL.EscapedPath()
-	c.log.add(fmt.Sprintf("%s %s %d from %s", req.Method, path[:min(len(path), maxPath)], status, req.RemoteAddr))
+	if status != http.StatusOK || !strings.HasPrefix(req.UserAgent(), kubelet.ProbeAgent) { // else little besides probes would be in the log
+		path := req.URL.EscapedPath()
+		c.log.add(fmt.Sprintf("%s %s %d from %s", req.Method, path[:min(len(path), maxPath)], status, req.RemoteAddr))
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text) // who asks has gone

@@ -1,0 +1,63 @@
+package kubelet
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// isLeaving reports whether the pod was told to end.
+func (w *podWorker) isLeaving() bool { return w.pod.DeletionTimestamp != nil }
+
+// grace returns how long the containers have to end when the pod is to.
+func (w *podWorker) grace() time.Duration {
+	seconds := w.pod.DeletionGracePeriodSeconds
+	if !w.isLeaving() || seconds == nil {
+		seconds = w.pod.Spec.TerminationGracePeriodSeconds
+	}
+	if seconds == nil {
+		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+	}
+	return time.Duration(*seconds) * time.Second
+}
+
+// remove ends the containers at once: the pod is gone. It reports whether they have ended.
+func (w *podWorker) remove() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	exited := true
+	for _, c := range w.containers {
+		w.notice(c, time.Now())
+		if c.run != nil && !c.exited {
+			w.stop(c, 0, "Stopping container "+c.name)
+			exited = exited && c.phase() == Exited
+		}
+	}
+	if exited {
+		w.closeLocked()
+		if w.ip.IsValid() {
+			w.k.addresses.giveBack(w.ip)
+		}
+	}
+	return exited
+}
+
+// kill ends the containers, for the kubelet ends.
+func (w *podWorker) kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.containers {
+		if c.run != nil {
+			c.run.Stop(0)
+		}
+	}
+	w.closeLocked()
+}
+
+// closeLocked ends what may still come.
+func (w *podWorker) closeLocked() {
+	w.killed = true
+	for _, c := range w.containers {
+		c.stopProbes()
+	}
+}
