@@ -47,7 +47,7 @@ func BenchmarkProxy(b *testing.B) {
 		b.Run("bytes/"+name, func(b *testing.B) {
 			conn := dial()
 			defer conn.Close()
-			chunk, answer := make([]byte, 100*1000), make([]byte, 1000*1000)
+			chunk, answer := make([]byte, 10*1000), make([]byte, 100*1000)
 			b.SetBytes(int64(len(answer)))
 			for b.Loop() {
 				_, err := conn.Write(chunk)

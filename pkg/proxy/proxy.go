@@ -20,7 +20,7 @@ import (
 const (
 	defaultMaxConnections = 1000
 	defaultDialTimeout    = 3 * time.Second // the kernel asks twice in that time
-	defaultDrainTimeout   = 5 * time.Second
+	defaultDrainTimeout   = 3 * time.Second
 )
 
 // Config says what a Proxy needs.
@@ -36,7 +36,7 @@ type Config struct {
 	// The kernel queues those beyond that, and refuses them when its queue is full.
 	MaxConnections int
 	DialTimeout    time.Duration // how long an endpoint is waited for; 0: 3 seconds
-	DrainTimeout   time.Duration // how long connections may go on when Run is to end; 0: 5 seconds
+	DrainTimeout   time.Duration // how long connections may go on when Run is to end; 0: 3 seconds
 }
 
 // Proxy has a Proxier for each machine. All take turns over the same endpoints.

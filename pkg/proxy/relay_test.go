@@ -26,8 +26,8 @@ import (
 const patience = time.Minute
 
 // onWire runs a proxy in a real network. It serves a service with one backend.
-func onWire(t testing.TB, answer func(conn net.Conn)) *proxied {
-	p := start(t, onLoopback())
+func onWire(t testing.TB, answer func(conn net.Conn), change ...func(*Config)) *proxied {
+	p := start(t, onLoopback(), change...)
 	p.serve("web", 80)
 	if answer != nil {
 		p.backend("10.1.0.1:80", answer)
@@ -37,19 +37,30 @@ func onWire(t testing.TB, answer func(conn net.Conn)) *proxied {
 	return p
 }
 
-// awaitEndpoint waits until the proxy listens and knows an endpoint.
+// await waits until a condition holds.
+func (p *proxied) await(holds func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); <-time.After(10 * time.Millisecond) {
+		require.True(p.t, time.Now().Before(deadline), "it does not hold")
+	}
+}
+
+// awaitEndpoint waits until the proxy listens and knows an endpoint. Until then connections are reset.
 func (p *proxied) awaitEndpoint() {
 	p.t.Helper()
-	require.Eventually(p.t, func() bool {
-		if !p.listens("10.0.0.1:80") || !p.listens("10.0.0.2:80") {
+	p.await(func() bool {
+		if !p.listens("10.0.0.2:80") {
 			return false
 		}
-		conn := p.dial("10.0.0.1:80")
+		conn, err := p.Dial(p.t.Context(), "tcp", "10.0.0.1:80")
+		if err != nil {
+			return false
+		}
 		defer conn.Close()
 		_ = conn.(*tcpEnd).CloseWrite()
-		_, err := io.Copy(io.Discard, conn)
+		_, err = io.Copy(io.Discard, conn)
 		return err == nil
-	}, patience, 10*time.Millisecond)
+	})
 }
 
 // wire dials a connection with a deadline.
@@ -75,22 +86,30 @@ func sum(data []byte) string {
 
 func TestAClientThatHasSaidAllGetsItsAnswer(t *testing.T) {
 	t.Parallel()
-	p := onWire(t, func(conn net.Conn) {
-		all, err := io.ReadAll(conn)
-		if err == nil {
-			_, _ = io.WriteString(conn, sum(all))
-		}
-	})
-	for size := range 3 {
-		asked := bytesOf(1, size*1_500_000)
-		conn := p.wire("10.0.0.1:80")
-		_, err := conn.Write(asked)
-		require.NoError(t, err)
-		require.NoError(t, conn.CloseWrite())
-		answer, err := io.ReadAll(conn)
-		require.NoError(t, err)
-		assert.Equal(t, sum(asked), string(answer))
-		require.NoError(t, conn.Close())
+	for name, change := range map[string]func(*Config){
+		"copied":                  func(*Config) {},
+		"passed on by the kernel": func(config *Config) { config.Listen, config.Dial = unwrapped(config) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := onWire(t, func(conn net.Conn) {
+				all, err := io.ReadAll(conn)
+				if err == nil {
+					_, _ = io.WriteString(conn, sum(all))
+				}
+			}, change)
+			for size := range 3 {
+				asked := bytesOf(1, size*1_500_000)
+				conn := p.wire("10.0.0.1:80")
+				_, err := conn.Write(asked)
+				require.NoError(t, err)
+				require.NoError(t, conn.CloseWrite())
+				answer, err := io.ReadAll(conn)
+				require.NoError(t, err)
+				assert.Equal(t, sum(asked), string(answer))
+				require.NoError(t, conn.Close())
+			}
+		})
 	}
 }
 
@@ -157,8 +176,12 @@ func TestAServerIsToldThatItsClientFailed(t *testing.T) {
 func TestAClientWithoutEndpointsIsReset(t *testing.T) {
 	t.Parallel()
 	p := onWire(t, nil)
-	require.Eventually(t, func() bool { return p.listens("10.0.0.1:80") }, patience, 10*time.Millisecond)
-	_, err := p.wire("10.0.0.1:80").Read(make([]byte, 1))
+	p.await(func() bool { return p.listens("10.0.0.1:80") })
+	conn, err := p.Dial(t.Context(), "tcp", "10.0.0.1:80")
+	if err == nil { // else it was reset while it was made
+		defer conn.Close()
+		_, err = conn.Read(make([]byte, 1))
+	}
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
 }
 
@@ -243,7 +266,7 @@ func TestManyConnectionsAtOnceGetTheirOwnAnswers(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	assert.Eventually(t, func() bool { return p.left() == 0 }, patience, 10*time.Millisecond, "both ends of all are closed")
+	p.await(func() bool { return p.left() == 0 }) // both ends of all are closed
 }
 
 func TestNoRequestIsLostWhileEndpointsChange(t *testing.T) {
@@ -286,16 +309,17 @@ func TestAClientWithAffinityStaysWithItsEndpoint(t *testing.T) {
 	p := onWire(t, named("10.1.0.1:80"))
 	p.backends("10.1.0.2:80")
 	p.behind("web", "10.1.0.1:80", "10.1.0.2:80")
-	require.Eventually(t, func() bool {
-		return p.asks("10.0.0.1:80")[0] != p.asks("10.0.0.1:80")[0]
-	}, patience, 10*time.Millisecond, "it takes turns")
+	p.await(func() bool { // it takes turns
+		answers := p.asks("10.0.0.1:80", "10.0.0.1:80")
+		return answers[0] != answers[1]
+	})
 	_, err := p.client.Services().Change(t.Context(), "web", func(service *corev1.Service) error {
 		service.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
 		return nil
 	})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	p.await(func() bool {
 		answers := p.asks("10.0.0.1:80", "10.0.0.2:80", "10.0.0.1:80", "10.0.0.1:80")
 		return answers[0] == answers[1] && answers[1] == answers[2] && answers[2] == answers[3]
-	}, patience, 10*time.Millisecond)
+	})
 }
