@@ -78,7 +78,8 @@ func (e *EndpointController) syncService(service *api.Service) (wrote bool, err 
 	}
 	if stored := e.stored(service.ID); stored != nil {
 		same := slices.Equal(stored.Endpoints, endpoints.Endpoints) && slices.Equal(stored.Targets, endpoints.Targets)
-		if same || stored.Managed {
+		isKept := stored.Managed && len(service.Labels) > 0 // today's controllers know no service without labels
+		if same || isKept {
 			return false, nil
 		}
 		endpoints.ObjectMeta = stored.ObjectMeta // what the second door has added stays

@@ -184,6 +184,11 @@ func TestEndpointsThatSomebodyElseKeepsAreLeftAlone(t *testing.T) {
 		assert.Equal(t, []string{"10.0.0.1:8080"}, now())
 		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "a", Endpoints: []string{"10.0.0.1:8080"}}))
 		assert.Equal(t, []string{}, now(), "nobody else keeps them any more")
+
+		require.NoError(t, registry.UpdateEndpoints(api.Endpoints{Name: "a", Endpoints: []string{"10.0.0.1:8080"}, Managed: true}))
+		require.NoError(t, registry.CreateTask("m", makeTask("y", 81)))
+		require.NoError(t, registry.UpdateService(selecting("a", nil)))
+		assert.Equal(t, []string{"m:81"}, now(), "a service that selects all tasks, which today's API cannot say")
 	})
 }
 
