@@ -42,7 +42,7 @@ type EndpointControllerConfig struct {
 // EndpointController keeps the endpoints of services with a selector up to date with the pods that
 // they select. It may run beside the server's own sync of endpoints: what it has written once, with
 // its label, the server leaves alone. It leaves to the server what today's API cannot say: endpoints
-// at machines that have a name.
+// at machines that have a name, and of which no kubelet tells the address.
 type EndpointController struct {
 	config    EndpointControllerConfig
 	services  *cache.Store[*corev1.Service]
@@ -65,7 +65,7 @@ func NewEndpointController(config EndpointControllerConfig) *EndpointController 
 			OnAdd: e.serviceChanged, OnUpdate: func(_, service *corev1.Service) { e.serviceChanged(service) }, OnDelete: e.serviceChanged,
 		}),
 		i.Pods().AddHandler(cache.Handler[*corev1.Pod]{
-			OnAdd: e.podChanged, OnUpdate: func(old, pod *corev1.Pod) { e.podChanged(old); e.podChanged(pod) }, OnDelete: e.podChanged,
+			OnAdd: e.podChanged, OnUpdate: e.podUpdated, OnDelete: e.podChanged,
 		}),
 		i.Endpoints().AddHandler(cache.Handler[*corev1.Endpoints]{
 			OnAdd: e.endpointsChanged, OnUpdate: func(_, endpoints *corev1.Endpoints) { e.endpointsChanged(endpoints) }, OnDelete: e.endpointsChanged,
@@ -89,6 +89,14 @@ func (e *EndpointController) serviceChanged(service *corev1.Service) { e.queue.A
 
 func (e *EndpointController) endpointsChanged(endpoints *corev1.Endpoints) {
 	e.queue.Add(cache.Key(endpoints))
+}
+
+// podUpdated looks at what selected a pod, and what does now. In a resync nothing has changed: the services come by themselves.
+func (e *EndpointController) podUpdated(old, pod *corev1.Pod) {
+	if old != pod {
+		e.podChanged(old)
+		e.podChanged(pod)
+	}
 }
 
 // podChanged adds the services that select a pod.

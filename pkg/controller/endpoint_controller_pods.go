@@ -18,7 +18,7 @@ func endpointSubsetsOf(service *corev1.Service, pods []*corev1.Pod) []corev1.End
 		address := corev1.EndpointAddress{NodeName: &pod.Spec.NodeName,
 			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
 		if port := firstHostPort(pod); port != 0 {
-			address.IP = pod.Spec.NodeName
+			address.IP = machineAddressOf(pod)
 			subset.Ports = portsAtHost(service, port)
 		} else {
 			address.IP = pod.Status.PodIP
@@ -65,6 +65,14 @@ func firstHostPort(pod *corev1.Pod) int32 {
 		}
 	}
 	return 0
+}
+
+// machineAddressOf returns the address of a pod's machine: its name, as in 2014, or else what the kubelet tells.
+func machineAddressOf(pod *corev1.Pod) string {
+	if _, err := netip.ParseAddr(pod.Spec.NodeName); err != nil && pod.Status.HostIP != "" {
+		return pod.Status.HostIP
+	}
+	return pod.Spec.NodeName
 }
 
 // portsAtHost returns the ports of a pod with a host port: that one, by the name of each port of

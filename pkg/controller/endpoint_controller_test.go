@@ -87,6 +87,10 @@ func atIP(ip string, ready corev1.ConditionStatus) func(*corev1.Pod) {
 	}
 }
 
+func onHost(ip string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Status.HostIP = ip }
+}
+
 func atHostPort(ports ...int32) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Spec.Containers[0].Ports = nil
@@ -172,6 +176,8 @@ func TestTheAddressesOfAService(t *testing.T) {
 		"no pods": {webService(), nil, nil},
 		"K16: machines with the first host port": {webService(), []*corev1.Pod{webPod("b", "10.0.0.2", atHostPort(0, 81, 82)), webPod("a", "10.0.0.1", atHostPort(80), started)},
 			[]string{"|10.0.0.1: 00080/TCP", "10.0.0.2|: 00081/TCP"}},
+		"a machine with a name": {webService(), []*corev1.Pod{webPod("a", "m1", atHostPort(80), onHost("10.0.0.1")), webPod("b", "10.0.0.2", atHostPort(80), onHost("10.0.0.9"))},
+			[]string{"10.0.0.1,10.0.0.2|: 00080/TCP"}},
 		"the host port before the pod's address": {webService(), []*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80), atIP("10.1.0.1", ready))}, []string{"10.0.0.1|: 00080/TCP"}},
 		"pods with an address of their own": {webService(), []*corev1.Pod{webPod("b", "m", atIP("10.1.0.2", ready)), webPod("a", "m", atIP("10.1.0.1", ready))},
 			[]string{"10.1.0.1,10.1.0.2|: 00080/TCP"}},
