@@ -118,6 +118,7 @@ var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storag
 var storesMayBeTestedThrough = map[string][]string{
 	"pkg/storage/etcd2":                  {"pkg/registry"},
 	"pkg/admission/v1beta1":              {"pkg/registry"},
+	"pkg/rest/core":                      {"pkg/endpoints"},
 	"pkg/admission/plugin/resourcequota": {"pkg/storage/etcd2", "pkg/storage/etcd3"},
 	"pkg/rest/rbac":                      {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
 }

@@ -137,14 +137,6 @@ func (c *bubbleCluster) createController(name string, replicas int32) {
 	require.NoError(c.t, err)
 }
 
-func (c *bubbleCluster) scale(name string, replicas int32) {
-	_, err := c.client.ReplicationControllers().Change(c.t.Context(), name, func(rc *corev1.ReplicationController) error {
-		rc.Spec.Replicas = &replicas
-		return nil
-	})
-	require.NoError(c.t, err)
-}
-
 func TestAPodRunsInAClusterOfOneProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -152,6 +152,7 @@ func (b *endpointBench) texts() []string {
 	return subsetTexts(stored.Subsets)
 }
 
+// K73.
 func TestTheAddressesOfAService(t *testing.T) {
 	t.Parallel()
 	ended := func(phase corev1.PodPhase) func(*corev1.Pod) {

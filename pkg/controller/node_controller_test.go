@@ -160,6 +160,7 @@ func (b *nodeBench) wait(while time.Duration) {
 	synctest.Wait()
 }
 
+// K74.
 func TestThePodsOfANodeThatStopsGoAfterTheGracePeriod(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"the same clock": 0, "a clock that is behind": -24 * time.Hour, "a clock that is ahead": 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -242,6 +243,7 @@ func TestKubeletsHaveANewGracePeriodAfterAnOutage(t *testing.T) {
 	})
 }
 
+// K74.
 func TestNoPodIsDeletedWhileAllNodesAreSilent(t *testing.T) {
 	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
 		stop := b.kubelets("a", "b", "c", "d", "e", "f", "g", "h")

@@ -103,7 +103,7 @@ func (b *replicationBench) disturb(random *sharedRandom) {
 	}
 }
 
-// Whatever goes wrong, there are never more pods than wanted, and as many in the end.
+// Whatever goes wrong, there are never more pods than wanted, and as many in the end. (K70)
 func TestThereAreNeverTooManyPodsWhateverGoesWrong(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

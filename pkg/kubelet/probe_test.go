@@ -32,6 +32,7 @@ func readiness(c *corev1.Container, p *corev1.Probe) { c.ReadinessProbe = p }
 func liveness(c *corev1.Container, p *corev1.Probe)  { c.LivenessProbe = p }
 func startup(c *corev1.Container, p *corev1.Probe)   { c.StartupProbe = p }
 
+// K76.
 func TestAContainerIsReadyAsItsProbeSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

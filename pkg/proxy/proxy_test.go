@@ -20,6 +20,7 @@ import (
 	"kube2014/pkg/client/servertest"
 )
 
+// K71.
 func TestConnectionsGoToTheEndpointsInTurnWhicheverMachineIsAsked(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, p *proxied) {
@@ -181,6 +182,7 @@ func TestAProxyThatIsToEndWhileItDialsEnds(t *testing.T) {
 	}, func(config *Config) { config.DialTimeout = time.Hour })
 }
 
+// K71.
 func TestOfTwoServicesWithOnePortTheOlderOneHasIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, p *proxied) {
@@ -218,6 +220,7 @@ func TestAPortThatIsTakenIsTriedAgain(t *testing.T) {
 	})
 }
 
+// K71.
 func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, p *proxied) {

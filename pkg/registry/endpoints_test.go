@@ -166,6 +166,7 @@ func TestASyncLooksAtNothingWhileNothingChanges(t *testing.T) {
 	assert.Equal(t, []string{"m:80"}, stored.Object.(*api.Endpoints).Endpoints)
 }
 
+// K72.
 func TestEndpointsThatSomebodyElseKeepsAreLeftAlone(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, registry backend) {
 		controller := MakeEndpointController(registry, registry)

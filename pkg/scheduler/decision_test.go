@@ -50,6 +50,7 @@ func podsAtMost(count string) func(*corev1.Node) {
 	}
 }
 
+// K75.
 func TestAFilterSaysWhyANodeIsNotOneForAPod(t *testing.T) {
 	t.Parallel()
 	const (

@@ -1,0 +1,125 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/rest/core"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/memory"
+)
+
+// fakeKubelets answer with what they were asked, or with an error.
+type fakeKubelets struct{ err error }
+
+func (f fakeKubelets) ContainerLogs(_ context.Context, host string, port uint, namespace, pod, container string, query url.Values) (io.ReadCloser, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	asked := strings.Join([]string{host, namespace, pod, container, query.Encode()}, " ")
+	return io.NopCloser(strings.NewReader(asked)), nil
+}
+
+type refusal int
+
+func (r refusal) Error() string { return "container \"a\" is waiting to start" }
+func (r refusal) Code() int     { return int(r) }
+
+// logOf asks for a log of pods on a node with a kubelet: one has a container, two has two and an
+// init container, none has no node.
+func logOf(t *testing.T, kubelets core.Kubelets, path string) (status int, text string) {
+	store := memory.New(1)
+	server := endpoints.New(core.Resources(core.Config{Objects: store, Scheme: v1.Scheme, Placer: stored{store}, Now: time.Now, Kubelets: kubelets}), time.Now)
+	ask := func(method, path, body string) *httptest.ResponseRecorder {
+		req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		if method == http.MethodPatch {
+			req.Header.Set("Content-Type", "application/merge-patch+json")
+		}
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, req)
+		return w
+	}
+	for _, made := range [][3]string{
+		{http.MethodPost, "/api/v1/nodes", `{"metadata":{"name":"m1"}}`},
+		{http.MethodPatch, "/api/v1/nodes/m1/status", `{"status":{"addresses":[{"type":"InternalIP","address":"10.0.0.1"}],"daemonEndpoints":{"kubeletEndpoint":{"Port":7}}}}`},
+		{http.MethodPost, "/api/v1/nodes", `{"metadata":{"name":"silent"}}`},
+		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"one"},"spec":{"nodeName":"m1","containers":[{"name":"a","image":"i"}]}}`},
+		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"two"},"spec":{"nodeName":"m1","initContainers":[{"name":"i","image":"i"}],"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}]}}`},
+		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"none"},"spec":{"containers":[{"name":"a","image":"i"}]}}`},
+		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"unheard"},"spec":{"nodeName":"silent","containers":[{"name":"a","image":"i"}]}}`},
+		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"lost"},"spec":{"nodeName":"gone","containers":[{"name":"a","image":"i"}]}}`},
+	} {
+		answer := ask(made[0], made[1], made[2])
+		require.Less(t, answer.Code, 300, answer.Body.String())
+	}
+	answer := ask(http.MethodGet, "/api/v1/namespaces/default/pods/"+path, "")
+	return answer.Code, answer.Body.String()
+}
+
+type stored struct{ objects storage.Interface }
+
+func (s stored) Create(task *api.Task) (*storage.Object, error) {
+	written, err := s.objects.Commit(storage.Create(task))
+	if err != nil {
+		return nil, err
+	}
+	return written[0], nil
+}
+
+func TestALogComesFromTheKubeletOfThePod(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"one/log": "10.0.0.1 default one a ",
+		"one/log?container=a&follow=true&tailLines=5&pretty=1": "10.0.0.1 default one a follow=true&tailLines=5",
+		"two/log?container=b&previous=true":                    "10.0.0.1 default two b previous=true",
+		"two/log?container=i&limitBytes=1":                     "10.0.0.1 default two i limitBytes=1",
+	} {
+		status, text := logOf(t, fakeKubelets{}, path)
+		assert.Equal(t, http.StatusOK, status, path)
+		assert.Equal(t, want, text, path)
+	}
+}
+
+func TestALogThatThereIsNotIsToldWhy(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		path   string
+		err    error
+		status int
+		text   string
+	}{
+		{"two/log", nil, 400, "a container name must be specified for pod two, choose one of: [a b] or one of the init containers: [i]"},
+		{"one/log?container=x", nil, 400, "container x is not valid for pod one"},
+		{"none/log", nil, 400, "pod none does not have a host assigned"},
+		{"unheard/log", nil, 400, "no kubelet has started it"},
+		{"lost/log", nil, 404, `pods \"gone\" not found`},
+		{"x/log", nil, 404, `pods \"x\" not found`},
+		{"one/log?tailLines=-1", nil, 422, "tailLines: Invalid value: -1: must be greater than or equal to 0"},
+		{"one/log?limitBytes=0", nil, 422, "limitBytes: Invalid value: 0: must be greater than 0"},
+		{"one/log?sinceSeconds=x", nil, 422, "sinceSeconds: Invalid value"},
+		{"one/log?sinceTime=x", nil, 422, "sinceTime: Invalid value"},
+		{"one/log?sinceTime=2014-06-06T12:00:00Z&sinceSeconds=1", nil, 422, "at most one of `sinceTime` or `sinceSeconds` may be specified"},
+		{"one/log", refusal(400), 400, `container \"a\" is waiting to start`},
+		{"one/log", refusal(404), 404, ""},
+		{"one/log", errors.New("the kubelet at 10.0.0.1:7 does not answer"), 503, "the kubelet at 10.0.0.1:7 does not answer"},
+	} {
+		status, text := logOf(t, fakeKubelets{row.err}, row.path)
+		assert.Equal(t, row.status, status, row.path)
+		assert.Contains(t, text, row.text, row.path)
+		assert.Contains(t, text, `"kind":"Status"`, row.path)
+	}
+}
