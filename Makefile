@@ -34,7 +34,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-admission_control_config_file data/secure/admission.yaml \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients parts watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,12 +103,13 @@ test: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, with the race detector
 	$(GO) test -p 1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## decisions, etcd-3.6, fuzz, histories, clients, watches, chaos and soak one after the other, for about 25 minutes
+proof: bin/kubectl ## decisions, etcd-3.6, fuzz, histories, clients, parts, watches, chaos and soak one after the other, for about 25 minutes
 	@$(MAKE) --no-print-directory decisions
 	@$(MAKE) --no-print-directory etcd-3.6
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
 	@$(MAKE) --no-print-directory clients
+	@$(MAKE) --no-print-directory parts
 	@$(MAKE) --no-print-directory watches
 	@$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory soak
@@ -137,6 +138,10 @@ histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memo
 
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, and today's controller manager
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
+
+parts: bin/etcd bin/kube-apiserver bin/kube-controller-manager ## run our controllers, scheduler and kubelets around today's kube-apiserver, and beside today's controllers
+	KUBE2014_CLIENTS_ON=kube-apiserver KUBE2014_CLIENTS=1 $(TEST_CLIENTS) -timeout 30m \
+		-run 'TestOurPartsRunPods|TestTodaysControllersManageWhatOurKubeletsRun' .
 
 # One after the other, for they measure times, and without the race detector, with which a
 # program takes a second to end.

@@ -42,6 +42,15 @@ func unplaced(t *testing.T) *server {
 	return startOurs(t, "-scheduler", "none")
 }
 
+// podAddresses returns the addresses of pods: today's server takes no endpoints at loopback ones (K69).
+// Nobody connects to them here.
+func podAddresses(ours string) string {
+	if onToday() {
+		return "10.81.0.0/16"
+	}
+	return ours
+}
+
 const runningPort = 18080 // of containers, on addresses of their own
 
 // createController posts a replication controller, and a service for its pods.
@@ -151,7 +160,7 @@ func TestOurPartsRunPods(t *testing.T) {
 	t.Parallel()
 	onlyInProof(t)
 	s := unplaced(t)
-	runParts(t, s, "controller_manager,scheduler,kubelet", "-machines", "127.0.0.1,127.0.0.2", "-kubelet_port", "0", "-cluster_cidr", "127.81.0.0/16")
+	runParts(t, s, "controller_manager,scheduler,kubelet", "-machines", "127.0.0.1,127.0.0.2", "-kubelet_port", "0", "-cluster_cidr", podAddresses("127.81.0.0/16"))
 	cluster{s, clientsetFor(t, s.config())}.checkPods(t)
 }
 
@@ -161,7 +170,7 @@ func TestTodaysControllersManageWhatOurKubeletsRun(t *testing.T) {
 	t.Parallel()
 	onlyInProof(t)
 	s := unplaced(t)
-	runParts(t, s, "scheduler,kubelet", "-machines", "127.0.0.1,127.0.0.2", "-kubelet_port", "0", "-cluster_cidr", "127.82.0.0/16")
+	runParts(t, s, "scheduler,kubelet", "-machines", "127.0.0.1,127.0.0.2", "-kubelet_port", "0", "-cluster_cidr", podAddresses("127.82.0.0/16"))
 	startProcess(t, filepath.Join("..", "bin", "kube-controller-manager"), "--kubeconfig", kubeconfig(t, s),
 		"--leader-elect=false", "--secure-port", "0", "--controllers=replicationcontroller-controller,endpoints-controller")
 	cluster{s, clientsetFor(t, s.config())}.checkPods(t)
