@@ -1,7 +1,10 @@
 package kubelet_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -220,5 +223,29 @@ func TestAPodForWhichNoAddressIsLeftIsReachedOnTheMachine(t *testing.T) {
 		c.create(makePod("e", withPort))
 		pass(time.Second)
 		assert.Equal(t, "127.1.2.1", c.get("e").Status.PodIP)
+	})
+}
+
+func TestAServerThatDoesNotKeepAllOfAStatusIsNotToldAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		var writes atomic.Int32
+		c.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPut && strings.Contains(req.URL.Path, "/pods/") {
+				writes.Add(1)
+				var pod corev1.Pod
+				assert.NoError(t, json.NewDecoder(req.Body).Decode(&pod))
+				pod.Status.HostIPs = nil
+				text, err := json.Marshal(pod)
+				assert.NoError(t, err)
+				req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+			}
+			next.ServeHTTP(w, req)
+		})
+		c.create(makePod("web-1"))
+		pass(time.Minute)
+		assert.Equal(t, "Running 1/1 running, 0 restarts", c.glance("web-1"))
+		assert.Less(t, writes.Load(), int32(10))
 	})
 }

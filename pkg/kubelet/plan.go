@@ -26,6 +26,17 @@ type view struct {
 	ran      bool      // it has run before, and exited
 }
 
+// letsOthersStart reports whether the containers after it need not wait for it.
+func (c view) letsOthersStart() bool {
+	switch c.kind {
+	case initContainer:
+		return c.phase == Exited && !c.failed
+	case sidecar:
+		return c.phase == Running && c.started
+	}
+	return true
+}
+
 // plan is what is to be done with the containers of a pod, by their numbers.
 type plan struct {
 	start, stop []int
@@ -65,10 +76,10 @@ func (p *plan) initialize(views []view, now time.Time) (blocked bool) {
 		case c.kind == mainContainer || c.kind == initContainer && begun:
 		case c.kind == sidecar:
 			p.run(i, c, now)
-			if !begun && !(c.phase == Running && c.started) {
+			if !begun && !c.letsOthersStart() {
 				return true
 			}
-		case c.phase == Exited && !c.failed:
+		case c.letsOthersStart():
 		default:
 			p.run(i, c, now)
 			p.over = c.phase == Exited && !c.restarts
@@ -107,8 +118,7 @@ func isInitialized(views []view) bool {
 		return true
 	}
 	for _, c := range views {
-		isDone := c.kind == mainContainer || c.kind == sidecar && c.phase == Running && c.started || c.kind == initContainer && c.phase == Exited && !c.failed
-		if !isDone {
+		if !c.letsOthersStart() {
 			return false
 		}
 	}

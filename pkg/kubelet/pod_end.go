@@ -34,7 +34,7 @@ func (w *podWorker) remove() bool {
 		}
 	}
 	if exited {
-		w.closeLocked()
+		w.stopProbes()
 		if w.ip.IsValid() {
 			w.k.addresses.giveBack(w.ip)
 		}
@@ -51,12 +51,11 @@ func (w *podWorker) kill() {
 			c.run.Stop(0)
 		}
 	}
-	w.closeLocked()
+	w.stopProbes()
 }
 
-// closeLocked ends what may still come.
-func (w *podWorker) closeLocked() {
-	w.killed = true
+// stopProbes stops all probes.
+func (w *podWorker) stopProbes() {
 	for _, c := range w.containers {
 		c.stopProbes()
 	}

@@ -26,7 +26,6 @@ type podWorker struct {
 	over       bool             // no container will run again
 	ended      bool             // it was over before this kubelet came
 	expired    bool             // it has run longer than it may
-	killed     bool             // the kubelet ends
 	deleted    bool             // the server was told that the pod is over
 	wake       time.Time        // when a timer looks at the pod
 }

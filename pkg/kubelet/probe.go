@@ -59,7 +59,7 @@ func (w *podWorker) startProbes(c *container, now time.Time) {
 }
 
 func (w *podWorker) startProbe(c *container, kind ProbeKind, probe *corev1.Probe, now time.Time) {
-	if probe == nil || w.killed {
+	if probe == nil {
 		return
 	}
 	p := &prober{w: w, c: c, kind: kind, probe: probe}

@@ -73,6 +73,24 @@ func TestAContainerThatIsNotAliveIsStartedAgain(t *testing.T) {
 	})
 }
 
+func TestAProbeThatFailsDoesNotShortenTheTimeOfAPodThatEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		c.create(makePod("web-1", probed(liveness, "/healthz"), told("stop-after", "20s"), func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].LivenessProbe.TerminationGracePeriodSeconds = new(int64(1))
+		}))
+		pass(time.Second)
+		c.delete("web-1", -1)
+		c.annotate("web-1", "unhealthy", "true")
+		pass(15 * time.Second)
+		assert.Equal(t, "Running 1/1 running, 0 restarts", c.glance("web-1"))
+		assert.Equal(t, []string{"Killing: Stopping container web"}, c.events.of("Killing"))
+		pass(10 * time.Second)
+		assert.False(t, c.exists("web-1"))
+	})
+}
+
 func TestNothingElseIsProbedUntilAContainerHasStarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -49,7 +49,8 @@ func (w *podWorker) reportStatus(ctx context.Context) error {
 		update := *pod
 		update.Status = merged
 		written, err := pods.UpdateStatus(ctx, &update)
-		if apierrors.IsConflict(err) {
+		isConflict := apierrors.IsConflict(err)
+		if isConflict {
 			written, err = pods.Get(ctx, pod.Name)
 		}
 		if apierrors.IsNotFound(err) || err == nil && written.UID != w.uid {
@@ -59,6 +60,9 @@ func (w *podWorker) reportStatus(ctx context.Context) error {
 			return err
 		}
 		w.learn(written)
+		if !isConflict {
+			return nil // even if the server does not keep all of it
+		}
 	}
 }
 
