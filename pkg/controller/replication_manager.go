@@ -48,7 +48,7 @@ type ReplicationManager struct {
 	pods        *cache.SharedInformer[*corev1.Pod]
 	synced      []func() bool
 	queue       *workqueue.Queue
-	unsettled   sync.Map // by the uid of a controller, the name of the pod that was last created or deleted without an answer
+	unsettled   sync.Map // by the uid of a controller, the name of a pod that was asked for without an answer
 }
 
 // NewReplicationManager returns a manager that has its handlers at the informers. They must be run
@@ -166,7 +166,7 @@ func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationC
 		return err
 	}
 	if surplus > 0 {
-		return m.deletePods(ctx, rc, victims(active, surplus, m.unsettledOf(rc)))
+		return m.deletePods(ctx, rc, victims(active, surplus))
 	}
 	return m.createPods(ctx, rc, names)
 }

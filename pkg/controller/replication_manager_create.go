@@ -14,11 +14,11 @@ import (
 
 // Why there are never more pods than wanted, however old the copy is:
 //
-// A sync begins when the copy has all that earlier ones were told they have done. What they were not
-// told, when an answer was lost, is one request at most: that is sent again, before any other. As
-// the names of pods are counted, not random, a create that is repeated makes no second pod: the
-// server gives a name once. So since the state of the copy nothing was made that the sync does not
-// know of, and it makes as many pods as are missing there.
+// A sync begins when the copy has all pods that earlier ones were told they have made. What they were
+// not told, when an answer was lost, is of one pod at most: that one is asked for again, before any
+// other, until it is there. As the names of pods are counted, not random, that makes no second one:
+// the server gives a name once. So since the state of the copy nothing was made that the sync does
+// not know of, and it makes as many pods as are missing there.
 //
 // The next manager after a crash begins with a list: what was made before is in it. If a create of
 // the first one reaches the server still later, it has mostly the name that the next one asks for

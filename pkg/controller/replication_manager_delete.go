@@ -34,7 +34,6 @@ func (m *ReplicationManager) deletePods(ctx context.Context, rc *corev1.Replicat
 // deletePod deletes a pod. One that is gone is no error.
 func (m *ReplicationManager) deletePod(ctx context.Context, rc *corev1.ReplicationController, pod *corev1.Pod) error {
 	err := m.config.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
-	m.noteAnswer(rc, pod.Name, err)
 	switch {
 	case err == nil:
 		m.config.Recorder.Eventf(rc, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
@@ -47,12 +46,9 @@ func (m *ReplicationManager) deletePod(ctx context.Context, rc *corev1.Replicati
 	return err
 }
 
-// victims returns those pods of a controller that are missed least; the one that was deleted
-// without an answer comes first.
-func victims(active []*corev1.Pod, count int, unsettled string) []*corev1.Pod {
-	slices.SortFunc(active, func(a, b *corev1.Pod) int {
-		return cmp.Or(compareTruth(a.Name != unsettled, b.Name != unsettled), compareLoss(a, b))
-	})
+// victims returns those pods of a controller that are missed least.
+func victims(active []*corev1.Pod, count int) []*corev1.Pod {
+	slices.SortFunc(active, compareLoss)
 	return active[:count]
 }
 

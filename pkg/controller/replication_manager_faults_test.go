@@ -252,24 +252,28 @@ func TestWhatHadNoAnswerIsAskedForAgainBeforeLowerNames(t *testing.T) {
 		gate := make(chan struct{}, 1) // full while the watch is held up
 		var asked atomic.Int64
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			isCreate := req.UserAgent() != "test" && req.Method == http.MethodPost
 			switch {
 			case isReplicationWatch(req) && req.URL.Path == "/api/v1/pods":
 				w = heldWriter{w, func() {
 					gate <- struct{}{}
 					<-gate
 				}}
-			case req.UserAgent() != "test" && req.Method == http.MethodPost && asked.Add(1) == 1:
+			case isCreate && asked.Add(1) == 1:
 				b.deletePod("web-1")
 				time.Sleep(time.Second) // the copy has that
 				gate <- struct{}{}
 				loseReplicationAnswer(req, next)
+			case isCreate && asked.Load() == 2: // which says nothing of the first one
+				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("web", 1)
 		b.settle(30 * time.Second)
-		assert.Equal(t, int64(2), asked.Load(), "it is asked for again")
+		assert.Equal(t, int64(3), asked.Load(), "it is asked for until it is there")
 		<-gate
 		b.settle(time.Minute)
 		assert.Equal(t, []string{"web-2"}, b.names())

@@ -3,6 +3,7 @@ package controller_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -19,6 +20,7 @@ import (
 // replicationMoment is what there was of a controller after a change.
 type replicationMoment struct {
 	version uint64
+	change  string
 	active  int // pods
 	// bound is how many pods there may be: the most that were wanted since the manager told that
 	// there are as many as wanted.
@@ -31,6 +33,14 @@ type replicationChange struct {
 	rc      *corev1.ReplicationController // nil: of a pod
 	pod     *corev1.Pod
 	deleted bool
+}
+
+func (c replicationChange) String() string {
+	if c.rc != nil {
+		return fmt.Sprintf("generation %d wants %d, told %d of generation %d", c.rc.Generation, *c.rc.Spec.Replicas, c.rc.Status.Replicas,
+			c.rc.Status.ObservedGeneration)
+	}
+	return fmt.Sprintf("%s %s deleted=%t %v", c.pod.Name, c.pod.Status.Phase, c.deleted, c.pod.Labels)
 }
 
 // everything returns all events of a watch from the beginning of the server.
@@ -78,7 +88,7 @@ func (b *replicationBench) history(name string) (moments []replicationMoment) {
 		if rc.Status.ObservedGeneration == rc.Generation && rc.Status.Replicas == *rc.Spec.Replicas && len(active) == int(*rc.Spec.Replicas) {
 			bound = len(active)
 		}
-		moments = append(moments, replicationMoment{change.version, len(active), bound})
+		moments = append(moments, replicationMoment{change.version, change.String(), len(active), bound})
 	}
 	return moments
 }
@@ -93,8 +103,9 @@ func isActivePodOf(rc *corev1.ReplicationController, pod *corev1.Pod) bool {
 // many it had after each change.
 func (b *replicationBench) requireNeverTooMany(name string) (counts []int) {
 	b.t.Helper()
-	for _, moment := range b.history(name) {
-		require.LessOrEqual(b.t, moment.active, moment.bound, "at version %d", moment.version)
+	history := b.history(name)
+	for i, moment := range history {
+		require.LessOrEqual(b.t, moment.active, moment.bound, "after %v", history[max(0, i-20):i+1])
 		counts = append(counts, moment.active)
 	}
 	require.NotEmpty(b.t, counts)

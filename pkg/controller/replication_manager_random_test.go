@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -116,6 +117,7 @@ func TestThereAreNeverTooManyPodsWhateverGoesWrong(t *testing.T) {
 				for range 150 {
 					if random.IntN(15) == 0 {
 						stop()
+						synctest.Wait() // the server has done what it was asked
 						stop = b.run()
 					}
 					b.disturb(random)

@@ -8,17 +8,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// noteAnswer notes what is known of a request that created or deleted a pod of a controller.
+// noteAnswer notes what is known of a request that created a pod of a controller. That it is refused
+// says nothing of an earlier one for the same pod: a quota may be full by that.
 func (m *ReplicationManager) noteAnswer(rc *corev1.ReplicationController, pod string, err error) {
-	if err == nil || isRefusedForGood(err) {
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
 		m.unsettled.Delete(rc.UID)
-		return
+	case !isRefusedForGood(err):
+		m.unsettled.Store(rc.UID, pod)
 	}
-	m.unsettled.Store(rc.UID, pod)
 }
 
-// unsettledOf returns the name of the pod that was last created or deleted for a controller if
-// nobody knows whether that was done, or nothing.
+// unsettledOf returns the name of the pod that was asked for last if nobody knows whether it was
+// made, or nothing.
 func (m *ReplicationManager) unsettledOf(rc *corev1.ReplicationController) string {
 	if name, exists := m.unsettled.Load(rc.UID); exists {
 		return name.(string)
