@@ -102,6 +102,7 @@ func TestANameThatAnotherTakesMeanwhileIsLeftOutWithoutAWord(t *testing.T) {
 	})
 }
 
+// K70.
 func TestALostAnswerMakesNoSecondPod(t *testing.T) {
 	for name, lose := range map[string]func(w http.ResponseWriter, req *http.Request, next http.Handler){
 		"it was done":     func(_ http.ResponseWriter, req *http.Request, next http.Handler) { loseReplicationAnswer(req, next) },
