@@ -18,7 +18,7 @@ import (
 )
 
 // limit is how long the benchmark may take.
-const limit = 10 * time.Minute
+const limit = 15 * time.Minute
 
 // runs is how often each side of a row is measured; the table has the medians.
 const runs = 5
@@ -26,15 +26,19 @@ const runs = 5
 func main() {
 	program := flag.String("apiserver", "bin/apiserver", "the program to measure")
 	docs := flag.String("docs", "docs", "where performance.md and its plots are written; empty: nowhere")
-	only := flag.String("only", "", "measure only the rows of these groups: start, memory, post, lists, sync, watch, etcd")
+	only := flag.String("only", "", "measure only the rows of these groups: start, memory, post, lists, sync, watch, etcd, parts")
 	bare := flag.String("bare", "", "serve this file with a bare handler; the benchmark starts itself so")
 	transact := flag.String("transact", "", "serve POSTs with a bare handler that makes a transaction on this etcd; likewise")
+	relay := flag.String("relay", "", "pass on what comes to this address; likewise")
 	flag.Parse()
 	if *bare != "" {
 		measure.Exit(serveBare(*bare))
 	}
 	if *transact != "" {
 		measure.Exit(serveTransactions(*transact))
+	}
+	if *relay != "" {
+		measure.Exit(serveRelay(*relay))
 	}
 	measure.Exit(measureAll(*program, *docs, *only))
 }
@@ -51,6 +55,7 @@ var groups = []struct {
 	{"sync", measureSync},
 	{"watch", measureWatch},
 	{"etcd", measureEtcd},
+	{"parts", measureParts},
 }
 
 // bench is one run of the benchmark.
