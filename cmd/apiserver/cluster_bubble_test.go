@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type bubbleCluster struct {
 	network *loopback.Network
 	master  *master
 	client  *clientv1.Client
+	slow    func() // is called before and after each request, unless it is nil
 	ended   chan error
 	end     context.CancelFunc
 }
@@ -58,9 +60,34 @@ func (c *bubbleCluster) host() network { return network{c.network.Listen, c.netw
 
 // connect returns a client of the server's port.
 func (c *bubbleCluster) connect(userAgent string) (*clientv1.Client, error) {
-	return clientv1.Over(func(ctx context.Context, network, _ string) (net.Conn, error) {
+	client := clientv1.Over(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return c.network.DialContext(ctx, network, "127.0.0.1:8080")
-	}, userAgent), nil
+	}, userAgent)
+	if c.slow != nil {
+		client.HTTP.Transport = slowTransport{client.HTTP.Transport, c.slow}
+	}
+	return client, nil
+}
+
+// slowTransport takes time on the way to the server, and back. Whoever gives up on the way back
+// does not know whether the server has done what it was asked.
+type slowTransport struct {
+	http.RoundTripper
+	pause func()
+}
+
+func (s slowTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.pause()
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	resp, err := s.RoundTripper.RoundTrip(req)
+	s.pause()
+	if lost := req.Context().Err(); lost != nil && err == nil {
+		_ = resp.Body.Close()
+		return nil, lost
+	}
+	return resp, err
 }
 
 // run runs parts elsewhere, as clients of the server's port, until stop is called.
