@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // Write the traces in docs/tour.md, and the lines in the links of docs/original.md, again
 // with
 //
-//	go test -run 'TestTheGuidedTour|TestTheMap' . -update
+//	go test -run 'TestTheGuidedTour|TestTheMap|ShowsWhatIsNarrated|ShowWhatIsNarrated' . -update
 var update = flag.Bool("update", false, "write anew what a test compares with the code")
 
 // until returns the trace up to the end of the outermost call in which a line
@@ -37,15 +38,18 @@ func (s *server) until(t *testing.T, beginning string) (narration []string) {
 var (
 	outermostEnd = regexp.MustCompile(`^.{8} (?:[^ ].* )?→ `)
 	took         = regexp.MustCompile(`(?m)^ *[\d.]+(µs|ms|s) `)
+	workBegins   = regexp.MustCompile(`^ {9}\w+\.sync\([^)]*\)$`)
 	etcdIndex    = regexp.MustCompile(`index \d+`)
+	watchQuery   = regexp.MustCompile(`(resourceVersion|timeoutSeconds)=\d+`)
 	noKubelet    = regexp.MustCompile(`(GetContainerInfo\(.*\) → error): .*`)
 )
 
-// blank removes what differs from run to run: times, etcd's indexes, and the
-// system's error for a kubelet that is down.
+// blank removes what differs from run to run: times, etcd's indexes, versions and time limits of
+// watches, and the system's error for a kubelet that is down.
 func blank(narration string) string {
 	narration = took.ReplaceAllString(narration, "    time ")
 	narration = etcdIndex.ReplaceAllString(narration, "index N")
+	narration = watchQuery.ReplaceAllString(narration, "$1=N")
 	return noKubelet.ReplaceAllString(narration, "$1")
 }
 
@@ -82,34 +86,61 @@ func TestTheSecondDoorShowsWhatIsNarrated(t *testing.T) {
 	checkNarration(t, document, server.until(t, "PATCH "))
 }
 
-// checkNarration compares the narration in a document with calls of which each one's first
-// line is another.
+// Not parallel, as above.
+func TestThePartsShowWhatIsNarrated(t *testing.T) {
+	const document = "docs/parts.md"
+	server := start(t, build(t, unhurried...), "-trace", "-run", "apiserver,controller_manager", "-node_monitor_period", "1h")
+	checkSession(t, commandsIn(t, document, sessions[document]...), map[string]string{"127.0.0.1:8080": server.address})
+	checkNarration(t, document, server.until(t, `ReplicationManager.sync("default/web") → ok`))
+}
+
+// checkNarration compares the calls in the text blocks of a document with those of a narration.
+// Of calls with the same first line it is the first one.
 func checkNarration(t *testing.T, file string, narration []string) {
-	calls, first := map[string]string{}, "" // by their first line
-	for _, line := range narration {
-		if first == "" {
-			first = line
-		}
-		if calls[first] += line + "\n"; outermostEnd.MatchString(line) {
-			first = ""
+	calls := map[string]string{}
+	for _, call := range callsIn(narration) {
+		if first := firstLine(call); calls[first] == "" {
+			calls[first] = call
 		}
 	}
 	c := readCode(t)
 	document := read(t, file)
 	shown := textBlock.ReplaceAllStringFunc(document, func(block string) string {
 		narration := textBlock.FindStringSubmatch(block)[1]
-		first, _, _ := strings.Cut(narration, "\n")
 		for _, match := range narratedName.FindAllStringSubmatch(narration, -1) {
 			assert.True(t, c.has(match[1]), "the narration names %s", match[1])
 		}
-		if blank(calls[first]) == blank(narration) {
+		narrated := ""
+		for _, call := range callsIn(slices.Collect(strings.Lines(narration))) {
+			narrated += calls[firstLine(call)]
+		}
+		if blank(narrated) == blank(narration) {
 			return block
 		}
-		return "```text\n" + calls[first] + "```"
+		return "```text\n" + narrated + "```"
 	})
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(shown), 0o644))
 	} else {
 		assert.Equal(t, shown, document)
 	}
+}
+
+// callsIn returns the outermost calls of a narration. Where the work on a key begins, and where it
+// ends, is a call of its own.
+func callsIn(narration []string) (calls []string) {
+	call := ""
+	for _, line := range narration {
+		line = strings.TrimSuffix(line, "\n")
+		call += line + "\n"
+		if outermostEnd.MatchString(line) || workBegins.MatchString(line) {
+			calls, call = append(calls, call), ""
+		}
+	}
+	return calls
+}
+
+func firstLine(call string) string {
+	first, _, _ := strings.Cut(call, "\n")
+	return blank(first)
 }
