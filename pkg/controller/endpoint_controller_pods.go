@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,7 @@ func endpointSubsetsOf(service *corev1.Service, pods []*corev1.Pod) []corev1.End
 			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
 		if port := firstHostPort(pod); port != 0 {
 			address.IP = machineAddressOf(pod)
-			subset.Ports = portsAtHost(service, port)
+			subset.Ports = portsAtHost(service, pod, port)
 		} else {
 			address.IP = pod.Status.PodIP
 			subset.Ports = portsAtPod(service, pod)
@@ -75,17 +76,30 @@ func machineAddressOf(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-// portsAtHost returns the ports of a pod with a host port: that one, by the name of each port of
-// the service.
-func portsAtHost(service *corev1.Service, port int32) []corev1.EndpointPort {
+// portsAtHost returns the ports of a pod with a host port: for each port of the service that of its
+// target, or else the first one, as in 2014.
+func portsAtHost(service *corev1.Service, pod *corev1.Pod, first int32) []corev1.EndpointPort {
 	if len(service.Spec.Ports) == 0 {
-		return []corev1.EndpointPort{{Port: port, Protocol: corev1.ProtocolTCP}}
+		return []corev1.EndpointPort{{Port: first, Protocol: corev1.ProtocolTCP}}
 	}
 	var ports []corev1.EndpointPort
 	for i := range service.Spec.Ports {
-		ports = append(ports, endpointPort(&service.Spec.Ports[i], port))
+		port := &service.Spec.Ports[i]
+		ports = append(ports, endpointPort(port, cmp.Or(hostPortOf(pod, targetPort(port, pod), protocolOf(port.Protocol)), first)))
 	}
 	return ports
+}
+
+// hostPortOf returns the host port of a port of a pod, 0 if it has none.
+func hostPortOf(pod *corev1.Pod, containerPort int32, protocol corev1.Protocol) int32 {
+	for _, container := range pod.Spec.Containers {
+		for _, port := range container.Ports {
+			if port.ContainerPort == containerPort && protocolOf(port.Protocol) == protocol && port.HostPort != 0 {
+				return port.HostPort
+			}
+		}
+	}
+	return 0
 }
 
 // portsAtPod returns the ports of a pod with an address of its own: the targets of the service's

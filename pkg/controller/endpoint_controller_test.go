@@ -207,6 +207,10 @@ func TestTheAddressesOfAService(t *testing.T) {
 		"an address without ports of the service":  {webService([]corev1.ServicePort{}...), []*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", ready))}, []string{"10.1.0.1|:"}},
 		"the protocol of the application": {webService(corev1.ServicePort{Port: 80, AppProtocol: new("http")}), []*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", ready))},
 			[]string{"10.1.0.1|: 00080/TCP/http"}},
+		"each port at the host port of its target, or the first one": {webService(
+			corev1.ServicePort{Name: "a", Port: 80, TargetPort: intstr.FromInt32(1080)}, corev1.ServicePort{Name: "b", Port: 1081},
+			corev1.ServicePort{Name: "c", Port: 1081, Protocol: corev1.ProtocolUDP}, corev1.ServicePort{Name: "d", Port: 9}),
+			[]*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80, 81))}, []string{"10.0.0.1|: a/00080/TCP b/00081/TCP c/00080/UDP d/00080/TCP"}},
 		"a host port for several ports": {named, []*corev1.Pod{webPod("a", "10.0.0.1", atHostPort(80))}, []string{"10.0.0.1|: a/00080/TCP b/00080/UDP c/00080/TCP"}},
 	} {
 		for i, pod := range row.pods {
