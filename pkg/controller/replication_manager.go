@@ -32,6 +32,10 @@ const (
 	// its pods comes before.
 	stalePause = time.Second
 
+	// burstReplicas is how many pods a sync creates or deletes at most: then the status tells how far
+	// it is, and what is wanted is looked at again.
+	burstReplicas = 500
+
 	replicationNamespaceIndex = "replication manager: namespace"
 	replicationOwnerIndex     = "replication manager: uid of the controller"
 	replicationOrphanIndex    = "replication manager: namespace of what has no controller"
@@ -166,7 +170,7 @@ func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationC
 		return err
 	}
 	if surplus > 0 {
-		return m.deletePods(ctx, rc, victims(active, surplus))
+		return m.deletePods(ctx, rc, victims(active, min(surplus, burstReplicas)))
 	}
 	return m.createPods(ctx, rc, names)
 }

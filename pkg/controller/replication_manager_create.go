@@ -38,12 +38,12 @@ func podPrefix(rc *corev1.ReplicationController) string {
 	return name + "-"
 }
 
-// plan returns the pods that a controller has, and the names of those that are missing. Both are
-// of one state of the server.
+// plan returns the pods that a controller has, and the names of those that are missing, burstReplicas
+// at most. Both are of one state of the server.
 func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*corev1.Pod, missing []string) {
 	for version := m.pods.Version(); ; {
 		active = m.activePods(rc)
-		missing = m.freeNames(rc, wantedReplicas(rc)-len(active))
+		missing = m.freeNames(rc, min(wantedReplicas(rc)-len(active), burstReplicas))
 		now := m.pods.Version() // which waits for the end of a change
 		if now == version {
 			return active, missing
