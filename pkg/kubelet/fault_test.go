@@ -24,6 +24,7 @@ import (
 	"kube2014/pkg/kubelet"
 )
 
+// K77.
 func TestAKubeletThatStartsAgainStartsItsPodsAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

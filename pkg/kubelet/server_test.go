@@ -42,6 +42,7 @@ func (c *cluster) get200(path string) string {
 	return text
 }
 
+// K77.
 func TestAKubeletAnswersAboutItsPods(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -136,6 +136,7 @@ func TestAChangeWhileAPodIsTriedIsNotMissed(t *testing.T) {
 	})
 }
 
+// K79.
 func TestAReasonIsToldWhenItIsNewAndAfterAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
