@@ -1,6 +1,7 @@
 package kubelet_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,12 +17,15 @@ func TestAPodThatIsDeletedHasItsTimeToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startKubelet(t)
 		c.create(makePod("slow", told("stop-after", "20s")))
+		c.create(makePod("patient", told("stop-after", "20s")))
 		c.create(makePod("stubborn", told("stop-after", "1h"), func(pod *corev1.Pod) { pod.Finalizers = []string{"example.org/stay"} }))
 		pass(time.Second)
 		c.delete("slow", -1)
 		c.delete("stubborn", 10)
+		c.delete("patient", math.MaxInt64)
 		pass(5 * time.Second)
 		assert.Equal(t, "Running 1/1 running, 0 restarts", c.glance("slow"))
+		assert.Equal(t, "Running 1/1 running, 0 restarts", c.glance("patient"))
 		pass(10 * time.Second)
 		assert.Equal(t, "Failed 0/1 Error 137, 0 restarts", c.glance("stubborn"), "it was killed")
 		assert.True(t, c.exists("slow"))

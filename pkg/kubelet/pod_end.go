@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,12 @@ func (w *podWorker) grace() time.Duration {
 	if seconds == nil {
 		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 	}
-	return time.Duration(*seconds) * time.Second
+	return inSeconds(*seconds)
+}
+
+// inSeconds returns a number of seconds. One that would not fit is 68 years.
+func inSeconds(number int64) time.Duration {
+	return time.Duration(min(number, math.MaxInt32)) * time.Second
 }
 
 // remove ends the containers at once: the pod is gone. It reports whether they have ended.

@@ -87,7 +87,7 @@ func (w *podWorker) decide(views []view, now time.Time) plan {
 	deadline := w.pod.Spec.ActiveDeadlineSeconds
 	var expires time.Time
 	if deadline != nil {
-		expires = w.status.StartTime.Add(time.Duration(*deadline) * time.Second)
+		expires = w.status.StartTime.Add(inSeconds(*deadline))
 		w.expired = w.expired || !w.over && !expires.After(now)
 	}
 	if w.isLeaving() || w.expired {

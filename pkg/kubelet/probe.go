@@ -146,7 +146,7 @@ func (p *prober) note(err error) {
 func (p *prober) failed() {
 	grace := p.w.grace()
 	if own := p.probe.TerminationGracePeriodSeconds; own != nil {
-		grace = time.Duration(*own) * time.Second
+		grace = inSeconds(*own)
 	}
 	what := "liveness"
 	if p.kind == Startup {
