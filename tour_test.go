@@ -38,7 +38,7 @@ func (s *server) until(t *testing.T, beginning string) (narration []string) {
 var (
 	outermostEnd = regexp.MustCompile(`^.{8} (?:[^ ].* )?→ `)
 	took         = regexp.MustCompile(`(?m)^ *[\d.]+(µs|ms|s) `)
-	workBegins   = regexp.MustCompile(`^ {9}\w+\.sync\([^)]*\)$`)
+	workLine     = regexp.MustCompile(`^.{8} \w+\.sync\(`)
 	etcdIndex    = regexp.MustCompile(`index \d+`)
 	watchQuery   = regexp.MustCompile(`(resourceVersion|timeoutSeconds)=\d+`)
 	noKubelet    = regexp.MustCompile(`(GetContainerInfo\(.*\) → error): .*`)
@@ -127,13 +127,17 @@ func checkNarration(t *testing.T, file string, narration []string) {
 }
 
 // callsIn returns the outermost calls of a narration. Where the work on a key begins, and where it
-// ends, is a call of its own.
+// ends, is a call of its own, which may stand in the middle of another one.
 func callsIn(narration []string) (calls []string) {
 	call := ""
 	for _, line := range narration {
-		line = strings.TrimSuffix(line, "\n")
-		call += line + "\n"
-		if outermostEnd.MatchString(line) || workBegins.MatchString(line) {
+		line = strings.TrimSuffix(line, "\n") + "\n"
+		if workLine.MatchString(line) {
+			calls = append(calls, line)
+			continue
+		}
+		call += line
+		if outermostEnd.MatchString(line) {
 			calls, call = append(calls, call), ""
 		}
 	}
