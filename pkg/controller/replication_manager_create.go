@@ -106,6 +106,9 @@ func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.Replicat
 	if err := m.await(ctx, expected); err != nil {
 		return err
 	}
+	if failed == nil {
+		m.queue.Add(cache.Key(rc)) // more may be missing, also one of these: handlers are not told of a pod that came and went
+	}
 	return failed
 }
 

@@ -1,7 +1,6 @@
 package controller_test
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,27 +68,6 @@ func TestTheStatusTellsHowFarALongWayIs(t *testing.T) {
 		told = slices.Compact(told)
 		assert.Subset(t, told, []int32{500, 700}, "others may be passed over, if the copy of the controller is stale then")
 		assert.Subset(t, []int32{0, 500, 1000, 1200, 700, 200}, told)
-	})
-}
-
-func TestAControllerThatWantsAllPodsThereCanBeIsAsGoodAsOthers(t *testing.T) {
-	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		const quota = 700
-		var pods atomic.Int64
-		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/pods") && pods.Add(1) > quota {
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
-				return
-			}
-			next.ServeHTTP(w, req)
-		})
-		b.run()
-		b.create("web", math.MaxInt32)
-		b.settle(time.Minute)
-		assert.Equal(t, int32(quota), b.get("web").Status.Replicas)
-		b.scale("web", 1)
-		b.settle(time.Minute)
-		assert.Equal(t, int32(1), b.get("web").Status.Replicas)
 	})
 }
 

@@ -1,0 +1,89 @@
+package controller_test
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestAControllerThatWantsEndlesslyManyPodsLeavesTheOthersTheirTurn(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if number > 5 {
+				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("web", math.MaxInt32)
+		b.settle(time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.names())
+		b.scale("web", 2)
+		b.Intercept(nil)
+		b.create("db", 1)
+		b.settle(time.Minute)
+		assert.Equal(t, []string{"db-1", "web-4", "web-5"}, b.names())
+	})
+}
+
+// The watch is cut before it tells of the pod, and the next list is without it.
+func TestAPodThatIsGoneBeforeItIsSeenIsReplaced(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		var mu sync.Mutex // guards what follows
+		phase := "refused"
+		cut := func() {}
+		ended := make(chan struct{})
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			mu.Lock()
+			now := phase
+			mu.Unlock()
+			isCreate := req.UserAgent() != "test" && req.Method == http.MethodPost && req.URL.Path == "/api/v1/namespaces/default/pods"
+			isWatch := isReplicationWatch(req) && req.URL.Path == "/api/v1/pods"
+			switch {
+			case isWatch && now == "open":
+				ctx, cancel := context.WithCancel(req.Context())
+				mu.Lock()
+				cut = cancel
+				mu.Unlock()
+				next.ServeHTTP(w, req.WithContext(ctx))
+				close(ended)
+			case isWatch && now == "cut":
+				mu.Lock()
+				phase = "listed"
+				mu.Unlock()
+				refuseRequest(w, http.StatusGone, metav1.StatusReasonExpired, "too old")
+			case isCreate && now == "refused":
+				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+			case isCreate && now == "open":
+				mu.Lock()
+				phase = "cut"
+				cutNow := cut
+				mu.Unlock()
+				cutNow()
+				<-ended
+				next.ServeHTTP(w, req)
+				b.deletePod("web-1")
+			default:
+				next.ServeHTTP(w, req)
+			}
+		})
+		stop := b.run()
+		b.create("web", 1)
+		b.settle(time.Second)
+		stop()
+		mu.Lock()
+		phase = "open"
+		mu.Unlock()
+		b.run() // one that has not failed, and has nothing to say in the status
+		b.settle(5 * time.Minute)
+		assert.Equal(t, "listed", phase)
+		assert.Equal(t, []string{"web-1"}, b.names())
+	})
+}
