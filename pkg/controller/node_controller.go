@@ -83,7 +83,8 @@ func (n *NodeController) look(ctx context.Context) {
 }
 
 // monitor marks the nodes that are silent, and looks after their pods. Nodes that cannot be listed
-// all have a new grace period. Other failures are tried again the next time.
+// all have a new grace period. Other failures are tried again the next time. When there is no answer
+// the look ends: a kubelet may have been heard while it waited.
 func (n *NodeController) monitor(ctx context.Context) error {
 	asked := time.Now()
 	list, err := n.config.Client.Nodes().List(ctx, metav1.ListOptions{})
@@ -95,8 +96,13 @@ func (n *NodeController) monitor(ctx context.Context) error {
 	n.health.observe(list.Items, pods, asked, time.Now())
 	var failures []error
 	for _, node := range list.Items {
-		if n.health.isSilent(node.Name) {
-			failures = append(failures, n.markNode(ctx, node))
+		if !n.health.isSilent(node.Name) {
+			continue
+		}
+		err := n.markNode(ctx, node)
+		failures = append(failures, err)
+		if isUnanswered(err) {
+			return errors.Join(failures...)
 		}
 	}
 	for _, pod := range pods {
@@ -105,7 +111,7 @@ func (n *NodeController) monitor(ctx context.Context) error {
 		}
 		err := n.losePod(ctx, pod)
 		failures = append(failures, err)
-		if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown { // no answer: do not wait for it pod by pod
+		if isUnanswered(err) {
 			break
 		}
 	}
@@ -147,6 +153,10 @@ func (n *NodeController) losePod(ctx context.Context, pod *corev1.Pod) error {
 		return nil
 	}
 	return fmt.Errorf("pod %s: %w", cache.Key(pod), err)
+}
+
+func isUnanswered(err error) bool {
+	return err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 }
 
 // isOutrun reports whether another client was faster: the next look tells what is left to do.

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -506,4 +507,31 @@ func TestANodeThatGoesHasANewGracePeriodEvenWithoutATimeInItsHeartbeats(t *testi
 	assert.True(t, health.isGone("c"))
 	assert.False(t, observe(85, node), "it is back")
 	assert.False(t, health.isGone("c"))
+}
+
+func TestAKubeletThatComesBackWhileTheServerDoesNotAnswerKeepsItsPods(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a", "b")
+		stop := b.kubelets("c")
+		b.podsOn("a", "b", "c")
+		b.run()
+		b.wait(time.Minute + 3*time.Second)
+		var marks atomic.Int64
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.UserAgent() == "controller" && req.Method == http.MethodPut && marks.Add(1) == 1 {
+				_, err := io.ReadAll(req.Body) // after that the server sees when the sender goes
+				assert.NoError(t, err)
+				<-req.Context().Done()
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		stop()
+		b.wait(46 * time.Second)
+		require.Equal(t, int64(1), marks.Load(), "the server is asked to mark the node")
+		b.kubelets("c")
+		b.wait(2 * time.Minute)
+		assert.Equal(t, "web-a web-b web-c", b.names())
+		assert.Equal(t, corev1.ConditionTrue, b.ready("c"))
+	})
 }
