@@ -102,7 +102,7 @@ func (e *EndpointController) podUpdated(old, pod *corev1.Pod) {
 // podChanged adds the services that select a pod.
 func (e *EndpointController) podChanged(pod *corev1.Pod) {
 	for _, service := range e.services.ByIndex(inEndpointNamespace, pod.Namespace) {
-		if endpointSelects(service, pod) {
+		if selects(service.Spec.Selector, pod.Labels) {
 			e.queue.Add(cache.Key(service))
 		}
 	}
@@ -191,11 +191,12 @@ func endpointLabelsOf(service *corev1.Service) map[string]string {
 	return labels
 }
 
-func endpointSelects(service *corev1.Service, pod *corev1.Pod) bool {
-	for name, value := range service.Spec.Selector {
-		if own, has := pod.Labels[name]; !has || own != value {
+// selects reports whether a selector selects what has such labels. An empty one selects nothing.
+func selects(selector, labels map[string]string) bool {
+	for name, value := range selector {
+		if own, has := labels[name]; !has || own != value {
 			return false
 		}
 	}
-	return len(service.Spec.Selector) > 0
+	return len(selector) > 0
 }

@@ -12,7 +12,7 @@ import (
 func endpointSubsetsOf(service *corev1.Service, pods []*corev1.Pod) []corev1.EndpointSubset {
 	var subsets []corev1.EndpointSubset
 	for _, pod := range pods {
-		if !endpointSelects(service, pod) || !isEndpoint(service, pod) {
+		if !selects(service.Spec.Selector, pod.Labels) || !isEndpoint(service, pod) {
 			continue
 		}
 		subset := corev1.EndpointSubset{}
@@ -41,9 +41,8 @@ func endpointSubsetsOf(service *corev1.Service, pods []*corev1.Pod) []corev1.End
 
 // isEndpoint reports whether a pod that a service selects can serve.
 func isEndpoint(service *corev1.Service, pod *corev1.Pod) bool {
-	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	leaves := pod.DeletionTimestamp != nil && !service.Spec.PublishNotReadyAddresses
-	return pod.Spec.NodeName != "" && !ended && !leaves
+	return pod.Spec.NodeName != "" && !hasPodEnded(pod) && !leaves
 }
 
 // countsAsReady reports whether a pod is ready, or nobody reports about it, as in 2014.

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
@@ -115,21 +114,15 @@ func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 		return
 	}
 	for _, rc := range m.controllers.Store().ByIndex(replicationNamespaceIndex, pod.Namespace) {
-		if selectsPod(rc, pod) {
+		if selects(rc.Spec.Selector, pod.Labels) {
 			m.queue.Add(cache.Key(rc))
 		}
 	}
 }
 
-// selectsPod reports whether a controller selects a pod of its namespace. One without a selector
-// selects nothing.
-func selectsPod(rc *corev1.ReplicationController, pod *corev1.Pod) bool {
-	return len(rc.Spec.Selector) > 0 && labels.SelectorFromSet(rc.Spec.Selector).Matches(labels.Set(pod.Labels))
-}
-
 // isActive reports whether a pod counts as there.
 func isActive(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	return pod.DeletionTimestamp == nil && !hasPodEnded(pod)
 }
 
 // sync gives the controller of a key the pods that it wants, and tells its status.

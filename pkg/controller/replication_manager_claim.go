@@ -44,12 +44,12 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 // being deleted, or has ended, stays as it is.
 func (m *ReplicationManager) claims(rc *corev1.ReplicationController) (adopted, released []*corev1.Pod) {
 	for _, pod := range m.pods.Store().ByIndex(replicationOrphanIndex, rc.Namespace) {
-		if isActive(pod) && selectsPod(rc, pod) {
+		if isActive(pod) && selects(rc.Spec.Selector, pod.Labels) {
 			adopted = append(adopted, pod)
 		}
 	}
 	for _, pod := range m.pods.Store().ByIndex(replicationOwnerIndex, string(rc.UID)) {
-		if pod.Namespace == rc.Namespace && isActive(pod) && !selectsPod(rc, pod) {
+		if pod.Namespace == rc.Namespace && isActive(pod) && !selects(rc.Spec.Selector, pod.Labels) {
 			released = append(released, pod)
 		}
 	}

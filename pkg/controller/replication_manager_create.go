@@ -55,7 +55,7 @@ func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*c
 // activePods returns the pods of a controller that count.
 func (m *ReplicationManager) activePods(rc *corev1.ReplicationController) (active []*corev1.Pod) {
 	for _, pod := range m.pods.Store().ByIndex(replicationOwnerIndex, string(rc.UID)) {
-		if pod.Namespace == rc.Namespace && isActive(pod) && selectsPod(rc, pod) {
+		if pod.Namespace == rc.Namespace && isActive(pod) && selects(rc.Spec.Selector, pod.Labels) {
 			active = append(active, pod)
 		}
 	}

@@ -94,5 +94,5 @@ func TestTheNamesOfPodsStayValid(t *testing.T) {
 
 func TestAControllerWithoutASelectorSelectsNothing(t *testing.T) {
 	t.Parallel()
-	assert.False(t, selectsPod(&corev1.ReplicationController{}, podToLose("p", func(*corev1.Pod) {})))
+	assert.False(t, selects(nil, map[string]string{"a": "b"}))
 }
