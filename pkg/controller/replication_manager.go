@@ -162,8 +162,12 @@ func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationC
 	if err := m.confirm(ctx, rc); err != nil {
 		return err
 	}
-	if surplus > 0 {
+	switch {
+	case surplus > 0:
 		return m.deletePods(ctx, rc, victims(active, min(surplus, burstReplicas)))
+	case !selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, and more be made without end
+		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedCreate", "Error creating: `selector` does not match template `labels`")
+		return nil
 	}
 	return m.createPods(ctx, rc, names)
 }

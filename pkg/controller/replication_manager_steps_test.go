@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 func TestAControllerThatWantsEndlesslyManyPodsLeavesTheOthersTheirTurn(t *testing.T) {
@@ -85,5 +89,31 @@ func TestAPodThatIsGoneBeforeItIsSeenIsReplaced(t *testing.T) {
 		b.settle(5 * time.Minute)
 		assert.Equal(t, "listed", phase)
 		assert.Equal(t, []string{"web-1"}, b.names())
+	})
+}
+
+// June 2014 takes such a controller.
+func TestAControllerThatDoesNotSelectItsOwnPodsMakesNone(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if number > 20 {
+				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		template := api.TaskTemplate{Labels: map[string]string{"app": "db"}}
+		template.DesiredState.Manifest.Containers = []api.Container{{Name: "c", Image: "i"}}
+		_, err := b.Objects.Commit(storage.Create(&api.ReplicationController{JSONBase: api.JSONBase{ID: "web"}, DesiredState: api.ReplicationControllerState{
+			Replicas: 2, ReplicasInSet: map[string]string{"app": "web"}, TaskTemplate: template}}))
+		require.NoError(t, err)
+		b.settle(time.Minute)
+		assert.Empty(t, b.names())
+		assert.Equal(t, "web Warning FailedCreate: Error creating: `selector` does not match template `labels`", b.takeEvents()[0])
+
+		b.createPod("other", map[string]string{"app": "web"})
+		b.settle(time.Second)
+		assert.Equal(t, int32(1), b.get("web").Status.Replicas, "what it selects still counts")
 	})
 }
