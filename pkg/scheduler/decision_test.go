@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -196,6 +197,15 @@ func TestTheNodeWithTheHighestScoreIsChosen(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, test.want, node)
 		})
+	}
+}
+
+func TestManyHugeRequestsAreTooMuch(t *testing.T) {
+	t.Parallel()
+	huge := corev1.Container{Resources: corev1.ResourceRequirements{Requests: list("9E", "9E")}}
+	containers := slices.Repeat([]corev1.Container{huge}, 5000)
+	for _, spec := range []corev1.PodSpec{{Containers: containers}, {InitContainers: containers}, {Containers: containers, Overhead: list("9E", "9E")}} {
+		assert.Equal(t, amounts{tooMuch, tooMuch}, requestsOf(&spec))
 	}
 }
 

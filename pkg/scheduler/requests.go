@@ -12,6 +12,12 @@ func (a amounts) plus(b amounts) amounts { return amounts{a.cpu + b.cpu, a.memor
 func (a amounts) times(n int64) amounts  { return amounts{n * a.cpu, n * a.memory} }
 func (a amounts) max(b amounts) amounts  { return amounts{max(a.cpu, b.cpu), max(a.memory, b.memory)} }
 
+// with returns the sum of two requests, at most tooMuch: many large ones do not overflow.
+func (a amounts) with(b amounts) amounts {
+	sum := a.plus(b)
+	return amounts{min(sum.cpu, tooMuch), min(sum.memory, tooMuch)}
+}
+
 const (
 	// maxCapacity is the most that a node is taken to have of a resource. Sums of what many pods
 	// request stay far below the largest int64.
@@ -52,19 +58,19 @@ func amountsOf(list corev1.ResourceList, limit int64) amounts {
 func requestsOf(spec *corev1.PodSpec) amounts {
 	var together, sidecars, starting amounts
 	for i := range spec.Containers {
-		together = together.plus(amountsOf(spec.Containers[i].Resources.Requests, tooMuch))
+		together = together.with(amountsOf(spec.Containers[i].Resources.Requests, tooMuch))
 	}
 	for i := range spec.InitContainers {
 		container := &spec.InitContainers[i]
 		needs := amountsOf(container.Resources.Requests, tooMuch)
 		if isSidecar(container) {
-			sidecars = sidecars.plus(needs)
+			sidecars = sidecars.with(needs)
 			starting = starting.max(sidecars)
 		} else {
-			starting = starting.max(sidecars.plus(needs))
+			starting = starting.max(sidecars.with(needs))
 		}
 	}
-	total := together.plus(sidecars).max(starting)
+	total := together.with(sidecars).max(starting)
 	if spec.Resources != nil {
 		if _, said := spec.Resources.Requests[corev1.ResourceCPU]; said {
 			total.cpu = milli(spec.Resources.Requests.Cpu(), tooMuch)
@@ -73,7 +79,7 @@ func requestsOf(spec *corev1.PodSpec) amounts {
 			total.memory = units(spec.Resources.Requests.Memory(), tooMuch)
 		}
 	}
-	return total.plus(amountsOf(spec.Overhead, tooMuch))
+	return total.with(amountsOf(spec.Overhead, tooMuch))
 }
 
 func isSidecar(container *corev1.Container) bool {
