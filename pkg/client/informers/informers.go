@@ -29,7 +29,6 @@ type Informers struct {
 
 type informer interface {
 	Run(ctx context.Context)
-	HasSynced() bool
 }
 
 // New returns the informers of a client's server. After each resync period the handlers are told
