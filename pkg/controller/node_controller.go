@@ -139,10 +139,11 @@ func (n *NodeController) markNode(ctx context.Context, node *corev1.Node) error 
 // says in its status that it is lost.
 func (n *NodeController) losePod(ctx context.Context, pod *corev1.Pod) error {
 	client := n.config.Client.In(pod.Namespace).Pods()
+	isNodeGone := n.health.isGone(pod.Spec.NodeName)
 	var err error
 	switch lost := lostPod(pod, metav1.Now()); {
 	case hasPodEnded(pod):
-	case isReplaced(pod) || pod.DeletionTimestamp != nil && n.health.isGone(pod.Spec.NodeName):
+	case isReplaced(pod, isNodeGone) || pod.DeletionTimestamp != nil && isNodeGone:
 		if n.health.mayDelete() {
 			err = client.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &pod.UID}})
 		}

@@ -14,10 +14,20 @@ func hasPodEnded(pod *corev1.Pod) bool {
 }
 
 // isReplaced reports whether the controller of a pod makes another one, on another node, when it is
-// deleted. A daemon set would make it on the same node, where a node's own pod belongs, too.
-func isReplaced(pod *corev1.Pod) bool {
+// deleted. A daemon set would make it on the same node, where a node's own pod belongs, too. A stateful
+// set would make one of the same name, although the first may still run, unless its node is gone.
+func isReplaced(pod *corev1.Pod, isNodeGone bool) bool {
 	owner := metav1.GetControllerOf(pod)
-	return owner != nil && owner.Kind != "DaemonSet" && owner.Kind != "Node"
+	if owner == nil {
+		return false
+	}
+	switch owner.Kind {
+	case "DaemonSet", "Node":
+		return false
+	case "StatefulSet":
+		return isNodeGone
+	}
+	return true
 }
 
 // lostPod returns the pod with the status of one whose node is lost, nil if it has that.
