@@ -83,8 +83,8 @@ func (n *NodeController) look(ctx context.Context) {
 }
 
 // monitor marks the nodes that are silent, and looks after their pods. Nodes that cannot be listed
-// all have a new grace period. Other failures are tried again the next time. When there is no answer
-// the look ends: a kubelet may have been heard while it waited.
+// all have a new grace period. Other failures are tried again the next time. When there is no answer,
+// or it has taken the time until the next look, the look ends: a kubelet may have been heard meanwhile.
 func (n *NodeController) monitor(ctx context.Context) error {
 	asked := time.Now()
 	list, err := n.config.Client.Nodes().List(ctx, metav1.ListOptions{})
@@ -93,7 +93,9 @@ func (n *NodeController) monitor(ctx context.Context) error {
 		return err
 	}
 	pods := n.pods.Store().List()
-	n.health.observe(list.Items, pods, asked, time.Now())
+	came := time.Now()
+	n.health.observe(list.Items, pods, asked, came)
+	isOver := func(err error) bool { return isUnanswered(err) || time.Since(came) >= n.config.MonitorPeriod }
 	var failures []error
 	for _, node := range list.Items {
 		if !n.health.isSilent(node.Name) {
@@ -101,7 +103,7 @@ func (n *NodeController) monitor(ctx context.Context) error {
 		}
 		err := n.markNode(ctx, node)
 		failures = append(failures, err)
-		if isUnanswered(err) {
+		if isOver(err) {
 			return errors.Join(failures...)
 		}
 	}
@@ -111,7 +113,7 @@ func (n *NodeController) monitor(ctx context.Context) error {
 		}
 		err := n.losePod(ctx, pod)
 		failures = append(failures, err)
-		if isUnanswered(err) {
+		if isOver(err) {
 			break
 		}
 	}

@@ -537,3 +537,29 @@ func TestAKubeletThatComesBackWhileTheServerDoesNotAnswerKeepsItsPods(t *testing
 		assert.Equal(t, corev1.ConditionTrue, b.ready("c"))
 	})
 }
+
+func TestAKubeletThatComesBackWhileItsPodsAreDeletedKeepsTheOthers(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a", "b")
+		stop := b.kubelets("c")
+		for n := range 20 {
+			b.pod(fmt.Sprint("web-", n), "c", "ReplicationController")
+		}
+		b.run()
+		b.wait(time.Minute + 3*time.Second)
+		deleted := make(chan struct{}, 20)
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodDelete {
+				deleted <- struct{}{}
+				time.Sleep(3 * time.Second)
+			}
+			next.ServeHTTP(w, req)
+		})
+		stop()
+		<-deleted
+		b.kubelets("c")
+		b.wait(2 * time.Minute)
+		assert.Less(t, len(deleted), 5)
+		assert.Len(t, strings.Fields(b.names()), 19-len(deleted))
+	})
+}
