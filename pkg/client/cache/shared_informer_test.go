@@ -130,7 +130,7 @@ func TestAnInformerTellsOfWhatIsThereAndOfWhatChanges(t *testing.T) {
 		o.delete("b")
 		synctest.Wait()
 		assert.Equal(t, []string{"update a  → 1", "add c", "delete b"}, o.told.take())
-		assert.Equal(t, 2, o.informer.Store().Len())
+		assert.Len(t, o.informer.Store().List(), 2)
 		list, err := o.client.Pods().List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, list.ResourceVersion, o.informer.Version())

@@ -91,13 +91,6 @@ func (s *Store[T]) ByIndex(name, value string) []T {
 	return objects
 }
 
-// Len returns how many objects there are.
-func (s *Store[T]) Len() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.objects)
-}
-
 // set stores an object, and returns the one that was there.
 func (s *Store[T]) set(key string, object T) (old T, existed bool) {
 	s.mu.Lock()

@@ -27,7 +27,7 @@ func TestThePartsOfAProcessShareAnInformerOfEachKind(t *testing.T) {
 		require.True(t, cache.WaitForSync(t.Context(), shared.Pods().HasSynced, nodes.HasSynced,
 			shared.Services().HasSynced, shared.Endpoints().HasSynced, shared.ReplicationControllers().HasSynced))
 		synctest.Wait()
-		assert.Equal(t, 1, nodes.Store().Len())
-		assert.Zero(t, shared.Pods().Store().Len())
+		assert.Len(t, nodes.Store().List(), 1)
+		assert.Empty(t, shared.Pods().Store().List())
 	})
 }
