@@ -113,13 +113,14 @@ var mayImport = map[string][]string{
 var testsMayImport = []string{"compare/today", "pkg/storage/memory", "pkg/storage/storagetest", "pkg/api/v1beta1", "pkg/client/clienttest", "pkg/client/servertest", "pkg/client/v1", "pkg/endpoints/endpointstest", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/auth/authorizer/authorizertest", "pkg/client/informers", "pkg/kubelet/hollow", "pkg/util", "pkg/util/certtest", "pkg/util/loopback", "pkg/util/loopback/loopbacktest", "pkg/util/pems", "pkg/webhook/webhooktest"}
 
 // storesMayBeTestedThrough lists what tests outside of a package may import: the
-// promises of a store are those of the registry on it, and those of roles are to hold for the
-// authorizer, on each store.
+// promises of a store are those of the registry on it, those of roles are to hold for the
+// authorizer, on each store, and controllers meet what only the first door takes.
 var storesMayBeTestedThrough = map[string][]string{
 	"pkg/storage/etcd2":                  {"pkg/registry"},
 	"pkg/admission/v1beta1":              {"pkg/registry"},
 	"pkg/rest/core":                      {"pkg/endpoints"},
 	"pkg/admission/plugin/resourcequota": {"pkg/storage/etcd2", "pkg/storage/etcd3"},
+	"pkg/controller":                     {"pkg/api", "pkg/storage"},
 	"pkg/rest/rbac":                      {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
 }
 

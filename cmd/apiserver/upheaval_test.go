@@ -303,8 +303,8 @@ func (u *upheaval) missing() string {
 // notConverged compares the informer's copy with a list.
 func (u *upheaval) notConverged(list *clientv1.List[*corev1.Pod]) string {
 	store := u.informers.Pods().Store()
-	if store.Len() != len(list.Items) {
-		return fmt.Sprintf("the informer has %d pods of %d", store.Len(), len(list.Items))
+	if count := len(store.List()); count != len(list.Items) {
+		return fmt.Sprintf("the informer has %d pods of %d", count, len(list.Items))
 	}
 	for _, pod := range list.Items {
 		if copied, there := store.Get(pod.Namespace + "/" + pod.Name); !there || copied.ResourceVersion != pod.ResourceVersion {

@@ -92,7 +92,7 @@ func TestAPodThatIsGoneBeforeItIsSeenIsReplaced(t *testing.T) {
 	})
 }
 
-// June 2014 takes such a controller.
+// K80. June 2014 takes such a controller.
 func TestAControllerThatDoesNotSelectItsOwnPodsMakesNone(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
