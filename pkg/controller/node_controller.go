@@ -94,6 +94,9 @@ func (n *NodeController) monitor(ctx context.Context) error {
 	}
 	pods := n.pods.Store().List()
 	came := time.Now()
+	if came.Sub(n.health.asked) > max(n.config.MonitorGracePeriod/2, 2*n.config.MonitorPeriod) {
+		n.health.forget() // the server hung, or this process did: the kubelets could not be heard either
+	}
 	n.health.observe(list.Items, pods, asked, came)
 	isOver := func(err error) bool { return isUnanswered(err) || time.Since(came) >= n.config.MonitorPeriod }
 	var failures []error

@@ -563,3 +563,33 @@ func TestAKubeletThatComesBackWhileItsPodsAreDeletedKeepsTheOthers(t *testing.T)
 		assert.Len(t, strings.Fields(b.names()), 19-len(deleted))
 	})
 }
+
+func TestAServerThatHangsForAWhileCostsNoPod(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a", "b", "c")
+		b.podsOn("a", "b", "c")
+		b.run()
+		b.wait(61500 * time.Millisecond)
+		var hangs atomic.Bool
+		hangs.Store(true)
+		goOn := make(chan struct{})
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			switch {
+			case req.UserAgent() == "controller" && req.URL.Path == "/api/v1/nodes" && !req.URL.Query().Has("watch"):
+				<-goOn
+			case hangs.Load() && strings.HasPrefix(req.URL.Path, "/api/v1/nodes"):
+				w.WriteHeader(http.StatusServiceUnavailable) // what a kubelet is told in the end
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.wait(31900 * time.Millisecond)
+		hangs.Store(false)
+		b.post(t.Context(), "a") // it is the first that is heard again
+		b.wait(100 * time.Millisecond)
+		close(goOn)
+		b.wait(2 * time.Minute)
+		assert.Equal(t, "web-a web-b web-c", b.names())
+		assert.Empty(t, b.takeEvents())
+	})
+}
