@@ -134,6 +134,7 @@ var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/plugin", "
 // import all.
 var libraries = map[string][]string{
 	"github.com/tidwall/btree":            {"pkg/storage"},
+	"github.com/coder/websocket":          {"pkg/endpoints"},
 	"github.com/coreos/go-etcd/etcd":      {"pkg/metrics/store", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd2", "pkg/storage/etcd2/cache", "pkg/trace"},
 	"go.etcd.io/etcd":                     {"pkg/metrics/store", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd3", "pkg/trace"},
 	"go.uber.org/zap":                     {"pkg/etcd"},

@@ -70,14 +70,21 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
-	s := &stream{call: r, watch: watch, control: http.NewResponseController(r.w), bookmarks: asked.AllowWatchBookmarks,
+	s := &stream{call: r, watch: watch, bookmarks: asked.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod), sent: func(int) {}}
 	if observe := r.server.WatchEvents; observe != nil {
 		s.sent = observe(r.info.APIGroup, r.info.APIVersion, r.info.Resource)
 	}
+	if isWebSocket(r.Request) {
+		if s.out = r.acceptWebSocket(cancel); s.out == nil {
+			return nil // it has been answered
+		}
+	} else {
+		s.out = &lines{call: r, control: http.NewResponseController(r.w)}
+	}
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()
-		s.limitWrites()
+		s.out.limit()
 	})()
 	s.serve(ctx)
 	return nil
@@ -92,14 +99,23 @@ func (s *Server) watchTime(seconds *int64) time.Duration {
 	return time.Duration(min(*seconds, int64(maxWatchTime/time.Second))) * time.Second
 }
 
-// stream is the answer to a watch: an event on each line.
+// events carries the events of a watch to its client. A client that does not read fails a write after a
+// while.
+type events interface {
+	begin() error
+	write(parts ...[]byte) error // one event
+	flush() error
+	end()
+	limit() // gives what is being written less time, for the server is ending; may be called concurrently
+}
+
+// stream is the answer to a watch.
 type stream struct {
 	*call
 	watch        *rest.Watch
-	control      *http.ResponseController
+	out          events
 	bookmarks    bool // the client wants them
 	nextBookmark time.Time
-	deadlineSet  time.Time
 	sent         func(size int) // is told of each event
 	begun        bool           // an event has been sent
 }
@@ -107,12 +123,8 @@ type stream struct {
 // serve sends events until the context ends, or the client does not read them. Those that
 // there are already are sent in any case.
 func (s *stream) serve(ctx context.Context) {
-	_ = s.control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
-	defer s.limitWrites()                      // for the end of the answer
-	s.writeWarnings()
-	s.w.Header().Set("Content-Type", "application/json")
-	s.w.WriteHeader(http.StatusOK)
-	if s.send(nil) != nil {
+	defer s.out.end()
+	if s.out.begin() != nil {
 		return
 	}
 	for {
@@ -154,8 +166,7 @@ func (s *stream) send(events []rest.Event) error {
 			return err
 		}
 	}
-	s.setDeadline()
-	return s.control.Flush()
+	return s.out.flush()
 }
 
 // What is written around the object of an event, whose body ends with a line break.
@@ -197,38 +208,13 @@ func (s *stream) failed(err error) error {
 }
 
 // writeParts writes an event whose object is given as parts of its JSON.
-func (s *stream) writeParts(happened watch.EventType, parts ...[]byte) error {
-	s.setDeadline()
-	if _, err := s.w.Write(beforeObject[happened]); err != nil {
-		return err
-	}
-	size := len(beforeObject[happened]) + len(afterObject)
+func (s *stream) writeParts(happened watch.EventType, object ...[]byte) error {
+	parts := append(append(append(make([][]byte, 0, 4), beforeObject[happened]), object...), afterObject)
+	err := s.out.write(parts...)
+	size := 0
 	for _, part := range parts {
-		if _, err := s.w.Write(part); err != nil {
-			return err
-		}
 		size += len(part)
 	}
-	_, err := s.w.Write(afterObject)
 	s.sent(size)
 	return err
-}
-
-// setDeadline lets the client have some time to read what is written next. It costs as much
-// as half of the other work for an event, so it is not done for each.
-func (s *stream) setDeadline() {
-	if now := time.Now(); now.Sub(s.deadlineSet) > s.server.WriteTimeout/20 {
-		s.deadlineSet = now
-		s.limitWrites()
-	}
-}
-
-// limitWrites ends the writes of now and those to come after a while: sooner if the server
-// is ending, which would wait for them. It may be called concurrently.
-func (s *stream) limitWrites() {
-	timeout := s.server.WriteTimeout
-	if s.server.watches.serving.Err() != nil {
-		timeout /= 10
-	}
-	_ = s.control.SetWriteDeadline(time.Now().Add(timeout)) // as above
 }

@@ -93,7 +93,7 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 	tokens, err := o.tokens()
 	errs = append(errs, err)
 	if tokens != nil {
-		users = append(users, authenticator.Bearer(tokens))
+		users = append(users, authenticator.Bearer(tokens), authenticator.WebSocket(tokens))
 	}
 	all := authenticator.Groups(authenticator.Union(users...))
 	switch {
