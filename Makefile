@@ -34,7 +34,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-admission_control_config_file data/secure/admission.yaml \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients parts watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients parts browser screenshots watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,7 @@ build: ## build bin/apiserver, and bin/secure for make secure
 fetch: bin/etcd bin/etcd-3.4 bin/kubectl ## fetch and build what check and test need; they need no network then
 	$(GO) mod download
 	$(GO) -C clients mod download
+	$(GO) -C browser mod download
 	$(TOOL) staticcheck -version
 
 # Nothing in it can fail by chance: fuzz targets run over their corpora only, and the
@@ -103,13 +104,14 @@ test: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, with the race detector
 	$(GO) test -p 1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## decisions, etcd-3.6, fuzz, histories, clients, parts, watches, chaos and soak one after the other, for about 25 minutes
+proof: bin/kubectl ## decisions, etcd-3.6, fuzz, histories, clients, parts, browser, watches, chaos and soak, one after the other: half an hour
 	@$(MAKE) --no-print-directory decisions
 	@$(MAKE) --no-print-directory etcd-3.6
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
 	@$(MAKE) --no-print-directory clients
 	@$(MAKE) --no-print-directory parts
+	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory watches
 	@$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory soak
@@ -143,6 +145,13 @@ clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for 
 parts: bin/etcd bin/kube-apiserver bin/kube-controller-manager ## run our controllers, scheduler and kubelets around today's kube-apiserver, and beside today's controllers
 	KUBE2014_CLIENTS_ON=kube-apiserver KUBE2014_CLIENTS=1 $(TEST_CLIENTS) -timeout 30m \
 		-run 'TestOurPartsRunPods|TestTodaysControllersManageWhatOurKubeletsRun' .
+
+browser: build bin/etcd ## test the page in a real Chromium, which is Debian's package chromium
+	@command -v chromium > /dev/null || { echo 'there is no chromium: apt-get install chromium' >&2; exit 2; }
+	KUBE2014_SCREENSHOTS=$(SCREENSHOTS) $(GO) -C browser test -count=1 -v -timeout 30m .
+
+screenshots: SCREENSHOTS = $(CURDIR)/docs
+screenshots: browser ## test the page, and make the pictures of it in docs/
 
 # One after the other, for they measure times, and without the race detector, with which a
 # program takes a second to end.
@@ -178,8 +187,10 @@ check: ## gofmt, go vet, go mod tidy and staticcheck
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) -C clients vet -trimpath .
+	$(GO) -C browser vet .
 	$(GO) mod tidy -diff
 	$(GO) -C clients mod tidy -diff
+	$(GO) -C browser mod tidy -diff
 	$(TOOL) staticcheck ./...
 
 cover: bin/etcd bin/etcd-3.4 bin/kubectl ## print the coverage of each package

@@ -27,6 +27,7 @@ import (
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
 	"kube2014/pkg/trace"
+	"kube2014/pkg/ui"
 	"kube2014/pkg/util/loopback"
 )
 
@@ -94,7 +95,7 @@ func createMasterOn(network network, o *options.ServerRunOptions, narration io.W
 	config.API = m.first
 	config.Checks = m.checks()
 	if m.second != nil {
-		config.Mux = m.second
+		config.Mux, config.Page = m.second, ui.Handler()
 		m.second.MinWatchTime = o.Generic.MinRequestTimeout
 	}
 	config.Listening = func(insecure, secure net.Addr) { m.announce(o, insecure, secure) }
@@ -225,13 +226,17 @@ func (m *master) bootstrapRoles(ctx context.Context) error {
 func (m *master) announce(o *options.ServerRunOptions, insecure, secure net.Addr) {
 	var at []string
 	if insecure != nil {
-		at = append(at, "http://"+insecure.String()+pathsInWords(o))
+		at = append(at, "http://"+insecure.String())
 	}
 	if secure != nil {
-		at = append(at, "https://"+secure.String()+pathsInWords(o))
+		at = append(at, "https://"+secure.String())
 	}
+	paths := pathsInWords(o)
 	log.Printf("kube2014 apiserver %s serves %s: registry %s, scheduler %s, machines %s",
-		version, strings.Join(at, ", "), m.stores.name, o.Generic.Scheduler, o.Generic.MachinesInWords())
+		version, strings.Join(at, paths+", ")+paths, m.stores.name, o.Generic.Scheduler, o.Generic.MachinesInWords())
+	if o.Parts.Around() && m.second != nil {
+		log.Printf("the cluster can be seen at %s", at[0]+ui.Path)
+	}
 	if insecure != nil && reachableByOthers(insecure) {
 		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", o.InsecureServing.Address)
 	}

@@ -22,6 +22,7 @@ import (
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/server"
+	"kube2014/pkg/ui"
 )
 
 // servesToday reports whether today's API is served. It is not if paths of it belong to
@@ -29,7 +30,7 @@ import (
 func servesToday(o *options.ServerRunOptions) bool {
 	prefix := o.Generic.Prefix
 	hidden := o.APIEnablement.Serves(v1beta1.Version) && prefix != "" &&
-		slices.ContainsFunc([]string{"/api/v1/", "/apis", "/openapi", "/version", "/livez", "/readyz"},
+		slices.ContainsFunc([]string{"/api/v1/", "/apis", "/openapi", "/version", "/livez", "/readyz", ui.Path},
 			func(path string) bool { return strings.HasPrefix(path, prefix) })
 	return o.APIEnablement.Serves(v1.Version) && !hidden
 }

@@ -6,6 +6,7 @@ import (
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/server/filters"
+	"kube2014/pkg/ui"
 )
 
 // Guards decide who gets in at a port. At the insecure port there are none.
@@ -23,6 +24,7 @@ func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler = filters.WithImpersonation(handler, c.API, guards.Authorizer)
 	handler = filters.WithAudit(handler, c.Audit)
 	handler = filters.WithAuthentication(handler, c.API, guards.Authenticator, c.Audit)
+	handler = filters.WithPage(handler, ui.Path, c.Page)
 	handler = filters.WithCrossOriginProtection(handler, c.API)
 	handler = filters.WithCORS(handler, c.CORSAllowedOrigins)
 	handler = filters.WithTimeout(handler, c.API, c.RequestTimeout, c.GetsWait)

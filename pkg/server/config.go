@@ -17,8 +17,9 @@ import (
 
 // Config is what a server is made of. The option groups fill it in, and main adds the API.
 type Config struct {
-	API filters.API // what the chain stands before
-	Mux Mux         // where the server's own paths are served, nil for nowhere
+	API  filters.API  // what the chain stands before
+	Page http.Handler // served to everybody at ui.Path, nil for none
+	Mux  Mux          // where the server's own paths are served, nil for nowhere
 
 	Insecure *Serving // nil if the port is closed
 	Secure   *Serving // nil if the port is closed
