@@ -30,7 +30,7 @@ func checkMake(t *testing.T, line string) {
 	assert.NoError(t, err, "%s: %s", line, output)
 }
 
-// A block is a session or a Go program that a test runs, or text, or indented make commands.
+// A block is a session that a test runs, or text, or indented make commands.
 // The make commands, and the tests that are named by -run, exist.
 func TestEveryCommandInADocumentRuns(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestEveryCommandInADocumentRuns(t *testing.T) {
 		}
 		assert.Len(t, consoleBlock.FindAllString(text, -1), run, "%s: no test runs a console block", document)
 		for _, block := range fence.FindAllStringSubmatch(text, -1) {
-			assert.Contains(t, []string{"console", "go", "text"}, block[1], block[0])
+			assert.Contains(t, []string{"console", "text"}, block[1], block[0])
 		}
 		text = fence.ReplaceAllString(text, "")
 		for _, match := range append(indented.FindAllStringSubmatch(text, -1), makeCommand.FindAllStringSubmatch(text, -1)...) {

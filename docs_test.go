@@ -304,10 +304,17 @@ func checkRows(t *testing.T, document, letter string, atLeast int, text string) 
 	return numbers
 }
 
-func TestTheREADMENamesEveryPackage(t *testing.T) {
+func TestTheREADMENamesWhereEveryPackageIsAndEachTellsWhatItIs(t *testing.T) {
 	t.Parallel()
 	packages := section(t, "README.md", "## The packages")
 	for dir := range mayImport {
-		assert.Contains(t, packages, "`"+dir+"`")
+		parts := strings.Split(dir, "/")
+		top := strings.Join(parts[:min(len(parts), 2)], "/")
+		assert.True(t, strings.Contains(packages, "`"+top+"`") || strings.Contains(packages, "`"+parts[0]+"`"), dir)
+		files, err := filepath.Glob(dir + "/*.go")
+		require.NoError(t, err)
+		assert.True(t, slices.ContainsFunc(files, func(file string) bool {
+			return regexp.MustCompile(`(?m)^// (Package|Command) `).MatchString(read(t, file))
+		}), "%s has no package comment", dir)
 	}
 }

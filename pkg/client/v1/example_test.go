@@ -11,7 +11,7 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// The README shows it; its test runs it on a server.
+// A test of the whole project runs it on a server.
 func Example() {
 	c, ctx := clientv1.New("http://127.0.0.1:8080"), context.Background()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{"tier": "front"}}}

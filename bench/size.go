@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Where the README tells the sizes.
+var (
+	sizeSentence = regexp.MustCompile(`The program has [\d.]+ MB, or [\d.]+ MB without debug information, and answers [\d.]+ ms`)
+	libraryRow   = regexp.MustCompile("(?m)^(\\| `([^`]+)` \\| [^|]+ \\| )[\\d.]+( \\| [^|]+ \\|)$")
+)
+
+// sizes are those of a program, in bytes.
+type sizes struct {
+	whole, stripped int64
+	libraries       map[string]int64 // code and data, by the path of the module
+}
+
+// measureSizes measures the program under test, and what each module adds to it: the symbols of its packages.
+func measureSizes(program string) (s sizes, err error) {
+	if s.whole, err = sizeOf(program); err != nil {
+		return s, err
+	}
+	dir, err := os.MkdirTemp("", "kube2014-size-")
+	if err != nil {
+		return s, err
+	}
+	defer os.RemoveAll(dir)
+	stripped := filepath.Join(dir, "apiserver")
+	if output, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", stripped, "kube2014/cmd/apiserver").CombinedOutput(); err != nil {
+		return s, fmt.Errorf("go build: %w: %s", err, output)
+	}
+	if s.stripped, err = sizeOf(stripped); err != nil {
+		return s, err
+	}
+	modules, err := output("go", "version", "-m", program)
+	if err != nil {
+		return s, err
+	}
+	s.libraries = map[string]int64{}
+	for line := range strings.Lines(modules) {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "dep" {
+			s.libraries[fields[1]] = 0
+		}
+	}
+	symbols, err := output("go", "tool", "nm", "-size", program)
+	if err != nil {
+		return s, err
+	}
+	for line := range strings.Lines(symbols) {
+		s.add(strings.Fields(line))
+	}
+	return s, nil
+}
+
+// add adds a symbol, of whose line in the table these are the fields: address, size, type, name. What is
+// only zeroed memory is not in the file.
+func (s *sizes) add(fields []string) {
+	if len(fields) < 4 || strings.EqualFold(fields[2], "b") {
+		return
+	}
+	size, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return // it has none
+	}
+	name := strings.TrimLeft(strings.TrimPrefix(strings.Join(fields[3:], " "), "type:"), "*")
+	of := ""
+	for module := range s.libraries {
+		folder, last := path.Split(module)
+		rest, ok := strings.CutPrefix(name, folder+strings.ReplaceAll(last, ".", "%2e")) // as a linker writes it
+		if ok && rest != "" && strings.ContainsAny(rest[:1], "./") && len(module) > len(of) {
+			of = module
+		}
+	}
+	if of != "" {
+		s.libraries[of] += size
+	}
+}
+
+func sizeOf(file string) (int64, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func output(program string, args ...string) (string, error) {
+	text, err := exec.Command(program, args...).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", program, err)
+	}
+	return string(text), nil
+}
+
+// inREADME returns the README with these sizes, and with how long it takes to the first answer, in milliseconds.
+func (s sizes) inREADME(text string, start float64) string {
+	const mega = 1e6
+	text = sizeSentence.ReplaceAllString(text, fmt.Sprintf("The program has %.0f MB, or %.0f MB without debug information, and answers %.0f ms",
+		float64(s.whole)/mega, float64(s.stripped)/mega, start))
+	return libraryRow.ReplaceAllStringFunc(text, func(row string) string {
+		parts := libraryRow.FindStringSubmatch(row)
+		return fmt.Sprintf("%s%.2f%s", parts[1], float64(s.libraries[parts[2]])/mega, parts[3])
+	})
+}
