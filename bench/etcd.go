@@ -58,11 +58,10 @@ func measureEtcd(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.add(row{what: "POST of a task on etcd, 10,000 tasks", unit: "of go-etcd's rate",
-		values: measure.Ratios(ours, theirs), bound: 1, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
-	b.add(row{what: "the same, compared with 100 tasks", unit: "× the time", values: measure.Ratios(atFew, ours), bound: 1.7,
+	b.addRates("etcd v2: POST of a task", "of go-etcd's rate", ours, theirs, 1)
+	b.add(row{what: "etcd v2: POST of a task", unit: "of the time beside 100 tasks", values: measure.Ratios(atFew, ours), bound: 1.7, aside: true,
 		detail: fmt.Sprintf("%.0f/s vs %.0f/s at 100 tasks", measure.Median(ours), measure.Median(atFew))})
-	if err := measureGetOnEtcd(b, s, "GET of a task on etcd", "of go-etcd's rate", func() error {
+	if err := measureGetOnEtcd(b, s, "etcd v2: GET of a task", "of go-etcd's rate", func() error {
 		_, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false)
 		return err
 	}); err != nil {
@@ -187,8 +186,8 @@ func measureGetOnEtcd(b *bench, s measure.Server, what, unit string, bare func()
 		}
 		theirs = append(theirs, rate)
 	}
-	b.add(row{what: what, unit: unit, values: measure.Ratios(ours, theirs), bound: 1, atLeast: true,
-		detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
+	b.addRates(what, unit, ours, theirs, 1)
+	b.setAside()
 	return nil
 }
 
@@ -214,7 +213,7 @@ func measureEtcdList(b *bench, s measure.Server, client *etcd.Client) error {
 		}
 		gotten = append(gotten, measure.Milliseconds(read+sent))
 	}
-	b.add(row{what: "list of 10,000 tasks on etcd, after a write", unit: "× go-etcd's get and a bare send",
+	b.add(row{what: "etcd v2: list of 10,000 tasks after a write", unit: "of a get's and a bare send's time", aside: true,
 		values: measure.Ratios(listed, gotten), bound: 1.5, detail: fmt.Sprintf("%.1f ms vs %.1f ms", measure.Median(listed), measure.Median(gotten))})
 	return nil
 }

@@ -46,7 +46,7 @@ func measureEtcd3(b *bench, onV2 []float64) error {
 	if err := measureEtcd3Posts(b, s, client, onV2); err != nil {
 		return err
 	}
-	if err := measureGetOnEtcd(b, s, "GET of a task on etcd v3", "of a bare get's rate", func() error {
+	if err := measureGetOnEtcd(b, s, "etcd v3: GET of a task", "of a bare get's rate", func() error {
 		_, err := client.Get(context.Background(), "/registry/pods/"+taskID(7))
 		return err
 	}); err != nil {
@@ -103,12 +103,11 @@ func measureEtcd3Posts(b *bench, s measure.Server, client *clientv3.Client, onV2
 			return err
 		}
 	}
-	b.add(row{what: "POST of a task on etcd v3, 10,000 tasks", unit: "of the bare transactions' rate", values: measure.Ratios(ours, theirs),
-		bound: 0.8, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
-	b.add(row{what: "the same, compared with a bare handler of POSTs that makes such a transaction", unit: "of its rate",
-		values: measure.Ratios(ours, handled), detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(handled))})
-	b.add(row{what: "the same, compared with etcd v2", unit: "× the rate", values: measure.Ratios(ours, onV2),
-		bound: 1.3, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(onV2))})
+	const post = "etcd v3: POST of a task"
+	b.addRates(post, "of bare transactions' rate", ours, theirs, 0.8)
+	b.addRates(post, "of a bare handler's that makes them", ours, handled, 0)
+	b.addRates(post, "of the rate on v2", ours, onV2, 1.3)
+	b.setAside()
 	return nil
 }
 
@@ -193,7 +192,7 @@ func measureEtcd3Events(b *bench, writer, other measure.Server) error {
 		}
 	}
 	slices.Sort(took)
-	b.add(row{what: "from POST to event at another apiserver, etcd v3, median", unit: "ms", values: []float64{measure.Median(took)}, bound: 5,
+	b.add(row{what: "etcd v3: POST to event at another apiserver, median", unit: "ms", aside: true, values: []float64{measure.Median(took)}, bound: 5,
 		detail: fmt.Sprintf("99th percentile %.3g ms", took[len(took)*99/100])})
 	return nil
 }

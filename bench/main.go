@@ -2,7 +2,7 @@
 // a bare net/http handler that sends the same bytes and beside go-etcd used
 // directly. Both sides of a row are measured in turn in one run, so that the
 // ratios hold on a noisy machine. It prints a table and writes
-// docs/performance.md and its plots.
+// docs/performance.md and its plot.
 package main
 
 import (
@@ -25,8 +25,8 @@ const runs = 5
 
 func main() {
 	program := flag.String("apiserver", "bin/apiserver", "the program to measure")
-	docs := flag.String("docs", "docs", "where performance.md and its plots are written; empty: nowhere")
-	only := flag.String("only", "", "measure only the rows of these groups: start, memory, post, lists, sync, watch, etcd, parts")
+	docs := flag.String("docs", "docs", "where performance.md and its plot are written; empty: nowhere")
+	only := flag.String("only", "", "measure only these groups, and write nothing: start, memory, post, sync, watch, etcd, parts")
 	bare := flag.String("bare", "", "serve this file with a bare handler; the benchmark starts itself so")
 	transact := flag.String("transact", "", "serve POSTs with a bare handler that makes a transaction on this etcd; likewise")
 	relay := flag.String("relay", "", "pass on what comes to this address; likewise")
@@ -51,7 +51,6 @@ var groups = []struct {
 	{"start", measureStart},
 	{"memory", measureMemory},
 	{"post", measurePosts},
-	{"lists", measureListSizes},
 	{"sync", measureSync},
 	{"watch", measureWatch},
 	{"etcd", measureEtcd},
@@ -63,7 +62,7 @@ type bench struct {
 	*measure.Run        // closed after each group
 	program      string // the apiserver
 	rows         []row
-	plots        []measure.Plot
+	plot         measure.Plot // of POSTs
 }
 
 func measureAll(program, docs, only string) error {

@@ -47,12 +47,13 @@ func measureMemory(b *bench) error {
 		}
 	}
 	for _, of := range []struct{ what, path string }{
-		{"task", tasksPath + "/" + taskID(7)}, {"service", "/api/v1beta1/services/x"}, {"replication controller", "/api/v1beta1/replicationControllers/x"},
+		{"task", tasksPath + "/" + taskID(7)}, {"replication controller", "/api/v1beta1/replicationControllers/x"}, {"service", "/api/v1beta1/services/x"},
 	} {
 		if err := measureGet(b, s, of.what, of.path); err != nil {
 			return err
 		}
 	}
+	b.setAside()
 	return measureLists(b, s, machines, tasks)
 }
 
@@ -65,22 +66,31 @@ func measureGet(b *bench, s measure.Server, what, path string) error {
 	if err != nil {
 		return err
 	}
-	var ours, theirs []float64
-	for range 3 * runs { // short turns: the machine's speed may drift
+	ours, theirs, err := byTurns(3*runs, s, bare, func(s measure.Server) (float64, error) { // short turns: the machine's speed may drift
+		return s.Throughput(16, measure.Request("GET", path, nil), 600*time.Millisecond)
+	})
+	if err != nil {
+		return err
+	}
+	b.addRates("GET of a "+what, "of the bare handler's rate", ours, theirs, 0.80)
+	return nil
+}
+
+// byTurns measures one server and then the other, n times.
+func byTurns(n int, one, other measure.Server, of func(measure.Server) (float64, error)) (ones, others []float64, err error) {
+	for range n {
 		for _, side := range []struct {
 			s    measure.Server
 			into *[]float64
-		}{{s, &ours}, {bare, &theirs}} {
-			rate, err := side.s.Throughput(16, measure.Request("GET", path, nil), 600*time.Millisecond)
+		}{{one, &ones}, {other, &others}} {
+			value, err := of(side.s)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
-			*side.into = append(*side.into, rate)
+			*side.into = append(*side.into, value)
 		}
 	}
-	b.add(row{what: "GET of a " + what + ", memory", unit: "of the bare handler's rate",
-		values: measure.Ratios(ours, theirs), bound: 0.80, atLeast: true, detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
-	return nil
+	return ones, others, nil
 }
 
 // listers returns a connection to a server, one to a bare handler that sends the
@@ -117,10 +127,10 @@ func measureLists(b *bench, s measure.Server, machines, tasks int) error {
 	if err := measure.InTurn(4*runs, mine.Step(change, nil), mine.Step(query, &queried)); err != nil {
 		return err
 	}
-	b.add(row{what: "list of 20,000 tasks, memory, after a write", unit: "of the bare handler's speed",
+	b.add(row{what: "list of 20,000 tasks after a write", unit: "of the bare handler's speed",
 		values: measure.Ratios(bared, listed), bound: 0.60, atLeast: true,
 		detail: fmt.Sprintf("%.1f ms vs %.1f ms for %.1f MB", measure.Median(listed), measure.Median(bared), float64(size)/1e6)})
-	b.add(row{what: "label query that matches 1 % of 20,000 tasks", unit: "of the full list's time",
+	b.add(row{what: "label query that matches 1 % of 20,000 tasks", unit: "of the list's time", aside: true,
 		values: measure.Ratios(queried, listed), bound: 0.04, detail: fmt.Sprintf("%.2f ms", measure.Median(queried))})
 	return nil
 }
@@ -145,7 +155,7 @@ func measurePosts(b *bench) error {
 	if _, err := few.SendAll(8, small, func(i int) []byte { return post(i, machines) }); err != nil {
 		return err
 	}
-	posts := measure.Plot{File: "post", Title: "POST of a task, memory: time by the number of tasks", X: "tasks", Y: "µs"}
+	b.plot = measure.Plot{Title: "POST of a task: time by the number of tasks", X: "tasks", Y: "µs"}
 	loaded := 0
 	for _, size := range sizes {
 		_, err := many.SendAll(8, size-loaded, func(i int) []byte { return post(loaded+i, machines) })
@@ -161,7 +171,7 @@ func measurePosts(b *bench) error {
 			}
 			took = append(took, one)
 		}
-		posts.Add("", float64(size), measure.Median(took))
+		b.plot.Add("", float64(size), measure.Median(took))
 	}
 	quiet, err := many.ResidentMemory()
 	if err != nil {
@@ -171,23 +181,13 @@ func measurePosts(b *bench) error {
 	if err != nil {
 		return err
 	}
-	var atFew, atMany []float64
-	for range 2 * runs {
-		for _, side := range []struct {
-			s    measure.Server
-			into *[]float64
-		}{{few, &atFew}, {many, &atMany}} {
-			one, err := postTime(side.s, 1000, machines)
-			if err != nil {
-				return err
-			}
-			*side.into = append(*side.into, one)
-		}
+	atFew, atMany, err := byTurns(2*runs, few, many, func(s measure.Server) (float64, error) { return postTime(s, 1000, machines) })
+	if err != nil {
+		return err
 	}
-	b.plots = append(b.plots, posts)
-	b.add(row{what: "POST of a task, memory, 100,000 tasks", unit: "× the time at 1,000",
+	b.add(row{what: "POST of a task beside 100,000", unit: "of the time beside 1,000",
 		values: measure.Ratios(atMany, atFew), bound: 1.3, detail: fmt.Sprintf("%.0f µs vs %.0f µs", measure.Median(atMany), measure.Median(atFew))})
-	b.add(row{what: "resident memory a task, 100,000 tasks, while they are listed", unit: "KB",
+	b.add(row{what: "memory per task, while 100,000 are listed", unit: "KB",
 		values: []float64{float64(full-empty) / 1e3 / large}, bound: 5, detail: fmt.Sprintf("%.0f MB, of which %.0f MB without lists", float64(full-empty)/1e6, float64(quiet-empty)/1e6)})
 	return nil
 }
@@ -234,33 +234,4 @@ func extraID(i int) string { return fmt.Sprintf("extra-%06d", i) }
 func postTime(s measure.Server, n, machines int) (float64, error) {
 	took, err := postAndDelete(s, 1, n, machines, 30000)
 	return float64(took.Microseconds()) / float64(n), err
-}
-
-// measureListSizes measures lists of a growing number of tasks.
-func measureListSizes(b *bench) error {
-	const machines = 1000
-	s, err := b.startApiserver(machines)
-	if err != nil {
-		return err
-	}
-	c, err := s.Dial()
-	if err != nil {
-		return err
-	}
-	lists := measure.Plot{File: "list", Title: "list of all tasks, memory, a write before each: time by the number of tasks", X: "tasks", Y: "ms"}
-	loaded := 0
-	for _, size := range []int{100, 1000, 3000, 10000, 20000, 30000} {
-		if _, err := s.SendAll(8, size-loaded, func(i int) []byte { return post(loaded+i, machines) }); err != nil {
-			return err
-		}
-		loaded = size
-		var took []float64
-		change := measure.Request("PUT", tasksPath+"/"+taskID(0), taskJSON(taskID(0), 0, 1000))
-		if err := measure.InTurn(2*runs, c.Step(change, nil), c.Step(measure.Request("GET", tasksPath, nil), &took)); err != nil {
-			return err
-		}
-		lists.Add("", float64(size), measure.Median(took))
-	}
-	b.plots = append(b.plots, lists)
-	return nil
 }

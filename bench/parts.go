@@ -44,7 +44,7 @@ func measureParts(b *bench) error {
 	if err != nil {
 		return err
 	}
-	b.add(row{what: "resident memory a pod that runs", unit: "KB", values: []float64{float64(full-empty) / 1e3 / hollowPods},
+	b.add(row{what: "memory per pod, of all parts", unit: "KB", values: []float64{float64(full-empty) / 1e3 / hollowPods},
 		detail: fmt.Sprintf("%.0f MB, of which %.0f MB for %d nodes", float64(full)/1e6, float64(empty)/1e6, hollowNodes)})
 	for _, measure := range []func(*bench, *cluster) error{measurePace, measureController, measureProxy} {
 		if err := measure(b, c); err != nil {
@@ -94,7 +94,7 @@ func measureBurst(b *bench, c *cluster) error {
 		rates = append(rates, float64(len(chunk))/to.Sub(from).Seconds())
 		from = to
 	}
-	b.add(row{what: "pods that run, 5,000 created at once on 200 nodes, memory, all parts in one process", unit: "a second", values: rates,
+	b.add(row{what: "5,000 pods created at once on 200 nodes", unit: "run a second", values: rates,
 		detail: fmt.Sprintf("created in %.1f s, all run after %.1f s", posted.Seconds(), last.Sub(start).Seconds())})
 	return nil
 }
@@ -137,7 +137,7 @@ func measurePace(b *bench, c *cluster) error {
 	}
 	slices.Sort(took)
 	p99 := took[len(took)*99/100]
-	b.add(row{what: "from POST to Running, 50 a second beside 5,000 pods, 99th percentile", unit: "ms", values: []float64{p99}, bound: 5000,
+	b.add(row{what: "POST to Running, 50 a second, 99th percentile", unit: "ms", values: []float64{p99}, bound: 5000,
 		detail: fmt.Sprintf("median %s ms, last %s ms", measure.Number(measure.Median(took)), measure.Number(took[len(took)-1]))})
 	return nil
 }
@@ -175,8 +175,8 @@ func measureController(b *bench, c *cluster) error {
 			*turn.into = append(*turn.into, last.Sub(start).Seconds())
 		}
 	}
-	b.add(row{what: "a replication controller from 0 to 2,000 pods that run, beside 5,000", unit: "s", values: up})
-	b.add(row{what: "and back, until they are gone", unit: "s", values: down})
+	b.add(row{what: "replication controller from 0 to 2,000 pods that run", unit: "s", values: up})
+	b.add(row{what: "replication controller back to 0, until they are gone", unit: "s", values: down, aside: true})
 	return nil
 }
 
@@ -241,32 +241,23 @@ func measureRequests(b *bench, proxy, relay measure.Server) error {
 		what string
 		rate func(s measure.Server) (float64, error)
 	}{
-		{"on connections that stay", func(s measure.Server) (float64, error) {
+		{"", func(s measure.Server) (float64, error) {
 			return s.Throughput(connections, measure.Request("GET", "/", nil), turn)
 		}},
-		{"each on a connection of its own", func(s measure.Server) (float64, error) {
+		{", each on a connection of its own", func(s measure.Server) (float64, error) {
 			return measure.Rate(connections, turn, func() error {
 				_, err := s.Ask("GET", "/", nil)
 				return err
 			})
 		}},
 	} {
-		var ours, theirs []float64
-		for range 2 * runs {
-			for _, side := range []struct {
-				s    measure.Server
-				into *[]float64
-			}{{proxy, &ours}, {relay, &theirs}} {
-				rate, err := by.rate(side.s)
-				if err != nil {
-					return err
-				}
-				*side.into = append(*side.into, rate)
-			}
+		ours, theirs, err := byTurns(2*runs, proxy, relay, by.rate)
+		if err != nil {
+			return err
 		}
-		b.add(row{what: "requests through the proxy, " + by.what, unit: "of the bare relay's rate", values: measure.Ratios(ours, theirs), bound: 0.8, atLeast: true,
-			detail: fmt.Sprintf("%.0f/s vs %.0f/s", measure.Median(ours), measure.Median(theirs))})
+		b.addRates("requests through the proxy"+by.what, "of the bare relay's rate", ours, theirs, 0.8)
 	}
+	b.setAside()
 	return nil
 }
 

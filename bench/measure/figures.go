@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -69,7 +70,7 @@ func Number(value float64) string {
 	case value >= 100:
 		return fmt.Sprintf("%.0f", value)
 	case value >= 10:
-		return fmt.Sprintf("%.1f", value)
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0")
 	}
 	return fmt.Sprintf("%.3g", value)
 }
