@@ -148,12 +148,7 @@ func measureController(b *bench, c *cluster) error {
 	labels, none := map[string]string{"app": "web"}, int32(0)
 	create := postObject("replicationcontrollers", corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: corev1.ReplicationControllerSpec{Replicas: &none, Selector: labels, Template: &corev1.PodTemplateSpec{ObjectMeta: podMeta("", "web"), Spec: podSpec}}})
-	conn, err := c.Dial()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, err := conn.Do(create, false); err != nil {
+	if _, err := c.SendAll(1, 1, func(int) []byte { return create }); err != nil {
 		return err
 	}
 	var up, down []float64
@@ -165,7 +160,8 @@ func measureController(b *bench, c *cluster) error {
 			into     *[]float64
 		}{{replicas, c.awaitCame, &up}, {0, c.awaitLeft, &down}} {
 			start := time.Now()
-			if _, err := conn.Do(scale("web", turn.replicas), false); err != nil {
+			// on a new connection: the server closes one that was idle for as long as a slow turn takes
+			if _, err := c.SendAll(1, 1, func(int) []byte { return scale("web", turn.replicas) }); err != nil {
 				return err
 			}
 			last, err := turn.await(replicas)
