@@ -2,7 +2,7 @@
 // a bare net/http handler that sends the same bytes and beside go-etcd used
 // directly. Both sides of a row are measured in turn in one run, so that the
 // ratios hold on a noisy machine. It prints a table and writes
-// docs/performance.md and its plot.
+// docs/performance.md and its plot, and sizes in the README.
 package main
 
 import (
@@ -62,6 +62,8 @@ type bench struct {
 	*measure.Run        // closed after each group
 	program      string // the apiserver
 	rows         []row
+	sizes        sizes
+	start        float64      // to the first answer, in milliseconds
 	plot         measure.Plot // of POSTs
 }
 

@@ -83,10 +83,18 @@ func document(rows []row) string {
 		time.Now().Format("2 January 2006"), measure.Machine(), targets-missed, targets, &lines, notes)
 }
 
-// writeReport writes performance.md and its plot.
+// writeReport writes performance.md and its plot, and the sizes into the README beside the folder.
 func writeReport(docs string, b *bench) error {
 	if err := os.WriteFile(filepath.Join(docs, "performance-post.svg"), []byte(b.plot.SVG()), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(docs, "performance.md"), []byte(document(b.rows)), 0o644)
+	if err := os.WriteFile(filepath.Join(docs, "performance.md"), []byte(document(b.rows)), 0o644); err != nil {
+		return err
+	}
+	readme := filepath.Join(docs, "..", "README.md")
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(readme, []byte(b.sizes.inREADME(string(text), b.start)), 0o644)
 }

@@ -9,7 +9,10 @@ import (
 	"kube2014/bench/measure"
 )
 
-func measureStart(b *bench) error {
+func measureStart(b *bench) (err error) {
+	if b.sizes, err = measureSizes(b.program); err != nil {
+		return err
+	}
 	var took []float64
 	for range 2 * runs {
 		one, err := startToAnswer(b.program)
@@ -18,6 +21,7 @@ func measureStart(b *bench) error {
 		}
 		took = append(took, measure.Milliseconds(one))
 	}
+	b.start = measure.Median(took)
 	b.add(row{what: "start to first answer", unit: "ms", values: took, bound: 100})
 	return nil
 }
