@@ -134,8 +134,6 @@ func TestKubectlWatchesPods(t *testing.T) {
 		only := u.kubectl("get", "pods", "--watch-only")
 		u.log.find("GET " + todaysPods + `\?limit=500 200 `)
 		u.log.find("GET " + todaysPods + `\?limit=500 200 `)
-		named := u.kubectl("get", "pod", "old", "-w", "-o", "name")
-		named.prints("pod/old")
 
 		u.send("POST", todaysPods, encodeAll(t, podNamed("web")))
 		only.prints("NAME READY STATUS RESTARTS AGE", "web 0/1 Pending 0 AGE")
@@ -147,10 +145,30 @@ func TestKubectlWatchesPods(t *testing.T) {
 		all.prints("ADDED web 0/1 Pending 0 AGE", "MODIFIED web 0/1 Pending 0 AGE", "MODIFIED web 1/1 Running 0 AGE", "MODIFIED old 0/1 Pending 0 AGE",
 			"MODIFIED web 1/1 Terminating 0 AGE", "DELETED web 1/1 Terminating 0 AGE")
 		only.prints("web 0/1 Pending 0 AGE", "web 1/1 Running 0 AGE", "old 0/1 Pending 0 AGE", "web 1/1 Terminating 0 AGE", "web 1/1 Terminating 0 AGE")
-		named.prints("pod/old")
-		for _, kubectl := range []*running{all, only, named} {
+		for _, kubectl := range []*running{all, only} {
 			kubectl.interrupt()
 		}
+	})
+}
+
+// Of one object kubectl watches what it is when the watch begins, and that is later than when it has printed
+// it for the first time.
+func TestKubectlWatchesOnePod(t *testing.T) {
+	onKubectl(t, func(t *testing.T, u *kubectlUser) {
+		u.send("POST", todaysPods, encodeAll(t, podNamed("old")))
+		named := u.kubectl("get", "pod", "old", "-w", "-o", "name")
+		named.prints("pod/old")
+		next := make(chan string, 1)
+		go func() {
+			line, _ := named.stdout.ReadString('\n') // "" if it has ended
+			next <- line
+		}()
+		for i := 0; len(next) == 0; i++ {
+			u.send("PATCH", todaysPods+"/old", fmt.Sprintf(`{"metadata":{"labels":{"a":"%d"}}}`, i))
+		}
+		assert.Equal(t, "pod/old\n", <-next, named.complaints())
+		require.NoError(t, named.cmd.Process.Kill())
+		_ = named.cmd.Wait() // it was killed
 	})
 }
 
