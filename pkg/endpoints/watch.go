@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kube2014/pkg/endpoints/stream"
 	"kube2014/pkg/rest"
 )
 
@@ -70,24 +70,35 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
-	s := &stream{call: r, watch: watch, bookmarks: asked.AllowWatchBookmarks,
+	s := &watching{call: r, watch: watch, bookmarks: asked.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod), sent: func(int) {}}
 	if observe := r.server.WatchEvents; observe != nil {
 		s.sent = observe(r.info.APIGroup, r.info.APIVersion, r.info.Resource)
 	}
-	if isWebSocket(r.Request) {
-		if s.out = r.acceptWebSocket(cancel); s.out == nil {
+	if stream.IsWebSocket(r.Request) {
+		var ok bool
+		if s.out, ok = stream.Frames(r.w, r.Request, r.server.watchTimeout, cancel); !ok {
 			return nil // it has been answered
 		}
 	} else {
-		s.out = &lines{call: r, control: http.NewResponseController(r.w)}
+		r.writeWarnings()
+		s.out = stream.Lines(r.w, r.server.watchTimeout)
 	}
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()
-		s.out.limit()
+		s.out.Limit()
 	})()
 	s.serve(ctx)
 	return nil
+}
+
+// watchTimeout is how long a write may wait for the client of a watch: not so long if the server is ending,
+// which waits for it.
+func (s *Server) watchTimeout() time.Duration {
+	if s.watches.serving.Err() != nil {
+		return s.WriteTimeout / 10
+	}
+	return s.WriteTimeout
 }
 
 // watchTime returns how long a watch takes of which the client says how long, or not: then
@@ -99,21 +110,11 @@ func (s *Server) watchTime(seconds *int64) time.Duration {
 	return time.Duration(min(*seconds, int64(maxWatchTime/time.Second))) * time.Second
 }
 
-// events carries the events of a watch to its client. A client that does not read fails a write after a
-// while.
-type events interface {
-	begin() error
-	write(parts ...[]byte) error // one event
-	flush() error
-	end()
-	limit() // gives what is being written less time, for the server is ending; may be called concurrently
-}
-
-// stream is the answer to a watch.
-type stream struct {
+// watching is a watch that is being served.
+type watching struct {
 	*call
 	watch        *rest.Watch
-	out          events
+	out          stream.Stream
 	bookmarks    bool // the client wants them
 	nextBookmark time.Time
 	sent         func(size int) // is told of each event
@@ -122,11 +123,8 @@ type stream struct {
 
 // serve sends events until the context ends, or the client does not read them. Those that
 // there are already are sent in any case.
-func (s *stream) serve(ctx context.Context) {
-	defer s.out.end()
-	if s.out.begin() != nil {
-		return
-	}
+func (s *watching) serve(ctx context.Context) {
+	defer s.out.End()
 	for {
 		events, err := s.next(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -140,7 +138,7 @@ func (s *stream) serve(ctx context.Context) {
 }
 
 // next waits for events, or until a bookmark is due.
-func (s *stream) next(ctx context.Context) ([]rest.Event, error) {
+func (s *watching) next(ctx context.Context) ([]rest.Event, error) {
 	if !s.bookmarks {
 		return s.watch.Next(ctx)
 	}
@@ -157,7 +155,7 @@ func (s *stream) next(ctx context.Context) ([]rest.Event, error) {
 }
 
 // send writes events, and flushes them.
-func (s *stream) send(events []rest.Event) error {
+func (s *watching) send(events []rest.Event) error {
 	for _, event := range events {
 		if event.Type == watch.Bookmark && !s.bookmarks {
 			continue
@@ -166,14 +164,14 @@ func (s *stream) send(events []rest.Event) error {
 			return err
 		}
 	}
-	return s.out.flush()
+	return s.out.Flush()
 }
 
 // What is written around the object of an event, whose body ends with a line break.
 var (
 	beforeObject = heads(watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error)
 	newline      = []byte("\n")
-	afterObject  = []byte("}\n")
+	afterObject  = []byte("}")
 )
 
 func heads(types ...watch.EventType) map[watch.EventType][]byte {
@@ -185,7 +183,7 @@ func heads(types ...watch.EventType) map[watch.EventType][]byte {
 }
 
 // writeEvent writes an event. What is stored was encoded once for all who watch.
-func (s *stream) writeEvent(event rest.Event) error {
+func (s *watching) writeEvent(event rest.Event) error {
 	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
 		head, rest, err := shared.Parts()
 		if err != nil {
@@ -202,15 +200,15 @@ func (s *stream) writeEvent(event rest.Event) error {
 }
 
 // failed logs why an event could not be encoded.
-func (s *stream) failed(err error) error {
+func (s *watching) failed(err error) error {
 	s.logError(err)
 	return err
 }
 
 // writeParts writes an event whose object is given as parts of its JSON.
-func (s *stream) writeParts(happened watch.EventType, object ...[]byte) error {
+func (s *watching) writeParts(happened watch.EventType, object ...[]byte) error {
 	parts := append(append(append(make([][]byte, 0, 4), beforeObject[happened]), object...), afterObject)
-	err := s.out.write(parts...)
+	err := s.out.Write(parts...)
 	size := 0
 	for _, part := range parts {
 		size += len(part)

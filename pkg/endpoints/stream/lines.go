@@ -1,0 +1,61 @@
+package stream
+
+import (
+	"net/http"
+	"time"
+)
+
+// lines are events in the body of an answer, one on each line.
+type lines struct {
+	w           http.ResponseWriter
+	control     *http.ResponseController
+	timeout     Timeout
+	deadlineSet time.Time
+}
+
+// Lines returns a stream of lines. It begins the answer.
+func Lines(w http.ResponseWriter, timeout Timeout) Stream {
+	l := &lines{w: w, control: http.NewResponseController(w), timeout: timeout}
+	_ = l.control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	_ = l.Flush() // the next write tells whether the client has gone
+	return l
+}
+
+// Write implements Stream.
+func (l *lines) Write(parts ...[]byte) error {
+	l.setDeadline()
+	for _, part := range parts {
+		if _, err := l.w.Write(part); err != nil {
+			return err
+		}
+	}
+	_, err := l.w.Write(newline)
+	return err
+}
+
+var newline = []byte("\n")
+
+// Flush implements Stream.
+func (l *lines) Flush() error {
+	l.setDeadline()
+	return l.control.Flush()
+}
+
+// End implements Stream: net/http writes the end of the answer.
+func (l *lines) End() { l.Limit() }
+
+// setDeadline lets the client have some time to read what is written next. It costs as much
+// as half of the other work for an event, so it is not done for each.
+func (l *lines) setDeadline() {
+	if now := time.Now(); now.Sub(l.deadlineSet) > l.timeout()/20 {
+		l.deadlineSet = now
+		l.Limit()
+	}
+}
+
+// Limit implements Stream.
+func (l *lines) Limit() {
+	_ = l.control.SetWriteDeadline(time.Now().Add(l.timeout())) // a connection without deadlines needs none
+}
