@@ -1,5 +1,5 @@
 // Package measure has what programs that measure servers share: a minimal client, the
-// starting of servers, medians and goals, plots.
+// starting of servers, medians, plots.
 package measure
 
 import (
@@ -11,35 +11,6 @@ import (
 	"strings"
 	"time"
 )
-
-// Goal is a bound of what is measured.
-type Goal struct {
-	Bound   float64
-	AtLeast bool // the bound is a lower one
-}
-
-// Met tells whether the median of the values is within the bound.
-func (g Goal) Met(values []float64) bool {
-	if g.AtLeast {
-		return Median(values) >= g.Bound
-	}
-	return Median(values) <= g.Bound
-}
-
-// Verdict is Met in words.
-func (g Goal) Verdict(values []float64) string {
-	if g.Met(values) {
-		return "met"
-	}
-	return "not met"
-}
-
-func (g Goal) String() string {
-	if g.AtLeast {
-		return "≥ " + Number(g.Bound)
-	}
-	return "≤ " + Number(g.Bound)
-}
 
 // Median returns the middle one of the values, of which there is at least one.
 func Median(values []float64) float64 {

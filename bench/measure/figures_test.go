@@ -8,22 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAGoalIsMetByTheMedian(t *testing.T) {
+func TestFiguresAreMediansAndRatiosWithThreeDigits(t *testing.T) {
 	t.Parallel()
-	for name, row := range map[string]struct {
-		goal   Goal
-		values []float64
-		met    bool
-	}{
-		"a median below an upper bound": {Goal{Bound: 2}, []float64{9, 1, 2}, true},
-		"a median above an upper bound": {Goal{Bound: 2}, []float64{1, 3, 4}, false},
-		"a median above a lower bound":  {Goal{Bound: 2, AtLeast: true}, []float64{1, 3, 4}, true},
-		"a median below a lower bound":  {Goal{Bound: 2, AtLeast: true}, []float64{9, 1, 1}, false},
-		"an even number of runs":        {Goal{Bound: 3}, []float64{1, 2, 4, 9}, true},
-	} {
-		assert.Equal(t, row.met, row.goal.Met(row.values), name)
-	}
-	assert.Equal(t, []string{"≤ 0.5", "≥ 8"}, []string{Goal{Bound: 0.5}.String(), Goal{Bound: 8, AtLeast: true}.String()})
+	assert.Equal(t, []float64{2, 3}, []float64{Median([]float64{9, 1, 2}), Median([]float64{1, 9, 2, 4})})
 	assert.Equal(t, []float64{2, 0.5}, Ratios([]float64{4, 1}, []float64{2, 2}))
 	assert.Equal(t, []string{"1234", "56.8", "57", "0.0312"}, []string{Number(1234.4), Number(56.78), Number(57), Number(0.03123)})
 }
@@ -46,6 +33,5 @@ func TestAPlotIsAnSVG(t *testing.T) {
 	for _, text := range []string{">ours<", ">theirs<", ">30 ms<", `class="curve second"`} {
 		assert.Contains(t, svg, text)
 	}
-	assert.Equal(t, 2, p.Len())
 	assert.Equal(t, []float64{0.2, 5, 10, 2000}, []float64{niceStep(0.11), niceStep(5), niceStep(6), niceStep(1999)})
 }

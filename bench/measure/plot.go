@@ -9,8 +9,8 @@ import (
 
 // Plot has one or two curves, with what X names on a logarithmic axis.
 type Plot struct {
-	File, Title, X, Y string
-	curves            []curve
+	Title, X, Y string
+	curves      []curve
 }
 
 type curve struct {
@@ -28,9 +28,6 @@ func (p *Plot) Add(name string, x, y float64) {
 	}
 	p.curves[i].points = append(p.curves[i].points, [2]float64{x, y})
 }
-
-// Len is the number of points of a curve.
-func (p *Plot) Len() int { return len(p.curves[0].points) }
 
 const (
 	plotWidth, plotHeight    = 640.0, 320.0

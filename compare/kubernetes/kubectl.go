@@ -37,7 +37,7 @@ func (c *comparison) checkKubectl() error {
 		if err := there.replay(c, theirs, session, nil); err != nil {
 			return err
 		}
-		ours := c.ours(withoutNodes, "", "-scheduler", "none")
+		ours := c.ours(inMemory, "", "-scheduler", "none")
 		if err := c.start(ours); err != nil {
 			return err
 		}
@@ -46,8 +46,8 @@ func (c *comparison) checkKubectl() error {
 		}
 		ours.stop()
 	}
-	c.kubectl = fmt.Sprintf("Of the commands that were recorded on kube-apiserver 1.36.3, %s print the same on this kube-apiserver, and %s on ours, of\nwhich %d "+
-		"have [known differences](second-door.md#what-is-not-as-today).\n%s", there, here, here.known, there.differences(kubeAPIServer)+here.differences("ours"))
+	c.kubectl = fmt.Sprintf("Recorded *kubectl* commands print the same on this kube-apiserver (%s) and on ours (%s, of which %d have\n"+
+		"[known differences](second-door.md)).\n%s", there, here, here.known, there.differences(kubeAPIServer)+here.differences("ours"))
 	return nil
 }
 

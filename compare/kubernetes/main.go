@@ -1,7 +1,7 @@
 // Command compare measures the apiserver beside today's kube-apiserver on an etcd of its
 // own: the same requests over loopback, by turns in one run, so that the ratios hold on a
 // noisy machine. It checks both with the recorded kubectl commands, prints a table, and
-// writes docs/compare.md and its plots.
+// writes docs/compare.md and its plot.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	c := &comparison{}
 	flag.StringVar(&c.programs, "programs", "bin", "the folder with apiserver, kube-apiserver, kubectl and etcd")
 	flag.StringVar(&c.testdata, "sessions", "testdata/today/kubectl.json", "the recorded kubectl commands")
-	docs := flag.String("docs", "docs", "where compare.md and its plots are written; empty: nowhere")
+	docs := flag.String("docs", "docs", "where compare.md and its plot are written; empty: nowhere")
 	only := flag.String("only", "", "measure only these groups, and write nothing: kubectl, start, posts, lists, reads, watch, secure")
 	flag.Parse()
 	measure.Exit(measure.Within(limit, func(run *measure.Run) error {
@@ -47,7 +47,7 @@ type comparison struct {
 	programs, testdata string
 	kubectl            string // what the recorded commands have shown
 	rows               []row
-	plots              []measure.Plot
+	plot               measure.Plot // of lists
 }
 
 // A group measures some rows. Those that load the servers begin with what the group before

@@ -14,27 +14,16 @@ const (
 
 // measurePosts measures POSTs to servers without pods.
 func measurePosts(c *comparison, sides []*side) error {
-	return c.byTurns(sides, posts("POST of pods, 16 connections", goalOfPosts))
+	return c.byTurns(sides, posts("POST of pods", goals{inMemory: 5, onEtcd2: 0.7, onEtcd3: 1.2}))
 }
 
-func posts(what string, goal func(*side) goal) measurement {
-	return measurement{what, "a second", goal, func(s *side, _ int) (float64, error) { return s.createAndDelete(few) }}
-}
-
-// goalOfPosts is for information in memory, where nothing is written to a disk.
-func goalOfPosts(ours *side) goal {
-	switch ours.backend {
-	case "etcd2":
-		return atLeast(0.7)
-	case "etcd3":
-		return atLeast(1.2)
-	}
-	return atLeast(5)
+func posts(what string, goals goals) measurement {
+	return measurement{what, perSecond, goals, func(s *side, _ int) (float64, error) { return s.createAndDelete(few) }}
 }
 
 // measureListSizes measures lists of a growing number of pods.
 func measureListSizes(c *comparison, sides []*side) error {
-	plot := measure.Plot{File: "list", Title: "List of all pods as JSON, a write before each: time by the number of pods", X: "pods", Y: "ms"}
+	c.plot = measure.Plot{Title: "List of all pods as JSON: time by the number of pods", X: "pods", Y: "ms"}
 	sizes, loaded := []int{100, 300, 1000, 3000, large}, 0
 	for _, size := range sizes {
 		for _, s := range sides {
@@ -44,7 +33,7 @@ func measureListSizes(c *comparison, sides []*side) error {
 		}
 		loaded = size
 		if size == large {
-			if err := c.byTurns(sides, memory("resident memory, 10,000 pods")); err != nil {
+			if err := c.byTurns(sides, memory("memory, 10,000 pods")); err != nil {
 				return err
 			}
 		}
@@ -58,10 +47,9 @@ func measureListSizes(c *comparison, sides []*side) error {
 				times[s] = append(times[s], took)
 			}
 		}
-		plot.Add("ours, "+sides[1].name, float64(size), measure.Median(times[sides[1]]))
-		plot.Add(sides[0].name, float64(size), measure.Median(times[sides[0]]))
+		c.plot.Add("ours, "+sides[1].name, float64(size), measure.Median(times[sides[1]]))
+		c.plot.Add(sides[0].name, float64(size), measure.Median(times[sides[0]]))
 	}
-	c.plots = append(c.plots, plot)
 	return nil
 }
 
@@ -84,30 +72,30 @@ func (s *side) listTime(run int, path string, headers ...string) (float64, error
 
 // memory is that of servers with 10,000 pods.
 func memory(what string) measurement {
-	return measurement{what, "MB", inMemory(atMost(1.0 / 6)), func(s *side, _ int) (float64, error) { return s.memory() }}
+	return measurement{what, " MB", goals{inMemory: 6}, func(s *side, _ int) (float64, error) { return s.memory() }}
 }
 
 // measureReads measures servers with 10,000 pods.
 func measureReads(c *comparison, sides []*side) error {
-	lists := func(what string, goal goal, path string, headers ...string) measurement {
-		return measurement{what, "ms", inMemory(goal), func(s *side, run int) (float64, error) { return s.listTime(run, path, headers...) }}
+	lists := func(what string, goal float64, path string, headers ...string) measurement {
+		return measurement{what, " ms", goals{inMemory: goal}, func(s *side, run int) (float64, error) { return s.listTime(run, path, headers...) }}
 	}
-	if err := c.byTurns(sides, measurement{"GET of a pod, 16 connections", "a second", inMemory(atLeast(8)), func(s *side, _ int) (float64, error) {
+	if err := c.byTurns(sides, measurement{"GET of a pod", perSecond, goals{inMemory: 8}, func(s *side, _ int) (float64, error) {
 		return s.Throughput(connections, request("GET", podsPath+"/"+podName(7), nil), getsLast)
 	}}); err != nil {
 		return err
 	}
-	if err := c.byTurns(sides, lists("list of 10,000 pods as JSON", faster(6), podsPath)); err != nil {
+	if err := c.byTurns(sides, lists("list of 10,000 pods as JSON", 6, podsPath)); err != nil {
 		return err
 	}
-	if err := c.byTurns(sides, lists("list of 10,000 pods as Table", faster(2), podsPath, asTable)); err != nil {
+	if err := c.byTurns(sides, lists("list of 10,000 pods as Table", 2, podsPath, asTable)); err != nil {
 		return err
 	}
-	if err := c.byTurns(sides, lists("label query that matches 1 %", faster(20), podsPath+"?labelSelector=group%3Dg42")); err != nil {
+	if err := c.byTurns(sides, lists("label query for 1 %", 20, podsPath+"?labelSelector=group%3Dg42")); err != nil {
 		return err
 	}
-	if err := c.byTurns(sides, memory("resident memory, 10,000 pods, after lists of them")); err != nil {
+	if err := c.byTurns(sides, memory("memory after lists of them")); err != nil {
 		return err
 	}
-	return c.byTurns(sides, posts("POST of pods beside 10,000, 16 connections", information))
+	return c.byTurns(sides, posts("POST of pods beside 10,000", nil))
 }

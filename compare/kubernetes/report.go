@@ -12,104 +12,91 @@ import (
 	"kube2014/bench/measure"
 )
 
-// row is one line of the table: what was measured of ours and of kube-apiserver, in each
-// run.
+// row is a measurement with its values in each run, by the name of the side.
 type row struct {
-	what, where  string // where: which of ours
-	unit         string
-	ours, theirs []float64
-	goal         goal
+	measurement
+	values map[string][]float64
 }
 
-// goal bounds the ratio of ours to theirs.
-type goal struct {
-	measure.Goal
-	speed bool // the values are times; the ratio is that of their inverses
+const perSecond = "/s" // the unit of which more is better; of all others, less is
+
+// columns are ours.
+var columns = []string{inMemory, onEtcd2, onEtcd3}
+
+// factors tells how many times as good as kube-apiserver one of ours is, in each run.
+func (r row) factors(ours string) []float64 {
+	if r.unit == perSecond {
+		return measure.Ratios(r.values[ours], r.values[kubeAPIServer])
+	}
+	return measure.Ratios(r.values[kubeAPIServer], r.values[ours])
 }
 
-func atMost(bound float64) goal  { return goal{Goal: measure.Goal{Bound: bound}} }
-func atLeast(bound float64) goal { return goal{Goal: measure.Goal{Bound: bound, AtLeast: true}} }
+func (r row) misses(ours string) bool { return measure.Median(r.factors(ours)) < r.goals[ours] }
 
-// faster is a goal for times, in the words of speed.
-func faster(bound float64) goal {
-	return goal{Goal: measure.Goal{Bound: bound, AtLeast: true}, speed: true}
+func (r row) median(side string) string {
+	return measure.Number(measure.Median(r.values[side])) + r.unit
 }
 
-// none is no goal, with the ratio in the same words.
-func (g goal) none() goal {
-	g.Bound = 0
-	return g
-}
-
-func (g goal) isNone() bool { return g.Bound == 0 }
-
-func (g goal) String() string {
-	if g.isNone() {
+// cell is what compare.md has of one of ours. A factor is bold if kube-apiserver is better.
+func (r row) cell(ours string) string {
+	if r.values[ours] == nil {
 		return "–"
 	}
-	if g.AtLeast {
-		return "≥ " + times(g.Bound)
+	factor := measure.Median(r.factors(ours))
+	text := measure.Number(factor)
+	if factor < 1 {
+		text = "**" + text + "**"
 	}
-	return "≤ " + times(g.Bound)
+	if r.misses(ours) {
+		text += " (goal " + measure.Number(r.goals[ours]) + ")"
+	}
+	return text
 }
 
-func (r row) ratios() []float64 {
-	if r.goal.speed {
-		return measure.Ratios(r.theirs, r.ours)
-	}
-	return measure.Ratios(r.ours, r.theirs)
-}
-
+// table has all figures, with what compare.md leaves out.
 func table(rows []row) string {
 	var text strings.Builder
-	text.WriteString("| what | ours is | ours | kube-apiserver | ratio | smallest – largest | goal | |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
-		ratios, verdict := r.ratios(), ""
-		if !r.goal.isNone() {
-			verdict = r.goal.Verdict(ratios)
+		for _, ours := range columns {
+			if r.values[ours] != nil {
+				fmt.Fprintf(&text, "| %s | %s | %s vs %s | %s | %s – %s |\n", r.what, ours, r.median(ours), r.median(kubeAPIServer), r.cell(ours),
+					measure.Number(slices.Min(r.factors(ours))), measure.Number(slices.Max(r.factors(ours))))
+			}
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s %s | %s %s | %s | %s – %s | %s | %s |\n", r.what, r.where,
-			measure.Number(measure.Median(r.ours)), r.unit, measure.Number(measure.Median(r.theirs)), r.unit, times(measure.Median(ratios)),
-			times(slices.Min(ratios)), times(slices.Max(ratios)), r.goal, verdict)
 	}
 	return text.String()
-}
-
-// times is a ratio in words: a small one is a fraction.
-func times(ratio float64) string {
-	plain := func(value float64) string { return strings.TrimSuffix(measure.Number(value), ".0") }
-	if ratio > 0 && ratio < 0.3 {
-		return "1/" + plain(1/ratio)
-	}
-	return plain(ratio) + " ×"
 }
 
 //go:embed notes.md
 var notes string
 
-// write writes compare.md and its plots.
-func (c *comparison) write(docs string) error {
-	goals, met := 0, 0
+// document is compare.md.
+func (c *comparison) document() string {
+	var lines strings.Builder
+	all, missed := 0, 0
 	for _, r := range c.rows {
-		if r.goal.isNone() {
-			continue
+		fmt.Fprintf(&lines, "| %s | %s |", r.what, r.median(kubeAPIServer))
+		for _, ours := range columns {
+			fmt.Fprintf(&lines, " %s |", r.cell(ours))
 		}
-		goals++
-		if r.goal.Met(r.ratios()) {
-			met++
-		}
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "# Beside today's kube-apiserver\n\nWritten by `make compare` on %s: %s. kube-apiserver 1.36.3 on its etcd, and ours, were measured by turns in one run of\n"+
-		"`make compare`. The figures are medians of %d runs, the ratios were taken run by run. %d of %d goals are met.\n\n%s\n",
-		time.Now().Format("2 January 2006"), measure.Machine(), runs, met, goals, table(c.rows))
-	for _, p := range c.plots {
-		file := "compare-" + p.File + ".svg"
-		fmt.Fprintf(&text, "![%s, on both servers, measured at %d sizes on a logarithmic axis](%s)\n\n", p.Title, p.Len(), file)
-		if err := os.WriteFile(filepath.Join(docs, file), []byte(p.SVG()), 0o644); err != nil {
-			return err
+		lines.WriteString("\n")
+		for ours := range r.goals {
+			all++
+			if r.misses(ours) {
+				missed++
+			}
 		}
 	}
-	text.WriteString("## With kubectl\n\n" + c.kubectl + "\n" + notes)
-	return os.WriteFile(filepath.Join(docs, "compare.md"), []byte(text.String()), 0o644)
+	return fmt.Sprintf("# Beside today's kube-apiserver\n\nWritten by `make compare` on %s: %s. The columns of ours are factors: how many times as fast as\n"+
+		"kube-apiserver 1.36.3, or how many times less memory. They are medians of %d runs by turns, and bold\n"+
+		"where kube-apiserver is better. %d of %d goals are met.\n\n| what | kube-apiserver | ours %s |\n|---|---|---|---|---|\n%s\n%s\n%s",
+		time.Now().Format("2 January 2006"), measure.Machine(), runs, all-missed, all, strings.Join(columns, " | "), &lines, c.kubectl, notes)
+}
+
+// write writes compare.md and its plot.
+func (c *comparison) write(docs string) error {
+	if err := os.WriteFile(filepath.Join(docs, "compare-list.svg"), []byte(c.plot.SVG()), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(docs, "compare.md"), []byte(c.document()), 0o644)
 }

@@ -12,9 +12,7 @@ import (
 )
 
 const (
-	secureInMemory = "in memory, no machines"
-	secureOnEtcd3  = "on etcd v3, no machines"
-	readerToken    = "reader" // of a user who may read pods, by a role
+	readerToken = "reader" // of a user who may read pods, by a role
 
 	// Who makes the objects may do everything, but only here: kube-apiserver queues nothing of
 	// the group, which would be another measurement.
@@ -45,7 +43,7 @@ func (c *comparison) secureSides(audited bool) ([]*side, error) {
 		s.port, s.TLS = "-secure_port", true
 		return s
 	}
-	sides := []*side{theirs, secure(secureInMemory, ""), secure(secureOnEtcd3, "etcd3", "-etcd_servers", url, "-etcd_prefix", "/kube2014")}
+	sides := []*side{theirs, secure(inMemory, ""), secure(onEtcd3, "etcd3", "-etcd_servers", url, "-etcd_prefix", "/kube2014")}
 	if !audited {
 		return sides, nil
 	}
@@ -105,14 +103,14 @@ func measureSecure(c *comparison, others []*side) error {
 	for _, other := range others {
 		other.stop()
 	}
-	sides, err := c.measureGuarded(false, measurement{what: "GET of a pod over TLS, by a token and a role, 16 connections", goal: inMemory(atLeast(5))})
+	sides, err := c.measureGuarded(false, measurement{what: "GET over TLS, by token and role", goals: goals{inMemory: 5}})
 	if err != nil {
 		return err
 	}
 	for _, s := range sides {
 		s.stop()
 	}
-	_, err = c.measureGuarded(true, measurement{what: "the same, with two plugins and an audit of all metadata", goal: inMemory(atLeast(4))})
+	_, err = c.measureGuarded(true, measurement{what: "the same with audit and plugins", goals: goals{inMemory: 4}})
 	return err
 }
 
@@ -133,6 +131,6 @@ func (c *comparison) measureGuarded(audited bool, m measurement) ([]*side, error
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	m.unit, m.of = "a second", func(s *side, _ int) (float64, error) { return s.Throughput(connections, readersGet, getsLast) }
+	m.unit, m.of = perSecond, func(s *side, _ int) (float64, error) { return s.Throughput(connections, readersGet, getsLast) }
 	return sides, c.byTurns(sides, m)
 }

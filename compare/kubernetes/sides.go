@@ -30,10 +30,9 @@ type side struct {
 }
 
 const (
-	withoutNodes  = "in memory, no machines"
-	onMachines    = "in memory, 100 machines"
-	onEtcd2       = "on etcd v2, 100 machines"
-	onEtcd3       = "on etcd v3, 100 machines"
+	inMemory      = "in memory"
+	onEtcd2       = "on etcd v2"
+	onEtcd3       = "on etcd v3"
 	kubeAPIServer = "kube-apiserver"
 	token         = "compare" // any will do that it knows
 	tokens        = token + ",admin,1\n"
@@ -55,8 +54,7 @@ func (c *comparison) sides() ([]*side, error) {
 	}
 	return []*side{
 		theirs,
-		c.ours(withoutNodes, "", "-scheduler", "none"),
-		c.ours(onMachines, "", "-machines", machineNames()),
+		c.ours(inMemory, "", "-machines", machineNames()),
 		c.ours(onEtcd2, "etcd2", "-machines", machineNames(), "-etcd_servers", url),
 		c.ours(onEtcd3, "etcd3", "-machines", machineNames(), "-etcd_servers", shared, "-etcd_prefix", "/kube2014"),
 	}, nil

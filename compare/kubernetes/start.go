@@ -20,11 +20,11 @@ func measureStart(c *comparison, sides []*side) error {
 		s.stop()
 	}
 	return c.byTurns(sides,
-		measurement{"start to ready", "ms", inMemory(atMost(1.0 / 20)), func(s *side, _ int) (float64, error) {
+		measurement{"start to ready", " ms", goals{inMemory: 20}, func(s *side, _ int) (float64, error) {
 			err := c.start(s)
 			return measure.Milliseconds(s.ready), err
 		}},
-		measurement{"resident memory, idle", "MB", inMemory(atMost(1.0 / 8)), func(s *side, _ int) (float64, error) {
+		measurement{"memory, idle", " MB", goals{inMemory: 8}, func(s *side, _ int) (float64, error) {
 			defer s.stop()
 			time.Sleep(idle)
 			return s.memory()

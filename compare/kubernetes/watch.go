@@ -15,39 +15,22 @@ import (
 
 const (
 	watchedPosts = 1000 // ten are later than p99
-	manyWatchers = 100
+	watchers     = 100
 	eventComes   = 10 * time.Second // at the latest
 )
 
 // measureWatches measures how soon an acknowledged POST is an event at the last of some
 // watchers. The next POST waits for it.
 func measureWatches(c *comparison, sides []*side) error {
-	plot := measure.Plot{File: "watch", Title: "From the answer to a POST to the event at the last watcher, median", X: "watchers", Y: "ms"}
-	for _, watchers := range []int{1, 10} {
-		for _, s := range []*side{sides[1], sides[0]} {
-			late, err := s.eventTimes(watchers)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			plot.Add(curveOf(s), float64(watchers), late.p50)
-		}
-	}
 	latest := map[*side]percentiles{}
-	medians := map[*side][]float64{}
-	half := measurement{"POST's answer to the event at the last of 100 watchers, p50", "ms", inMemory(atMost(0.5)), func(s *side, _ int) (float64, error) {
-		late, err := s.eventTimes(manyWatchers)
-		latest[s], medians[s] = late, append(medians[s], late.p50)
-		return late.p50, err
-	}}
-	last := measurement{"POST's answer to the event at the last of 100 watchers, p99", "ms", inMemory(atMost(0.5)), func(s *side, _ int) (float64, error) { return latest[s].p99, nil }}
-	if err := c.byTurns(sides, half, last); err != nil {
-		return err
-	}
-	for _, s := range []*side{sides[1], sides[0]} {
-		plot.Add(curveOf(s), manyWatchers, measure.Median(medians[s]))
-	}
-	c.plots = append(c.plots, plot)
-	return nil
+	return c.byTurns(sides,
+		measurement{"POST to event, 100 watchers, p50", " ms", goals{inMemory: 2}, func(s *side, _ int) (float64, error) {
+			late, err := s.eventTimes()
+			latest[s] = late
+			return late.p50, err
+		}},
+		measurement{"POST to event, 100 watchers, p99", " ms", goals{inMemory: 2}, func(s *side, _ int) (float64, error) { return latest[s].p99, nil }},
+	)
 }
 
 type percentiles struct{ p50, p99 float64 }
@@ -59,7 +42,7 @@ func percentilesOf(values []float64) percentiles {
 
 // eventTimes creates pods one after the other, waits for the event of each at all watchers,
 // and deletes them.
-func (s *side) eventTimes(watchers int) (percentiles, error) {
+func (s *side) eventTimes() (percentiles, error) {
 	version, err := s.version()
 	if err != nil {
 		return percentiles{}, err
@@ -83,7 +66,7 @@ func (s *side) eventTimes(watchers int) (percentiles, error) {
 			}
 		})
 	}
-	late, err := s.postAndWait(watchers, arrived, failed)
+	late, err := s.postAndWait(arrived, failed)
 	if err != nil {
 		return percentiles{}, err
 	}
@@ -91,8 +74,8 @@ func (s *side) eventTimes(watchers int) (percentiles, error) {
 }
 
 // postAndWait returns for each POST the time from its answer to the event at the last
-// watcher, in milliseconds; 0 if the event was there first.
-func (s *side) postAndWait(watchers int, arrived <-chan time.Time, failed <-chan error) (late []float64, err error) {
+// watcher, in milliseconds; a microsecond if the event was there first.
+func (s *side) postAndWait(arrived <-chan time.Time, failed <-chan error) (late []float64, err error) {
 	conn, err := s.Dial()
 	if err != nil {
 		return nil, err
@@ -114,7 +97,7 @@ func (s *side) postAndWait(watchers int, arrived <-chan time.Time, failed <-chan
 				return nil, fmt.Errorf("the event of pod %s has not come", extraName(i))
 			}
 		}
-		late = append(late, max(0, measure.Milliseconds(last.Sub(answered))))
+		late = append(late, max(0.001, measure.Milliseconds(last.Sub(answered))))
 	}
 	return late, nil
 }
@@ -161,11 +144,4 @@ func nextCreated(events *bufio.Reader, pod string) error {
 			return fmt.Errorf("the watch has ended: %s", line)
 		}
 	}
-}
-
-func curveOf(s *side) string {
-	if s.name == kubeAPIServer {
-		return s.name
-	}
-	return "ours, " + s.name
 }
