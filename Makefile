@@ -168,7 +168,7 @@ bench: build bin/etcd ## measure the program and write docs/performance.md; take
 	$(GO) build -o bin/bench ./bench
 	@exec bin/bench
 
-compare: build bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager ## measure the program beside today's kube-apiserver and write docs/compare.md; takes about ten minutes
+compare: build bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager ## measure the program beside today's kube-apiserver and write docs/compare.md; takes about five minutes
 	$(GO) build -o bin/compare ./compare/kubernetes
 	@exec bin/compare
 
