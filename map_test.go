@@ -131,12 +131,12 @@ func TestTheMapLinksToTheLinesThereAndHere(t *testing.T) {
 // tableRows are the rows below a table's head.
 var tableRows = regexp.MustCompile(`(?m)^\|-.*\n((?:\|.*\n)+)`)
 
-// The tables of the map have each name of the original, and tell where it is here.
+// The table of the map has each name of the original, and tell where it is here.
 func TestTheMapHasEveryNameOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	o := readOriginal(t)
 	placed := map[string]bool{}
-	files := section(t, mapFile, "## File by file")
+	files := read(t, mapFile)
 	for _, table := range tableRows.FindAllStringSubmatch(files, -1) {
 		for row := range strings.Lines(table[1]) {
 			cells := strings.Split(row, " | ")

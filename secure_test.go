@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/version"
 
-	"kube2014/pkg/auth/authorizer/abac"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
 )
@@ -104,47 +103,32 @@ func TestWhoGetsInPrintsWhatItSays(t *testing.T) {
 }
 
 var (
-	flagRow    = regexp.MustCompile("(?m)^\\| `-(\\w+)` \\| (.*?) \\| .+ \\|$")
 	flagInHelp = regexp.MustCompile(`(?m)^  -(\w+)(?: [A-Z][A-Z,.]*)? +(.*(?:\n {23}.*)*)`)
-	itsDefault = regexp.MustCompile(`\(default:?\s+([^);,]*)`)
 )
 
-// The help names all flags, and has their defaults: a test of pkg/options pins that.
-func TestTheTableOfFlagsIsThatOfTheHelp(t *testing.T) {
+// A flag says in the help what it is for, in its group.
+func TestTheHelpTellsWhatEachFlagIsFor(t *testing.T) {
 	t.Parallel()
-	var documented, helped [][2]string
-	for _, row := range flagRow.FindAllStringSubmatch(section(t, "docs/server.md", "## The flags"), -1) {
-		documented = append(documented, [2]string{row[1], row[2]})
-	}
-	for _, flag := range flagInHelp.FindAllStringSubmatch(options.Usage, -1) {
-		value := "–"
-		if match := itsDefault.FindStringSubmatch(flag[2]); match != nil {
-			value = strings.Join(strings.Fields(match[1]), " ")
-		}
-		helped = append(helped, [2]string{flag[1], value})
-	}
-	assert.Equal(t, helped, documented)
+	helped := flagInHelp.FindAllStringSubmatch(options.Usage, -1)
 	assert.Greater(t, len(helped), 45)
+	for _, flag := range helped {
+		assert.Greater(t, len(strings.Fields(flag[2])), 1, flag[1])
+	}
 }
 
-// Those of the Go runtime and the process are the library's.
-func TestTheTableOfMetricsIsThatOfTheServer(t *testing.T) {
+// The documents name no flag that the program does not have: a test of all names pins that. Those of
+// the Go runtime and the process are the library's.
+func TestEachMetricSaysWhatItIs(t *testing.T) {
 	t.Parallel()
-	documented, told := map[string]string{}, map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+) \\| (.*?) \\| .+ \\|$").FindAllStringSubmatch(section(t, "docs/server.md", "## What is seen"), -1) {
-		labels := codeSpan.FindAllStringSubmatch(row[3], -1)
-		documented[row[1]] = row[2]
-		for _, label := range labels {
-			documented[row[1]] += " " + label[1]
-		}
-	}
 	m := metrics.New(version.Info{})
 	m.ReadInFlight(func() (reads, changes int64) { return 0, 0 })
 	m.ReadStored(func() []metrics.Stored { return nil })
-	for _, d := range m.Descriptions() {
-		told[d.Name] = strings.Join(append([]string{d.Type}, d.Labels...), " ")
+	told := m.Descriptions()
+	assert.Greater(t, len(told), 20)
+	for _, d := range told {
+		assert.Regexp(t, `^(apiserver|authentication|authorization|etcd|kube2014|kubernetes)_`, d.Name)
+		assert.GreaterOrEqual(t, len(strings.Fields(d.Help)), 3, d.Name)
 	}
-	assert.Equal(t, told, documented)
 }
 
 // The names of the chain are those of the code, in its order.
@@ -159,14 +143,4 @@ func TestTheTableOfTheChainIsInItsOrder(t *testing.T) {
 	}
 	slices.Reverse(built)
 	assert.Equal(t, built, documented)
-}
-
-func TestThePolicyInTheDocumentIsOne(t *testing.T) {
-	t.Parallel()
-	_, text, _ := strings.Cut(section(t, "docs/server.md", "## Who gets in"), "**ABAC**")
-	lines := textBlock.FindStringSubmatch(text)
-	require.NotNil(t, lines)
-	policy, err := abac.Read(strings.NewReader(lines[1]))
-	require.NoError(t, err)
-	assert.Len(t, policy, 3)
 }

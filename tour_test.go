@@ -83,7 +83,7 @@ func TestTheSecondDoorShowsWhatIsNarrated(t *testing.T) {
 	const document = "docs/second-door.md"
 	server := start(t, build(t, unhurried...), "-trace")
 	checkSession(t, commandsIn(t, document, "## The way of a request"), map[string]string{"127.0.0.1:8080": server.address})
-	checkNarration(t, document, server.until(t, "PATCH "))
+	checkNarration(t, document, server.until(t, "POST /api/v1/"))
 }
 
 // Not parallel, as above.

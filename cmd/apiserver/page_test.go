@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// K81.
 func TestThePageIsForEverybodyButWhatItShowsIsNot(t *testing.T) {
 	t.Parallel()
 	w := everyWay(t)
