@@ -256,9 +256,9 @@ func tests(t *testing.T) (names map[string]bool, text string) {
 }
 
 var (
-	numberedRow  = regexp.MustCompile(`(?m)^\| ([DK]\d+) \| .* \|$`)
-	deviation    = regexp.MustCompile(`\bD\d+\b`)
-	difference   = regexp.MustCompile(`\bK\d+\b`)
+	numberedRow = regexp.MustCompile(`(?m)^\| ([DK]\d+) \| .* \|$`)
+	deviation   = regexp.MustCompile(`\bD\d+\b`)
+	difference  = regexp.MustCompile(`\bK\d+\b`)
 )
 
 func TestEveryDeviationIsCitedByTheTestThatPinsIt(t *testing.T) {
