@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,8 @@ import (
 	"kube2014/pkg/admission"
 	v1door "kube2014/pkg/admission/v1beta1"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/server/request"
 )
 
 // refusing is a plugin that refuses everything, in one of the steps.
@@ -153,4 +156,24 @@ func TestNothingIsChangedUnlessThePluginsLetIt(t *testing.T) {
 			assert.Equal(t, before, d.version(), "nothing was changed")
 		})
 	}
+}
+
+// witness is an admission at the first door that notes when a request came.
+type witness struct{ received time.Time }
+
+// Admit implements apiserver.Admission.
+func (w *witness) Admit(ctx context.Context, change apiserver.Change) (interface{}, func(error), error) {
+	if record := request.RecordOf(ctx); record != nil {
+		w.received = record.Received
+	}
+	return change.Object, func(error) {}, nil
+}
+
+// The time that the plugins have counts from then, and not from the end of a slow body.
+func TestAdmissionAtTheFirstDoorKnowsWhenARequestCame(t *testing.T) {
+	t.Parallel()
+	d, w := openDoors(t, "-admission_control", "AlwaysPullImages"), new(witness)
+	d.first.Admission = w
+	d.createTask("web", 0)
+	assert.NotZero(t, w.received)
 }

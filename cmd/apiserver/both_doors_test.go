@@ -139,3 +139,14 @@ func TestBothDoorsShowTheSamePods(t *testing.T) {
 	assert.Len(t, first, 8)
 	assert.Equal(t, first, second)
 }
+
+// K82: June 2014 knows no finalizers, and no time to end.
+func TestADeleteAtTheFirstDoorPassesOverFinalizers(t *testing.T) {
+	atBothDoors(t, func(t *testing.T, d *doors) {
+		pod := podNamed("kept")
+		pod.Finalizers = []string{"example.com/keep"}
+		d.createPod(pod)
+		d.send(http.StatusOK, "DELETE", taskPath("kept"), "")
+		d.send(http.StatusNotFound, "GET", todaysPods+"/kept", "")
+	})
+}

@@ -92,7 +92,7 @@ func createMasterOn(network network, o *options.ServerRunOptions, narration io.W
 	}
 	m.admit()
 	m.measure(config)
-	config.API = m.first
+	config.API, config.NeedsInfo = m.first, m.first.Admission != nil
 	config.Checks = m.checks()
 	if m.second != nil {
 		config.Mux, config.Page = m.second, ui.Handler()

@@ -7,13 +7,14 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// verbs by method, for a collection and for an object in it. What other methods ask for is
-// known by the method: it is not served.
+// verbs by method, for a collection and for an object in it. PATCH is not served, but a policy may name
+// it. Any other method has none, as in today's server.
 var verbs = map[string]struct{ collection, object string }{
 	http.MethodGet:    {"list", "get"},
 	http.MethodHead:   {"list", "get"},
 	http.MethodPost:   {"create", "create"},
 	http.MethodPut:    {"update", "update"},
+	http.MethodPatch:  {"patch", "patch"},
 	http.MethodDelete: {"deletecollection", "delete"},
 }
 

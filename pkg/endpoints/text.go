@@ -21,19 +21,23 @@ func (r *call) stream(storage rest.Streamer) error {
 	defer release()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(r.server.watches.serving, cancel)()
+	control := http.NewResponseController(r.w)
+	limit := func() { _ = control.SetWriteDeadline(time.Now().Add(r.server.watchTimeout())) } // a connection without deadlines needs none
+	defer context.AfterFunc(r.server.watches.serving, func() {
+		cancel()
+		limit()
+	})()
 	text, err := storage.Stream(ctx, r.key(), r.URL.Query())
 	if err != nil {
 		return err
 	}
 	defer text.Close()
-	control := http.NewResponseController(r.w)
 	_ = control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
 	r.w.Header().Set("Content-Type", "text/plain")
 	r.w.WriteHeader(http.StatusOK)
 	for piece := make([]byte, textPiece); ; {
 		n, ended := text.Read(piece)
-		_ = control.SetWriteDeadline(time.Now().Add(r.server.WriteTimeout)) // as above
+		limit()
 		if n > 0 {
 			if _, err := r.w.Write(piece[:n]); err != nil {
 				return nil // the client has gone

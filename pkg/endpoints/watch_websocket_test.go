@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/util/loopback"
 )
 
 // socket is a watch over a web socket.
@@ -120,4 +122,29 @@ func TestAWebSocketWhoseClientHasGoneCountsNoMore(t *testing.T) {
 		_, answer, _ := dial(t, d, Pods+"?watch=1", nil)
 		return answer.StatusCode == 101
 	}, time.Minute, time.Millisecond)
+}
+
+// Its client has gone without a word: it neither reads nor answers the end.
+func TestTheEndOfAllWatchesHardlyWaitsForAWebSocket(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		d := withPods(t, 1)
+		listener := loopback.Listen()
+		served := make(chan struct{})
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			defer close(served)
+			d.ServeHTTP(w, req)
+		})}
+		go func() { _ = server.Serve(listener) }() // it ends with the listener
+		client := &http.Client{Transport: &http.Transport{DialContext: listener.DialContext}}
+		conn, _, err := websocket.Dial(t.Context(), "http://loopback"+Pods+"?watch=1", &websocket.DialOptions{HTTPClient: client})
+		require.NoError(t, err)
+		synctest.Wait()
+		begin := time.Now()
+		d.EndWatches()
+		<-served
+		assert.Equal(t, d.WriteTimeout/10, time.Since(begin), "the event that is being written has a little time")
+		time.Sleep(time.Minute) // the bubble's clock: by then the connection is closed
+		require.NoError(t, conn.CloseNow())
+		require.NoError(t, server.Close())
+	})
 }

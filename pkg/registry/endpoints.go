@@ -186,6 +186,7 @@ func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, change
 		case api.Unavailable: // it has not been found out yet what the store is
 			select {
 			case <-ctx.Done():
+				return
 			case <-time.After(watchRetry):
 			}
 		default:

@@ -30,7 +30,7 @@ func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler = filters.WithTimeout(handler, c.API, c.RequestTimeout, c.GetsWait)
 	handler = filters.WithWaitGroup(handler, c.API, c.inFlight)
 	handler = filters.WithAuditInit(handler, c.Audit)
-	handler = filters.WithRequestInfo(handler, c.API, guards.Authorizer != nil || c.Audit != nil)
+	handler = filters.WithRequestInfo(handler, c.API, guards.Authenticator != nil || c.Audit != nil || c.NeedsInfo)
 	handler = filters.WithPanicRecovery(handler, c.API)
 	handler = filters.WithMetrics(handler, c.API, c.Metrics)
 	handler = filters.WithLogging(handler)

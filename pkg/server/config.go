@@ -30,6 +30,7 @@ type Config struct {
 
 	Audit *audit.Auditor // of both ports, nil for none
 
+	NeedsInfo          bool          // the API asks the context of a request what it is for and when it came
 	RequestTimeout     time.Duration // of requests that are not long-running
 	GetsWait           bool          // for another program: the get of one object needs the limit too
 	ReadTimeout        time.Duration // to read a request

@@ -43,6 +43,10 @@ func TestARequestThatTakesTooLongIsA504(t *testing.T) {
 	}{
 		"a get that may wait":     {"/toy", true, 504, time.Minute},
 		"a get that waits for no": {"/toy", false, 200, time.Hour},
+		"a client in a hurry":     {"/toy?timeout=3s", true, 504, 3 * time.Second},
+		"more than there may be":  {"/toy?timeout=2h", true, 504, time.Minute},
+		"a time of nothing":       {"/toy?timeout=0", true, 504, time.Minute},
+		"what is no time":         {"/toy?timeout=abc", true, 400, 0},
 		"a watch":                 {"/toy?watch", true, 200, time.Hour},
 		"what keeps its own time": {"/toy?keeps", true, 200, time.Hour},
 	} {

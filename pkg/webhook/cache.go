@@ -5,6 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
+	"log"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -80,7 +83,7 @@ func (c *Cache[V]) Do(ctx context.Context, question []byte, ask func(context.Con
 
 func (c *Cache[V]) run(ctx context.Context, sum digest, shared *call[V], ask func(context.Context) (V, time.Duration, error)) {
 	defer shared.cancel()
-	value, ttl, err := ask(ctx)
+	value, ttl, err := guarded(ctx, ask)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	shared.value, shared.err = value, err
@@ -89,6 +92,17 @@ func (c *Cache[V]) run(ctx context.Context, sum digest, shared *call[V], ask fun
 	}
 	c.forget(sum, shared)
 	close(shared.done)
+}
+
+// guarded asks. A panic ends this call only, and not the program.
+func guarded[V any](ctx context.Context, ask func(context.Context) (V, time.Duration, error)) (value V, ttl time.Duration, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			log.Printf("panic in a call of a webhook: %v\n%s", reason, debug.Stack())
+			err = errors.New("the call of the webhook failed; the server's log has the reason")
+		}
+	}()
+	return ask(ctx)
 }
 
 // leave ends a call when the last one who waits for it leaves. Who comes later makes another.

@@ -1,9 +1,12 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,6 +112,20 @@ func TestWhoLeavesEndsACallOnlyIfNobodyElseWaits(t *testing.T) {
 		assert.NoError(t, ask(2*time.Hour), "who comes later does not get the error of who left")
 		assert.Equal(t, 3, a.asked)
 	})
+}
+
+// It replaces the process's log, so it is not parallel.
+func TestAPanicInACallEndsOnlyThatCall(t *testing.T) {
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	c := NewCache[int](10)
+	_, err := c.Do(t.Context(), []byte("q"), func(context.Context) (int, time.Duration, error) { panic("broken") })
+	assert.EqualError(t, err, "the call of the webhook failed; the server's log has the reason")
+	assert.Contains(t, logged.String(), "broken")
+	answer, err := c.Do(t.Context(), []byte("q"), func(context.Context) (int, time.Duration, error) { return 7, time.Hour, nil })
+	assert.NoError(t, err)
+	assert.Equal(t, 7, answer)
 }
 
 func TestACacheIsBounded(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 	"k8s.io/apimachinery/pkg/util/httpstream"
@@ -66,8 +67,13 @@ func (f *frames) Write(parts ...[]byte) error {
 // Flush implements Stream.
 func (f *frames) Flush() error { return nil }
 
-// End implements Stream: it tells the client that there is no more. The error is that it has gone.
-func (f *frames) End() { _ = f.conn.Close(websocket.StatusNormalClosure, "") }
+// End implements Stream: it tells the client that there is no more. Nobody waits until the client has heard
+// it, which takes some seconds if it has gone.
+func (f *frames) End() {
+	go func() { _ = f.conn.Close(websocket.StatusNormalClosure, "") }() // the error is that it has gone
+}
 
-// Limit implements Stream. The server does not wait for web sockets.
-func (f *frames) Limit() {}
+// Limit implements Stream.
+func (f *frames) Limit() {
+	time.AfterFunc(f.timeout(), func() { _ = f.conn.CloseNow() }) // it may be closed already
+}

@@ -289,6 +289,7 @@ func TestAPodIsBoundOnce(t *testing.T) {
 	assert.Equal(t, 404, d.Do("POST", Pods+"/none/binding", `{"target":{"name":"n1"}}`).Status)
 	assert.Equal(t, 422, d.Do("POST", Pods+"/x/binding", `{"metadata":{"name":"x"},"target":{"kind":"Pod","name":"n1"}}`).Status)
 	assert.Equal(t, 400, d.Do("POST", Pods+"/x/binding", `{"metadata":{"name":"y"},"target":{"name":"n1"}}`).Status)
+	assert.Equal(t, 400, d.Do("POST", Pods+"/x/binding", binding(`,"namespace":"other"`)).Status)
 	assert.Equal(t, 201, d.Do("POST", Pods+"/x/binding?dryRun=All", binding("")).Status)
 	bound := d.Do("POST", Pods+"/x/binding", binding(`,"annotations":{"a":"b"}`))
 	require.Equal(t, 201, bound.Status)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ const tooLate = "request did not complete within the allotted timeout"
 // WithTimeout answers 504 if a request takes longer than a time. What works on it goes on until
 // it notices that its context has ended, and its answer goes nowhere. Requests that may take
 // longer, such as watches, are let through. So are gets of one object if they wait for nobody:
-// a goroutine for each would make them a quarter slower.
+// a goroutine for each would make them a quarter slower. A client may ask for less time: ?timeout=1s.
 func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if backend.KeepsTime(req) {
@@ -32,6 +33,11 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 		info := infoOf(w, req, backend)
 		if info.Unlimited || (info.Verb == "get" && !getsWait) {
 			next.ServeHTTP(w, req)
+			return
+		}
+		timeout, err := askedTimeout(req, timeout)
+		if err != nil {
+			backend.Fail(w, req, err)
 			return
 		}
 		control := http.NewResponseController(w)
@@ -52,11 +58,7 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 			defer func() {
 				reason := recover()
 				if reason != nil && reason != http.ErrAbortHandler {
-					failed := panicked{reason, debug.Stack()}
-					if answer.isOver() { // nobody else hears of it
-						failed.log(own)
-					}
-					reason = failed
+					reason = panicked{reason, debug.Stack()}
 				}
 				done <- reason
 			}()
@@ -68,12 +70,36 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 				panic(reason)
 			}
 		case <-ctx.Done():
+			go func() { // nobody else hears of a panic from now on
+				if failed, ok := (<-done).(panicked); ok {
+					failed.log(own)
+				}
+			}()
 			if answer.end() {
 				panic(http.ErrAbortHandler)
 			}
 			backend.Fail(w, req, &api.Error{Kind: api.Timeout, Message: tooLate})
 		}
 	})
+}
+
+// askedTimeout returns how long a request may take, which is at most a time.
+func askedTimeout(req *http.Request, most time.Duration) (time.Duration, error) {
+	if !strings.Contains(req.URL.RawQuery, "timeout=") {
+		return most, nil
+	}
+	asked := req.URL.Query().Get("timeout")
+	if asked == "" {
+		return most, nil
+	}
+	timeout, err := time.ParseDuration(asked)
+	switch {
+	case err != nil:
+		return 0, &api.Error{Kind: api.Invalid, Message: "invalid timeout specified in the request URL - " + err.Error()}
+	case timeout <= 0:
+		return most, nil
+	}
+	return min(timeout, most), nil
 }
 
 // timedResponse is the answer to a request as long as there is time for it. Then nothing of it
@@ -119,12 +145,6 @@ func (r *timedResponse) Write(piece []byte) (int, error) {
 		return 0, http.ErrHandlerTimeout
 	}
 	return r.connection.Write(piece)
-}
-
-func (r *timedResponse) isOver() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.over
 }
 
 // FlushError implements what http.ResponseController looks for.
