@@ -17,6 +17,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 )
 
 func TestTheServerHasTheOriginalsLimits(t *testing.T) {
@@ -127,11 +128,11 @@ func TestTheProgramFollowsOtherProgramsAlsoAfterAPanic(t *testing.T) {
 	})
 }
 
-// away is a ServiceRegistry that cannot be reached.
-type away struct{ registry.ServiceRegistry }
+// away is a store that cannot be reached.
+type away struct{ storage.Interface }
 
-func (away) ListServices() (api.ServiceList, error) {
-	return api.ServiceList{}, api.NewUnavailable("list services", errors.New("connection refused"))
+func (away) List(api.Kind, map[string]string) (*storage.List, error) {
+	return nil, api.NewUnavailable("list services", errors.New("connection refused"))
 }
 
 // It replaces the process's log, so it is not parallel.
@@ -139,7 +140,8 @@ func TestASyncThatFailsIsLoggedWithItsCause(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
-	logError(registry.MakeEndpointController(away{}, registry.MakeMemoryRegistry()).SyncServiceEndpoints())
+	stores := registry.MakeRegistry(away{})
+	logError(registry.MakeEndpointController(stores, stores).SyncServiceEndpoints())
 	logError(nil)
 	assert.Contains(t, logged.String(), "endpoint sync: list services: the store cannot be reached: connection refused\n")
 }

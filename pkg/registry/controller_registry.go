@@ -6,12 +6,13 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/storage"
 )
 
 // ControllerRegistryStorage is the RESTStorage of replication controllers.
 type ControllerRegistryStorage struct {
 	registry ControllerRegistry
-	objects  reader
+	objects  storage.Interface
 }
 
 // MakeControllerRegistryStorage returns the storage of the registry's

@@ -14,15 +14,10 @@ func deletionOf(kind api.Kind, id string, expected uint64) []storage.Change {
 	return changes
 }
 
-// deleteAdmitted deletes an object if it still is as it was when admission decided about it. In a
-// registry without versions, nobody can know.
-func deleteAdmitted(registry interface{}, object api.Object, deleteAny func(id string) error) error {
-	versioned, ok := registry.(Versioned)
-	if !ok {
-		return deleteAny(object.GetID())
-	}
+// deleteAdmitted deletes an object if it still is as it was when admission decided about it.
+func deleteAdmitted(objects storage.Interface, object api.Object) error {
 	kind, id := object.GetKind(), object.GetID()
-	_, err := versioned.Objects().Commit(deletionOf(kind, id, object.Meta().ResourceVersion)...)
+	_, err := objects.Commit(deletionOf(kind, id, object.Meta().ResourceVersion)...)
 	if api.KindOf(err) == api.Conflict {
 		return api.NewOutdated(kind, id)
 	}
@@ -31,15 +26,15 @@ func deleteAdmitted(registry interface{}, object api.Object, deleteAny func(id s
 
 // DeleteAdmitted implements apiserver.AdmittedDeleter.
 func (s *TaskRegistryStorage) DeleteAdmitted(object api.Object) error {
-	return deleteAdmitted(s.registry, object, s.registry.DeleteTask)
+	return deleteAdmitted(s.objects, object)
 }
 
 // DeleteAdmitted implements apiserver.AdmittedDeleter.
 func (s *ControllerRegistryStorage) DeleteAdmitted(object api.Object) error {
-	return deleteAdmitted(s.registry, object, s.registry.DeleteController)
+	return deleteAdmitted(s.objects, object)
 }
 
 // DeleteAdmitted implements apiserver.AdmittedDeleter.
 func (s *ServiceRegistryStorage) DeleteAdmitted(object api.Object) error {
-	return deleteAdmitted(s.registry, object, s.registry.DeleteService)
+	return deleteAdmitted(s.objects, object)
 }

@@ -18,22 +18,15 @@ import (
 // tasks that they select.
 type EndpointController struct {
 	serviceRegistry ServiceRegistry
-	taskRegistry    TaskRegistry
-	store           storage.Interface // of both registries; nil if they do not have the same one
+	store           storage.Interface // of both registries
 
 	mu     sync.Mutex // held while endpoints are synced; guards what follows
 	synced uint64     // the version of the store of which all endpoints are
 }
 
-// MakeEndpointController returns a controller over the two registries.
+// MakeEndpointController returns a controller over the two registries, which have the same store.
 func MakeEndpointController(serviceRegistry ServiceRegistry, taskRegistry TaskRegistry) *EndpointController {
-	e := &EndpointController{serviceRegistry: serviceRegistry, taskRegistry: taskRegistry}
-	services, servicesVersioned := serviceRegistry.(Versioned)
-	tasks, tasksVersioned := taskRegistry.(Versioned)
-	if servicesVersioned && tasksVersioned && services.Objects() == tasks.Objects() {
-		e.store = services.Objects()
-	}
-	return e
+	return &EndpointController{serviceRegistry: serviceRegistry, store: objectsOf(taskRegistry)}
 }
 
 // SyncServiceEndpoints computes the endpoints of every service and writes those
@@ -42,11 +35,11 @@ func MakeEndpointController(serviceRegistry ServiceRegistry, taskRegistry TaskRe
 func (e *EndpointController) SyncServiceEndpoints() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	services, err := objectsOf(e.serviceRegistry).List(api.ServiceKind, nil)
+	services, err := e.store.List(api.ServiceKind, nil)
 	if err != nil {
 		return fmt.Errorf("endpoint sync: %w", err)
 	}
-	if e.store != nil && services.Version == e.synced {
+	if services.Version == e.synced {
 		return nil
 	}
 	var failures []error
@@ -60,7 +53,7 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", service.GetID(), err))
 		}
 	}
-	if len(failures) == 0 && e.store != nil {
+	if len(failures) == 0 {
 		e.noteSynced(services.Version, written)
 	}
 	return errors.Join(failures...)
@@ -92,15 +85,10 @@ func (e *EndpointController) syncService(service *api.Service) (wrote bool, err 
 }
 
 // endpointsOf returns the endpoints of the tasks that a service selects, sorted by the
-// tasks' ids. The services have just been read: if the tasks are in the same store, what
-// it has cached is not older.
+// tasks' ids. The services have just been read: what the store has cached is not older.
 func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, error) {
 	endpoints := api.Endpoints{Name: service.ID, Endpoints: []string{}}
-	objects := objectsOf(e.taskRegistry)
-	if e.store != nil {
-		objects = e.store.Cached()
-	}
-	tasks, err := objects.List(api.TaskKind, service.Labels)
+	tasks, err := e.store.Cached().List(api.TaskKind, service.Labels)
 	if err != nil {
 		return endpoints, err
 	}
@@ -123,9 +111,6 @@ func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, e
 
 // stored returns the endpoints of a service, nil if they are not known.
 func (e *EndpointController) stored(service string) *api.Endpoints {
-	if e.store == nil {
-		return nil
-	}
 	stored, err := e.store.Cached().Get(api.EndpointsKind, service)
 	if err != nil {
 		return nil
@@ -154,13 +139,11 @@ func endpointOf(task api.Task) (string, bool) {
 
 // Changes returns a channel that gets a value at first, and after tasks or services have
 // changed, as far as this process knows, until the context ends. Several changes may be
-// one value. Registries that are not versioned tell of no change.
+// one value.
 func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{}, 1)
-	if e.store != nil {
-		for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind} {
-			go watchKind(ctx, e.store.Cached(), kind, changes)
-		}
+	for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind} {
+		go watchKind(ctx, e.store.Cached(), kind, changes)
 	}
 	return changes
 }

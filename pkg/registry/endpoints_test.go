@@ -268,27 +268,6 @@ func TestAControllerTellsOfAChangeThatComesJustBeforeItWatches(t *testing.T) {
 	})
 }
 
-func TestAControllerOfRegistriesWithoutVersionsTellsOfNoChange(t *testing.T) {
-	t.Parallel()
-	registry := MakeMemoryRegistry()
-	assert.Nil(t, MakeEndpointController(bare{registry}, registry).store)
-	assert.Empty(t, MakeEndpointController(bare{registry}, registry).Changes(t.Context()))
-}
-
-// bare is a ServiceRegistry that cannot list its endpoints.
-type bare struct{ ServiceRegistry }
-
-func TestWithoutKnownEndpointsAllAreWritten(t *testing.T) {
-	t.Parallel()
-	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}
-	require.NoError(t, registry.CreateService(makeService("a", 1)))
-	controller := MakeEndpointController(bare{registry}, registry)
-	for range 2 {
-		require.NoError(t, controller.SyncServiceEndpoints())
-		assert.Equal(t, []string{"a"}, registry.taken())
-	}
-}
-
 func TestOneServiceThatFailsDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	registry := &writes{MemoryRegistry: MakeMemoryRegistry(), fail: map[string]error{
@@ -304,18 +283,12 @@ func TestOneServiceThatFailsDoesNotStopTheOthers(t *testing.T) {
 	assert.Equal(t, []string{"d"}, slices.Sorted(maps.Keys(registry.known(t))))
 }
 
-// awayServices is a ServiceRegistry that cannot be reached.
-type awayServices struct{ ServiceRegistry }
-
-func (awayServices) ListServices() (api.ServiceList, error) { return api.ServiceList{}, errAway }
-
 // D27: a list that cannot be read does not count as empty.
 func TestD27ASyncThatCannotReadWritesNothing(t *testing.T) {
 	t.Parallel()
 	registry := &writes{MemoryRegistry: MakeMemoryRegistry()}
 	require.NoError(t, registry.CreateService(makeService("a", 1)))
-	requireKind(t, api.Unavailable, MakeEndpointController(awayServices{registry}, registry).SyncServiceEndpoints())
-	requireKind(t, api.Unavailable, MakeEndpointController(registry, failing{}).SyncServiceEndpoints())
+	requireKind(t, api.Unavailable, MakeEndpointController(registry, away()).SyncServiceEndpoints())
 	assert.Empty(t, registry.taken())
 }
 

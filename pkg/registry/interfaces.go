@@ -63,9 +63,8 @@ type ServiceRegistry interface {
 	UpdateEndpoints(endpoints api.Endpoints) error
 }
 
-// Versioned is an optional interface of a registry, which ours have: it reads the
-// objects as they are stored, with their versions and with the JSON that was made of
-// them, and watches them.
+// Versioned is what a registry has to be too: it reads the objects as they are stored, with their versions
+// and with the JSON that was made of them, and watches them.
 type Versioned interface {
 	Objects() storage.Interface
 }

@@ -24,7 +24,7 @@ func TestD25ServicesBecomeEnvironmentVariables(t *testing.T) {
 		{Name: "WEB_SERVICE_PORT", Value: "80"},
 		{Name: "SERVICE_HOST", Value: "m1"},
 	}, env)
-	_, err = GetServiceEnvironmentVariables(awayServices{}, "m1")
+	_, err = GetServiceEnvironmentVariables(away(), "m1")
 	requireKind(t, api.Unavailable, err)
 }
 
@@ -53,6 +53,6 @@ func TestD24AManifestIsTheTasksWithTheServicesInItsEnvironment(t *testing.T) {
 	assert.Equal(t, makeIt(), task)
 	assert.Empty(t, task.DesiredState.Manifest.Containers[0].Env[:2][1], "nor is the room behind its slices used")
 
-	_, err = (&BasicManifestFactory{serviceRegistry: awayServices{}}).MakeManifest("m1", task)
+	_, err = (&BasicManifestFactory{serviceRegistry: away()}).MakeManifest("m1", task)
 	requireKind(t, api.Unavailable, err)
 }

@@ -103,39 +103,14 @@ func (s *FirstFitScheduler) Schedule(task api.Task) (string, error) {
 // may be nil, has the task's host ports; an api.Conflict error if there is none. It
 // makes one query, whatever the number of machines.
 func firstFree(registry TaskRegistry, machines []string, task api.Task) (machine string, err error) {
-	switch registry := registry.(type) {
-	case nil:
-		if len(machines) > 0 {
-			machine = machines[0]
-		}
-	case Versioned:
-		machine, err = registry.Objects().FirstFree(machines, task)
-	default:
-		machine, err = firstFreeByListing(registry, machines, task)
+	switch {
+	case registry != nil:
+		machine, err = objectsOf(registry).FirstFree(machines, task)
+	case len(machines) > 0:
+		machine = machines[0]
 	}
 	if err == nil && machine == "" {
 		err = api.NewConflict("no machine has the host ports of task %s free", api.Quote(task.ID))
 	}
 	return machine, err
-}
-
-func firstFreeByListing(registry TaskRegistry, machines []string, task api.Task) (string, error) {
-	tasks, err := registry.ListTasks(nil)
-	if err != nil {
-		return "", err
-	}
-	wanted, taken := task.HostPorts(), map[string]bool{}
-	for _, other := range tasks {
-		for _, port := range other.HostPorts() {
-			if other.ID != task.ID && slices.Contains(wanted, port) {
-				taken[other.CurrentState.Host] = true
-			}
-		}
-	}
-	for _, machine := range machines {
-		if !taken[machine] {
-			return machine, nil
-		}
-	}
-	return "", nil
 }

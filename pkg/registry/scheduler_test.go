@@ -12,17 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
-// listOnly is a TaskRegistry without the optional interfaces.
-type listOnly struct{ TaskRegistry }
-
-// failing is a TaskRegistry that cannot be reached.
-type failing struct{ TaskRegistry }
+// awayStore is a store that cannot be reached.
+type awayStore struct{ storage.Interface }
 
 var errAway = api.NewUnavailable("list tasks", errors.New("refused"))
 
-func (failing) ListTasks(*map[string]string) ([]api.Task, error) { return nil, errAway }
+func (awayStore) Get(api.Kind, string) (*storage.Object, error)              { return nil, errAway }
+func (awayStore) List(api.Kind, map[string]string) (*storage.List, error)    { return nil, errAway }
+func (awayStore) FirstFree(machines []string, task api.Task) (string, error) { return "", errAway }
+
+// away returns a registry on it.
+func away() *Registry { return MakeRegistry(awayStore{}) }
 
 func expectSchedule(t *testing.T, scheduler Scheduler, task api.Task, machine string) {
 	t.Helper()
@@ -69,22 +72,17 @@ func TestFirstFitTakesTheFirstMachineWithTheHostPortsFree(t *testing.T) {
 	require.NoError(t, memory.CreateTask("m1", makeTask("a", 8080)))
 	require.NoError(t, memory.CreateTask("m1", makeTask("b", 8081)))
 	require.NoError(t, memory.CreateTask("m2", makeTask("c", 8080, 9090)))
-	for name, registry := range map[string]TaskRegistry{"with an index": memory, "by listing": listOnly{memory}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			scheduler := MakeFirstFitScheduler([]string{"m1", "m2", "m3"}, registry)
-			expectSchedule(t, scheduler, makeTask("x", 9090), "m1")
-			expectSchedule(t, scheduler, makeTask("x", 8081), "m2")
-			expectSchedule(t, scheduler, makeTask("x", 8080), "m3")
-			expectSchedule(t, scheduler, makeTask("x", 8082, 8080), "m3")
-			expectSchedule(t, scheduler, makeTask("x"), "m1")
-			expectSchedule(t, scheduler, makeTask("x", 0), "m1")    // D19
-			expectSchedule(t, scheduler, makeTask("a", 8080), "m1") // its own port does not count: CreateTask decides
-			_, err := MakeFirstFitScheduler([]string{"m1", "m2"}, registry).Schedule(makeTask("x", 8080))
-			requireKind(t, api.Conflict, err)
-			assert.EqualError(t, err, `no machine has the host ports of task "x" free`)
-		})
-	}
+	scheduler := MakeFirstFitScheduler([]string{"m1", "m2", "m3"}, memory)
+	expectSchedule(t, scheduler, makeTask("x", 9090), "m1")
+	expectSchedule(t, scheduler, makeTask("x", 8081), "m2")
+	expectSchedule(t, scheduler, makeTask("x", 8080), "m3")
+	expectSchedule(t, scheduler, makeTask("x", 8082, 8080), "m3")
+	expectSchedule(t, scheduler, makeTask("x"), "m1")
+	expectSchedule(t, scheduler, makeTask("x", 0), "m1")    // D19
+	expectSchedule(t, scheduler, makeTask("a", 8080), "m1") // its own port does not count: CreateTask decides
+	_, err := MakeFirstFitScheduler([]string{"m1", "m2"}, memory).Schedule(makeTask("x", 8080))
+	requireKind(t, api.Conflict, err)
+	assert.EqualError(t, err, `no machine has the host ports of task "x" free`)
 }
 
 func TestFirstFitFollowsTheOrderOfTheMachines(t *testing.T) {
@@ -94,7 +92,7 @@ func TestFirstFitFollowsTheOrderOfTheMachines(t *testing.T) {
 
 func TestFirstFitReportsARegistryThatIsAway(t *testing.T) {
 	t.Parallel()
-	_, err := MakeFirstFitScheduler([]string{"m"}, failing{}).Schedule(makeTask("x", 80))
+	_, err := MakeFirstFitScheduler([]string{"m"}, away()).Schedule(makeTask("x", 80))
 	requireKind(t, api.Unavailable, err)
 }
 
@@ -187,38 +185,36 @@ func TestSchedulersAreSafeForConcurrentUse(t *testing.T) {
 func TestD44Of400TasksFor80PlacesExactly80ArePlaced(t *testing.T) {
 	t.Parallel()
 	const places, clients = 80, 400
-	memory := func() *MemoryRegistry { return MakeMemoryRegistry() }
 	for _, kind := range []string{"first fit", "random", "round robin"} {
-		for name, registry := range map[string]TaskRegistry{"index": memory(), "list": listOnly{memory()}} {
-			t.Run(kind+", "+name, func(t *testing.T) {
-				t.Parallel()
-				// 20 machines × 4 host ports.
-				storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(20), registry)[kind])
-				setClock(storage, &clock{}) // it stands still: nobody gives up
-				var placed atomic.Int32
-				var group sync.WaitGroup
-				for i := range clients {
-					group.Go(func() {
-						err := storage.Create(makeTask(fmt.Sprintf("task-%d", i), 8000+i%4))
-						if err == nil {
-							placed.Add(1)
-						} else {
-							assert.Equal(t, api.Conflict, api.KindOf(err))
-						}
-					})
-				}
-				group.Wait()
-				assert.EqualValues(t, places, placed.Load())
-				tasks, err := registry.ListTasks(nil)
-				require.NoError(t, err)
-				require.Len(t, tasks, places)
-				taken := map[string]string{}
-				for _, task := range tasks {
-					place := fmt.Sprint(task.CurrentState.Host, ":", task.HostPorts())
-					assert.Empty(t, taken[place], "%s is shared", place)
-					taken[place] = task.ID
-				}
-			})
-		}
+		registry := MakeMemoryRegistry()
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			// 20 machines × 4 host ports.
+			storage := MakeTaskRegistryStorage(registry, nil, schedulersOver(machineNames(20), registry)[kind])
+			setClock(storage, &clock{}) // it stands still: nobody gives up
+			var placed atomic.Int32
+			var group sync.WaitGroup
+			for i := range clients {
+				group.Go(func() {
+					err := storage.Create(makeTask(fmt.Sprintf("task-%d", i), 8000+i%4))
+					if err == nil {
+						placed.Add(1)
+					} else {
+						assert.Equal(t, api.Conflict, api.KindOf(err))
+					}
+				})
+			}
+			group.Wait()
+			assert.EqualValues(t, places, placed.Load())
+			tasks, err := registry.ListTasks(nil)
+			require.NoError(t, err)
+			require.Len(t, tasks, places)
+			taken := map[string]string{}
+			for _, task := range tasks {
+				place := fmt.Sprint(task.CurrentState.Host, ":", task.HostPorts())
+				assert.Empty(t, taken[place], "%s is shared", place)
+				taken[place] = task.ID
+			}
+		})
 	}
 }

@@ -8,12 +8,13 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/storage"
 )
 
 // ServiceRegistryStorage is the RESTStorage of services.
 type ServiceRegistryStorage struct {
 	registry ServiceRegistry
-	objects  reader
+	objects  storage.Interface
 }
 
 // MakeServiceRegistryStorage returns the storage of the registry's services.

@@ -190,7 +190,7 @@ func TestD7ATaskThatFitsNowhereIsAConflict(t *testing.T) {
 
 func TestD7AFailingSchedulerOrRegistryIsReported(t *testing.T) {
 	t.Parallel()
-	storage := MakeTaskRegistryStorage(failing{}, nil, MakeFirstFitScheduler([]string{"m"}, failing{}))
+	storage := MakeTaskRegistryStorage(away(), nil, MakeFirstFitScheduler([]string{"m"}, away()))
 	requireKind(t, api.Unavailable, storage.Create(makeTask("x", 1)))
 	_, err := storage.List(nil)
 	requireKind(t, api.Unavailable, err)

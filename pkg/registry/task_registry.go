@@ -17,7 +17,7 @@ import (
 // machine and adds what the machine's kubelet knows to a task it returns.
 type TaskRegistryStorage struct {
 	registry      TaskRegistry
-	objects       reader
+	objects       storage.Interface
 	containerInfo client.ContainerInfo
 	scheduler     Scheduler
 	now           func() time.Time

@@ -3,24 +3,21 @@ package trace
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 )
 
 // ControllerRegistry traces a controller registry.
 func (t *Tracer) ControllerRegistry(next registry.ControllerRegistry) registry.ControllerRegistry {
-	controllers := controllerRegistry{t, next}
-	if own, ok := next.(registry.Versioned); ok {
-		return struct {
-			controllerRegistry
-			versioned
-		}{controllers, versioned{own}}
-	}
-	return controllers
+	return controllerRegistry{t, next}
 }
 
 type controllerRegistry struct {
 	t    *Tracer
 	next registry.ControllerRegistry
 }
+
+// Objects implements registry.Versioned.
+func (r controllerRegistry) Objects() storage.Interface { return r.next.(registry.Versioned).Objects() }
 
 func (r controllerRegistry) ListControllers() ([]api.ReplicationController, error) {
 	return ask(r.t, called(r.next, "ListControllers"), func(controllers []api.ReplicationController) string { return words(controllers) },

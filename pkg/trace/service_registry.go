@@ -3,24 +3,21 @@ package trace
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 )
 
 // ServiceRegistry traces a service registry.
 func (t *Tracer) ServiceRegistry(next registry.ServiceRegistry) registry.ServiceRegistry {
-	services := serviceRegistry{t, next}
-	if own, ok := next.(registry.Versioned); ok {
-		return struct {
-			serviceRegistry
-			versioned
-		}{services, versioned{own}}
-	}
-	return services
+	return serviceRegistry{t, next}
 }
 
 type serviceRegistry struct {
 	t    *Tracer
 	next registry.ServiceRegistry
 }
+
+// Objects implements registry.Versioned.
+func (r serviceRegistry) Objects() storage.Interface { return r.next.(registry.Versioned).Objects() }
 
 func (r serviceRegistry) ListServices() (api.ServiceList, error) {
 	return ask(r.t, called(r.next, "ListServices"), func(services api.ServiceList) string { return words(services) }, r.next.ListServices)

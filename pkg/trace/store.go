@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
 )
 
@@ -77,6 +76,3 @@ func (r reader) Version() (uint64, error) { return r.next.Version() }
 func (r reader) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
 	return r.next.Watch(kind, after)
 }
-
-// versioned passes on the store of a registry, which is traced itself.
-type versioned struct{ registry.Versioned }

@@ -3,24 +3,21 @@ package trace
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 )
 
-// TaskRegistry traces a task registry. A Versioned one stays so.
+// TaskRegistry traces a task registry.
 func (t *Tracer) TaskRegistry(next registry.TaskRegistry) registry.TaskRegistry {
-	tasks := taskRegistry{t, next}
-	if own, ok := next.(registry.Versioned); ok {
-		return struct {
-			taskRegistry
-			versioned
-		}{tasks, versioned{own}}
-	}
-	return tasks
+	return taskRegistry{t, next}
 }
 
 type taskRegistry struct {
 	t    *Tracer
 	next registry.TaskRegistry
 }
+
+// Objects implements registry.Versioned.
+func (r taskRegistry) Objects() storage.Interface { return r.next.(registry.Versioned).Objects() }
 
 func (r taskRegistry) ListTasks(query *map[string]string) ([]api.Task, error) {
 	var asked map[string]string

@@ -225,14 +225,14 @@ func TestATracedStorageDeletesOnlyWhatWasAdmitted(t *testing.T) {
 }
 
 // A store whose methods panic.
-type broken struct{ registry.ServiceRegistry }
+type broken struct{ storage.Interface }
 
-func (broken) ListServices() (api.ServiceList, error) { panic("broken") }
+func (broken) List(api.Kind, map[string]string) (*storage.List, error) { panic("broken") }
 
 func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
-	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(s.ServiceRegistry(broken{})))
+	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(s.ServiceRegistry(registry.MakeRegistry(s.Store(broken{memory.New(0)})))))
 	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(nil) }), nil)
 	sync := s.Sync("a.sync", func() error { return s.services.UpdateEndpoints(api.Endpoints{}) })
 	for range 2 {
@@ -240,7 +240,7 @@ func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 		assert.Equal(t, `
          GET / to HandlerFunc.ServeHTTP
            ServiceRegistryStorage.List()
-     1ms     broken.ListServices() → panic
+     1ms     broken.List(service, all) → panic
      3ms   → panic
      5ms → panic
 `, "\n"+s.narration())
