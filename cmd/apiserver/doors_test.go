@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/options"
 )
@@ -149,4 +151,16 @@ func (d *doors) podNames() (names []string) {
 		names = append(names, pod.Name)
 	}
 	return names
+}
+
+// stored returns the objects that there are, with their versions.
+func (d *doors) stored() (all []string) {
+	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
+		list, err := d.stores.objects.List(kind, nil)
+		require.NoError(d.t, err)
+		for _, object := range list.Items {
+			all = append(all, fmt.Sprint(kind, " ", object.GetID(), " ", object.Version()))
+		}
+	}
+	return all
 }
