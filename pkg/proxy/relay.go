@@ -2,9 +2,12 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
+	"time"
 )
 
 // relay passes the bytes of two connections to each other, and closes both when both directions
@@ -22,15 +25,46 @@ func relay(ctx context.Context, client, server net.Conn) {
 	_, _ = client.Close(), server.Close() // all that was to be said is said
 }
 
-// pass passes on one direction. Its end is passed on, too: the other direction may go on. A
-// connection that fails cuts both, so that nobody takes half of an answer for a whole one.
+// maxSilence is how long nothing may come from one side when the other one has said all. Perhaps it has
+// gone: that cannot be seen.
+const maxSilence = 5 * time.Minute
+
+// pass passes on one direction. Its end is passed on, too: the other direction may go on, as long as
+// something comes. A connection that fails cuts both, so that nobody takes half of an answer for a whole one.
 func pass(to, from net.Conn, cut func()) {
 	_, err := io.Copy(to, from)
+	if errors.Is(err, os.ErrDeadlineExceeded) { // the other direction has ended
+		err = passRest(to, from)
+	}
 	if err == nil {
 		err = closeWrite(to)
 	}
-	if err != nil {
+	if err == nil {
+		err = to.SetReadDeadline(time.Now())
+	}
+	if err != nil && !errors.Is(err, net.ErrClosed) {
 		cut()
+	}
+}
+
+// passRest passes on what comes without a long silence.
+func passRest(to, from net.Conn) error {
+	for piece := make([]byte, 32<<10); ; {
+		if err := from.SetReadDeadline(time.Now().Add(maxSilence)); err != nil {
+			return err
+		}
+		n, err := from.Read(piece)
+		if n > 0 {
+			if _, failed := to.Write(piece[:n]); failed != nil {
+				return failed
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
 	}
 }
 
