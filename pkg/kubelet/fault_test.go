@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	clientv1 "kube2014/pkg/client/v1"
@@ -200,6 +201,21 @@ func TestAPortThatIsTakenIsToldByRun(t *testing.T) {
 	require.ErrorAs(t, err, &taken)
 	assert.Equal(t, "127.0.0.1:10250", taken.Address)
 	assert.Equal(t, "the kubelet cannot listen on 127.0.0.1:10250: address already in use", err.Error())
+}
+
+// K83: who names the node has asked nobody whether the pod fits there.
+func TestAPodThatDoesNotFitRunsIfItNamesTheNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.start()
+		c.create(makePod("huge", func(pod *corev1.Pod) {
+			pod.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+			pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000")}
+		}))
+		pass(time.Second)
+		assert.Equal(t, corev1.PodRunning, c.get("huge").Status.Phase)
+	})
 }
 
 func TestAPodForWhichNoAddressIsLeftIsReachedOnTheMachine(t *testing.T) {
