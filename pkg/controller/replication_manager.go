@@ -37,6 +37,7 @@ const (
 
 	replicationNamespaceIndex = "replication manager: namespace"
 	replicationOwnerIndex     = "replication manager: uid of the controller"
+	replicationOwnerNameIndex = "replication manager: namespace and name of the controller"
 	replicationOrphanIndex    = "replication manager: namespace of what has no controller"
 )
 
@@ -63,6 +64,12 @@ func NewReplicationManager(config ReplicationManagerConfig) *ReplicationManager 
 	m.pods.Store().AddIndex(replicationOwnerIndex, func(pod *corev1.Pod) []string {
 		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 			return []string{string(owner.UID)}
+		}
+		return nil
+	})
+	m.pods.Store().AddIndex(replicationOwnerNameIndex, func(pod *corev1.Pod) []string {
+		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "ReplicationController" {
+			return []string{cache.KeyOf(pod.Namespace, owner.Name)}
 		}
 		return nil
 	})

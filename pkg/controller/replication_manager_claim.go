@@ -9,10 +9,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/client/cache"
 )
 
-// claim adopts the pods without a controller that one selects, and releases its own that it does
-// not select any more. After an error nobody knows how many it has.
+// claim adopts the pods that one selects and that have no controller, or a deleted one of the same name, and
+// releases its own that it does not select any more. After an error nobody knows how many it has.
 func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationController) error {
 	adopted, released := m.claims(rc)
 	if len(adopted)+len(released) == 0 {
@@ -30,7 +32,11 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 		expected = append(expected, m.hasController(patched, ""))
 	}
 	for _, pod := range adopted {
-		owners := append(withoutOwner(pod.OwnerReferences, rc.UID), controllerReference(rc))
+		owners := withoutOwner(pod.OwnerReferences, rc.UID)
+		if deleted := metav1.GetControllerOf(pod); deleted != nil {
+			owners = withoutOwner(owners, deleted.UID)
+		}
+		owners = append(owners, controllerReference(rc))
 		patched, err := m.patchOwners(ctx, pod, owners)
 		if err != nil {
 			return err
@@ -45,6 +51,11 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 func (m *ReplicationManager) claims(rc *corev1.ReplicationController) (adopted, released []*corev1.Pod) {
 	for _, pod := range m.pods.Store().ByIndex(replicationOrphanIndex, rc.Namespace) {
 		if isActive(pod) && selects(rc.Spec.Selector, pod.Labels) {
+			adopted = append(adopted, pod)
+		}
+	}
+	for _, pod := range m.pods.Store().ByIndex(replicationOwnerNameIndex, cache.Key(rc)) { // as kubectl replace --force leaves them
+		if metav1.GetControllerOfNoCopy(pod).UID != rc.UID && isActive(pod) && selects(rc.Spec.Selector, pod.Labels) {
 			adopted = append(adopted, pod)
 		}
 	}

@@ -31,6 +31,26 @@ func TestPodsWithoutAControllerAreAdopted(t *testing.T) {
 	})
 }
 
+// Nobody collects garbage (K27): kubectl replace --force leaves the pods as they are.
+func TestAControllerThatIsMadeAgainAdoptsThePodsOfTheOneBefore(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.run()
+		before := b.create("web", 3)
+		b.settle(time.Second)
+		require.NoError(t, b.client.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		b.settle(time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
+		assert.Equal(t, before.UID, metav1.GetControllerOf(b.pod("web-1")).UID)
+
+		again := b.create("web", 3)
+		b.settle(2 * time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
+		for _, name := range b.names() {
+			assert.Equal(t, []metav1.OwnerReference{*metav1.NewControllerRef(again, corev1.SchemeGroupVersion.WithKind("ReplicationController"))}, b.pod(name).OwnerReferences)
+		}
+	})
+}
+
 func TestAnAdoptedPodKeepsItsOtherOwners(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
