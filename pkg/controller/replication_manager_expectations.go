@@ -22,7 +22,7 @@ const (
 
 var errUnseen = errors.New("the informer has not shown within 5 minutes what was written")
 
-// expectation reports whether the copy of the pods shows what was written.
+// expectation reports whether the copy shows what was written.
 type expectation func() bool
 
 // await waits until the copy shows all that was written for a controller: nothing is decided for it
@@ -65,6 +65,14 @@ func (m *ReplicationManager) isDeleted(pod *corev1.Pod) expectation {
 	}
 }
 
+// hasStatus expects a status of a controller, if that is still there.
+func (m *ReplicationManager) hasStatus(rc *corev1.ReplicationController) expectation {
+	return func() bool {
+		copied, exists := m.controllers.Store().Get(cache.Key(rc))
+		return !exists || copied.UID != rc.UID || copied.ResourceVersion == rc.ResourceVersion || hasReached(m.controllers.Version(), rc.ResourceVersion)
+	}
+}
+
 // copied returns the copy of a pod, or nil.
 func (m *ReplicationManager) copied(pod *corev1.Pod) *corev1.Pod {
 	if copied, exists := m.pods.Store().Get(cache.Key(pod)); exists && copied.UID == pod.UID {
@@ -75,12 +83,17 @@ func (m *ReplicationManager) copied(pod *corev1.Pod) *corev1.Pod {
 
 // reached reports whether the copy of the pods has all changes up to a version.
 func (m *ReplicationManager) reached(version string) bool {
+	return hasReached(m.pods.Version(), version)
+}
+
+// hasReached reports whether a copy of a version has all changes up to another one.
+func hasReached(copied, version string) bool {
 	wanted, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
 		return false
 	}
-	copied, err := strconv.ParseUint(m.pods.Version(), 10, 64)
-	return err == nil && copied >= wanted
+	has, err := strconv.ParseUint(copied, 10, 64)
+	return err == nil && has >= wanted
 }
 
 func controllerUID(pod *corev1.Pod) types.UID {

@@ -12,7 +12,8 @@ import (
 	"kube2014/pkg/client/cache"
 )
 
-// updateStatus tells the status of a controller, if that has changed.
+// updateStatus tells the status of a controller, if that has changed, and waits until the copy shows it: else
+// the server would refuse the next one.
 func (m *ReplicationManager) updateStatus(ctx context.Context, rc *corev1.ReplicationController) error {
 	status, next := replicationStatus(rc, m.activePods(rc), time.Now())
 	if next > 0 {
@@ -23,11 +24,14 @@ func (m *ReplicationManager) updateStatus(ctx context.Context, rc *corev1.Replic
 	}
 	updated := rc.DeepCopy()
 	updated.Status = status
-	_, err := m.config.Client.In(rc.Namespace).ReplicationControllers().UpdateStatus(ctx, updated)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+	written, err := m.config.Client.In(rc.Namespace).ReplicationControllers().UpdateStatus(ctx, updated)
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 		return errStale
+	case err != nil:
+		return err
 	}
-	return err
+	return m.await(ctx, []expectation{m.hasStatus(written)})
 }
 
 // replicationStatus returns the status of a controller with those pods, and after which time

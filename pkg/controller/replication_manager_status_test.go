@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,5 +110,48 @@ func TestAStatusThatMeetsAConflictIsWrittenAgain(t *testing.T) {
 		b.settle(5 * time.Second)
 		assert.Equal(t, int32(1), b.get("web").Status.ReadyReplicas)
 		assert.Equal(t, int64(2), written.Load())
+	})
+}
+
+// recorded notes the status of an answer.
+type recorded struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorded) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorded) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// The copy that the next sync goes by shows the status that was written.
+func TestNoStatusOfAControllerIsRefusedBecauseOfTheOneBefore(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		var mu sync.Mutex
+		answers := map[int]int{}
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if !strings.HasSuffix(req.URL.Path, "/replicationcontrollers/web/status") {
+				next.ServeHTTP(w, req)
+				return
+			}
+			answer := &recorded{ResponseWriter: w}
+			next.ServeHTTP(answer, req)
+			mu.Lock()
+			defer mu.Unlock()
+			answers[answer.status]++
+		})
+		b.run()
+		b.create("web", 3)
+		b.settle(time.Second)
+		for replicas := range int32(20) {
+			b.scale("web", replicas)
+			b.settle(100 * time.Millisecond)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		assert.Greater(t, answers[http.StatusOK], 20)
+		assert.Len(t, answers, 1)
 	})
 }
