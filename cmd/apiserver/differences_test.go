@@ -149,7 +149,7 @@ func TestK13APodIsPlacedWhenItIsMade(t *testing.T) {
 	d = onTwoMachines(t, "-scheduler", "none")
 	assert.NotContains(t, d.mustAsk(201, "POST", podsPath, pod("a", "")), "nodeName")
 	require.NoError(t, d.stores.placePending())
-	d.mustAsk(201, "POST", podsPath+"/a/binding", `{"target":{"kind":"Node","name":"m2"}}`)
+	d.mustAsk(201, "POST", podsPath+"/a/binding", `{"metadata":{"name":"a"},"target":{"kind":"Node","name":"m2"}}`)
 	bound := d.mustAsk(200, "GET", podsPath+"/a", "")
 	assert.Contains(t, bound, `"nodeName":"m2"`)
 	assert.Contains(t, bound, "PodScheduled")

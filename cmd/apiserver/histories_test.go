@@ -197,7 +197,7 @@ func (d *doors) ask(id string, in asked) told {
 		}
 		return d.askPod("DELETE", path, inJSON, map[string]interface{}{"preconditions": preconditions})
 	case "bind":
-		text, _ := json.Marshal(corev1.Binding{ObjectMeta: metav1.ObjectMeta{UID: types.UID(in.uid)}, Target: corev1.ObjectReference{Name: in.host}})
+		text, _ := json.Marshal(corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: path[strings.LastIndex(path, "/")+1:], UID: types.UID(in.uid)}, Target: corev1.ObjectReference{Name: in.host}})
 		status, _ := d.do("POST", path+"/binding", inJSON, string(text))
 		return told{status: status}
 	case "POST":

@@ -211,3 +211,31 @@ func TestATestInAPatchLetsEachIncrementArriveOnce(t *testing.T) {
 	all.Wait()
 	assert.Equal(t, fmt.Sprint(clients*each), d.Must("GET", Pods+"/web", "").Meta().Annotations["n"])
 }
+
+func TestTheVersionZeroIsAnyAndWhatIsNoVersionIsToldWithItsField(t *testing.T) {
+	t.Parallel()
+	d := withPods(t, 1)
+	versioned := func(version string) string {
+		return `{"metadata":{"resourceVersion":"` + version + `","labels":{"v":"` + "x" + `"}}}`
+	}
+	assert.Equal(t, 200, d.Patch(Pods+"/a", MergePatch, versioned("0")).Status)
+	assert.Equal(t, 409, d.Patch(Pods+"/a", MergePatch, versioned("1")).Status)
+	for _, version := range []string{"abc", "-1", "1e5", " 1"} {
+		answer := d.Patch(Pods+"/a", MergePatch, versioned(version))
+		assert.Equal(t, 400, answer.Status, version)
+		assert.Contains(t, answer.Error().Message, "metadata.resourceVersion: Invalid value", version)
+	}
+	asked := strings.Replace(service, `"name":"s"`, `"name":"s","resourceVersion":"VERSION"`, 1)
+	assert.Equal(t, 404, d.Do("PUT", Services+"/s", strings.Replace(asked, "VERSION", "7", 1)).Status)
+	assert.Equal(t, 201, d.Do("PUT", Services+"/s", strings.Replace(asked, "VERSION", "0", 1)).Status)
+}
+
+func TestAnOperationOfAPatchWithAWrongTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	d := withPods(t, 1)
+	for patch, name := range map[string]string{`[{"op":1}]`: "op", `[{"op":"add","path":1}]`: "path", `[{"op":"move","path":"/a","from":[]}]`: "from"} {
+		answer := d.Patch(Pods+"/a", JSONPatch, patch)
+		assert.Equal(t, 400, answer.Status, patch)
+		assert.Equal(t, "error decoding patch: "+name+" of operation 0 is not a string", answer.Error().Message)
+	}
+}

@@ -84,6 +84,9 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	if o.Parts.Has(PartAPIServer) && !o.InsecureServing.Insecure && !given["secure_port"] {
 		errs = append(errs, errors.New("-insecure: without it, the server needs -secure_port"))
 	}
+	if o.Parts.Has(PartKubelet) && o.Kubelet.HTTPS {
+		errs = append(errs, errors.New("-kubelet_https: the kubelets of this process speak HTTP"))
+	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}

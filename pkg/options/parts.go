@@ -65,6 +65,9 @@ func (o *PartsOptions) validate(given map[string]bool) (errs []error) {
 			errs = append(errs, fmt.Errorf("-%s: %s is not more than 0", period.name, period.time))
 		}
 	}
+	if o.Has(PartKubelet) && o.Has(PartControllerManager) && o.NodeMonitorGracePeriod <= o.NodeStatusUpdateFrequency {
+		errs = append(errs, fmt.Errorf("-node_monitor_grace_period: %s is not more than the %s of -node_status_update_frequency", o.NodeMonitorGracePeriod, o.NodeStatusUpdateFrequency))
+	}
 	cidr, err := netip.ParsePrefix(o.clusterCIDR)
 	switch {
 	case err != nil || !cidr.Addr().Is4() || cidr.Bits() > podBits:

@@ -50,6 +50,8 @@ func TestAPartThatCannotRunAsToldIsToldWithItsFlag(t *testing.T) {
 		"-node_monitor_period 1s":                     "-node_monitor_period: it is for controller_manager, which -run does not name",
 		"-run scheduler -master http://a -machines b": "-machines: it is for apiserver or kubelet or proxy, which -run does not name",
 		"-run all -node_monitor_grace_period 0s":      "-node_monitor_grace_period: 0s is not more than 0",
+		"-run all -node_monitor_grace_period 10s":     "-node_monitor_grace_period: 10s is not more than the 10s of -node_status_update_frequency",
+		"-run all -kubelet_https":                     "-kubelet_https: the kubelets of this process speak HTTP",
 		"-run all -node_status_update_frequency -1s":  "-node_status_update_frequency: -1s is not more than 0",
 		"-run all -cluster_cidr 127.1.0.0":            `-cluster_cidr: "127.1.0.0" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,
 		"-run all -cluster_cidr 127.1.0.0/25":         `-cluster_cidr: "127.1.0.0/25" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,

@@ -2,7 +2,9 @@ package patch
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -26,6 +28,9 @@ func parseJSON(body []byte, into *Patch) error {
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
+	if err := checkTypes(operations); err != nil {
+		return err
+	}
 	if len(operations) > maxOperations {
 		return tooLarge("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(operations))
 	}
@@ -35,6 +40,19 @@ func parseJSON(body []byte, into *Patch) error {
 			return nil, tooLarge("the object is too large for %d operations of a JSON patch", len(operations))
 		}
 		return applyAll(operations, text)
+	}
+	return nil
+}
+
+// checkTypes refuses an operation whose op, path or from is no text. The library would take it for none.
+func checkTypes(operations jsonpatch.Patch) error {
+	for i, operation := range operations {
+		for _, name := range []string{"op", "path", "from"} {
+			var text *string
+			if value := operation[name]; value != nil && json.Unmarshal(*value, &text) != nil {
+				return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %s of operation %d is not a string", name, i))
+			}
+		}
 	}
 	return nil
 }

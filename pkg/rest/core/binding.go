@@ -45,7 +45,7 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		return nil, err
 	}
 	binding := admitted.(*corev1.Binding)
-	if binding.Name != "" && binding.Name != key.Name {
+	if binding.Name != key.Name {
 		return nil, errors.NewBadRequest("name in URL does not match name in Binding object")
 	}
 	errs := validation.ValidateBinding(binding)

@@ -286,7 +286,8 @@ func TestAPodIsBoundOnce(t *testing.T) {
 	}
 	d.Must("POST", Pods, Pod("x", ""))
 	assert.Equal(t, 409, d.Do("POST", Pods+"/x/binding", binding(`,"uid":"other"`)).Status)
-	assert.Equal(t, 404, d.Do("POST", Pods+"/none/binding", `{"target":{"name":"n1"}}`).Status)
+	assert.Equal(t, 404, d.Do("POST", Pods+"/none/binding", `{"metadata":{"name":"none"},"target":{"name":"n1"}}`).Status)
+	assert.Equal(t, 400, d.Do("POST", Pods+"/x/binding", `{"target":{"name":"n1"}}`).Status)
 	assert.Equal(t, 422, d.Do("POST", Pods+"/x/binding", `{"metadata":{"name":"x"},"target":{"kind":"Pod","name":"n1"}}`).Status)
 	assert.Equal(t, 400, d.Do("POST", Pods+"/x/binding", `{"metadata":{"name":"y"},"target":{"name":"n1"}}`).Status)
 	assert.Equal(t, 400, d.Do("POST", Pods+"/x/binding", binding(`,"namespace":"other"`)).Status)
@@ -313,7 +314,7 @@ func TestK24APodIsBoundOnlyToANodeThatCouldBe(t *testing.T) {
 	d := Open(t)
 	d.Must("POST", Pods, Pod("x", ""))
 	for _, node := range []string{"", "..", "a/b", "_tasks", "a b", "A", `\u0000`, "a\\nb"} {
-		assert.Equal(t, 422, d.Do("POST", Pods+"/x/binding", `{"target":{"name":"`+node+`"}}`).Status, node)
+		assert.Equal(t, 422, d.Do("POST", Pods+"/x/binding", `{"metadata":{"name":"x"},"target":{"name":"`+node+`"}}`).Status, node)
 	}
 }
 
@@ -324,7 +325,7 @@ func TestAPodThatIsHeldOrIsToEndIsNotBound(t *testing.T) {
 	d.Must("POST", Pods, Pod("ending", `"finalizers":["a.b/c"]`))
 	d.Must("DELETE", Pods+"/ending", "")
 	for _, name := range []string{"gated", "ending"} {
-		assert.Equal(t, 409, d.Do("POST", Pods+"/"+name+"/binding", `{"target":{"name":"n1"}}`).Status, name)
+		assert.Equal(t, 409, d.Do("POST", Pods+"/"+name+"/binding", `{"metadata":{"name":"`+name+`"},"target":{"name":"n1"}}`).Status, name)
 	}
 }
 
@@ -334,7 +335,7 @@ func TestTheLogOfAPodSaysWhyThereIsNone(t *testing.T) {
 	d.Must("POST", Pods, Pod("x", ""))
 	log := func() string { return d.Do("GET", Pods+"/x/log", "").Error().Message }
 	assert.Equal(t, "pod x does not have a host assigned", log())
-	d.Must("POST", Pods+"/x/binding", `{"target":{"name":"n1"}}`)
+	d.Must("POST", Pods+"/x/binding", `{"metadata":{"name":"x"},"target":{"name":"n1"}}`)
 	assert.Equal(t, `pods "n1" not found`, log(), "as today's server has it")
 	d.Must("POST", "/api/v1/nodes", `{"metadata":{"name":"n1"}}`)
 	assert.Equal(t, `container "c" in pod "x" is waiting to start: no kubelet has started it`, log())

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
@@ -125,7 +127,10 @@ func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.W
 	if err != nil {
 		return nil, err
 	}
-	if object.GetResourceVersion() != "" {
+	switch expected, err := expectedVersion(object); {
+	case err != nil:
+		return nil, err
+	case expected != 0:
 		return nil, apierrors.NewNotFound(s.Resource, key.Name)
 	}
 	if err := s.checkUID(key.Name, object.GetUID(), ""); err != nil {
@@ -148,9 +153,25 @@ func (s *Store[T]) admitChanged(object, old T, options rest.WriteOptions) (T, er
 	return admitted.(T), nil
 }
 
+// expectedVersion returns the version that an object that is sent replaces, 0 for whichever is there.
+func expectedVersion(object rest.Object) (uint64, error) {
+	version := object.GetResourceVersion()
+	if version == "" {
+		return 0, nil
+	}
+	expected, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return 0, apierrors.NewBadRequest(field.Invalid(field.NewPath("metadata", "resourceVersion"), version, "must be a version that this server has told").Error())
+	}
+	return expected, nil
+}
+
 // beforeUpdate completes and checks an object that is to replace another one.
 func (s *Store[T]) beforeUpdate(object, old T) error {
-	if version := object.GetResourceVersion(); version != "" && version != old.GetResourceVersion() {
+	switch expected, err := expectedVersion(object); {
+	case err != nil:
+		return err
+	case expected != 0 && strconv.FormatUint(expected, 10) != old.GetResourceVersion():
 		return apierrors.NewConflict(s.Resource, old.GetName(), rest.ErrModified)
 	}
 	if err := s.checkUID(old.GetName(), object.GetUID(), old.GetUID()); err != nil {
