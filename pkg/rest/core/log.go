@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -170,13 +171,25 @@ func validateLogOptions(query url.Values) (errs field.ErrorList) {
 	return errs
 }
 
-// forKubelet returns those options that a kubelet has.
+// logSwitches are the options of a log that are true or false.
+var logSwitches = []string{"follow", "previous", "timestamps"}
+
+// forKubelet returns those options that a kubelet has. What is true, today's server says to it in this one word.
 func forKubelet(query url.Values) url.Values {
 	own := url.Values{}
 	for name, values := range query {
-		if _, isNumber := logNumbers[name]; isNumber || slices.Contains([]string{"follow", "previous", "timestamps", "sinceTime"}, name) {
+		_, isNumber := logNumbers[name]
+		switch {
+		case isNumber, name == "sinceTime":
 			own[name] = values
+		case slices.Contains(logSwitches, name) && isOn(values):
+			own.Set(name, "true")
 		}
 	}
 	return own
+}
+
+// isOn reports whether the values of a query turn something on, as for today's server: also an empty one does.
+func isOn(values []string) bool {
+	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }

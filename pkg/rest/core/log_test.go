@@ -94,6 +94,27 @@ func TestALogComesFromTheKubeletOfThePod(t *testing.T) {
 	}
 }
 
+func TestASwitchOfALogIsOnUnlessItIsZeroOrFalse(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"follow=x":                       "follow=true",
+		"follow=":                        "follow=true",
+		"follow":                         "follow=true",
+		"follow=1&previous=no":           "follow=true&previous=true",
+		"timestamps=00":                  "timestamps=true",
+		"timestamps=f":                   "timestamps=true",
+		"follow=0":                       "",
+		"follow=FALSE&previous=False":    "",
+		"follow=false&timestamps=TRUE":   "timestamps=true",
+		"follow=false&follow=true":       "", // the first one counts
+		"follow=yes&follow=0&tailLines=": "follow=true&tailLines=",
+	} {
+		status, text := logOf(t, fakeKubelets{}, "one/log?"+query)
+		assert.Equal(t, http.StatusOK, status, query)
+		assert.Equal(t, "10.0.0.1 default one a "+want, text, query)
+	}
+}
+
 func TestALogThatThereIsNotIsToldWhy(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
