@@ -84,10 +84,11 @@ func (e *EndpointController) syncService(service *api.Service) (wrote bool, err 
 	return err == nil, err
 }
 
-// endpointsOf returns the endpoints of the tasks that a service selects, sorted by the
-// tasks' ids. The services have just been read: what the store has cached is not older.
+// endpointsOf returns the endpoints of the tasks that a service selects, sorted by the tasks' ids. They
+// are as old as the service: one of the first door has no age, so that etcd keeps what June 2014 does.
+// The services have just been read: what the store has cached is not older.
 func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, error) {
-	endpoints := api.Endpoints{Name: service.ID, Endpoints: []string{}}
+	endpoints := api.Endpoints{ObjectMeta: api.ObjectMeta{CreationTime: service.CreationTime}, Name: service.ID, Endpoints: []string{}}
 	tasks, err := e.store.Cached().List(api.TaskKind, service.Labels)
 	if err != nil {
 		return endpoints, err

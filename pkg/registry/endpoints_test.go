@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,6 +120,28 @@ func TestEndpointsAreThoseOfTheTasksThatAServiceSelects(t *testing.T) {
 		"nobody":     {},
 		"everything": {"m1:80", "m2:80", "m1:81", "m1:82"},
 	}, registry.known(t))
+}
+
+func TestEndpointsAreAsOldAsTheirServiceUnlessTheFirstDoorMadeIt(t *testing.T) {
+	t.Parallel()
+	registry := MakeMemoryRegistry()
+	controller := MakeEndpointController(registry, registry)
+	made := time.Date(2026, 6, 6, 12, 0, 0, 0, time.UTC)
+	today := makeService("today", 1)
+	today.CreationTime = made
+	require.NoError(t, registry.CreateService(today))
+	require.NoError(t, registry.CreateService(makeService("june", 1)))
+	for _, task := range []string{"", "x"} { // the second time there is something else to write
+		if task != "" {
+			require.NoError(t, registry.CreateTask("m", labelled(makeTask(task, 80), map[string]string{"name": "today"})))
+		}
+		require.NoError(t, controller.SyncServiceEndpoints())
+		for name, want := range map[string]time.Time{"today": made, "june": {}} {
+			stored, err := registry.Objects().Get(api.EndpointsKind, name)
+			require.NoError(t, err)
+			assert.Equal(t, want, stored.Object.Meta().CreationTime, name)
+		}
+	}
 }
 
 // D31: endpoints are written when they change.
