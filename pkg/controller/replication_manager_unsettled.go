@@ -2,10 +2,11 @@ package controller
 
 import (
 	"errors"
-	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	clientv1 "kube2014/pkg/client/v1"
 )
 
 // noteAnswer notes what is known of a request that created a pod of a controller. That it is refused
@@ -14,7 +15,7 @@ func (m *ReplicationManager) noteAnswer(rc *corev1.ReplicationController, pod st
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
 		m.unsettled.Delete(rc.UID)
-	case !isRefusedForGood(err):
+	case !clientv1.IsRefusal(err):
 		m.unsettled.Store(rc.UID, pod)
 	}
 }
@@ -32,15 +33,4 @@ func (m *ReplicationManager) unsettledOf(rc *corev1.ReplicationController) strin
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
-}
-
-// isRefusedForGood reports whether an error says that the server has not done what it was asked,
-// and will not.
-func isRefusedForGood(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code/100 == 4 && code != http.StatusRequestTimeout
 }

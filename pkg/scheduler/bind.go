@@ -2,14 +2,13 @@ package scheduler
 
 import (
 	"context"
-	"errors"
-	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
 )
 
 // settle binds the pod of a key to the node where it is assumed. When the answer is lost the pod
@@ -26,7 +25,7 @@ func (s *Scheduler) bind(ctx context.Context, pod *corev1.Pod, node string) erro
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	})
-	if err != nil && isRefusal(err) {
+	if clientv1.IsRefusal(err) {
 		return s.look(ctx, pod, node, err)
 	}
 	if err != nil {
@@ -64,15 +63,4 @@ func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, refu
 		return nil
 	}
 	return refusal
-}
-
-// isRefusal reports whether an error says that the server has not done what it was asked, and will
-// not: all others may mean that it did.
-func isRefusal(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code/100 == 4 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }

@@ -3,10 +3,8 @@ package record
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -107,7 +105,7 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 			return
 		case apierrors.IsAlreadyExists(err): // written, and the answer was lost
 			return
-		case isRefusal(err):
+		case clientv1.IsRefusal(err):
 			log.Printf("%s: an event about %s is refused: %v", r.Component, event.InvolvedObject.Name, err)
 			return
 		}
@@ -158,14 +156,4 @@ func (r *Recorder) forget(now time.Time) {
 	if len(r.known) >= memory { // all are young: those that come again are written again
 		clear(r.known)
 	}
-}
-
-// isRefusal reports whether a server will not take an event, however often it is asked.
-func isRefusal(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code >= 400 && code < 500 && code != http.StatusTooManyRequests
 }

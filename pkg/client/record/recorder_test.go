@@ -133,6 +133,9 @@ func TestAnEventIsTriedAgainAndWrittenOnce(t *testing.T) {
 		"the server is busy": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		},
+		"it took too long": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.WriteHeader(http.StatusRequestTimeout)
+		},
 		"the answer is lost": func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			next.ServeHTTP(nowhere{}, req)
 			panic(http.ErrAbortHandler)

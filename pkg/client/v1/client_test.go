@@ -292,6 +292,22 @@ func TestAnErrorSaysWhenToTryAgain(t *testing.T) {
 	assert.Equal(t, 7, seconds)
 }
 
+func TestARefusalIsAnAnswerThatNothingWasDoneNorWillBe(t *testing.T) {
+	t.Parallel()
+	answered := func(code int) error {
+		return apierrors.NewGenericServerResponse(code, http.MethodPost, corev1.Resource("pods"), "web", "", 0, true)
+	}
+	for _, code := range []int{400, 401, 403, 404, 409, 410, 413, 422} {
+		assert.True(t, IsRefusal(answered(code)), code)
+		assert.True(t, IsRefusal(fmt.Errorf("pod web: %w", answered(code))), code)
+	}
+	for _, code := range []int{408, 429, 500, 502, 503, 504} {
+		assert.False(t, IsRefusal(answered(code)), code)
+	}
+	assert.False(t, IsRefusal(nil))
+	assert.False(t, IsRefusal(io.ErrUnexpectedEOF))
+}
+
 func TestANameThatWouldLeadElsewhereIsRefusedUnasked(t *testing.T) {
 	t.Parallel()
 	c, requests := serve(t)

@@ -166,3 +166,14 @@ func (r request) refusal(resp *http.Response) error {
 	return apierrors.NewGenericServerResponse(resp.StatusCode, r.method, schema.GroupResource{Resource: strings.Join(r.path, "/")}, "",
 		strings.TrimSpace(string(data)), later, true)
 }
+
+// IsRefusal reports whether an error says that the server has not done what it was asked, and will not,
+// however often it is asked the same. All others may mean that it did, or will later.
+func IsRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code/100 == 4 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}
