@@ -67,13 +67,6 @@ func (q *Queue) AddAfter(key string, pause time.Duration) {
 	time.AfterFunc(pause, func() { q.Add(key) })
 }
 
-// Len returns how many keys wait.
-func (q *Queue) Len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.order)
-}
-
 func (q *Queue) noteLocked() {
 	select {
 	case q.wake <- struct{}{}:
