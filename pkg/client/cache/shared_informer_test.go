@@ -293,6 +293,9 @@ func TestAnInformerConvergesAfterAnyFault(t *testing.T) {
 		"a list fails": func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			w.WriteHeader(http.StatusInternalServerError)
 		},
+		"an item of a list is null": func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[null]}`)
+		},
 		"the version of a watch is expired": func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if isWatch(req) {
 				w.WriteHeader(http.StatusGone)

@@ -348,6 +348,17 @@ func TestAnAnswerThatIsNotWhatWasAskedForIsAnError(t *testing.T) {
 	}
 }
 
+func TestAListWithoutOneOfItsItemsIsAnError(t *testing.T) {
+	t.Parallel()
+	c, _ := serve(t, answer{200, `{"kind":"PodList","items":[` + aPod + `,null]}`}, answer{200, `{"kind":"PodList","items":null}`})
+	list, err := c.Pods().List(t.Context(), metav1.ListOptions{})
+	assert.EqualError(t, err, "GET namespaces/default/pods: item 1 of the list is null")
+	assert.Nil(t, list)
+	list, err = c.Pods().List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, list.Items)
+}
+
 func TestAServerThatIsAwayIsAnErrorOfTheTransport(t *testing.T) {
 	t.Parallel()
 	refuse := roundTripper(func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED })

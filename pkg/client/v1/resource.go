@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -132,7 +133,15 @@ func (r Resource[T]) List(ctx context.Context, options metav1.ListOptions) (*Lis
 	if err != nil {
 		return nil, err
 	}
+	if number := slices.IndexFunc(list.Items, isNull); number >= 0 {
+		return nil, sent.failed(fmt.Errorf("item %d of the list is null", number))
+	}
 	return list, nil
+}
+
+func isNull[T Object](object T) bool {
+	var none T
+	return any(object) == any(none)
 }
 
 // All goes through the objects that the options select, page by page; all pages are of one
