@@ -22,6 +22,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
+	"kube2014/pkg/registry"
 	"kube2014/pkg/util/loopback"
 )
 
@@ -295,7 +296,7 @@ func TestAPanicInAHandlerDoesNotEndTheServer(t *testing.T) {
 	t.Parallel()
 	// No request makes the real handlers panic, so here the storage does.
 	stores := memoryRegistries()
-	stores.services = nil
+	stores.services = registry.MakeRegistry(nil)
 	handler := newHandler(stores, nil, nil, client.DefaultPrefix)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
