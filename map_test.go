@@ -139,7 +139,7 @@ func TestTheMapHasEveryNameOfTheOriginal(t *testing.T) {
 	files := read(t, mapFile)
 	for _, table := range tableRows.FindAllStringSubmatch(files, -1) {
 		for row := range strings.Lines(table[1]) {
-			cells := strings.Split(row, " | ")
+			cells := strings.Split(strings.TrimSuffix(row, " |\n"), " | ")
 			for _, name := range link.FindAllStringSubmatch(cells[0], -1) {
 				placed[strings.TrimPrefix(name[3], o.url)+" "+strings.Trim(name[2], "`*")] = true
 			}

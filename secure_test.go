@@ -17,10 +17,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/version"
-
-	"kube2014/pkg/metrics"
-	"kube2014/pkg/options"
 )
 
 // makeSecure starts make secure in a folder with a name that a shell would split, and returns
@@ -100,35 +96,6 @@ func TestWhoGetsInPrintsWhatItSays(t *testing.T) {
 	require.NoError(t, os.Symlink(files, plain))
 	checkSession(t, commandsIn(t, "docs/server.md", sessions["docs/server.md"]...), map[string]string{"127.0.0.1:6443": s.address, "data/secure": plain})
 	assert.NotContains(t, strings.Join(s.stop(), "\n"), "panic")
-}
-
-var (
-	flagInHelp = regexp.MustCompile(`(?m)^  -(\w+)(?: [A-Z][A-Z,.]*)? +(.*(?:\n {23}.*)*)`)
-)
-
-// A flag says in the help what it is for, in its group.
-func TestTheHelpTellsWhatEachFlagIsFor(t *testing.T) {
-	t.Parallel()
-	helped := flagInHelp.FindAllStringSubmatch(options.Usage, -1)
-	assert.Greater(t, len(helped), 45)
-	for _, flag := range helped {
-		assert.Greater(t, len(strings.Fields(flag[2])), 1, flag[1])
-	}
-}
-
-// The documents name no flag that the program does not have: a test of all names pins that. Those of
-// the Go runtime and the process are the library's.
-func TestEachMetricSaysWhatItIs(t *testing.T) {
-	t.Parallel()
-	m := metrics.New(version.Info{})
-	m.ReadInFlight(func() (reads, changes int64) { return 0, 0 })
-	m.ReadStored(func() []metrics.Stored { return nil })
-	told := m.Descriptions()
-	assert.Greater(t, len(told), 20)
-	for _, d := range told {
-		assert.Regexp(t, `^(apiserver|authentication|authorization|etcd|kube2014|kubernetes)_`, d.Name)
-		assert.GreaterOrEqual(t, len(strings.Fields(d.Help)), 3, d.Name)
-	}
 }
 
 // The names of the chain are those of the code, in its order.

@@ -20,7 +20,8 @@ type File struct {
 }
 
 // Open opens the file, or makes it: who may not write it finds out here. Beyond its size it is
-// renamed, and a new one is begun; a device or a pipe is not.
+// renamed, and a new one is begun; a device or a pipe is not. Who reads a pipe, or standard output, is
+// to go on reading: requests wait for that.
 func (f File) Open() (io.Writer, error) {
 	if f.Path == "-" {
 		return os.Stdout, nil

@@ -41,7 +41,8 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 		if err := prober.peerPort(bounded, url); err != nil {
 			return false, false, err
 		}
-		// Who answers anything but that there is no such page may serve the v2 API later.
+		// Who answers anything but that there is no such page may serve the v2 API later. An etcd whose
+		// client URLs speak only gRPC cannot tell: its users name the API by -storage_backend.
 		if keys, err := prober.get(bounded, url+"/v2/keys/"); err != nil || keys.isJSON || keys.status != http.StatusNotFound {
 			return false, false, uncertain("v2", v2Err)
 		}

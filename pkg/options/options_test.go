@@ -116,6 +116,30 @@ func TestHelpNamesEveryFlagWithItsDefault(t *testing.T) {
 	assert.ElementsMatch(t, names, namesIn(Usage), "it names no others")
 }
 
+// Nothing else documents the flags.
+func TestHelpTellsOfEachFlagInAGroupWhatItIs(t *testing.T) {
+	t.Parallel()
+	_, groups, _ := strings.Cut(Usage, "\n\nwhat runs:\n")
+	groups, _, _ = strings.Cut("what runs:\n"+groups, "\n\nexample:\n")
+	var grouped []string
+	for group := range strings.SplitSeq(groups, "\n\n") {
+		assert.Regexp(t, `^[a-z, ]+:\n  -`, group, "it has a heading")
+		grouped = append(grouped, namesIn(group)...)
+	}
+	assert.Equal(t, namesIn(Usage), grouped, "no flag is outside of the groups")
+	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {
+		says := entryOf(f.Name)
+		assert.Equal(t, !isBool(f), placeholder.MatchString(says), "%s: it is told what a value is, if there is one: %s", f.Name, says)
+		assert.Regexp(t, `^[^ (]+ [^ (]+`, placeholder.ReplaceAllString(says, ""), "%s: it is told what it does", f.Name)
+	})
+	for line := range strings.Lines(Usage) {
+		assert.LessOrEqual(t, len(line), 91, "it fits on a terminal: %s", line)
+	}
+}
+
+// placeholder is what stands for the value of a flag.
+var placeholder = regexp.MustCompile(`^[A-Z]+ `)
+
 var entry = regexp.MustCompile(`(?m)^  -(\w+) `)
 
 func namesIn(text string) (names []string) {

@@ -6,7 +6,8 @@ tasks, replication controllers and services, and below /api/v1 today's, for kube
 
 usage: apiserver [flags]
 
-A - in the name of a flag is as good as a _.
+A - in the name of a flag is as good as a _. The values of a LIST are separated by
+commas. A TIME is like 90s or 1m30s.
 
 what runs:
   -run LIST            apiserver, scheduler, controller_manager, kubelet, proxy, or all:
@@ -17,7 +18,7 @@ what runs:
 the server:
   -api_prefix PATH     where June 2014's API is served (default /api/v1beta1); if
                        paths of today's API begin so, that is off
-  -machines A,B,...    the machines that tasks and pods are placed on; may be repeated
+  -machines LIST       the machines that tasks and pods are placed on; may be repeated
                        (default 127.0.0.1)
   -scheduler NAME      what places them: first_fit, random or round_robin
                        (default first_fit); or none: pods wait for a scheduler,
@@ -26,11 +27,13 @@ the server:
   -runtime_config LIST the versions of the API to serve, such as
                        api/v1beta1=true,api/v1=false (default: both); may be repeated
   -request_timeout TIME  how long a request to today's API may take (default 1m0s)
-  -min_request_timeout TIME  how long a watch takes at least, unless its client says
+  -min_request_timeout TIME  how long a watch lasts at least, unless its client says
                        how long (default 30m0s)
-  -max_requests_inflight N  how many requests that only read are served at once; what
-                       is beyond is told to try again; 0 for any number (default 400)
-  -max_mutating_requests_inflight N  the same for the other requests (default 200)
+  -max_requests_inflight N  how many requests that only read are served at once; the
+                       next one is a 429; 0 for any number; watches and checks of
+                       health do not count (default 400)
+  -max_mutating_requests_inflight N  the same for requests that change something
+                       (default 200)
   -cors_allowed_origins LIST  regular expressions: pages of these origins may read what
                        the server answers
   -shutdown_delay_duration TIME  how long /readyz fails before the ports are closed
@@ -42,30 +45,31 @@ the server:
   -version             print the version and exit
 
 the insecure port, without authentication:
-  -port N              the port to listen on; 0 takes a free one (default 8080);
-  -insecure_port N     another word for it
-  -address ADDRESS     the address to listen on (default 127.0.0.1);
-  -insecure_bind_address ADDRESS  another word for it
+  -port N              the port to listen on; 0 takes a free one (default 8080)
+  -insecure_port N     another word for -port
+  -address ADDRESS     the address to listen on (default 127.0.0.1)
+  -insecure_bind_address ADDRESS  another word for -address
   -insecure            -insecure=false closes the port (default true)
 
 the secure port:
-  -secure_port N       the port to listen on with TLS; 0 takes a free one
+  -secure_port N       the port to listen on with TLS 1.2 or newer; 0 takes a free one
                        (default: closed); what follows needs it
   -bind_address ADDRESS  the address to listen on (default 0.0.0.0)
-  -tls_cert_file FILE  the server's certificate, with
-  -tls_private_key_file FILE  its key; both are read again when they change
-  -cert_dir DIR        where a certificate is made and kept if none is given
-                       (default /var/run/kubernetes)
+  -tls_cert_file FILE  the server's certificate, and those of its issuers
+  -tls_private_key_file FILE  its key; both files are read again when they change
+  -cert_dir DIR        where a self-signed certificate is made, and used again, if none
+                       is given (default /var/run/kubernetes)
 
 who sends a request:
   -client_ca_file FILE  who signs the certificates of clients
-  -token_auth_file FILE  lines like token,user,uid,"group1,group2"
-  -authentication_token_webhook_config_file FILE  a kubeconfig: who knows tokens
+  -token_auth_file FILE  users by their tokens: lines like token,user,uid,"group1,group2"
+  -authentication_token_webhook_config_file FILE  a kubeconfig of the server that knows
+                       tokens, by a TokenReview
   -authentication_token_webhook_cache_ttl TIME  how long its answers are kept
                        (default 2m0s)
-  -requestheader_client_ca_file FILE  who signs the certificate of a proxy that tells
-                       who sends a request
-  -requestheader_allowed_names LIST  the names in that certificate (default: any)
+  -requestheader_client_ca_file FILE  who signs the certificate of a front proxy, which
+                       tells who sends a request
+  -requestheader_allowed_names LIST  the common names that it may have (default: any)
   -requestheader_username_headers LIST  where the proxy names the user
                        (default: X-Remote-User)
   -requestheader_group_headers LIST  where it names the groups
@@ -78,8 +82,9 @@ who sends a request:
 who may do what:
   -authorization_mode LIST  AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC: the first that
                        has an opinion decides (default: AlwaysAllow)
-  -authorization_policy_file FILE  the policy of ABAC
-  -authorization_webhook_config_file FILE  a kubeconfig: who decides for Webhook
+  -authorization_policy_file FILE  the policy of ABAC, a JSON object a line
+  -authorization_webhook_config_file FILE  a kubeconfig of the server that decides for
+                       Webhook, by a SubjectAccessReview
 
 what is let in:
   -admission_control LIST  the plugins that decide about changes, in their order:
@@ -87,45 +92,48 @@ what is let in:
                        NamespaceExists or NamespaceLifecycle, ResourceQuota,
                        MutatingAdmissionWebhook, ValidatingAdmissionWebhook
                        (default: NamespaceExists)
-  -admission_control_config_file FILE  what the plugins are to do
+  -admission_control_config_file FILE  an AdmissionConfiguration: limits, quotas and
+                       webhooks of the plugins
 
 who did what:
   -audit_log_path FILE  where a line of JSON is written for each stage of each request;
                        - is standard output (default: off); what follows needs it
   -audit_policy_file FILE  a Policy of audit.k8s.io/v1: what is written of which request
                        (default: the metadata of all)
-  -audit_log_maxage DAYS  how long a file is kept that is full; 0 for any time (default 0)
-  -audit_log_maxbackup N  how many of them are kept; 0 for all (default 0)
+  -audit_log_maxage DAYS  how long a full file is kept; 0 for any time (default 0)
+  -audit_log_maxbackup N  how many full files are kept; 0 for all (default 0)
   -audit_log_maxsize MEGABYTES  when a file is full (default 0, which is 100)
 
 where objects are kept:
-  -etcd_servers A,B    the members of the etcd to keep objects in, as URLs like
+  -etcd_servers LIST   the members of the etcd to keep objects in, as URLs like
                        http://127.0.0.1:4001 (default: keep them in memory)
   -storage_backend NAME  which API of etcd: etcd2, as in June 2014, or etcd3 (default:
                        the one that etcd serves and that holds objects)
   -etcd_prefix PATH    what the keys of etcd3 begin with (default /registry)
   -etcd_cafile FILE    who signs the certificates of an etcd at https:// URLs
                        (default: whom the system trusts)
-  -etcd_certfile FILE  our certificate for etcd, with
+  -etcd_certfile FILE  the server's certificate for etcd
   -etcd_keyfile FILE   its key
-  -etcd_username NAME  our user in etcd, with
-  -etcd_password_file FILE  the file that holds the password
+  -etcd_username NAME  the server's user in etcd, who may read and write all keys below
+                       the prefix
+  -etcd_password_file FILE  the file that holds the user's password
   -event_ttl TIME      how long an event is kept after its last change; 0s is for ever
                        (default 1h0m0s)
 
 how kubelets are reached:
   -kubelet_port N      where they listen (default 10250)
-  -kubelet_https       with TLS
+  -kubelet_https       reach them with TLS
   -kubelet_certificate_authority FILE  who signs their certificates (default: they are
                        not checked)
-  -kubelet_client_certificate FILE  our certificate for them, with
+  -kubelet_client_certificate FILE  the server's certificate for them
   -kubelet_client_key FILE  its key
   -kubelet_timeout TIME  how long they may take to answer (default 1s)
 
 the kubelets and the controller manager:
   -node_status_update_frequency TIME  how often a kubelet says that it is alive
                        (default 10s)
-  -node_monitor_period TIME  how often the controller manager looks (default 5s)
+  -node_monitor_period TIME  how often the controller manager looks whether kubelets
+                       are alive (default 5s)
   -node_monitor_grace_period TIME  how long a kubelet may be silent until its node is
                        not ready (default 40s)
   -cluster_cidr BLOCK  the addresses of pods, of which each machine has a /24

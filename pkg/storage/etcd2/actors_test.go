@@ -297,7 +297,7 @@ type middle struct {
 	prepare func(*actor)
 	run     func(*etcdRegistry) error
 	// heldUp marks a request that must not be delayed until Reconcile takes it
-	// for abandoned: docs/etcd.md says what may happen then.
+	// for abandoned: docs/reliability.md says what may happen then.
 	heldUp bool
 }
 

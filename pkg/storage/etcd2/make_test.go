@@ -16,7 +16,7 @@ import (
 	"kube2014/pkg/storage/etcd2"
 )
 
-// The keys of docs/etcd.md.
+// The keys of docs/etcd.md, and one that never exists.
 const (
 	registryKey    = "/registry"
 	hostsKey       = "/registry/hosts"

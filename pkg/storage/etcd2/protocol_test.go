@@ -546,7 +546,7 @@ func callsOf(t *testing.T, faults *etcdtest.Faults, request func() error) int {
 	return len(faults.Calls())
 }
 
-// The cost of a request does not grow with machines or tasks: docs/etcd.md.
+// The cost of a request does not grow with machines or tasks.
 func TestCostInCallsToEtcd(t *testing.T) {
 	t.Parallel()
 	for _, machines := range []int{2, 60} {

@@ -2,8 +2,9 @@
 // Blank lines, and those that begin with #, are skipped.
 //
 // A line has the form of 2014, such as {"user": "alice", "resource": "pods", "readonly": true},
-// in which what is left out means all, or that of today with an apiVersion, in which it means
-// none.
+// in which what is left out means all, or that of today, in which it means none:
+//
+//	{"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy", "spec": {"user": "ann", "nonResourcePath": "*"}}
 package abac
 
 import (
