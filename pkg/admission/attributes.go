@@ -21,8 +21,9 @@ const (
 	Delete Operation = "DELETE"
 )
 
-// Object is an object of today's API: a pointer to one of its types.
-type Object interface {
+// Object is an object of today's API: a pointer to one of its types. As an alias it is the same type as
+// rest.Object.
+type Object = interface {
 	metav1.Object
 	runtime.Object
 }

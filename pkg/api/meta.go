@@ -32,7 +32,9 @@ const (
 // ObjectMeta is what the server knows of an object besides what June 2014 does.
 // Its store sets the versions.
 type ObjectMeta struct {
-	ResourceVersion uint64            // the store's version after the last change of the object
+	// ResourceVersion is the store's version after the last change of the object. Of an object that is
+	// to replace another one it is, as in today's API, the version of that one: 0 for any, or ToBeCreated.
+	ResourceVersion uint64
 	CreationVersion uint64            // the store's version after its creation
 	UID             string            // if it has one of its own, see UIDOf
 	CreationTime    time.Time         // zero if it is unknown
@@ -40,9 +42,9 @@ type ObjectMeta struct {
 	Remainder       string            // what only v1 can say of the object: JSON that only v1 reads
 }
 
-// Absent is the version of an object that is to be stored only if there is none of its id. Nothing that is
-// stored has it.
-const Absent uint64 = math.MaxUint64 - 4
+// ToBeCreated is the version of an object that is to be stored only if there is none of its id. Nothing that
+// is stored has it.
+const ToBeCreated uint64 = math.MaxUint64 - 4
 
 // Meta returns the metadata itself, to be read or, by the owner of the object, to
 // be changed.

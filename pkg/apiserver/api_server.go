@@ -174,12 +174,12 @@ func (server *ApiServer) handleREST(parts []string, w http.ResponseWriter, req *
 		server.notFound(w, req)
 	case len(parts) == 1, len(parts) == 2 && parts[1] == "": // D4: RESOURCE/ is the collection
 		if server.allow(w, req, http.MethodGet, http.MethodPost) {
-			object, err := server.handleCollection(parts[0], w, req)
+			object, err := server.handleCollection(parts[0], storage, w, req)
 			server.answer(w, req, object, err)
 		}
 	case len(parts) == 2:
 		if server.allow(w, req, http.MethodGet, http.MethodPut, http.MethodDelete) {
-			object, err := server.handleObject(parts[0], parts[1], w, req)
+			object, err := server.handleObject(parts[0], storage, parts[1], w, req)
 			server.answer(w, req, object, err)
 		}
 	default:
@@ -187,8 +187,7 @@ func (server *ApiServer) handleREST(parts []string, w http.ResponseWriter, req *
 	}
 }
 
-func (server *ApiServer) handleCollection(resource string, w http.ResponseWriter, req *http.Request) (interface{}, error) {
-	storage := server.storage[resource]
+func (server *ApiServer) handleCollection(resource string, storage RESTStorage, w http.ResponseWriter, req *http.Request) (interface{}, error) {
 	if req.Method != http.MethodPost {
 		return storage.List(req.URL)
 	}
@@ -199,8 +198,7 @@ func (server *ApiServer) handleCollection(resource string, w http.ResponseWriter
 	return server.admit(req, Change{"create", resource, "", object}, storage.Create)
 }
 
-func (server *ApiServer) handleObject(resource, id string, w http.ResponseWriter, req *http.Request) (interface{}, error) {
-	storage := server.storage[resource]
+func (server *ApiServer) handleObject(resource string, storage RESTStorage, id string, w http.ResponseWriter, req *http.Request) (interface{}, error) {
 	switch req.Method {
 	case http.MethodDelete:
 		_, err := server.admit(req, Change{"delete", resource, id, nil}, func(object interface{}) error { return remove(storage, id, object) })

@@ -98,7 +98,7 @@ func (c *Codec) marshalIndent(object interface{}, head, prefix string) ([]byte, 
 	return bytes.Clone(*buffer), nil
 }
 
-// Encoded is an object's JSON as it is answered, without a line break at its end.
+// Encoded is an object's JSON as it is answered. Whoever encodes it says whether a line break ends it.
 type Encoded struct {
 	Size   int              // the length of all pieces together
 	Pieces iter.Seq[[]byte] // made while they are sent; read-only

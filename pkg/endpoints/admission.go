@@ -22,19 +22,7 @@ func (r *call) admit(operation admission.Operation, dryRun bool, options runtime
 	})
 	begun.Warn = r.warn
 	begun.Annotate = request.ObserverFrom(r.Context()).Annotate
-	err := change(admitting{begun})
+	err := change(begun)
 	begun.End(err)
 	return err
 }
-
-// admitting is the admission of a request as the storages know it.
-type admitting struct{ *admission.Request }
-
-// Mutate implements rest.Admission.
-func (a admitting) Mutate(object, old rest.Object) (rest.Object, error) {
-	admitted, err := a.Request.Mutate(object, old)
-	return admitted, err
-}
-
-// Validate implements rest.Admission.
-func (a admitting) Validate(object, old rest.Object) error { return a.Request.Validate(object, old) }

@@ -18,13 +18,13 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// options reads the options of a verb out of the query, and checks them.
-func options[Options any](query url.Values, kind string, read func(*url.Values, *Options) error, check func(*Options) field.ErrorList) (Options, error) {
-	var options Options
-	if err := read(&query, &options); err != nil {
-		return options, apierrors.NewBadRequest(err.Error())
+// readOptions reads the options of a verb out of the query, and checks them.
+func readOptions[T any](query url.Values, kind string, read func(*url.Values, *T) error, check func(*T) field.ErrorList) (T, error) {
+	var asked T
+	if err := read(&query, &asked); err != nil {
+		return asked, apierrors.NewBadRequest(err.Error())
 	}
-	return options, invalidOptions(kind, check(&options))
+	return asked, invalidOptions(kind, check(&asked))
 }
 
 func invalidOptions(kind string, errs field.ErrorList) error {
@@ -35,13 +35,13 @@ func invalidOptions(kind string, errs field.ErrorList) error {
 }
 
 func (r *call) createOptions() (metav1.CreateOptions, error) {
-	return options(r.URL.Query(), "CreateOptions", func(query *url.Values, options *metav1.CreateOptions) error {
+	return readOptions(r.URL.Query(), "CreateOptions", func(query *url.Values, options *metav1.CreateOptions) error {
 		return metav1.Convert_url_Values_To_v1_CreateOptions(query, options, nil)
 	}, validation.ValidateCreateOptions)
 }
 
 func (r *call) updateOptions() (metav1.UpdateOptions, error) {
-	return options(r.URL.Query(), "UpdateOptions", func(query *url.Values, options *metav1.UpdateOptions) error {
+	return readOptions(r.URL.Query(), "UpdateOptions", func(query *url.Values, options *metav1.UpdateOptions) error {
 		return metav1.Convert_url_Values_To_v1_UpdateOptions(query, options, nil)
 	}, validation.ValidateUpdateOptions)
 }
@@ -71,7 +71,7 @@ func (r *call) watchOptions() (metav1.ListOptions, rest.WatchOptions, error) {
 
 // askedOfList reads the options of a list or a watch.
 func (r *call) askedOfList() (metav1.ListOptions, rest.ListOptions, error) {
-	asked, err := options(r.URL.Query(), "ListOptions", func(query *url.Values, options *metav1.ListOptions) error {
+	asked, err := readOptions(r.URL.Query(), "ListOptions", func(query *url.Values, options *metav1.ListOptions) error {
 		return metav1.Convert_url_Values_To_v1_ListOptions(query, options, nil)
 	}, func(*metav1.ListOptions) field.ErrorList { return nil })
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *call) deleteOptions() (metav1.DeleteOptions, error) {
 		return metav1.DeleteOptions{}, err
 	}
 	if len(body) == 0 {
-		return options(r.URL.Query(), "DeleteOptions", func(query *url.Values, options *metav1.DeleteOptions) error {
+		return readOptions(r.URL.Query(), "DeleteOptions", func(query *url.Values, options *metav1.DeleteOptions) error {
 			return metav1.Convert_url_Values_To_v1_DeleteOptions(query, options, nil)
 		}, validation.ValidateDeleteOptions)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 func (r *call) patch() error {
-	storage, err := is[rest.Updater](r)
+	storage, err := storageAs[rest.Updater](r)
 	if err != nil || r.info.Name == "" {
 		return notAllowed()
 	}

@@ -215,8 +215,8 @@ func (r *call) checkForm() error {
 
 func (r *call) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Name: r.info.Name} }
 
-// is returns the storage as one that has a verb.
-func is[Verb any](r *call) (Verb, error) {
+// storageAs returns the storage as one that has a verb.
+func storageAs[Verb any](r *call) (Verb, error) {
 	storage, ok := r.resource.Storage.(Verb)
 	if !ok {
 		return storage, notAllowed()

@@ -14,7 +14,7 @@ func (r *call) stream(storage rest.Streamer) error {
 	if _, err := r.body(); err != nil { // as for a watch
 		return err
 	}
-	release, err := r.server.openWatch()
+	release, err := r.server.openStream()
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func (r *call) get() error {
 	if text, ok := r.resource.Storage.(rest.Streamer); ok {
 		return r.stream(text)
 	}
-	storage, err := is[rest.Getter](r)
+	storage, err := storageAs[rest.Getter](r)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (r *call) get() error {
 }
 
 func (r *call) list() error {
-	storage, err := is[rest.Lister](r)
+	storage, err := storageAs[rest.Lister](r)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (r *call) list() error {
 }
 
 func (r *call) create() error {
-	storage, err := is[rest.Creater](r)
+	storage, err := storageAs[rest.Creater](r)
 	if err != nil || (r.info.Name != "" && r.info.Subresource == "") || (r.resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()
 	}
@@ -66,7 +66,7 @@ func (r *call) create() error {
 }
 
 func (r *call) update() error {
-	storage, err := is[rest.Updater](r)
+	storage, err := storageAs[rest.Updater](r)
 	if err != nil || r.info.Name == "" {
 		return notAllowed()
 	}
@@ -117,7 +117,7 @@ func (r *call) agreeOnName(object rest.Object) error {
 }
 
 func (r *call) delete() error {
-	storage, err := is[rest.Deleter](r)
+	storage, err := storageAs[rest.Deleter](r)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *call) delete() error {
 }
 
 func (r *call) deleteCollection() error {
-	storage, err := is[rest.CollectionDeleter](r)
+	storage, err := storageAs[rest.CollectionDeleter](r)
 	if err != nil || (r.resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()
 	}

@@ -38,8 +38,8 @@ func makeWatches() watches {
 // EndWatches ends all watches at once, also those to come.
 func (s *Server) EndWatches() { s.watches.endAll() }
 
-// openWatch counts an answer without an end. It is over when release is called.
-func (s *Server) openWatch() (release func(), err error) {
+// openStream counts an answer without an end. It is over when release is called.
+func (s *Server) openStream() (release func(), err error) {
 	if s.watches.open.Add(1) > s.MaxWatches {
 		s.watches.open.Add(-1)
 		return nil, apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
@@ -48,7 +48,7 @@ func (s *Server) openWatch() (release func(), err error) {
 }
 
 func (r *call) watch() error {
-	storage, err := is[rest.Watcher](r)
+	storage, err := storageAs[rest.Watcher](r)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (r *call) watch() error {
 	if _, err := r.body(); err != nil { // as long as there is some, net/http does not tell that the client has gone
 		return err
 	}
-	release, err := r.server.openWatch()
+	release, err := r.server.openStream()
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,7 @@ type watching struct {
 	nextBookmark time.Time
 	sent         func(size int) // is told of each event
 	begun        bool           // an event has been sent
+	parts        [][]byte       // of the last event, to use the slice again
 }
 
 // serve sends events until the context ends, or the client does not read them. Those that
@@ -185,11 +186,11 @@ func heads(types ...watch.EventType) map[watch.EventType][]byte {
 // writeEvent writes an event. What is stored was encoded once for all who watch.
 func (s *watching) writeEvent(event rest.Event) error {
 	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
-		head, rest, err := shared.Parts()
+		head, tail, err := shared.Parts()
 		if err != nil {
 			return s.failed(err)
 		}
-		return s.writeParts(event.Type, head, rest)
+		return s.writeParts(event.Type, head, tail)
 	}
 	body, err := s.encode(event.Object, !s.begun)
 	if err != nil {
@@ -207,10 +208,10 @@ func (s *watching) failed(err error) error {
 
 // writeParts writes an event whose object is given as parts of its JSON.
 func (s *watching) writeParts(happened watch.EventType, object ...[]byte) error {
-	parts := append(append(append(make([][]byte, 0, 4), beforeObject[happened]), object...), afterObject)
-	err := s.out.Write(parts...)
+	s.parts = append(append(append(s.parts[:0], beforeObject[happened]), object...), afterObject)
+	err := s.out.Write(s.parts...)
 	size := 0
-	for _, part := range parts {
+	for _, part := range s.parts {
 		size += len(part)
 	}
 	s.sent(size)

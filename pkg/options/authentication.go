@@ -38,7 +38,7 @@ type RequestHeaderOptions struct {
 }
 
 func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
-	o.Anonymous, o.WebhookCacheTTL = true, 2*time.Minute
+	o.Anonymous, o.WebhookCacheTTL = true, tokenwebhook.DefaultTTL
 	flags.Var((*boolValue)(&o.Anonymous), "anonymous_auth", "")
 	flags.StringVar(&o.ClientCAFile, "client_ca_file", "", "")
 	flags.StringVar(&o.TokenFile, "token_auth_file", "", "")

@@ -147,9 +147,8 @@ func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Obj
 	return err
 }
 
-// keepMeta keeps what the server knows of an object, nothing if none is stored. An object with a version
-// is what admission has made of the one of that version, or of none: what only v1 can say of it may be
-// new. Of another one, admission has not decided.
+// keepMeta keeps what the server knows of an object, nothing if none is stored. An object with a version has
+// passed admission: what only v1 can say of it may be new, but it replaces the one of that version only.
 func keepMeta(next api.Object, stored *api.ObjectMeta) error {
 	said, isStored := *next.Meta(), stored.ResourceVersion != 0
 	switch {
@@ -158,7 +157,7 @@ func keepMeta(next api.Object, stored *api.ObjectMeta) error {
 			*next.Meta() = *stored
 		}
 		return nil
-	case said.ResourceVersion == api.Absent && !isStored:
+	case said.ResourceVersion == api.ToBeCreated && !isStored:
 		next.Meta().ResourceVersion = 0
 		return nil
 	case said.ResourceVersion == stored.ResourceVersion:

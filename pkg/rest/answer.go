@@ -48,11 +48,11 @@ func (a storedAnswer) Object() (runtime.Object, error) {
 
 // Encode implements Answer.
 func (a storedAnswer) Encode() (conversion.Encoded, error) {
-	head, rest, err := a.Parts()
+	head, tail, err := a.Parts()
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
-	return conversion.EncodedPieces(head, rest, lineEnd), nil
+	return conversion.EncodedPieces(head, tail, lineEnd), nil
 }
 
 var lineEnd = []byte("\n")
@@ -60,11 +60,11 @@ var lineEnd = []byte("\n")
 // Shared is an answer whose JSON is kept for all who ask for it.
 type Shared interface {
 	// Parts returns the two parts of its JSON, without a line break at its end.
-	Parts() (head, rest []byte, err error)
+	Parts() (head, tail []byte, err error)
 }
 
 // Parts implements Shared.
-func (a storedAnswer) Parts() (head, rest []byte, err error) {
+func (a storedAnswer) Parts() (head, tail []byte, err error) {
 	item, err := a.stored.Item(a.Codec)
 	if err != nil {
 		return nil, nil, err

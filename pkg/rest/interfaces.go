@@ -15,7 +15,7 @@ import (
 )
 
 // Object is an object of a version of the API: a pointer to one of its types.
-type Object interface {
+type Object = interface {
 	metav1.Object
 	runtime.Object
 }

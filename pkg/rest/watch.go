@@ -32,7 +32,7 @@ type Watch struct {
 
 	made    []Event           // that come first
 	initial []*storage.Object // that come then
-	ending  bool              // it is still to be said that they have ended
+	owesEnd bool              // it is still to be said that these have ended
 	version uint64
 	changes storage.Watcher // nil if there can be none
 	given   []Event         // the last ones, whose place is used again
@@ -45,7 +45,7 @@ func WatchMade(newObject func() Object, version uint64, objects []runtime.Object
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{New: newObject, version: version, ending: initial}
+	w := &Watch{New: newObject, version: version, owesEnd: initial}
 	if initial {
 		for _, object := range objects {
 			w.made = append(w.made, Event{watch.Added, MakeAnswer(object)})
@@ -69,7 +69,7 @@ func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) 
 		if err != nil {
 			return nil, err
 		}
-		w.initial, w.version, w.ending = list.Items, list.Version, true
+		w.initial, w.version, w.owesEnd = list.Items, list.Version, true
 	case version == 0:
 		if w.version, err = objects.Version(); err != nil {
 			return nil, err
@@ -93,8 +93,8 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 			events, w.made = w.made, nil
 		case len(w.initial) > 0:
 			events, err = w.nextInitial()
-		case w.ending:
-			w.ending = false
+		case w.owesEnd:
+			w.owesEnd = false
 			events = []Event{w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})}
 		case w.changes == nil:
 			<-ctx.Done()
@@ -150,7 +150,7 @@ func (w *Watch) reused() []Event {
 // Bookmark returns an event that says up to which version all events have been given out,
 // none as long as initial objects are missing.
 func (w *Watch) Bookmark() []Event {
-	if w.ending {
+	if w.owesEnd {
 		return nil
 	}
 	return []Event{w.bookmark(nil)}

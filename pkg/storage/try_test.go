@@ -155,5 +155,5 @@ func TestAChangeInWords(t *testing.T) {
 
 func TestTheVersionOfAnObjectThatIsToBeNewMeansNothingElse(t *testing.T) {
 	t.Parallel()
-	assert.NotContains(t, []uint64{Absent, Present, Any, Blind}, api.Absent)
+	assert.NotContains(t, []uint64{Absent, Present, Any, Blind}, api.ToBeCreated)
 }

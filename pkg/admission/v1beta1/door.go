@@ -21,9 +21,9 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// answerTime is how much of the first door's 10 seconds has passed when admission ends. Storing needs
+// decisionTime is how much of the first door's 10 seconds has passed when admission ends. Storing needs
 // the rest.
-const answerTime = 8 * time.Second
+const decisionTime = 8 * time.Second
 
 // Door implements apiserver.Admission. It is safe for concurrent use.
 type Door struct {
@@ -44,7 +44,7 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	if record := request.RecordOf(ctx); record != nil {
 		received = record.Received
 	}
-	ctx, cancel := context.WithDeadline(ctx, received.Add(answerTime))
+	ctx, cancel := context.WithDeadline(ctx, received.Add(decisionTime))
 	defer cancel()
 	begun := d.Chain.Begin(ctx, admission.Attributes{
 		Operation: operations[change.Verb], Kind: corev1.SchemeGroupVersion.WithKind(kind.name), Resource: corev1.SchemeGroupVersion.WithResource(kind.resource),
@@ -110,7 +110,7 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 		return nil, err
 	}
 	if stored == nil && change.Verb == "update" {
-		admitted.Meta().ResourceVersion = api.Absent
+		admitted.Meta().ResourceVersion = api.ToBeCreated
 	}
 	return kind.value(admitted), begun.Validate(after, old)
 }

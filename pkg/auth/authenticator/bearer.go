@@ -23,14 +23,20 @@ func Bearer(tokens Token) Request {
 		if len(fields) > 2 {
 			return nil, false, ErrInvalidToken
 		}
-		who, ok, err := tokens.AuthenticateToken(req.Context(), fields[1])
-		switch {
-		case ok:
-			req.Header.Del("Authorization")
-			return who, true, nil
-		case err == nil:
-			err = ErrInvalidToken
+		who, err := ownerOf(req, tokens, fields[1])
+		if err != nil {
+			return nil, false, err
 		}
-		return nil, false, err
+		req.Header.Del("Authorization")
+		return who, true, nil
 	})
+}
+
+// ownerOf returns whose token a request shows. A token that nobody knows is an error.
+func ownerOf(req *http.Request, tokens Token, token string) (*user.Info, error) {
+	who, ok, err := tokens.AuthenticateToken(req.Context(), token)
+	if err == nil && !ok {
+		err = ErrInvalidToken
+	}
+	return who, err
 }

@@ -45,14 +45,11 @@ func WebSocket(tokens Token) Request {
 		case len(others) == 0:
 			return nil, false, errNoProtocol
 		}
-		who, ok, err := tokens.AuthenticateToken(req.Context(), token)
-		switch {
-		case ok:
-			req.Header.Set(protocols, strings.Join(others, ", "))
-			return who, true, nil
-		case err == nil:
-			err = ErrInvalidToken
+		who, err := ownerOf(req, tokens, token)
+		if err != nil {
+			return nil, false, err
 		}
-		return nil, false, err
+		req.Header.Set(protocols, strings.Join(others, ", "))
+		return who, true, nil
 	})
 }

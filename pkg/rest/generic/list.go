@@ -90,10 +90,11 @@ func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool
 	if s.Labelled && options.Fields.Empty() {
 		return options.Labels.Matches(labels.Set(item.GetLabels())), nil
 	}
-	object, err := s.versioned(item)
+	read, err := s.answer(item).Object() // it may share parts with what is stored
 	if err != nil {
 		return false, err
 	}
+	object := read.(T)
 	return options.Matches(object, s.fieldsOf(object)), nil
 }
 

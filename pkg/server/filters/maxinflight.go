@@ -25,33 +25,14 @@ func (l *Limits) InFlight() (reads, changes int64) {
 }
 
 // of returns the limit for a request, nil for none.
-func (l *Limits) of(load load) *limit {
-	switch load {
-	case read:
-		return &l.reads
-	case change:
-		return &l.changes
-	}
-	return nil
-}
-
-// load is what a request is for a server.
-type load uint8
-
-const (
-	uncounted load = iota + 1
-	read
-	change
-)
-
-func loadOf(info *request.Info) load {
+func (l *Limits) of(info *request.Info) *limit {
 	switch {
 	case info.Unlimited, !info.IsResource && isHealthCheck(info.Path):
-		return uncounted
+		return nil
 	case info.Verb == "get", info.Verb == "list", info.Verb == "head":
-		return read
+		return &l.reads
 	}
-	return change
+	return &l.changes
 }
 
 type limit struct {
@@ -68,14 +49,7 @@ var errTooMany = &api.Error{Kind: api.TooManyRequests, Message: "Too many reques
 // port nobody is known to be in a group, so everybody may be refused there.
 func WithMaxInFlightLimit(next http.Handler, backend API, limits *Limits) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		var load load
-		if answer, ok := w.(*response); ok {
-			load = answer.load
-		}
-		if load == 0 {
-			load = loadOf(infoOf(w, req, backend))
-		}
-		limit := limits.of(load)
+		limit := limits.of(infoOf(w, req, backend))
 		if limit == nil {
 			next.ServeHTTP(w, req)
 			return

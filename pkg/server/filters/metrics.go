@@ -2,10 +2,8 @@ package filters
 
 import (
 	"net/http"
-	"time"
 
 	"kube2014/pkg/metrics"
-	"kube2014/pkg/server/request"
 )
 
 // WithMetrics counts and times each request, also one that the handlers after it refuse. One that
@@ -15,33 +13,13 @@ func WithMetrics(next http.Handler, backend API, m *metrics.Metrics) http.Handle
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		answer, ok := w.(*response)
-		if !ok {
-			answer = &response{ResponseWriter: w, start: time.Now()}
-		}
-		info := backend.RequestInfo(req)
-		labels := m.LabelsOf(&info, req)
-		answer.load = loadOf(&info)
-		if !backend.KeepsTime(req) {
-			answer.info = kept(info)
-		}
+		answer := recorded(w)
+		info := infoOf(answer, req, backend)
+		labels := m.LabelsOf(info, req)
 		if info.Unlimited {
 			defer m.LongRunning(labels)()
 		}
-		defer count(m, labels, answer)
+		defer func() { m.Answered(labels, answer.code(), answer.size, answer.took()) }()
 		next.ServeHTTP(answer, req)
 	})
-}
-
-// kept returns what a request asks for so that it can be kept. For most requests nobody needs it
-// any more, and an object more costs a GET a hundredth of its time.
-func kept(info request.Info) *request.Info { return &info }
-
-// count counts a request. An answer without a status has 200.
-func count(m *metrics.Metrics, labels metrics.Labels, answer *response) {
-	status := answer.status
-	if status == 0 {
-		status = http.StatusOK
-	}
-	m.Answered(labels, status, answer.size, answer.took())
 }

@@ -13,10 +13,7 @@ import (
 // begun, it closes the connection.
 func WithPanicRecovery(next http.Handler, backend API) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		answer, ok := w.(*response)
-		if !ok {
-			answer = &response{ResponseWriter: w}
-		}
+		answer := recorded(w)
 		defer func() {
 			reason := recover()
 			if reason == nil || reason == http.ErrAbortHandler {

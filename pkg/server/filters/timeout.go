@@ -13,9 +13,9 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// answerTime is how long a client has to read the answer to a request that has used all
+// readTime is how long a client has to read the answer to a request that has used all
 // its time.
-const answerTime = 10 * time.Second
+const readTime = 10 * time.Second
 
 // tooLate is what is told then.
 const tooLate = "request did not complete within the allotted timeout"
@@ -41,7 +41,7 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 			return
 		}
 		control := http.NewResponseController(w)
-		_ = control.SetWriteDeadline(time.Now().Add(timeout + answerTime)) // a connection without deadlines needs none
+		_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
 		if req.ContentLength == 0 {
 			_ = control.SetReadDeadline(time.Time{}) // it was for the request
 		}
