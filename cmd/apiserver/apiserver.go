@@ -79,7 +79,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	defer m.close()
-	m.stores.registerMachines()
+	m.loops.registerMachines()
 	code, err := serve(m.server, m.parts.failure(), signals)
 	if err != nil {
 		fmt.Fprintf(stderr, "apiserver: %v\n", err)

@@ -41,7 +41,7 @@ func startCluster(t *testing.T, flags string) *bubbleCluster {
 	require.NoError(t, err)
 	c.master, err = createMasterOn(c.host(), o, io.Discard)
 	require.NoError(t, err)
-	c.master.stores.registerMachines()
+	c.master.loops.registerMachines()
 	ctx, end := context.WithCancel(t.Context())
 	c.end = end
 	go func() { c.ended <- c.master.server.PrepareRun().Run(ctx) }()

@@ -34,6 +34,7 @@ import (
 // master is an apiserver: its registries, the doors to them, and the server around.
 type master struct {
 	stores registries
+	loops  loops
 	first  *apiserver.ApiServer
 	second *endpoints.Server // nil if that door is closed
 	server *server.Server
@@ -90,8 +91,8 @@ func createMasterOn(network network, o *options.ServerRunOptions, narration io.W
 	if err != nil {
 		return nil, err
 	}
-	m.admit()
-	m.measure(config)
+	m.openAdmission()
+	m.observeLayers(config)
 	config.API, config.NeedsInfo = m.first, m.first.Admission != nil
 	config.Checks = m.checks()
 	if m.second != nil {
@@ -136,9 +137,9 @@ func (m *master) buildConfig(o *options.ServerRunOptions) (*server.Config, error
 	return config, errors.Join(audit, profiling, serving, authentication, authorization, plugins)
 }
 
-// admit lets the plugins decide about the changes at both doors. All tasks are in the namespace
+// openAdmission lets the plugins decide about the changes at both doors. All tasks are in the namespace
 // default, which is there.
-func (m *master) admit() {
+func (m *master) openAdmission() {
 	m.admission.Each(func(_ string, p admission.Interface) {
 		if wants, ok := p.(resourcequota.WantsObjects); ok {
 			wants.SetObjects(m.stores.objects)
@@ -167,15 +168,8 @@ func (m *master) checks() []healthz.Check {
 // addHooks lets the loops begin when the ports are open, and the watches end before they are
 // closed.
 func (m *master) addHooks() {
-	loops := []func(context.Context, registries){syncForever, syncOnChange}
-	if m.stores.mayBeFree != nil {
-		loops = append(loops, placeOnChange)
-	}
-	if m.stores.follow != nil {
-		loops = append(loops, followForever)
-	}
-	for _, loop := range loops {
-		m.server.AddLoop(func(ctx context.Context) { loop(ctx, m.stores) })
+	for _, loop := range m.loops.all() {
+		m.server.AddLoop(loop)
 	}
 	if m.roles.Policy != nil {
 		m.server.AddPostStartHook("rbac/bootstrap-roles", m.bootstrapRoles)

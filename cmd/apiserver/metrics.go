@@ -12,8 +12,8 @@ import (
 	"kube2014/pkg/storage/etcd3"
 )
 
-// measure lets the metrics see what is between the layers.
-func (m *master) measure(config *server.Config) {
+// observeLayers lets the metrics see what is between the layers.
+func (m *master) observeLayers(config *server.Config) {
 	config.Metrics = m.metrics
 	config.Guards.Authenticator, config.Guards.Authorizer = m.metrics.Authenticator(config.Guards.Authenticator), m.metrics.Authorizer(config.Guards.Authorizer)
 	if config.Audit != nil {
@@ -32,11 +32,11 @@ func (m *master) measure(config *server.Config) {
 		})
 	}
 	m.metrics.ReadStored(store.Cached(m.stores.objects))
-	m.stores.syncEndpoints = m.metrics.EndpointSync(m.stores.syncEndpoints)
+	m.loops.syncEndpoints = m.metrics.EndpointSync(m.loops.syncEndpoints)
 }
 
-// measured is what lets the metrics see the calls to etcd.
-func (m *master) measured(o *options.ServerRunOptions) around {
+// aroundEtcd is what lets the metrics see the calls to etcd.
+func (m *master) aroundEtcd(o *options.ServerRunOptions) around {
 	measured := nothingAround
 	measured.etcd2 = func(client registry.EtcdClient) registry.EtcdClient { return store.Etcd2(m.metrics, client) }
 	measured.etcd3 = func(client etcd3.Client) etcd3.Client { return store.Etcd3(m.metrics, client, o.Etcd.Prefix) }

@@ -138,7 +138,7 @@ func TestAWatchOfABusyServerGoesOn(t *testing.T) {
 func TestTheSyncOfEndpointsIsMeasured(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
-	require.NoError(t, d.stores.syncEndpoints())
+	require.NoError(t, d.loops.syncEndpoints())
 	assert.Contains(t, d.metricLines("kube2014_endpoints_sync"), "kube2014_endpoints_sync_duration_seconds_count 1")
 	assert.Contains(t, d.metricLines("kube2014_endpoints_sync"), "kube2014_endpoints_sync_errors_total 0")
 }

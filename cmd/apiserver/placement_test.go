@@ -27,7 +27,7 @@ func (d *doors) tryPlace() error {
 	if _, err := d.stores.objects.Version(); err != nil {
 		return err
 	}
-	return d.stores.placePending()
+	return d.loops.placePending()
 }
 
 // Nothing is refused: the pod waits. At the first door the 409 stays.
@@ -72,7 +72,7 @@ func encodePort(t *testing.T, id string, hostPort int) string {
 
 // inABubble runs a loop of the program on the doors of an apiserver, with a clock that
 // takes no time.
-func inABubble(t *testing.T, loop func(context.Context, registries), test func(d *doors)) {
+func inABubble(t *testing.T, loop func(*loops, context.Context), test func(d *doors)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := openDoors(t, "-machines", "m1")
@@ -80,7 +80,7 @@ func inABubble(t *testing.T, loop func(context.Context, registries), test func(d
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			loop(ctx, d.stores)
+			loop(&d.loops, ctx)
 		}()
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -91,7 +91,7 @@ func inABubble(t *testing.T, loop func(context.Context, registries), test func(d
 }
 
 func TestTheProgramPlacesWaitingPodsOnChangeAtMostOnceASecond(t *testing.T) {
-	inABubble(t, placeOnChange, func(d *doors) {
+	inABubble(t, (*loops).placeOnChange, func(d *doors) {
 		d.createTask("owner", 80)
 		d.createTask("owner-2", 81)
 		d.createPod(podNamed("p", 80))
@@ -114,7 +114,7 @@ func TestTheProgramPlacesWaitingPodsOnChangeAtMostOnceASecond(t *testing.T) {
 
 // Another program may have freed a machine, and this one not have heard of it.
 func TestTheProgramPlacesWaitingPodsEveryTenSecondsAnyway(t *testing.T) {
-	inABubble(t, syncForever, func(d *doors) {
+	inABubble(t, (*loops).syncForever, func(d *doors) {
 		d.createTask("owner", 80)
 		d.createPod(podNamed("p", 80))
 		d.send(http.StatusOK, "DELETE", taskPath("owner"), "")

@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"log"
-	"runtime"
-	"strings"
 
-	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
@@ -25,25 +21,21 @@ type registries struct {
 	services    registry.ServiceRegistry
 	objects     storage.Interface // that all three keep their objects in
 
-	healthz       func() ([]string, error)              // as ApiServer.Healthz; nil when the store can always be used
-	reconcile     func() error                          // repairs inconsistencies; nil when there cannot be any
-	syncEndpoints func() error                          // brings the endpoints up to date
-	changes       func(context.Context) <-chan struct{} // as EndpointController.Changes
-	follow        func(context.Context)                 // follows the changes of other programs; nil when there can be none
-	close         func()                                // closes connections; nil when there are none
-	placePending  func() error                          // places waiting pods; nil when there can be none
-	mayBeFree     func(context.Context) <-chan struct{} // as PodPlacer.Changes; nil when there can be no pods
-	register      func() error                          // makes nodes of the machines; nil when there can be none
+	healthz   func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
+	reconcile func() error             // repairs inconsistencies; nil when there cannot be any
+	follow    func(context.Context)    // follows the changes of other programs; nil when there can be none
+	close     func()                   // closes connections; nil when there are none
 }
 
 // assemble builds the registries and the doors that the flags ask for.
 func (m *master) assemble(o *options.ServerRunOptions) (err error) {
 	m.stores = memoryRegistries()
 	if len(o.Etcd.Servers) > 0 {
-		if m.stores, err = storesOf(o).etcdRegistries(m.measured(o)); err != nil {
+		if m.stores, err = storesOf(o).etcdRegistries(m.aroundEtcd(o)); err != nil {
 			return err
 		}
 	}
+	m.loops = loopsOver(m.stores)
 	m.readRoles(o)
 	scheduler := makeScheduler(o, m.stores.tasks)
 	m.openFirst(o, storageTable(m.stores, m.kubelets, scheduler))
@@ -59,12 +51,7 @@ func registriesInMemory(memory *registry.MemoryRegistry) registries {
 
 // registriesOver returns the three registries that one registry is.
 func registriesOver(all *registry.Registry, name string) registries {
-	endpoints := registry.MakeEndpointController(all, all)
-	return registries{
-		name:  name,
-		tasks: all, controllers: all, services: all, objects: all.Objects(),
-		syncEndpoints: endpoints.SyncServiceEndpoints, changes: endpoints.Changes,
-	}
+	return registries{name: name, tasks: all, controllers: all, services: all, objects: all.Objects()}
 }
 
 // storageTable makes a storage for each registry. The table is the whole API.
@@ -95,74 +82,4 @@ var knownAs = map[string]request.Info{
 	"tasks":                  {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "pods"},
 	"replicationControllers": {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},
 	"services":               {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "services"},
-}
-
-// registerMachines makes nodes of the machines, unless that has been done: who deletes such
-// a node later means it.
-func (r *registries) registerMachines() {
-	if r.register == nil {
-		return
-	}
-	if err := r.register(); err != nil {
-		logError(err)
-		return
-	}
-	r.register = nil
-}
-
-// syncForever registers machines, repairs inconsistencies, updates endpoints and places
-// waiting pods every syncPeriod, until ctx ends.
-func syncForever(ctx context.Context, stores registries) {
-	forever(func() {
-		if ctx.Err() != nil {
-			runtime.Goexit()
-		}
-		stores.registerMachines()
-		if stores.reconcile != nil {
-			logError(stores.reconcile())
-		}
-		logError(stores.syncEndpoints())
-		if stores.placePending != nil {
-			logError(stores.placePending())
-		}
-	}, syncPeriod)
-}
-
-// placeOnChange places waiting pods soon after a machine may have become free, but at most
-// once per syncPause, until ctx ends.
-func placeOnChange(ctx context.Context, stores registries) {
-	onChange(ctx, stores.mayBeFree(ctx), stores.placePending)
-}
-
-// syncOnChange updates endpoints soon after tasks or services have changed, but at most
-// once per syncPause, until ctx ends.
-func syncOnChange(ctx context.Context, stores registries) {
-	onChange(ctx, stores.changes(ctx), stores.syncEndpoints)
-}
-
-// onChange calls a function after changes, but at most once per syncPause, until ctx ends.
-func onChange(ctx context.Context, changes <-chan struct{}, do func() error) {
-	forever(func() {
-		select {
-		case <-ctx.Done():
-			runtime.Goexit()
-		case <-changes:
-			logError(do())
-		}
-	}, syncPause)
-}
-
-// followForever follows the changes of other programs until ctx ends. After a panic, which
-// is logged, it goes on.
-func followForever(ctx context.Context, stores registries) {
-	forever(func() {
-		stores.follow(ctx)
-		runtime.Goexit()
-	}, syncPause)
-}
-
-func logError(err error) {
-	if err != nil {
-		log.Print(strings.ReplaceAll(api.InFull(err), "\n", "; "))
-	}
 }

@@ -47,8 +47,8 @@ func TestAVersionThatIsTurnedOffIsNotServed(t *testing.T) {
 				}
 				assert.Equal(t, "ok", d.send(http.StatusOK, "GET", "/healthz", ""))
 				assert.Equal(t, "<html><body>Welcome to Kubernetes</body></html>", d.send(http.StatusOK, "GET", "/", ""))
-				assert.Equal(t, row.second, d.stores.placePending != nil, "there can be waiting pods")
-				assert.Equal(t, row.second, d.stores.register != nil, "there can be nodes")
+				assert.Equal(t, row.second, d.loops.placePending != nil, "there can be waiting pods")
+				assert.Equal(t, row.second, d.loops.register != nil, "there can be nodes")
 			})
 		}
 	}

@@ -44,7 +44,7 @@ func leadsAPodThroughItsLife(t *testing.T, flags ...string) {
 	d.createPod(podNamed("web", 80))
 	assert.Equal(t, "m1", d.machineOf("web"))
 	require.NoError(t, d.stores.reconcile())
-	require.NoError(t, d.stores.syncEndpoints())
+	require.NoError(t, d.loops.syncEndpoints())
 	warnings, err := d.stores.healthz()
 	require.NoError(t, err)
 	assert.Empty(t, warnings)

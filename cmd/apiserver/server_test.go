@@ -54,7 +54,8 @@ func TestTheProgramSyncsEndpointsAtStartAndEveryTenSeconds(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			syncForever(ctx, stores)
+			all := loopsOver(stores)
+			all.syncForever(ctx)
 		}()
 		synctest.Wait()
 		assert.Contains(t, endpointsIn(t, stores), "first")
@@ -80,7 +81,8 @@ func TestTheProgramSyncsEndpointsOnChangeAtMostOnceASecond(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			syncOnChange(ctx, stores)
+			all := loopsOver(stores)
+			all.syncOnChange(ctx)
 		}()
 		time.Sleep(time.Minute) // the bubble's clock: it takes no time
 		synctest.Wait()
@@ -112,12 +114,12 @@ func TestTheProgramFollowsOtherProgramsAlsoAfterAPanic(t *testing.T) {
 		calls, done := 0, make(chan struct{})
 		go func() {
 			defer close(done)
-			followForever(ctx, registries{follow: func(ctx context.Context) {
+			(&loops{follow: func(ctx context.Context) {
 				if calls++; calls == 1 {
 					panic("broken")
 				}
 				<-ctx.Done()
-			}})
+			}}).followForever(ctx)
 		}()
 		time.Sleep(time.Minute) // the bubble's clock: it takes no time
 		synctest.Wait()

@@ -11,7 +11,7 @@ import (
 func (m *master) assembleTraced(o *options.ServerRunOptions, t *trace.Tracer) (err error) {
 	m.stores = registriesInMemory(registry.MakeRegistry(t.Store(registry.MakeMemoryRegistry().Objects())))
 	if len(o.Etcd.Servers) > 0 {
-		m.stores, err = storesOf(o).etcdRegistries(m.measured(o).inside(around{etcd2: t.EtcdClient, etcd3: t.Etcd3Client, store: t.Store}))
+		m.stores, err = storesOf(o).etcdRegistries(m.aroundEtcd(o).inside(around{etcd2: t.EtcdClient, etcd3: t.Etcd3Client, store: t.Store}))
 		if err != nil {
 			return err
 		}
@@ -21,9 +21,8 @@ func (m *master) assembleTraced(o *options.ServerRunOptions, t *trace.Tracer) (e
 	m.stores.tasks = t.TaskRegistry(m.stores.tasks)
 	m.stores.controllers = t.ControllerRegistry(m.stores.controllers)
 	m.stores.services = t.ServiceRegistry(m.stores.services)
-	endpoints := registry.MakeEndpointController(m.stores.services, m.stores.tasks)
-	m.stores.syncEndpoints = t.Sync("EndpointController.SyncServiceEndpoints", endpoints.SyncServiceEndpoints)
-	m.stores.changes = endpoints.Changes
+	m.loops = loopsOver(m.stores)
+	m.loops.syncEndpoints = t.Sync("EndpointController.SyncServiceEndpoints", m.loops.syncEndpoints)
 
 	m.readRoles(o)
 	scheduler := t.Scheduler(makeScheduler(o, m.stores.tasks))
@@ -33,11 +32,11 @@ func (m *master) assembleTraced(o *options.ServerRunOptions, t *trace.Tracer) (e
 	}
 	m.openFirst(o, table)
 	m.openSecond(o, t.Converter(v1.Scheme), scheduler)
-	if m.stores.placePending != nil {
-		m.stores.placePending = t.Sync("PodPlacer.PlacePending", m.stores.placePending)
+	if m.loops.placePending != nil {
+		m.loops.placePending = t.Sync("PodPlacer.PlacePending", m.loops.placePending)
 	}
-	if m.stores.register != nil {
-		m.stores.register = t.Sync("RegisterMachines", m.stores.register)
+	if m.loops.register != nil {
+		m.loops.register = t.Sync("RegisterMachines", m.loops.register)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 					require.NoError(t, err)
 					stores := m.stores
 					answers[i] = answersOf(t, m.server.PrepareRun().InsecureHandler(), recorded)
-					require.NoError(t, stores.syncEndpoints())
+					require.NoError(t, m.loops.syncEndpoints())
 					if keysAtTheEnd != nil {
 						_, err := stores.healthz()
 						require.NoError(t, err)

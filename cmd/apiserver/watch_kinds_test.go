@@ -73,9 +73,9 @@ func TestEndpointSlicesAreWatched(t *testing.T) {
 		}
 		silent := openWatch(t, patient, url+silentPath)
 		d.send(http.StatusOK, "POST", "/api/v1beta1/services", `{"id":"x","port":80,"selector":{"name":"web"},"labels":{"name":"web"}}`)
-		require.NoError(t, d.stores.syncEndpoints())
+		require.NoError(t, d.loops.syncEndpoints())
 		d.send(http.StatusOK, "POST", "/api/v1beta1/tasks", task("web", 8080))
-		require.NoError(t, d.stores.syncEndpoints())
+		require.NoError(t, d.loops.syncEndpoints())
 		d.send(http.StatusOK, "DELETE", "/api/v1beta1/services/x", "")
 		for _, w := range watchers {
 			w.tells("ADDED x")

@@ -65,3 +65,8 @@ func (s *ControllerRegistryStorage) Update(object interface{}) error {
 	}
 	return s.registry.UpdateController(controller)
 }
+
+// DeleteAdmitted implements apiserver.AdmittedDeleter.
+func (s *ControllerRegistryStorage) DeleteAdmitted(object api.Object) error {
+	return deleteAdmitted(s.objects, object)
+}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/client"
 	"kube2014/pkg/storage"
 )
 
@@ -45,4 +46,32 @@ func checked[Object interface{ GetKind() api.Kind }](object interface{}, validat
 		return extracted, fmt.Errorf("expected a %s, got %T", extracted.GetKind(), object)
 	}
 	return extracted, validate(extracted)
+}
+
+// labelsOf returns the labels that a query asks for; a nil query asks for nothing.
+func labelsOf(query *map[string]string) map[string]string {
+	if query == nil {
+		return nil
+	}
+	return *query
+}
+
+// labelQuery decodes the labels parameter of a list's URL. A malformed query is
+// an error: it must not match everything (D5).
+func labelQuery(u *url.URL) (map[string]string, error) {
+	if u == nil {
+		return nil, nil
+	}
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, api.NewInvalid("query", "%s", err)
+	}
+	switch given := values["labels"]; len(given) {
+	case 0:
+		return nil, nil
+	case 1:
+		return client.DecodeLabelQuery(given[0])
+	default:
+		return nil, api.NewInvalid("labels", "is given %d times; give it once, with commas between the pairs", len(given))
+	}
 }

@@ -56,7 +56,7 @@ func (r *Registry) UpdateTask(task api.Task) error {
 
 // DeleteTask implements TaskRegistry.
 func (r *Registry) DeleteTask(taskID string) error {
-	_, err := r.store.Commit(deletionOf(api.TaskKind, taskID, storage.Present)...)
+	_, err := r.store.Commit(storage.Delete(api.TaskKind, taskID, storage.Present))
 	return err
 }
 
@@ -87,7 +87,7 @@ func (r *Registry) UpdateController(controller api.ReplicationController) error 
 
 // DeleteController implements ControllerRegistry.
 func (r *Registry) DeleteController(controllerID string) error {
-	_, err := r.store.Commit(deletionOf(api.ControllerKind, controllerID, storage.Present)...)
+	_, err := r.store.Commit(storage.Delete(api.ControllerKind, controllerID, storage.Present))
 	return err
 }
 
@@ -119,9 +119,9 @@ func (r *Registry) UpdateService(service api.Service) error {
 	})
 }
 
-// DeleteService implements ServiceRegistry. There may be no endpoints yet (D14).
+// DeleteService implements ServiceRegistry.
 func (r *Registry) DeleteService(name string) error {
-	_, err := r.store.Commit(deletionOf(api.ServiceKind, name, storage.Present)...)
+	_, err := r.store.Commit(storage.DeleteService(name, storage.Present)...)
 	return err
 }
 
@@ -190,4 +190,18 @@ func list[T copier[T]](r *Registry, kind api.Kind, labels map[string]string) ([]
 		own[i] = (*object.Object.(interface{}).(*T)).DeepCopy()
 	}
 	return own, nil
+}
+
+// deleteAdmitted deletes an object if it still is as it was when admission decided about it.
+func deleteAdmitted(objects storage.Interface, object api.Object) error {
+	kind, id, version := object.GetKind(), object.GetID(), object.Meta().ResourceVersion
+	changes := []storage.Change{storage.Delete(kind, id, version)}
+	if kind == api.ServiceKind {
+		changes = storage.DeleteService(id, version)
+	}
+	_, err := objects.Commit(changes...)
+	if api.KindOf(err) == api.Conflict {
+		return api.NewOutdated(kind, id)
+	}
+	return err
 }

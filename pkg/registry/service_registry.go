@@ -82,3 +82,8 @@ func (s *ServiceRegistryStorage) Update(object interface{}) error {
 	}
 	return s.registry.UpdateService(service)
 }
+
+// DeleteAdmitted implements apiserver.AdmittedDeleter.
+func (s *ServiceRegistryStorage) DeleteAdmitted(object api.Object) error {
+	return deleteAdmitted(s.objects, object)
+}

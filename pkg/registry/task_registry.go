@@ -134,3 +134,8 @@ func (s *TaskRegistryStorage) Update(object interface{}) error {
 	}
 	return s.registry.UpdateTask(task)
 }
+
+// DeleteAdmitted implements apiserver.AdmittedDeleter.
+func (s *TaskRegistryStorage) DeleteAdmitted(object api.Object) error {
+	return deleteAdmitted(s.objects, object)
+}

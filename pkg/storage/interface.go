@@ -149,6 +149,11 @@ func Delete(kind api.Kind, id string, expected uint64) Change {
 	return Change{Kind: kind, ID: id, Expected: expected, Action: Remove}
 }
 
+// DeleteService returns the changes that delete a service: its endpoints end with it, if there are any (D14).
+func DeleteService(id string, expected uint64) []Change {
+	return []Change{Delete(api.ServiceKind, id, expected), Delete(api.EndpointsKind, id, Any)}
+}
+
 // Require changes nothing, but lets a commit fail unless there is such an object.
 func Require(kind api.Kind, id string) Change {
 	return Change{Kind: kind, ID: id, Expected: Present, Action: Check}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"kube2014/pkg/admission"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/server"
@@ -48,4 +49,12 @@ func (g guards) Authorize(ctx context.Context, a authorizer.Attributes) (decisio
 		return told, err
 	})
 	return decision, reason, err
+}
+
+// Admission traces the calls of a chain's plugins.
+func (t *Tracer) Admission(call admission.Call, next func() error) error {
+	method := map[admission.Step]string{admission.Admit: "Admit", admission.Validate: "Validate"}[call.Step]
+	a := call.Attributes
+	what := strings.Trim(a.Resource.Resource+"/"+a.Name+"/"+a.Subresource, "/")
+	return t.tell(call.Plugin+"."+method+"("+strings.ToLower(string(a.Operation))+" "+value(what)+")", next)
 }
