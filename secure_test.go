@@ -101,13 +101,17 @@ func TestWhoGetsInPrintsWhatItSays(t *testing.T) {
 // The names of the chain are those of the code, in its order.
 func TestTheTableOfTheChainIsInItsOrder(t *testing.T) {
 	t.Parallel()
-	var documented, built []string
+	var documented, drawn, built []string
 	for _, row := range regexp.MustCompile("`(filters\\.With\\w+)` \\|").FindAllStringSubmatch(section(t, "docs/server.md", "## The chain"), -1) {
 		documented = append(documented, row[1])
 	}
 	for _, line := range regexp.MustCompile(`(?m)^\thandler = (filters\.With\w+)\(`).FindAllStringSubmatch(read(t, "pkg/server/chain.go"), -1) {
 		built = append(built, line[1])
 	}
+	for _, name := range regexp.MustCompile(`>(With\w+)<`).FindAllStringSubmatch(read(t, "docs/server.svg"), -1) {
+		drawn = append(drawn, "filters."+name[1])
+	}
 	slices.Reverse(built)
 	assert.Equal(t, built, documented)
+	assert.Equal(t, built, drawn, "in the picture, too")
 }
