@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"pkg/admission/plugin":                  {"pkg/admission", "pkg/api/v1/defaults"},
 	"pkg/admission/plugin/resourcequota":    {"pkg/admission", "pkg/api", "pkg/rest", "pkg/storage"},
 	"pkg/admission/v1beta1":                 {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/apiserver", "pkg/conversion", "pkg/rest", "pkg/server/request", "pkg/storage"},
-	"pkg/admission/plugin/webhook":          {"pkg/admission", "pkg/auth/user", "pkg/auth/user/userinfo", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/util/pems", "pkg/webhook"},
+	"pkg/admission/plugin/webhook":          {"pkg/admission", "pkg/auth/user", "pkg/auth/user/userinfo", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/util/pems", "pkg/webhook"},
 	"pkg/metrics":                           {"pkg/admission", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/server/request"},
 	"pkg/metrics/store":                     {"pkg/api", "pkg/metrics", "pkg/storage", "pkg/storage/etcd2", "pkg/storage/etcd3", "pkg/storage/values"},
 	"pkg/audit":                             {"pkg/api", "pkg/auth/authorizer", "pkg/auth/user", "pkg/auth/user/userinfo", "pkg/util", "pkg/util/yamls"},
@@ -78,10 +78,10 @@ var mayImport = map[string][]string{
 	"pkg/proxy":                             {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/util"},
 	"pkg/scheduler":                         {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util/workqueue"},
 	"pkg/client/servertest":                 {"pkg/api", "pkg/api/v1", "pkg/client/v1", "pkg/endpoints", "pkg/rest/core", "pkg/storage", "pkg/storage/memory", "pkg/util/loopback"},
-	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/endpoints/stream", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
+	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/stream", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
 	"pkg/endpoints/accept":                  {},
-	"pkg/endpoints/patch":                   {},
-	"pkg/endpoints/quantity":                {},
+	"pkg/api/v1/patch":                   {},
+	"pkg/api/v1/quantity":                {},
 	"pkg/endpoints/stream":                  {},
 	"pkg/endpoints/discovery":               {"pkg/endpoints/accept"},
 	"pkg/endpoints/endpointstest":           {"pkg/api", "pkg/api/v1", "pkg/endpoints", "pkg/rest/core", "pkg/storage", "pkg/storage/memory", "pkg/auth/authorizer", "pkg/auth/user", "pkg/rest", "pkg/rest/reviews", "pkg/server/request"},
@@ -130,7 +130,7 @@ var storesMayBeTestedThrough = map[string][]string{
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
 var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/audit", "pkg/metrics", "bench", "compare/decisions", "pkg/auth/user/userinfo", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/servertest", "pkg/client/v1", "pkg/controller", "pkg/kubelet", "pkg/kubelet/hollow", "pkg/proxy", "pkg/scheduler", "pkg/endpoints", "pkg/endpoints/discovery",
-	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/endpoints/patch", "pkg/endpoints/quantity", "pkg/endpoints/stream", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
+	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/stream", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
 
 // libraries lists the packages from outside the project and the standard
 // library by prefixes of their paths, with the packages that may import them. Tests may
@@ -155,10 +155,10 @@ var libraries = map[string][]string{
 	"github.com/prometheus/client_model":  {},
 	"k8s.io/client-go":                    {},
 	"k8s.io/kube-openapi":                 {},
-	"gopkg.in/evanphx/json-patch.v4":      {"pkg/endpoints/patch"},
+	"gopkg.in/evanphx/json-patch.v4":      {"pkg/api/v1/patch"},
 	"github.com/go-jose/go-jose/v4":       {"pkg/auth/authenticator/serviceaccount"},
 	"go.yaml.in/yaml/v3":                  {"pkg/endpoints", "pkg/util/yamls"},
-	"sigs.k8s.io/json":                    {"pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/endpoints/patch", "pkg/util/kubeconfig", "pkg/webhook"},
+	"sigs.k8s.io/json":                    {"pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                {},
 	"sigs.k8s.io/yaml":                    {"pkg/endpoints", "pkg/util/yamls", "secure"},
 }

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/endpoints/quantity"
+	"kube2014/pkg/api/v1/quantity"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
-	"kube2014/pkg/endpoints/patch"
-	"kube2014/pkg/endpoints/quantity"
+	"kube2014/pkg/api/v1/patch"
+	"kube2014/pkg/api/v1/quantity"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )

@@ -16,8 +16,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/endpoints/patch"
-	"kube2014/pkg/endpoints/quantity"
+	"kube2014/pkg/api/v1/patch"
+	"kube2014/pkg/api/v1/quantity"
 )
 
 // maxObject is the size of the largest object that a patch may make, in bytes: that of the largest
