@@ -15,7 +15,7 @@ import (
 // begins with Read, which are for the time before the first request.
 type Metrics struct {
 	registry     *prometheus.Registry
-	descriptions []Description
+	descriptions []description
 
 	known        map[served]*resource
 	requests     requestMetrics
@@ -30,8 +30,8 @@ type Metrics struct {
 	syncErrors   prometheus.Counter
 }
 
-// Description is what a metric is, whether or not it has been seen.
-type Description struct {
+// description is what a metric is, whether or not it has been seen.
+type description struct {
 	Name, Type, Help string
 	Labels           []string
 	Buckets          []float64 // of a histogram
@@ -67,28 +67,25 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Descriptions returns all metrics but those of the Go runtime and the process, in no order.
-func (m *Metrics) Descriptions() []Description { return m.descriptions }
-
 func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
 	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.register(vec, Description{Name: name, Type: "counter", Help: help, Labels: labels})
+	m.register(vec, description{Name: name, Type: "counter", Help: help, Labels: labels})
 	return vec
 }
 
 func (m *Metrics) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	m.register(vec, Description{Name: name, Type: "gauge", Help: help, Labels: labels})
+	m.register(vec, description{Name: name, Type: "gauge", Help: help, Labels: labels})
 	return vec
 }
 
 func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	m.register(vec, Description{name, "histogram", help, labels, buckets})
+	m.register(vec, description{name, "histogram", help, labels, buckets})
 	return vec
 }
 
-func (m *Metrics) register(collector prometheus.Collector, description Description) {
+func (m *Metrics) register(collector prometheus.Collector, d description) {
 	m.registry.MustRegister(collector)
-	m.descriptions = append(m.descriptions, description)
+	m.descriptions = append(m.descriptions, d)
 }

@@ -62,13 +62,13 @@ func text(t *testing.T, m *Metrics, begin string) string {
 
 // kubeAPIServer returns the metrics of today's server as it was asked for them: a line each of
 // name, type, labels and buckets.
-func kubeAPIServer(t *testing.T) map[string]Description {
+func kubeAPIServer(t *testing.T) map[string]description {
 	file, err := os.ReadFile("testdata/kube-apiserver.txt")
 	require.NoError(t, err)
-	all := map[string]Description{}
+	all := map[string]description{}
 	for line := range strings.Lines(string(file)) {
 		fields := strings.Fields(line)
-		d := Description{Name: fields[0], Type: fields[1]}
+		d := description{Name: fields[0], Type: fields[1]}
 		if fields[2] != "-" {
 			d.Labels = strings.Split(fields[2], ",")
 		}
@@ -87,7 +87,7 @@ func kubeAPIServer(t *testing.T) map[string]Description {
 func TestAMetricIsAsTodaysServerHasItOrBeginsWithKube2014(t *testing.T) {
 	t.Parallel()
 	todays := kubeAPIServer(t)
-	for _, own := range seen().Descriptions() {
+	for _, own := range seen().descriptions {
 		theirs, ok := todays[own.Name]
 		if !ok {
 			assert.True(t, strings.HasPrefix(own.Name, "kube2014_"), own.Name)
@@ -111,7 +111,7 @@ func TestEachMetricIsServedWithASentenceOfHelp(t *testing.T) {
 			served = append(served, name)
 		}
 	}
-	for _, d := range m.Descriptions() {
+	for _, d := range m.descriptions {
 		described = append(described, d.Name)
 		help := text(t, m, "# HELP "+d.Name+" ")
 		assert.Regexp(t, `^# HELP `+d.Name+` [A-Z].* .*\.\n$`, help, "a sentence")

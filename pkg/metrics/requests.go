@@ -93,7 +93,7 @@ func (m *Metrics) ReadInFlight(read func() (reads, changes int64)) {
 		reads, changes := read()
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(reads), "readOnly")
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(changes), "mutating")
-	}}, Description{Name: name, Type: "gauge", Help: help, Labels: []string{"request_kind"}})
+	}}, description{Name: name, Type: "gauge", Help: help, Labels: []string{"request_kind"}})
 }
 
 // WatchEvents returns what is to be called with the size of each event of a watch, in bytes.

@@ -46,8 +46,8 @@ type Stored struct {
 // ReadStored lets a function tell what the cache has, one for each resource.
 func (m *Metrics) ReadStored(read func() []Stored) {
 	labels := []string{"group", "resource"}
-	objects := Description{Name: "apiserver_resource_objects", Type: "gauge", Help: "Objects that this server knows of, from its cache.", Labels: labels}
-	versions := Description{Name: "apiserver_watch_cache_resource_version", Type: "gauge", Labels: labels,
+	objects := description{Name: "apiserver_resource_objects", Type: "gauge", Help: "Objects that this server knows of, from its cache.", Labels: labels}
+	versions := description{Name: "apiserver_watch_cache_resource_version", Type: "gauge", Labels: labels,
 		Help: "The version up to which the cache has seen all changes of a resource: the last 15 digits."}
 	count, version := prometheus.NewDesc(objects.Name, objects.Help, labels, nil), prometheus.NewDesc(versions.Name, versions.Help, labels, nil)
 	m.descriptions = append(m.descriptions, versions)

@@ -61,7 +61,7 @@ type Config struct {
 
 // Mux serves paths of the server.
 type Mux interface {
-	Handle(path string, handler http.Handler)
+	healthz.Mux
 	HandlePrefix(prefix string, handler http.Handler)
 }
 

@@ -45,13 +45,14 @@ func (s *Server) PrepareRun() PreparedServer {
 	if s.config.Mux == nil {
 		return PreparedServer{s}
 	}
-	healthz.Install(s.config.Mux, "healthz", s.config.Checks)
-	healthz.Install(s.config.Mux, "livez", s.config.Checks)
-	healthz.Install(s.config.Mux, "readyz", s.config.Checks)
+	checks := func() []healthz.Check { return s.config.Checks }
+	healthz.Install(s.config.Mux, "healthz", checks, s.config.Checks...)
+	healthz.Install(s.config.Mux, "livez", checks, s.config.Checks...)
+	ready := slices.Clone(s.config.Checks)
 	for _, hook := range s.postStart {
-		healthz.InstallOne(s.config.Mux, "readyz", hook.check())
+		ready = append(ready, hook.check())
 	}
-	s.config.Mux.Handle("/readyz", healthz.Handler("readyz", s.readyChecks))
+	healthz.Install(s.config.Mux, "readyz", s.readyChecks, ready...)
 	if s.config.Metrics != nil {
 		s.config.Mux.Handle("/metrics", s.config.Metrics.Handler())
 	}

@@ -67,15 +67,11 @@ type Mux interface {
 	Handle(path string, handler http.Handler)
 }
 
-// Install serves the health by checks at the path of a name, and each check at a path of its own.
-func Install(mux Mux, name string, checks []Check) {
-	mux.Handle("/"+name, Handler(name, func() []Check { return checks }))
-	for _, check := range checks {
-		InstallOne(mux, name, check)
+// Install serves the health at the path of a name, by the checks that there are when somebody asks, and each
+// of some checks at a path of its own.
+func Install(mux Mux, name string, checks func() []Check, each ...Check) {
+	mux.Handle("/"+name, Handler(name, checks))
+	for _, check := range each {
+		mux.Handle("/"+name+"/"+check.Name, Handler(name, func() []Check { return []Check{check} }))
 	}
-}
-
-// InstallOne serves a check at its path.
-func InstallOne(mux Mux, name string, check Check) {
-	mux.Handle("/"+name+"/"+check.Name, Handler(name, func() []Check { return []Check{check} }))
 }
