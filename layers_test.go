@@ -78,8 +78,9 @@ var mayImport = map[string][]string{
 	"pkg/proxy":                             {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/util"},
 	"pkg/scheduler":                         {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util/workqueue"},
 	"pkg/client/servertest":                 {"pkg/api", "pkg/api/v1", "pkg/client/v1", "pkg/endpoints", "pkg/rest/core", "pkg/storage", "pkg/storage/memory", "pkg/util/loopback"},
-	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/stream", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
+	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
 	"pkg/endpoints/accept":                  {},
+	"pkg/endpoints/query":                   {"pkg/rest"},
 	"pkg/api/v1/patch":                      {},
 	"pkg/api/v1/quantity":                   {},
 	"pkg/endpoints/stream":                  {},
@@ -130,7 +131,7 @@ var storesMayBeTestedThrough = map[string][]string{
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
 var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/audit", "pkg/metrics", "bench", "compare/decisions", "pkg/auth/user/userinfo", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/servertest", "pkg/client/v1", "pkg/controller", "pkg/kubelet", "pkg/kubelet/hollow", "pkg/proxy", "pkg/scheduler", "pkg/endpoints", "pkg/endpoints/discovery",
-	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/stream", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
+	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
 
 // libraries lists the packages from outside the project and the standard
 // library by prefixes of their paths, with the packages that may import them. Tests may

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +17,7 @@ import (
 
 	"kube2014/pkg/api/v1/patch"
 	"kube2014/pkg/api/v1/quantity"
+	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
@@ -27,7 +27,7 @@ func (r *call) patch() error {
 	if err != nil || r.info.Name == "" {
 		return notAllowed()
 	}
-	options, err := r.patchOptions()
+	options, err := query.PatchOptions(r.URL.Query(), types.PatchType(r.mediaType()))
 	if err != nil {
 		return err
 	}
@@ -59,15 +59,6 @@ func (r *call) patch() error {
 		return err
 	}
 	return r.respond(http.StatusOK, answer)
-}
-
-func (r *call) patchOptions() (metav1.PatchOptions, error) {
-	query := r.URL.Query()
-	options := metav1.PatchOptions{DryRun: query["dryRun"], FieldManager: query.Get("fieldManager"), FieldValidation: query.Get("fieldValidation")}
-	if query.Has("force") {
-		options.Force = new(query.Get("force") != "false" && query.Get("force") != "0")
-	}
-	return options, invalidOptions("PatchOptions", validation.ValidatePatchOptions(&options, types.PatchType(r.mediaType())))
 }
 
 // patched fills into with the patched object, and returns what is wrong with its fields,

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/rest"
 )
 
@@ -30,7 +31,7 @@ func (r *call) list() error {
 	if err != nil {
 		return err
 	}
-	options, err := r.listOptions()
+	options, err := query.ListOptions(r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (r *call) create() error {
 	if err != nil || (r.info.Name != "" && r.info.Subresource == "") || (r.resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()
 	}
-	options, err := r.createOptions()
+	options, err := query.CreateOptions(r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (r *call) update() error {
 	if err != nil || r.info.Name == "" {
 		return notAllowed()
 	}
-	options, err := r.updateOptions()
+	options, err := query.UpdateOptions(r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (r *call) deleteCollection() error {
 	if err != nil || (r.resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()
 	}
-	listed, err := r.listOptions()
+	listed, err := query.ListOptions(r.URL.Query())
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/endpoints/stream"
 	"kube2014/pkg/rest"
 )
@@ -52,7 +53,7 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
-	asked, options, err := r.watchOptions()
+	asked, options, err := query.WatchOptions(r.URL.Query(), r.info.Name)
 	if err != nil {
 		return err
 	}
