@@ -100,9 +100,14 @@ func (l *portListener) take(ctx context.Context) bool {
 
 func (l *portListener) release() { <-l.slots }
 
-// serve passes a connection on. A client for which there is no endpoint is cut off.
+// serve passes a connection on. A client for which there is no endpoint is cut off. One that is gone already is
+// not passed on: two proxies could send each other nothing but such ones, for ever.
 func (l *portListener) serve(client net.Conn) {
 	defer util.HandleCrash()
+	if wasReset(client) {
+		reset(client)
+		return
+	}
 	server, err := l.dial(client.RemoteAddr())
 	if err != nil {
 		l.logf("%v", err)

@@ -82,3 +82,12 @@ func reset(conn net.Conn) {
 	}
 	_ = conn.Close()
 }
+
+// wasReset reports whether the other side has reset a connection. Only of one of TCP this is known.
+func wasReset(conn net.Conn) bool {
+	if _, isTCP := conn.(interface{ SetLinger(seconds int) error }); !isTCP {
+		return false
+	}
+	_, err := conn.Write(nil) // sends nothing
+	return err != nil
+}

@@ -161,12 +161,15 @@ func TestAServerIsToldThatItsClientFailed(t *testing.T) {
 	t.Parallel()
 	failed := make(chan error, 1)
 	p := onWire(t, func(conn net.Conn) {
+		_, _ = io.WriteString(conn, "!")
 		if _, err := io.Copy(io.Discard, conn); err != nil {
 			failed <- err
 		}
 	})
 	conn := p.wire("10.0.0.1:80")
-	_, err := conn.Write(bytesOf(3, 100_000))
+	_, err := io.ReadFull(conn, make([]byte, 1)) // it has come to the server
+	require.NoError(t, err)
+	_, err = conn.Write(bytesOf(3, 100_000))
 	require.NoError(t, err)
 	require.NoError(t, conn.SetLinger(0))
 	require.NoError(t, conn.Close())
@@ -183,6 +186,35 @@ func TestAClientWithoutEndpointsIsReset(t *testing.T) {
 		_, err = conn.Read(make([]byte, 1))
 	}
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
+}
+
+// Two proxies that send each other a connection, because none knows where the other one listens, would
+// else do so for ever.
+func TestAClientThatIsGoneIsNotPassedOn(t *testing.T) {
+	t.Parallel()
+	var dials atomic.Int64
+	p := onWire(t, echo, func(config *Config) {
+		config.MaxConnections = 1
+		dial := config.Dial
+		config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials.Add(1)
+			return dial(ctx, network, address)
+		}
+	})
+	p.await(func() bool { return p.left() == 0 })
+	before := dials.Load()
+	first := p.wire("10.0.0.1:80")
+	say(t, first, "first")
+	gone := p.wire("10.0.0.1:80")
+	require.NoError(t, gone.SetLinger(0))
+	require.NoError(t, gone.Close())
+	say(t, first, "again")
+	require.NoError(t, first.Close())
+	third := p.wire("10.0.0.1:80")
+	say(t, third, "third")
+	require.NoError(t, third.Close())
+	p.stop()
+	assert.Equal(t, before+2, dials.Load())
 }
 
 func TestWhoIsSlowToReadHoldsUpWhoWrites(t *testing.T) {
