@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/kubelet/cri"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -20,7 +21,7 @@ type Config struct {
 	Name     string // of the node: a machine, such as 127.0.0.2
 	Address  string // the machine's IP; empty: the name if that is one, else 127.0.0.1
 	Client   *clientv1.Client
-	Runtime  Runtime
+	Runtime  cri.Runtime
 	Recorder record.EventRecorder // nil for none
 	Port     uint                 // of the HTTP server on the address; 0 takes a free one
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/lifecycle"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -14,10 +17,10 @@ type container struct {
 	name  string // unique in the pod
 	index int    // in its list of the pod's spec
 	spec  *corev1.Container
-	kind  kind
+	kind  lifecycle.Kind
 
-	run     Container                        // nil before the first start
-	before  Container                        // the start before run; nil for none
+	run     cri.Container                    // nil before the first start
+	before  cri.Container                    // the start before run; nil for none
 	ended   *corev1.ContainerStateTerminated // how it ended before this kubelet came; nil since it was started
 	last    *corev1.ContainerStateTerminated // how the start before ended
 	attempt int32                            // how often it was started again
@@ -31,28 +34,28 @@ type container struct {
 	due      time.Time     // when it may start again
 	ready    bool          // by its readiness probe
 	started  bool          // by its startup probe
-	probes   []*prober
+	probes   []*probe
 }
 
 // containersOf returns the containers of a pod, the init containers first.
 func containersOf(pod *corev1.Pod) []*container {
 	var all []*container
 	names := map[string]bool{}
-	add := func(specs []corev1.Container, of kind) {
+	add := func(specs []corev1.Container, of lifecycle.Kind) {
 		for i := range specs {
 			c := &container{name: specs[i].Name, index: i, spec: &specs[i], kind: of}
 			if c.name == "" || names[c.name] { // of a task of 2014
 				c.name = strings.TrimPrefix(fmt.Sprintf("%s-%d", specs[i].Name, i), "-")
 			}
-			if of == initContainer && isSidecar(c.spec) {
-				c.kind = sidecar
+			if of == lifecycle.InitContainer && lifecycle.IsSidecar(c.spec) {
+				c.kind = lifecycle.Sidecar
 			}
 			names[c.name] = true
 			all = append(all, c)
 		}
 	}
-	add(pod.Spec.InitContainers, initContainer)
-	add(pod.Spec.Containers, mainContainer)
+	add(pod.Spec.InitContainers, lifecycle.InitContainer)
+	add(pod.Spec.Containers, lifecycle.MainContainer)
 	return all
 }
 
@@ -75,12 +78,12 @@ func (c *container) restore(status *corev1.ContainerStatus, now time.Time) {
 }
 
 // phase returns how far the container has come.
-func (c *container) phase() Phase {
+func (c *container) phase() cri.Phase {
 	switch {
 	case c.run != nil:
 		return c.run.State().Phase
 	case c.ended != nil:
-		return Exited
+		return cri.Exited
 	}
 	return ""
 }
@@ -112,39 +115,39 @@ func (c *container) policy(pod *corev1.Pod) corev1.RestartPolicy {
 }
 
 // view returns what is decided by about the container.
-func (c *container) view(pod *corev1.Pod) view {
-	v := view{kind: c.kind, phase: c.phase(), due: c.due, started: c.started, ran: c.last != nil}
-	if v.phase == Exited {
-		v.failed = c.terminated().ExitCode != 0
-		v.restarts = c.changed || restartsAfter(c.policy(pod), c.kind, v.failed)
+func (c *container) view(pod *corev1.Pod) lifecycle.View {
+	v := lifecycle.View{Kind: c.kind, Phase: c.phase(), Due: c.due, Started: c.started, Ran: c.last != nil}
+	if v.Phase == cri.Exited {
+		v.Failed = c.terminated().ExitCode != 0
+		v.Restarts = c.changed || lifecycle.RestartsAfter(c.policy(pod), c.kind, v.Failed)
 	}
 	return v
 }
 
 // status returns the container's status. The reason is why one that was not started waits.
-func (c *container) status(view view, waits string) corev1.ContainerStatus {
-	isStarted := view.phase == Running && c.started
+func (c *container) status(view lifecycle.View, waits string) corev1.ContainerStatus {
+	isStarted := view.Phase == cri.Running && c.started
 	s := corev1.ContainerStatus{
 		Name: c.spec.Name, Image: c.spec.Image, ImageID: c.imageID, RestartCount: c.attempt, Started: &isStarted,
 		Ready: isStarted && c.ready,
 	}
-	if c.kind == initContainer {
-		s.Ready = view.phase == Exited && !view.failed
+	if c.kind == lifecycle.InitContainer {
+		s.Ready = view.Phase == cri.Exited && !view.Failed
 	}
 	if c.last != nil {
 		s.LastTerminationState.Terminated = c.last
 	}
-	var state State
+	var state cri.State
 	if c.run != nil {
 		state = c.run.State()
 		s.ContainerID, s.ImageID = state.ID, state.ImageID
 	}
 	switch {
-	case view.phase == Running:
+	case view.Phase == cri.Running:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: stamp(state.StartedAt)}
-	case view.phase == "":
+	case view.Phase == "":
 		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: waits}
-	case view.phase == Created:
+	case view.Phase == cri.Created:
 		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: containerCreating}
 		s.ContainerID = ""
 	default:

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/kubelet/server"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -77,9 +78,9 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	if k.Listening != nil {
 		k.Listening(listener.Addr())
 	}
-	server := k.newServer()
+	questions := server.New(host{k})
 	var group sync.WaitGroup
-	group.Go(func() { _ = server.Serve(listener) }) // it ends with Close
+	group.Go(func() { _ = questions.Serve(listener) }) // it ends with Close
 	group.Go(func() { k.informer.Run(ctx) })
 	group.Go(func() { k.beat(ctx, portOf(listener.Addr())) })
 	if cache.WaitForSync(ctx, k.informer.HasSynced) {
@@ -87,7 +88,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.report) })
 	}
 	<-ctx.Done()
-	_ = server.Close() // it only closes connections
+	_ = questions.Close() // it only closes connections
 	group.Wait()
 	for _, w := range k.all() {
 		w.kill()

@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"time"
 
+	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/lifecycle"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // start starts a container, for the first time or again.
 func (w *podWorker) start(c *container) {
-	if c.phase() == Exited {
+	if c.phase() == cri.Exited {
 		c.last, c.before = c.terminated(), c.run
 		c.attempt++
 		if !c.changed {
-			c.backOff = nextBackOff(c.backOff)
+			c.backOff = lifecycle.NextBackOff(c.backOff)
 		}
 	}
 	c.ended, c.changed, c.stopping, c.begun, c.exited = nil, false, false, false, false
@@ -26,8 +29,8 @@ func (w *podWorker) start(c *container) {
 	}
 	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.spec.Image))
 	w.k.event(pod, corev1.EventTypeNormal, "Created", "Created container: "+c.name)
-	c.run = w.k.Runtime.Start(Spec{
-		Pod: pod, Container: c.spec, Name: c.name, Init: c.kind == initContainer, Attempt: c.attempt,
+	c.run = w.k.Runtime.Start(cri.Spec{
+		Pod: pod, Container: c.spec, Name: c.name, Init: c.kind == lifecycle.InitContainer, Attempt: c.attempt,
 		Node: w.k.Name, HostIP: w.k.Address, PodIP: ip,
 		Changed: func() { w.k.pods.Add(w.key) },
 		Warn:    func(reason, message string) { w.k.warn(w.key, reason, message) },
@@ -46,12 +49,12 @@ func (w *podWorker) stop(c *container, grace time.Duration, message string) {
 // notice notes what has become of a container.
 func (w *podWorker) notice(c *container, now time.Time) {
 	phase := c.phase()
-	if phase == Running && !c.begun {
+	if phase == cri.Running && !c.begun {
 		c.begun = true
 		w.k.event(w.pod, corev1.EventTypeNormal, "Started", "Started container "+c.name)
 		w.startProbes(c, now)
 	}
-	if phase != Exited || c.exited {
+	if phase != cri.Exited || c.exited {
 		return
 	}
 	c.exited = true
@@ -61,11 +64,11 @@ func (w *podWorker) notice(c *container, now time.Time) {
 		return
 	}
 	state := c.run.State()
-	if state.FinishedAt.Sub(state.StartedAt) >= steadyTime {
+	if state.FinishedAt.Sub(state.StartedAt) >= lifecycle.SteadyTime {
 		c.backOff = 0
 	}
 	c.due = state.FinishedAt.Add(c.backOff)
-	if c.backOff > 0 && c.view(w.pod).restarts && !w.isLeaving() {
+	if c.backOff > 0 && c.view(w.pod).Restarts && !w.isLeaving() {
 		w.k.event(w.pod, corev1.EventTypeWarning, "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod %s_%s(%s)",
 			c.name, w.pod.Name, w.pod.Namespace, w.pod.UID))
 	}
@@ -75,7 +78,7 @@ func (w *podWorker) notice(c *container, now time.Time) {
 // older one is kept.
 func (w *podWorker) refer() {
 	for _, c := range w.containers {
-		if c.kind == mainContainer {
+		if c.kind == lifecycle.MainContainer {
 			c.spec = &w.pod.Spec.Containers[c.index]
 		} else {
 			c.spec = &w.pod.Spec.InitContainers[c.index]
@@ -104,7 +107,7 @@ func (w *podWorker) redefine() {
 		before.spec, before.index = c.spec, c.index
 	}
 	for _, gone := range there {
-		if gone.run != nil && gone.phase() != Exited {
+		if gone.run != nil && gone.phase() != cri.Exited {
 			w.stop(gone, 0, "Stopping container "+gone.name)
 		}
 		gone.stopProbes()
@@ -121,10 +124,10 @@ func isSame(before, now *corev1.Container) bool {
 // replace lets a container start again by its new definition.
 func (w *podWorker) replace(c *container) {
 	switch c.phase() {
-	case Created, Running:
+	case cri.Created, cri.Running:
 		c.changed = true
 		w.stop(c, w.grace(), fmt.Sprintf("Container %s definition changed, will be restarted", c.name))
-	case Exited:
+	case cri.Exited:
 		c.due = time.Time{} // if it restarts, it may now
 	}
 }

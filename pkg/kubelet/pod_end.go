@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"kube2014/pkg/kubelet/cri"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -36,7 +38,7 @@ func (w *podWorker) remove() bool {
 		w.notice(c, time.Now())
 		if c.run != nil && !c.exited {
 			w.stop(c, 0, "Stopping container "+c.name)
-			exited = exited && c.phase() == Exited
+			exited = exited && c.phase() == cri.Exited
 		}
 	}
 	if exited {

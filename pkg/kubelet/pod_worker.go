@@ -5,6 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/lifecycle"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,13 +36,13 @@ type podWorker struct {
 // newWorker begins to run a pod. Of what an earlier kubelet ran nothing is left but what it told.
 func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWorker {
 	w := &podWorker{k: k, key: key, uid: pod.UID, pod: pod, containers: containersOf(pod), status: pod.Status}
-	if hasEnded(pod.Status.Phase) {
+	if lifecycle.HasEnded(pod.Status.Phase) {
 		w.ended, w.over = true, true
 		return w
 	}
 	for _, c := range w.containers {
 		statuses := pod.Status.ContainerStatuses
-		if c.kind != mainContainer {
+		if c.kind != lifecycle.MainContainer {
 			statuses = pod.Status.InitContainerStatuses
 		}
 		if c.index < len(statuses) && statuses[c.index].Name == c.spec.Name {
@@ -70,20 +73,20 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	}
 	views := w.views()
 	p := w.decide(views, now)
-	for _, i := range p.stop {
+	for _, i := range p.Stop {
 		w.stop(w.containers[i], w.grace(), "Stopping container "+w.containers[i].name)
 	}
-	for _, i := range p.start {
+	for _, i := range p.Start {
 		w.start(w.containers[i])
 	}
-	w.over = p.over
+	w.over = p.Over
 	w.status = w.makeStatus(w.views(), p, now)
-	w.wakeAt(p.wake, now)
+	w.wakeAt(p.Wake, now)
 	return w.isLeaving() && w.over && !w.deleted || !w.isKnown(now)
 }
 
 // decide returns what is to be done.
-func (w *podWorker) decide(views []view, now time.Time) plan {
+func (w *podWorker) decide(views []lifecycle.View, now time.Time) lifecycle.Plan {
 	deadline := w.pod.Spec.ActiveDeadlineSeconds
 	var expires time.Time
 	if deadline != nil {
@@ -91,11 +94,11 @@ func (w *podWorker) decide(views []view, now time.Time) plan {
 		w.expired = w.expired || !w.over && !expires.After(now)
 	}
 	if w.isLeaving() || w.expired {
-		return endPlan(views)
+		return lifecycle.EndPlan(views)
 	}
-	p := makePlan(views, now)
-	if deadline != nil && (p.wake.IsZero() || expires.Before(p.wake)) {
-		p.wake = expires
+	p := lifecycle.MakePlan(views, now)
+	if deadline != nil && (p.Wake.IsZero() || expires.Before(p.Wake)) {
+		p.Wake = expires
 	}
 	return p
 }
@@ -129,8 +132,8 @@ func isOlder(pod, than *corev1.Pod) bool {
 }
 
 // views returns what is decided by.
-func (w *podWorker) views() []view {
-	views := make([]view, len(w.containers))
+func (w *podWorker) views() []lifecycle.View {
+	views := make([]lifecycle.View, len(w.containers))
 	for i, c := range w.containers {
 		views[i] = c.view(w.pod)
 	}
@@ -147,7 +150,7 @@ func (w *podWorker) wakeAt(at, now time.Time) {
 }
 
 // makeStatus returns the status of the pod.
-func (w *podWorker) makeStatus(views []view, p plan, now time.Time) corev1.PodStatus {
+func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now time.Time) corev1.PodStatus {
 	s := corev1.PodStatus{
 		ObservedGeneration: w.pod.Generation, StartTime: w.status.StartTime,
 		HostIP: w.k.Address, HostIPs: []corev1.HostIP{{IP: w.k.Address}},
@@ -159,23 +162,23 @@ func (w *podWorker) makeStatus(views []view, p plan, now time.Time) corev1.PodSt
 	}
 	for i, c := range w.containers {
 		status := c.status(views[i], waits)
-		if views[i].phase == Exited && views[i].restarts && c.due.After(now) && !p.over && !w.isLeaving() {
+		if views[i].Phase == cri.Exited && views[i].Restarts && c.due.After(now) && !p.Over && !w.isLeaving() {
 			c.crashLoop(&status, w.pod)
 		}
-		if c.kind == mainContainer {
+		if c.kind == lifecycle.MainContainer {
 			s.ContainerStatuses = append(s.ContainerStatuses, status)
 		} else {
 			s.InitContainerStatuses = append(s.InitContainerStatuses, status)
 		}
 	}
-	s.Phase = podPhase(views, p)
+	s.Phase = lifecycle.PodPhase(views, p)
 	if w.expired {
 		s.Reason, s.Message = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
-		if p.over {
+		if p.Over {
 			s.Phase = corev1.PodFailed
 		}
 	}
-	s.Conditions = conditions(w.pod, &s, p)
+	s.Conditions = lifecycle.Conditions(w.pod, &s, p)
 	return s
 }
 
@@ -189,5 +192,5 @@ func (w *podWorker) podIP() string {
 
 // isKnown reports whether the server has the pod's status.
 func (w *podWorker) isKnown(now time.Time) bool {
-	return equality.Semantic.DeepEqual(mergeStatus(w.pod.Status, w.status, metav1.Time{Time: now}), w.pod.Status)
+	return equality.Semantic.DeepEqual(lifecycle.MergeStatus(w.pod.Status, w.status, metav1.Time{Time: now}), w.pod.Status)
 }

@@ -8,15 +8,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/prober"
 	"kube2014/pkg/util"
 )
 
-// prober makes one of the probes of a container, as long as that runs. Its worker's mutex guards it.
-type prober struct {
+// probe makes one of the probes of a container, as long as that runs. Its worker's mutex guards it.
+type probe struct {
 	w     *podWorker
 	c     *container
-	kind  ProbeKind
-	probe *corev1.Probe
+	kind  cri.ProbeKind
+	spec  *corev1.Probe
 	timer *time.Timer
 	tally tally
 }
@@ -51,19 +53,19 @@ func orDefault(n, otherwise int32) int32 {
 // the only one.
 func (w *podWorker) startProbes(c *container, now time.Time) {
 	if c.spec.StartupProbe != nil && !c.started {
-		w.startProbe(c, Startup, c.spec.StartupProbe, now)
+		w.startProbe(c, cri.Startup, c.spec.StartupProbe, now)
 		return
 	}
-	w.startProbe(c, Readiness, c.spec.ReadinessProbe, now)
-	w.startProbe(c, Liveness, c.spec.LivenessProbe, now)
+	w.startProbe(c, cri.Readiness, c.spec.ReadinessProbe, now)
+	w.startProbe(c, cri.Liveness, c.spec.LivenessProbe, now)
 }
 
-func (w *podWorker) startProbe(c *container, kind ProbeKind, probe *corev1.Probe, now time.Time) {
-	if probe == nil {
+func (w *podWorker) startProbe(c *container, kind cri.ProbeKind, spec *corev1.Probe, now time.Time) {
+	if spec == nil {
 		return
 	}
-	p := &prober{w: w, c: c, kind: kind, probe: probe}
-	first := c.run.State().StartedAt.Add(time.Duration(probe.InitialDelaySeconds) * time.Second)
+	p := &probe{w: w, c: c, kind: kind, spec: spec}
+	first := c.run.State().StartedAt.Add(time.Duration(spec.InitialDelaySeconds) * time.Second)
 	p.timer = time.AfterFunc(max(first.Sub(now), 0), p.make)
 	c.probes = append(c.probes, p)
 }
@@ -77,7 +79,7 @@ func (c *container) stopProbes() {
 }
 
 // make makes the probe, and the next one after its period.
-func (p *prober) make() {
+func (p *probe) make() {
 	defer util.HandleCrash()
 	began := time.Now()
 	target, isWanted := p.begin()
@@ -85,8 +87,8 @@ func (p *prober) make() {
 		return
 	}
 	defer p.w.k.probing.Done()
-	ctx, cancel := context.WithTimeout(p.w.k.running, time.Duration(orDefault(p.probe.TimeoutSeconds, 1))*time.Second)
-	err := target.probe(ctx, p.kind, p.probe)
+	ctx, cancel := context.WithTimeout(p.w.k.running, time.Duration(orDefault(p.spec.TimeoutSeconds, 1))*time.Second)
+	err := target.Probe(ctx, p.kind, p.spec)
 	cancel()
 
 	p.w.mu.Lock()
@@ -96,43 +98,48 @@ func (p *prober) make() {
 	}
 	p.note(err)
 	if p.isWantedLocked() {
-		period := time.Duration(orDefault(p.probe.PeriodSeconds, 10)) * time.Second
+		period := time.Duration(orDefault(p.spec.PeriodSeconds, 10)) * time.Second
 		p.timer.Reset(max(period-time.Since(began), 0))
 	}
 }
 
 // begin returns what is to be probed, and whether it still is. Then the kubelet waits for the probe when it ends.
-func (p *prober) begin() (target, bool) {
+func (p *probe) begin() (prober.Target, bool) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	if !p.isWantedLocked() {
-		return target{}, false
+		return prober.Target{}, false
 	}
 	p.w.k.probing.Add(1)
 	return p.w.targetOf(p.c), true
 }
 
+// targetOf returns where a container is probed.
+func (w *podWorker) targetOf(c *container) prober.Target {
+	return prober.Target{Dial: w.k.Dial, Version: w.k.Version, Run: c.run, Ports: c.spec.Ports, IP: w.podIP(), OnHost: !w.ip.IsValid()}
+}
+
 // isWantedLocked reports whether the probe is still one of its container's.
-func (p *prober) isWantedLocked() bool {
+func (p *probe) isWantedLocked() bool {
 	return slices.Contains(p.c.probes, p)
 }
 
 // note notes the result of a probe.
-func (p *prober) note(err error) {
+func (p *probe) note(err error) {
 	if err != nil {
 		p.w.k.event(p.w.pod, corev1.EventTypeWarning, "Unhealthy", fmt.Sprintf("%s probe failed: %v", p.kind, err))
 	}
 	success := err == nil
-	if !p.tally.add(success, p.probe) {
+	if !p.tally.add(success, p.spec) {
 		return
 	}
 	switch {
-	case p.kind == Readiness:
+	case p.kind == cri.Readiness:
 		if p.c.ready != success {
 			p.c.ready = success
 			p.w.k.pods.Add(p.w.key)
 		}
-	case success && p.kind == Startup:
+	case success && p.kind == cri.Startup:
 		p.c.stopProbes()
 		p.c.started = true
 		p.w.startProbes(p.c, time.Now())
@@ -143,13 +150,13 @@ func (p *prober) note(err error) {
 }
 
 // failed lets a container that is not alive start again.
-func (p *prober) failed() {
+func (p *probe) failed() {
 	grace := p.w.grace()
-	if own := p.probe.TerminationGracePeriodSeconds; own != nil {
+	if own := p.spec.TerminationGracePeriodSeconds; own != nil {
 		grace = inSeconds(*own)
 	}
 	what := "liveness"
-	if p.kind == Startup {
+	if p.kind == cri.Startup {
 		what = "startup"
 	}
 	p.w.stop(p.c, grace, fmt.Sprintf("Container %s failed %s probe, will be restarted", p.c.name, what))

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"kube2014/pkg/kubelet/cri"
+
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,23 +19,25 @@ type fakeRuntime struct{ started []*fakeContainer }
 
 type fakeContainer struct {
 	name    string
-	state   State
+	state   cri.State
 	updates int
 }
 
 func (r *fakeRuntime) Version() string { return "fake://1" }
 
-func (r *fakeRuntime) Start(spec Spec) Container {
-	c := &fakeContainer{name: spec.Name, state: State{Phase: Running, StartedAt: time.Now()}}
+func (r *fakeRuntime) Start(spec cri.Spec) cri.Container {
+	c := &fakeContainer{name: spec.Name, state: cri.State{Phase: cri.Running, StartedAt: time.Now()}}
 	r.started = append(r.started, c)
 	return c
 }
 
-func (c *fakeContainer) State() State                              { return c.state }
-func (c *fakeContainer) Log(int) ([]LogLine, int, <-chan struct{}) { return nil, 0, nil }
-func (c *fakeContainer) Stop(time.Duration)                        { c.state.Phase, c.state.FinishedAt = Exited, time.Now() }
-func (c *fakeContainer) Update(*corev1.Pod)                        { c.updates++ }
-func (c *fakeContainer) Probe(context.Context, ProbeKind) error    { return nil }
+func (c *fakeContainer) State() cri.State                              { return c.state }
+func (c *fakeContainer) Log(int) ([]cri.LogLine, int, <-chan struct{}) { return nil, 0, nil }
+func (c *fakeContainer) Stop(time.Duration) {
+	c.state.Phase, c.state.FinishedAt = cri.Exited, time.Now()
+}
+func (c *fakeContainer) Update(*corev1.Pod)                         { c.updates++ }
+func (c *fakeContainer) Probe(context.Context, cri.ProbeKind) error { return nil }
 
 // phases tells the containers that were started: name phase.
 func (r *fakeRuntime) phases() (all []string) {
@@ -82,7 +86,7 @@ func TestAPodThatIsChangedRunsWhatItSaysNow(t *testing.T) {
 // panickyRuntime cannot start a container.
 type panickyRuntime struct{ fakeRuntime }
 
-func (r *panickyRuntime) Start(Spec) Container { panic("no") }
+func (r *panickyRuntime) Start(cri.Spec) cri.Container { panic("no") }
 
 func TestAPanicLeavesNoLockBehind(t *testing.T) {
 	t.Parallel()

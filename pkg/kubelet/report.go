@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"kube2014/pkg/kubelet/lifecycle"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,7 +44,7 @@ func (w *podWorker) reportStatus(ctx context.Context) error {
 	pods := w.k.Client.In(w.podNamespace()).Pods()
 	for {
 		pod, status, ended := w.toReport()
-		merged := mergeStatus(pod.Status, status, metav1.Now())
+		merged := lifecycle.MergeStatus(pod.Status, status, metav1.Now())
 		if ended || equality.Semantic.DeepEqual(merged, pod.Status) {
 			return nil
 		}

@@ -5,26 +5,27 @@ import (
 	"testing/synctest"
 	"time"
 
+	"kube2014/pkg/kubelet/cri"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
 )
 
 // slowRuntime takes a while to kill what it is to stop.
 type slowRuntime struct{ *hollow.Runtime }
 
-type slowContainer struct{ kubelet.Container }
+type slowContainer struct{ cri.Container }
 
 const slow = 20 * time.Second
 
-// Start implements kubelet.Runtime.
-func (r slowRuntime) Start(spec kubelet.Spec) kubelet.Container {
+// Start implements cri.Runtime.
+func (r slowRuntime) Start(spec cri.Spec) cri.Container {
 	return slowContainer{r.Runtime.Start(spec)}
 }
 
-// Stop implements kubelet.Container.
+// Stop implements cri.Container.
 func (c slowContainer) Stop(time.Duration) { time.AfterFunc(slow, func() { c.Container.Stop(0) }) }
 
 func TestAPodOfTheSameNameWaitsForTheOneBefore(t *testing.T) {

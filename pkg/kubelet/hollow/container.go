@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"kube2014/pkg/kubelet/cri"
 
-	"kube2014/pkg/kubelet"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // killedCode is the exit code of a container that is killed.
@@ -28,7 +28,7 @@ type container struct {
 	log                    logBuffer
 
 	mu     sync.Mutex // guards what follows
-	state  kubelet.State
+	state  cri.State
 	health health
 	timer  *time.Timer // of what it does next
 	stopAt time.Time   // when it has stopped of its own accord; zero if it was not told to
@@ -36,34 +36,34 @@ type container struct {
 	server *server
 }
 
-var _ kubelet.Container = (*container)(nil)
+var _ cri.Container = (*container)(nil)
 
 // newContainer returns a container that is not started. It keeps nothing of the pod, which may
 // change often.
-func newContainer(spec kubelet.Spec, listen func(network, address string) (net.Listener, error)) *container {
+func newContainer(spec cri.Spec, listen func(network, address string) (net.Listener, error)) *container {
 	return &container{
 		pod: spec.Pod.Name, node: spec.Node, name: spec.Name, image: spec.Container.Image,
 		ports: addressesOf(spec), paths: pathsOf(spec.Container), listen: listen,
 		changed: spec.Changed, warn: spec.Warn,
 		health: readHealth(spec.Pod, spec.Name, spec.Warn),
-		state:  kubelet.State{Phase: kubelet.Created, ID: idOf(spec), ImageID: imageIDOf(spec.Container.Image)},
+		state:  cri.State{Phase: cri.Created, ID: idOf(spec), ImageID: imageIDOf(spec.Container.Image)},
 	}
 }
 
-// State implements kubelet.Container.
-func (c *container) State() kubelet.State {
+// State implements cri.Container.
+func (c *container) State() cri.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
 }
 
-// Log implements kubelet.Container.
-func (c *container) Log(from int) ([]kubelet.LogLine, int, <-chan struct{}) { return c.log.read(from) }
+// Log implements cri.Container.
+func (c *container) Log(from int) ([]cri.LogLine, int, <-chan struct{}) { return c.log.read(from) }
 
 // start lets the container run.
 func (c *container) start() {
 	c.mu.Lock()
-	if c.state.Phase != kubelet.Created {
+	if c.state.Phase != cri.Created {
 		c.mu.Unlock()
 		return
 	}
@@ -72,7 +72,7 @@ func (c *container) start() {
 		c.log.add(line)
 	}
 	c.server = c.serve()
-	c.state.Phase, c.state.StartedAt, c.state.PID = kubelet.Running, time.Now(), firstPID
+	c.state.Phase, c.state.StartedAt, c.state.PID = cri.Running, time.Now(), firstPID
 	if c.orders.exitAfter >= 0 {
 		c.timer = time.AfterFunc(c.orders.exitAfter, func() { c.exit(c.orders.exitCode, "exited") })
 	}
@@ -91,7 +91,7 @@ func (c *container) exit(code int32, how string) {
 }
 
 func (c *container) exitLocked(code int32, how string) {
-	if c.state.Phase == kubelet.Exited {
+	if c.state.Phase == cri.Exited {
 		return
 	}
 	if c.timer != nil {
@@ -105,17 +105,17 @@ func (c *container) exitLocked(code int32, how string) {
 	if c.state.StartedAt.IsZero() {
 		c.state.StartedAt = now
 	}
-	c.state.Phase, c.state.FinishedAt, c.state.ExitCode, c.state.PID = kubelet.Exited, now, code, 0
+	c.state.Phase, c.state.FinishedAt, c.state.ExitCode, c.state.PID = cri.Exited, now, code, 0
 	c.log.add(fmt.Sprintf("hollow: %s with code %d", how, code))
 	c.log.close()
 	c.changed()
 }
 
-// Stop implements kubelet.Container. Without a grace period the container has exited when it returns.
+// Stop implements cri.Container. Without a grace period the container has exited when it returns.
 func (c *container) Stop(grace time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state.Phase == kubelet.Exited {
+	if c.state.Phase == cri.Exited {
 		return
 	}
 	now := time.Now()
@@ -128,10 +128,10 @@ func (c *container) Stop(grace time.Duration) {
 	}
 	c.killAt = killAt
 	code, how, at := int32(0), "stopped", c.stopAt
-	if killAt.Before(at) || c.state.Phase == kubelet.Created {
+	if killAt.Before(at) || c.state.Phase == cri.Created {
 		code, how, at = killedCode, "killed", killAt
 	}
-	if c.state.Phase == kubelet.Created || !at.After(now) {
+	if c.state.Phase == cri.Created || !at.After(now) {
 		c.exitLocked(code, how)
 		return
 	}
@@ -139,7 +139,7 @@ func (c *container) Stop(grace time.Duration) {
 	c.timer = time.AfterFunc(at.Sub(now), func() { c.exit(code, how) })
 }
 
-// Update implements kubelet.Container.
+// Update implements cri.Container.
 func (c *container) Update(pod *corev1.Pod) {
 	read := readHealth(pod, c.name, c.warn)
 	c.mu.Lock()
@@ -152,14 +152,14 @@ var (
 	errUnhealthy = errors.New("hollow: told to be unhealthy")
 )
 
-// Probe implements kubelet.Container.
-func (c *container) Probe(_ context.Context, kind kubelet.ProbeKind) error {
+// Probe implements cri.Container.
+func (c *container) Probe(_ context.Context, kind cri.ProbeKind) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case kind == kubelet.Readiness && c.health.unready:
+	case kind == cri.Readiness && c.health.unready:
 		return errUnready
-	case kind != kubelet.Readiness && c.health.unhealthy:
+	case kind != cri.Readiness && c.health.unhealthy:
 		return errUnhealthy
 	}
 	return nil

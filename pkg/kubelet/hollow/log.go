@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"kube2014/pkg/kubelet"
+	"kube2014/pkg/kubelet/cri"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 // logBuffer is a container's log. It is safe for concurrent use.
 type logBuffer struct {
 	mu     sync.Mutex // guards what follows
-	lines  []kubelet.LogLine
+	lines  []cri.LogLine
 	first  int // the number of the first line
 	bytes  int
 	more   chan struct{} // closed when a line is added; nil if nobody waits
@@ -32,11 +32,11 @@ func (b *logBuffer) add(text string) {
 	if b.closed {
 		return
 	}
-	b.lines = append(b.lines, kubelet.LogLine{Time: time.Now(), Text: text})
+	b.lines = append(b.lines, cri.LogLine{Time: time.Now(), Text: text})
 	b.bytes += len(text)
 	for len(b.lines) > maxLogLines || b.bytes > maxLogBytes {
 		b.bytes -= len(b.lines[0].Text)
-		b.lines[0] = kubelet.LogLine{} // the array stays for a while
+		b.lines[0] = cri.LogLine{} // the array stays for a while
 		b.lines = b.lines[1:]
 		b.first++
 	}
@@ -58,8 +58,8 @@ func (b *logBuffer) wakeLocked() {
 	}
 }
 
-// read returns the lines from a number on, as kubelet.Container.Log does.
-func (b *logBuffer) read(from int) (lines []kubelet.LogLine, next int, more <-chan struct{}) {
+// read returns the lines from a number on, as cri.Container.Log does.
+func (b *logBuffer) read(from int) (lines []cri.LogLine, next int, more <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next = b.first + len(b.lines)

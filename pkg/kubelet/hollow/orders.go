@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"kube2014/pkg/kubelet/cri"
 
-	"kube2014/pkg/kubelet"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Prefix is that of the annotations that tell the runtime what to do.
@@ -36,7 +36,7 @@ type annotations struct {
 }
 
 // readOrders returns what a container is told to do when it starts.
-func readOrders(spec kubelet.Spec, startAfter time.Duration) orders {
+func readOrders(spec cri.Spec, startAfter time.Duration) orders {
 	a := annotations{spec.Pod.Annotations, spec.Name, spec.Warn}
 	o := orders{startAfter: startAfter, exitAfter: never, stopAfter: stopAfter}
 	coded := a.read("exit-code", "a number from 0 to 255", func(text string) error {

@@ -28,7 +28,7 @@ import (
 	"net"
 	"time"
 
-	"kube2014/pkg/kubelet"
+	"kube2014/pkg/kubelet/cri"
 )
 
 // Runtime is the hollow runtime of any number of machines. The zero value is ready; its fields must
@@ -38,13 +38,13 @@ type Runtime struct {
 	StartAfter time.Duration                                       // how long containers take to start; 0: 0.1 to 0.3 seconds, as their pod's uid says
 }
 
-var _ kubelet.Runtime = (*Runtime)(nil)
+var _ cri.Runtime = (*Runtime)(nil)
 
-// Version implements kubelet.Runtime.
+// Version implements cri.Runtime.
 func (r *Runtime) Version() string { return "hollow://1.0" }
 
-// Start implements kubelet.Runtime.
-func (r *Runtime) Start(spec kubelet.Spec) kubelet.Container {
+// Start implements cri.Runtime.
+func (r *Runtime) Start(spec cri.Spec) cri.Container {
 	c := newContainer(spec, r.listen())
 	c.orders = readOrders(spec, r.startAfter(spec))
 	c.mu.Lock()
@@ -62,7 +62,7 @@ func (r *Runtime) listen() func(network, address string) (net.Listener, error) {
 }
 
 // startAfter returns how long a container takes to start if nobody says so.
-func (r *Runtime) startAfter(spec kubelet.Spec) time.Duration {
+func (r *Runtime) startAfter(spec cri.Spec) time.Duration {
 	if r.StartAfter > 0 {
 		return r.StartAfter
 	}
@@ -72,7 +72,7 @@ func (r *Runtime) startAfter(spec kubelet.Spec) time.Duration {
 }
 
 // idOf returns the id of a container: the same pod, container and attempt have the same.
-func idOf(spec kubelet.Spec) string {
+func idOf(spec cri.Spec) string {
 	return fmt.Sprintf("hollow://%x", sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", spec.Pod.UID, spec.Name, spec.Attempt)))
 }
 

@@ -13,20 +13,21 @@ import (
 	"testing/synctest"
 	"time"
 
+	"kube2014/pkg/kubelet/cri"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
 	"kube2014/pkg/util/loopback"
 )
 
 // started is a container that was started, with what it told.
 type started struct {
-	kubelet.Container
+	cri.Container
 	began    time.Time
 	mu       sync.Mutex // guards what follows
 	phases   []string   // with the time since it was started
@@ -34,14 +35,14 @@ type started struct {
 }
 
 // start starts a container of a pod that is told to do something.
-func start(r *hollow.Runtime, told map[string]string, change ...func(*kubelet.Spec)) *started {
+func start(r *hollow.Runtime, told map[string]string, change ...func(*cri.Spec)) *started {
 	s := &started{began: time.Now()}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1", UID: "u1", Annotations: map[string]string{}}}
 	for name, value := range told {
 		pod.Annotations[hollow.Prefix+name] = value
 	}
 	changed := make(chan struct{}, 100)
-	spec := kubelet.Spec{
+	spec := cri.Spec{
 		Pod: pod, Container: &corev1.Container{Name: "web", Image: "nginx:1.8"}, Name: "web", Node: "m1", HostIP: "10.0.0.1", PodIP: "10.1.0.1",
 		Changed: func() { changed <- struct{}{} },
 		Warn: func(reason, message string) {
@@ -60,7 +61,7 @@ func start(r *hollow.Runtime, told map[string]string, change ...func(*kubelet.Sp
 			s.mu.Lock()
 			s.phases = append(s.phases, fmt.Sprintf("%s %v", state.Phase, time.Since(s.began)))
 			s.mu.Unlock()
-			if state.Phase == kubelet.Exited {
+			if state.Phase == cri.Exited {
 				return
 			}
 		}
@@ -87,13 +88,13 @@ func (s *started) text() string {
 	return text
 }
 
-func isInit(spec *kubelet.Spec) { spec.Init = true }
+func isInit(spec *cri.Spec) { spec.Init = true }
 
 func TestAContainerDoesWhatAnnotationsTell(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		told   map[string]string
-		change func(*kubelet.Spec)
+		change func(*cri.Spec)
 		phases []string
 		code   int32
 	}{
@@ -113,10 +114,10 @@ func TestAContainerDoesWhatAnnotationsTell(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				change := test.change
 				if change == nil {
-					change = func(*kubelet.Spec) {}
+					change = func(*cri.Spec) {}
 				}
 				s := start(&hollow.Runtime{StartAfter: 200 * time.Millisecond}, test.told, change)
-				assert.Equal(t, kubelet.Created, s.State().Phase)
+				assert.Equal(t, cri.Created, s.State().Phase)
 				time.Sleep(time.Hour)
 				phases, warnings := s.end()
 				assert.Equal(t, test.phases, phases)
@@ -203,7 +204,7 @@ func TestContainersStartAfterATimeThatTheirPodTells(t *testing.T) {
 			uid := types.UID(fmt.Sprint(i))
 			var first []string
 			for range 2 {
-				s := start(&hollow.Runtime{}, nil, func(spec *kubelet.Spec) { spec.Pod.UID = uid })
+				s := start(&hollow.Runtime{}, nil, func(spec *cri.Spec) { spec.Pod.UID = uid })
 				time.Sleep(time.Second)
 				phases, _ := s.end()
 				if first != nil {
@@ -235,8 +236,8 @@ func get(t *testing.T, network *loopback.Network, address string) (int, string) 
 	return resp.StatusCode, string(text)
 }
 
-func ports(all ...corev1.ContainerPort) func(*kubelet.Spec) {
-	return func(spec *kubelet.Spec) { spec.Container.Ports = all }
+func ports(all ...corev1.ContainerPort) func(*cri.Spec) {
+	return func(spec *cri.Spec) { spec.Container.Ports = all }
 }
 
 func TestAContainerAnswersOnItsPortsWhileItRuns(t *testing.T) {
@@ -299,7 +300,7 @@ func TestAProbeFailsAsAnnotationsTellNow(t *testing.T) {
 		probe := func(path string) *corev1.Probe {
 			return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path}}}
 		}
-		s := start(&hollow.Runtime{Listen: network.Listen, StartAfter: time.Second}, nil, ports(corev1.ContainerPort{ContainerPort: 80}), func(spec *kubelet.Spec) {
+		s := start(&hollow.Runtime{Listen: network.Listen, StartAfter: time.Second}, nil, ports(corev1.ContainerPort{ContainerPort: 80}), func(spec *cri.Spec) {
 			spec.Container.ReadinessProbe, spec.Container.LivenessProbe = probe("/ready"), probe("/alive?how=well")
 		})
 		time.Sleep(2 * time.Second)
@@ -318,9 +319,9 @@ func TestAProbeFailsAsAnnotationsTellNow(t *testing.T) {
 				status, _ := get(t, network, "10.1.0.1:80"+path)
 				assert.Equal(t, want, status, "%s: %s", test.told, path)
 			}
-			assert.Equal(t, test.ready == 503, s.Probe(context.Background(), kubelet.Readiness) != nil, test.told)
-			assert.Equal(t, test.alive == 503, s.Probe(context.Background(), kubelet.Liveness) != nil, test.told)
-			assert.Equal(t, test.alive == 503, s.Probe(context.Background(), kubelet.Startup) != nil, test.told)
+			assert.Equal(t, test.ready == 503, s.Probe(context.Background(), cri.Readiness) != nil, test.told)
+			assert.Equal(t, test.alive == 503, s.Probe(context.Background(), cri.Liveness) != nil, test.told)
+			assert.Equal(t, test.alive == 503, s.Probe(context.Background(), cri.Startup) != nil, test.told)
 		}
 		_, warnings := s.end()
 		assert.Len(t, warnings, 1)
@@ -366,7 +367,7 @@ func TestWhatIsStartedAgainIsAnotherContainer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ids := map[string]bool{}
 		for attempt := range int32(3) {
-			s := start(&hollow.Runtime{}, nil, func(spec *kubelet.Spec) { spec.Attempt = attempt })
+			s := start(&hollow.Runtime{}, nil, func(spec *cri.Spec) { spec.Attempt = attempt })
 			ids[s.State().ID] = true
 			s.end()
 		}

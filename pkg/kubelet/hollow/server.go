@@ -13,14 +13,14 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"kube2014/pkg/kubelet/cri"
 
-	"kube2014/pkg/kubelet"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // addressesOf returns where a container listens: on its pod's own address, and with its host ports on
 // the machine's.
-func addressesOf(spec kubelet.Spec) (all []string) {
+func addressesOf(spec cri.Spec) (all []string) {
 	for _, port := range spec.Container.Ports {
 		if port.Protocol != corev1.ProtocolTCP && port.Protocol != "" {
 			continue
@@ -106,7 +106,7 @@ func (c *container) answer(w http.ResponseWriter, req *http.Request) {
 	if err := c.refuses(req); err != nil {
 		status, text = http.StatusServiceUnavailable, err.Error()+"\n"
 	}
-	if status != http.StatusOK || !strings.HasPrefix(req.UserAgent(), kubelet.ProbeAgent) { // else little besides probes would be in the log
+	if status != http.StatusOK || !strings.HasPrefix(req.UserAgent(), cri.ProbeAgent) { // else little besides probes would be in the log
 		path := req.URL.EscapedPath()
 		c.log.add(fmt.Sprintf("%s %s %d from %s", req.Method, path[:min(len(path), maxPath)], status, req.RemoteAddr))
 	}

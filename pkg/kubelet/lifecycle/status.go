@@ -1,38 +1,40 @@
-package kubelet
+package lifecycle
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"kube2014/pkg/kubelet/cri"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// podPhase returns the phase of a pod from the containers' states. A pod that was ended before a
+// PodPhase returns the phase of a pod from the containers' states. A pod that was ended before a
 // container began has failed.
-func podPhase(views []view, p plan) corev1.PodPhase {
+func PodPhase(views []View, p Plan) corev1.PodPhase {
 	waits, failed := false, false
 	for _, c := range views {
-		if c.kind == sidecar {
+		if c.Kind == Sidecar {
 			continue
 		}
-		waits = waits || c.kind == mainContainer && !c.ran && (c.phase == "" || c.phase == Created)
-		failed = failed || c.phase != Exited || c.failed
+		waits = waits || c.Kind == MainContainer && !c.Ran && (c.Phase == "" || c.Phase == cri.Created)
+		failed = failed || c.Phase != cri.Exited || c.Failed
 	}
 	switch {
-	case p.over && failed:
+	case p.Over && failed:
 		return corev1.PodFailed
-	case p.over:
+	case p.Over:
 		return corev1.PodSucceeded
-	case !p.initialized || waits:
+	case !p.Initialized || waits:
 		return corev1.PodPending
 	}
 	return corev1.PodRunning
 }
 
-// conditions returns those conditions of a pod that its kubelet sets, by its other status.
-func conditions(pod *corev1.Pod, status *corev1.PodStatus, p plan) []corev1.PodCondition {
+// Conditions returns those conditions of a pod that its kubelet sets, by its other status.
+func Conditions(pod *corev1.Pod, status *corev1.PodStatus, p Plan) []corev1.PodCondition {
 	is := func(kind corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
 		condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
 		if holds {
@@ -40,13 +42,13 @@ func conditions(pod *corev1.Pod, status *corev1.PodStatus, p plan) []corev1.PodC
 		}
 		return condition
 	}
-	started := is(corev1.PodReadyToStartContainers, !p.over, "", "")
+	started := is(corev1.PodReadyToStartContainers, !p.Over, "", "")
 	incomplete, unready := lacking(pod, status)
 	var initialized corev1.PodCondition
 	switch {
 	case status.Phase == corev1.PodSucceeded:
 		initialized = is(corev1.PodInitialized, true, podCompleted, "")
-	case p.initialized:
+	case p.Initialized:
 		initialized = is(corev1.PodInitialized, true, "", "")
 	default:
 		initialized = is(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: %v", incomplete))
@@ -74,7 +76,7 @@ const podCompleted = "PodCompleted"
 func lacking(pod *corev1.Pod, status *corev1.PodStatus) (incomplete, unready []string) {
 	for i, container := range status.InitContainerStatuses {
 		done := container.Ready
-		if isSidecar(&pod.Spec.InitContainers[i]) {
+		if IsSidecar(&pod.Spec.InitContainers[i]) {
 			done = *container.Started
 			if !container.Ready {
 				unready = append(unready, container.Name)
@@ -92,12 +94,13 @@ func lacking(pod *corev1.Pod, status *corev1.PodStatus) (incomplete, unready []s
 	return incomplete, unready
 }
 
-func isSidecar(container *corev1.Container) bool {
+// IsSidecar reports whether an init container runs on beside the others.
+func IsSidecar(container *corev1.Container) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// hasEnded reports whether a pod in a phase is over.
-func hasEnded(phase corev1.PodPhase) bool {
+// HasEnded reports whether a pod in a phase is over.
+func HasEnded(phase corev1.PodPhase) bool {
 	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
@@ -119,9 +122,9 @@ func conditionIndex(all []corev1.PodCondition, kind corev1.PodConditionType) int
 	return slices.IndexFunc(all, func(c corev1.PodCondition) bool { return c.Type == kind })
 }
 
-// mergeStatus returns a pod's status with what its kubelet knows. What others have written besides
+// MergeStatus returns a pod's status with what its kubelet knows. What others have written besides
 // stays.
-func mergeStatus(there, own corev1.PodStatus, now metav1.Time) corev1.PodStatus {
+func MergeStatus(there, own corev1.PodStatus, now metav1.Time) corev1.PodStatus {
 	merged := *there.DeepCopy()
 	merged.ObservedGeneration = own.ObservedGeneration
 	merged.Phase, merged.Reason, merged.Message = own.Phase, own.Reason, own.Message

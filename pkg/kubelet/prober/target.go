@@ -1,4 +1,5 @@
-package kubelet
+// Package prober makes the probes of containers: by HTTP, by TCP, or by the runtime.
+package prober
 
 import (
 	"context"
@@ -12,35 +13,31 @@ import (
 	"strconv"
 	"strings"
 
+	"kube2014/pkg/kubelet/cri"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ProbeAgent is how the user agent of a probe begins; the kubelet's version follows.
-const ProbeAgent = "kube-probe/"
-
-// target is what is probed: a container at its pod's address.
-type target struct {
-	k      *Kubelet
-	run    Container
-	ports  []corev1.ContainerPort
-	ip     string
-	onHost bool // the pod has no address of its own: only host ports are open
-}
-
-// targetOf returns where a container is probed.
-func (w *podWorker) targetOf(c *container) target {
-	return target{w.k, c.run, c.spec.Ports, w.podIP(), !w.ip.IsValid()}
+// Target is what is probed: a container at its pod's address. It does not change, and is safe for concurrent
+// use.
+type Target struct {
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Version string // of the kubelet
+	Run     cri.Container
+	Ports   []corev1.ContainerPort
+	IP      string
+	OnHost  bool // the pod has no address of its own: only host ports are open
 }
 
 // newProbeClient returns who makes one HTTP probe, on a connection of its own that ends with the
 // context. It follows no redirects, and takes any certificate, as today's kubelet does.
-func (t target) newProbeClient(ctx context.Context) *http.Client {
+func (t Target) newProbeClient(ctx context.Context) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			// The transport's own context would let a dial go on after the request.
 			DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
-				return t.k.Dial(ctx, network, address)
+				return t.Dial(ctx, network, address)
 			},
 			DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
@@ -49,18 +46,18 @@ func (t target) newProbeClient(ctx context.Context) *http.Client {
 	}
 }
 
-// probe makes a probe. Nil is success.
-func (t target) probe(ctx context.Context, kind ProbeKind, probe *corev1.Probe) error {
+// Probe makes a probe, until the context ends. Nil is success.
+func (t Target) Probe(ctx context.Context, kind cri.ProbeKind, probe *corev1.Probe) error {
 	switch {
 	case probe.HTTPGet != nil:
 		return t.get(ctx, probe.HTTPGet)
 	case probe.TCPSocket != nil:
 		return t.connect(ctx, probe.TCPSocket)
 	}
-	return t.run.Probe(ctx, kind)
+	return t.Run.Probe(ctx, kind)
 }
 
-func (t target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
+func (t Target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
 	port, err := t.port(action.Port)
 	if err != nil {
 		return err
@@ -78,7 +75,7 @@ func (t target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("User-Agent", ProbeAgent+t.k.Version)
+	req.Header.Set("User-Agent", cri.ProbeAgent+t.Version)
 	req.Header.Set("Accept", "*/*")
 	for _, header := range action.HTTPHeaders {
 		if http.CanonicalHeaderKey(header.Name) == "Host" {
@@ -99,32 +96,32 @@ func (t target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
 	return nil
 }
 
-func (t target) connect(ctx context.Context, action *corev1.TCPSocketAction) error {
+func (t Target) connect(ctx context.Context, action *corev1.TCPSocketAction) error {
 	port, err := t.port(action.Port)
 	if err != nil {
 		return err
 	}
-	conn, err := t.k.Dial(ctx, "tcp", net.JoinHostPort(t.host(action.Host), port))
+	conn, err := t.Dial(ctx, "tcp", net.JoinHostPort(t.host(action.Host), port))
 	if err != nil {
 		return err
 	}
 	return conn.Close()
 }
 
-func (t target) host(own string) string {
+func (t Target) host(own string) string {
 	if own != "" {
 		return own
 	}
-	return t.ip
+	return t.IP
 }
 
 var errNoPort = errors.New("the container has no port of the probe's name")
 
 // port returns the number of a port of the container. Without an own address that is the host port.
-func (t target) port(asked intstr.IntOrString) (string, error) {
+func (t Target) port(asked intstr.IntOrString) (string, error) {
 	number := int32(asked.IntValue())
 	if asked.Type == intstr.String && number == 0 {
-		for _, port := range t.ports {
+		for _, port := range t.Ports {
 			if port.Name == asked.StrVal {
 				number = port.ContainerPort
 			}
@@ -133,8 +130,8 @@ func (t target) port(asked intstr.IntOrString) (string, error) {
 	if number <= 0 {
 		return "", errNoPort
 	}
-	for _, port := range t.ports {
-		if t.onHost && port.ContainerPort == number && port.HostPort > 0 {
+	for _, port := range t.Ports {
+		if t.OnHost && port.ContainerPort == number && port.HostPort > 0 {
 			number = port.HostPort
 			break
 		}

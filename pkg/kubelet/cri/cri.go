@@ -1,4 +1,5 @@
-package kubelet
+// Package cri is what a kubelet asks of a container runtime. Today that is the CRI, over gRPC.
+package cri
 
 import (
 	"context"
@@ -92,3 +93,6 @@ const (
 	Liveness  ProbeKind = "Liveness"
 	Startup   ProbeKind = "Startup"
 )
+
+// ProbeAgent is how the user agent of a probe begins; the kubelet's version follows.
+const ProbeAgent = "kube-probe/"

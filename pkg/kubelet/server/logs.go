@@ -1,11 +1,14 @@
-package kubelet
+package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"kube2014/pkg/kubelet/cri"
 )
 
 // logOptions are what a client wants of a log.
@@ -55,95 +58,48 @@ const maxSince = 100 * 365 * 24 * time.Hour
 const logStamp = "2006-01-02T15:04:05.000000000Z07:00"
 
 // serveContainerLog answers with a log as today's kubelet does.
-func (k *Kubelet) serveContainerLog(w http.ResponseWriter, req *http.Request) {
+func (s *server) serveContainerLog(w http.ResponseWriter, req *http.Request) {
 	options, err := parseLogOptions(req.URL.Query(), time.Now())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	run, refusal := k.logOf(req, options.previous)
-	if refusal != nil {
-		http.Error(w, refusal.text, refusal.status)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	(&logWriter{w, options, options.limit}).write(req, run)
+	s.writeLog(w, req, options)
 }
 
 // serveLog answers with all there is of a container's log.
-func (k *Kubelet) serveLog(w http.ResponseWriter, req *http.Request) {
-	run, refusal := k.logOf(req, false)
-	if refusal != nil {
-		http.Error(w, refusal.text, refusal.status)
+func (s *server) serveLog(w http.ResponseWriter, req *http.Request) {
+	s.writeLog(w, req, logOptions{tail: -1, limit: -1})
+}
+
+func (s *server) writeLog(w http.ResponseWriter, req *http.Request, options logOptions) {
+	name := req.PathValue("pod")
+	pod := s.host.Pod(req.PathValue("namespace") + "/" + name)
+	if pod == nil {
+		http.Error(w, fmt.Sprintf("pod %q does not exist", name), http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	(&logWriter{w, logOptions{tail: -1, limit: -1}, -1}).write(req, run)
+	run, err := pod.Log(req.PathValue("container"), options.previous)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		http.Error(w, fmt.Sprintf("container %q not found in pod %q", req.PathValue("container"), name), http.StatusNotFound)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		(&logWriter{w, options, options.limit}).write(req, run)
+	}
 }
 
 // serveLogNames answers with the paths of the logs below /logs/, one in a line.
-func (k *Kubelet) serveLogNames(w http.ResponseWriter, _ *http.Request) {
+func (s *server) serveLogNames(w http.ResponseWriter, _ *http.Request) {
 	text := ""
-	for _, worker := range k.sorted() {
-		for _, name := range worker.logNames() {
-			text += worker.key + "/" + name + "\n"
+	for _, pod := range s.host.Pods() {
+		for _, name := range pod.LogNames() {
+			text += pod.Key() + "/" + name + "\n"
 		}
 	}
 	writeText(w, text)
-}
-
-// logNames returns the names of the containers that have a log.
-func (w *podWorker) logNames() (names []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, c := range w.containers {
-		if c.run != nil {
-			names = append(names, c.name)
-		}
-	}
-	return names
-}
-
-// refusal is an answer instead of a log.
-type refusal struct {
-	status int
-	text   string
-}
-
-// logOf returns the container whose log a request asks for.
-func (k *Kubelet) logOf(req *http.Request, previous bool) (Container, *refusal) {
-	namespace, pod, name := req.PathValue("namespace"), req.PathValue("pod"), req.PathValue("container")
-	w := k.worker(namespace + "/" + pod)
-	if w == nil {
-		return nil, &refusal{http.StatusNotFound, fmt.Sprintf("pod %q does not exist", pod)}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	c := w.find(name)
-	if c == nil {
-		return nil, &refusal{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod)}
-	}
-	run := c.run
-	waits := run == nil || run.State().Phase == Created
-	switch {
-	case previous && c.before == nil:
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("previous terminated container %q in pod %q not found", c.name, pod)}
-	case previous, waits && c.before != nil:
-		return c.before, nil
-	case run == nil && c.ended != nil:
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q is terminated, and its log is gone", c.name, pod)}
-	case waits:
-		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("container %q in pod %q is waiting to start: %s", c.name, pod, w.waits(c))}
-	}
-	return run, nil
-}
-
-// waits returns why a container waits.
-func (w *podWorker) waits(c *container) string {
-	if c.run == nil && c.kind == mainContainer && len(w.pod.Spec.InitContainers) > 0 {
-		return podInitializing
-	}
-	return containerCreating
 }
 
 // logWriter writes a log to a client.
@@ -155,7 +111,7 @@ type logWriter struct {
 
 // write writes a log, and, if that is to be followed, goes on until its container has exited or the client
 // has gone.
-func (w *logWriter) write(req *http.Request, run Container) {
+func (w *logWriter) write(req *http.Request, run cri.Container) {
 	lines, next, more := run.Log(0)
 	lines = w.wanted(lines)
 	for w.writeLines(lines) && w.follow && more != nil && req.Method != http.MethodHead {
@@ -169,7 +125,7 @@ func (w *logWriter) write(req *http.Request, run Container) {
 }
 
 // wanted returns the last lines, and those since a time, if only they are wanted.
-func (w *logWriter) wanted(lines []LogLine) []LogLine {
+func (w *logWriter) wanted(lines []cri.LogLine) []cri.LogLine {
 	for len(lines) > 0 && lines[0].Time.Before(w.since) {
 		lines = lines[1:]
 	}
@@ -180,7 +136,7 @@ func (w *logWriter) wanted(lines []LogLine) []LogLine {
 }
 
 // writeLines reports whether more may be written.
-func (w *logWriter) writeLines(lines []LogLine) bool {
+func (w *logWriter) writeLines(lines []cri.LogLine) bool {
 	for _, line := range lines {
 		text := line.Text + "\n"
 		if w.timestamps {

@@ -1,0 +1,133 @@
+package kubelet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/lifecycle"
+	"kube2014/pkg/kubelet/server"
+)
+
+// host is a kubelet as its HTTP server knows it.
+type host struct{ *Kubelet }
+
+// Pods implements server.Host.
+func (h host) Pods() []server.Pod {
+	var pods []server.Pod
+	for _, w := range h.all() {
+		pods = append(pods, w)
+	}
+	slices.SortFunc(pods, func(a, b server.Pod) int { return strings.Compare(a.Key(), b.Key()) })
+	return pods
+}
+
+// Pod implements server.Host.
+func (h host) Pod(key string) server.Pod {
+	if w := h.worker(key); w != nil {
+		return w
+	}
+	return nil
+}
+
+// Key implements server.Pod.
+func (w *podWorker) Key() string { return w.key }
+
+// Object implements server.Pod.
+func (w *podWorker) Object() corev1.Pod {
+	pod, status, _ := w.toReport()
+	shown := *pod
+	shown.Status = lifecycle.MergeStatus(pod.Status, status, metav1.Now())
+	return shown
+}
+
+// Infos implements server.Pod.
+func (w *podWorker) Infos() map[string]server.Info {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := map[string]server.Info{}
+	for _, c := range w.containers {
+		if c.kind == lifecycle.MainContainer {
+			all[c.name] = w.describe(c)
+		}
+	}
+	return all
+}
+
+// Info implements server.Pod.
+func (w *podWorker) Info(name string) (server.Info, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.find(name)
+	if c == nil {
+		return server.Info{}, false
+	}
+	return w.describe(c), true
+}
+
+func (w *podWorker) describe(c *container) server.Info {
+	var state cri.State
+	if c.run != nil {
+		state = c.run.State()
+	} else if c.ended != nil {
+		state = cri.State{ID: c.ended.ContainerID, StartedAt: c.ended.StartedAt.Time, FinishedAt: c.ended.FinishedAt.Time, ExitCode: c.ended.ExitCode}
+	}
+	return server.Describe(server.Described{Pod: w.pod.Name, Name: c.name, Spec: c.spec, State: state, IP: w.podIP(), Restarts: c.attempt})
+}
+
+// find returns the container of a name, the first one if that is empty.
+func (w *podWorker) find(name string) *container {
+	for _, c := range w.containers {
+		if name == "" && c.kind == lifecycle.MainContainer || name != "" && (c.spec.Name == name || c.name == name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// LogNames implements server.Pod.
+func (w *podWorker) LogNames() (names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.containers {
+		if c.run != nil {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// Log implements server.Pod.
+func (w *podWorker) Log(name string, previous bool) (cri.Container, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.find(name)
+	if c == nil {
+		return nil, server.ErrNotFound
+	}
+	run := c.run
+	waits := run == nil || run.State().Phase == cri.Created
+	switch {
+	case previous && c.before == nil:
+		return nil, fmt.Errorf("previous terminated container %q in pod %q not found", c.name, w.pod.Name)
+	case previous, waits && c.before != nil:
+		return c.before, nil
+	case run == nil && c.ended != nil:
+		return nil, fmt.Errorf("container %q in pod %q is terminated, and its log is gone", c.name, w.pod.Name)
+	case waits:
+		return nil, fmt.Errorf("container %q in pod %q is waiting to start: %s", c.name, w.pod.Name, w.waits(c))
+	}
+	return run, nil
+}
+
+// waits returns why a container waits.
+func (w *podWorker) waits(c *container) string {
+	if c.run == nil && c.kind == lifecycle.MainContainer && len(w.pod.Spec.InitContainers) > 0 {
+		return podInitializing
+	}
+	return containerCreating
+}

@@ -1,0 +1,136 @@
+// Package server answers questions about the pods of a machine over HTTP: those of June 2014, and the log as
+// today.
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"time"
+
+	"kube2014/pkg/kubelet/cri"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Host knows the pods of the machine. It is safe for concurrent use.
+type Host interface {
+	// Pods returns the pods by their keys.
+	Pods() []Pod
+	// Pod returns the pod of a key, NAMESPACE/NAME, nil if there is none.
+	Pod(key string) Pod
+}
+
+// Pod is a pod of the machine. It is safe for concurrent use.
+type Pod interface {
+	Key() string
+	// Object returns the pod with the status that its kubelet knows. It is only read.
+	Object() corev1.Pod
+	// Infos describes the containers by their names.
+	Infos() map[string]Info
+	// Info describes a container, the first one if the name is empty.
+	Info(container string) (info Info, ok bool)
+	// LogNames returns the names of the containers that have a log.
+	LogNames() []string
+	// Log returns the container whose log is to be read, the one before its last start if that is asked for.
+	// The error says why there is none: ErrNotFound if there is no such container.
+	Log(container string, previous bool) (cri.Container, error)
+}
+
+// ErrNotFound is the error for a container that a pod does not have.
+var ErrNotFound = errors.New("container not found")
+
+type server struct{ host Host }
+
+// New returns the HTTP server of a host.
+func New(host Host) *http.Server {
+	s := &server{host}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok") })
+	mux.HandleFunc("GET /pods", s.servePods)
+	mux.HandleFunc("GET /podInfo", s.servePodInfo)
+	mux.HandleFunc("GET /containerInfo", s.serveContainerInfo)
+	mux.HandleFunc("GET /logs/{$}", s.serveLogNames)
+	mux.HandleFunc("GET /logs/{namespace}/{pod}/{container}", s.serveLog)
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.serveContainerLog)
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{$}", s.serveContainerLog) // a task of 2014 may have a container without a name
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}", s.serveContainerLog)
+	return &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+}
+
+func writeText(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, text) // who asks has gone
+}
+
+func writeJSON(w http.ResponseWriter, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(text, '\n')) // who asks has gone
+}
+
+// servePods answers with the pods of the machine, as the kubelet knows them.
+func (s *server) servePods(w http.ResponseWriter, _ *http.Request) {
+	list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{}}
+	for _, pod := range s.host.Pods() {
+		list.Items = append(list.Items, pod.Object())
+	}
+	writeJSON(w, list)
+}
+
+// find returns the pod of a name: the one in the namespace default, if there are several. The questions of
+// 2014 know no namespaces.
+func (s *server) find(name string) Pod {
+	if pod := s.host.Pod(metav1.NamespaceDefault + "/" + name); pod != nil {
+		return pod
+	}
+	for _, pod := range s.host.Pods() {
+		if strings.HasSuffix(pod.Key(), "/"+name) {
+			return pod
+		}
+	}
+	return nil
+}
+
+func (s *server) servePodInfo(w http.ResponseWriter, req *http.Request) {
+	name := req.URL.Query().Get("podID")
+	if name == "" {
+		http.Error(w, "Missing 'podID=' query entry.", http.StatusBadRequest)
+		return
+	}
+	pod := s.find(name)
+	if pod == nil {
+		http.Error(w, "Pod does not exist", http.StatusNotFound)
+		return
+	}
+	writeJSON(w, pod.Infos())
+}
+
+// serveContainerInfo answers with the first container of a pod, or with the one that is named after a
+// slash. The first door asks with the id of a task.
+func (s *server) serveContainerInfo(w http.ResponseWriter, req *http.Request) {
+	asked := req.URL.Query().Get("container")
+	if asked == "" {
+		http.Error(w, "Missing container selector arg.", http.StatusBadRequest)
+		return
+	}
+	name, container, _ := strings.Cut(asked, "/")
+	if pod := s.find(name); pod != nil {
+		if info, ok := pod.Info(container); ok {
+			writeJSON(w, info)
+			return
+		}
+	}
+	http.Error(w, "Container does not exist", http.StatusNotFound)
+}
