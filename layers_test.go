@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"compare/decisions":                     {"bench/measure", "pkg/auth/authorizer", "pkg/auth/authorizer/authorizertest", "pkg/etcd/etcdtest"},
 	"compare/original":                      {},
 	"compare/today":                         {},
-	"cmd/apiserver":                         {"pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/metrics", "pkg/metrics/store", "pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/apiserver", "pkg/client", "pkg/client/informers", "pkg/client/record", "pkg/scheduler", "pkg/controller", "pkg/kubelet", "pkg/kubelet/hollow", "pkg/proxy", "pkg/util/loopback", "pkg/util/workqueue", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery", "pkg/endpoints/openapi", "pkg/etcd", "pkg/api/v1beta1", "pkg/registry", "pkg/rest", "pkg/rest/core", "pkg/storage", "pkg/storage/etcd3", "pkg/trace", "pkg/ui", "pkg/util", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/authorizer/rbac", "pkg/options", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/healthz", "pkg/server/request", "pkg/server/filters", "pkg/webhook"},
+	"cmd/apiserver":                         {"pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/metrics", "pkg/metrics/store", "pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/apiserver", "pkg/client", "pkg/client/informers", "pkg/client/record", "pkg/scheduler", "pkg/controller/endpoint", "pkg/controller/node", "pkg/controller/replication", "pkg/kubelet", "pkg/kubelet/hollow", "pkg/proxy", "pkg/util/loopback", "pkg/util/workqueue", "pkg/client/v1", "pkg/endpoints", "pkg/endpoints/discovery", "pkg/endpoints/openapi", "pkg/etcd", "pkg/api/v1beta1", "pkg/registry", "pkg/rest", "pkg/rest/core", "pkg/storage", "pkg/storage/etcd3", "pkg/trace", "pkg/ui", "pkg/util", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/authorizer/rbac", "pkg/options", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/healthz", "pkg/server/request", "pkg/server/filters", "pkg/webhook"},
 	"pkg/options":                           {"pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/audit", "pkg/api", "pkg/api/v1", "pkg/api/v1beta1", "pkg/auth/authenticator", "pkg/auth/authenticator/serviceaccount", "pkg/auth/authenticator/tokenfile", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer", "pkg/auth/authorizer/abac", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/auth/user", "pkg/client", "pkg/client/v1", "pkg/etcd", "pkg/server", "pkg/server/certs", "pkg/util", "pkg/webhook"},
 	"pkg/server":                            {"pkg/metrics", "pkg/audit", "pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/server/filters", "pkg/server/healthz", "pkg/auth/user", "pkg/server/request", "pkg/ui"},
 	"pkg/server/certs":                      {"pkg/util", "pkg/util/pems"},
@@ -72,15 +72,18 @@ var mayImport = map[string][]string{
 	"pkg/client/cache":                      {"pkg/client/v1", "pkg/util"},
 	"pkg/client/informers":                  {"pkg/client/cache", "pkg/client/v1"},
 	"pkg/client/record":                     {"pkg/client/v1"},
-	"pkg/kubelet":                           {"pkg/client/cache", "pkg/client/record", "pkg/client/v1", "pkg/kubelet/cri", "pkg/kubelet/lifecycle", "pkg/kubelet/prober", "pkg/kubelet/server", "pkg/util", "pkg/util/workqueue"},
+	"pkg/kubelet":                           {"pkg/client/cache", "pkg/client/record", "pkg/client/v1", "pkg/kubelet/cri", "pkg/kubelet/lifecycle", "pkg/kubelet/prober", "pkg/kubelet/server", "pkg/util", "pkg/util/pods", "pkg/util/workqueue"},
 	"pkg/kubelet/cri":                       {},
 	"pkg/kubelet/hollow":                    {"pkg/kubelet/cri", "pkg/util"},
 	"pkg/kubelet/lifecycle":                 {"pkg/kubelet/cri"},
 	"pkg/kubelet/prober":                    {"pkg/kubelet/cri"},
 	"pkg/kubelet/server":                    {"pkg/kubelet/cri"},
-	"pkg/controller":                        {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util", "pkg/util/workqueue"},
+	"pkg/controller/endpoint":               {"pkg/client/cache", "pkg/client/informers", "pkg/client/v1", "pkg/util/pods", "pkg/util/workqueue"},
+	"pkg/controller/node":                   {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util", "pkg/util/pods"},
+	"pkg/controller/replication":            {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util/pods", "pkg/util/workqueue"},
+	"pkg/util/pods":                         {},
 	"pkg/proxy":                             {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/util"},
-	"pkg/scheduler":                         {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util/workqueue"},
+	"pkg/scheduler":                         {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util/pods", "pkg/util/workqueue"},
 	"pkg/client/servertest":                 {"pkg/api", "pkg/api/v1", "pkg/client/v1", "pkg/endpoints", "pkg/rest/core", "pkg/storage", "pkg/storage/memory", "pkg/util/loopback"},
 	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
 	"pkg/endpoints/accept":                  {},
@@ -101,7 +104,7 @@ var mayImport = map[string][]string{
 	"pkg/api/v1/validation/podspec":         {"pkg/api/v1/validation/check"},
 	"pkg/rest":                              {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/printers", "pkg/storage"},
 	"pkg/rest/generic":                      {"pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/rest", "pkg/storage"},
-	"pkg/rest/core":                         {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/printers", "pkg/rest", "pkg/rest/generic", "pkg/storage"},
+	"pkg/rest/core":                         {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/printers", "pkg/rest", "pkg/rest/generic", "pkg/storage", "pkg/util/pods"},
 	"pkg/rest/rbac":                         {"pkg/api", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/auth/authorizer", "pkg/auth/user", "pkg/printers", "pkg/rest", "pkg/rest/generic", "pkg/server/request", "pkg/storage"},
 	"pkg/rest/reviews":                      {"pkg/api", "pkg/auth/authenticator", "pkg/auth/authorizer", "pkg/auth/user", "pkg/auth/user/userinfo", "pkg/rest", "pkg/server/request", "pkg/api/v1"},
 	"pkg/printers":                          {},
@@ -128,13 +131,13 @@ var storesMayBeTestedThrough = map[string][]string{
 	"pkg/admission/v1beta1":              {"pkg/registry"},
 	"pkg/rest/core":                      {"pkg/endpoints"},
 	"pkg/admission/plugin/resourcequota": {"pkg/storage/etcd2", "pkg/storage/etcd3"},
-	"pkg/controller":                     {"pkg/api", "pkg/storage"},
+	"pkg/controller/replication":         {"pkg/api", "pkg/storage"},
 	"pkg/rest/rbac":                      {"pkg/auth/authorizer/rbac", "pkg/endpoints", "pkg/storage/etcd2", "pkg/storage/etcd3"},
 }
 
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
-var today = []string{"cmd/apiserver", "pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/audit", "pkg/metrics", "bench", "compare/decisions", "pkg/auth/user/userinfo", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/servertest", "pkg/client/v1", "pkg/controller", "pkg/kubelet", "pkg/kubelet/cri", "pkg/kubelet/hollow", "pkg/kubelet/lifecycle", "pkg/kubelet/prober", "pkg/kubelet/server", "pkg/proxy", "pkg/scheduler", "pkg/endpoints", "pkg/endpoints/discovery",
+var today = []string{"cmd/apiserver", "pkg/util/pods", "pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/audit", "pkg/metrics", "bench", "compare/decisions", "pkg/auth/user/userinfo", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/servertest", "pkg/client/v1", "pkg/controller/endpoint", "pkg/controller/node", "pkg/controller/replication", "pkg/kubelet", "pkg/kubelet/cri", "pkg/kubelet/hollow", "pkg/kubelet/lifecycle", "pkg/kubelet/prober", "pkg/kubelet/server", "pkg/proxy", "pkg/scheduler", "pkg/endpoints", "pkg/endpoints/discovery",
 	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
 
 // libraries lists the packages from outside the project and the standard

@@ -14,7 +14,9 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/controller"
+	"kube2014/pkg/controller/endpoint"
+	"kube2014/pkg/controller/node"
+	"kube2014/pkg/controller/replication"
 	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
 	"kube2014/pkg/options"
@@ -107,6 +109,14 @@ func (p *parts) around(part string) func(workqueue.Sync) workqueue.Sync {
 // add adds what runs until its context ends, or fails for good.
 func (p *parts) add(run func(ctx context.Context) error) { p.runs = append(p.runs, run) }
 
+// addLoop is add for what cannot fail.
+func (p *parts) addLoop(run func(ctx context.Context)) {
+	p.add(func(ctx context.Context) error {
+		run(ctx)
+		return nil
+	})
+}
+
 // failure returns a channel that has the first failure of a part.
 func (p *parts) failure() <-chan error {
 	if p == nil {
@@ -147,7 +157,7 @@ func (p *parts) stop() error {
 
 func (p *parts) makeScheduler(c *clientv1.Client) {
 	s := scheduler.New(scheduler.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "default-scheduler", ""), Around: p.around("Scheduler")})
-	p.add(func(ctx context.Context) error { s.Run(ctx); return nil })
+	p.addLoop(s.Run)
 }
 
 // runParts runs parts around an apiserver elsewhere until a signal comes, and returns the exit code.
@@ -181,14 +191,14 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 
 // makeControllerManager makes the controllers.
 func (p *parts) makeControllerManager(c *clientv1.Client) {
-	replication := controller.NewReplicationManager(controller.ReplicationManagerConfig{Client: c, Informers: p.informers,
+	replicas := replication.NewReplicationManager(replication.Config{Client: c, Informers: p.informers,
 		Recorder: p.recorder(c, "replication-controller", ""), Around: p.around("ReplicationManager")})
-	endpoints := controller.NewEndpointController(controller.EndpointControllerConfig{Client: c, Informers: p.informers, Around: p.around("EndpointController")})
-	nodes := controller.NewNodeController(controller.NodeControllerConfig{Client: c, Informers: p.informers, Recorder: p.recorder(c, "node-controller", ""),
+	endpoints := endpoint.NewEndpointController(endpoint.Config{Client: c, Informers: p.informers, Around: p.around("EndpointController")})
+	nodes := node.NewNodeController(node.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "node-controller", ""),
 		MonitorPeriod: p.o.Parts.NodeMonitorPeriod, MonitorGracePeriod: p.o.Parts.NodeMonitorGracePeriod})
-	p.add(func(ctx context.Context) error { replication.Run(ctx, syncWorkers); return nil })
-	p.add(func(ctx context.Context) error { endpoints.Run(ctx, syncWorkers); return nil })
-	p.add(func(ctx context.Context) error { nodes.Run(ctx); return nil })
+	p.addLoop(func(ctx context.Context) { replicas.Run(ctx, syncWorkers) })
+	p.addLoop(func(ctx context.Context) { endpoints.Run(ctx, syncWorkers) })
+	p.addLoop(nodes.Run)
 }
 
 // makeKubelets makes a kubelet for each machine. Their containers are hollow.
@@ -221,12 +231,12 @@ func (p *parts) dialKubelet(ctx context.Context, network, address string) (net.C
 func (p *parts) makeProxy(c *clientv1.Client) {
 	proxier := proxy.New(proxy.Config{Informers: p.informers, Recorder: p.recorder(c, "kube-proxy", ""), Addresses: p.o.Generic.Machines,
 		Listen: p.network.listen, Dial: p.network.dial})
-	p.add(func(ctx context.Context) error { proxier.Run(ctx); return nil })
+	p.addLoop(proxier.Run)
 }
 
 // recorder returns who writes the events of a part, on a host or on none.
 func (p *parts) recorder(c *clientv1.Client, component, host string) record.EventRecorder {
 	r := record.NewRecorder(record.Config{Client: c, Component: component, Host: host})
-	p.add(func(ctx context.Context) error { r.Run(ctx); return nil })
+	p.addLoop(r.Run)
 	return r
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
 
@@ -78,14 +79,8 @@ func verb(req *http.Request, name string) string {
 	if name != "" {
 		return "get"
 	}
-	if wantsWatch(req) {
+	if rest.IsOn(req.URL.Query()["watch"]) {
 		return watchVerb(req)
 	}
 	return "list"
-}
-
-// wantsWatch reports whether a query asks for a watch: by any value but these.
-func wantsWatch(req *http.Request) bool {
-	values := req.URL.Query()["watch"]
-	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }

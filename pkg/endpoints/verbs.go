@@ -106,9 +106,12 @@ func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object,
 // agreeOnName refuses an object of another name or namespace than the path says. A
 // namespace means nothing where there is none in the path.
 func (r *call) agreeOnName(object rest.Object) error {
-	switch name, namespace := object.GetName(), object.GetNamespace(); {
-	case namespace != "" && r.info.Namespace != "" && namespace != r.info.Namespace:
-		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	if r.info.Namespace != "" {
+		if err := rest.CheckNamespace(object, r.info.Namespace); err != nil {
+			return err
+		}
+	}
+	switch name := object.GetName(); {
 	case name == "":
 		return apierrors.NewBadRequest("the name of the object (" + r.info.Name + " based on URL) was undeterminable: name must be provided")
 	case name != r.info.Name:

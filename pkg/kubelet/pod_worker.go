@@ -5,14 +5,15 @@ import (
 	"sync"
 	"time"
 
-	"kube2014/pkg/kubelet/cri"
-	"kube2014/pkg/kubelet/lifecycle"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/lifecycle"
+	"kube2014/pkg/util/pods"
 )
 
 // podWorker runs a pod.
@@ -36,7 +37,7 @@ type podWorker struct {
 // newWorker begins to run a pod. Of what an earlier kubelet ran nothing is left but what it told.
 func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWorker {
 	w := &podWorker{k: k, key: key, uid: pod.UID, pod: pod, containers: containersOf(pod), status: pod.Status}
-	if lifecycle.HasEnded(pod.Status.Phase) {
+	if pods.HasEnded(pod) {
 		w.ended, w.over = true, true
 		return w
 	}

@@ -93,3 +93,11 @@ func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
 	}
 	return apierrors.NewInvalid(kind, name, errs)
 }
+
+// CheckNamespace returns an error if an object says that it is in another namespace than a request.
+func CheckNamespace(object metav1.Object, namespace string) error {
+	if own := object.GetNamespace(); own != "" && own != namespace {
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	return nil
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/util/pods"
 )
 
 // counted is a pod that counts on a node: the informer has shown it there, or it is assumed there.
@@ -100,7 +101,7 @@ func (c *cluster) setPod(pod *corev1.Pod) bool {
 // put counts a pod on a node, in the place of what was counted for its key.
 func (c *cluster) put(key string, pod *corev1.Pod, node string) *counted {
 	c.take(key)
-	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: hasEnded(pod)}
+	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: pods.HasEnded(pod)}
 	c.pods[key] = next
 	info := c.node(node)
 	info.count(next, 1)
@@ -135,8 +136,4 @@ func (c *cluster) remove(key string, uid types.UID) bool {
 	}
 	c.take(key)
 	return true
-}
-
-func hasEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"k8s.io/apimachinery/pkg/labels"
+
+	"kube2014/pkg/util/pods"
 )
 
 // labelSet is what the pods of a namespace with the same labels have in common. Pods of one
@@ -61,20 +63,9 @@ func (l labelSets) count(namespace string, selectors []map[string]string) map[*n
 
 func selectedByAny(selectors []map[string]string, of map[string]string) bool {
 	for _, selector := range selectors {
-		if selected(selector, of) {
+		if pods.Selects(selector, of) {
 			return true
 		}
 	}
 	return false
-}
-
-// selected reports whether the selector of a service or a replication controller selects labels.
-// An empty one selects nothing.
-func selected(selector, of map[string]string) bool {
-	for name, value := range selector {
-		if has, there := of[name]; !there || has != value {
-			return false
-		}
-	}
-	return len(selector) > 0
 }

@@ -17,6 +17,7 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -40,8 +41,6 @@ const (
 	// lostPause is how long a worker pauses when the server has not answered, or has refused in
 	// earnest: it is then not asked at once for the next pod.
 	lostPause = time.Second
-
-	inNamespace = "namespace" // the name of an index
 )
 
 // Scheduler places pods. It never gives away more than a node has, nor one host port of a node to
@@ -71,8 +70,8 @@ func New(config Config) *Scheduler {
 	s := &Scheduler{config: config, pods: i.Pods(), services: i.Services(), controllers: i.ReplicationControllers(),
 		cluster: newCluster(), queue: workqueue.New("scheduler"), bindings: workqueue.New("scheduler: binding")}
 	s.waiting = newWaiting(s.queue.Add)
-	s.services.Store().AddIndex(inNamespace, func(service *corev1.Service) []string { return []string{service.Namespace} })
-	s.controllers.Store().AddIndex(inNamespace, func(rc *corev1.ReplicationController) []string { return []string{rc.Namespace} })
+	s.services.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	s.controllers.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced,
 		s.pods.AddHandler(cache.Handler[*corev1.Pod]{
 			OnAdd: func(pod *corev1.Pod) { s.podSeen(nil, pod) }, OnUpdate: s.podSeen, OnDelete: s.podGone,
@@ -136,7 +135,7 @@ func (s *Scheduler) isMine(pod *corev1.Pod) bool {
 	if name == "" {
 		name = corev1.DefaultSchedulerName
 	}
-	return name == s.config.Name && pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && !hasEnded(pod) && len(pod.Spec.SchedulingGates) == 0
+	return name == s.config.Name && pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && !pods.HasEnded(pod) && len(pod.Spec.SchedulingGates) == 0
 }
 
 // podSeen is told of a pod that is new, or has changed.
@@ -186,13 +185,13 @@ func (s *Scheduler) place(ctx context.Context, key string) error {
 // selectorsOf returns the selectors that select a pod.
 func (s *Scheduler) selectorsOf(pod *corev1.Pod) []map[string]string {
 	var selectors []map[string]string
-	for _, service := range s.services.Store().ByIndex(inNamespace, pod.Namespace) {
-		if selected(service.Spec.Selector, pod.Labels) {
+	for _, service := range s.services.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		if pods.Selects(service.Spec.Selector, pod.Labels) {
 			selectors = append(selectors, service.Spec.Selector)
 		}
 	}
-	for _, rc := range s.controllers.Store().ByIndex(inNamespace, pod.Namespace) {
-		if selected(rc.Spec.Selector, pod.Labels) {
+	for _, rc := range s.controllers.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		if pods.Selects(rc.Spec.Selector, pod.Labels) {
 			selectors = append(selectors, rc.Spec.Selector)
 		}
 	}

@@ -22,6 +22,12 @@ func KeyOf(namespace, name string) string {
 	return namespace + "/" + name
 }
 
+// NamespaceIndex is the name of the index of NamespaceOf.
+const NamespaceIndex = "namespace"
+
+// NamespaceOf is an IndexFunc: it returns the namespace of an object.
+func NamespaceOf[T metav1.Object](object T) []string { return []string{object.GetNamespace()} }
+
 // IndexFunc returns the values under which an object is found in an index.
 type IndexFunc[T any] func(object T) []string
 

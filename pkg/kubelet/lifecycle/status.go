@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"kube2014/pkg/kubelet/cri"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/kubelet/cri"
 )
 
 // PodPhase returns the phase of a pod from the containers' states. A pod that was ended before a
@@ -97,11 +97,6 @@ func lacking(pod *corev1.Pod, status *corev1.PodStatus) (incomplete, unready []s
 // IsSidecar reports whether an init container runs on beside the others.
 func IsSidecar(container *corev1.Container) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
-}
-
-// HasEnded reports whether a pod in a phase is over.
-func HasEnded(phase corev1.PodPhase) bool {
-	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
 // closedGates tells which readiness gates of a pod are not open. Others open them.

@@ -36,8 +36,8 @@ func (podBinding) New() rest.Object { return &corev1.Binding{} }
 
 // Create implements rest.Creater. A pod that has a node keeps it.
 func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
-	if namespace := object.GetNamespace(); namespace != "" && namespace != key.Namespace {
-		return nil, errors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	if err := rest.CheckNamespace(object, key.Namespace); err != nil {
+		return nil, err
 	}
 	object.SetNamespace(key.Namespace)
 	admitted, err := options.Mutate(object, nil)

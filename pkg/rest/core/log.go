@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -182,14 +181,9 @@ func forKubelet(query url.Values) url.Values {
 		switch {
 		case isNumber, name == "sinceTime":
 			own[name] = values
-		case slices.Contains(logSwitches, name) && isOn(values):
+		case slices.Contains(logSwitches, name) && rest.IsOn(values):
 			own.Set(name, "true")
 		}
 	}
 	return own
-}
-
-// isOn reports whether the values of a query turn something on, as for today's server: also an empty one does.
-func isOn(values []string) bool {
-	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }

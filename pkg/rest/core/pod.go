@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util/pods"
 )
 
 func makePods(b base, placer Placer) *generic.Store[*corev1.Pod] {
@@ -112,7 +113,7 @@ func podGrace(b base, pod *corev1.Pod, options metav1.DeleteOptions) int64 {
 	if grace < 0 { // as for today's server
 		grace = 1
 	}
-	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	ended := pods.HasEnded(pod)
 	if grace == 0 || ended || !isAlive(b, pod.Spec.NodeName) {
 		return 0
 	}

@@ -53,14 +53,12 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 // admitNew sets the namespace of a new object, and returns what the plugins that change make of
 // it. They see its default values.
 func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (T, error) {
-	switch namespace := object.GetNamespace(); {
-	case !s.Namespaced: // what it says means nothing
-		object.SetNamespace("")
-	case namespace != "" && namespace != key.Namespace:
-		return object, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
-	default:
-		object.SetNamespace(key.Namespace)
+	if s.Namespaced { // else it means nothing
+		if err := rest.CheckNamespace(object, key.Namespace); err != nil {
+			return object, err
+		}
 	}
+	object.SetNamespace(key.Namespace)
 	if options.Admission != nil {
 		s.Strategy.withDefaults().Default(object)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
@@ -57,8 +56,8 @@ func (localSubjectAccessReviews) New() rest.Object {
 // Create implements rest.Creater. The namespace need not be there.
 func (l localSubjectAccessReviews) Create(ctx context.Context, key rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	review := object.(*authorizationv1.LocalSubjectAccessReview)
-	if namespace := review.Namespace; namespace != "" && namespace != key.Namespace {
-		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	if err := rest.CheckNamespace(review, key.Namespace); err != nil {
+		return nil, err
 	}
 	enter(review, key.Namespace)
 	if err := invalid(append(subjectErrors(review.Spec), localErrors(review)...)); err != nil {

@@ -31,11 +31,18 @@ type Queue struct {
 	waiting  map[string]bool // keys in order
 	working  map[string]bool // keys that a worker has; true if it is to look at it again
 	failures map[string]int
+	delayed  map[string]delayed // keys that AddAfter will add
+}
+
+// delayed is when a key is added.
+type delayed struct {
+	at    time.Time
+	timer *time.Timer
 }
 
 // New returns an empty queue. The name is for the log.
 func New(name string) *Queue {
-	return &Queue{name: name, wake: make(chan struct{}, 1), waiting: map[string]bool{}, working: map[string]bool{}, failures: map[string]int{}}
+	return &Queue{name: name, wake: make(chan struct{}, 1), waiting: map[string]bool{}, working: map[string]bool{}, failures: map[string]int{}, delayed: map[string]delayed{}}
 }
 
 // Add adds a key, unless it waits already. A key that a worker has comes again when that is done.
@@ -58,13 +65,39 @@ func (q *Queue) addLocked(key string) {
 	q.noteLocked()
 }
 
-// AddAfter adds a key after a while.
+// AddAfter adds a key after a while, or earlier if it was to be added earlier.
 func (q *Queue) AddAfter(key string, pause time.Duration) {
 	if pause <= 0 {
 		q.Add(key)
 		return
 	}
-	time.AfterFunc(pause, func() { q.Add(key) })
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.delayLocked(key, pause)
+}
+
+func (q *Queue) delayLocked(key string, pause time.Duration) {
+	at := time.Now().Add(pause)
+	if before, isDelayed := q.delayed[key]; isDelayed {
+		if !at.Before(before.at) {
+			return
+		}
+		before.timer.Stop()
+	}
+	q.delayed[key] = delayed{at, time.AfterFunc(pause, func() { q.addDelayed(key, at) })}
+}
+
+// addDelayed adds a key that is due, unless it has been decided otherwise meanwhile.
+func (q *Queue) addDelayed(key string, at time.Time) {
+	q.mu.Lock()
+	isDue := q.delayed[key].at.Equal(at)
+	if isDue {
+		delete(q.delayed, key)
+	}
+	q.mu.Unlock()
+	if isDue {
+		q.Add(key)
+	}
 }
 
 func (q *Queue) noteLocked() {
@@ -148,7 +181,7 @@ func (q *Queue) done(key string, succeeded bool) {
 		pause := min(minPause<<min(q.failures[key], 20), maxPause)
 		q.failures[key]++
 		if !again {
-			time.AfterFunc(pause, func() { q.Add(key) })
+			q.delayLocked(key, pause)
 		}
 	}
 	if again {

@@ -168,3 +168,21 @@ func TestManyAddedKeysAreAllLookedAt(t *testing.T) {
 	defer q.mu.Unlock()
 	assert.Empty(t, q.order)
 }
+
+func TestAKeyIsDelayedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := New("test")
+		s := start(t, q, 1, nothing)
+		for _, pause := range []time.Duration{time.Hour, time.Minute, 10 * time.Minute, time.Second, 2 * time.Second} {
+			q.AddAfter("key", pause)
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		assert.Equal(t, []time.Duration{time.Second}, s.at, "the earliest time counts")
+		q.AddAfter("key", time.Minute)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Equal(t, []time.Duration{time.Second, 2*time.Hour + time.Minute}, s.at, "what was due may be delayed again")
+	})
+}

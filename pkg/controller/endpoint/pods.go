@@ -1,4 +1,4 @@
-package controller
+package endpoint
 
 import (
 	"cmp"
@@ -6,13 +6,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kube2014/pkg/util/pods"
 )
 
 // endpointSubsetsOf returns the addresses of the pods that a service selects.
-func endpointSubsetsOf(service *corev1.Service, pods []*corev1.Pod) []corev1.EndpointSubset {
+func endpointSubsetsOf(service *corev1.Service, all []*corev1.Pod) []corev1.EndpointSubset {
 	var subsets []corev1.EndpointSubset
-	for _, pod := range pods {
-		if !selects(service.Spec.Selector, pod.Labels) || !isEndpoint(service, pod) {
+	for _, pod := range all {
+		if !pods.Selects(service.Spec.Selector, pod.Labels) || !isEndpoint(service, pod) {
 			continue
 		}
 		subset := corev1.EndpointSubset{}
@@ -42,7 +44,7 @@ func endpointSubsetsOf(service *corev1.Service, pods []*corev1.Pod) []corev1.End
 // isEndpoint reports whether a pod that a service selects can serve.
 func isEndpoint(service *corev1.Service, pod *corev1.Pod) bool {
 	leaves := pod.DeletionTimestamp != nil && !service.Spec.PublishNotReadyAddresses
-	return pod.Spec.NodeName != "" && !hasPodEnded(pod) && !leaves
+	return pod.Spec.NodeName != "" && !pods.HasEnded(pod) && !leaves
 }
 
 // countsAsReady reports whether a pod is ready, or nobody reports about it, as in 2014.

@@ -1,4 +1,5 @@
-package controller
+// Package replication keeps as many pods as replication controllers want, as a client of the API.
+package replication
 
 import (
 	"context"
@@ -14,11 +15,12 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
 
-// ReplicationManagerConfig is what a ReplicationManager needs.
-type ReplicationManagerConfig struct {
+// Config is what a ReplicationManager needs.
+type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
 	Recorder  record.EventRecorder
@@ -35,10 +37,9 @@ const (
 	// it is, and what is wanted is looked at again.
 	burstReplicas = 500
 
-	replicationNamespaceIndex = "replication manager: namespace"
-	replicationOwnerIndex     = "replication manager: uid of the controller"
-	replicationOwnerNameIndex = "replication manager: namespace and name of the controller"
-	replicationOrphanIndex    = "replication manager: namespace of what has no controller"
+	ownerIndex     = "replication manager: uid of the controller"
+	ownerNameIndex = "replication manager: namespace and name of the controller"
+	orphanIndex    = "replication manager: namespace of what has no controller"
 )
 
 // errStale says that the server has something newer than the copy: it is tried again, without a
@@ -47,7 +48,7 @@ var errStale = errors.New("the copy is behind")
 
 // ReplicationManager gives each replication controller as many pods as it wants.
 type ReplicationManager struct {
-	config      ReplicationManagerConfig
+	config      Config
 	controllers *cache.SharedInformer[*corev1.ReplicationController]
 	pods        *cache.SharedInformer[*corev1.Pod]
 	synced      []func() bool
@@ -57,23 +58,23 @@ type ReplicationManager struct {
 
 // NewReplicationManager returns a manager that has its handlers at the informers. They must be run
 // by the caller.
-func NewReplicationManager(config ReplicationManagerConfig) *ReplicationManager {
+func NewReplicationManager(config Config) *ReplicationManager {
 	m := &ReplicationManager{config: config, controllers: config.Informers.ReplicationControllers(), pods: config.Informers.Pods(),
 		queue: workqueue.New("replication_manager")}
-	m.controllers.Store().AddIndex(replicationNamespaceIndex, func(rc *corev1.ReplicationController) []string { return []string{rc.Namespace} })
-	m.pods.Store().AddIndex(replicationOwnerIndex, func(pod *corev1.Pod) []string {
+	m.controllers.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	m.pods.Store().AddIndex(ownerIndex, func(pod *corev1.Pod) []string {
 		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 			return []string{string(owner.UID)}
 		}
 		return nil
 	})
-	m.pods.Store().AddIndex(replicationOwnerNameIndex, func(pod *corev1.Pod) []string {
+	m.pods.Store().AddIndex(ownerNameIndex, func(pod *corev1.Pod) []string {
 		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "ReplicationController" {
 			return []string{cache.KeyOf(pod.Namespace, owner.Name)}
 		}
 		return nil
 	})
-	m.pods.Store().AddIndex(replicationOrphanIndex, func(pod *corev1.Pod) []string {
+	m.pods.Store().AddIndex(orphanIndex, func(pod *corev1.Pod) []string {
 		if metav1.GetControllerOfNoCopy(pod) == nil {
 			return []string{pod.Namespace}
 		}
@@ -120,8 +121,8 @@ func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 		}
 		return
 	}
-	for _, rc := range m.controllers.Store().ByIndex(replicationNamespaceIndex, pod.Namespace) {
-		if selects(rc.Spec.Selector, pod.Labels) {
+	for _, rc := range m.controllers.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		if pods.Selects(rc.Spec.Selector, pod.Labels) {
 			m.queue.Add(cache.Key(rc))
 		}
 	}
@@ -129,7 +130,7 @@ func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 
 // isActive reports whether a pod counts as there.
 func isActive(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && !hasPodEnded(pod)
+	return pod.DeletionTimestamp == nil && !pods.HasEnded(pod)
 }
 
 // sync gives the controller of a key the pods that it wants, and tells its status.
@@ -161,7 +162,10 @@ func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationC
 	if err := m.lookAhead(rc); err != nil {
 		return err
 	}
-	active, names := m.plan(rc)
+	active, names, err := m.plan(rc)
+	if err != nil {
+		return err
+	}
 	surplus := len(active) - wantedReplicas(rc)
 	if len(names) == 0 && surplus <= 0 {
 		return nil
@@ -172,7 +176,7 @@ func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationC
 	switch {
 	case surplus > 0:
 		return m.deletePods(ctx, rc, victims(active, min(surplus, burstReplicas)))
-	case !selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, and more be made without end
+	case !pods.Selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, and more be made without end
 		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedCreate", "Error creating: `selector` does not match template `labels`")
 		return nil
 	}

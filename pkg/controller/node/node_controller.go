@@ -1,4 +1,5 @@
-package controller
+// Package node marks nodes whose kubelets are silent, and deletes their pods, as a client of the API.
+package node
 
 import (
 	"context"
@@ -17,10 +18,11 @@ import (
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/util"
+	"kube2014/pkg/util/pods"
 )
 
-// NodeControllerConfig is what a NodeController needs.
-type NodeControllerConfig struct {
+// Config is what a NodeController needs.
+type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
 	Recorder  record.EventRecorder
@@ -36,14 +38,14 @@ type NodeControllerConfig struct {
 // heartbeat change; time without the server does not count. While no kubelet at all is heard, the
 // fault is more likely between them and the server: then no pod is deleted.
 type NodeController struct {
-	config NodeControllerConfig
+	config Config
 	pods   *cache.SharedInformer[*corev1.Pod]
 	health *nodeHealth
 	told   string // the failure that was last logged, "" if there is none
 }
 
 // NewNodeController returns a controller that uses the informers. They must be run by the caller.
-func NewNodeController(config NodeControllerConfig) *NodeController {
+func NewNodeController(config Config) *NodeController {
 	if config.MonitorPeriod <= 0 {
 		config.MonitorPeriod = 5 * time.Second
 	}
@@ -147,7 +149,7 @@ func (n *NodeController) losePod(ctx context.Context, pod *corev1.Pod) error {
 	isNodeGone := n.health.isGone(pod.Spec.NodeName)
 	var err error
 	switch lost := lostPod(pod, metav1.Now()); {
-	case hasPodEnded(pod):
+	case pods.HasEnded(pod):
 	case isReplaced(pod, isNodeGone) || pod.DeletionTimestamp != nil && isNodeGone:
 		if n.health.mayDelete() {
 			err = client.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &pod.UID}})

@@ -1,4 +1,4 @@
-package controller
+package replication
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/util/pods"
 )
 
 // Why there are never more pods than wanted, however old the copy is:
@@ -39,23 +40,28 @@ func podPrefix(rc *corev1.ReplicationController) string {
 }
 
 // plan returns the pods that a controller has, and the names of those that are missing, burstReplicas
-// at most. Both are of one state of the server.
-func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*corev1.Pod, missing []string) {
-	for version := m.pods.Version(); ; {
+// at most. Both are of one state of the server, or the error is errStale.
+func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*corev1.Pod, missing []string, err error) {
+	version := m.pods.Version()
+	for range maxPlans {
 		active = m.activePods(rc)
 		missing = m.freeNames(rc, min(wantedReplicas(rc)-len(active), burstReplicas))
 		now := m.pods.Version() // which waits for the end of a change
 		if now == version {
-			return active, missing
+			return active, missing, nil
 		}
 		version = now
 	}
+	return nil, nil, errStale
 }
+
+// maxPlans is how often it is planned again because pods have changed meanwhile.
+const maxPlans = 10
 
 // activePods returns the pods of a controller that count.
 func (m *ReplicationManager) activePods(rc *corev1.ReplicationController) (active []*corev1.Pod) {
-	for _, pod := range m.pods.Store().ByIndex(replicationOwnerIndex, string(rc.UID)) {
-		if pod.Namespace == rc.Namespace && isActive(pod) && selects(rc.Spec.Selector, pod.Labels) {
+	for _, pod := range m.pods.Store().ByIndex(ownerIndex, string(rc.UID)) {
+		if pod.Namespace == rc.Namespace && isActive(pod) && pods.Selects(rc.Spec.Selector, pod.Labels) {
 			active = append(active, pod)
 		}
 	}

@@ -1,4 +1,4 @@
-package controller_test
+package replication_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/controller"
+	"kube2014/pkg/controller/replication"
 )
 
 // replicationBench is a server with a replication manager, and what that says.
@@ -69,7 +69,7 @@ func (b *replicationBench) run() (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Server.Client(b.t, "replication_manager")
 	shared := informers.New(client, 0)
-	manager := controller.NewReplicationManager(controller.ReplicationManagerConfig{Client: client, Informers: shared, Recorder: b})
+	manager := replication.NewReplicationManager(replication.Config{Client: client, Informers: shared, Recorder: b})
 	shared.Run(ctx)
 	ended := make(chan struct{})
 	go func() { manager.Run(ctx, 2); close(ended) }()

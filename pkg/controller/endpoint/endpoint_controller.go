@@ -1,6 +1,5 @@
-// Package controller has what keeps the objects of a cluster as they should be. Each controller is
-// a client of the API.
-package controller
+// Package endpoint keeps the endpoints of services up to date with their pods, as a client of the API.
+package endpoint
 
 import (
 	"context"
@@ -16,6 +15,7 @@ import (
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -27,12 +27,10 @@ const (
 	// endpointsPause is how long after a conflict a service is looked at again: the informer is
 	// likely to have seen by then what another client has written.
 	endpointsPause = 100 * time.Millisecond
-
-	inEndpointNamespace = "namespace" // the name of an index
 )
 
-// EndpointControllerConfig is what an EndpointController needs.
-type EndpointControllerConfig struct {
+// Config is what an EndpointController needs.
+type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
 	// Around is put around the work on one service, for a trace. Nil: nothing.
@@ -44,7 +42,7 @@ type EndpointControllerConfig struct {
 // its label, the server leaves alone. It leaves to the server what today's API cannot say: endpoints
 // at machines that have a name, and of which no kubelet tells the address.
 type EndpointController struct {
-	config    EndpointControllerConfig
+	config    Config
 	services  *cache.Store[*corev1.Service]
 	pods      *cache.Store[*corev1.Pod]
 	endpoints *cache.Store[*corev1.Endpoints]
@@ -54,12 +52,12 @@ type EndpointController struct {
 
 // NewEndpointController returns a controller that has its handlers at the informers. They must be
 // run by the caller.
-func NewEndpointController(config EndpointControllerConfig) *EndpointController {
+func NewEndpointController(config Config) *EndpointController {
 	i := config.Informers
 	e := &EndpointController{config: config, services: i.Services().Store(), pods: i.Pods().Store(), endpoints: i.Endpoints().Store(),
 		queue: workqueue.New("endpoint controller")}
-	e.services.AddIndex(inEndpointNamespace, func(service *corev1.Service) []string { return []string{service.Namespace} })
-	e.pods.AddIndex(inEndpointNamespace, func(pod *corev1.Pod) []string { return []string{pod.Namespace} })
+	e.services.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	e.pods.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.synced = []func() bool{
 		i.Services().AddHandler(cache.Handler[*corev1.Service]{
 			OnAdd: e.serviceChanged, OnUpdate: func(_, service *corev1.Service) { e.serviceChanged(service) }, OnDelete: e.serviceChanged,
@@ -101,8 +99,8 @@ func (e *EndpointController) podUpdated(old, pod *corev1.Pod) {
 
 // podChanged adds the services that select a pod.
 func (e *EndpointController) podChanged(pod *corev1.Pod) {
-	for _, service := range e.services.ByIndex(inEndpointNamespace, pod.Namespace) {
-		if selects(service.Spec.Selector, pod.Labels) {
+	for _, service := range e.services.ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		if pods.Selects(service.Spec.Selector, pod.Labels) {
 			e.queue.Add(cache.Key(service))
 		}
 	}
@@ -135,7 +133,7 @@ func (e *EndpointController) write(ctx context.Context, key string, stored *core
 		return nil // somebody else writes them
 	}
 	var err error
-	switch next := endpointsOf(service, e.pods.ByIndex(inEndpointNamespace, namespace), stored); {
+	switch next := endpointsOf(service, e.pods.ByIndex(cache.NamespaceIndex, namespace), stored); {
 	case next == nil:
 	case stored == nil:
 		_, err = client.Create(ctx, next)
@@ -189,14 +187,4 @@ func endpointLabelsOf(service *corev1.Service) map[string]string {
 	}
 	labels[endpointsManagedBy] = endpointsManager
 	return labels
-}
-
-// selects reports whether a selector selects what has such labels. An empty one selects nothing.
-func selects(selector, labels map[string]string) bool {
-	for name, value := range selector {
-		if own, has := labels[name]; !has || own != value {
-			return false
-		}
-	}
-	return len(selector) > 0
 }

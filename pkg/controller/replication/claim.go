@@ -1,4 +1,4 @@
-package controller
+package replication
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/util/pods"
 )
 
 // claim adopts the pods that one selects and that have no controller, or a deleted one of the same name, and
@@ -49,18 +50,18 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 // claims returns the pods that a controller is to adopt, and those that it is to release. What is
 // being deleted, or has ended, stays as it is.
 func (m *ReplicationManager) claims(rc *corev1.ReplicationController) (adopted, released []*corev1.Pod) {
-	for _, pod := range m.pods.Store().ByIndex(replicationOrphanIndex, rc.Namespace) {
-		if isActive(pod) && selects(rc.Spec.Selector, pod.Labels) {
+	for _, pod := range m.pods.Store().ByIndex(orphanIndex, rc.Namespace) {
+		if isActive(pod) && pods.Selects(rc.Spec.Selector, pod.Labels) {
 			adopted = append(adopted, pod)
 		}
 	}
-	for _, pod := range m.pods.Store().ByIndex(replicationOwnerNameIndex, cache.Key(rc)) { // as kubectl replace --force leaves them
-		if metav1.GetControllerOfNoCopy(pod).UID != rc.UID && isActive(pod) && selects(rc.Spec.Selector, pod.Labels) {
+	for _, pod := range m.pods.Store().ByIndex(ownerNameIndex, cache.Key(rc)) { // as kubectl replace --force leaves them
+		if metav1.GetControllerOfNoCopy(pod).UID != rc.UID && isActive(pod) && pods.Selects(rc.Spec.Selector, pod.Labels) {
 			adopted = append(adopted, pod)
 		}
 	}
-	for _, pod := range m.pods.Store().ByIndex(replicationOwnerIndex, string(rc.UID)) {
-		if pod.Namespace == rc.Namespace && isActive(pod) && !selects(rc.Spec.Selector, pod.Labels) {
+	for _, pod := range m.pods.Store().ByIndex(ownerIndex, string(rc.UID)) {
+		if pod.Namespace == rc.Namespace && isActive(pod) && !pods.Selects(rc.Spec.Selector, pod.Labels) {
 			released = append(released, pod)
 		}
 	}

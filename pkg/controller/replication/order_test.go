@@ -1,4 +1,4 @@
-package controller
+package replication
 
 import (
 	"math/rand/v2"
@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/util/pods"
 )
 
 var noonOfReplication = time.Date(2014, 6, 10, 12, 0, 0, 0, time.UTC)
@@ -94,5 +96,5 @@ func TestTheNamesOfPodsStayValid(t *testing.T) {
 
 func TestAControllerWithoutASelectorSelectsNothing(t *testing.T) {
 	t.Parallel()
-	assert.False(t, selects(nil, map[string]string{"a": "b"}))
+	assert.False(t, pods.Selects(nil, map[string]string{"a": "b"}))
 }

@@ -1,4 +1,4 @@
-package controller
+package node
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func (b *nodeBench) run() (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Client(b.t, "controller")
 	objects := informers.New(client, 0)
-	n := NewNodeController(NodeControllerConfig{Client: client, Informers: objects, Recorder: b})
+	n := NewNodeController(Config{Client: client, Informers: objects, Recorder: b})
 	objects.Run(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { n.Run(ctx) })

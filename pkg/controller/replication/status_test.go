@@ -1,4 +1,4 @@
-package controller_test
+package replication_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package controller
+package endpoint
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (b *endpointBench) run() (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Client(b.t, "controller")
 	objects := informers.New(client, 0)
-	e := NewEndpointController(EndpointControllerConfig{Client: client, Informers: objects})
+	e := NewEndpointController(Config{Client: client, Informers: objects})
 	objects.Run(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { e.Run(ctx, 2) })
@@ -437,7 +437,7 @@ func TestTheWorkOnEndpointsCanBeTraced(t *testing.T) {
 		b.service(webService())
 		objects := informers.New(b.client, 0)
 		keys := make(chan string, 10)
-		e := NewEndpointController(EndpointControllerConfig{Client: b.client, Informers: objects, Around: func(sync workqueue.Sync) workqueue.Sync {
+		e := NewEndpointController(Config{Client: b.client, Informers: objects, Around: func(sync workqueue.Sync) workqueue.Sync {
 			return func(ctx context.Context, key string) error { keys <- key; return sync(ctx, key) }
 		}})
 		ctx, cancel := context.WithCancel(t.Context())

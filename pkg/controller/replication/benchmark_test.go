@@ -1,4 +1,4 @@
-package controller_test
+package replication_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/servertest"
-	"kube2014/pkg/controller"
+	"kube2014/pkg/controller/replication"
 )
 
 // BenchmarkAReplicationControllerGets2000Pods measures the time until the status tells of them all.
@@ -20,7 +20,7 @@ func BenchmarkAReplicationControllerGets2000Pods(b *testing.B) {
 		client := server.Client(b, "test")
 		shared := informers.New(client, 0)
 		bench := &replicationBench{Server: server, t: b, client: client}
-		manager := controller.NewReplicationManager(controller.ReplicationManagerConfig{Client: client, Informers: shared, Recorder: bench})
+		manager := replication.NewReplicationManager(replication.Config{Client: client, Informers: shared, Recorder: bench})
 		shared.Run(ctx)
 		bench.create("web", 2000)
 		ended := make(chan struct{})

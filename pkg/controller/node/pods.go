@@ -1,4 +1,4 @@
-package controller
+package node
 
 import (
 	"fmt"
@@ -8,10 +8,6 @@ import (
 )
 
 const podNodeLost = "NodeLost"
-
-func hasPodEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
 
 // isReplaced reports whether the controller of a pod makes another one, on another node, when it is
 // deleted. A daemon set would make it on the same node, where a node's own pod belongs, too. A stateful
