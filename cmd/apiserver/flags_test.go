@@ -55,6 +55,8 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-api_prefix /a?b":               `-api_prefix: "/a?b" must be segments of letters, digits, '.', '_', '~' and '-'`,
 		"-api_prefix /a/../b":            `-api_prefix: "/a/../b" must be segments of letters, digits, '.', '_', '~' and '-'`,
 		"-api_prefix //":                 `-api_prefix: "//" must be segments of letters, digits, '.', '_', '~' and '-'`,
+		"-api_prefix /metrics":           `-api_prefix: "/metrics" belongs to the server itself`,
+		"-api_prefix /ui/x":              `-api_prefix: "/ui/x" belongs to the server itself`,
 		"-address [::1]":                 `-address: "[::1]" is neither a host name nor an IP address`,
 		"-address=":                      `-address: "" is neither a host name nor an IP address`,
 		"-machines=":                     `-machines: "" has an empty value between its commas`,

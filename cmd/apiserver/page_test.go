@@ -27,7 +27,7 @@ func TestThePageIsForEverybodyButWhatItShowsIsNot(t *testing.T) {
 
 func TestThereIsNoPageWithoutTodaysAPI(t *testing.T) {
 	t.Parallel()
-	for _, flags := range [][]string{{"-runtime_config", "api/v1=false"}, {"-api_prefix", "/ui"}} {
+	for _, flags := range [][]string{{"-runtime_config", "api/v1=false"}, {"-api_prefix", "/u"}} {
 		d := openDoors(t, flags...)
 		status, text := d.do("GET", "/ui/", "", "")
 		assert.Equal(t, 404, status, flags)

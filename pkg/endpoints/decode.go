@@ -60,34 +60,51 @@ func (r *call) asJSON(body []byte) ([]byte, error) {
 			"application/json, application/yaml, application/vnd.kubernetes.protobuf"}}
 }
 
+// yamlError is the error of a body that is no YAML.
+type yamlError struct{ error }
+
 // fromYAML converts YAML to JSON. Aliases may not make it larger than a body may be.
 func fromYAML(body []byte) ([]byte, error) {
 	var root yamlv3.Node
-	if err := yamlv3.Unmarshal(body, &root); err == nil && expandedSize(&root, map[*yamlv3.Node]int{}) > MaxBodySize {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d, with all aliases", MaxBodySize))
+	if err := yamlv3.Unmarshal(body, &root); err == nil {
+		e := expansion{sizes: map[*yamlv3.Node]int{}}
+		switch size := e.sizeOf(&root); {
+		case e.endless != "":
+			return nil, &yamlError{fmt.Errorf("yaml: anchor '%s' value contains itself", e.endless)}
+		case size > MaxBodySize:
+			return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d, with all aliases", MaxBodySize))
+		}
 	}
 	text, err := yaml.YAMLToJSON(body)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, &yamlError{err}
 	}
 	return text, nil
 }
 
-// expandedSize returns about the size of a YAML text in bytes once its aliases are
-// replaced by what they name, or more than a body may have.
-func expandedSize(node *yamlv3.Node, known map[*yamlv3.Node]int) int {
+// expansion is how large a YAML text becomes once its aliases are replaced by what they name.
+type expansion struct {
+	sizes   map[*yamlv3.Node]int // -1 as long as it is not known
+	endless string               // the anchor of a value that contains itself, "" if there is none
+}
+
+// sizeOf returns about the size of a node in bytes, or more than a body may have.
+func (e *expansion) sizeOf(node *yamlv3.Node) int {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
 	}
-	if size, ok := known[node]; ok {
+	if size, ok := e.sizes[node]; ok {
+		if size < 0 {
+			e.endless = node.Anchor
+		}
 		return size
 	}
-	known[node] = MaxBodySize + 1 // of what contains itself
+	e.sizes[node] = -1
 	size := len(node.Value) + 1
 	for _, child := range node.Content {
-		size = min(size+expandedSize(child, known), MaxBodySize+1)
+		size = min(size+e.sizeOf(child), MaxBodySize+1)
 	}
-	known[node] = size
+	e.sizes[node] = size
 	return size
 }
 
@@ -101,6 +118,9 @@ func (r *call) decodeBody(into rest.Object) error {
 		return r.fromProtobuf(body, into)
 	}
 	text, err := r.asJSON(body)
+	if wrong := (*yamlError)(nil); errors.As(err, &wrong) {
+		return r.unrecognized(wrong, body)
+	}
 	if err != nil {
 		return err
 	}

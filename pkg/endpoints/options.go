@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"encoding/json"
+	"errors"
 	"mime"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,6 +46,9 @@ func (r *call) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, err e
 		return deletion, nil
 	}
 	text, err := r.asJSON(body)
+	if wrong := (*yamlError)(nil); errors.As(err, &wrong) {
+		return deletion, apierrors.NewBadRequest(wrong.Error())
+	}
 	if err != nil {
 		return deletion, err
 	}

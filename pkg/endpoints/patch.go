@@ -49,7 +49,9 @@ func (r *call) patch() error {
 		if current == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.APIGroup, Resource: r.info.Resource}, r.info.Name)
 		}
-		unknown, err = r.patched(current, patched, changes, body)
+		if unknown, err = r.patched(current, patched, changes, body); err == nil {
+			r.dropOwnersTwice(patched, asToBeKept)
+		}
 		return patched, err
 	})
 	if err == nil {

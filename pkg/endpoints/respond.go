@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -76,8 +77,12 @@ func (r *call) appendMetadata(text []byte, answer rest.Answer) ([]byte, error) {
 	return append(append(text, metadata...), '}'), nil
 }
 
-// warn adds a warning to the answer.
-func (r *call) warn(text string) { r.warnings = append(r.warnings, text) }
+// warn adds a warning to the answer, once.
+func (r *call) warn(text string) {
+	if !slices.Contains(r.warnings, text) {
+		r.warnings = append(r.warnings, text)
+	}
+}
 
 // Limits of the warnings in an answer, in characters. If all are longer, each is cut.
 const (

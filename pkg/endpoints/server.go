@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -174,6 +175,9 @@ func (r *call) serve() (err error) {
 	}
 	if err := r.checkForm(); err != nil {
 		return err
+	}
+	if wrong := path.IsValidPathSegmentName(r.info.Name); len(wrong) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(wrong, ";")))
 	}
 	switch r.info.Verb {
 	case "get":

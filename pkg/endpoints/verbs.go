@@ -55,6 +55,7 @@ func (r *call) create() error {
 	if err := r.decodeBody(object); err != nil {
 		return err
 	}
+	r.dropOwnersTwice(object, asSent)
 	dryRun, answer := len(options.DryRun) > 0, rest.Answer(nil)
 	err = r.admit(admission.Create, dryRun, &options, func(admission rest.Admission) error {
 		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission})
@@ -82,6 +83,7 @@ func (r *call) update() error {
 	if err := r.agreeOnName(object); err != nil {
 		return err
 	}
+	r.dropOwnersTwice(object, asSent)
 	answer, created, err := r.change(storage, len(options.DryRun) > 0, &options, func(rest.Object) (rest.Object, error) {
 		return object.DeepCopyObject().(rest.Object), nil
 	})
@@ -103,13 +105,14 @@ func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object,
 	return answer, created, err
 }
 
-// agreeOnName refuses an object of another name or namespace than the path says. A
-// namespace means nothing where there is none in the path.
+// agreeOnName refuses an object of another name or namespace than the path says. One that says no
+// namespace is in that of the path. A namespace means nothing where there is none in the path.
 func (r *call) agreeOnName(object rest.Object) error {
 	if r.info.Namespace != "" {
 		if err := rest.CheckNamespace(object, r.info.Namespace); err != nil {
 			return err
 		}
+		object.SetNamespace(r.info.Namespace)
 	}
 	switch name := object.GetName(); {
 	case name == "":

@@ -27,6 +27,8 @@ const (
 )
 
 var (
+	// What the server serves besides APIs, by the first segment of its paths.
+	ownPaths      = []string{"index.html", "healthz", "livez", "readyz", "metrics", "version", "openapi", "debug", "ui"}
 	validPrefix   = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
 	looksLikeAnIP = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
 )
@@ -69,6 +71,8 @@ func (o *GenericOptions) validate(map[string]bool) (errs []error) {
 		errs = append(errs, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.Prefix)))
 	case !validPrefix.MatchString(o.Prefix):
 		errs = append(errs, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", shown(o.Prefix)))
+	case slices.Contains(ownPaths, strings.Split(o.Prefix, "/")[1]):
+		errs = append(errs, fmt.Errorf("-api_prefix: %s belongs to the server itself", shown(o.Prefix)))
 	}
 	o.Prefix = strings.TrimRight(o.Prefix, "/")
 	if !slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler) {

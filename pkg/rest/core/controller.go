@@ -43,12 +43,9 @@ func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {
 
 func controllerStatusStrategy() generic.Strategy[*corev1.ReplicationController] {
 	return generic.Strategy[*corev1.ReplicationController]{
-		PrepareForUpdate: func(rc, old *corev1.ReplicationController) {
-			rc.Spec = old.Spec
-			rc.Labels = old.Labels
-		},
-		ValidateUpdate: validation.ValidateReplicationControllerStatusUpdate,
-		Fields:         controllerFields,
+		PrepareForUpdate: func(rc, old *corev1.ReplicationController) { rc.Spec = old.Spec },
+		ValidateUpdate:   validation.ValidateReplicationControllerStatusUpdate,
+		Fields:           controllerFields,
 	}
 }
 

@@ -201,7 +201,8 @@ func TestAStatusAndASpecAreChangedApart(t *testing.T) {
 	d := Open(t)
 	var rc corev1.ReplicationController
 	d.Must("POST", Controllers, controller)
-	d.Patch(Controllers+"/x/status", MergePatch, `{"spec":{"replicas":9},"status":{"replicas":3}}`).Into(&rc)
+	d.Patch(Controllers+"/x/status", MergePatch, `{"metadata":{"labels":{"q":"w"}},"spec":{"replicas":9},"status":{"replicas":3}}`).Into(&rc)
+	assert.Equal(t, "w", rc.Labels["q"], "metadata belongs to both, as on today's server")
 	assert.EqualValues(t, 2, *rc.Spec.Replicas)
 	assert.EqualValues(t, 3, rc.Status.Replicas)
 	d.Patch(Controllers+"/x", MergePatch, `{"spec":{"replicas":4},"status":{"replicas":9}}`).Into(&rc)
@@ -214,6 +215,8 @@ func TestAStatusAndASpecAreChangedApart(t *testing.T) {
 	assert.EqualValues(t, 3, scale.Status.Replicas)
 	assert.Equal(t, "a=b", scale.Status.Selector)
 	assert.Equal(t, 422, d.Patch(Controllers+"/x/scale", MergePatch, `{"spec":{"replicas":-1}}`).Status)
+	d.Must("PUT", Controllers+"/x/scale", `{"metadata":{"name":"x"},"spec":{"replicas":8}}`).Into(&scale)
+	assert.EqualValues(t, 8, scale.Spec.Replicas, "the namespace is that of the path")
 	assert.Equal(t, 409, d.Patch(Controllers+"/x/scale", MergePatch, `{"metadata":{"resourceVersion":"1"}}`).Status)
 	assert.Equal(t, 404, d.Do("GET", Controllers+"/none/scale", "").Status)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +71,8 @@ func continued(options rest.ListOptions) (page, error) {
 		return bad(fmt.Errorf("continue key is not valid: server does not recognize this encoded version %q", token.APIVersion))
 	case token.StartKey == "":
 		return bad(fmt.Errorf("continue key is not valid: encoded start key empty (version %s)", tokenVersion))
+	case path.Clean("/"+token.StartKey) != "/"+strings.TrimPrefix(token.StartKey, "/"):
+		return bad(fmt.Errorf("continue key is not valid: %s", token.StartKey))
 	case token.ResourceVersion == 0:
 		return bad(fmt.Errorf("continue key is not valid: incorrect encoded start resourceVersion (version %s)", tokenVersion))
 	case token.ResourceVersion < 0: // the list may be inconsistent

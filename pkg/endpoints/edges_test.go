@@ -1,0 +1,68 @@
+package endpoints_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	. "kube2014/pkg/endpoints/endpointstest"
+)
+
+const twoOwners = `"ownerReferences":[{"apiVersion":"v1","kind":"X","name":"x","uid":"1"},{"apiVersion":"v1","kind":"X","name":"x","uid":"1"}]`
+
+func TestAnOwnerThatIsNamedTwiceIsKeptOnceWithAWarning(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	created := d.Must("POST", Pods, Pod("web", twoOwners))
+	assert.Len(t, created.Meta().OwnerReferences, 1)
+	assert.Contains(t, created.Header.Get("Warning"), "299 - \".metadata.ownerReferences contains duplicate entries; API server dedups owner references")
+	patched := d.Patch(Pods+"/web", MergePatch, `{"metadata":{"labels":{"a":"b"},`+twoOwners+`}}`)
+	assert.Len(t, patched.Meta().OwnerReferences, 1)
+	assert.Contains(t, patched.Header.Get("Warning"), "contains duplicate entries after mutating admission happens; API server")
+	assert.Len(t, d.Must("PUT", Pods+"/web", Pod("web", twoOwners)).Meta().OwnerReferences, 1)
+	assert.Empty(t, d.Must("PUT", Pods+"/web", Pod("web", `"ownerReferences":[{"apiVersion":"v1","kind":"X","name":"x","uid":"1"},{"apiVersion":"v1","kind":"Y","name":"x","uid":"1"}]`)).Header["Warning"])
+}
+
+func TestANameThatIsNoPartOfAPathIsABadRequest(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	for name, why := range map[string]string{"..": "may not be '..'", "%2e": "may not be '.'", "a%25b": "may not contain '%'"} {
+		for _, method := range []string{"GET", "PUT", "PATCH", "DELETE"} {
+			plain, _ := url.PathUnescape(name)
+			answer := d.Do(method, Pods+"/"+name, "{}", "Content-Type", MergePatch)
+			assert.Equal(t, 400, answer.Status, "%s %s", method, name)
+			assert.Equal(t, fmt.Sprintf("Name parameter invalid: %q: %s", plain, why), answer.Error().Message)
+		}
+	}
+}
+
+func TestATokenForAPageThatNobodyGaveIsABadRequest(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	_, list := d.Must("GET", Pods, "").Names()
+	page := func(start string) Answer {
+		token := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v":"meta.k8s.io/v1","rv":%s,"start":%q}`, list.ResourceVersion, start))
+		return d.Do("GET", Pods+"?limit=1&continue="+token, "")
+	}
+	for _, start := range []string{"..", "../x", "../../nodes", "default/", "default/../x"} {
+		assert.Equal(t, "invalid continue token: continue key is not valid: "+start, page(start).Error().Message)
+	}
+	assert.Equal(t, 200, page("web").Status)
+}
+
+func TestYAMLThatContainsItselfIsABadRequest(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	for body, want := range map[string]string{
+		"a: &a [*a]": "the object provided is unrecognized (must be of type Pod): yaml: anchor 'a' value contains itself (613a202661205b2a615d)",
+		"a: [":       "the object provided is unrecognized (must be of type Pod): yaml: line 1: did not find expected node content (613a205b)",
+	} {
+		answer := d.Do("POST", Pods, body, "Content-Type", YAML)
+		assert.Equal(t, 400, answer.Status)
+		assert.Equal(t, want, answer.Error().Message)
+	}
+}
