@@ -233,6 +233,8 @@ func TestAPodForWhichNoAddressIsLeftIsReachedOnTheMachine(t *testing.T) {
 		assert.Equal(t, "127.1.2.1", c.get("a").Status.PodIP)
 		assert.Equal(t, "127.1.2.2", c.get("b").Status.PodIP)
 		assert.Equal(t, machine, c.get("c").Status.PodIP)
+		assert.Len(t, c.events.of("NoPodAddress"), 2, "of c and d")
+		assert.Equal(t, "NoPodAddress: All addresses of 127.1.2.0/30 are taken: the pod has that of its machine", c.events.of("NoPodAddress")[0])
 		assert.Equal(t, "d on 127.0.0.2 (web)\n", c.ask(machine+":8080"))
 		assert.Equal(t, "nobody listens", c.ask(machine+":80"))
 		c.delete("a", 0)

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"fmt"
 	"net/netip"
 	"sync"
 	"time"
@@ -51,7 +52,9 @@ func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWork
 		}
 	}
 	if !pod.Spec.HostNetwork {
-		w.ip = k.addresses.take()
+		if w.ip = k.addresses.take(); !w.ip.IsValid() && k.PodCIDR.IsValid() {
+			k.event(pod, corev1.EventTypeWarning, "NoPodAddress", fmt.Sprintf("All addresses of %s are taken: the pod has that of its machine", k.PodCIDR))
+		}
 	}
 	if pod.Status.StartTime == nil {
 		started := stamp(now)
