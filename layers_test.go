@@ -85,8 +85,9 @@ var mayImport = map[string][]string{
 	"pkg/proxy":                             {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/util"},
 	"pkg/scheduler":                         {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util/pods", "pkg/util/workqueue"},
 	"pkg/client/servertest":                 {"pkg/api", "pkg/api/v1", "pkg/client/v1", "pkg/endpoints", "pkg/rest/core", "pkg/storage", "pkg/storage/memory", "pkg/util/loopback"},
-	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
+	"pkg/endpoints":                         {"pkg/admission", "pkg/api", "pkg/api/v1", "pkg/conversion", "pkg/endpoints/accept", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/bodies", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/rest", "pkg/auth/authorizer", "pkg/server/request", "pkg/util"},
 	"pkg/endpoints/accept":                  {},
+	"pkg/endpoints/bodies":                  {},
 	"pkg/endpoints/query":                   {"pkg/rest"},
 	"pkg/api/v1/patch":                      {},
 	"pkg/api/v1/quantity":                   {},
@@ -138,7 +139,7 @@ var storesMayBeTestedThrough = map[string][]string{
 // today lists the packages of the second door, and those of who gets in, which know today's
 // types. The first door, the registries and the stores do not.
 var today = []string{"cmd/apiserver", "pkg/util/pods", "pkg/admission", "pkg/admission/plugin", "pkg/admission/plugin/resourcequota", "pkg/admission/plugin/webhook", "pkg/admission/v1beta1", "pkg/audit", "pkg/metrics", "bench", "compare/decisions", "pkg/auth/user/userinfo", "pkg/auth/authenticator/webhook", "pkg/auth/authorizer/rbac", "pkg/auth/authorizer/webhook", "pkg/api/v1", "pkg/api/v1/defaults", "pkg/api/v1/validation", "pkg/api/v1/validation/check", "pkg/api/v1/validation/podspec", "pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/servertest", "pkg/client/v1", "pkg/controller/endpoint", "pkg/controller/node", "pkg/controller/replication", "pkg/kubelet", "pkg/kubelet/cri", "pkg/kubelet/hollow", "pkg/kubelet/lifecycle", "pkg/kubelet/prober", "pkg/kubelet/server", "pkg/proxy", "pkg/scheduler", "pkg/endpoints", "pkg/endpoints/discovery",
-	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
+	"pkg/endpoints/endpointstest", "pkg/endpoints/openapi", "pkg/api/v1/patch", "pkg/api/v1/quantity", "pkg/endpoints/bodies", "pkg/endpoints/query", "pkg/endpoints/stream", "pkg/printers", "pkg/rest", "pkg/rest/core", "pkg/rest/generic", "pkg/rest/rbac", "pkg/rest/reviews", "pkg/server", "pkg/server/filters", "pkg/util/yamls"}
 
 // libraries lists the packages from outside the project and the standard
 // library by prefixes of their paths, with the packages that may import them. Tests may
@@ -165,10 +166,10 @@ var libraries = map[string][]string{
 	"k8s.io/kube-openapi":                 {},
 	"gopkg.in/evanphx/json-patch.v4":      {"pkg/api/v1/patch"},
 	"github.com/go-jose/go-jose/v4":       {"pkg/auth/authenticator/serviceaccount"},
-	"go.yaml.in/yaml/v3":                  {"pkg/endpoints", "pkg/util/yamls"},
+	"go.yaml.in/yaml/v3":                  {"pkg/endpoints/bodies", "pkg/util/yamls"},
 	"sigs.k8s.io/json":                    {"pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                {},
-	"sigs.k8s.io/yaml":                    {"pkg/endpoints", "pkg/util/yamls", "secure"},
+	"sigs.k8s.io/yaml":                    {"pkg/endpoints", "pkg/endpoints/bodies", "pkg/util/yamls", "secure"},
 }
 
 // importersOf returns the packages that may import a package of a library.

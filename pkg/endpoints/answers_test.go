@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"kube2014/pkg/endpoints"
+	"kube2014/pkg/endpoints/bodies"
 	. "kube2014/pkg/endpoints/endpointstest"
 )
 
@@ -95,7 +95,7 @@ func TestAnErrorIsAStatusInTheWordsOfTodaysServer(t *testing.T) {
 			`Pod "" is invalid: metadata.name: Required value: name or generateName is required`},
 		{"a second namespace", "POST", "/api/v1/namespaces", `{"metadata":{"name":"other"}}`, "", 403, "Forbidden", ""},
 		{"the namespace is to go", "DELETE", "/api/v1/namespaces/default", "", "", 403, "Forbidden", `namespaces "default" is forbidden: this namespace may not be deleted`},
-		{"a body that is too large", "POST", Pods, strings.Repeat(" ", endpoints.MaxBodySize+1), "", 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"},
+		{"a body that is too large", "POST", Pods, strings.Repeat(" ", bodies.MaxSize+1), "", 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"},
 		{"fields that are unknown to the selector", "GET", Pods + "?fieldSelector=spec.x%3D1", "", "", 400, "BadRequest", "field label not supported: spec.x"},
 		{"fields of a kind without any", "GET", Endpoints + "?fieldSelector=spec.x%3D1", "", "", 400, "BadRequest",
 			`"spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"`},

@@ -17,6 +17,7 @@ import (
 
 	"kube2014/pkg/api/v1/patch"
 	"kube2014/pkg/api/v1/quantity"
+	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
@@ -27,16 +28,16 @@ func (r *call) patch() error {
 	if err != nil || r.info.Name == "" {
 		return notAllowed()
 	}
-	options, err := query.PatchOptions(r.URL.Query(), types.PatchType(r.mediaType()))
+	options, err := query.PatchOptions(r.URL.Query(), types.PatchType(bodies.Type(r.Header)))
 	if err != nil {
 		return err
 	}
-	body, err := r.body()
+	body, err := bodies.Read(r.w, r.Request)
 	if err != nil {
 		return err
 	}
 	request.ObserverFrom(r.Context()).RequestObject(body)
-	changes, err := patch.Parse(types.PatchType(r.mediaType()), body)
+	changes, err := patch.Parse(types.PatchType(bodies.Type(r.Header)), body)
 	if errors.Is(err, patch.ErrUnknownType) {
 		return unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
 	}
@@ -74,8 +75,8 @@ func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []b
 	if err != nil {
 		return nil, err
 	}
-	if len(after) > MaxBodySize {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the patched object has more than %d bytes", MaxBodySize))
+	if len(after) > bodies.MaxSize {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the patched object has more than %d bytes", bodies.MaxSize))
 	}
 	refuse := func(why error) error {
 		return rest.Invalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), r.shown(after, body), why.Error())})
@@ -102,7 +103,7 @@ func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []b
 // which is read like a body, and shown.
 
 func (r *call) mergesStrategically() bool {
-	return types.PatchType(r.mediaType()) == types.StrategicMergePatchType
+	return types.PatchType(bodies.Type(r.Header)) == types.StrategicMergePatchType
 }
 
 // decodePatched reads the result of a patch, and returns what it has that its kind does not.

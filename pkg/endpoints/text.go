@@ -5,13 +5,14 @@ import (
 	"net/http"
 	"time"
 
+	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/rest"
 )
 
 // stream answers with a text as it comes, until it ends, the client goes or does not read, or the
 // server ends.
 func (r *call) stream(storage rest.Streamer) error {
-	if _, err := r.body(); err != nil { // as for a watch
+	if _, err := bodies.Read(r.w, r.Request); err != nil { // as for a watch
 		return err
 	}
 	release, err := r.server.openStream()

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/endpoints/stream"
 	"kube2014/pkg/rest"
@@ -57,7 +58,7 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.body(); err != nil { // as long as there is some, net/http does not tell that the client has gone
+	if _, err := bodies.Read(r.w, r.Request); err != nil { // as long as there is some, net/http does not tell that the client has gone
 		return err
 	}
 	release, err := r.server.openStream()

@@ -1,0 +1,99 @@
+// Package bodies reads the bodies of requests: JSON, YAML and protobuf.
+package bodies
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Types of bodies besides JSON.
+const (
+	YAML     = "application/yaml"
+	Protobuf = "application/vnd.kubernetes.protobuf"
+)
+
+// protobufHead is what a body in protobuf begins with.
+var protobufHead = []byte("k8s\x00")
+
+// MaxSize is the size of the largest body that is read, in bytes.
+const MaxSize = 3 << 20
+
+// Read reads the body of a request. The connection has no deadline for reading then.
+func Read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxSize))
+	var limit *http.MaxBytesError
+	switch {
+	case errors.As(err, &limit):
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", MaxSize))
+	case err != nil:
+		// The deadline may have passed: allow another second for the answer. A
+		// connection without deadlines needs none.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
+		return nil, apierrors.NewBadRequest("the body is incomplete: the client stopped sending it or was too slow")
+	}
+	// The deadline was for the body: net/http would take it for the client's end.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+// JSON returns a body, which may be YAML, as JSON. The error is *Malformed if it is none.
+func JSON(header http.Header, body []byte) ([]byte, error) {
+	switch Type(header) {
+	case "", "application/json":
+		return body, nil
+	case YAML:
+		return fromYAML(body)
+	}
+	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
+		Reason: metav1.StatusReasonUnsupportedMediaType,
+		Message: "the body of the request was in an unknown format - accepted media types include: " +
+			"application/json, application/yaml, application/vnd.kubernetes.protobuf"}}
+}
+
+// Type returns the media type of a body, without parameters: "" if the client names none.
+func Type(header http.Header) string {
+	named := header.Get("Content-Type")
+	if named == "" {
+		return ""
+	}
+	mediaType, _, err := mime.ParseMediaType(named)
+	if err != nil {
+		return "unreadable"
+	}
+	return mediaType
+}
+
+// Unwrap returns the envelope in a body in protobuf.
+func Unwrap(body []byte) (envelope runtime.Unknown, err error) {
+	text, found := bytes.CutPrefix(body, protobufHead)
+	if !found {
+		return envelope, errors.New("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+	}
+	return envelope, envelope.Unmarshal(text)
+}
+
+// Summary returns the beginning of a body, for an error.
+func Summary(text []byte) string {
+	const most = 30
+	switch {
+	case len(text) == 0:
+		return "<empty>"
+	case text[0] == '{' && len(text) > most:
+		return string(text[:most]) + " ..."
+	case text[0] == '{':
+		return string(text)
+	case len(text) > most:
+		return hex.EncodeToString(text[:most]) + " ..."
+	}
+	return hex.EncodeToString(text)
+}

@@ -1,0 +1,57 @@
+package bodies
+
+import (
+	"fmt"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/yaml"
+)
+
+// Malformed is the error of a body that is not what its type says.
+type Malformed struct{ error }
+
+// fromYAML converts YAML to JSON. Aliases may not make it larger than a body may be.
+func fromYAML(body []byte) ([]byte, error) {
+	var root yamlv3.Node
+	if err := yamlv3.Unmarshal(body, &root); err == nil {
+		e := expansion{sizes: map[*yamlv3.Node]int{}}
+		switch size := e.sizeOf(&root); {
+		case e.endless != "":
+			return nil, &Malformed{fmt.Errorf("yaml: anchor '%s' value contains itself", e.endless)}
+		case size > MaxSize:
+			return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d, with all aliases", MaxSize))
+		}
+	}
+	text, err := yaml.YAMLToJSON(body)
+	if err != nil {
+		return nil, &Malformed{err}
+	}
+	return text, nil
+}
+
+// expansion is how large a YAML text becomes once its aliases are replaced by what they name.
+type expansion struct {
+	sizes   map[*yamlv3.Node]int // -1 as long as it is not known
+	endless string               // the anchor of a value that contains itself, "" if there is none
+}
+
+// sizeOf returns about the size of a node in bytes, or more than a body may have.
+func (e *expansion) sizeOf(node *yamlv3.Node) int {
+	if node.Kind == yamlv3.AliasNode {
+		node = node.Alias
+	}
+	if size, ok := e.sizes[node]; ok {
+		if size < 0 {
+			e.endless = node.Anchor
+		}
+		return size
+	}
+	e.sizes[node] = -1
+	size := len(node.Value) + 1
+	for _, child := range node.Content {
+		size = min(size+e.sizeOf(child), MaxSize+1)
+	}
+	e.sizes[node] = size
+	return size
+}
