@@ -23,7 +23,7 @@ type Store[T rest.Object] struct {
 	Namespaced bool
 	Objects    storage.Interface
 	Strategy   Strategy[T]
-	Turns      *Turns // those of all stores over the same objects
+	Turns      *Turns // those of all stores over objects of the same kinds
 
 	// Labelled is whether the labels of an internal object are those of its metadata, so
 	// that the store can look them up.

@@ -37,7 +37,8 @@ type guard[T rest.Object] struct {
 	key       rest.Key
 }
 
-// Mutate implements rest.Admission.
+// Mutate implements rest.Admission. Rights are checked here, not in Validate: as on today's server, who may not
+// give a right is told that before the object's mistakes.
 func (g guard[T]) Mutate(object, old rest.Object) (rest.Object, error) {
 	object, err := rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
 	if err != nil || (old != nil && onlyForCollectors(object, old)) {
