@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kube2014/bench/measure"
+	"kube2014/bench/size"
 )
 
 // limit is how long the benchmark may take.
@@ -62,7 +63,7 @@ type bench struct {
 	*measure.Run        // closed after each group
 	program      string // the apiserver
 	rows         []row
-	sizes        sizes
+	sizes        size.Sizes
 	start        float64      // to the first answer, in milliseconds
 	plot         measure.Plot // of POSTs
 }

@@ -96,5 +96,5 @@ func writeReport(docs string, b *bench) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(readme, []byte(b.sizes.inREADME(string(text), b.start)), 0o644)
+	return os.WriteFile(readme, []byte(b.sizes.InREADME(string(text), b.start)), 0o644)
 }

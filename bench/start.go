@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"kube2014/bench/measure"
+	"kube2014/bench/size"
 )
 
 func measureStart(b *bench) (err error) {
-	if b.sizes, err = measureSizes(b.program); err != nil {
+	if b.sizes, err = size.Measure(b.program); err != nil {
 		return err
 	}
 	var took []float64

@@ -1,4 +1,5 @@
-package main
+// Package size measures how large a program is, and what each library adds to it.
+package size
 
 import (
 	"fmt"
@@ -17,14 +18,14 @@ var (
 	libraryRow   = regexp.MustCompile("(?m)^(\\| `([^`]+)` \\| [^|]+ \\| )[\\d.]+( \\| [^|]+ \\|)$")
 )
 
-// sizes are those of a program, in bytes.
-type sizes struct {
+// Sizes are those of a program, in bytes.
+type Sizes struct {
 	whole, stripped int64
 	libraries       map[string]int64 // code and data, by the path of the module
 }
 
-// measureSizes measures the program under test, and what each module adds to it: the symbols of its packages.
-func measureSizes(program string) (s sizes, err error) {
+// Measure measures a program of this module, and what each module adds to it: the symbols of its packages.
+func Measure(program string) (s Sizes, err error) {
 	if s.whole, err = sizeOf(program); err != nil {
 		return s, err
 	}
@@ -62,7 +63,7 @@ func measureSizes(program string) (s sizes, err error) {
 
 // add adds a symbol, of whose line in the table these are the fields: address, size, type, name. What is
 // only zeroed memory is not in the file.
-func (s *sizes) add(fields []string) {
+func (s *Sizes) add(fields []string) {
 	if len(fields) < 4 || strings.EqualFold(fields[2], "b") {
 		return
 	}
@@ -100,8 +101,8 @@ func output(program string, args ...string) (string, error) {
 	return string(text), nil
 }
 
-// inREADME returns the README with these sizes, and with how long it takes to the first answer, in milliseconds.
-func (s sizes) inREADME(text string, start float64) string {
+// InREADME returns the README with these sizes, and with how long it takes to the first answer, in milliseconds.
+func (s Sizes) InREADME(text string, start float64) string {
 	const mega = 1e6
 	text = sizeSentence.ReplaceAllString(text, fmt.Sprintf("The program has %.0f MB, or %.0f MB without debug information, and answers %.0f ms",
 		float64(s.whole)/mega, float64(s.stripped)/mega, start))
