@@ -137,7 +137,7 @@ fuzz: ## fuzz each target with FUZZ=300000 inputs, those of the second door with
 
 histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memory and on each API of etcd, and of a replication controller
 	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestTheRequestsThroughBothDoorsAreLinearizable ./cmd/apiserver
-	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestThereAreNeverTooManyPods ./pkg/controller
+	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestThereAreNeverTooManyPods ./pkg/controller/replication
 
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, and today's controller manager
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .

@@ -2,11 +2,13 @@ package kube2014
 
 import (
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -57,6 +59,28 @@ func TestEveryCommandInADocumentRuns(t *testing.T) {
 				}
 				assert.True(t, found, "%s: no test matches %s", document, pattern)
 			}
+		}
+	}
+}
+
+// A pattern that matches no test, or a package that is not there, would go unnoticed until somebody needs it.
+func TestTheMakefileNamesTestsThatAreInItsPackages(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`(?m)-run '?([\w|]+)'? (\./[\w/]+|\.)$`).FindAllStringSubmatch(read(t, "Makefile"), -1)
+	assert.Greater(t, len(named), 4)
+	for _, match := range named {
+		folder := match[2]
+		if folder == "." {
+			folder = "clients"
+		}
+		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		require.NoError(t, err)
+		var text string
+		for _, file := range files {
+			text += read(t, file)
+		}
+		for pattern := range strings.SplitSeq(match[1], "|") {
+			assert.Contains(t, text, "\nfunc "+pattern, "%s", match[0])
 		}
 	}
 }
