@@ -164,6 +164,7 @@ func TestThePageWorksWithTheKeyboardAlone(t *testing.T) {
 	press(kb.Backspace + "1")
 	press(kb.Enter)
 	p.shows("#controllers li", "1 of 1 there, 1 ready")
+	p.waitFor(`document.querySelectorAll(".pod").length === 1`) // those that end are shown until they have
 
 	p.tabTo(".pod", "web")
 	press(kb.Enter)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -171,7 +172,7 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 		fmt.Fprintln(stderr, inLines(err))
 		return 2
 	}
-	log.Printf("kube2014 %s runs %s around an apiserver elsewhere", version, strings.Join(o.Parts.Parts, ", "))
+	log.Printf("kube2014 %s runs %s around the apiserver of %s", version, strings.Join(o.Parts.Parts, ", "), cmp.Or(o.Parts.Master, o.Parts.Kubeconfig))
 	go p.run(context.Background())
 	select {
 	case err := <-p.failed:

@@ -11,6 +11,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/kubelet/server"
+	"kube2014/pkg/util"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -72,7 +73,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	address := net.JoinHostPort(k.Address, fmt.Sprint(k.Port))
 	listener, err := k.Listen("tcp", address)
 	if err != nil {
-		return &ListenError{address, err}
+		return &ListenError{address, util.SystemError(err)}
 	}
 	k.running = ctx
 	if k.Listening != nil {

@@ -1,11 +1,11 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
+
+	"kube2014/pkg/util"
 )
 
 // ListenError tells that a port cannot be opened.
@@ -21,15 +21,6 @@ func (e *ListenError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ListenError) Unwrap() error { return e.Err }
-
-// reason is why listening failed, without the address.
-func reason(err error) error {
-	var syscallErr *os.SyscallError
-	if errors.As(err, &syscallErr) {
-		return syscallErr.Err
-	}
-	return err
-}
 
 // port is an open port and who serves it.
 type port struct {
@@ -59,7 +50,7 @@ func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
 	}
 	listener, err := s.config.Listen("tcp", serving.Address)
 	if err != nil {
-		return nil, &ListenError{serving.Address, reason(err)}
+		return nil, &ListenError{serving.Address, util.SystemError(err)}
 	}
 	return &port{listener, s.newHTTPServer(handler, serving), serving.TLS != nil}, nil
 }

@@ -52,6 +52,8 @@ func TestAnObjectOfAnyTypeIsTold(t *testing.T) {
 		{&api.Task{}, "task without an id"},
 		{&api.Service{JSONBase: api.JSONBase{ID: "s"}}, `service "s"`},
 		{&api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}}, `replication controller "c"`},
+		{&api.Node{JSONBase: api.JSONBase{ID: "n"}}, `node "n"`},
+		{(*api.Event)(nil), "nothing"},
 		{api.ServiceList{}, "no services"},
 		{api.ReplicationControllerList{}, "no replication controllers"},
 		{five[:1], `1 task: "a"`},

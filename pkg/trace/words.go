@@ -111,6 +111,11 @@ func words(object interface{}) string {
 		return counted(o.Size, "byte") + " of JSON"
 	case interface{ GetName() string }: // of today's API
 		return reflect.Indirect(reflect.ValueOf(o)).Type().Name() + " " + api.Quote(o.GetName())
+	case api.Object:
+		if reflect.ValueOf(o).IsNil() {
+			return "nothing"
+		}
+		return named(string(o.GetKind()), o.GetID())
 	case apiserver.Identified:
 		return fmt.Sprintf("%T %s", object, api.Quote(o.GetID()))
 	}

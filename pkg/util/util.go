@@ -4,7 +4,9 @@ package util
 
 import (
 	"encoding/json"
+	"errors"
 	"log"
+	"os"
 	"runtime/debug"
 	"time"
 )
@@ -39,4 +41,14 @@ func MakeJSONString(value interface{}) string {
 		panic(err)
 	}
 	return string(data)
+}
+
+// SystemError returns what the system said about a call that failed, without the call and the addresses that Go
+// puts before it; or the error itself, if it is not the system's.
+func SystemError(err error) error {
+	var refused *os.SyscallError
+	if errors.As(err, &refused) {
+		return refused.Err
+	}
+	return err
 }

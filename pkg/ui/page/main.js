@@ -4,7 +4,7 @@ import { hasToken, request, useToken } from "./api.js";
 import { find, make, write } from "./dom.js";
 import * as objects from "./objects.js";
 import { Copy, Newest, reflect } from "./reflector.js";
-import { Machines, Rows, Stream, label, scaler, targets } from "./views.js";
+import { Machines, Rows, Stream, label, podsInWords, scaler, targets } from "./views.js";
 
 const shownEvents = 100;
 
@@ -47,7 +47,7 @@ function draw() {
   for (const key of new Set([...copies.services.take(), ...copies.endpoints.take()])) services.draw(key);
   if (copies.events.take().size) events.draw();
   const { nodes, pods } = copies;
-  write(find("#machines .count"), `${nodes.objects.size} with ${pods.objects.size} pods`);
+  write(find("#machines .count"), `${nodes.objects.size} with ${podsInWords(pods.objects.size)}`);
   write(find("#controllers .count"), String(copies.replicationcontrollers.objects.size));
   write(find("#services .count"), String(copies.services.objects.size));
 }

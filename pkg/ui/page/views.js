@@ -5,6 +5,9 @@ import { Sorted, find, make, write } from "./dom.js";
 /** label is what an object is called where the page shows it. */
 export const label = ({ namespace, name }) => (namespace && namespace !== "default" ? `${namespace}/${name}` : name);
 
+/** podsInWords says a number of pods. */
+export const podsInWords = (count) => (count === 1 ? "1 pod" : `${count} pods`);
+
 /** Machines draws a card for each machine, and a button for each pod on it. */
 export class Machines {
   constructor(root, nodes, pods, matches, open) {
@@ -26,7 +29,7 @@ export class Machines {
     const card = this.cards.get(name) || this.cards.add(name, this.makeCard(name || "no machine yet", list.element));
     card.dataset.state = node?.state || (name ? "bad" : "waiting");
     write(find(".words", card), node?.words || (name ? "gone" : ""));
-    write(find(".size", card), list.size === 1 ? "1 pod" : `${list.size} pods`);
+    write(find(".size", card), podsInWords(list.size));
   }
 
   makeCard(title, pods) {
