@@ -27,6 +27,7 @@ type port struct {
 	listener net.Listener
 	server   *http.Server
 	isTLS    bool
+	silent   *silent
 }
 
 func (p *port) address() net.Addr {
@@ -52,18 +53,20 @@ func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
 	if err != nil {
 		return nil, &ListenError{serving.Address, util.SystemError(err)}
 	}
-	return &port{listener, s.newHTTPServer(handler, serving), serving.TLS != nil}, nil
+	return s.newPort(listener, handler, serving), nil
 }
 
-func (s *Server) newHTTPServer(handler http.Handler, serving *Serving) *http.Server {
-	return &http.Server{
+func (s *Server) newPort(listener net.Listener, handler http.Handler, serving *Serving) *port {
+	quiet := &silent{conns: map[net.Conn]bool{}}
+	return &port{listener, &http.Server{
 		Handler:                      handler,
 		TLSConfig:                    serving.TLS,
 		ReadTimeout:                  s.config.ReadTimeout,
 		WriteTimeout:                 s.config.WriteTimeout,
 		MaxHeaderBytes:               1 << 20,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like any other
-	}
+		ConnState:                    quiet.note,
+	}, serving.TLS != nil, quiet}
 }
 
 func closeAll(ports []*port) {

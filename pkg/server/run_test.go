@@ -260,3 +260,21 @@ func TestAbortDoesNotWaitForAHook(t *testing.T) {
 		close(released)
 	})
 }
+
+func TestTheEndWaitsForNoConnectionOnWhichNothingWasSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := makeServer(t, bear, server.Config{})
+		r.start(t)
+		asked, silent := r.dial(t), r.dial(t)
+		asked.send("GET", "/toy")
+		_, _ = asked.answer()
+		synctest.Wait()
+		began := time.Now()
+		r.stop()
+		require.NoError(t, <-r.ended)
+		assert.Less(t, time.Since(began), time.Second)
+		_, err := silent.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, io.EOF)
+	})
+}

@@ -106,7 +106,7 @@ func (p PreparedServer) Run(ctx context.Context) error {
 		}
 	}
 	if s.config.Loopback != nil {
-		ports = append(ports, &port{s.config.Loopback, s.newHTTPServer(s.insecure, &Serving{}), false})
+		ports = append(ports, s.newPort(s.config.Loopback, s.insecure, &Serving{}))
 	}
 	if s.config.Listening != nil {
 		s.config.Listening(insecure.address(), secure.address())
@@ -156,6 +156,7 @@ func (s *Server) drain(ports []*port) error {
 	defer cancel()
 	drained := make(chan error, len(ports)+1)
 	for _, open := range ports {
+		open.silent.close()
 		go func() { drained <- open.server.Shutdown(ctx) }()
 	}
 	go func() { drained <- s.config.inFlight.Wait(ctx) }()
