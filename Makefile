@@ -50,7 +50,7 @@ part: build ## run parts around a server in another process; RUN=scheduler,contr
 	@exec bin/apiserver -run $(RUN) -master $(MASTER) $(if $(findstring kubelet,$(RUN))$(findstring proxy,$(RUN)),-machines $(MACHINES)) \
 		$(if $(TRACE),-trace)
 
-secure: build ## run it with TLS, users and rights, made in data/secure; SECURE_PORT=6443, and as above, but not PORT
+secure: build ## run it with TLS, users and rights, made in data/secure; SECURE_PORT=6443, and the variables of run but PORT
 	@bin/secure -port $(SECURE_PORT)
 	@exec bin/apiserver $(SECURE_FLAGS) $(COMMON_FLAGS)
 
@@ -66,7 +66,7 @@ controller-manager: bin/kube-controller-manager kubeconfig ## run today's contro
 		--controllers replicationcontroller-controller
 
 etcd: bin/etcd ## run a real etcd with both its APIs on port 4001, its data in data/
-	@echo 'etcd serves http://127.0.0.1:$(CLIENT_PORT), its data is in data/etcd'
+	@echo 'etcd is to serve http://127.0.0.1:$(CLIENT_PORT), and its peers port $(PEER_PORT); its data is in data/etcd'
 	@exec bin/etcd --name kube2014 --data-dir data/etcd --enable-v2=true --log-level error \
 		--listen-client-urls http://127.0.0.1:$(CLIENT_PORT) --advertise-client-urls http://127.0.0.1:$(CLIENT_PORT) \
 		--listen-peer-urls http://127.0.0.1:$(PEER_PORT) --initial-advertise-peer-urls http://127.0.0.1:$(PEER_PORT) \
@@ -84,7 +84,7 @@ bin/etcd-3.6: tools/etcd3.6/go.mod
 
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
-bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.mod ## build today's programs, once; the first time takes minutes
+bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.mod ## build today's programs; the first time takes minutes
 	$(GO) build -C tools/kubernetes -trimpath -o ../../$@ \
 		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/$(@F)
 

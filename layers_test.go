@@ -79,6 +79,8 @@ var mayImport = map[string][]string{
 	"pkg/kubelet/lifecycle":                 {"pkg/kubelet/cri"},
 	"pkg/kubelet/prober":                    {"pkg/kubelet/cri"},
 	"pkg/kubelet/server":                    {"pkg/kubelet/cri"},
+	"pkg/auth":                              {},
+	"pkg/controller":                        {},
 	"pkg/controller/endpoint":               {"pkg/client/cache", "pkg/client/informers", "pkg/client/v1", "pkg/util/pods", "pkg/util/workqueue"},
 	"pkg/controller/node":                   {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util", "pkg/util/pods"},
 	"pkg/controller/replication":            {"pkg/client/cache", "pkg/client/informers", "pkg/client/record", "pkg/client/v1", "pkg/util/pods", "pkg/util/workqueue"},
