@@ -32,7 +32,6 @@ type podWorker struct {
 	ended      bool             // it was over before this kubelet came
 	expired    bool             // it has run longer than it may
 	deleted    bool             // the server was told that the pod is over
-	wake       time.Time        // when a timer looks at the pod
 }
 
 // newWorker begins to run a pod. Of what an earlier kubelet ran nothing is left but what it told.
@@ -85,7 +84,9 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	}
 	w.over = p.Over
 	w.status = w.makeStatus(w.views(), p, now)
-	w.wakeAt(p.Wake, now)
+	if !p.Wake.IsZero() {
+		w.k.pods.AddAfter(w.key, p.Wake.Sub(now))
+	}
 	return w.isLeaving() && w.over && !w.deleted || !w.isKnown(now)
 }
 
@@ -142,15 +143,6 @@ func (w *podWorker) views() []lifecycle.View {
 		views[i] = c.view(w.pod)
 	}
 	return views
-}
-
-// wakeAt lets the pod be looked at again at a time, if it is not zero.
-func (w *podWorker) wakeAt(at, now time.Time) {
-	if at.IsZero() || w.wake.After(now) && !at.Before(w.wake) {
-		return
-	}
-	w.wake = at
-	w.k.pods.AddAfter(w.key, at.Sub(now))
 }
 
 // makeStatus returns the status of the pod.

@@ -166,6 +166,25 @@ func TestAPodThatRunsLongerThanItMayFails(t *testing.T) {
 	})
 }
 
+func TestAPodEndsInItsTimeIfOneOfItsNameHadLess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		within := func(seconds int64) func(*corev1.Pod) {
+			return func(pod *corev1.Pod) { pod.Spec.ActiveDeadlineSeconds = &seconds }
+		}
+		c.create(makePod("long", within(20)))
+		pass(5 * time.Second)
+		c.delete("long", 0)
+		pass(time.Second)
+		c.create(makePod("long", within(40)))
+		pass(30 * time.Second)
+		assert.Equal(t, "Running 1/1 running, 0 restarts", c.glance("long"))
+		pass(15 * time.Second)
+		assert.Equal(t, "DeadlineExceeded", c.get("long").Status.Reason)
+	})
+}
+
 func TestAContainerOfAnotherImageIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -31,7 +31,7 @@ type Queue struct {
 	waiting  map[string]bool // keys in order
 	working  map[string]bool // keys that a worker has; true if it is to look at it again
 	failures map[string]int
-	delayed  map[string]delayed // keys that AddAfter will add
+	delayed  map[string]delayed // keys that will be added, each at its earliest time
 }
 
 // delayed is when a key is added.
@@ -65,7 +65,8 @@ func (q *Queue) addLocked(key string) {
 	q.noteLocked()
 }
 
-// AddAfter adds a key after a while, or earlier if it was to be added earlier.
+// AddAfter adds a key after a while, or earlier if it was to be added earlier: only the earliest time is kept, so a
+// Sync that still needs a later one asks for it again.
 func (q *Queue) AddAfter(key string, pause time.Duration) {
 	if pause <= 0 {
 		q.Add(key)
