@@ -102,7 +102,7 @@ func (w *podWorker) decide(views []lifecycle.View, now time.Time) lifecycle.Plan
 		return lifecycle.EndPlan(views)
 	}
 	p := lifecycle.MakePlan(views, now)
-	if deadline != nil && (p.Wake.IsZero() || expires.Before(p.Wake)) {
+	if deadline != nil && !p.Over && (p.Wake.IsZero() || expires.Before(p.Wake)) {
 		p.Wake = expires
 	}
 	return p

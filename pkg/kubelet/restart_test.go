@@ -185,6 +185,19 @@ func TestAPodEndsInItsTimeIfOneOfItsNameHadLess(t *testing.T) {
 	})
 }
 
+func TestAPodThatHasEndedInItsTimeIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		c.create(makePod("job", policy(corev1.RestartPolicyNever), told("exit-after", "2s"), func(pod *corev1.Pod) {
+			pod.Spec.ActiveDeadlineSeconds = new(int64(20))
+		}))
+		pass(time.Minute)
+		assert.Equal(t, "Succeeded 0/1 Completed 0, 0 restarts", c.glance("job"))
+		assert.Empty(t, c.get("job").Status.Reason)
+	})
+}
+
 func TestAContainerOfAnotherImageIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
