@@ -32,7 +32,8 @@ type response struct {
 	start  time.Time
 	served time.Duration // as took says; 0 before
 
-	info *request.Info // what is asked for, which infoOf keeps here; nil if nobody has found out
+	info    request.Info // what is asked for, which infoOf keeps here: another object costs a GET some hundredths
+	hasInfo bool
 }
 
 // recorded returns an answer that is recorded: itself, if it is already.
@@ -52,7 +53,12 @@ func (r *response) code() int {
 }
 
 // RequestInfo implements request.Informed.
-func (r *response) RequestInfo() *request.Info { return r.info }
+func (r *response) RequestInfo() *request.Info {
+	if !r.hasInfo {
+		return nil
+	}
+	return &r.info
+}
 
 // took returns the time from the start to the first time that somebody wants to know it: then the
 // request has been served.

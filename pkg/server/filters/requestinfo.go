@@ -23,9 +23,10 @@ func infoOf(w http.ResponseWriter, req *http.Request, api API) *request.Info {
 	if info := request.InfoOf(w, req); info != nil {
 		return info
 	}
-	info := api.RequestInfo(req)
 	if answer, ok := w.(*response); ok {
-		answer.info = &info
+		answer.info, answer.hasInfo = api.RequestInfo(req), true
+		return &answer.info
 	}
+	info := api.RequestInfo(req)
 	return &info
 }
