@@ -66,3 +66,20 @@ func TestYAMLThatContainsItselfIsABadRequest(t *testing.T) {
 		assert.Equal(t, want, answer.Error().Message)
 	}
 }
+
+// K84.
+func TestWhatIsOddInAPodIsTakenWithoutAWarning(t *testing.T) {
+	t.Parallel()
+	odd := `{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80},{"containerPort":80}]}]}}`
+	assert.Empty(t, Open(t).Must("POST", Pods, odd).Header["Warning"])
+}
+
+// K85: a PUT is a conflict on today's server as well.
+func TestAPatchThatNamesAnotherUIDIsAConflict(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	for _, path := range []string{Pods + "/web", Pods + "/web/status"} {
+		assert.Equal(t, 409, d.Patch(path, MergePatch, `{"metadata":{"uid":"another"}}`).Status)
+	}
+}
