@@ -52,7 +52,7 @@ func watchTasks(memory *registry.MemoryRegistry) (storage.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memory.Objects().Watch(api.TaskKind, version)
+	return memory.Objects().Watch(storage.Selection{Kind: api.TaskKind}, version)
 }
 
 // eventTimes returns the time from the acknowledgement of each create to its event at

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +105,15 @@ func (b backend) taskKey(id string) string {
 	if b == options.Etcd2 {
 		return "/registry/hosts/127.0.0.1/tasks/" + id
 	}
-	return "/registry/pods/" + id
+	return "/registry/pods/default/" + id
+}
+
+// key returns the key of an object with a namespace, of which etcd2 has this one.
+func (b backend) key(in2 string) string {
+	if b == options.Etcd2 {
+		return in2
+	}
+	return path.Dir(in2) + "/default/" + path.Base(in2)
 }
 
 // outOfLine returns an inconsistency of the keys, "" for none.
@@ -130,7 +139,7 @@ func (b backend) outOfLine(t *testing.T, url string) string {
 				if port.HostPort == 0 || task.CurrentState.Host == "" {
 					continue
 				}
-				if ports[place] != task.ID {
+				if ports[place] != "/pods/default/"+task.ID {
 					return fmt.Sprintf("%s of %q is given to %q", place, task.ID, ports[place])
 				}
 				delete(ports, place)
@@ -144,15 +153,15 @@ func (b backend) outOfLine(t *testing.T, url string) string {
 }
 
 // ask3 posts to the HTTP form of etcd's v3 API, which needs no client of ours.
-func ask3[Answer any](url, path, body string) (answer Answer, err error) {
+func ask3[Answer any](url, api, body string) (answer Answer, err error) {
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Post(url+path, "application/json", strings.NewReader(body))
+	resp, err := client.Post(url+api, "application/json", strings.NewReader(body))
 	if err != nil {
 		return answer, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return answer, fmt.Errorf("%s: %s", path, resp.Status)
+		return answer, fmt.Errorf("%s: %s", api, resp.Status)
 	}
 	return answer, json.NewDecoder(resp.Body).Decode(&answer)
 }

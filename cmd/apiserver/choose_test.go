@@ -67,6 +67,21 @@ func TestTheBackendIsTheOneThatHoldsObjects(t *testing.T) {
 	assert.Equal(t, etcd3, backendOf(t, in3...), "the flag decides")
 }
 
+// Objects without a namespace are of an earlier server, and are not migrated.
+func TestAnEtcdWithObjectsOfAnEarlierLayoutIsRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	server := startEtcd(t)
+	place := place3{server.URL, options.DefaultEtcdPrefix}
+	place.do(t, clientv3.OpPut("/registry/pods/web-1", `{"id":"web-1"}`))
+	flags := []string{"-etcd_servers", server.URL, "-storage_backend", "etcd3"}
+	assert.Equal(t, "apiserver: -etcd_prefix: the etcd has objects of an earlier layout, without namespaces, such as key /registry/pods/web-1: "+
+		"use another prefix, or delete all keys below this one\n", refused(t, flags...))
+	openDoors(t, append(flags, "-etcd_prefix", "/new")...).createTask("a", 80)
+	place.do(t, clientv3.OpDelete("/registry/", clientv3.WithPrefix()))
+	openDoors(t, flags...).createTask("a", 80)
+	assert.Contains(t, place.keys(t), "/registry/pods/default/a")
+}
+
 func TestAnEtcdWithoutTheV2APIIsForEtcd3(t *testing.T) {
 	t.Parallel()
 	servers, err := etcdtest.Setup{NoV2: true}.Start(t.TempDir())
@@ -78,7 +93,7 @@ func TestAnEtcdWithoutTheV2APIIsForEtcd3(t *testing.T) {
 	assert.Contains(t, log.seen[len(log.seen)-1], ": registry etcd3 at "+url+", ")
 	_, err = clientOf(address).CreateTask(makeTask("web", 80))
 	require.NoError(t, err)
-	assert.Contains(t, place3{url, options.DefaultEtcdPrefix}.keys(t), "/registry/pods/web")
+	assert.Contains(t, place3{url, options.DefaultEtcdPrefix}.keys(t), "/registry/pods/default/web")
 
 	assert.Equal(t, "apiserver: -etcd_servers: "+url+" is an etcd that does not serve the v2 keys API: "+
 		"use -storage_backend etcd3, or start it (3.4 or 3.5) with --enable-v2\n", refused(t, "-etcd_servers", url, "-storage_backend", "etcd2"))

@@ -23,6 +23,7 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 )
 
@@ -142,16 +143,17 @@ func TestTheHappyRecordingLeavesAKeyForEachObjectOnEtcd3(t *testing.T) {
 		machine, id, isTask := strings.Cut(strings.TrimPrefix(key, "/registry/hosts/"), "/tasks/")
 		if !isTask {
 			if !strings.HasSuffix(key, "/kubelet") {
-				want[key] = value
+				want[backend(options.Etcd3).key(key)] = value
 			}
 			continue
 		}
 		var task api.Task
 		require.NoError(t, v1beta1.Codec.Unmarshal([]byte(value), &task))
 		for _, port := range task.HostPorts() {
-			want[fmt.Sprint("/registry/hostports/", machine, "/", port)] = id
+			want[fmt.Sprint("/registry/hostports/", machine, "/", port)] = "/pods/default/" + id
 		}
-		want["/registry/pods/"+id] = before["/registry/pods/"+id]
+		own := backend(options.Etcd3).taskKey(id)
+		want[own] = before[own]
 	}
 	assert.Equal(t, want, before)
 }

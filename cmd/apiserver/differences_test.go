@@ -297,7 +297,7 @@ func TestK21PagesHoldTogetherWhileTheHistoryReachesBack(t *testing.T) {
 	assert.Contains(t, second, `"name":"b"`, "as of the first page")
 
 	for range 10001 { // more changes than the history has
-		stored, err := d.stores.objects.Get(api.TaskKind, "c")
+		stored, err := d.stores.objects.Get(api.DefaultKey(api.TaskKind, "c"))
 		require.NoError(t, err)
 		same := stored.Object.(*api.Task).DeepCopy()
 		_, err = d.stores.objects.Commit(storage.Update(&same, stored.Version()))

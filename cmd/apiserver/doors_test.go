@@ -16,6 +16,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/options"
+	"kube2014/pkg/storage"
 )
 
 const (
@@ -156,10 +157,10 @@ func (d *doors) podNames() (names []string) {
 // stored returns the objects that there are, with their versions.
 func (d *doors) stored() (all []string) {
 	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
-		list, err := d.stores.objects.List(kind, nil)
+		list, err := d.stores.objects.List(storage.Selection{Kind: kind})
 		require.NoError(d.t, err)
 		for _, object := range list.Items {
-			all = append(all, fmt.Sprint(kind, " ", object.GetID(), " ", object.Version()))
+			all = append(all, fmt.Sprint(kind, " ", object.Key().ID, " ", object.Version()))
 		}
 	}
 	return all

@@ -84,7 +84,15 @@ func (o storeOptions) etcdRegistries(a around) (registries, error) {
 	if backend == "" {
 		return o.undecidedRegistries(clients, a), nil
 	}
-	return o.registriesOnEtcd(backend, clients, a), nil
+	stores := o.registriesOnEtcd(backend, clients, a)
+	if err == nil {
+		var layout *etcd3.LayoutError
+		if _, err := stores.objects.Version(); errors.As(err, &layout) {
+			stores.close()
+			return registries{}, inFlags(layout)
+		}
+	}
+	return stores, nil
 }
 
 func (o storeOptions) registriesOnEtcd(backend string, clients etcdClients, a around) registries {
@@ -160,6 +168,10 @@ func inFlags(err error) error {
 	var wrong *etcd.ConfigError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s: %w", flagOf[wrong.Field], wrong.Err)
+	}
+	var layout *etcd3.LayoutError
+	if errors.As(err, &layout) {
+		return fmt.Errorf("-etcd_prefix: %w", err)
 	}
 	var undecidable *undecidableError
 	if errors.As(err, &undecidable) {

@@ -447,8 +447,8 @@ func TestD41OneBadValueDoesNotStopTheServerOnEtcd3(t *testing.T) {
 	place := sharedEtcd3.newPlace(t)
 	_, log, address := unhurriedProgram(t, place.flags()...)
 	c := clientOf(address)
-	write := func(value string) { place.do(t, clientv3.OpPut(place.key("/registry/pods/bad"), value)) }
-	warning := "the stored task (key " + place.key("/registry/pods/bad") + ") cannot be decoded"
+	write := func(value string) { place.do(t, clientv3.OpPut(place.key("/registry/pods/default/bad"), value)) }
+	warning := "the stored task (key " + place.key("/registry/pods/default/bad") + ") cannot be decoded"
 	for _, value := range []string{"broken", "[1]"} {
 		write(value)
 		list, err := c.ListTasks(nil)

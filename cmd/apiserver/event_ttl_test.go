@@ -85,7 +85,7 @@ func (b backend) seconds(t *testing.T, url string) int64 {
 		require.Equal(t, "/registry/events/x", answer.Node.Key)
 		return answer.Node.TTL
 	}
-	kvs := place3{url, "/registry"}.do(t, clientv3.OpGet("/registry/events/x")).Get().Kvs
+	kvs := place3{url, "/registry"}.do(t, clientv3.OpGet("/registry/events/default/x")).Get().Kvs
 	require.Len(t, kvs, 1)
 	if kvs[0].Lease == 0 {
 		return 0

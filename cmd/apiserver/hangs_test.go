@@ -33,7 +33,7 @@ func (h *hanging3) Do(_ context.Context, op clientv3.Op) (answer clientv3.OpResp
 	if op.IsTxn() {
 		return (&clientv3.TxnResponse{Succeeded: true, Header: &etcdserverpb.ResponseHeader{Revision: h.revision.Add(1)}}).OpResponse(), nil
 	}
-	service := &mvccpb.KeyValue{Key: []byte("/registry/services/specs/old"), Value: []byte(`{"id":"old"}`), CreateRevision: 1, ModRevision: 1}
+	service := &mvccpb.KeyValue{Key: []byte("/registry/services/specs/default/old"), Value: []byte(`{"id":"old"}`), CreateRevision: 1, ModRevision: 1}
 	return (&clientv3.GetResponse{Kvs: []*mvccpb.KeyValue{service}, Count: 1, Header: &etcdserverpb.ResponseHeader{Revision: h.revision.Load()}}).OpResponse(), nil
 }
 

@@ -36,11 +36,11 @@ func TestTheServerHasTheOriginalsLimits(t *testing.T) {
 }
 
 func endpointsIn(t *testing.T, stores registries) map[string]api.Endpoints {
-	list, err := stores.services.(registry.Versioned).Objects().List(api.EndpointsKind, nil)
+	list, err := stores.services.(registry.Versioned).Objects().List(storage.Selection{Kind: api.EndpointsKind})
 	require.NoError(t, err)
 	endpoints := map[string]api.Endpoints{}
 	for _, object := range list.Items {
-		endpoints[object.GetID()] = api.Endpoints{Name: object.GetID(), Endpoints: object.Object.(*api.Endpoints).Endpoints}
+		endpoints[object.Key().ID] = api.Endpoints{Name: object.Key().ID, Endpoints: object.Object.(*api.Endpoints).Endpoints}
 	}
 	return endpoints
 }
@@ -133,7 +133,7 @@ func TestTheProgramFollowsOtherProgramsAlsoAfterAPanic(t *testing.T) {
 // away is a store that cannot be reached.
 type away struct{ storage.Interface }
 
-func (away) List(api.Kind, map[string]string) (*storage.List, error) {
+func (away) List(storage.Selection) (*storage.List, error) {
 	return nil, api.NewUnavailable("list services", errors.New("connection refused"))
 }
 

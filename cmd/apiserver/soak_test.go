@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 )
 
 // soakRequests is how many requests each client sends in the short form.
@@ -202,7 +203,7 @@ func TestSoakWithEverythingOn(t *testing.T) {
 				s := openSecure(t, append(e.flags, append(flags(t), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3,127.0.0.4")...)...)
 				drive(t, e.client(t, s.url), s.stores)
 				e.checkAudit(t)
-				objects, err := s.stores.objects.List(api.QuotaKind, nil)
+				objects, err := s.stores.objects.List(storage.Selection{Kind: api.QuotaKind})
 				require.NoError(t, err)
 				for _, object := range objects.Items {
 					assert.NotContains(t, object.Object.Meta().Remainder, "until", "no place stays reserved")

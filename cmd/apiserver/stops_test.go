@@ -62,13 +62,13 @@ func (p *posters) send(httpClient *http.Client, i int) {
 		default:
 		}
 		id := fmt.Sprintf("x-%d-%d", i, n)
-		path, key := "/api/v1beta1/services", "/registry/services/specs/"+id
+		path, key := "/api/v1beta1/services", p.backend.key("/registry/services/specs/"+id)
 		body, shown, created := `{"id": "`+id+`"}`, `"id": "`+id+`"`, http.StatusOK
 		switch i % 3 {
 		case 1: // three writes each
 			path, key = "/api/v1beta1/tasks", p.backend.taskKey(id)
 		case 2: // so has a pod
-			path, key = todaysPods, "/registry/pods/"+id
+			path, key = todaysPods, p.backend.key("/registry/pods/"+id)
 			body, shown, created = encodeAll(p.t, podNamed(id)), `"name":"`+id+`"`, http.StatusCreated
 		}
 		resp, err := httpClient.Post("http://"+p.address+path, "application/json", strings.NewReader(body))

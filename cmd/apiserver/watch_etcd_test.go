@@ -37,9 +37,10 @@ func TestTwoApiserversTellTheSameChanges(t *testing.T) {
 		t.Parallel()
 		place := sharedEtcd3.newPlace(t)
 		twoTellTheSame(t, place.flags(), "/registry/pods/foreign", func(method, key, value string) {
-			op := clientv3.OpPut(place.key(key), value)
+			key = place.key(backend(options.Etcd3).key(key))
+			op := clientv3.OpPut(key, value)
 			if method == http.MethodDelete {
-				op = clientv3.OpDelete(place.key(key))
+				op = clientv3.OpDelete(key)
 			}
 			place.do(t, op)
 		})

@@ -92,6 +92,6 @@ func TestWithIDLeavesTheObjectAlone(t *testing.T) {
 	assert.Equal(t, "x", task.WithID("x").(Task).GetID())
 	assert.Equal(t, "x", controller.WithID("x").(ReplicationController).GetID())
 	assert.Equal(t, "x", service.WithID("x").(Service).GetID())
-	assert.Equal(t, "x", endpoints.WithID("x").(Endpoints).GetID())
+	assert.Equal(t, "x", endpoints.WithID("x").(Endpoints).Name)
 	assert.Empty(t, task.ID+controller.ID+service.ID+endpoints.Name)
 }

@@ -106,8 +106,8 @@ func NewConflict(format string, args ...interface{}) error {
 var ErrOutdated = errors.New("the object has changed meanwhile")
 
 // NewOutdated returns the error for an object that has changed since somebody has decided about it.
-func NewOutdated(kind Kind, id string) error {
-	return &Error{Kind: Conflict, Message: string(kind) + " " + Quote(id) + " is changed by too many others at once", Err: ErrOutdated}
+func NewOutdated(key Key) error {
+	return &Error{Kind: Conflict, Message: key.InWords() + " is changed by too many others at once", Err: ErrOutdated}
 }
 
 // NewHostPortTaken returns the error for a task that wants a host port which

@@ -93,8 +93,5 @@ func (e *Endpoints) Inherit(earlier Object) {
 	}
 }
 
-// Inherit implements Object: June 2014 has no nodes.
-func (n *Node) Inherit(Object) {}
-
-// Inherit implements Object: June 2014 has no events.
-func (e *Event) Inherit(Object) {}
+// Inherit implements Object: June 2014 can say nothing of most kinds.
+func (*ObjectMeta) Inherit(Object) {}

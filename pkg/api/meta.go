@@ -8,30 +8,10 @@ import (
 	"time"
 )
 
-// Kind is a kind of stored objects. It is also the word for one of them in an
-// error.
-type Kind string
-
-// The kinds of objects.
-const (
-	TaskKind       Kind = "task"
-	ControllerKind Kind = "replication controller"
-	ServiceKind    Kind = "service"
-	EndpointsKind  Kind = "endpoints"
-	NodeKind       Kind = "node"
-	EventKind      Kind = "event"
-
-	RoleKind               Kind = "role"
-	RoleBindingKind        Kind = "role binding"
-	ClusterRoleKind        Kind = "cluster role"
-	ClusterRoleBindingKind Kind = "cluster role binding"
-
-	QuotaKind Kind = "quota"
-)
-
 // ObjectMeta is what the server knows of an object besides what June 2014 does.
 // Its store sets the versions.
 type ObjectMeta struct {
+	Namespace string // empty means default, or none for a kind without namespaces
 	// ResourceVersion is the store's version after the last change of the object. Of an object that is
 	// to replace another one it is, as in today's API, the version of that one: 0 for any, or ToBeCreated.
 	ResourceVersion uint64
@@ -58,7 +38,12 @@ func UIDOf(object Object) string {
 	if meta.UID != "" {
 		return meta.UID
 	}
-	sum := sha1.Sum(fmt.Appendf(nil, "%s/%s/%d", object.GetKind(), object.GetID(), meta.CreationVersion))
+	key := object.Key()
+	name := fmt.Appendf(nil, "%s/%s/%d", key.Kind, key.ID, meta.CreationVersion)
+	if key.Namespace != NamespaceDefault && key.Namespace != "" {
+		name = fmt.Appendf(name, "/%s", key.Namespace) // the others have had their uids since before there were namespaces
+	}
+	sum := sha1.Sum(name)
 	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80 // version and variant of a UUID from a name
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
@@ -70,14 +55,14 @@ func (m ObjectMeta) deepCopy() ObjectMeta {
 
 // Object is what a store keeps: a pointer to one of the objects of this package.
 type Object interface {
-	// GetKind returns the kind of the object.
-	GetKind() Kind
-	// GetID returns the id: no other object of the kind has it.
-	GetID() string
+	// Key returns the key: no other object has it.
+	Key() Key
 	// GetLabels returns the labels by which the object is selected, read-only.
 	GetLabels() map[string]string
 	// Meta returns the metadata itself.
 	Meta() *ObjectMeta
+	// Claims returns what no other object may hold while this one does.
+	Claims() []Claim
 	// Inherit completes an object that v1 has made of an earlier version of it: it takes
 	// over what only June 2014's API can say.
 	Inherit(earlier Object)
@@ -90,46 +75,48 @@ var (
 	_ Object = (*Endpoints)(nil)
 	_ Object = (*Node)(nil)
 	_ Object = (*Event)(nil)
+	_ Object = (*Any)(nil)
 )
 
-// GetKind implements Object.
-func (Task) GetKind() Kind { return TaskKind }
+// Placed is an optional interface of an object that a machine runs.
+type Placed interface {
+	// Machine returns the name of the machine, empty as long as the object has none.
+	Machine() string
+	// Twin distinguishes objects of one key, which other programs may store.
+	Twin() string
+	// CheckUpdate returns an api.Invalid error if another object of the same key cannot replace this one.
+	CheckUpdate(next Object) error
+}
 
-// GetKind implements Object.
-func (ReplicationController) GetKind() Kind { return ControllerKind }
+// Machine implements Placed.
+func (t *Task) Machine() string { return t.CurrentState.Host }
 
-// GetKind implements Object.
-func (Service) GetKind() Kind { return ServiceKind }
-
-// GetKind implements Object.
-func (Endpoints) GetKind() Kind { return EndpointsKind }
-
-// GetKind implements Object.
-func (Node) GetKind() Kind { return NodeKind }
-
-// GetKind implements Object.
-func (Event) GetKind() Kind { return EventKind }
-
-// GetLabels implements Object.
-func (t Task) GetLabels() map[string]string { return t.Labels }
-
-// GetLabels implements Object.
-func (c ReplicationController) GetLabels() map[string]string { return c.Labels }
+// Twin implements Placed: other programs may give tasks on two machines the same id. A pod
+// keeps its own when it gets a machine.
+func (t *Task) Twin() string {
+	if t.IsPod {
+		return ""
+	}
+	return t.CurrentState.Host
+}
 
 // GetLabels implements Object.
-func (s Service) GetLabels() map[string]string { return s.Labels }
+func (t *Task) GetLabels() map[string]string { return t.Labels }
+
+// GetLabels implements Object.
+func (c *ReplicationController) GetLabels() map[string]string { return c.Labels }
+
+// GetLabels implements Object.
+func (s *Service) GetLabels() map[string]string { return s.Labels }
 
 // GetLabels implements Object. Endpoints of June 2014 have none.
-func (Endpoints) GetLabels() map[string]string { return nil }
+func (*Endpoints) GetLabels() map[string]string { return nil }
 
 // GetLabels implements Object.
-func (n Node) GetLabels() map[string]string { return n.Labels }
+func (n *Node) GetLabels() map[string]string { return n.Labels }
 
 // GetLabels implements Object.
-func (e Event) GetLabels() map[string]string { return e.Labels }
-
-// GetID implements Object: endpoints have the id of their service.
-func (e Endpoints) GetID() string { return e.Name }
+func (e *Event) GetLabels() map[string]string { return e.Labels }
 
 // EmptyList returns the list without items of a kind.
 func EmptyList(kind Kind) interface{} {
@@ -156,4 +143,17 @@ func (t Task) HostPorts() []int {
 		}
 	}
 	return ports
+}
+
+// CheckUpdate implements Placed: a task does not move, and stays a pod, or none.
+func (t *Task) CheckUpdate(next Object) error {
+	after, ok := next.(*Task)
+	switch {
+	case ok && t.IsPod != after.IsPod:
+		return NewInvalid("id", "%s is that of a task that was made at the other door, and stays what it is", Quote(t.ID))
+	case ok && t.CurrentState.Host != "" && after.CurrentState.Host != t.CurrentState.Host:
+		return NewInvalid("currentState.host", "%s is not machine %s, where the task is: a task does not move",
+			Quote(after.CurrentState.Host), t.CurrentState.Host)
+	}
+	return nil
 }

@@ -25,8 +25,7 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 		"cluster role binding":   {&ClusterRoleBinding{Policy{base, meta, labels}}, labels},
 		"quota":                  {&Quota{Policy{base, meta, labels}}, labels},
 	} {
-		assert.Equal(t, kind, row.object.GetKind())
-		assert.Equal(t, "web", row.object.GetID(), kind)
+		assert.Equal(t, DefaultKey(kind, "web"), row.object.Key())
 		assert.Equal(t, row.labels, row.object.GetLabels(), kind)
 		assert.Equal(t, meta, *row.object.Meta(), kind)
 
@@ -38,10 +37,11 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 func TestAnEmptyObjectHasAKindButNoMetadata(t *testing.T) {
 	t.Parallel()
 	for _, object := range []Object{&Task{}, &ReplicationController{}, &Service{}, &Endpoints{}, &Node{}, &Event{}, &Role{}, &RoleBinding{}, &ClusterRole{}, &ClusterRoleBinding{}, &Quota{}} {
-		assert.NotEmpty(t, object.GetKind())
-		assert.Empty(t, object.GetID())
+		assert.NotEmpty(t, object.Key().Kind)
+		assert.Empty(t, object.Key().ID)
 		assert.Nil(t, object.GetLabels())
 		assert.Equal(t, ObjectMeta{}, *object.Meta())
+		assert.Nil(t, object.Claims())
 	}
 }
 

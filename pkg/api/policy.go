@@ -33,26 +33,8 @@ var (
 	_ Object = (*Quota)(nil)
 )
 
-// GetKind implements Object.
-func (Role) GetKind() Kind { return RoleKind }
-
-// GetKind implements Object.
-func (RoleBinding) GetKind() Kind { return RoleBindingKind }
-
-// GetKind implements Object.
-func (ClusterRole) GetKind() Kind { return ClusterRoleKind }
-
-// GetKind implements Object.
-func (ClusterRoleBinding) GetKind() Kind { return ClusterRoleBindingKind }
-
-// GetKind implements Object.
-func (Quota) GetKind() Kind { return QuotaKind }
-
 // GetLabels implements Object.
-func (p Policy) GetLabels() map[string]string { return p.Labels }
+func (p *Policy) GetLabels() map[string]string { return p.Labels }
 
-// Inherit implements Object: June 2014 has no such objects.
-func (p *Policy) Inherit(Object) {}
-
-// SetBase sets what a store keeps of the object besides its metadata.
-func (p *Policy) SetBase(id string, labels map[string]string) { p.ID, p.Labels = id, labels }
+// SetLabels sets the labels.
+func (p *Policy) SetLabels(labels map[string]string) { p.Labels = labels }

@@ -66,6 +66,9 @@ type JSONBase struct {
 // GetID returns the object's id, "" when it has none.
 func (b JSONBase) GetID() string { return b.ID }
 
+// SetID sets the object's id.
+func (b *JSONBase) SetID(id string) { b.ID = id }
+
 // TaskState is the desired or the current state of a task. Host is its machine;
 // Info is any JSON that the machine's kubelet answered.
 type TaskState struct {
@@ -176,6 +179,9 @@ type Endpoints struct {
 
 // Target is the task behind an address.
 type Target struct{ TaskID, UID string }
+
+// SetID sets the id of the service.
+func (e *Endpoints) SetID(id string) { e.Name = id }
 
 // WithID returns a copy of the endpoints for the service with the id. The copy
 // shares the slice.

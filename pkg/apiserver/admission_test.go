@@ -32,7 +32,7 @@ type overtakenStorage struct {
 func (s *overtakenStorage) Update(interface{}) error {
 	time.Sleep(time.Second)
 	if s.by.admitted <= s.by.times {
-		return api.NewOutdated("toy", "x")
+		return api.NewOutdated(api.Key{Kind: "toy", ID: "x"})
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func TestAChangeIsAdmittedAgainIfTheObjectHasChangedMeanwhile(t *testing.T) {
 		server := New(map[string]RESTStorage{"toys": &overtakenStorage{by: by}}, "/prefix")
 		server.Admission = by
 		assert.Equal(t, http.StatusOK, ask(server, "PUT", "/prefix/toys/x", `{"name":"x"}`).Code)
-		assert.Equal(t, []error{api.NewOutdated("toy", "x"), nil}, by.outcomes, "each admission ends")
+		assert.Equal(t, []error{api.NewOutdated(api.Key{Kind: "toy", ID: "x"}), nil}, by.outcomes, "each admission ends")
 	})
 }
 

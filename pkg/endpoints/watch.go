@@ -72,6 +72,7 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
+	defer watch.Stop()
 	s := &watching{call: r, watch: watch, bookmarks: asked.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod), sent: func(int) {}}
 	if observe := r.server.WatchEvents; observe != nil {

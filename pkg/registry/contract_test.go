@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage/storagetest"
 )
 
 // backend is one kind of registry, empty.
@@ -352,7 +353,7 @@ func TestD22ARegistryIsSafeForConcurrentUse(t *testing.T) {
 						calm(err)
 						_, _, err = servicesAndEndpoints(registry)
 						calm(err)
-						_, err = registry.(Versioned).Objects().FirstFree([]string{"m"}, makeTask("x", 1000+i))
+						_, err = registry.(Versioned).Objects().FirstFree(storagetest.OnEach([]string{"m"}, makeTask("x", 1000+i)))
 						calm(err)
 						calm(registry.DeleteTask(id), api.NotFound)
 						calm(registry.DeleteController(id), api.NotFound)

@@ -35,7 +35,7 @@ func MakeEndpointController(serviceRegistry ServiceRegistry, taskRegistry TaskRe
 func (e *EndpointController) SyncServiceEndpoints() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	services, err := e.store.List(api.ServiceKind, nil)
+	services, err := e.store.List(storage.InDefault(api.ServiceKind))
 	if err != nil {
 		return fmt.Errorf("endpoint sync: %w", err)
 	}
@@ -50,7 +50,7 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 			written++
 		}
 		if err != nil {
-			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", service.GetID(), err))
+			failures = append(failures, fmt.Errorf("endpoint sync: service %s: %w", service.Key().ID, err))
 		}
 	}
 	if len(failures) == 0 {
@@ -89,7 +89,7 @@ func (e *EndpointController) syncService(service *api.Service) (wrote bool, err 
 // The services have just been read: what the store has cached is not older.
 func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, error) {
 	endpoints := api.Endpoints{ObjectMeta: api.ObjectMeta{CreationTime: service.CreationTime}, Name: service.ID, Endpoints: []string{}}
-	tasks, err := e.store.Cached().List(api.TaskKind, service.Labels)
+	tasks, err := e.store.Cached().List(storage.InDefault(api.TaskKind).With(service.Labels))
 	if err != nil {
 		return endpoints, err
 	}
@@ -112,7 +112,7 @@ func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, e
 
 // stored returns the endpoints of a service, nil if they are not known.
 func (e *EndpointController) stored(service string) *api.Endpoints {
-	stored, err := e.store.Cached().Get(api.EndpointsKind, service)
+	stored, err := e.store.Cached().Get(api.DefaultKey(api.EndpointsKind, service))
 	if err != nil {
 		return nil
 	}
@@ -159,11 +159,13 @@ func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, change
 		version, err := cached.Version()
 		var watcher storage.Watcher
 		if err == nil {
-			watcher, err = cached.Watch(kind, version)
+			watcher, err = cached.Watch(storage.InDefault(kind), version)
 		}
 		for err == nil {
 			note(changes)
-			_, err = watcher.Next(ctx)
+			if _, err = watcher.Next(ctx); err != nil {
+				watcher.Stop()
+			}
 		}
 		switch api.KindOf(err) {
 		case api.Expired:

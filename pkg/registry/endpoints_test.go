@@ -137,7 +137,7 @@ func TestEndpointsAreAsOldAsTheirServiceUnlessTheFirstDoorMadeIt(t *testing.T) {
 		}
 		require.NoError(t, controller.SyncServiceEndpoints())
 		for name, want := range map[string]time.Time{"today": made, "june": {}} {
-			stored, err := registry.Objects().Get(api.EndpointsKind, name)
+			stored, err := registry.Objects().Get(api.DefaultKey(api.EndpointsKind, name))
 			require.NoError(t, err)
 			assert.Equal(t, want, stored.Object.Meta().CreationTime, name)
 		}
@@ -184,7 +184,7 @@ func TestASyncLooksAtNothingWhileNothingChanges(t *testing.T) {
 	assert.Equal(t, now, first, "the own writes are no change")
 	require.NoError(t, registry.CreateTask("m", labelled(makeTask("x", 80), map[string]string{"name": "a"})))
 	assert.Greater(t, version(), first)
-	stored, err := registry.Objects().Get(api.EndpointsKind, "a")
+	stored, err := registry.Objects().Get(api.DefaultKey(api.EndpointsKind, "a"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"m:80"}, stored.Object.(*api.Endpoints).Endpoints)
 }
@@ -195,7 +195,7 @@ func TestEndpointsThatSomebodyElseKeepsAreLeftAlone(t *testing.T) {
 		controller := MakeEndpointController(registry, registry)
 		now := func() []string {
 			require.NoError(t, controller.SyncServiceEndpoints())
-			stored, err := objectsOf(registry).Get(api.EndpointsKind, "a")
+			stored, err := objectsOf(registry).Get(api.DefaultKey(api.EndpointsKind, "a"))
 			require.NoError(t, err)
 			return stored.Object.(*api.Endpoints).Endpoints
 		}

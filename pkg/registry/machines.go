@@ -11,12 +11,12 @@ import (
 // RegisterMachines makes a node of each machine that is none yet. It stops at the first
 // failure: a store that is away would let each machine wait.
 func RegisterMachines(store storage.Interface, machines []string) error {
-	nodes, err := store.List(api.NodeKind, nil)
+	nodes, err := store.List(storage.InDefault(api.NodeKind))
 	if err != nil {
 		return err
 	}
 	for _, machine := range machines {
-		if slices.ContainsFunc(nodes.Items, func(node *storage.Object) bool { return node.GetID() == machine }) {
+		if slices.ContainsFunc(nodes.Items, func(node *storage.Object) bool { return node.Key().ID == machine }) {
 			continue
 		}
 		node := &api.Node{JSONBase: api.JSONBase{ID: machine}, ObjectMeta: api.ObjectMeta{CreationTime: time.Now().UTC().Truncate(time.Second)}}

@@ -87,7 +87,7 @@ func servicesAndEndpoints(registry ServiceRegistry) (api.ServiceList, map[string
 	if err != nil {
 		return services, nil, err
 	}
-	stored, err := registry.(Versioned).Objects().Cached().List(api.EndpointsKind, nil)
+	stored, err := registry.(Versioned).Objects().Cached().List(storage.Selection{Kind: api.EndpointsKind})
 	if err != nil {
 		return services, nil, err
 	}

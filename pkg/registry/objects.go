@@ -18,7 +18,7 @@ func getObject(objects storage.Reader, kind api.Kind, id string) (*storage.Objec
 	if err := api.ValidateID(id); err != nil {
 		return nil, err
 	}
-	return objects.Get(kind, id)
+	return objects.Get(api.DefaultKey(kind, id))
 }
 
 // listObjects returns the objects for which a list's URL asks.
@@ -27,7 +27,7 @@ func listObjects(objects storage.Reader, kind api.Kind, u *url.URL) (*storage.Li
 	if err != nil {
 		return nil, err
 	}
-	return objects.List(kind, labels)
+	return objects.List(storage.InDefault(kind).With(labels))
 }
 
 // orError returns a nil interface with an error, not an interface that holds a
@@ -40,10 +40,10 @@ func orError[Object any](object *Object, err error) (interface{}, error) {
 }
 
 // checked returns an object that Extract has returned, if it is valid.
-func checked[Object interface{ GetKind() api.Kind }](object interface{}, validate func(Object) error) (Object, error) {
+func checked[Object any](object interface{}, validate func(Object) error) (Object, error) {
 	extracted, ok := object.(Object)
 	if !ok {
-		return extracted, fmt.Errorf("expected a %s, got %T", extracted.GetKind(), object)
+		return extracted, fmt.Errorf("expected a %s, got %T", any(&extracted).(api.Object).Key().Kind, object)
 	}
 	return extracted, validate(extracted)
 }

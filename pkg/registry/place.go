@@ -102,7 +102,7 @@ func (p *PodPlacer) PlacePending() error {
 	if p.scheduler == nil {
 		return nil
 	}
-	pods, err := p.store.Cached().List(api.TaskKind, nil) // one that has changed since is not placed
+	pods, err := p.store.Cached().List(storage.InDefault(api.TaskKind)) // one that has changed since is not placed
 	if err != nil {
 		return fmt.Errorf("placing pods: %w", err)
 	}

@@ -42,7 +42,7 @@ func (r *Registry) CreateTask(machine string, task api.Task) error {
 
 // UpdateTask implements TaskRegistry.
 func (r *Registry) UpdateTask(task api.Task) error {
-	_, err := storage.GuaranteedUpdate(r.store, api.TaskKind, task.ID, func(stored *storage.Object) (api.Object, error) {
+	_, err := storage.GuaranteedUpdate(r.store, api.DefaultKey(api.TaskKind, task.ID), func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
 			return nil, api.NewNotFound(api.TaskKind, task.ID)
 		}
@@ -56,7 +56,7 @@ func (r *Registry) UpdateTask(task api.Task) error {
 
 // DeleteTask implements TaskRegistry.
 func (r *Registry) DeleteTask(taskID string) error {
-	_, err := r.store.Commit(storage.Delete(api.TaskKind, taskID, storage.Present))
+	_, err := r.store.Commit(storage.Delete(api.DefaultKey(api.TaskKind, taskID), storage.Present))
 	return err
 }
 
@@ -87,7 +87,7 @@ func (r *Registry) UpdateController(controller api.ReplicationController) error 
 
 // DeleteController implements ControllerRegistry.
 func (r *Registry) DeleteController(controllerID string) error {
-	_, err := r.store.Commit(storage.Delete(api.ControllerKind, controllerID, storage.Present))
+	_, err := r.store.Commit(storage.Delete(api.DefaultKey(api.ControllerKind, controllerID), storage.Present))
 	return err
 }
 
@@ -121,7 +121,7 @@ func (r *Registry) UpdateService(service api.Service) error {
 
 // DeleteService implements ServiceRegistry.
 func (r *Registry) DeleteService(name string) error {
-	_, err := r.store.Commit(storage.DeleteService(name, storage.Present)...)
+	_, err := r.store.Commit(storage.DeleteService(api.DefaultKey(api.ServiceKind, name), storage.Present)...)
 	return err
 }
 
@@ -129,14 +129,14 @@ func (r *Registry) DeleteService(name string) error {
 // endpoints.
 func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
 	endpoints = endpoints.DeepCopy()
-	_, err := r.store.Commit(storage.Require(api.ServiceKind, endpoints.Name), storage.Update(&endpoints, storage.Blind))
+	_, err := r.store.Commit(storage.Require(api.DefaultKey(api.ServiceKind, endpoints.Name)), storage.Update(&endpoints, storage.Blind))
 	return err
 }
 
 // put replaces an object by a new one, or creates it; stored is nil then. What the server
 // knows of the object besides stays.
 func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Object) api.Object) error {
-	_, err := storage.GuaranteedUpdate(r.store, kind, id, func(stored *storage.Object) (api.Object, error) {
+	_, err := storage.GuaranteedUpdate(r.store, api.DefaultKey(kind, id), func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
 			next := replacement(nil)
 			return next, keepMeta(next, &api.ObjectMeta{})
@@ -165,14 +165,14 @@ func keepMeta(next api.Object, stored *api.ObjectMeta) error {
 		next.Meta().Annotations, next.Meta().Remainder = said.Annotations, said.Remainder
 		return nil
 	}
-	return api.NewOutdated(next.GetKind(), next.GetID())
+	return api.NewOutdated(next.Key())
 }
 
 // copier is an internal object that can be copied whole.
 type copier[T any] interface{ DeepCopy() T }
 
 func get[T copier[T]](r *Registry, kind api.Kind, id string) (*T, error) {
-	object, err := r.store.Get(kind, id)
+	object, err := r.store.Get(api.DefaultKey(kind, id))
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func get[T copier[T]](r *Registry, kind api.Kind, id string) (*T, error) {
 }
 
 func list[T copier[T]](r *Registry, kind api.Kind, labels map[string]string) ([]T, error) {
-	objects, err := r.store.List(kind, labels)
+	objects, err := r.store.List(storage.InDefault(kind).With(labels))
 	if err != nil {
 		return nil, err
 	}
@@ -194,14 +194,14 @@ func list[T copier[T]](r *Registry, kind api.Kind, labels map[string]string) ([]
 
 // deleteAdmitted deletes an object if it still is as it was when admission decided about it.
 func deleteAdmitted(objects storage.Interface, object api.Object) error {
-	kind, id, version := object.GetKind(), object.GetID(), object.Meta().ResourceVersion
-	changes := []storage.Change{storage.Delete(kind, id, version)}
-	if kind == api.ServiceKind {
-		changes = storage.DeleteService(id, version)
+	key, version := object.Key(), object.Meta().ResourceVersion
+	changes := []storage.Change{storage.Delete(key, version)}
+	if key.Kind == api.ServiceKind {
+		changes = storage.DeleteService(key, version)
 	}
 	_, err := objects.Commit(changes...)
 	if api.KindOf(err) == api.Conflict {
-		return api.NewOutdated(kind, id)
+		return api.NewOutdated(key)
 	}
 	return err
 }

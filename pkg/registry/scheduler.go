@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"iter"
 	"math/rand"
 	"slices"
 	"sync"
@@ -102,15 +103,30 @@ func (s *FirstFitScheduler) Schedule(task api.Task) (string, error) {
 // firstFree returns the first of the machines on which no task of the registry, which
 // may be nil, has the task's host ports; an api.Conflict error if there is none. It
 // makes one query, whatever the number of machines.
-func firstFree(registry TaskRegistry, machines []string, task api.Task) (machine string, err error) {
-	switch {
-	case registry != nil:
-		machine, err = objectsOf(registry).FirstFree(machines, task)
-	case len(machines) > 0:
-		machine = machines[0]
+func firstFree(registry TaskRegistry, machines []string, task api.Task) (string, error) {
+	if registry == nil && len(machines) > 0 {
+		return machines[0], nil
 	}
-	if err == nil && machine == "" {
-		err = api.NewConflict("no machine has the host ports of task %s free", api.Quote(task.ID))
+	if registry != nil {
+		free, err := objectsOf(registry).FirstFree(onEach(machines, task))
+		if err != nil {
+			return "", err
+		}
+		if free != nil {
+			return free.(*api.Task).CurrentState.Host, nil
+		}
 	}
-	return machine, err
+	return "", api.NewConflict("no machine has the host ports of task %s free", api.Quote(task.ID))
+}
+
+// onEach passes on a task as it would be on each of the machines.
+func onEach(machines []string, task api.Task) iter.Seq[api.Object] {
+	return func(send func(api.Object) bool) {
+		for _, machine := range machines {
+			placed := task
+			if placed.CurrentState.Host = machine; !send(&placed) {
+				return
+			}
+		}
+	}
 }

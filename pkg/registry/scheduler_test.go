@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand"
 	"sync"
 	"sync/atomic"
@@ -20,9 +21,9 @@ type awayStore struct{ storage.Interface }
 
 var errAway = api.NewUnavailable("list tasks", errors.New("refused"))
 
-func (awayStore) Get(api.Kind, string) (*storage.Object, error)              { return nil, errAway }
-func (awayStore) List(api.Kind, map[string]string) (*storage.List, error)    { return nil, errAway }
-func (awayStore) FirstFree(machines []string, task api.Task) (string, error) { return "", errAway }
+func (awayStore) Get(api.Key) (*storage.Object, error)               { return nil, errAway }
+func (awayStore) List(storage.Selection) (*storage.List, error)      { return nil, errAway }
+func (awayStore) FirstFree(iter.Seq[api.Object]) (api.Object, error) { return nil, errAway }
 
 // away returns a registry on it.
 func away() *Registry { return MakeRegistry(awayStore{}) }

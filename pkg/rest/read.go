@@ -8,19 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 )
 
-// ReadNew returns the objects of a kind, of a version or a later one. If they may be stale, what
+// ReadNew returns the selected objects, of a version or a later one. If they may be stale, what
 // is cached will do.
-func ReadNew(objects storage.Interface, kind api.Kind, labels map[string]string, version uint64, mayBeStale bool) (*storage.List, error) {
+func ReadNew(objects storage.Interface, selection storage.Selection, version uint64, mayBeStale bool) (*storage.List, error) {
 	if mayBeStale {
-		if list, err := objects.Cached().List(kind, labels); err == nil && list.Version >= version && list.Version > 0 {
+		if list, err := objects.Cached().List(selection); err == nil && list.Version >= version && list.Version > 0 {
 			return list, nil
 		}
 	}
-	list, err := objects.List(kind, labels)
+	list, err := objects.List(selection)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type Event struct {
 const maxInitial = 100
 
 // Watch gives out the events of the objects that were asked for: each change once, in
-// their order. It is for one goroutine at a time, and need not be closed.
+// their order. It is for one goroutine at a time. Who has begun it stops it.
 type Watch struct {
 	// New returns an empty object, with its kind set.
 	New func() Object
@@ -54,10 +54,10 @@ func WatchMade(newObject func() Object, version uint64, objects []runtime.Object
 	return w, nil
 }
 
-// BeginWatch begins a watch of a kind of internal objects, whose Translate is the caller's to
+// BeginWatch begins a watch of the selected internal objects, whose Translate is the caller's to
 // set. The error is a 410 if changes after the version are not known any more, or, because
 // reads are never stale, not yet.
-func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) (*Watch, error) {
+func BeginWatch(objects storage.Interface, selection storage.Selection, options WatchOptions) (*Watch, error) {
 	version, initial, err := options.begin()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) 
 	w := &Watch{version: version}
 	switch {
 	case initial:
-		list, err := ReadNew(objects, kind, nil, version, options.ResourceVersion != "")
+		list, err := ReadNew(objects, selection, version, options.ResourceVersion != "")
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func BeginWatch(objects storage.Interface, kind api.Kind, options WatchOptions) 
 			return nil, err
 		}
 	}
-	w.changes, err = objects.Watch(kind, w.version)
+	w.changes, err = objects.Watch(selection, w.version)
 	return w, err
 }
 
@@ -145,6 +145,13 @@ func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
 func (w *Watch) reused() []Event {
 	clear(w.given)
 	return w.given[:0]
+}
+
+// Stop releases the watch. It must not be used any more.
+func (w *Watch) Stop() {
+	if w.changes != nil {
+		w.changes.Stop()
+	}
 }
 
 // Bookmark returns an event that says up to which version all events have been given out,

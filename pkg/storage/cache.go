@@ -1,58 +1,67 @@
 package storage
 
 import (
+	"iter"
 	"slices"
 	"sync"
 
 	"kube2014/pkg/api"
 )
 
-// Cache holds the objects of a store by id, by label and by host port, and the
+// Cache holds the objects of a store by key, by label, by machine and by claim, and the
 // last changes. It is safe for concurrent use.
 type Cache struct {
 	mu       sync.RWMutex // guards what follows
 	version  uint64
 	expected uint64 // the store has this version too
-	kinds    map[api.Kind]*index
-	ports    map[HostPort]*Object
-	history  history
+	since    uint64 // the cache has seen all changes after this version
+	lanes    map[api.Kind]*lane
+	claims   claims
+	size     int // of all histories, in bytes
 }
 
 var _ Reader = (*Cache)(nil)
 
-// HostPort is a port of a machine.
-type HostPort struct {
-	Machine string
-	Port    int
-}
-
 // NewCache returns an empty cache, of a store that has this version.
 func NewCache(version uint64) *Cache {
-	return &Cache{
-		version: version,
-		kinds:   map[api.Kind]*index{},
-		ports:   map[HostPort]*Object{},
-		history: makeHistory(version),
+	return &Cache{version: version, since: version, lanes: map[api.Kind]*lane{}, claims: claims{}}
+}
+
+// lane returns the objects and the history of a kind. The caller holds the lock, for writing.
+func (c *Cache) lane(kind api.Kind) *lane {
+	own := c.lanes[kind]
+	if own == nil {
+		own = &lane{index: makeIndex(), history: makeHistory(c.since)}
+		c.lanes[kind] = own
 	}
+	return own
 }
 
 // Get implements Reader.
-func (c *Cache) Get(kind api.Kind, id string) (*Object, error) {
+func (c *Cache) Get(key api.Key) (*Object, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if object := c.get(kind, id); object != nil {
+	if object := c.get(key); object != nil {
 		return object, nil
 	}
-	return nil, api.NewNotFound(kind, id)
+	return nil, api.NewNotFound(key.Kind, key.ID)
 }
 
-// All returns the objects that have an id, sorted by machine: in a store that other
-// programs write to there may be several tasks.
-func (c *Cache) All(kind api.Kind, id string) (all []*Object) {
+// get returns an object, nil if there is none.
+func (c *Cache) get(key api.Key) *Object {
+	if lane := c.lanes[key.Kind]; lane != nil {
+		return lane.get(key)
+	}
+	return nil
+}
+
+// All returns the objects of a key, sorted by machine: in a store that other programs
+// write to there may be several tasks.
+func (c *Cache) All(key api.Key) (all []*Object) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if objects := c.kinds[kind]; objects != nil {
-		objects.each(id, func(object *Object) bool {
+	if lane := c.lanes[key.Kind]; lane != nil {
+		lane.each(key, func(object *Object) bool {
 			all = append(all, object)
 			return true
 		})
@@ -60,17 +69,29 @@ func (c *Cache) All(kind api.Kind, id string) (all []*Object) {
 	return all
 }
 
-// Reset puts other objects into the place of all, as of a version of the store. The
-// history begins anew: whoever watches is cut off.
+// Len returns the number of objects of all kinds.
+func (c *Cache) Len() (n int) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, lane := range c.lanes {
+		n += lane.byName.Len()
+	}
+	return n
+}
+
+// Reset replaces all objects, as of a version of the store. The histories begin anew, and all
+// watchers are cut off.
 func (c *Cache) Reset(version uint64, objects []*Object) {
-	fresh := NewCache(version) // others use the old ones meanwhile
+	fresh := NewCache(version) // others use the old objects meanwhile
 	for _, object := range objects {
 		fresh.swap(nil, object)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.expected, c.kinds, c.ports = version, 0, fresh.kinds, fresh.ports
-	c.history.restart(version)
+	for _, lane := range c.lanes {
+		lane.history.end()
+	}
+	c.version, c.since, c.expected, c.lanes, c.claims, c.size = version, version, 0, fresh.lanes, fresh.claims, 0
 }
 
 // Expect says that the store has a version of which the cache has not heard yet: whoever
@@ -81,48 +102,49 @@ func (c *Cache) Expect(version uint64) {
 	c.expected = max(c.expected, version)
 }
 
-// get returns an object, nil if there is none.
-func (c *Cache) get(kind api.Kind, id string) *Object {
-	if objects := c.kinds[kind]; objects != nil {
-		return objects.get(id)
-	}
-	return nil
-}
-
 // List implements Reader.
-func (c *Cache) List(kind api.Kind, labels map[string]string) (*List, error) {
+func (c *Cache) List(selection Selection) (*List, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	list := &List{Kind: kind, Version: c.version}
-	if objects := c.kinds[kind]; objects != nil {
-		list.Items = objects.list(labels)
+	list := &List{Kind: selection.Kind, Version: c.version}
+	if lane := c.lanes[selection.Kind]; lane != nil {
+		list.Items = lane.list(selection)
 	}
 	return list, nil
 }
 
-// FirstFree implements Reader. Its cost depends on the machines that it passes
-// over, not on the number of tasks.
-func (c *Cache) FirstFree(machines []string, task api.Task) (string, error) {
-	ports := task.HostPorts()
+// ListAt implements Reader. It reverts what the history has since the version.
+func (c *Cache) ListAt(selection Selection, version uint64) (*List, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for _, machine := range machines {
-		if _, owner := c.owner(machine, ports, task.ID); owner == nil {
-			return machine, nil
-		}
+	list, since := &List{Kind: selection.Kind, Version: version}, c.since
+	lane := c.lanes[selection.Kind]
+	if lane != nil {
+		since = lane.history.since
 	}
-	return "", nil
+	if version < since || version > c.version {
+		return nil, expired(version, since)
+	}
+	if lane != nil {
+		list.Items = lane.listAt(lane.history.then(version))
+	}
+	if selection.Namespace != "" || selection.Machine != "" || len(selection.Labels) > 0 {
+		list.Items = slices.DeleteFunc(list.Items, func(object *Object) bool { return !selection.Includes(object) })
+	}
+	return list, nil
 }
 
-// owner returns the first of the host ports that a task on the machine has, apart
-// from the one with the id, and that task; nil if there is none.
-func (c *Cache) owner(machine string, ports []int, apart string) (int, *Object) {
-	for _, port := range ports {
-		if owner := c.ports[HostPort{machine, port}]; owner != nil && owner.GetID() != apart {
-			return port, owner
+// FirstFree implements Reader. Its cost depends on the candidates that it passes
+// over, not on the number of objects.
+func (c *Cache) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for candidate := range candidates {
+		if _, owner := c.claims.conflict(candidate); owner == nil {
+			return candidate, nil
 		}
 	}
-	return 0, nil
+	return nil, nil
 }
 
 // Version implements Reader.
@@ -132,31 +154,15 @@ func (c *Cache) Version() (uint64, error) {
 	return c.version, nil
 }
 
-// ListAt implements Reader. It takes back what the history has since the version.
-func (c *Cache) ListAt(kind api.Kind, version uint64) (*List, error) {
+// Changed implements Reader.
+func (c *Cache) Changed(kind api.Kind) (uint64, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if version < c.history.since || version > c.version {
-		return nil, expired(version, c.history.since)
+	if lane := c.lanes[kind]; lane != nil && len(lane.history.events) > 0 {
+		return lane.history.events[len(lane.history.events)-1].Version, nil
 	}
-	then := map[string]*Object{} // of the objects that have changed since; nil for none
-	for _, event := range slices.Backward(c.history.events) {
-		if event.Version <= version {
-			break
-		}
-		if event.kind() != kind {
-			continue
-		}
-		if event.After != nil {
-			then[nameOf(event.After)] = nil
-		}
-		if event.Before != nil {
-			then[nameOf(event.Before)] = event.Before
-		}
+	if lane := c.lanes[kind]; lane != nil {
+		return lane.history.since, nil
 	}
-	objects := c.kinds[kind]
-	if objects == nil {
-		objects = makeIndex()
-	}
-	return &List{Kind: kind, Version: version, Items: objects.listAt(then)}, nil
+	return c.since, nil
 }

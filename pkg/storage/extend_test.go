@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,29 +35,37 @@ func TestAHistoryIsExtendedByWhatWasBeforeIt(t *testing.T) {
 		}))
 	}
 	add(11, "k")
-	slow, err := cache.Watch(api.TaskKind, 10)
+	slow, err := cache.Watch(Selection{Kind: api.TaskKind}, 10)
 	require.NoError(t, err)
-	_, err = cache.Watch(api.TaskKind, 7)
+	_, err = cache.Watch(Selection{Kind: api.TaskKind}, 7)
 	require.Equal(t, api.Expired, api.KindOf(err))
 
 	cache.Extend(7, 9, []Event{earlier(8, "h")})
 	assert.EqualValues(t, 10, cache.Since(), "what does not end where the history begins is left out")
-	cache.Extend(0, 10, make([]Event, maxEvents))
-	assert.EqualValues(t, 10, cache.Since(), "the history stays bounded")
 	huge := earlier(10, strings.Repeat("x", maxHistorySize+1))
 	cache.Extend(9, 10, []Event{{Type: Deleted, Version: 10, Before: huge.After}})
 	assert.EqualValues(t, 10, cache.Since(), "in bytes, too")
 	cache.Extend(7, 10, []Event{earlier(8, "h"), earlier(9, "i"), earlier(10, "j")})
 	assert.EqualValues(t, 7, cache.Since())
 
-	watcher, err := cache.Watch(api.TaskKind, 7)
+	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 7)
 	require.NoError(t, err)
 	assert.Equal(t, []uint64{8, 9, 10, 11}, versions(t, watcher))
-	watcher, err = cache.Watch(api.TaskKind, 8)
+	watcher, err = cache.Watch(Selection{Kind: api.TaskKind}, 8)
 	require.NoError(t, err)
 	add(12, "l")
 	assert.Equal(t, []uint64{9, 10, 11, 12}, versions(t, watcher))
 	assert.Equal(t, []uint64{11, 12}, versions(t, slow), "who watches already loses nothing and gets nothing twice")
-	_, err = cache.Watch(api.TaskKind, 6)
+	_, err = cache.Watch(Selection{Kind: api.TaskKind}, 6)
 	assert.Equal(t, api.Expired, api.KindOf(err))
+
+	var many []Event
+	for i := range maxEvents {
+		many = append(many, earlier(6, fmt.Sprint(i)))
+	}
+	cache.Extend(5, 7, many)
+	_, err = cache.Watch(Selection{Kind: api.TaskKind}, 6)
+	assert.Equal(t, api.Expired, api.KindOf(err), "the history of a kind stays bounded")
+	_, err = cache.Watch(Selection{Kind: api.ServiceKind}, 5)
+	assert.NoError(t, err, "the others are extended")
 }

@@ -43,19 +43,17 @@ func TestAResetPutsOtherObjectsIntoThePlaceOfAll(t *testing.T) {
 	require.NoError(t, cache.Update(replace(nil, taskOn("m", "old", 2, 80), 2)))
 	cache.Reset(9, []*Object{taskOn("m", "new", 7, 81)})
 
-	_, err := cache.Get(api.TaskKind, "old")
+	_, err := cache.Get(api.DefaultKey(api.TaskKind, "old"))
 	assert.Equal(t, api.NotFound, api.KindOf(err))
 	for _, labels := range []map[string]string{nil, {"name": "web"}} {
-		list, err := cache.List(api.TaskKind, labels)
+		list, err := cache.List(Selection{Kind: api.TaskKind, Labels: labels})
 		require.NoError(t, err)
 		require.Len(t, list.Items, 1)
-		assert.Equal(t, "new", list.Items[0].GetID())
+		assert.Equal(t, "new", list.Items[0].Key().ID)
 		assert.EqualValues(t, 9, list.Version)
 	}
 	for port, free := range map[int]string{80: "m", 81: ""} {
-		machine, err := cache.FirstFree([]string{"m"}, *taskOn("", "x", 0, port).Object.(*api.Task))
-		require.NoError(t, err)
-		assert.Equal(t, free, machine, port)
+		assert.Equal(t, free, firstFree(t, cache, taskOn("", "x", 0, port).Object.(*api.Task), "m"), port)
 	}
 }
 
@@ -64,7 +62,7 @@ func TestAResetCutsOffThoseWhoWatch(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string]uint64{"with events that were not read": 3, "with none": 0} {
 		cache := NewCache(1)
-		watcher, err := cache.Watch(api.TaskKind, 1)
+		watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 1)
 		require.NoError(t, err)
 		for version := range events {
 			require.NoError(t, cache.Update(replace(nil, taskOn("m", string(rune('a'+version)), version+2), version+2)))
@@ -74,9 +72,9 @@ func TestAResetCutsOffThoseWhoWatch(t *testing.T) {
 			_, err = watcher.Next(context.Background())
 			assert.Equal(t, api.Expired, api.KindOf(err), name)
 		}
-		_, err = cache.Watch(api.TaskKind, 8)
+		_, err = cache.Watch(Selection{Kind: api.TaskKind}, 8)
 		assert.Equal(t, api.Expired, api.KindOf(err), name)
-		again, err := cache.Watch(api.TaskKind, 9)
+		again, err := cache.Watch(Selection{Kind: api.TaskKind}, 9)
 		require.NoError(t, err)
 		require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 10), 10)))
 		got, err := again.Next(context.Background())
@@ -98,7 +96,7 @@ func TestAVersionWithoutAnEventCanBeWatchedFrom(t *testing.T) {
 	version, err := cache.Version()
 	require.NoError(t, err)
 	assert.EqualValues(t, 5, version)
-	watcher, err := cache.Watch(api.TaskKind, 5)
+	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 5)
 	require.NoError(t, err)
 	require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 6), 6)))
 	got, err := watcher.Next(context.Background())
@@ -119,24 +117,22 @@ func TestTasksWithOneIDOnTwoMachinesAreTwo(t *testing.T) {
 	second := add(taskOn("m2", "x", 1, 80))
 	add(taskOn("m1", "x", 2, 80))
 	add(taskOn("m0", "x-1", 3))
-	list, err := cache.List(api.TaskKind, nil)
+	list, err := cache.List(Selection{Kind: api.TaskKind})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"m1", "m2", "m0"}, machines(list.Items))
-	assert.Equal(t, []string{"m1", "m2"}, machines(cache.All(api.TaskKind, "x")))
-	assert.Empty(t, cache.All(api.TaskKind, "y"))
-	first, err := cache.Get(api.TaskKind, "x")
+	assert.Equal(t, []string{"m1", "m2"}, machines(cache.All(api.DefaultKey(api.TaskKind, "x"))))
+	assert.Empty(t, cache.All(api.DefaultKey(api.TaskKind, "y")))
+	first, err := cache.Get(api.DefaultKey(api.TaskKind, "x"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"m1"}, machines([]*Object{first}))
 
 	thief := add(taskOn("m1", "thief", 4, 80))
 	require.NoError(t, cache.Update(replace(first, nil, 5)))
-	assert.Equal(t, []string{"m2"}, machines(cache.All(api.TaskKind, "x")))
-	machine, err := cache.FirstFree([]string{"m1"}, *taskOn("", "y", 0, 80).Object.(*api.Task))
-	require.NoError(t, err)
-	assert.Empty(t, machine, "the other task on the machine still has the port")
+	assert.Equal(t, []string{"m2"}, machines(cache.All(api.DefaultKey(api.TaskKind, "x"))))
+	assert.Empty(t, firstFree(t, cache, taskOn("", "y", 0, 80).Object.(*api.Task), "m1"), "the other task on the machine still has the port")
 	require.NoError(t, cache.Update(replace(second, nil, 6)))
 	require.NoError(t, cache.Update(replace(thief, nil, 7)))
-	assert.Empty(t, cache.All(api.TaskKind, "x"))
+	assert.Empty(t, cache.All(api.DefaultKey(api.TaskKind, "x")))
 }
 
 // timed is a store of one object whose clock a test moves.
@@ -151,7 +147,7 @@ type timed struct {
 
 func (s *timed) Now() time.Time { return s.now }
 
-func (s *timed) Get(api.Kind, string) (*Object, error) { return s.stored, s.err }
+func (s *timed) Get(api.Key) (*Object, error) { return s.stored, s.err }
 
 func (s *timed) Commit(changes ...Change) ([]*Object, error) {
 	s.commits = append(s.commits, changes...)
@@ -163,7 +159,7 @@ func TestAnUpdateThatOthersOvertakeGivesUpByTheStoresClock(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
 	store := &timed{now: began, stored: taskOn("m", "x", 7), answer: api.NewConflict("it has changed")}
-	_, err := GuaranteedUpdate(store, api.TaskKind, "x", func(stored *Object) (api.Object, error) { return stored.Object, nil })
+	_, err := GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), func(stored *Object) (api.Object, error) { return stored.Object, nil })
 	assert.EqualError(t, err, `task "x" is changed by too many others at once`)
 	require.Len(t, store.commits, 3)
 	for _, commit := range store.commits {
@@ -180,13 +176,13 @@ func TestWhatCannotBeDecodedCanBeReplaced(t *testing.T) {
 		assert.Nil(t, stored)
 		return taskOn("m", "x", 0).Object, nil
 	}
-	_, err := GuaranteedUpdate(store, api.TaskKind, "x", change)
+	_, err := GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), change)
 	require.NoError(t, err)
 	require.Len(t, store.commits, 1)
 	assert.EqualValues(t, 7, store.commits[0].Expected)
 
 	refuse := func(*Object) (api.Object, error) { return nil, api.NewNotFound(api.TaskKind, "x") }
-	_, err = GuaranteedUpdate(store, api.TaskKind, "x", refuse)
+	_, err = GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), refuse)
 	assert.Equal(t, undecodable, err, "it is there, so it is not missing")
 	assert.Equal(t, "broken: no JSON", api.InFull(err))
 }
@@ -200,7 +196,7 @@ func TestWhatHasGoneIsShownOnceMoreWithTheVersionOfItsEnd(t *testing.T) {
 	}
 	var shown [2][]*Object
 	for i := range shown {
-		watcher, err := cache.Watch(api.TaskKind, 2)
+		watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 2)
 		require.NoError(t, err)
 		events, err := watcher.Next(t.Context())
 		require.NoError(t, err)
@@ -222,7 +218,7 @@ func TestWhatHasGoneIsShownOnceMoreWithTheVersionOfItsEnd(t *testing.T) {
 func TestAWatcherTellsHowFarItHasLooked(t *testing.T) {
 	t.Parallel()
 	cache := NewCache(1)
-	watcher, err := cache.Watch(api.ServiceKind, 1)
+	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 1)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, watcher.Version())
 	require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 2), 2)))
@@ -232,7 +228,7 @@ func TestAWatcherTellsHowFarItHasLooked(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualValues(t, 2, watcher.Version(), "there was nothing for it")
 
-	tasks, err := cache.Watch(api.TaskKind, 1)
+	tasks, err := cache.Watch(Selection{Kind: api.TaskKind}, 1)
 	require.NoError(t, err)
 	for version := uint64(3); version < maxBatch+10; version++ {
 		require.NoError(t, cache.Update(replace(nil, taskOn("m", strconv.FormatUint(version, 10), version), version)))

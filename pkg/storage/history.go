@@ -2,57 +2,113 @@ package storage
 
 import (
 	"reflect"
+	"sort"
 	"time"
+
+	"kube2014/pkg/api"
 )
 
 const (
-	// maxEvents bounds the history.
+	// maxEvents bounds the history of each kind.
 	maxEvents = 10000
-	// maxHistorySize bounds what the history keeps in memory of objects that are
+	// maxHistorySize bounds what all histories keep in memory of objects that are
 	// gone, in bytes.
 	maxHistorySize = 64 << 20
 )
 
-// history is the last changes of a store, in their order. It has no lock of its
-// own.
-type history struct {
-	events  []Event
-	first   uint64        // how many events have been dropped: the number of the first one here
-	since   uint64        // all changes after this version are here
-	size    int           // of the objects that were replaced or deleted, in bytes
-	changed chan struct{} // closed at the next change
-}
-
-func makeHistory(version uint64) history {
-	return history{first: maxEvents, since: version, changed: make(chan struct{})} // extend counts down from first
-}
-
-// add appends events that were made together, drops the oldest ones if there are too
-// many, and wakes those who wait.
-func (h *history) add(events []Event) {
-	for i, event := range events {
-		event.size, event.last = sizeOfReplaced(event), i == len(events)-1
-		h.events = append(h.events, event)
-		h.size += event.size
+// record adds events that were made together to the histories, drops the oldest ones if there
+// are too many, and wakes those who wait. The caller holds the lock.
+func (c *Cache) record(events []Event) {
+	for _, event := range events {
+		history := c.lane(event.Key().Kind).history
+		event.size = sizeOfReplaced(event)
+		history.add(event)
+		c.size += event.size
+		if len(history.events) > maxEvents {
+			c.drop(history)
+		}
 	}
-	for len(h.events) > maxEvents || (h.size > maxHistorySize && len(h.events) > 0) {
-		h.size -= h.events[0].size
-		h.since = h.events[0].Version
-		h.events[0] = Event{} // the array may live longer
-		h.events = h.events[1:]
-		h.first++
+	for c.size > maxHistorySize {
+		c.drop(c.largest())
 	}
-	close(h.changed)
-	h.changed = make(chan struct{})
+	for _, event := range events {
+		history := c.lanes[event.Key().Kind].history
+		if n := len(history.events); n > 0 {
+			history.events[n-1].last = true
+		}
+		history.wake(event)
+	}
 }
 
-// restart drops all events, and cuts off whoever watches: no event gets a number that
-// one of theirs had, also if the history is extended.
-func (h *history) restart(version uint64) {
-	h.first += uint64(len(h.events)) + maxEvents + 1
-	h.events, h.size, h.since = nil, 0, version
-	close(h.changed)
-	h.changed = make(chan struct{})
+// drop drops the first event of a history. The caller holds the lock.
+func (c *Cache) drop(from *history) {
+	c.size -= from.events[0].size
+	from.drop()
+}
+
+// largest returns the history that keeps most in memory. The caller holds the lock.
+func (c *Cache) largest() (largest *history) {
+	for _, lane := range c.lanes {
+		if largest == nil || lane.history.size > largest.size {
+			largest = lane.history
+		}
+	}
+	return largest
+}
+
+// Since returns the version after which the cache has seen all changes.
+func (c *Cache) Since() uint64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.since
+}
+
+// Events returns the changes that the cache has seen up to a version, kind by kind. It reports
+// false if it does not have all of them any more.
+func (c *Cache) Events(until uint64) (events []Event, all bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, lane := range c.lanes {
+		if lane.history.since != c.since {
+			return nil, false
+		}
+		own := lane.history.events
+		events = append(events, own[:sort.Search(len(own), func(i int) bool { return own[i].Version > until })]...)
+	}
+	return events, true
+}
+
+// Extend puts earlier events, of each kind sorted by version, before those of the histories. They are all
+// changes after the version since, up to the one after which the cache has seen all changes itself. So a
+// process can serve those who watched another one before. A history that does not begin there any
+// more, or would become too long, stays as it is.
+func (c *Cache) Extend(since, until uint64, events []Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size, byKind := c.size, map[api.Kind][]Event{}
+	for _, event := range events {
+		kind := event.Key().Kind
+		event.size, event.last = sizeOfReplaced(event), true
+		if own := byKind[kind]; len(own) > 0 {
+			own[len(own)-1].last = own[len(own)-1].Version < event.Version
+		}
+		size += event.size
+		byKind[kind] = append(byKind[kind], event)
+	}
+	if until != c.since || size > maxHistorySize {
+		return
+	}
+	for kind := range byKind {
+		c.lane(kind)
+	}
+	for kind, lane := range c.lanes {
+		if earlier, h := byKind[kind], lane.history; h.since == until && uint64(len(earlier)) <= min(h.first, maxEvents-uint64(len(h.events))) {
+			c.size -= h.size
+			h.extend(since, earlier)
+			c.size += h.size
+		}
+	}
+	c.since = since
 }
 
 // sizeOfReplaced estimates how much memory an event keeps from being freed. JSON that is made

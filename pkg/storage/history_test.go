@@ -25,13 +25,13 @@ func TestTheHistoryHasTheLastEventsAndNoMore(t *testing.T) {
 	t.Parallel()
 	const start, over = 1000, 7
 	cache := NewCache(start)
-	all, err := cache.Watch(api.ServiceKind, start)
+	all, err := cache.Watch(Selection{Kind: api.ServiceKind}, start)
 	require.NoError(t, err)
 	for i := range maxEvents {
 		put(t, cache, service(i))
 	}
-	assert.Len(t, cache.history.events, maxEvents)
-	_, err = cache.Watch(api.ServiceKind, start)
+	assert.Len(t, eventsOf(cache), maxEvents)
+	_, err = cache.Watch(Selection{Kind: api.ServiceKind}, start)
 	require.NoError(t, err, "all are there")
 	events, err := all.Next(t.Context())
 	require.NoError(t, err)
@@ -41,12 +41,12 @@ func TestTheHistoryHasTheLastEventsAndNoMore(t *testing.T) {
 	for i := range over {
 		put(t, cache, service(i))
 	}
-	assert.Len(t, cache.history.events, maxEvents)
+	assert.Len(t, eventsOf(cache), maxEvents)
 	_, err = all.Next(t.Context())
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	_, err = cache.Watch(api.ServiceKind, start+over-1)
+	_, err = cache.Watch(Selection{Kind: api.ServiceKind}, start+over-1)
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	watcher, err := cache.Watch(api.ServiceKind, start+over)
+	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, start+over)
 	require.NoError(t, err)
 	events, err = watcher.Next(t.Context())
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestAVersionBeforeTheFirstOneOfACacheHasExpired(t *testing.T) {
 	t.Parallel()
 	cache := NewCache(1000)
 	for version, want := range map[uint64]api.ErrorKind{0: api.Expired, 999: api.Expired, 1000: "", 1001: api.Expired} {
-		_, err := cache.Watch(api.TaskKind, version)
+		_, err := cache.Watch(Selection{Kind: api.TaskKind}, version)
 		assert.Equal(t, want, api.KindOf(err), "%d", version)
 	}
 }
@@ -66,7 +66,7 @@ func TestAVersionBeforeTheFirstOneOfACacheHasExpired(t *testing.T) {
 func TestAWatcherIsCutOffByTheFirstEventThatItCannotRead(t *testing.T) {
 	t.Parallel()
 	cache := NewCache(0)
-	behind, err := cache.Watch(api.ServiceKind, 0)
+	behind, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err)
 	for i := range maxEvents {
 		put(t, cache, service(i))
@@ -94,17 +94,17 @@ func TestTheMemoryThatTheHistoryKeepsIsBounded(t *testing.T) {
 	t.Parallel()
 	const size, objects = 4 << 20, 64
 	cache := NewCache(0)
-	slow, err := cache.Watch(api.ServiceKind, 0)
+	slow, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err)
 	var all []weak.Pointer[Object]
 	for i := range objects {
 		all = append(all, weak.Make(put(t, cache, &api.Service{
 			JSONBase: api.JSONBase{ID: "x"}, Labels: map[string]string{"large": strings.Repeat("x", size)}, Port: i,
 		})))
-		assert.LessOrEqual(t, cache.history.size, maxHistorySize)
+		assert.LessOrEqual(t, cache.size, maxHistorySize)
 	}
 	const fit = maxHistorySize/size - 1 // each is a little larger
-	assert.Len(t, cache.history.events, fit)
+	assert.Len(t, eventsOf(cache), fit)
 	runtime.GC()
 	for _, object := range all[:objects-fit-2] { // without the one before the first event
 		assert.Nil(t, object.Value(), "what is not in the history is not in memory")
@@ -116,14 +116,17 @@ func TestTheMemoryThatTheHistoryKeepsIsBounded(t *testing.T) {
 	for i := range maxEvents + 100 { // small ones take the place of the large ones
 		put(t, cache, service(i))
 	}
-	assert.Len(t, cache.history.events, maxEvents)
-	assert.Less(t, cache.history.size, maxHistorySize/4)
-	assert.Equal(t, sumOfSizes(cache), cache.history.size)
+	assert.Len(t, eventsOf(cache), maxEvents)
+	assert.Less(t, cache.size, maxHistorySize/4)
+	assert.Equal(t, sumOfSizes(cache), cache.size)
 }
+
+// eventsOf returns the events of services.
+func eventsOf(cache *Cache) []Event { return cache.lane(api.ServiceKind).history.events }
 
 func sumOfSizes(cache *Cache) int {
 	sum := 0
-	for _, event := range cache.history.events {
+	for _, event := range eventsOf(cache) {
 		sum += event.size
 	}
 	return sum
@@ -133,16 +136,16 @@ func TestAnObjectThatIsLargerThanTheHistoryLeavesItEmpty(t *testing.T) {
 	t.Parallel()
 	cache := NewCache(0)
 	put(t, cache, &api.Service{JSONBase: api.JSONBase{ID: "x"}, Labels: map[string]string{"large": strings.Repeat("x", maxHistorySize+1)}})
-	watcher, err := cache.Watch(api.ServiceKind, 0)
+	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err, "the present version costs the history nothing")
 	remove(t, cache, api.ServiceKind, "x")
-	assert.Empty(t, cache.history.events)
-	assert.Zero(t, cache.history.size)
+	assert.Empty(t, eventsOf(cache))
+	assert.Zero(t, cache.size)
 	_, err = watcher.Next(t.Context())
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	_, err = cache.Watch(api.ServiceKind, 1)
+	_, err = cache.Watch(Selection{Kind: api.ServiceKind}, 1)
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	watcher, err = cache.Watch(api.ServiceKind, 2)
+	watcher, err = cache.Watch(Selection{Kind: api.ServiceKind}, 2)
 	require.NoError(t, err)
 	put(t, cache, service(1))
 	events, err := watcher.Next(t.Context())
@@ -161,7 +164,7 @@ func TestTheTextsOfAnObjectCountInTheHistory(t *testing.T) {
 			require.NoError(t, err)
 		}
 		remove(t, cache, api.TaskKind, "x")
-		sizes[encoded] = cache.history.size
+		sizes[encoded] = cache.size
 		assert.GreaterOrEqual(t, sizes[encoded], sizeOf(reflect.ValueOf(object.Object)))
 		item, err := object.Item(v1beta1.Codec)
 		require.NoError(t, err)
@@ -244,13 +247,13 @@ func TestAWatcherGetsABatchAtOnceAndWhatWasMadeTogetherInOne(t *testing.T) {
 			for _, object := range []api.Object{service(i), &api.Endpoints{Name: service(i).ID}} {
 				version := tx.Version() + 1
 				together = append(together, NewObject(object, version, version))
-				tx.Replace(tx.Get(object.GetKind(), object.GetID()), together[len(together)-1], version)
+				tx.Replace(tx.Get(object.Key()), together[len(together)-1], version)
 			}
 		}
 		return nil
 	}))
 	put(t, cache, service(1))
-	watcher, err := cache.Watch(api.ServiceKind, 0)
+	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err)
 	for _, want := range []int{maxBatch - 1 + 3, 1} {
 		events, err := watcher.Next(t.Context())
@@ -264,7 +267,7 @@ func TestAWatcherWaitsForAChangeOfItsKindOrTheEndOfTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cache := NewCache(0)
-		watcher, err := cache.Watch(api.ServiceKind, 0)
+		watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
 		require.NoError(t, err)
 		var events []Event
 		returned := false
@@ -318,7 +321,7 @@ func TestAWatcherDoesNotMissAChangeThatIsMadeBeforeItWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cache := NewCache(0)
-		watcher, err := cache.Watch(api.ServiceKind, 0)
+		watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
 		require.NoError(t, err)
 		events, err := watcher.Next(beforeWait{t.Context(), func() { put(t, cache, service(1)) }})
 		require.NoError(t, err)
@@ -331,24 +334,24 @@ func TestAListAtAVersionIsWhatAListWasThen(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	cache, lists := NewCache(0), []*List{}
 	for version := range uint64(500) {
-		now, err := cache.List(api.TaskKind, nil)
+		now, err := cache.List(Selection{Kind: api.TaskKind})
 		require.NoError(t, err)
 		require.Equal(t, version, now.Version)
 		lists = append(lists, now)
 		id := fmt.Sprint("x", random.Intn(20))
-		if cache.get(api.TaskKind, id) != nil && random.Intn(2) == 0 {
+		if cache.get(api.DefaultKey(api.TaskKind, id)) != nil && random.Intn(2) == 0 {
 			remove(t, cache, api.TaskKind, id)
 		} else {
 			put(t, cache, makeTask(id, nil))
 		}
 	}
 	for _, then := range lists {
-		again, err := cache.ListAt(api.TaskKind, then.Version)
+		again, err := cache.ListAt(Selection{Kind: api.TaskKind}, then.Version)
 		require.NoError(t, err)
 		require.Equal(t, then.Version, again.Version)
 		require.True(t, slices.Equal(then.Items, again.Items), "at version %d: %v, not %v", then.Version, idsOf(again.Items), idsOf(then.Items))
 	}
-	none, err := cache.ListAt(api.NodeKind, 500)
+	none, err := cache.ListAt(Selection{Kind: api.NodeKind}, 500)
 	require.NoError(t, err)
 	assert.Empty(t, none.Items)
 }

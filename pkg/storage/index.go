@@ -1,75 +1,92 @@
 package storage
 
 import (
+	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/btree"
 
 	"kube2014/pkg/api"
 )
 
-// index holds the objects of one kind, sorted by name: all of them, and those that
-// carry a label. It has no lock of its own.
+// index holds the objects of one kind, sorted by name: all of them, those that carry a
+// label, and those that a machine runs. It has no lock of its own.
 type index struct {
-	byID    sorted
+	byName  sorted
 	byLabel map[label]*sorted
 }
 
-type label struct{ key, value string }
+// label is a label, or the machine that runs an object.
+type label struct{ key, value, machine string }
 
 // sorted are objects, sorted by name.
 type sorted struct{ btree.Map[string, *Object] }
 
-func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
-
-// nameOf returns what tells an object from the others of its kind: its id, and the
-// machine of a task, because other programs may give two tasks the same id. A pod keeps
-// its name when it gets a machine.
-func nameOf(object *Object) string {
-	id := object.GetID()
-	if task, ok := object.Object.(*api.Task); ok {
-		id += "\x00"
-		if !task.IsPod {
-			id += task.CurrentState.Host
-		}
-	}
-	return id
+// all reports whether the names of all objects have a prefix.
+func (s *sorted) all(prefix string) bool {
+	first, _, _ := s.Min()
+	last, _, _ := s.Max()
+	return strings.HasPrefix(first, prefix) && strings.HasPrefix(last, prefix)
 }
 
-// get returns the first object that has the id, nil if there is none.
-func (x *index) get(id string) (found *Object) {
-	x.each(id, func(object *Object) bool {
+// ascend passes on the objects whose names have a prefix, until one is not wanted.
+func (s *sorted) ascend(prefix string, send func(*Object) bool) {
+	s.Ascend(prefix, func(name string, object *Object) bool { return strings.HasPrefix(name, prefix) && send(object) })
+}
+
+func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
+
+// nameOf returns the index key of an object, unique within a kind. Names sort as namespaces
+// do, then as ids.
+func nameOf(object *Object) string {
+	name := prefixOf(object.Key())
+	if placed, ok := object.Object.(api.Placed); ok {
+		name += placed.Twin()
+	}
+	return name
+}
+
+// prefixOf returns what the names of all objects of a key begin with, and no others.
+func prefixOf(key api.Key) string { return key.Namespace + "\x00" + key.ID + "\x00" }
+
+// get returns the first object of a key, nil if there is none.
+func (x *index) get(key api.Key) (found *Object) {
+	x.each(key, func(object *Object) bool {
 		found = object
 		return false
 	})
 	return found
 }
 
-// each passes on the objects that have the id, until one is not wanted.
-func (x *index) each(id string, send func(*Object) bool) {
-	x.byID.Ascend(id, func(_ string, object *Object) bool { return object.GetID() == id && send(object) })
+// each passes on the objects of a key, until one is not wanted.
+func (x *index) each(key api.Key, send func(*Object) bool) {
+	x.byName.ascend(prefixOf(key), send)
 }
 
-// list returns the objects that carry all the labels. It looks only at those that
-// carry the rarest of these labels.
-func (x *index) list(labels map[string]string) []*Object {
-	rarest := &x.byID
-	for key, value := range labels {
-		carriers := x.byLabel[label{key, value}]
+// list returns the selected objects. It looks only at those that carry the rarest of the
+// labels.
+func (x *index) list(selection Selection) (found []*Object) {
+	rarest, conditions := &x.byName, 0
+	for label := range labelsIn(selection.Labels, selection.Machine) {
+		carriers := x.byLabel[label]
 		if carriers == nil {
 			return nil
 		}
-		if carriers.Len() < rarest.Len() {
+		if conditions++; carriers.Len() < rarest.Len() {
 			rarest = carriers
 		}
 	}
-	if len(labels) < 2 {
+	prefix := ""
+	if selection.Namespace != "" {
+		prefix = selection.Namespace + "\x00"
+	}
+	if conditions < 2 && rarest.all(prefix) {
 		return rarest.Values()
 	}
-	var found []*Object
-	rarest.Scan(func(_ string, object *Object) bool {
-		if Carries(object.GetLabels(), labels) {
+	rarest.ascend(prefix, func(object *Object) bool {
+		if conditions < 2 || selection.Includes(object) {
 			found = append(found, object)
 		}
 		return true
@@ -81,14 +98,14 @@ func (x *index) list(labels map[string]string) []*Object {
 // name, nil for one that was not there. Somebody who reads page after page asks for the
 // list again for each one, and writers wait meanwhile: it takes one walk, and does not sort.
 func (x *index) listAt(then map[string]*Object) []*Object {
-	list := make([]*Object, 0, x.byID.Len())
+	list := make([]*Object, 0, x.byName.Len())
 	changed := slices.Sorted(maps.Keys(then))
 	add := func(object *Object) {
 		if object != nil {
 			list = append(list, object)
 		}
 	}
-	x.byID.Scan(func(name string, object *Object) bool {
+	x.byName.Scan(func(name string, object *Object) bool {
 		for ; len(changed) > 0 && changed[0] < name; changed = changed[1:] {
 			add(then[changed[0]])
 		}
@@ -127,12 +144,12 @@ func (x *index) swap(before, after *Object) {
 
 func (x *index) add(object *Object) {
 	name := nameOf(object)
-	x.byID.Set(name, object)
-	for key, value := range object.GetLabels() {
-		carriers := x.byLabel[label{key, value}]
+	x.byName.Set(name, object)
+	for label := range labelsIn(object.GetLabels(), machineOf(object)) {
+		carriers := x.byLabel[label]
 		if carriers == nil {
 			carriers = &sorted{}
-			x.byLabel[label{key, value}] = carriers
+			x.byLabel[label] = carriers
 		}
 		carriers.Set(name, object)
 	}
@@ -140,11 +157,25 @@ func (x *index) add(object *Object) {
 
 func (x *index) remove(object *Object) {
 	name := nameOf(object)
-	x.byID.Delete(name)
-	for key, value := range object.GetLabels() {
-		carriers := x.byLabel[label{key, value}]
+	x.byName.Delete(name)
+	for label := range labelsIn(object.GetLabels(), machineOf(object)) {
+		carriers := x.byLabel[label]
 		if carriers.Delete(name); carriers.Len() == 0 {
-			delete(x.byLabel, label{key, value})
+			delete(x.byLabel, label)
+		}
+	}
+}
+
+// labelsIn passes on labels, and the machine if there is one.
+func labelsIn(labels map[string]string, machine string) iter.Seq[label] {
+	return func(send func(label) bool) {
+		if machine != "" && !send(label{machine: machine}) {
+			return
+		}
+		for key, value := range labels {
+			if !send(label{key: key, value: value}) {
+				return
+			}
 		}
 	}
 }

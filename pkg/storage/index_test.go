@@ -35,7 +35,7 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 		if all[id] = after; after == nil {
 			delete(all, id)
 		}
-		require.Same(t, after, objects.get(id))
+		require.Same(t, after, objects.get(api.DefaultKey(api.TaskKind, id)))
 		query := randomLabels(3)
 		var want []*Object
 		for _, object := range all {
@@ -48,15 +48,15 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 				want = append(want, object)
 			}
 		}
-		slices.SortFunc(want, func(a, b *Object) int { return cmp.Compare(a.GetID(), b.GetID()) })
-		got := objects.list(query)
+		slices.SortFunc(want, func(a, b *Object) int { return cmp.Compare(a.Key().ID, b.Key().ID) })
+		got := objects.list(Selection{Kind: api.TaskKind, Labels: query})
 		require.True(t, slices.Equal(want, got), "%v: %v, not %v", query, idsOf(got), idsOf(want))
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		objects.swap(all[id], nil)
 	}
 	assert.Empty(t, objects.byLabel, "an empty index keeps no label")
-	assert.Zero(t, objects.byID.Len())
+	assert.Zero(t, objects.byName.Len())
 }
 
 func TestAListIsNotTheIndexItself(t *testing.T) {
@@ -67,11 +67,11 @@ func TestAListIsNotTheIndexItself(t *testing.T) {
 		put(t, cache, makeTask(id, labels))
 	}
 	for _, query := range []map[string]string{nil, {"name": "web"}, labels} {
-		first, err := cache.List(api.TaskKind, query)
+		first, err := cache.List(Selection{Kind: api.TaskKind, Labels: query})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b", "c"}, idsOf(first.Items))
 		clear(first.Items)
-		second, err := cache.List(api.TaskKind, query)
+		second, err := cache.List(Selection{Kind: api.TaskKind, Labels: query})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a", "b", "c"}, idsOf(second.Items))
 	}

@@ -5,6 +5,7 @@ package storage
 
 import (
 	"context"
+	"iter"
 	"reflect"
 	"time"
 
@@ -19,21 +20,62 @@ import (
 // moment of which it is.
 type Reader interface {
 	// Get returns an object, or an api.NotFound error.
-	Get(kind api.Kind, id string) (*Object, error)
-	// List returns the objects that carry all the labels, sorted by id; without
-	// labels, all objects of the kind.
-	List(kind api.Kind, labels map[string]string) (*List, error)
-	// ListAt returns all objects of a kind as of an earlier version of the store, or an
-	// api.Expired error if the history does not reach back so far, or not yet there.
-	ListAt(kind api.Kind, version uint64) (*List, error)
-	// FirstFree returns the first of the machines on which no other task has one of
-	// the task's host ports, "" if there is none.
-	FirstFree(machines []string, task api.Task) (string, error)
+	Get(key api.Key) (*Object, error)
+	// List returns the selected objects, sorted by namespace and id.
+	List(selection Selection) (*List, error)
+	// ListAt is List as of an earlier version of the store. The error is an api.Expired one
+	// if the history does not reach back so far, or not yet there.
+	ListAt(selection Selection, version uint64) (*List, error)
+	// FirstFree returns the first of the candidates whose claims no other object holds, nil if
+	// there is none. The candidates are one object in several forms, such as a task on
+	// each machine.
+	FirstFree(candidates iter.Seq[api.Object]) (api.Object, error)
 	// Version returns the store's present version.
 	Version() (uint64, error)
-	// Watch returns a watcher of the changes of a kind after a version. If the
-	// history does not have all of them, the error is an api.Expired one.
-	Watch(kind api.Kind, after uint64) (Watcher, error)
+	// Changed returns the version after the last change of a kind, or a later one if that is
+	// not known any more.
+	Changed(kind api.Kind) (uint64, error)
+	// Watch returns a watcher of the changes after a version of all objects that were selected
+	// before the change, or are after it. If the history does not have all of them, the error
+	// is an api.Expired one. The caller stops the watcher.
+	Watch(selection Selection, after uint64) (Watcher, error)
+}
+
+// Selection selects objects of one kind. An empty field selects all.
+type Selection struct {
+	Kind      api.Kind
+	Namespace string
+	Labels    map[string]string // the object has all of them
+	Machine   string            // of an api.Placed object
+}
+
+// InDefault selects the objects of a kind in the namespace default, or all if the kind has no namespaces.
+func InDefault(kind api.Kind) Selection {
+	return Selection{Kind: kind, Namespace: api.DefaultKey(kind, "").Namespace}
+}
+
+// With returns the selection of those objects that carry the labels too.
+func (s Selection) With(labels map[string]string) Selection {
+	s.Labels = labels
+	return s
+}
+
+// Includes reports whether an object of the kind, which may be nil, is selected.
+func (s Selection) Includes(object *Object) bool {
+	if object == nil || (s.Namespace != "" && object.Key().Namespace != s.Namespace) {
+		return false
+	}
+	return (s.Machine == "" || machineOf(object) == s.Machine) && Carries(object.GetLabels(), s.Labels)
+}
+
+// machineOf returns the machine that runs an object, empty for none.
+func machineOf(object *Object) string {
+	if object != nil {
+		if placed, ok := object.Object.(api.Placed); ok {
+			return placed.Machine()
+		}
+	}
+	return ""
 }
 
 // Interface is a store. It is linearizable: a read sees every change that was
@@ -59,18 +101,16 @@ type Interface interface {
 	//
 	// If an object does not have the expected version, nothing is changed. The
 	// error is an api.AlreadyExists one if there should be none, api.NotFound if
-	// there is none, else api.Conflict. It is api.HostPortTaken if another task on
-	// its machine has a host port that a task wants, and api.Invalid if a task is
-	// to move to another machine. A pod gets its machine, and takes its host ports
-	// there, when it is created or by one later change. An update that would make a
-	// task a pod, or the reverse, is refused as api.Invalid.
+	// there is none, else api.Conflict. It is that of api.NewTaken if another object
+	// holds a claim of one that is written, and that of CheckUpdate if an api.Placed
+	// object refuses its successor. A pod gets its machine, and takes its host ports
+	// there, when it is created or by one later change.
 	Commit(changes ...Change) ([]*Object, error)
 }
 
 // Change is a conditional change of one object.
 type Change struct {
-	Kind     api.Kind
-	ID       string
+	Key      api.Key
 	Expected uint64 // the version that the object must have, or one of the constants below
 	Action   Action
 	Object   api.Object // what to write
@@ -123,7 +163,7 @@ func (c Change) InWords() string {
 	case c.Expected == Absent:
 		verb = "create "
 	}
-	return verb + string(c.Kind)
+	return verb + string(c.Key.Kind)
 }
 
 // ListInWords returns what a list is, such as "list tasks", for errors.
@@ -136,27 +176,28 @@ func ListInWords(kind api.Kind) string {
 
 // Create stores a new object.
 func Create(object api.Object) Change {
-	return Change{Kind: object.GetKind(), ID: object.GetID(), Expected: Absent, Action: Write, Object: object}
+	return Change{Key: object.Key(), Expected: Absent, Action: Write, Object: object}
 }
 
 // Update replaces an object that has the expected version.
 func Update(object api.Object, expected uint64) Change {
-	return Change{Kind: object.GetKind(), ID: object.GetID(), Expected: expected, Action: Write, Object: object}
+	return Change{Key: object.Key(), Expected: expected, Action: Write, Object: object}
 }
 
 // Delete removes an object that has the expected version.
-func Delete(kind api.Kind, id string, expected uint64) Change {
-	return Change{Kind: kind, ID: id, Expected: expected, Action: Remove}
+func Delete(key api.Key, expected uint64) Change {
+	return Change{Key: key, Expected: expected, Action: Remove}
 }
 
 // DeleteService returns the changes that delete a service: its endpoints end with it, if there are any (D14).
-func DeleteService(id string, expected uint64) []Change {
-	return []Change{Delete(api.ServiceKind, id, expected), Delete(api.EndpointsKind, id, Any)}
+func DeleteService(key api.Key, expected uint64) []Change {
+	endpoints := api.Key{Kind: api.EndpointsKind, Namespace: key.Namespace, ID: key.ID}
+	return []Change{Delete(key, expected), Delete(endpoints, Any)}
 }
 
 // Require changes nothing, but lets a commit fail unless there is such an object.
-func Require(kind api.Kind, id string) Change {
-	return Change{Kind: kind, ID: id, Expected: Present, Action: Check}
+func Require(key api.Key) Change {
+	return Change{Key: key, Expected: Present, Action: Check}
 }
 
 // Undecodable is the cause of the error with which Get answers an object that is
@@ -183,37 +224,23 @@ type Clock interface {
 func CheckExpected(change Change, object *Object) error {
 	switch {
 	case change.Unconditional(), change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
-		return checkMachine(change, object)
 	case object == nil:
-		return api.NewNotFound(change.Kind, change.ID)
+		return api.NewNotFound(change.Key.Kind, change.Key.ID)
 	case change.Expected == Absent:
-		return api.NewAlreadyExists(change.Kind, change.ID)
+		return api.NewAlreadyExists(change.Key.Kind, change.Key.ID)
 	case change.Expected != object.Version():
-		return api.NewConflict("%s %s has changed", change.Kind, api.Quote(change.ID))
+		return api.NewConflict("%s has changed", change.Key.InWords())
 	}
-	return checkMachine(change, object)
-}
-
-// checkMachine returns an error if a change moves a task to another machine, or makes it
-// a pod or no pod any more.
-func checkMachine(change Change, object *Object) error {
-	if object == nil {
-		return nil
-	}
-	before, wasTask := object.Object.(*api.Task)
-	after, isTask := change.Object.(*api.Task)
-	if wasTask && isTask && before.IsPod != after.IsPod {
-		return api.NewInvalid("id", "%s is that of a task that was made at the other door, and stays what it is", api.Quote(change.ID))
-	}
-	if wasTask && isTask && before.CurrentState.Host != "" && after.CurrentState.Host != before.CurrentState.Host {
-		return api.NewInvalid("currentState.host", "%s is not machine %s, where the task is: a task does not move",
-			api.Quote(after.CurrentState.Host), before.CurrentState.Host)
+	if object != nil && change.Action == Write {
+		if placed, ok := object.Object.(api.Placed); ok {
+			return placed.CheckUpdate(change.Object)
+		}
 	}
 	return nil
 }
 
-// Watcher gives out the changes of one kind, in their order, each once. It is for
-// one goroutine at a time. It holds up nobody, and need not be closed.
+// Watcher gives out the changes of the selected objects, in their order, each once. It is for
+// one goroutine at a time. It holds up nobody.
 type Watcher interface {
 	// Next returns the next events, at least one; those that were made together come
 	// together. They are the watcher's own, and the caller's until the next call. It waits
@@ -221,9 +248,10 @@ type Watcher interface {
 	// watcher that reads so slowly that the history has dropped an event before it was
 	// read is cut off: the error is an api.Expired one, from then on.
 	Next(context.Context) ([]Event, error)
-	// Version returns the version of the store up to which Next has given out all events,
-	// or has seen that there are none.
+	// Version returns the version of the store up to which Next has given out all events.
 	Version() uint64
+	// Stop releases the watcher. It must not be used any more.
+	Stop()
 }
 
 // Event is one change, as a watcher gets it.

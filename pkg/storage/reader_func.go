@@ -1,6 +1,10 @@
 package storage
 
-import "kube2014/pkg/api"
+import (
+	"iter"
+
+	"kube2014/pkg/api"
+)
 
 // ReaderFunc is a Reader that is another one at times: each read asks it which. The
 // operation is what the read is, such as "get task", for errors.
@@ -9,31 +13,36 @@ type ReaderFunc func(operation string) (Reader, error)
 var _ Reader = ReaderFunc(nil)
 
 // Get implements Reader.
-func (f ReaderFunc) Get(kind api.Kind, id string) (*Object, error) {
-	return ask(f, "get "+string(kind), func(r Reader) (*Object, error) { return r.Get(kind, id) })
+func (f ReaderFunc) Get(key api.Key) (*Object, error) {
+	return ask(f, "get "+string(key.Kind), func(r Reader) (*Object, error) { return r.Get(key) })
 }
 
 // List implements Reader.
-func (f ReaderFunc) List(kind api.Kind, labels map[string]string) (*List, error) {
-	return ask(f, ListInWords(kind), func(r Reader) (*List, error) { return r.List(kind, labels) })
+func (f ReaderFunc) List(selection Selection) (*List, error) {
+	return ask(f, ListInWords(selection.Kind), func(r Reader) (*List, error) { return r.List(selection) })
 }
 
 // ListAt implements Reader.
-func (f ReaderFunc) ListAt(kind api.Kind, version uint64) (*List, error) {
-	return ask(f, ListInWords(kind), func(r Reader) (*List, error) { return r.ListAt(kind, version) })
+func (f ReaderFunc) ListAt(selection Selection, version uint64) (*List, error) {
+	return ask(f, ListInWords(selection.Kind), func(r Reader) (*List, error) { return r.ListAt(selection, version) })
 }
 
 // FirstFree implements Reader.
-func (f ReaderFunc) FirstFree(machines []string, task api.Task) (string, error) {
-	return ask(f, "place task", func(r Reader) (string, error) { return r.FirstFree(machines, task) })
+func (f ReaderFunc) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
+	return ask(f, "place task", func(r Reader) (api.Object, error) { return r.FirstFree(candidates) })
 }
 
 // Version implements Reader.
 func (f ReaderFunc) Version() (uint64, error) { return ask(f, "get the version", Reader.Version) }
 
+// Changed implements Reader.
+func (f ReaderFunc) Changed(kind api.Kind) (uint64, error) {
+	return ask(f, "get the version", func(r Reader) (uint64, error) { return r.Changed(kind) })
+}
+
 // Watch implements Reader.
-func (f ReaderFunc) Watch(kind api.Kind, after uint64) (Watcher, error) {
-	return ask(f, "watch", func(r Reader) (Watcher, error) { return r.Watch(kind, after) })
+func (f ReaderFunc) Watch(selection Selection, after uint64) (Watcher, error) {
+	return ask(f, "watch", func(r Reader) (Watcher, error) { return r.Watch(selection, after) })
 }
 
 func ask[T any](f ReaderFunc, operation string, read func(Reader) (T, error)) (result T, err error) {

@@ -16,7 +16,7 @@ func TestAChangeThatIsTriedTellsItsEventsAndLeavesNoTrace(t *testing.T) {
 	put(t, cache, makeTask("a", map[string]string{"name": "web"}, 80))
 	put(t, cache, makeTask("b", map[string]string{"name": "web", "tier": "back"}, 81))
 	put(t, cache, makeTask("c", map[string]string{"name": "db"}, 82, 83))
-	watcher, err := cache.Watch(api.TaskKind, 13)
+	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 13)
 	require.NoError(t, err)
 	before := contentsOf(cache)
 	tried, err := cache.Try(func(tx *Tx) error { changeMuch(tx); return nil })
@@ -70,15 +70,15 @@ func TestAChangeIsAppliedWithTheNextVersion(t *testing.T) {
 	}{
 		"a new object":                {Create(service(1)), "", 12, true, 12},
 		"another version":             {Update(makeTask("a", nil, 81), 11), "", 12, true, 11},
-		"a deletion":                  {Delete(api.TaskKind, "a", Present), "", 12, false, 0},
-		"a deletion of nothing":       {Delete(api.TaskKind, "b", Any), "", 11, false, 0},
-		"a requirement":               {Require(api.TaskKind, "a"), "", 11, false, 0},
+		"a deletion":                  {Delete(api.DefaultKey(api.TaskKind, "a"), Present), "", 12, false, 0},
+		"a deletion of nothing":       {Delete(api.DefaultKey(api.TaskKind, "b"), Any), "", 11, false, 0},
+		"a requirement":               {Require(api.DefaultKey(api.TaskKind, "a")), "", 11, false, 0},
 		"what there should not be":    {Create(makeTask("a", nil)), api.AlreadyExists, 11, false, 0},
-		"what there should be":        {Require(api.TaskKind, "b"), api.NotFound, 11, false, 0},
+		"what there should be":        {Require(api.DefaultKey(api.TaskKind, "b")), api.NotFound, 11, false, 0},
 		"what should not be so old":   {Update(makeTask("a", nil), 10), api.Conflict, 11, false, 0},
 		"a host port that is taken":   {Create(makeTask("b", nil, 90, 80)), api.HostPortTaken, 11, false, 0},
 		"a task that would be a pod":  {Update(&api.Task{JSONBase: api.JSONBase{ID: "a"}, IsPod: true}, Present), api.Invalid, 11, false, 0},
-		"an unconditional deletion":   {Delete(api.TaskKind, "a", Blind), "", 12, false, 0},
+		"an unconditional deletion":   {Delete(api.DefaultKey(api.TaskKind, "a"), Blind), "", 12, false, 0},
 		"an unconditional write":      {Update(makeTask("a", nil), Any), "", 12, true, 11},
 		"one that may be a first one": {Update(makeTask("c", nil), Blind), "", 12, true, 12},
 	} {
@@ -97,7 +97,7 @@ func TestAChangeIsAppliedWithTheNextVersion(t *testing.T) {
 			if written != nil {
 				assert.EqualValues(t, 12, written.Version())
 				assert.Equal(t, row.created, written.Meta().CreationVersion)
-				stored, err := cache.Get(row.change.Kind, row.change.ID)
+				stored, err := cache.Get(row.change.Key)
 				require.NoError(t, err)
 				assert.Same(t, written, stored)
 			}
@@ -108,13 +108,13 @@ func TestAChangeIsAppliedWithTheNextVersion(t *testing.T) {
 func TestAVersionThatIsExpectedCanBeWatchedFrom(t *testing.T) {
 	t.Parallel()
 	cache := NewCache(10)
-	_, err := cache.Watch(api.TaskKind, 12)
+	_, err := cache.Watch(Selection{Kind: api.TaskKind}, 12)
 	require.EqualError(t, err, "Too large resource version: 12, current: 10")
 	cache.Expect(12)
 	cache.Expect(11)
-	watcher, err := cache.Watch(api.TaskKind, 12)
+	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 12)
 	require.NoError(t, err)
-	_, err = cache.Watch(api.TaskKind, 13)
+	_, err = cache.Watch(Selection{Kind: api.TaskKind}, 13)
 	require.EqualError(t, err, "Too large resource version: 13, current: 12")
 	for _, id := range []string{"a", "b", "c"} {
 		put(t, cache, makeTask(id, nil))
@@ -126,7 +126,7 @@ func TestAVersionThatIsExpectedCanBeWatchedFrom(t *testing.T) {
 
 	cache.Expect(20)
 	cache.Reset(15, nil)
-	_, err = cache.Watch(api.TaskKind, 16)
+	_, err = cache.Watch(Selection{Kind: api.TaskKind}, 16)
 	assert.Equal(t, api.Expired, api.KindOf(err), "nothing is expected of what is read anew")
 }
 
@@ -137,11 +137,22 @@ func TestTheEventsOfAHistoryUpToAVersion(t *testing.T) {
 		put(t, cache, makeTask(id, nil))
 	}
 	for until, want := range map[uint64]int{0: 0, 10: 0, 11: 1, 12: 2, 13: 3, 99: 3} {
-		assert.Len(t, cache.Events(until), want, until)
+		events, all := cache.Events(until)
+		assert.True(t, all)
+		assert.Len(t, events, want, until)
 	}
-	events := cache.Events(12)
+	events, _ := cache.Events(12)
 	events[0] = Event{}
-	assert.EqualValues(t, 11, cache.Events(12)[0].Version, "they are the caller's own")
+	again, _ := cache.Events(12)
+	assert.EqualValues(t, 11, again[0].Version, "they are the caller's own")
+	for i := range maxEvents {
+		put(t, cache, service(i))
+	}
+	_, all := cache.Events(99)
+	assert.True(t, all, "each kind has a history of its own")
+	put(t, cache, service(1))
+	_, all = cache.Events(99)
+	assert.False(t, all, "one has been dropped")
 }
 
 func TestAChangeInWords(t *testing.T) {
@@ -149,8 +160,8 @@ func TestAChangeInWords(t *testing.T) {
 	assert.Equal(t, "create task", Create(makeTask("x", nil)).InWords())
 	assert.Equal(t, "update service", Update(service(1), Present).InWords())
 	assert.Equal(t, "update service", Update(service(1), Any).InWords())
-	assert.Equal(t, "delete endpoints", Delete(api.EndpointsKind, "x", Any).InWords())
-	assert.Equal(t, "delete task", Delete(api.TaskKind, "x", Absent).InWords())
+	assert.Equal(t, "delete endpoints", Delete(api.DefaultKey(api.EndpointsKind, "x"), Any).InWords())
+	assert.Equal(t, "delete task", Delete(api.DefaultKey(api.TaskKind, "x"), Absent).InWords())
 }
 
 func TestTheVersionOfAnObjectThatIsToBeNewMeansNothingElse(t *testing.T) {

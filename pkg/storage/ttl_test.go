@@ -30,8 +30,8 @@ var noon = time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
 
 func (c *committed) Now() time.Time { return noon }
 
-func (c *committed) Get(kind api.Kind, id string) (*Object, error) {
-	return nil, api.NewNotFound(kind, id)
+func (c *committed) Get(key api.Key) (*Object, error) {
+	return nil, api.NewNotFound(key.Kind, key.ID)
 }
 
 func (c *committed) Commit(changes ...Change) ([]*Object, error) {
@@ -43,13 +43,13 @@ func TestAllThatIsWrittenThroughAStoreWithATTLHasIt(t *testing.T) {
 	t.Parallel()
 	inner := &committed{}
 	store := WithTTL(inner, time.Hour)
-	own := []Change{Create(service(1)), Delete(api.ServiceKind, "s2", Any)}
+	own := []Change{Create(service(1)), Delete(api.DefaultKey(api.ServiceKind, "s2"), Any)}
 	_, err := store.Commit(own...)
 	require.NoError(t, err)
 	assert.Equal(t, time.Hour, inner.changes[0].TTL)
 	assert.Zero(t, own[0].TTL, "the caller's are as they were")
 
-	_, err = GuaranteedUpdate(store, api.ServiceKind, "s1", func(*Object) (api.Object, error) { return service(1), nil })
+	_, err = GuaranteedUpdate(store, api.DefaultKey(api.ServiceKind, "s1"), func(*Object) (api.Object, error) { return service(1), nil })
 	require.NoError(t, err)
 	assert.Equal(t, time.Hour, inner.changes[0].TTL)
 	assert.Equal(t, noon, inner.changes[0].Began, "it is the inner store's clock")

@@ -37,9 +37,7 @@ func (c *Cache) Update(change func(*Tx) error) error {
 	}
 	done = true
 	c.version = tx.version
-	if len(tx.events) > 0 {
-		c.history.add(tx.events)
-	}
+	c.record(tx.events)
 	return nil
 }
 
@@ -64,14 +62,14 @@ var errTried = errors.New("the change was only tried")
 // Apply makes a change as a store does that numbers its changes one by one, and returns
 // the object that it wrote, if any.
 func (tx *Tx) Apply(change Change) (*Object, error) {
-	before := tx.Get(change.Kind, change.ID)
+	before := tx.Get(change.Key)
 	if err := CheckExpected(change, before); err != nil {
 		return nil, err
 	}
 	version := tx.Version() + 1
 	switch {
 	case change.Action == Write:
-		if err := tx.CheckPorts(change.Object); err != nil {
+		if err := tx.cache.claims.check(change.Object); err != nil {
 			return nil, err
 		}
 		created := version
@@ -88,27 +86,13 @@ func (tx *Tx) Apply(change Change) (*Object, error) {
 }
 
 // Get returns an object, nil if there is none.
-func (tx *Tx) Get(kind api.Kind, id string) *Object { return tx.cache.get(kind, id) }
+func (tx *Tx) Get(key api.Key) *Object { return tx.cache.get(key) }
 
 // Version returns the version after the changes so far.
 func (tx *Tx) Version() uint64 { return tx.version }
 
 // Skip counts a change that changes no object: the store then has the version.
 func (tx *Tx) Skip(version uint64) { tx.version = version }
-
-// CheckPorts returns an api.HostPortTaken error if the object is a task that wants a
-// host port which another task on its machine has.
-func (tx *Tx) CheckPorts(object api.Object) error {
-	task, ok := object.(*api.Task)
-	if !ok {
-		return nil
-	}
-	machine := task.CurrentState.Host
-	if port, owner := tx.cache.owner(machine, task.HostPorts(), task.ID); owner != nil {
-		return api.NewHostPortTaken(task.ID, port, machine, owner.GetID())
-	}
-	return nil
-}
 
 // Replace puts a version of an object into the place of another one. Either may be
 // nil: that there was none, or is none any more. The store then has the version.
@@ -128,34 +112,11 @@ func (tx *Tx) Replace(before, after *Object, version uint64) {
 // swap puts a version of an object into the place of another one. The caller holds
 // the lock.
 func (c *Cache) swap(before, after *Object) {
-	kind := cmp.Or(after, before).GetKind()
-	if c.kinds[kind] == nil {
-		c.kinds[kind] = makeIndex()
+	c.lane(cmp.Or(after, before).Key().Kind).swap(before, after)
+	if before != nil {
+		c.claims.remove(before.Object)
 	}
-	c.kinds[kind].swap(before, after)
-	for _, port := range HostPortsOf(before) {
-		if c.ports[port] == before { // else it has a new owner already
-			delete(c.ports, port)
-		}
+	if after != nil {
+		c.claims.add(after.Object)
 	}
-	for _, port := range HostPortsOf(after) {
-		c.ports[port] = after
-	}
-}
-
-// HostPortsOf returns the host ports that an object, which may be nil, has: a pod without a
-// machine has none.
-func HostPortsOf(object *Object) []HostPort {
-	if object == nil {
-		return nil
-	}
-	task, ok := object.Object.(*api.Task)
-	if !ok || task.CurrentState.Host == "" {
-		return nil
-	}
-	var ports []HostPort
-	for _, port := range task.HostPorts() {
-		ports = append(ports, HostPort{task.CurrentState.Host, port})
-	}
-	return ports
 }

@@ -15,25 +15,28 @@ type contents struct {
 	version uint64
 	objects map[api.Kind][]*Object
 	labels  map[label][]*Object
-	ports   map[HostPort]*Object
+	claims  map[api.Claim]api.Object
 	events  int
 }
 
 func contentsOf(cache *Cache) contents {
 	c := contents{
 		version: cache.version, objects: map[api.Kind][]*Object{}, labels: map[label][]*Object{},
-		ports: map[HostPort]*Object{}, events: len(cache.history.events),
+		claims: map[api.Claim]api.Object{},
 	}
-	for kind, objects := range cache.kinds {
-		if objects.byID.Len() > 0 {
-			c.objects[kind] = objects.byID.Values()
+	for kind, objects := range cache.lanes {
+		c.events += len(objects.history.events)
+		if objects.byName.Len() > 0 {
+			c.objects[kind] = objects.byName.Values()
 		}
 		for label, carriers := range objects.byLabel {
 			c.labels[label] = carriers.Values()
 		}
 	}
-	for port, owner := range cache.ports {
-		c.ports[port] = owner
+	for space, names := range cache.claims {
+		for name, owner := range names {
+			c.claims[api.Claim{Space: space, Name: name}] = owner
+		}
 	}
 	return c
 }
@@ -43,7 +46,7 @@ func contentsOf(cache *Cache) contents {
 func changeMuch(tx *Tx) {
 	replace := func(id string, object api.Object) {
 		version := tx.Version() + 1
-		before := tx.Get(api.TaskKind, id)
+		before := tx.Get(api.DefaultKey(api.TaskKind, id))
 		if object == nil {
 			tx.Replace(before, nil, version)
 			return
@@ -73,7 +76,7 @@ func TestAChangeThatFailsIsUndone(t *testing.T) {
 			put(t, cache, makeTask("a", map[string]string{"name": "web"}, 80))
 			put(t, cache, makeTask("b", map[string]string{"name": "web", "tier": "back"}, 81))
 			put(t, cache, makeTask("c", map[string]string{"name": "db"}, 82, 83))
-			watcher, err := cache.Watch(api.TaskKind, 13)
+			watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 13)
 			require.NoError(t, err)
 			before := contentsOf(cache)
 			func() {
@@ -88,8 +91,8 @@ func TestAChangeThatFailsIsUndone(t *testing.T) {
 
 			require.NoError(t, cache.Update(func(tx *Tx) error { changeMuch(tx); return nil }), "the lock is free")
 			assert.Equal(t, []string{"a", "c", "e"}, idsOf(contentsOf(cache).objects[api.TaskKind]))
-			assert.Len(t, contentsOf(cache).ports, 3)
-			assert.Len(t, contentsOf(cache).labels, 3)
+			assert.Len(t, contentsOf(cache).claims, 3)
+			assert.Len(t, contentsOf(cache).labels, 4, "the machine and three labels")
 			events, err := watcher.Next(t.Context())
 			require.NoError(t, err)
 			require.Len(t, events, 9)
@@ -103,14 +106,15 @@ func TestAChangeSeesWhatItHasMadeSoFar(t *testing.T) {
 	t.Parallel()
 	cache := NewCache(0)
 	require.NoError(t, cache.Update(func(tx *Tx) error {
-		assert.Nil(t, tx.Get(api.TaskKind, "a"))
+		assert.Nil(t, tx.Get(api.DefaultKey(api.TaskKind, "a")))
 		object := NewObject(makeTask("a", nil, 80), 5, 5)
 		tx.Replace(nil, object, 5)
-		assert.Same(t, object, tx.Get(api.TaskKind, "a"))
+		assert.Same(t, object, tx.Get(api.DefaultKey(api.TaskKind, "a")))
 		assert.EqualValues(t, 5, tx.Version())
-		assert.Equal(t, api.NewHostPortTaken("b", 80, "m1", "a"), tx.CheckPorts(makeTask("b", nil, 81, 80)))
-		assert.NoError(t, tx.CheckPorts(makeTask("a", nil, 80)), "its own")
-		assert.NoError(t, tx.CheckPorts(service(80)), "no task")
+		_, err := tx.Apply(Create(makeTask("b", nil, 81, 80)))
+		assert.Equal(t, api.NewHostPortTaken("b", 80, "m1", "a"), err)
+		_, err = tx.Apply(Update(makeTask("a", nil, 80), 5))
+		assert.NoError(t, err, "its own")
 		return nil
 	}))
 }
@@ -129,11 +133,7 @@ func TestAPortStaysWithItsLastOwnerWhenAnEarlierOneGoes(t *testing.T) {
 	put(t, cache, makeTask("a", nil, 80))
 	put(t, cache, makeTask("b", nil, 80))
 	put(t, cache, makeTask("a", nil, 81))
-	machine, err := cache.FirstFree([]string{"m1"}, *makeTask("c", nil, 80))
-	require.NoError(t, err)
-	assert.Empty(t, machine, "task b has it")
+	assert.Empty(t, firstFree(t, cache, makeTask("c", nil, 80), "m1"), "task b has it")
 	remove(t, cache, api.TaskKind, "b")
-	machine, err = cache.FirstFree([]string{"m1"}, *makeTask("c", nil, 80))
-	require.NoError(t, err)
-	assert.Equal(t, "m1", machine)
+	assert.Equal(t, "m1", firstFree(t, cache, makeTask("c", nil, 80), "m1"))
 }

@@ -16,10 +16,10 @@ const updateTime = 2 * time.Second
 // the object meanwhile; else it begins again. Stored is nil if there is no object, or
 // none that can be decoded; it must not be changed. If change fails, nothing is
 // written. It may take its time: who is asked about a change may be far away.
-func GuaranteedUpdate(store Interface, kind api.Kind, id string, change func(stored *Object) (api.Object, error)) (*Object, error) {
+func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) (api.Object, error)) (*Object, error) {
 	now := clockOf(store)
 	for began := now(); ; {
-		update, err := makeUpdate(store, kind, id, func(stored *Object) (api.Object, error) {
+		update, err := makeUpdate(store, key, func(stored *Object) (api.Object, error) {
 			asked := now()
 			next, err := change(stored)
 			began = began.Add(now().Sub(asked)) // it is not the store that is slow
@@ -38,7 +38,7 @@ func GuaranteedUpdate(store Interface, kind api.Kind, id string, change func(sto
 			return nil, err
 		}
 		if now().Sub(began) > updateTime {
-			return nil, api.NewConflict("%s %s is changed by too many others at once", kind, api.Quote(id))
+			return nil, api.NewConflict("%s is changed by too many others at once", key.InWords())
 		}
 	}
 }
@@ -51,8 +51,8 @@ func clockOf(store Interface) func() time.Time {
 }
 
 // makeUpdate reads an object and returns the change that replaces it, or creates it.
-func makeUpdate(store Interface, kind api.Kind, id string, change func(stored *Object) (api.Object, error)) (Change, error) {
-	stored, err := store.Get(kind, id)
+func makeUpdate(store Interface, key api.Key, change func(stored *Object) (api.Object, error)) (Change, error) {
+	stored, err := store.Get(key)
 	var undecodable *Undecodable
 	expected := Absent
 	switch {

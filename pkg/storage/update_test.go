@@ -21,12 +21,12 @@ type lostRace struct {
 	commits int
 }
 
-func (s *lostRace) Get(kind api.Kind, id string) (*Object, error) {
+func (s *lostRace) Get(key api.Key) (*Object, error) {
 	time.Sleep(s.takes)
 	if s.get != nil {
 		return nil, s.get
 	}
-	return NewObject(&api.Service{JSONBase: api.JSONBase{ID: id}}, 5, 1), nil
+	return NewObject(&api.Service{JSONBase: api.JSONBase{ID: key.ID}}, 5, 1), nil
 }
 
 func (s *lostRace) Commit(...Change) ([]*Object, error) {
@@ -51,7 +51,7 @@ func TestAnUpdateGivesUpAfterItsTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &lostRace{takes: 100 * time.Millisecond, commit: lost}
 				began := time.Now()
-				written, err := GuaranteedUpdate(store, api.ServiceKind, "x", same)
+				written, err := GuaranteedUpdate(store, api.DefaultKey(api.ServiceKind, "x"), same)
 				assert.Nil(t, written)
 				assert.Equal(t, api.NewConflict(`service "x" is changed by too many others at once`), err)
 				assert.Greater(t, time.Since(began), updateTime)
@@ -66,7 +66,7 @@ func TestAnUpdateIsTriedAtLeastOnceHoweverSlowTheStoreIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &lostRace{takes: 10 * updateTime, commit: api.NewConflict("it has changed")}
-		_, err := GuaranteedUpdate(store, api.ServiceKind, "x", same)
+		_, err := GuaranteedUpdate(store, api.DefaultKey(api.ServiceKind, "x"), same)
 		assert.Equal(t, api.Conflict, api.KindOf(err))
 		assert.Equal(t, 1, store.commits)
 	})
@@ -92,7 +92,7 @@ func TestTheTimeThatAChangeTakesIsNotTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &firstLoses{lostRace: lostRace{takes: time.Second, commit: api.NewConflict("it has changed")}}
 		began := time.Now()
-		_, err := GuaranteedUpdate(store, api.ServiceKind, "x", func(stored *Object) (api.Object, error) {
+		_, err := GuaranteedUpdate(store, api.DefaultKey(api.ServiceKind, "x"), func(stored *Object) (api.Object, error) {
 			time.Sleep(10 * updateTime)
 			return same(stored)
 		})
@@ -107,10 +107,10 @@ func TestAnUpdateFailsAtOnceWithAnyOtherError(t *testing.T) {
 		api.NewUnavailable("read", errors.New("no")), api.NewHostPortTaken("x", 80, "m1", "y"), errors.New("unknown"),
 	} {
 		writing, reading := &lostRace{commit: failure}, &lostRace{get: failure}
-		_, err := GuaranteedUpdate(writing, api.ServiceKind, "x", same)
+		_, err := GuaranteedUpdate(writing, api.DefaultKey(api.ServiceKind, "x"), same)
 		assert.Equal(t, failure, err)
 		assert.Equal(t, 1, writing.commits)
-		_, err = GuaranteedUpdate(reading, api.ServiceKind, "x", func(*Object) (api.Object, error) {
+		_, err = GuaranteedUpdate(reading, api.DefaultKey(api.ServiceKind, "x"), func(*Object) (api.Object, error) {
 			require.Fail(t, "the object is not known")
 			return nil, nil
 		})

@@ -33,9 +33,9 @@ func (s restStorage) Delete(id string) error {
 func (s restStorage) DeleteAdmitted(object api.Object) error {
 	deleter, ok := s.next.(apiserver.AdmittedDeleter)
 	if !ok {
-		return s.Delete(object.GetID())
+		return s.Delete(object.Key().ID)
 	}
-	return s.t.write(called(s.next, "DeleteAdmitted", api.Quote(object.GetID())), func() error { return deleter.DeleteAdmitted(object) })
+	return s.t.write(called(s.next, "DeleteAdmitted", api.Quote(object.Key().ID)), func() error { return deleter.DeleteAdmitted(object) })
 }
 
 func (s restStorage) Extract(body string) (interface{}, error) {

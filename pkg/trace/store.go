@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"iter"
 	"strconv"
 
 	"kube2014/pkg/api"
@@ -23,7 +24,7 @@ func (s store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	s.t.change()
 	var told []string
 	for _, change := range changes {
-		words := verb(change) + " " + named(string(change.Kind), change.ID)
+		words := verb(change) + " " + named(string(change.Key.Kind), change.Key.ID)
 		if change.Action == storage.Write && change.TTL > 0 {
 			words += " for " + change.TTL.String()
 		}
@@ -51,28 +52,44 @@ type reader struct {
 	next storage.Reader
 }
 
-func (r reader) Get(kind api.Kind, id string) (*storage.Object, error) {
-	return ask(r.t, called(r.next, "Get", named(string(kind), id)), func(object *storage.Object) string { return words(object) },
-		func() (*storage.Object, error) { return r.next.Get(kind, id) })
+func (r reader) Get(key api.Key) (*storage.Object, error) {
+	return ask(r.t, called(r.next, "Get", named(string(key.Kind), key.ID)), func(object *storage.Object) string { return words(object) },
+		func() (*storage.Object, error) { return r.next.Get(key) })
 }
 
-func (r reader) List(kind api.Kind, query map[string]string) (*storage.List, error) {
-	return ask(r.t, called(r.next, "List", string(kind), labels(query)), func(list *storage.List) string { return words(list) },
-		func() (*storage.List, error) { return r.next.List(kind, query) })
+func (r reader) List(selection storage.Selection) (*storage.List, error) {
+	return ask(r.t, called(r.next, "List", string(selection.Kind), labels(selection.Labels)), func(list *storage.List) string { return words(list) },
+		func() (*storage.List, error) { return r.next.List(selection) })
 }
 
-func (r reader) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	return ask(r.t, called(r.next, "ListAt", string(kind), strconv.FormatUint(version, 10)), func(list *storage.List) string { return words(list) },
-		func() (*storage.List, error) { return r.next.ListAt(kind, version) })
+func (r reader) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
+	return ask(r.t, called(r.next, "ListAt", string(selection.Kind), strconv.FormatUint(version, 10)), func(list *storage.List) string { return words(list) },
+		func() (*storage.List, error) { return r.next.ListAt(selection, version) })
 }
 
-func (r reader) FirstFree(machines []string, task api.Task) (string, error) {
-	return ask(r.t, called(r.next, "FirstFree", machinesWords(machines), words(task)), machineWords,
-		func() (string, error) { return r.next.FirstFree(machines, task) })
+func (r reader) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
+	var machines []string
+	name := ""
+	for candidate := range candidates {
+		name = named(string(candidate.Key().Kind), candidate.Key().ID)
+		machines = append(machines, machineOf(candidate))
+	}
+	return ask(r.t, called(r.next, "FirstFree", machinesWords(machines), name),
+		func(free api.Object) string { return machineWords(machineOf(free)) },
+		func() (api.Object, error) { return r.next.FirstFree(candidates) })
+}
+
+func machineOf(object api.Object) string {
+	if placed, ok := object.(api.Placed); ok {
+		return placed.Machine()
+	}
+	return ""
 }
 
 func (r reader) Version() (uint64, error) { return r.next.Version() }
 
-func (r reader) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
-	return r.next.Watch(kind, after)
+func (r reader) Changed(kind api.Kind) (uint64, error) { return r.next.Changed(kind) }
+
+func (r reader) Watch(selection storage.Selection, after uint64) (storage.Watcher, error) {
+	return r.next.Watch(selection, after)
 }

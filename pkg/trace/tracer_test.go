@@ -146,7 +146,7 @@ func TestHowLongAnObjectStaysIsNarrated(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
 	store := storage.WithTTL(s.Store(memory.New(1)), time.Hour)
-	_, err := store.Commit(storage.Create(&api.Event{JSONBase: api.JSONBase{ID: "x"}}), storage.Delete(api.EventKind, "y", storage.Any))
+	_, err := store.Commit(storage.Create(&api.Event{JSONBase: api.JSONBase{ID: "x"}}), storage.Delete(api.DefaultKey(api.EventKind, "y"), storage.Any))
 	require.NoError(t, err)
 	assert.Equal(t, `     1ms Store.Commit(create event "x" for 1h0m0s, remove event "y") → ok`+"\n", s.narration())
 }
@@ -215,7 +215,7 @@ func TestATracedStorageDeletesOnlyWhatWasAdmitted(t *testing.T) {
 	s := makeTraced(nil)
 	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(s.services)).(apiserver.AdmittedDeleter)
 	require.NoError(t, s.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 80}))
-	admitted, err := s.services.(registry.Versioned).Objects().Get(api.ServiceKind, "web")
+	admitted, err := s.services.(registry.Versioned).Objects().Get(api.DefaultKey(api.ServiceKind, "web"))
 	require.NoError(t, err)
 	require.NoError(t, s.services.UpdateService(api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 81}))
 	s.narration()
@@ -227,7 +227,7 @@ func TestATracedStorageDeletesOnlyWhatWasAdmitted(t *testing.T) {
 // A store whose methods panic.
 type broken struct{ storage.Interface }
 
-func (broken) List(api.Kind, map[string]string) (*storage.List, error) { panic("broken") }
+func (broken) List(storage.Selection) (*storage.List, error) { panic("broken") }
 
 func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,11 @@ func words(object interface{}) string {
 	case *storage.Object:
 		return words(o.Object)
 	case *storage.List:
-		return listed(strings.TrimSuffix(string(o.Kind), "s"), o.Items)
+		bases := make([]api.JSONBase, len(o.Items))
+		for i, item := range o.Items {
+			bases[i].ID = item.Key().ID
+		}
+		return listed(strings.TrimSuffix(string(o.Kind), "s"), bases)
 	case *api.Endpoints:
 		return pointed(o)
 	case *api.Task:
@@ -115,7 +119,7 @@ func words(object interface{}) string {
 		if reflect.ValueOf(o).IsNil() {
 			return "nothing"
 		}
-		return named(string(o.GetKind()), o.GetID())
+		return named(string(o.Key().Kind), o.Key().ID)
 	case apiserver.Identified:
 		return fmt.Sprintf("%T %s", object, api.Quote(o.GetID()))
 	}

@@ -136,7 +136,7 @@ func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
 	if change.Verb == "create" || api.ValidateID(change.ID) != nil { // which the storage tells
 		return nil, nil
 	}
-	stored, err := d.Objects.Get(kind.internal, change.ID)
+	stored, err := d.Objects.Get(api.DefaultKey(kind.internal, change.ID))
 	var undecodable *storage.Undecodable
 	switch {
 	case err == nil:

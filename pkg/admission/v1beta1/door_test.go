@@ -100,7 +100,7 @@ func (o *opened) pod(t *testing.T, id string) *corev1.Pod {
 
 // today returns what today's API tells of an object.
 func (o *opened) today(t *testing.T, kind api.Kind, id string) admission.Object {
-	object, err := o.registry.Objects().Get(kind, id)
+	object, err := o.registry.Objects().Get(api.DefaultKey(kind, id))
 	require.NoError(t, err)
 	out, err := v1.Scheme.ConvertToVersion(object.Object, v1.Version)
 	require.NoError(t, err)
@@ -154,9 +154,9 @@ func TestWhatNoPluginChangesIsStoredAsTheClientSentIt(t *testing.T) {
 		}
 	}
 	for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind, api.ControllerKind} {
-		want, err := plain.registry.Objects().Get(kind, "web")
+		want, err := plain.registry.Objects().Get(api.DefaultKey(kind, "web"))
 		require.NoError(t, err)
-		got, err := admitted.registry.Objects().Get(kind, "web")
+		got, err := admitted.registry.Objects().Get(api.DefaultKey(kind, "web"))
 		require.NoError(t, err)
 		assert.Equal(t, want.Object, got.Object)
 	}
@@ -196,14 +196,14 @@ func TestWhatTheOtherDoorKnowsOfAnObjectStays(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, o.ask(t, "create", "services", "", `{"id": "web", "port": 80}`))
-	stored, err := o.registry.Objects().Get(api.ServiceKind, "web")
+	stored, err := o.registry.Objects().Get(api.DefaultKey(api.ServiceKind, "web"))
 	require.NoError(t, err)
 	changed := stored.Object.(*api.Service).DeepCopy()
 	changed.Meta().Annotations, changed.Meta().UID = map[string]string{"kept": "yes"}, "7"
 	_, err = o.registry.Objects().Commit(storage.Update(&changed, stored.Version()))
 	require.NoError(t, err)
 	require.NoError(t, o.ask(t, "update", "services", "web", `{"id": "web", "port": 81}`))
-	stored, err = o.registry.Objects().Get(api.ServiceKind, "web")
+	stored, err = o.registry.Objects().Get(api.DefaultKey(api.ServiceKind, "web"))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"kept": "yes"}, stored.Meta().Annotations)
 	assert.Equal(t, "7", stored.Meta().UID)
@@ -450,7 +450,7 @@ func TestAPluginDoesNotLetAnObjectGoThatEnds(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, o.ask(t, "create", "tasks", "", web))
-	_, err := storage.GuaranteedUpdate(o.registry.Objects(), api.TaskKind, "web", func(stored *storage.Object) (api.Object, error) {
+	_, err := storage.GuaranteedUpdate(o.registry.Objects(), api.DefaultKey(api.TaskKind, "web"), func(stored *storage.Object) (api.Object, error) {
 		ends := *stored.Object.(*api.Task)
 		ends.Remainder = `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["example.com/a"]}}`
 		return &ends, nil
@@ -476,7 +476,7 @@ func TestAServiceWhoseSelectorAPluginRemovesSelectsNothing(t *testing.T) {
 			id := map[string]string{"update": "web"}[verb]
 			require.NoError(t, o.ask(t, verb, "services", id, `{"id": "web", "port": 80, "selector": {"a": "b"}, "labels": {"a": "b"}}`), verbs)
 		}
-		object, err := o.registry.Objects().Get(api.ServiceKind, "web")
+		object, err := o.registry.Objects().Get(api.DefaultKey(api.ServiceKind, "web"))
 		require.NoError(t, err)
 		assert.True(t, object.Object.(*api.Service).SelectsNothing, verbs)
 		assert.Empty(t, object.GetLabels(), verbs)

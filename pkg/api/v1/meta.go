@@ -28,7 +28,7 @@ func inMeta(meta metav1.ObjectMeta) (in api.ObjectMeta, rest metav1.ObjectMeta) 
 // outMeta completes the metadata of which the object's remainder has the rest.
 func outMeta(meta *metav1.ObjectMeta, object api.Object, namespace string) {
 	in := object.Meta()
-	meta.Name, meta.Namespace, meta.Annotations = object.GetID(), namespace, in.Annotations
+	meta.Name, meta.Namespace, meta.Annotations = object.Key().ID, namespace, in.Annotations
 	meta.UID = types.UID(api.UIDOf(object))
 	meta.ResourceVersion = ""
 	if in.ResourceVersion != 0 {
@@ -55,7 +55,7 @@ func encodeRest[Object any](rest Object) (string, error) {
 func decodeRest[Object any](object api.Object) (rest Object, err error) {
 	if remainder := object.Meta().Remainder; remainder != "" {
 		if err = json.Unmarshal([]byte(remainder), &rest); err != nil {
-			err = fmt.Errorf("the remainder of %s %s: %w", object.GetKind(), api.Quote(object.GetID()), err)
+			err = fmt.Errorf("the remainder of %s %s: %w", object.Key().Kind, api.Quote(object.Key().ID), err)
 		}
 	}
 	return rest, err

@@ -283,7 +283,7 @@ func TestARemainderThatCannotBeReadIsAnError(t *testing.T) {
 			stored := in(t, makeV1(t, kind, 1))
 			stored.Meta().Remainder = remainder
 			_, err := Scheme.ConvertToVersion(stored, Version)
-			require.ErrorContains(t, err, "the remainder of "+string(stored.GetKind()), remainder)
+			require.ErrorContains(t, err, "the remainder of "+string(stored.Key().Kind), remainder)
 			_, err = (&Codec{Scheme}).EncodeItem(stored)
 			require.Error(t, err, remainder)
 		}

@@ -92,7 +92,7 @@ func TestEachKindHasItsTypeInBothVersions(t *testing.T) {
 		"RoleBinding": api.RoleBindingKind, "ClusterRole": api.ClusterRoleKind, "ClusterRoleBinding": api.ClusterRoleBindingKind} {
 		v1, err := Scheme.New(Version, kind)
 		require.NoError(t, err)
-		assert.Equal(t, want, in(t, v1.(object)).GetKind())
+		assert.Equal(t, want, in(t, v1.(object)).Key().Kind)
 	}
 }
 

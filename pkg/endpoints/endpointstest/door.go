@@ -175,13 +175,13 @@ func (d *Door) Forget(version string) {
 	old, err := strconv.ParseUint(version, 10, 64)
 	require.NoError(d.t, err)
 	for {
-		if _, err := d.Store.ListAt(api.TaskKind, old); err != nil {
+		if _, err := d.Store.ListAt(storage.Selection{Kind: api.TaskKind}, old); err != nil {
 			require.Equal(d.t, api.Expired, api.KindOf(err))
 			return
 		}
 		for range 100 {
 			forgotten := &api.Task{JSONBase: api.JSONBase{ID: "forgotten"}}
-			_, err := d.Store.Commit(storage.Change{Kind: api.TaskKind, ID: forgotten.ID, Expected: storage.Any, Action: storage.Write, Object: forgotten})
+			_, err := d.Store.Commit(storage.Change{Key: api.DefaultKey(api.TaskKind, forgotten.ID), Expected: storage.Any, Action: storage.Write, Object: forgotten})
 			require.NoError(d.t, err)
 		}
 	}

@@ -34,6 +34,7 @@ func call(operation, prefix, key string) metrics.StoreCall {
 	if !ok {
 		return c
 	}
+	below = strings.TrimPrefix(below, "/objects") // of the v2 API
 	for kind, known := range resources {
 		if strings.HasPrefix(below, values.Directory(kind)+"/") {
 			c.Group, c.Resource = known.group, known.resource
@@ -52,7 +53,7 @@ func call(operation, prefix, key string) metrics.StoreCall {
 func Cached(of storage.Interface) func() []metrics.Stored {
 	return func() (all []metrics.Stored) {
 		for kind, known := range resources {
-			list, err := of.Cached().List(kind, nil)
+			list, err := of.Cached().List(storage.Selection{Kind: kind})
 			if err != nil {
 				return nil
 			}

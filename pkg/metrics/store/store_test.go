@@ -155,10 +155,10 @@ func TestCallsOfTheV3APIAreCountedByWhatTheyAreFor(t *testing.T) {
 
 func TestEachKindThatIsStoredHasAName(t *testing.T) {
 	t.Parallel()
-	for _, kind := range values.Kinds() {
+	for _, kind := range values.Words() {
 		assert.NotEmpty(t, resources[kind].resource, "%s", kind)
 	}
-	assert.Len(t, values.Kinds(), len(resources))
+	assert.Len(t, values.Words(), len(resources))
 }
 
 func TestTheCacheTellsHowManyObjectsItHasAndItsVersion(t *testing.T) {

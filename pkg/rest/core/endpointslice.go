@@ -58,7 +58,7 @@ func (e endpointSlices) List(_ context.Context, namespace string, options rest.L
 }
 
 func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.EndpointSlice, version uint64, err error) {
-	list, err := e.objects.List(api.EndpointsKind, nil)
+	list, err := e.objects.List(storage.InDefault(api.EndpointsKind))
 	if err != nil {
 		return nil, 0, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
 	}
@@ -92,7 +92,7 @@ func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.
 	if err := options.OnlyName(); err != nil {
 		return nil, err
 	}
-	w, err := rest.BeginWatch(e.objects, api.EndpointsKind, options)
+	w, err := rest.BeginWatch(e.objects, storage.InDefault(api.EndpointsKind), options)
 	if err != nil {
 		return nil, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
 	}

@@ -74,7 +74,7 @@ func (h anHour) update(times int32, options rest.WriteOptions) {
 func (h anHour) count(kind api.Kind, passes time.Duration) int {
 	time.Sleep(passes)
 	synctest.Wait()
-	list, err := h.store.List(kind, nil)
+	list, err := h.store.List(storage.Selection{Kind: kind})
 	require.NoError(h.t, err)
 	return len(list.Items)
 }

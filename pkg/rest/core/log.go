@@ -119,7 +119,7 @@ func containerOf(pod *corev1.Pod, asked string) (string, error) {
 
 // kubelet returns where the kubelet of a node listens. The port is 0 if none has said that it does.
 func (l podLog) kubelet(name string) (host string, port uint, err error) {
-	stored, err := l.pods.Objects.Get(api.NodeKind, name)
+	stored, err := l.pods.Objects.Get(api.DefaultKey(api.NodeKind, name))
 	if api.KindOf(err) == api.NotFound {
 		return "", 0, apierrors.NewNotFound(corev1.Resource("pods"), name)
 	}

@@ -51,7 +51,7 @@ func isAlive(b base, name string) bool {
 	if name == "" {
 		return false
 	}
-	stored, err := b.objects.Get(api.NodeKind, name)
+	stored, err := b.objects.Get(api.DefaultKey(api.NodeKind, name))
 	if err != nil {
 		return false
 	}

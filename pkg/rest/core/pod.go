@@ -47,9 +47,7 @@ func podStrategy() generic.Strategy[*corev1.Pod] {
 		},
 		ValidateUpdate: validation.ValidatePodUpdate,
 		Fields:         podFields,
-		InternalFields: func(task api.Object) fields.Set {
-			return fields.Set{"spec.nodeName": task.(*api.Task).CurrentState.Host}
-		},
+		MachineField:   "spec.nodeName",
 	}
 }
 

@@ -19,7 +19,7 @@ func makeServices(b base) *generic.Store[*corev1.Service] {
 		Encoding: rest.NewEncoding(coreGroup.WithKind("Service"), b.codec), Resource: corev1.Resource("services"), Internal: api.ServiceKind, Namespaced: true,
 		Objects: b.objects, Turns: b.turns, Strategy: serviceStrategy(), Now: b.now, AnswersDeleted: true,
 		Remove: func(_ context.Context, name string, version uint64) error {
-			_, err := b.objects.Commit(storage.DeleteService(name, version)...)
+			_, err := b.objects.Commit(storage.DeleteService(api.DefaultKey(api.ServiceKind, name), version)...)
 			return err
 		},
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	. "kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/rest"
@@ -53,13 +52,13 @@ func (s slowStore) Commit(changes ...storage.Change) ([]*storage.Object, error) 
 // twofold is a store to which other programs have written each task twice.
 type twofold struct{ storage.Interface }
 
-func (s twofold) List(kind api.Kind, carried map[string]string) (*storage.List, error) {
-	list, err := s.Interface.List(kind, carried)
+func (s twofold) List(selection storage.Selection) (*storage.List, error) {
+	list, err := s.Interface.List(selection)
 	return double(list), err
 }
 
-func (s twofold) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	list, err := s.Interface.ListAt(kind, version)
+func (s twofold) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
+	list, err := s.Interface.ListAt(selection, version)
 	return double(list), err
 }
 

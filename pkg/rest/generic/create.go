@@ -110,7 +110,7 @@ func (s *Store[T]) fillMeta(object T) {
 // insert stores an object, unless that is only tried.
 func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dryRun bool) (rest.Answer, error) {
 	if dryRun {
-		_, err := s.Objects.Get(s.Internal, internal.GetID())
+		_, err := s.Objects.Get(internal.Key())
 		if err == nil {
 			return nil, apierrors.NewAlreadyExists(s.Resource, object.GetName())
 		}

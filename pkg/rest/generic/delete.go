@@ -121,7 +121,7 @@ func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err
 	if s.Remove != nil {
 		err = s.Remove(ctx, name, version)
 	} else {
-		_, err = s.Objects.Commit(storage.Delete(s.Internal, name, version))
+		_, err = s.Objects.Commit(storage.Delete(s.key(name), version))
 	}
 	return rest.StatusError(err, s.Resource, name)
 }
@@ -152,7 +152,7 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, optio
 		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
 		}
-		_, err := s.Delete(ctx, rest.Key{Namespace: namespace, Name: item.GetID()}, deletion)
+		_, err := s.Delete(ctx, rest.Key{Namespace: namespace, Name: item.Key().ID}, deletion)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}

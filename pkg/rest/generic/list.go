@@ -21,7 +21,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.read(page, equalities(options.Labels, s.Labelled))
+	all, err := s.read(page, s.selection(options))
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if !s.hasNamespace(namespace) {
 		return list, nil
 	}
-	first := sort.Search(len(all.Items), func(i int) bool { return all.Items[i].GetID() >= page.start })
+	first := sort.Search(len(all.Items), func(i int) bool { return all.Items[i].Key().ID >= page.start })
 	for i, item := range all.Items[first:] {
 		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
@@ -42,8 +42,8 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 			continue
 		}
 		// A page does not end between two tasks of one id, which other programs may have made.
-		if n := len(list.Items); options.Limit > 0 && int64(n) >= options.Limit && item.GetID() != list.Items[n-1].GetID() {
-			list.Continue = tokenFor(int64(all.Version), item.GetID())
+		if n := len(list.Items); options.Limit > 0 && int64(n) >= options.Limit && item.Key().ID != list.Items[n-1].Key().ID {
+			list.Continue = tokenFor(int64(all.Version), item.Key().ID)
 			if options.Labels.Empty() && options.Fields.Empty() {
 				list.Remaining = int64(len(all.Items) - first - i)
 			}
@@ -54,13 +54,31 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	return list, nil
 }
 
+// selection returns what the store can look up of what a list asks for.
+func (s *Store[T]) selection(options rest.ListOptions) storage.Selection {
+	selection := storage.Selection{Kind: s.Internal, Labels: equalities(options.Labels, s.Labelled)}
+	if s.Namespaced {
+		selection.Namespace = v1.Namespace
+	}
+	selection.Machine, _ = s.machine(options)
+	return selection
+}
+
+// machine returns the machine of which the objects are selected, which may be none.
+func (s *Store[T]) machine(options rest.ListOptions) (name string, selected bool) {
+	if s.Strategy.MachineField == "" {
+		return "", false
+	}
+	return options.Fields.RequiresExactMatch(s.Strategy.MachineField)
+}
+
 // read returns the objects of the version that a page wants.
-func (s *Store[T]) read(page page, labels map[string]string) (*storage.List, error) {
+func (s *Store[T]) read(page page, selection storage.Selection) (*storage.List, error) {
 	if !page.exact {
-		list, err := rest.ReadNew(s.Objects, s.Internal, labels, page.version, page.mayBeStale)
+		list, err := rest.ReadNew(s.Objects, selection, page.version, page.mayBeStale)
 		return list, rest.StatusError(err, s.Resource, "")
 	}
-	list, err := s.Objects.ListAt(s.Internal, page.version)
+	list, err := s.Objects.ListAt(selection, page.version)
 	if api.KindOf(err) == api.Expired {
 		if current, err := s.Objects.Version(); err == nil && current < page.version {
 			return nil, rest.TooLarge(page.version, current)
@@ -77,14 +95,12 @@ func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool
 	if options.Labels.Empty() && options.Fields.Empty() {
 		return true, nil
 	}
-	if name, byName := options.Fields.RequiresExactMatch("metadata.name"); byName && item.GetID() != name {
+	if name, byName := options.Fields.RequiresExactMatch("metadata.name"); byName && item.Key().ID != name {
 		return false, nil
 	}
-	if s.Strategy.InternalFields != nil {
-		for field, value := range s.Strategy.InternalFields(item.Object) {
-			if wanted, byField := options.Fields.RequiresExactMatch(field); byField && wanted != value {
-				return false, nil
-			}
+	if placed, ok := item.Object.(api.Placed); ok {
+		if machine, byMachine := s.machine(options); byMachine && machine != placed.Machine() {
+			return false, nil
 		}
 	}
 	if s.Labelled && options.Fields.Empty() {

@@ -70,8 +70,17 @@ func (s *Store[T]) get(key rest.Key) (*storage.Object, error) {
 	if !s.hasNamespace(key.Namespace) {
 		return nil, apierrors.NewNotFound(s.Resource, key.Name)
 	}
-	stored, err := s.Objects.Get(s.Internal, key.Name)
+	stored, err := s.Objects.Get(s.key(key.Name))
 	return stored, rest.StatusError(err, s.Resource, key.Name)
+}
+
+// key returns the key of an object.
+func (s *Store[T]) key(name string) api.Key {
+	key := api.Key{Kind: s.Internal, ID: name}
+	if s.Namespaced {
+		key.Namespace = v1.Namespace
+	}
+	return key
 }
 
 func (s *Store[T]) answer(stored *storage.Object) rest.Answer {

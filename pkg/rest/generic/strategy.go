@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
 )
 
@@ -32,8 +31,9 @@ type Strategy[T rest.Object] struct {
 	AllowCreateOnUpdate bool
 	// Fields are what field selectors can select by, besides the name and the namespace.
 	Fields func(T) fields.Set
-	// InternalFields are those of the Fields that the internal object has too.
-	InternalFields func(api.Object) fields.Set
+	// MachineField is the one of the Fields that is the machine of an api.Placed object, if there is
+	// one: the store finds by it.
+	MachineField string
 }
 
 // withDefaults sets the functions that are not set.

@@ -45,7 +45,7 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 // it is a new one. With errDone it returns the object that is to be removed.
 func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOptions) (object *storage.Object, created bool, err error) {
 	var unwritten *storage.Object
-	written, err := storage.GuaranteedUpdate(s.Objects, s.Internal, key.Name, func(stored *storage.Object) (api.Object, error) {
+	written, err := storage.GuaranteedUpdate(s.Objects, s.key(key.Name), func(stored *storage.Object) (api.Object, error) {
 		created, unwritten = stored == nil, stored
 		next, err := s.next(key, stored, change, options)
 		if err == nil || errors.Is(err, errDone) {

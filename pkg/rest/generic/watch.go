@@ -14,7 +14,7 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 	if err := s.checkFields(options.ListOptions); err != nil {
 		return nil, err
 	}
-	w, err := rest.BeginWatch(s.Objects, s.Internal, options)
+	w, err := rest.BeginWatch(s.Objects, s.selection(options.ListOptions), options)
 	if err != nil {
 		return nil, rest.StatusError(err, s.Resource, "")
 	}

@@ -82,10 +82,10 @@ func TestServersThatStartTogetherMakeTheDefaultsOnce(t *testing.T) {
 func versions(t *testing.T, store storage.Interface) (versions map[string][2]uint64, count int) {
 	versions = map[string][2]uint64{}
 	for _, kind := range []api.Kind{api.ClusterRoleKind, api.ClusterRoleBindingKind} {
-		list, err := store.List(kind, nil)
+		list, err := store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
 		for _, item := range list.Items {
-			versions[string(kind)+" "+item.GetID()] = [2]uint64{item.Meta().CreationVersion, item.Version()}
+			versions[string(kind)+" "+item.Key().ID] = [2]uint64{item.Meta().CreationVersion, item.Version()}
 			count++
 		}
 	}
@@ -137,10 +137,10 @@ func TestBootstrapTellsWhatItCannotRepair(t *testing.T) {
 // unreachable is a store that does not answer.
 type unreachable struct{ storage.Interface }
 
-func (unreachable) Get(api.Kind, string) (*storage.Object, error) {
+func (unreachable) Get(api.Key) (*storage.Object, error) {
 	return nil, api.NewUnavailable("get", nil)
 }
 
-func (unreachable) List(api.Kind, map[string]string) (*storage.List, error) {
+func (unreachable) List(storage.Selection) (*storage.List, error) {
 	return nil, api.NewUnavailable("list", nil)
 }

@@ -25,9 +25,12 @@ type Policy struct {
 	known   atomic.Pointer[policy]
 }
 
-// policy is what was known at a version of the store. It does not change.
+// policyKinds are the kinds of a policy.
+var policyKinds = [4]api.Kind{api.ClusterRoleBindingKind, api.RoleBindingKind, api.ClusterRoleKind, api.RoleKind}
+
+// policy is what was known after the last change of each kind. It does not change.
 type policy struct {
-	version             uint64
+	changed             [4]uint64 // as policyKinds says
 	roles               kept[*rbacv1.Role]
 	roleBindings        kept[*rbacv1.RoleBinding]
 	clusterRoles        kept[*rbacv1.ClusterRole]
@@ -51,11 +54,14 @@ func NewPolicy(objects storage.Interface, scheme v1.Converter) *Policy {
 // Load asks the store once, and lets it follow what others change from then on. It may be called
 // again if it fails.
 func (p *Policy) Load() error {
-	list, err := p.objects.List(api.ClusterRoleKind, nil)
+	list, err := p.objects.List(storage.InDefault(api.ClusterRoleKind))
 	if err != nil {
 		return err
 	}
-	_, err = p.objects.Watch(api.ClusterRoleKind, list.Version)
+	watcher, err := p.objects.Watch(storage.InDefault(api.ClusterRoleKind), list.Version)
+	if err == nil {
+		watcher.Stop() // the store goes on following
+	}
 	return err
 }
 
@@ -88,19 +94,19 @@ func (p *Policy) RoleBindings(namespace string) []*rbacv1.RoleBinding {
 // now returns what the process knows now.
 func (p *Policy) now() *policy {
 	reader := p.objects.Cached()
-	version, err := reader.Version()
-	if was := p.known.Load(); err != nil || was.version == version {
+	changed, err := changes(reader)
+	if was := p.known.Load(); err != nil || was.changed == changed {
 		return was
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was := p.known.Load()
-	if version, err = reader.Version(); err != nil || was.version == version {
+	if changed, err = changes(reader); err != nil || was.changed == changed {
 		return was // somebody else was first
 	}
-	// What changes after the version was read may be seen already, or with the next one. Bindings
+	// What changes after that was read may be seen already, or with the next one. Bindings
 	// come first: whoever sees a new one sees its role, which is older as a rule.
-	next := &policy{version: version}
+	next := &policy{changed: changed}
 	var errs [4]error
 	next.clusterRoleBindings, errs[0] = newest(reader, p.scheme, api.ClusterRoleBindingKind, was.clusterRoleBindings)
 	next.roleBindings, errs[1] = newest(reader, p.scheme, api.RoleBindingKind, was.roleBindings)
@@ -113,16 +119,26 @@ func (p *Policy) now() *policy {
 	return next
 }
 
+// changes returns when each kind has changed last.
+func changes(reader storage.Reader) (changed [4]uint64, err error) {
+	for i, kind := range policyKinds {
+		if changed[i], err = reader.Changed(kind); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
 // newest returns the objects of a kind as a reader has them. What has not changed is not
 // converted again. What cannot be read gives nobody any right; it is logged once.
 func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.Kind, was kept[T]) (kept[T], error) {
-	list, err := reader.List(kind, nil)
+	list, err := reader.List(storage.InDefault(kind))
 	if err != nil || slices.Equal(list.Items, was.stored) {
 		return was, err
 	}
 	converted := make(map[*storage.Object]T, len(was.stored))
 	for _, stored := range was.stored {
-		converted[stored] = was.byName[stored.GetID()] // nil if it cannot be read
+		converted[stored] = was.byName[stored.Key().ID] // nil if it cannot be read
 	}
 	next := kept[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
 	for _, stored := range list.Items {
@@ -131,7 +147,7 @@ func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.
 			object = convert[T](scheme, stored)
 		}
 		if rest.Object(object) != rest.Object(*new(T)) {
-			next.byName[stored.GetID()] = object
+			next.byName[stored.Key().ID] = object
 			next.all = append(next.all, object)
 		}
 	}
@@ -142,7 +158,7 @@ func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.
 func convert[T rest.Object](scheme v1.Converter, stored *storage.Object) (object T) {
 	converted, err := scheme.ConvertToVersion(stored.Object, v1.Version)
 	if err != nil {
-		log.Printf("%s %s gives nobody any right: %s", stored.GetKind(), api.Quote(stored.GetID()), api.Printable(err.Error(), ' '))
+		log.Printf("%s %s gives nobody any right: %s", stored.Key().Kind, api.Quote(stored.Key().ID), api.Printable(err.Error(), ' '))
 		return object
 	}
 	return converted.(T)

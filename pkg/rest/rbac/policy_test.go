@@ -58,7 +58,7 @@ func TestAPolicyFollowsWhatOthersChange(t *testing.T) {
 		require.NoError(t, policy.Load())
 		version, err := store.Version()
 		require.NoError(t, err)
-		changes, err := store.Watch(api.RoleKind, version)
+		changes, err := store.Watch(storage.Selection{Kind: api.RoleKind}, version)
 		require.NoError(t, err)
 		inTime, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()

@@ -22,7 +22,7 @@ import (
 // listed returns a registry's tasks as they are answered.
 func listed(t *testing.T, registry *etcdRegistry) string {
 	t.Helper()
-	list, err := registry.store.List(api.TaskKind, nil)
+	list, err := registry.store.List(storage.Selection{Kind: api.TaskKind})
 	require.NoError(t, err)
 	encoded, err := v1beta1.Codec.Encode(list)
 	require.NoError(t, err)
@@ -37,9 +37,9 @@ func requireExact(t *testing.T, client etcdtest.Client, registry *etcdRegistry) 
 	require.Equal(t, listed(t, fresh), listed(t, registry))
 	require.Equal(t, fresh.store.Machines(), registry.store.Machines())
 	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
-		want, err := fresh.store.List(kind, nil)
+		want, err := fresh.store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
-		got, err := registry.store.List(kind, nil)
+		got, err := registry.store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
 		require.Equal(t, objectsOf(want), objectsOf(got))
 	}

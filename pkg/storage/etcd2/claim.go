@@ -14,7 +14,7 @@ import (
 // checkUnclaimed returns an error if another program has written a task with this
 // id, on any machine, without an index key.
 func (s *Store) checkUnclaimed(taskID string) error {
-	for _, one := range s.cache.Copies(api.TaskKind, taskID) {
+	for _, one := range s.cache.Copies(api.DefaultKey(api.TaskKind, taskID)) {
 		if err := s.checkAbsent(one.Place); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package etcd2
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd2/cache"
 )
 
 // Commit implements storage.Interface. The changes are made in their order.
@@ -26,8 +27,11 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 
 // commit makes one change.
 func (s *Store) commit(change storage.Change) (*storage.Object, error) {
-	isTask := change.Kind == api.TaskKind
+	isTask := cache.IsTask(change.Key)
 	switch {
+	case change.Action == storage.Write && !isTask && len(change.Object.Claims()) > 0:
+		return nil, api.NewInvalid("namespace", "%s cannot have host ports in the namespace %s: the v2 API of etcd has no transactions, which they need there",
+			change.Key.InWords(), api.Quote(change.Key.Namespace))
 	case change.Action == storage.Check:
 		return nil, nil
 	case change.Action == storage.Remove:
@@ -45,9 +49,9 @@ func (s *Store) commit(change storage.Change) (*storage.Object, error) {
 // overwrite replaces an object whatever its version is, or creates it if there need
 // be none.
 func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
-	return storage.GuaranteedUpdate(storage.WithTTL(s, change.TTL), change.Kind, change.ID, func(stored *storage.Object) (api.Object, error) {
+	return storage.GuaranteedUpdate(storage.WithTTL(s, change.TTL), change.Key, func(stored *storage.Object) (api.Object, error) {
 		if stored == nil && change.Expected == storage.Present {
-			return nil, api.NewNotFound(change.Kind, change.ID)
+			return nil, api.NewNotFound(change.Key.Kind, change.Key.ID)
 		}
 		return change.Object, nil
 	})
@@ -57,10 +61,10 @@ func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
 func (s *Store) remove(change storage.Change) (err error) {
 	switch {
 	case change.Expected == storage.Absent:
-		if err = s.cache.Fresh("delete " + string(change.Kind)); err == nil {
+		if err = s.cache.Fresh("delete " + string(change.Key.Kind)); err == nil {
 			_, err = s.expected(change)
 		}
-	case change.Kind == api.TaskKind:
+	case cache.IsTask(change.Key):
 		err = s.deleteTask(change)
 	default:
 		err = s.deleteObject(change)

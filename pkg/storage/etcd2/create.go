@@ -24,10 +24,10 @@ func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	if err := s.checkUnclaimed(task.ID); err != nil {
 		return nil, err
 	}
-	if err := s.ports.Take(task); err != nil {
+	if err := s.claims.Take(task); err != nil {
 		return nil, err
 	}
-	defer s.ports.Release(task)
+	defer s.claims.Release(task)
 	claimed, budget, err := s.claim(task, budget)
 	if err != nil {
 		return nil, err

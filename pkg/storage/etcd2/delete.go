@@ -17,7 +17,7 @@ func (s *Store) find(operation, taskID string) (location, error) {
 	if err != nil || found.version != 0 {
 		return found, err
 	}
-	copies := s.cache.Copies(api.TaskKind, taskID)
+	copies := s.cache.Copies(api.DefaultKey(api.TaskKind, taskID))
 	if len(copies) == 0 {
 		return found, api.NewNotFound(api.TaskKind, taskID)
 	}
@@ -36,7 +36,7 @@ func (s *Store) find(operation, taskID string) (location, error) {
 // task.
 func (s *Store) deleteTask(remove storage.Change) error {
 	budget := s.clock.budget(remove)
-	found, err := s.find(budget.operation, remove.ID)
+	found, err := s.find(budget.operation, remove.Key.ID)
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (s *Store) deleteTask(remove storage.Change) error {
 		}
 		switch {
 		case task == nil:
-			return api.NewNotFound(api.TaskKind, remove.ID)
+			return api.NewNotFound(api.TaskKind, remove.Key.ID)
 		case task.Dir:
 			return task.Err
 		case task.Created > found.seen: // newer than the index key, which is an earlier task's
-			if found, err = s.find(budget.operation, remove.ID); err != nil {
+			if found, err = s.find(budget.operation, remove.Key.ID); err != nil {
 				return err
 			}
 			machine, task = s.cachedAt(found.Place)
@@ -58,11 +58,11 @@ func (s *Store) deleteTask(remove storage.Change) error {
 		case machine.Broken != nil:
 			return machine.Broken.Err
 		case remove.Expected != task.Version && remove.Expected != storage.Present && !remove.Unconditional():
-			return api.NewConflict("task %s has changed", api.Quote(remove.ID))
+			return api.NewConflict("task %s has changed", api.Quote(remove.Key.ID))
 		}
 		err := s.cache.Remove(task.Key, task.Version)
 		if err == nil {
-			return s.deleteRest(remove.ID, found, machine.WithTask(task.Place, nil, machine.Version), budget)
+			return s.deleteRest(remove.Key.ID, found, machine.WithTask(task.Place, nil, machine.Version), budget)
 		}
 		if !cache.HasCode(err, cache.CompareFailed) {
 			return failed(budget.operation, remove, err)

@@ -48,7 +48,7 @@ func (s *Store) Warn(key string, version uint64, what string) { s.warnings.warn(
 func (s *Store) Warned() int { return len(s.warnings.warned) }
 
 // Idle reports whether no host port is kept for a create.
-func (s *Store) Idle() bool { return s.ports.Len() == 0 }
+func (s *Store) Idle() bool { return s.claims.Len() == 0 }
 
 // Machine is what the cache has about a machine.
 type Machine struct {

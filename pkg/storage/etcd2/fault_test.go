@@ -78,7 +78,7 @@ func bindAs(r *etcdRegistry, pod api.Task) error {
 }
 
 func bindTo(r *etcdRegistry, machine string, change func(api.Task) api.Task) error {
-	_, err := storage.GuaranteedUpdate(r.store, api.TaskKind, "subject", func(stored *storage.Object) (api.Object, error) {
+	_, err := storage.GuaranteedUpdate(r.store, api.DefaultKey(api.TaskKind, "subject"), func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
 			return nil, api.NewNotFound(api.TaskKind, "subject")
 		}

@@ -18,6 +18,7 @@ import (
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/storagetest"
 )
 
 // watching is a watcher of one kind, and the objects as its events tell of them.
@@ -30,13 +31,13 @@ type watching struct {
 
 // watch begins to watch at the store's present version.
 func watch(t *testing.T, store *etcd2.Store, kind api.Kind) *watching {
-	list, err := store.List(kind, nil)
+	list, err := store.List(storage.Selection{Kind: kind})
 	require.NoError(t, err)
 	w := &watching{objects: map[string]*storage.Object{}, last: list.Version}
 	for _, object := range list.Items {
 		w.objects[nameOf(object)] = object
 	}
-	w.watcher, err = store.Watch(kind, list.Version)
+	w.watcher, err = store.Watch(storage.Selection{Kind: kind}, list.Version)
 	require.NoError(t, err)
 	return w
 }
@@ -45,7 +46,7 @@ func nameOf(object *storage.Object) string {
 	if task, ok := object.Object.(*api.Task); ok && !task.IsPod {
 		return task.ID + " on " + task.CurrentState.Host
 	}
-	return object.GetID()
+	return object.Key().ID
 }
 
 // next reads the events that there are after the store has asked etcd.
@@ -132,7 +133,7 @@ func TestTheEventsAddUpToTheObjects(t *testing.T) {
 		w := watchers[kind]
 		require.NoError(t, w.next(t, registries[0].store))
 		require.Greater(t, len(w.told), 20, kind)
-		list, err := unhurried(fake).store.List(kind, nil)
+		list, err := unhurried(fake).store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
 		require.Len(t, w.objects, len(list.Items))
 		for _, object := range list.Items {
@@ -246,12 +247,12 @@ func TestTheVersionsAreThoseOfEtcd(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry := unhurried(client)
 		require.NoError(t, registry.CreateTask("m", makeTask("x", 80)))
-		created, err := registry.store.Get(api.TaskKind, "x")
+		created, err := registry.store.Get(api.DefaultKey(api.TaskKind, "x"))
 		require.NoError(t, err)
 		require.NoError(t, registry.UpdateTask(makeTask("x", 81)))
 		require.NoError(t, registry.CreateController(makeController("c", 1)))
 		require.NoError(t, registry.UpdateController(makeController("c", 2)))
-		updated, err := registry.store.Get(api.TaskKind, "x")
+		updated, err := registry.store.Get(api.DefaultKey(api.TaskKind, "x"))
 		require.NoError(t, err)
 		assert.Greater(t, updated.Version(), created.Version())
 		assert.Equal(t, created.Meta().CreationVersion, updated.Meta().CreationVersion)
@@ -271,7 +272,7 @@ func TestAChangeOfAnotherVersionIsAConflict(t *testing.T) {
 		require.NoError(t, registry.CreateTask("m", makeTask("x", 80)))
 		require.NoError(t, registry.CreateService(makeService("x", 1)))
 		for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind} {
-			old, err := registry.store.Get(kind, "x")
+			old, err := registry.store.Get(api.DefaultKey(kind, "x"))
 			require.NoError(t, err)
 			object := func() api.Object {
 				if kind == api.TaskKind {
@@ -284,16 +285,16 @@ func TestAChangeOfAnotherVersionIsAConflict(t *testing.T) {
 			written, err := registry.store.Commit(storage.Update(object(), old.Version()))
 			require.NoError(t, err)
 			require.Greater(t, written[0].Version(), old.Version())
-			for _, change := range []storage.Change{storage.Update(object(), old.Version()), storage.Delete(kind, "x", old.Version())} {
+			for _, change := range []storage.Change{storage.Update(object(), old.Version()), storage.Delete(api.DefaultKey(kind, "x"), old.Version())} {
 				_, err = registry.store.Commit(change)
 				requireKind(t, api.Conflict, err)
 				assert.EqualError(t, err, string(kind)+` "x" has changed`)
 			}
-			_, err = registry.store.Commit(storage.Delete(kind, "x", written[0].Version()))
+			_, err = registry.store.Commit(storage.Delete(api.DefaultKey(kind, "x"), written[0].Version()))
 			require.NoError(t, err)
 			_, err = registry.store.Commit(storage.Update(object(), written[0].Version()))
 			requireKind(t, api.NotFound, err)
-			_, err = registry.store.Commit(storage.Delete(kind, "x", storage.Any))
+			_, err = registry.store.Commit(storage.Delete(api.DefaultKey(kind, "x"), storage.Any))
 			require.NoError(t, err)
 		}
 		requireConsistent(t, client)
@@ -306,13 +307,12 @@ func TestTheHostPortsOfACreateAtWorkAreTaken(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
 	var registry *etcdRegistry
-	calls, looked := 0, false
+	calls, looked, other := 0, false, makeTask("other", 80)
 	registry = unhurried(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
 		calls++
 		if method == "Create" && strings.HasPrefix(key, indexKey) && !looked {
 			looked = true
-			machine, err := registry.store.FirstFree([]string{"m1", "m2"}, makeTask("other", 80))
-			require.NoError(t, err)
+			machine := storagetest.FirstFree(t, registry.store, []string{"m1", "m2"}, &other)
 			assert.Equal(t, "m2", machine)
 			before := calls
 			requireKind(t, api.HostPortTaken, registry.CreateTask("m1", makeTask("other", 80)))
@@ -324,7 +324,6 @@ func TestTheHostPortsOfACreateAtWorkAreTaken(t *testing.T) {
 	require.NoError(t, registry.CreateTask("m1", makeTask("x", 80)))
 	require.True(t, looked)
 	require.NoError(t, registry.DeleteTask("x"))
-	machine, err := registry.store.FirstFree([]string{"m1", "m2"}, makeTask("other", 80))
-	require.NoError(t, err)
+	machine := storagetest.FirstFree(t, registry.store, []string{"m1", "m2"}, &other)
 	assert.Equal(t, "m1", machine)
 }

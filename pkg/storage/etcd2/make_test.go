@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 )
 
@@ -87,7 +88,7 @@ func (r *etcdRegistry) client() etcdtest.Client { return r.store.Client() }
 func (r *etcdRegistry) servicesAndEndpoints(t *testing.T) ([]api.Service, map[string]api.Endpoints) {
 	services, err := r.ListServices()
 	require.NoError(t, err)
-	list, err := r.store.List(api.EndpointsKind, nil)
+	list, err := r.store.List(storage.Selection{Kind: api.EndpointsKind})
 	require.NoError(t, err)
 	endpoints := map[string]api.Endpoints{}
 	for _, object := range list.Items {

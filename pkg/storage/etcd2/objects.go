@@ -11,14 +11,14 @@ import (
 // a blind write.
 func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 	budget := s.clock.budget(change)
-	value, err := values.Encode(change.Object)
+	value, err := values.EncodeWhole(change.Object)
 	if err != nil {
 		return nil, err
 	}
 	if err := budget.left(); err != nil {
 		return nil, err
 	}
-	own := &cache.Change{Key: cache.Place{Kind: change.Kind, ID: change.ID}.Key(), Object: change.Object, TTL: uint64(change.TTLSeconds())}
+	own := &cache.Change{Key: cache.PlaceOf(change.Key).Key(), Object: change.Object, TTL: uint64(change.TTLSeconds())}
 	if change.Expected != storage.Absent && change.Expected != storage.Blind {
 		now, err := s.expected(change)
 		if err != nil {
@@ -33,11 +33,11 @@ func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 // deleteObject deletes an object that is one key. Another program may have put
 // something else into its place: that stays, if any version will do.
 func (s *Store) deleteObject(change storage.Change) error {
-	err := s.cache.Remove(cache.Place{Kind: change.Kind, ID: change.ID}.Key(), change.Expected)
+	err := s.cache.Remove(cache.PlaceOf(change.Key).Key(), change.Expected)
 	if change.Unconditional() {
 		err = cache.Ignore(err, cache.NotAFile, cache.NotADirectory)
 	}
-	return failed("delete "+string(change.Kind), change, err)
+	return failed("delete "+string(change.Key.Kind), change, err)
 }
 
 // failed returns the error of a change that etcd has refused, or that failed on the
@@ -45,11 +45,11 @@ func (s *Store) deleteObject(change storage.Change) error {
 func failed(operation string, change storage.Change, err error) error {
 	switch {
 	case cache.HasCode(err, cache.AlreadyExists):
-		return api.NewAlreadyExists(change.Kind, change.ID)
+		return api.NewAlreadyExists(change.Key.Kind, change.Key.ID)
 	case cache.HasCode(err, cache.CompareFailed):
-		return api.NewConflict("%s %s has changed", change.Kind, api.Quote(change.ID))
+		return api.NewConflict("%s has changed", change.Key.InWords())
 	case cache.HasCode(err, cache.NotFound):
-		return api.NewNotFound(change.Kind, change.ID)
+		return api.NewNotFound(change.Key.Kind, change.Key.ID)
 	}
 	return cache.Failed(operation, err)
 }

@@ -137,7 +137,7 @@ func TestReconcileLeavesQuotas(t *testing.T) {
 	require.NoError(t, err)
 	reconcile(t, registry, clock)
 	reconcile(t, registry, clock)
-	stored, err := registry.store.Get(api.QuotaKind, "pods")
+	stored, err := registry.store.Get(api.DefaultKey(api.QuotaKind, "pods"))
 	require.NoError(t, err)
 	assert.Equal(t, written[0].Version(), stored.Version())
 	assert.Equal(t, `[{"id":"x"}]`, stored.Meta().Remainder)

@@ -358,7 +358,7 @@ func TestABindingThatLosesToAnUpdateChangesNothing(t *testing.T) {
 	fake := etcdtest.NewFake()
 	other, clock := patientless(fake)
 	require.NoError(t, other.CreateTask("", makePod("", "subject", 80)))
-	created, err := other.store.Get(api.TaskKind, "subject")
+	created, err := other.store.Get(api.DefaultKey(api.TaskKind, "subject"))
 	require.NoError(t, err)
 	var updated *storage.Object
 	registry := unhurried(&etcdtest.Around{Client: fake, Do: func(method, key string, call func() (*etcd.Response, error)) (*etcd.Response, error) {
@@ -371,7 +371,7 @@ func TestABindingThatLosesToAnUpdateChangesNothing(t *testing.T) {
 	pod := makePod("m", "subject", 80)
 	_, err = registry.store.Commit(storage.Update(&pod, created.Version()))
 	requireKind(t, api.Conflict, err)
-	found, err := other.store.Get(api.TaskKind, "subject")
+	found, err := other.store.Get(api.DefaultKey(api.TaskKind, "subject"))
 	require.NoError(t, err)
 	assert.Equal(t, updated.Version(), found.Version())
 	reconcile(t, other, clock)

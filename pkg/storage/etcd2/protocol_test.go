@@ -18,6 +18,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 )
 
@@ -366,7 +367,7 @@ func TestD27FailuresOfEtcdHaveTheirKind(t *testing.T) {
 			operations = append(operations, err)
 			_, err = registry.ListServices()
 			operations = append(operations, err)
-			_, err = registry.store.List(api.EndpointsKind, nil)
+			_, err = registry.store.List(storage.Selection{Kind: api.EndpointsKind})
 			operations = append(operations, err)
 			for _, err := range operations {
 				requireKind(t, row.kind, err)

@@ -142,12 +142,12 @@ func (s *Store) compareList(all stock, m *cache.Machine) (found []inconsistency)
 // decoded. The services are looked up last: a new one has newer endpoints.
 func (s *Store) compareEndpoints() (found []inconsistency) {
 	endpoints := slices.DeleteFunc(s.cache.Unreadable(), func(bad *cache.Stored) bool { return bad.Kind != api.EndpointsKind || bad.Dir })
-	all, _ := s.cache.Objects.List(api.EndpointsKind, nil) // a cache answers always
+	all, _ := s.cache.Objects.List(storage.Selection{Kind: api.EndpointsKind}) // a cache answers always
 	for _, object := range all.Items {
-		endpoints = append(endpoints, cache.MakeStored(cache.Place{Kind: api.EndpointsKind, ID: object.GetID()}, object))
+		endpoints = append(endpoints, cache.MakeStored(cache.PlaceFor(object.Object), object))
 	}
 	for _, one := range endpoints {
-		if len(s.cache.Copies(api.ServiceKind, one.ID)) == 0 {
+		if len(s.cache.Copies(api.Key{Kind: api.ServiceKind, Namespace: one.Namespace, ID: one.ID})) == 0 {
 			found = append(found, s.orphanedKey("orphaned endpoints", "", one.ID, one.Key, one.Version))
 		}
 	}

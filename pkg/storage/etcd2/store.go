@@ -6,6 +6,7 @@ package etcd2
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ type ManifestFunc func(machine string, task api.Task, services []api.Service) (a
 type Store struct {
 	cache     *cache.Cache
 	lists     lists
-	ports     *storage.PortsInFlight
+	claims    *storage.ClaimsInFlight
 	warnings  warnings
 	sightings sightings
 	manifests ManifestFunc
@@ -47,7 +48,7 @@ func New(client Client, manifests ManifestFunc) *Store {
 	return &Store{
 		cache:     cache,
 		lists:     lists{cache: cache, clock: clock, writers: map[string]*listWriter{}, full: map[string]fullList{}},
-		ports:     storage.NewPortsInFlight(),
+		claims:    storage.NewClaimsInFlight(),
 		warnings:  warnings{clock: clock, warned: map[string]uint64{}},
 		manifests: manifests,
 		clock:     clock,
@@ -65,14 +66,14 @@ func (s *Store) Now() time.Time { return s.clock.now() }
 
 // Get implements storage.Reader. If another program has put a task on several
 // machines, or made it a pod too, it is the one that the index key names.
-func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
-	operation := "get " + string(kind)
+func (s *Store) Get(key api.Key) (*storage.Object, error) {
+	operation := "get " + string(key.Kind)
 	if err := s.cache.Fresh(operation); err != nil {
 		return nil, err
 	}
-	copies := s.cache.Copies(kind, id)
+	copies := s.cache.Copies(key)
 	if len(copies) > 1 {
-		found, err := s.readIndexKey(operation, id)
+		found, err := s.readIndexKey(operation, key.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +82,7 @@ func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
 		}
 	}
 	if len(copies) == 0 {
-		return nil, api.NewNotFound(kind, id)
+		return nil, api.NewNotFound(key.Kind, key.ID)
 	}
 	return copies[0].Object, copies[0].Err
 }
@@ -113,7 +114,7 @@ func (s *Store) expected(change storage.Change) (*cache.Stored, error) {
 	if err == nil {
 		return now, nil
 	}
-	if err := s.cache.Fresh("check " + string(change.Kind)); err != nil {
+	if err := s.cache.Fresh("check " + string(change.Key.Kind)); err != nil {
 		return nil, err
 	}
 	return s.cachedAsExpected(change)
@@ -121,7 +122,7 @@ func (s *Store) expected(change storage.Change) (*cache.Stored, error) {
 
 // cachedAsExpected is like expected, but asks only the cache.
 func (s *Store) cachedAsExpected(change storage.Change) (now *cache.Stored, err error) {
-	if copies := s.cache.Copies(change.Kind, change.ID); len(copies) > 0 { // another program may have made two
+	if copies := s.cache.Copies(change.Key); len(copies) > 0 { // another program may have made two
 		i := slices.IndexFunc(copies, func(one *cache.Stored) bool { return one.Version == change.Expected })
 		now = copies[max(i, 0)]
 		if now.Err != nil && !now.Dir && (change.Expected == storage.Present || change.Expected == now.Version) {
@@ -132,64 +133,66 @@ func (s *Store) cachedAsExpected(change storage.Change) (now *cache.Stored, err 
 }
 
 // List implements storage.Reader. What cannot be decoded is logged and left out.
-func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
-	if err := s.cache.Fresh(storage.ListInWords(kind)); err != nil {
+func (s *Store) List(selection storage.Selection) (*storage.List, error) {
+	if err := s.cache.Fresh(storage.ListInWords(selection.Kind)); err != nil {
 		return nil, err
 	}
 	s.unreadable()
-	return s.cache.Objects.List(kind, labels)
+	return s.cache.Objects.List(selection)
 }
 
 // ListAt implements storage.Reader.
-func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	if err := s.cache.Fresh(storage.ListInWords(kind)); err != nil {
+func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
+	if err := s.cache.Fresh(storage.ListInWords(selection.Kind)); err != nil {
 		return nil, err
 	}
-	return s.cache.Objects.ListAt(kind, version)
+	return s.cache.Objects.ListAt(selection, version)
 }
 
 // FirstFree implements storage.Reader. It passes over machines of which something
 // cannot be decoded, because nobody knows which of their host ports are taken, and
 // over those whose list has no room (D41). If no other is free, the error says so: an
 // api.Internal one, or an api.Conflict one.
-func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
+func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
 	if err := s.cache.Fresh("place task"); err != nil {
-		return "", err
+		return nil, err
 	}
 	reasons := map[string]error{}
 	for _, bad := range slices.Backward(s.unreadable()) {
 		reasons[bad.Machine] = bad.Err
 	}
-	ports := task.HostPorts()
 	var passedOver error
-	for _, name := range machines {
-		kind, why := api.Internal, reasons[name]
+	for candidate := range candidates {
+		task, isTask := candidate.(*api.Task)
+		if !isTask || !cache.IsTask(task.Key()) { // only these have claims
+			return candidate, nil
+		}
+		kind, why := api.Internal, reasons[task.CurrentState.Host]
 		if why == nil {
-			machine := s.cache.Machine(name)
-			if !machine.Fits(task.ID, ports) || s.ports.IsTaken(name, ports, task.ID) {
+			machine := s.cache.Machine(task.CurrentState.Host)
+			if !machine.Fits(task.ID, task.HostPorts()) || s.claims.Check(task) != nil {
 				continue
 			}
 			if kind, why = api.Conflict, s.checkRoom(machine, task); why == nil {
-				return name, nil
+				return task, nil
 			}
 		}
 		if passedOver == nil {
 			passedOver = &api.Error{Kind: kind, Err: errors.Unwrap(why),
-				Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + name + " is passed over, " + why.Error()}
+				Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + task.CurrentState.Host + " is passed over, " + why.Error()}
 		}
 	}
-	return "", passedOver
+	return nil, passedOver
 }
 
 // checkRoom returns an error if etcd has refused a list that was no larger than a
 // machine's with one more task.
-func (s *Store) checkRoom(machine *cache.Machine, task api.Task) error {
+func (s *Store) checkRoom(machine *cache.Machine, task *api.Task) error {
 	refused := s.lists.refusedSize(machine)
 	if refused == 0 {
 		return nil
 	}
-	task.CurrentState.Host = machine.Name
-	manifest, err := s.makeManifest(&task)
+	manifest, err := s.makeManifest(task)
 	if err == nil && len(listValue(append(slices.Clone(machine.Manifests), manifest))) >= refused {
 		err = tooLarge(machine.Name, nil)
 	}
@@ -204,14 +207,22 @@ func (s *Store) Version() (uint64, error) {
 	return s.cache.Objects.Version()
 }
 
+// Changed implements storage.Reader.
+func (s *Store) Changed(kind api.Kind) (uint64, error) {
+	if err := s.cache.Fresh("get the version"); err != nil {
+		return 0, err
+	}
+	return s.cache.Objects.Changed(kind)
+}
+
 // Watch implements storage.Reader. See Follow for the changes of other programs.
-func (s *Store) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
+func (s *Store) Watch(selection storage.Selection, after uint64) (storage.Watcher, error) {
 	s.cache.Watch()
 	if err := s.cache.Fresh("watch"); err != nil {
 		return nil, err
 	}
 	s.cache.Extend(after)
-	return s.cache.Objects.Watch(kind, after)
+	return s.cache.Objects.Watch(selection, after)
 }
 
 // Follow lets those who watch see the changes of other programs, until the context

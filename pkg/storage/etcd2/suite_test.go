@@ -52,8 +52,9 @@ func twoProcesses(makeEtcd func(t *testing.T) etcdtest.Client) storagetest.Harne
 		Another: func(t *testing.T, store storage.Interface) storage.Interface {
 			return following(t.Context(), t, store.(*etcd2.Store).Client())
 		},
-		CutsOff: true,
-		Slow:    true, // etcd keeps 1,000 changes
+		ClaimsInDefault: true,
+		CutsOff:         true,
+		Slow:            true, // etcd keeps 1,000 changes
 	}
 }
 

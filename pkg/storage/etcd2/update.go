@@ -33,10 +33,10 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	}
 	version, binds := now.Version, now.Host() != task.CurrentState.Host
 	if binds {
-		if err := s.ports.Take(task); err != nil {
+		if err := s.claims.Take(task); err != nil {
 			return nil, err
 		}
-		defer s.ports.Release(task)
+		defer s.claims.Release(task)
 	}
 	if task.CurrentState.Host != "" {
 		if now, version, err = s.updateList(update); err != nil {
@@ -144,7 +144,7 @@ func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
 
 // makeManifest makes the manifest of a task, with the services that the cache has.
 func (s *Store) makeManifest(task *api.Task) (cache.Manifest, error) {
-	stored, _ := s.cache.Objects.List(api.ServiceKind, nil) // a cache answers always
+	stored, _ := s.cache.Objects.List(storage.Selection{Kind: api.ServiceKind, Namespace: api.NamespaceDefault}) // a cache answers always
 	services := make([]api.Service, len(stored.Items))
 	for i, object := range stored.Items {
 		services[i] = *object.Object.(*api.Service)

@@ -36,7 +36,7 @@ func textOf(object *storage.Object) string {
 		return ""
 	}
 	text, err := json.Marshal(object.Object)
-	return fmt.Sprintf("%s %s %v", object.GetKind(), text, err)
+	return fmt.Sprintf("%s %s %v", object.Key().Kind, text, err)
 }
 
 // viewer is somebody who watches one kind, through one apiserver after the other.
@@ -59,7 +59,7 @@ func viewersAfter(version uint64) (all []*viewer) {
 func watchUntil(ctx context.Context, t *testing.T, viewers []*viewer, store *etcd2.Store, id string) (wait func()) {
 	var group sync.WaitGroup
 	for _, v := range viewers {
-		watcher, err := store.Watch(v.kind, v.last)
+		watcher, err := store.Watch(storage.Selection{Kind: v.kind}, v.last)
 		require.NoError(t, err)
 		group.Go(func() {
 			for seen := false; !seen; {
@@ -70,9 +70,9 @@ func watchUntil(ctx context.Context, t *testing.T, viewers []*viewer, store *etc
 				for _, event := range events {
 					this := told{event.Type, "", event.Version, textOf(event.Before), textOf(event.After)}
 					if event.After != nil {
-						this.id = event.After.GetID()
+						this.id = event.After.Key().ID
 					} else {
-						this.id = event.Before.GetID()
+						this.id = event.Before.Key().ID
 					}
 					v.last, v.events = event.Version, append(v.events, this)
 					seen = seen || this.id == id
@@ -124,7 +124,7 @@ func (w *writers) begin(t *testing.T, names []string, changes int, stores ...*et
 				expected := []uint64{storage.Absent, storage.Present, storage.Any}[random.Intn(3)]
 				change := storage.Update(objectOf(kind, id, i), expected)
 				if random.Intn(3) == 0 {
-					change = storage.Delete(kind, id, storage.Any)
+					change = storage.Delete(api.DefaultKey(kind, id), storage.Any)
 				}
 				written, err := stores[(n+i)%len(stores)].Commit(change)
 				if api.KindOf(err) == api.Unavailable {
@@ -161,11 +161,11 @@ func requireWhole(t *testing.T, v *viewer, start uint64, shared etcdtest.Client,
 			delete(objects, event.id)
 		}
 	}
-	list, err := unhurried(shared).store.List(v.kind, nil)
+	list, err := unhurried(shared).store.List(storage.Selection{Kind: v.kind})
 	require.NoError(t, err)
 	stored := map[string]string{}
 	for _, object := range list.Items {
-		stored[object.GetID()] = textOf(object)
+		stored[object.Key().ID] = textOf(object)
 	}
 	require.Equal(t, stored, objects)
 	prefix := string(v.kind) + " "
@@ -272,7 +272,7 @@ func TestAWatcherThatComesBackTooLateIsToldSo(t *testing.T) {
 				put(t, fake, controllerKey("x"), makeController("x", i+1))
 			}
 			store := unhurried(fake).store
-			watcher, err := store.Watch(api.ControllerKind, last)
+			watcher, err := store.Watch(storage.Selection{Kind: api.ControllerKind}, last)
 			require.Equal(t, row.want, api.KindOf(err))
 			if row.want == "" {
 				events, err := watcher.Next(t.Context())

@@ -1,9 +1,6 @@
 package etcd3
 
-import (
-	"kube2014/pkg/api"
-	"kube2014/pkg/storage"
-)
+import "kube2014/pkg/storage"
 
 // cached is what this process knows of etcd: the cache or, if a read has had to go to etcd
 // since, what that has found.
@@ -18,11 +15,11 @@ func (s *Store) Cached() storage.Reader {
 }
 
 // Watch implements storage.Reader. Only the cache gets changes.
-func (c cached) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
+func (c cached) Watch(selection storage.Selection, after uint64) (storage.Watcher, error) {
 	if version, _ := c.store.newest().objects.Version(); after <= version {
 		c.store.cache.objects.Expect(after)
 	}
-	return c.store.cache.objects.Watch(kind, after)
+	return c.store.cache.objects.Watch(selection, after)
 }
 
 // keep keeps what a read has found until the cache is newer, unless etcd has lost its data

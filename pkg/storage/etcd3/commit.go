@@ -25,11 +25,11 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		began = time.Now()
 	}
 	for _, change := range changes {
-		if task, ok := change.Object.(*api.Task); ok {
-			if err := s.ports.Take(task); err != nil {
+		if change.Action == storage.Write {
+			if err := s.claims.Take(change.Object); err != nil {
 				return nil, err
 			}
-			defer s.ports.Release(task)
+			defer s.claims.Release(change.Object)
 		}
 	}
 	written, err := s.commit(operation, began, changes)
@@ -91,20 +91,23 @@ type plan struct {
 	conditions []clientv3.Cmp         // that everything that was looked at is still as it was
 	last       map[string]clientv3.Op // the operation on each key
 	written    []*storage.Object      // for each change
-	created    map[place]uint64       // of what was there
+	created    map[api.Key]uint64     // of what was there
 }
 
 // plan tries changes on a state. Some objects that they write have leases.
-func (s *Store) plan(now *state, changes []storage.Change, leases map[place]clientv3.LeaseID) (*plan, error) {
-	p := &plan{last: map[string]clientv3.Op{}, written: make([]*storage.Object, len(changes)), created: map[place]uint64{}}
+func (s *Store) plan(now *state, changes []storage.Change, leases map[api.Key]clientv3.LeaseID) (*plan, error) {
+	p := &plan{last: map[string]clientv3.Op{}, written: make([]*storage.Object, len(changes)), created: map[api.Key]uint64{}}
 	now.mu.Lock()
 	defer now.mu.Unlock()
+	if err := now.checkLayout(); err != nil {
+		return p, err
+	}
 	p.revision = now.revision
 	events, err := now.objects.Try(func(tx *storage.Tx) (err error) {
 		for i, change := range changes {
-			at := place{change.Kind, change.ID}
+			at := change.Key
 			if _, again := p.created[at]; !again {
-				if change, err = p.look(s.keys.object(at), at, change, tx.Get(at.kind, at.id), now.broken[at]); err != nil {
+				if change, err = p.look(s.keys.object(at), change, tx.Get(at), now.broken[at]); err != nil {
 					return err
 				}
 			}
@@ -123,8 +126,8 @@ func (s *Store) plan(now *state, changes []storage.Change, leases map[place]clie
 // look notes what is in the key of a change, so that the transaction fails if that is not
 // there any more. What cannot be decoded is there too: it can be deleted and, but for a
 // task, replaced.
-func (p *plan) look(key string, at place, change storage.Change, object *storage.Object, bad *broken) (storage.Change, error) {
-	version := uint64(0)
+func (p *plan) look(key string, change storage.Change, object *storage.Object, bad *broken) (storage.Change, error) {
+	version, at := uint64(0), change.Key
 	p.created[at] = 0
 	switch {
 	case object != nil:
@@ -133,11 +136,11 @@ func (p *plan) look(key string, at place, change storage.Change, object *storage
 		version, p.created[at] = bad.version, bad.created
 		switch {
 		case change.Expected == storage.Absent:
-			return change, api.NewAlreadyExists(change.Kind, change.ID)
+			return change, api.NewAlreadyExists(at.Kind, at.ID)
 		case change.Expected != bad.version && change.Expected != storage.Present && !change.Unconditional():
-			return change, api.NewConflict("%s %s has changed", change.Kind, api.Quote(change.ID))
-		case change.Kind == api.TaskKind && change.Action == storage.Write:
-			return change, bad.err // nobody knows which host ports it has
+			return change, api.NewConflict("%s has changed", at.InWords())
+		case isPlaced(change.Object):
+			return change, bad.err // nobody knows which claims it holds
 		case change.Action == storage.Remove:
 			p.last[key] = clientv3.OpDelete(key)
 		}
@@ -147,15 +150,16 @@ func (p *plan) look(key string, at place, change storage.Change, object *storage
 	return change, nil
 }
 
+func isPlaced(object api.Object) bool {
+	_, placed := object.(api.Placed)
+	return placed
+}
+
 // add adds the operations that some events come to: of each key the last one. The caller
 // holds the lock of the state.
-func (p *plan) add(k keys, events []storage.Event, now *state, leases map[place]clientv3.LeaseID) error {
+func (p *plan) add(k keys, events []storage.Event, now *state, leases map[api.Key]clientv3.LeaseID) error {
 	for _, event := range events {
-		object := event.After
-		if object == nil {
-			object = event.Before
-		}
-		at := place{object.GetKind(), object.GetID()}
+		at := event.Key()
 		key := k.object(at)
 		if event.After == nil {
 			p.last[key] = clientv3.OpDelete(key)
@@ -166,37 +170,44 @@ func (p *plan) add(k keys, events []storage.Event, now *state, leases map[place]
 			}
 			p.last[key] = clientv3.OpPut(key, value, clientv3.WithLease(leases[at]))
 		}
-		id, had, has := object.GetID(), storage.HostPortsOf(event.Before), storage.HostPortsOf(event.After)
-		for _, port := range had {
-			key := k.hostPort(port)
-			if !slices.Contains(has, port) && p.owner(k, key, now) == id {
+		had, has := claimsOf(event.Before), claimsOf(event.After)
+		for _, claim := range had {
+			key := k.claim(claim)
+			if owner, held := p.owner(k, key, now); !slices.Contains(has, claim) && held && owner == at {
 				p.last[key] = clientv3.OpDelete(key)
 			}
 		}
-		for _, port := range has {
-			if slices.Contains(had, port) {
+		for _, claim := range has {
+			if slices.Contains(had, claim) {
 				continue
 			}
-			key := k.hostPort(port)
-			if owner := p.owner(k, key, now); owner != "" && owner != id {
-				return api.NewHostPortTaken(id, port.Port, port.Machine, owner)
+			key := k.claim(claim)
+			if owner, held := p.owner(k, key, now); held && owner != at {
+				return api.NewTaken(at, claim, owner)
 			}
-			p.last[key] = clientv3.OpPut(key, id)
+			p.last[key] = clientv3.OpPut(key, values.Path(at))
 		}
 	}
 	for key, op := range p.last {
-		if k.isHostPort(key) && op.IsPut() {
-			p.conditions = append(p.conditions, clientv3.Compare(clientv3.ModRevision(key), "=", now.ports[key].revision))
+		if k.isClaim(key) && op.IsPut() {
+			p.conditions = append(p.conditions, clientv3.Compare(clientv3.ModRevision(key), "=", now.claims[key].revision))
 		}
 	}
 	return nil
 }
 
-// owner returns the task that has the host port of a key after the operations so far. The
-// caller holds the lock of the state.
-func (p *plan) owner(k keys, key string, now *state) (taskID string) {
+func claimsOf(object *storage.Object) []api.Claim {
+	if object == nil {
+		return nil
+	}
+	return object.Claims()
+}
+
+// owner returns the object that holds the claim of a key after the operations so far, if there is
+// one. The caller holds the lock of the state.
+func (p *plan) owner(k keys, key string, now *state) (of api.Key, held bool) {
 	if op, ok := p.last[key]; ok {
-		return string(op.ValueBytes())
+		return values.KeyAt(string(op.ValueBytes()))
 	}
 	return now.owner(k, key)
 }
@@ -207,7 +218,7 @@ func (p *plan) setVersions(revision uint64) {
 		if object == nil {
 			continue
 		}
-		created := p.created[place{object.GetKind(), object.GetID()}]
+		created := p.created[object.Key()]
 		if created == 0 {
 			created = revision
 		}

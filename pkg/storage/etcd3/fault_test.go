@@ -38,7 +38,7 @@ func changing(changes func() []storage.Change) func(storage.Interface) error {
 
 // bind gives the pod "subject" a machine, unless it has one.
 func bind(store storage.Interface) error {
-	_, err := storage.GuaranteedUpdate(store, api.TaskKind, "subject", func(stored *storage.Object) (api.Object, error) {
+	_, err := storage.GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "subject"), func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
 			return nil, api.NewNotFound(api.TaskKind, "subject")
 		}
@@ -55,7 +55,7 @@ func operations() map[string]operation {
 	one := func(change func() storage.Change) func(storage.Interface) error {
 		return changing(func() []storage.Change { return []storage.Change{change()} })
 	}
-	remove := one(func() storage.Change { return storage.Delete(api.TaskKind, "subject", storage.Present) })
+	remove := one(func() storage.Change { return storage.Delete(api.DefaultKey(api.TaskKind, "subject"), storage.Present) })
 	endpoints := func(at string) *api.Endpoints { return &api.Endpoints{Name: "subject", Endpoints: []string{at}} }
 	return map[string]operation{
 		"create a task": {nil, one(func() storage.Change { return storage.Create(taskOn("m", "subject", 80, 81)) }), api.AlreadyExists},
@@ -72,11 +72,11 @@ func operations() map[string]operation {
 		"create a service":      {nil, one(func() storage.Change { return storage.Create(service("subject", 1)) }), api.AlreadyExists},
 		"delete a service and its endpoints": {[]storage.Change{storage.Create(service("subject", 1)), storage.Create(endpoints("m:80"))},
 			changing(func() []storage.Change {
-				return []storage.Change{storage.Delete(api.ServiceKind, "subject", storage.Present), storage.Delete(api.EndpointsKind, "subject", storage.Any)}
+				return []storage.Change{storage.Delete(api.DefaultKey(api.ServiceKind, "subject"), storage.Present), storage.Delete(api.DefaultKey(api.EndpointsKind, "subject"), storage.Any)}
 			}), api.NotFound},
 		"update the endpoints of a service": {[]storage.Change{storage.Create(service("subject", 1)), storage.Create(endpoints("m:80"))},
 			changing(func() []storage.Change {
-				return []storage.Change{storage.Require(api.ServiceKind, "subject"), {Kind: api.EndpointsKind, ID: "subject",
+				return []storage.Change{storage.Require(api.DefaultKey(api.ServiceKind, "subject")), {Key: api.DefaultKey(api.EndpointsKind, "subject"),
 					Expected: storage.Blind, Action: storage.Write, Object: endpoints("m:81")}}
 			}), ""},
 	}
@@ -85,14 +85,18 @@ func operations() map[string]operation {
 // contents is what a reader finds, apart from versions: the value of each object.
 func contents(t *testing.T, store storage.Reader) map[string]string {
 	found := map[string]string{}
-	for _, kind := range values.Kinds() {
-		list, err := store.List(kind, nil)
+	for _, kind := range values.Words() {
+		list, err := store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
 		for _, item := range list.Items {
 			value, err := values.EncodeWhole(item.Object)
 			require.NoError(t, err)
-			found[string(kind)+" "+item.GetID()] = value
-			one, err := store.Get(kind, item.GetID())
+			name := string(kind) + " " + item.Key().ID
+			if item.Key().Namespace != api.DefaultKey(kind, "").Namespace {
+				name += " in " + item.Key().Namespace
+			}
+			found[name] = value
+			one, err := store.Get(item.Key())
 			require.NoError(t, err)
 			assert.Same(t, item, one, "a list says what GET says")
 		}
@@ -113,11 +117,11 @@ func requireConsistent(t *testing.T, p place) {
 	calls := count(p.client)
 	store := p.storeOver(t, calls)
 	want, got := map[string]string{}, map[string]string{}
-	list, err := seen(t, store).List(api.TaskKind, nil)
+	list, err := seen(t, store).List(storage.Selection{Kind: api.TaskKind})
 	require.NoError(t, err)
 	for _, task := range list.Items {
-		for _, port := range storage.HostPortsOf(task) {
-			want[fmt.Sprintf("/hostports/%s/%d", port.Machine, port.Port)] = task.GetID()
+		for _, claim := range task.Claims() {
+			want["/"+claim.Space+"/"+claim.Name] = values.Path(task.Key())
 		}
 	}
 	for key, value := range p.values(t) {
@@ -288,11 +292,11 @@ func afterIn(t *testing.T, op operation, store storage.Reader) map[string]string
 // copyOf returns a store in memory that has the same objects.
 func copyOf(t *testing.T, store storage.Reader) storage.Interface {
 	model := memory.New(0)
-	for _, kind := range values.Kinds() {
-		list, err := store.List(kind, nil)
+	for _, kind := range values.Words() {
+		list, err := store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
 		for _, item := range list.Items {
-			object, _ := values.New(kind)
+			object := values.New(item.Key())
 			value, err := values.EncodeWhole(item.Object)
 			require.NoError(t, err)
 			require.NoError(t, values.DecodeWhole(value, object))

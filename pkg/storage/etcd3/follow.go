@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // retryPause is how long nothing follows etcd after that has failed.
@@ -74,7 +76,7 @@ func (s *Store) followOnce(ctx context.Context) {
 		}
 		revision = read.revision + 1
 	}
-	responses, progress := s.client.Watch(ctx, s.keys.root, revision)
+	responses, progress := s.client.Watch(ctx, s.keys.root(), revision)
 	s.mu.Lock()
 	s.watch.progress = progress
 	s.mu.Unlock()
@@ -92,11 +94,17 @@ func (s *Store) followOnce(ctx context.Context) {
 // isAsCached reports whether etcd has had at a revision what the cache has. An etcd that was
 // restored from a backup has had something else then.
 func (s *Store) isAsCached(ctx context.Context, revision int64) (bool, error) {
-	then, err := s.readAt(ctx, s.keys.root, revision)
+	seen, same := 0, true
+	_, err := s.eachAt(ctx, s.keys.root(), revision, func(kv *mvccpb.KeyValue) {
+		ours, unchanged := s.cache.has(s.keys, kv)
+		if ours {
+			seen, same = seen+1, same && unchanged
+		}
+	}, clientv3.WithKeysOnly())
 	if isCompacted(err) || errors.Is(err, rpctypes.ErrFutureRev) {
 		return false, nil
 	}
-	return err == nil && s.cache.is(then), err
+	return same && seen == s.cache.size(), err
 }
 
 // fill makes what was read the cache, unless the watch that it is for has ended: etcd may
@@ -152,12 +160,12 @@ func (s *Store) extend(after uint64) {
 	if after == 0 || after >= since || since-after > maxExtension { // for etcd, revision 0 is the present one
 		return
 	}
-	then, err := s.readAt(ctx, s.keys.root, int64(after))
+	then, err := s.readAt(ctx, s.keys.root(), int64(after))
 	if err != nil {
 		return
 	}
 	earlier := stateOf(then)
-	responses, progress := s.client.Watch(ctx, s.keys.root, int64(after)+1)
+	responses, progress := s.client.Watch(ctx, s.keys.root(), int64(after)+1)
 	var enough <-chan time.Time
 	if progress(ctx) != nil { // then only a change can tell how far the watch is
 		enough = time.After(maxSilence)
@@ -179,7 +187,7 @@ func (s *Store) extend(after uint64) {
 			return
 		}
 	}
-	if earlier.objects.Since() == after { // else there is more than a history holds
-		s.cache.objects.Extend(after, since, earlier.objects.Events(since))
+	if events, all := earlier.objects.Events(since); all { // else there are more than a history holds
+		s.cache.objects.Extend(after, since, events)
 	}
 }

@@ -27,13 +27,19 @@ func (s *Store) fresh(operation string) (*state, error) {
 	if err != nil {
 		return nil, failed(operation, err)
 	}
-	return s.reach(operation, revision)
+	now, err := s.reach(operation, revision)
+	if err != nil {
+		return nil, err
+	}
+	now.mu.Lock()
+	defer now.mu.Unlock()
+	return now, now.checkLayout()
 }
 
 // ask gets etcd's revision.
 func (s *Store) ask() (int64, error) {
 	floor := s.floor()
-	resp, err := s.client.Do(context.Background(), clientv3.OpGet(s.keys.root, clientv3.WithCountOnly()))
+	resp, err := s.client.Do(context.Background(), clientv3.OpGet(s.keys.root(), clientv3.WithCountOnly()))
 	if err != nil {
 		return 0, err
 	}

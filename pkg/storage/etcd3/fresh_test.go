@@ -17,6 +17,7 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
+	"kube2014/pkg/storage/storagetest"
 )
 
 // hopeless is a watch that cannot be told from a good one by what it says. That it is dead,
@@ -65,25 +66,23 @@ func TestReadsAreNeverStale(t *testing.T) {
 				assert.Equal(t, i+1, portOf(t, store.Cached(), "x"))
 				cached := version(t, store.Cached())
 				assert.GreaterOrEqual(t, cached, written.Version())
-				list, err := store.List(api.ServiceKind, nil)
+				list, err := store.List(storage.Selection{Kind: api.ServiceKind})
 				require.NoError(t, err)
 				assert.GreaterOrEqual(t, version(t, store.Cached()), list.Version)
-				fromCache, err := store.Cached().List(api.ServiceKind, nil)
+				fromCache, err := store.Cached().List(storage.Selection{Kind: api.ServiceKind})
 				require.NoError(t, err)
 				assert.GreaterOrEqual(t, fromCache.Version, list.Version)
 
 				commit(t, other, storage.Update(taskOn("m", "x", 80+i), storage.Any))
-				machine, err := store.FirstFree([]string{"m", "n"}, *taskOn("", "y", 80+i))
-				require.NoError(t, err)
+				machine := storagetest.FirstFree(t, store, []string{"m", "n"}, taskOn("", "y", 80+i))
 				assert.Equal(t, "n", machine)
-				machine, err = store.Cached().FirstFree([]string{"m", "n"}, *taskOn("", "y", 80+i))
-				require.NoError(t, err)
+				machine = storagetest.FirstFree(t, store.Cached(), []string{"m", "n"}, taskOn("", "y", 80+i))
 				assert.Equal(t, "n", machine)
 			}
 			_, err := store.Commit(storage.Update(service("x", 9), 1))
 			requireKind(t, api.Conflict, err)
-			commit(t, store, storage.Delete(api.ServiceKind, "x", storage.Present))
-			_, err = store.Get(api.ServiceKind, "x")
+			commit(t, store, storage.Delete(api.DefaultKey(api.ServiceKind, "x"), storage.Present))
+			_, err = store.Get(api.DefaultKey(api.ServiceKind, "x"))
 			requireKind(t, api.NotFound, err)
 		})
 	}
@@ -114,9 +113,9 @@ func TestAWatchFromTheVersionOfSuchAReadGetsEachLaterChangeOnce(t *testing.T) {
 			other.write("x", 1)
 			require.Equal(t, 1, portOf(t, store, "x"))
 			other.write("x", 2)
-			list, err := store.List(api.ServiceKind, nil)
+			list, err := store.List(storage.Selection{Kind: api.ServiceKind})
 			require.NoError(t, err)
-			cached, err := store.Cached().Watch(api.ServiceKind, list.Version)
+			cached, err := store.Cached().Watch(storage.Selection{Kind: api.ServiceKind}, list.Version)
 			require.NoError(t, err)
 			direct := watch(t, store, list.Version)
 			close(healed)
@@ -126,7 +125,7 @@ func TestAWatchFromTheVersionOfSuchAReadGetsEachLaterChangeOnce(t *testing.T) {
 				assert.Equal(t, []string{"MODIFIED x 2→3", "MODIFIED x 3→4"}, next(t, watcher, 2))
 			}
 			assert.Equal(t, 4, portOf(t, store, "x"))
-			_, err = store.Cached().Watch(api.ServiceKind, version(t, other)+1000000)
+			_, err = store.Cached().Watch(storage.Selection{Kind: api.ServiceKind}, version(t, other)+1000000)
 			requireKind(t, api.Expired, err)
 		})
 	}

@@ -54,7 +54,7 @@ func inWords(event storage.Event) string {
 	id := ""
 	for _, object := range []*storage.Object{event.Before, event.After} {
 		if object != nil {
-			id = object.GetID()
+			id = object.Key().ID
 		}
 	}
 	return fmt.Sprintf("%s %s %s→%s", event.Type, id, port(event.Before), port(event.After))
@@ -73,7 +73,7 @@ func next(t *testing.T, watcher storage.Watcher, n int) (seen []string) {
 }
 
 func watch(t *testing.T, store storage.Reader, after uint64) storage.Watcher {
-	watcher, err := store.Watch(api.ServiceKind, after)
+	watcher, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, after)
 	require.NoError(t, err)
 	return watcher
 }
@@ -92,14 +92,14 @@ func TestWatchersGoOnWhenEtcdIsCompacted(t *testing.T) {
 	assert.Equal(t, []string{"MODIFIED x 2→3"}, next(t, ahead, 1))
 	assert.Equal(t, []string{"MODIFIED x 1→2", "MODIFIED x 2→3"}, next(t, behind, 2))
 	assert.Equal(t, []string{"MODIFIED x 1→2"}, next(t, watch(t, store, start), 2)[:1], "this process still knows it")
-	list, err := store.ListAt(api.ServiceKind, start)
+	list, err := store.ListAt(storage.Selection{Kind: api.ServiceKind}, start)
 	require.NoError(t, err)
 	assert.Equal(t, 1, list.Items[0].Object.(*api.Service).Port)
 
 	late := p.store(t)
-	_, err = late.Watch(api.ServiceKind, start)
+	_, err = late.Watch(storage.Selection{Kind: api.ServiceKind}, start)
 	requireKind(t, api.Expired, err)
-	_, err = late.ListAt(api.ServiceKind, start)
+	_, err = late.ListAt(storage.Selection{Kind: api.ServiceKind}, start)
 	requireKind(t, api.Expired, err)
 	commit(t, late, storage.Update(service("x", 4), storage.Present))
 	assert.Equal(t, []string{"MODIFIED x 3→4"}, next(t, ahead, 1))
@@ -125,8 +125,8 @@ func TestAStoreWhoseWatchBreaksWhileEtcdIsCompactedCutsOffItsWatchers(t *testing
 	start := version(t, store)
 	watcher := watch(t, store, start)
 	(<-ends)()
-	p.put(t, "/services/specs/x", `{"port":2}`)
-	p.put(t, "/services/specs/x", `{"port":3}`)
+	p.put(t, "/services/specs/default/x", `{"port":2}`)
+	p.put(t, "/services/specs/default/x", `{"port":3}`)
 	p.compact(t)
 	close(goOn)
 	_, err := watcher.Next(t.Context())
@@ -135,7 +135,7 @@ func TestAStoreWhoseWatchBreaksWhileEtcdIsCompactedCutsOffItsWatchers(t *testing
 	}
 	requireKind(t, api.Expired, err)
 	assert.Equal(t, 3, portOf(t, store, "x"))
-	_, err = store.Watch(api.ServiceKind, start)
+	_, err = store.Watch(storage.Selection{Kind: api.ServiceKind}, start)
 	requireKind(t, api.Expired, err)
 	watcher = watch(t, store, version(t, store))
 	commit(t, store, storage.Update(service("x", 4), storage.Present))
@@ -151,15 +151,15 @@ func TestANewProcessServesWhatHappenedBeforeItsStart(t *testing.T) {
 		"a life": {func(t *testing.T, _ place, before *process) {
 			before.write("y", 1)
 			before.write("y", 2)
-			commit(t, before, storage.Delete(api.ServiceKind, "y", storage.Present))
+			commit(t, before, storage.Delete(api.DefaultKey(api.ServiceKind, "y"), storage.Present))
 			before.write("y", 3)
 		}, []string{"ADDED y none→1", "MODIFIED y 1→2", "DELETED y 2→none", "ADDED y none→3"}},
 		"what was there": {func(t *testing.T, _ place, before *process) {
 			before.write("x", 8)
-			commit(t, before, storage.Delete(api.ServiceKind, "x", storage.Present))
+			commit(t, before, storage.Delete(api.DefaultKey(api.ServiceKind, "x"), storage.Present))
 		}, []string{"MODIFIED x 7→8", "DELETED x 8→none"}},
 		"several at once": {func(t *testing.T, _ place, before *process) {
-			commit(t, before, storage.Create(service("a", 1)), storage.Create(taskOn("m1", "a", 80)), storage.Delete(api.ServiceKind, "x", storage.Present))
+			commit(t, before, storage.Create(service("a", 1)), storage.Create(taskOn("m1", "a", 80)), storage.Delete(api.DefaultKey(api.ServiceKind, "x"), storage.Present))
 		}, []string{"ADDED a none→1", "DELETED x 7→none"}},
 		"others write at the same time, and last": {func(t *testing.T, p place, before *process) {
 			p.foreign(t, 3)
@@ -184,7 +184,7 @@ func TestANewProcessServesWhatHappenedBeforeItsStart(t *testing.T) {
 			again := watch(t, before, start)
 			assert.ElementsMatch(t, seen, next(t, again, len(seen)), "the first process says the same")
 
-			list, err := late.ListAt(api.ServiceKind, start)
+			list, err := late.ListAt(storage.Selection{Kind: api.ServiceKind}, start)
 			require.NoError(t, err)
 			require.Len(t, list.Items, 1)
 			assert.Equal(t, start, list.Version)
@@ -210,11 +210,11 @@ func TestAListOfAVersionBeforeTheStartOfAProcess(t *testing.T) {
 	before := &process{p.store(t), t}
 	first := before.write("x", 1).Version()
 	second := before.write("x", 2).Version()
-	p.put(t, "/services/specs/x", "no JSON")
+	p.put(t, "/services/specs/default/x", "no JSON")
 	third := version(t, before)
 	late := p.store(t)
 	for version, port := range map[uint64]int{first: 1, second: 2, third: 0} {
-		list, err := late.ListAt(api.ServiceKind, version)
+		list, err := late.ListAt(storage.Selection{Kind: api.ServiceKind}, version)
 		require.NoError(t, err)
 		assert.Equal(t, version, list.Version)
 		if port == 0 {
@@ -227,11 +227,11 @@ func TestAListOfAVersionBeforeTheStartOfAProcess(t *testing.T) {
 		assert.Equal(t, first, list.Items[0].Meta().CreationVersion)
 	}
 	for _, never := range []uint64{0, version(t, late) + 1, 1 << 40, 1 << 63} {
-		_, err := late.ListAt(api.ServiceKind, never)
+		_, err := late.ListAt(storage.Selection{Kind: api.ServiceKind}, never)
 		requireKind(t, api.Expired, err)
 	}
 	p.compact(t)
-	_, err := late.ListAt(api.ServiceKind, first)
+	_, err := late.ListAt(storage.Selection{Kind: api.ServiceKind}, first)
 	requireKind(t, api.Expired, err)
 }
 
@@ -243,9 +243,9 @@ func TestNobodyWatchesFromBeforeTheFirstVersion(t *testing.T) {
 	store.write("x", 1)
 	for _, reader := range []storage.Reader{store, store.Cached(), p.store(t)} {
 		version(t, store)
-		_, err := reader.Watch(api.ServiceKind, 0)
+		_, err := reader.Watch(storage.Selection{Kind: api.ServiceKind}, 0)
 		requireKind(t, api.Expired, err)
-		_, err = reader.Watch(api.ServiceKind, 1<<63)
+		_, err = reader.Watch(storage.Selection{Kind: api.ServiceKind}, 1<<63)
 		requireKind(t, api.Expired, err)
 	}
 }
@@ -254,16 +254,16 @@ func TestNobodyWatchesFromBeforeTheFirstVersion(t *testing.T) {
 func TestAWatcherGetsAllOrIsToldThatThereIsMore(t *testing.T) {
 	t.Parallel()
 	p := own(t)
-	start := uint64(p.put(t, "/services/specs/x", "{}"))
+	start := uint64(p.put(t, "/services/specs/default/x", "{}"))
 	for i := range 80 { // each with as many changes as etcd makes together
 		var puts []clientv3.Op
 		for j := range 128 {
-			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s/services/specs/%d", p.prefix, j), fmt.Sprintf(`{"port":%d}`, i+1)))
+			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s/services/specs/default/%d", p.prefix, j), fmt.Sprintf(`{"port":%d}`, i+1)))
 		}
 		p.do(t, clientv3.OpTxn(nil, puts, nil))
 	}
 	store := p.store(t)
-	_, err := store.Watch(api.ServiceKind, start)
+	_, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, start)
 	requireKind(t, api.Expired, err)
 	watcher := watch(t, store, start+40)
 	events, err := watcher.Next(t.Context())
@@ -280,7 +280,7 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 	for i := range 5 {
 		var puts []clientv3.Op
 		for j := range 128 {
-			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s/services/specs/%d", p.prefix, i*128+j), `{"port":1}`))
+			puts = append(puts, clientv3.OpPut(fmt.Sprintf("%s/services/specs/default/%d", p.prefix, i*128+j), `{"port":1}`))
 		}
 		p.do(t, clientv3.OpTxn(nil, puts, nil))
 	}
@@ -290,8 +290,8 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 	seen.do = func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
 		if interfered < 2 && strings.HasSuffix(string(op.KeyBytes()), "\x00") { // the second call
 			if interfered++; interfered == 2 {
-				p.put(t, "/services/specs/0", `{"port":2}`)
-				p.put(t, "/services/specs/9999", `{"port":2}`)
+				p.put(t, "/services/specs/default/0", `{"port":2}`)
+				p.put(t, "/services/specs/default/9999", `{"port":2}`)
 				p.compact(t)
 			}
 		}
@@ -299,7 +299,7 @@ func TestAllIsReadAtOneMomentOrAgain(t *testing.T) {
 	}
 	store := p.storeOver(t, seen)
 	require.Len(t, idsIn(t, store, api.ServiceKind), 640)
-	p.put(t, "/services/specs/new", `{"port":1}`)
+	p.put(t, "/services/specs/default/new", `{"port":1}`)
 	assert.Len(t, idsIn(t, store, api.ServiceKind), 642)
 	require.Equal(t, 2, interfered)
 	assert.Equal(t, 2, portOf(t, store, "0"))
@@ -323,11 +323,11 @@ func TestWatchesDoNotWaitForEachOtherWithoutBound(t *testing.T) {
 		require.EqualValues(t, now, version(t, store))
 		first := make(chan error)
 		go func() {
-			_, err := store.Watch(api.ServiceKind, before)
+			_, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, before)
 			first <- err
 		}()
 		synctest.Wait() // etcd is asked what there was before
-		_, err := store.Watch(api.ServiceKind, before)
+		_, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, before)
 		requireKind(t, api.Expired, err)
 		close(answered)
 		requireKind(t, api.Expired, <-first)

@@ -1,7 +1,6 @@
 package etcd3
 
 import (
-	"strconv"
 	"strings"
 
 	"kube2014/pkg/api"
@@ -9,47 +8,40 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// keys are the keys below a prefix: one for each object, and one for each host port that a
-// task has, whose value is the id of the task.
+// keys are the keys below a prefix: one for each object, and one for each claim that an
+// object holds, whose value is the path of the object.
 type keys struct {
-	root        string              // what all keys begin with; none itself
-	directories map[api.Kind]string // what the keys of all objects of a kind begin with
-	hostPorts   string              // likewise of all host ports
+	prefix string
+	claims string // what the keys of all claims begin with
 }
 
-// place is what the key of an object is for.
-type place struct {
-	kind api.Kind
-	id   string
-}
+func makeKeys(prefix string) keys { return keys{prefix, prefix + "/" + api.HostPorts + "/"} }
 
-func makeKeys(prefix string) keys {
-	k := keys{root: prefix + "/", directories: map[api.Kind]string{}, hostPorts: prefix + "/hostports/"}
-	for _, kind := range values.Kinds() {
-		k.directories[kind] = prefix + values.Directory(kind) + "/"
+// root is what all keys begin with; it is none itself.
+func (k keys) root() string { return k.prefix + "/" }
+
+// all is what the keys of the objects of a namespace begin with, or those of all namespaces.
+func (k keys) all(selection storage.Selection) string {
+	directory := k.prefix + values.Directory(selection.Kind) + "/"
+	if selection.Namespace != "" {
+		directory += selection.Namespace + "/"
 	}
-	return k
+	return directory
 }
 
-func (k keys) object(at place) string { return k.directories[at.kind] + at.id }
+func (k keys) object(of api.Key) string { return k.prefix + values.Path(of) }
 
-// place returns what a key is for; ok is false if it is for no object.
-func (k keys) place(key string) (at place, ok bool) {
-	for kind, directory := range k.directories {
-		if id, ok := strings.CutPrefix(key, directory); ok && id != "" && !strings.Contains(id, "/") {
-			return place{kind, id}, true
-		}
+// place returns the object that a key is for; ok is false if it is for none.
+func (k keys) place(key string) (of api.Key, ok bool) {
+	if k.isClaim(key) {
+		return of, false
 	}
-	return place{}, false
+	return values.KeyAt(key[len(k.prefix):])
 }
 
-func (k keys) isHostPort(key string) bool {
-	port, ok := strings.CutPrefix(key, k.hostPorts)
-	machine, number, _ := strings.Cut(port, "/")
-	_, err := strconv.ParseUint(number, 10, 16)
-	return ok && machine != "" && err == nil
-}
+// isEarlier reports whether a key is that of an object in the layout without namespaces.
+func (k keys) isEarlier(key string) bool { return values.LacksNamespace(key[len(k.prefix):]) }
 
-func (k keys) hostPort(port storage.HostPort) string {
-	return k.hostPorts + port.Machine + "/" + strconv.Itoa(port.Port)
-}
+func (k keys) isClaim(key string) bool { return strings.HasPrefix(key, k.claims) }
+
+func (k keys) claim(claim api.Claim) string { return k.prefix + "/" + claim.Space + "/" + claim.Name }

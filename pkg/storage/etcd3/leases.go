@@ -7,6 +7,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 )
 
@@ -36,9 +37,9 @@ type lease struct {
 }
 
 // of returns the lease of each object that is to end after the changes.
-func (l *leases) of(changes []storage.Change) (of map[place]clientv3.LeaseID, err error) {
+func (l *leases) of(changes []storage.Change) (of map[api.Key]clientv3.LeaseID, err error) {
 	for _, change := range changes {
-		at := place{change.Kind, change.ID}
+		at := change.Key
 		if change.Action != storage.Write || change.TTL <= 0 {
 			if change.Action != storage.Check {
 				delete(of, at)
@@ -46,7 +47,7 @@ func (l *leases) of(changes []storage.Change) (of map[place]clientv3.LeaseID, er
 			continue
 		}
 		if of == nil {
-			of = map[place]clientv3.LeaseID{}
+			of = map[api.Key]clientv3.LeaseID{}
 		}
 		if of[at], err = l.get(change); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/storagetest"
 )
 
 func TestAFullEtcdTakesNoWritesAndAnswersReads(t *testing.T) {
@@ -80,8 +81,7 @@ func TestWhatEtcdDoesNotTakeAtOnce(t *testing.T) {
 			requireKind(t, row.kind, err)
 			assert.EqualError(t, err, row.says)
 			assert.Empty(t, p.values(t))
-			machine, err := store.FirstFree([]string{"m"}, *taskOn("", "y", many...))
-			require.NoError(t, err)
+			machine := storagetest.FirstFree(t, store, []string{"m"}, taskOn("", "y", many...))
 			assert.Equal(t, "m", machine, "what was refused has no host ports")
 		})
 	}
@@ -110,19 +110,25 @@ func TestWhatAnErrorOfEtcdMeans(t *testing.T) {
 			store := shared(t).storeOver(t, &around{watch: silentWatch, do: func(clientv3.Op, func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
 				return clientv3.OpResponse{}, row.err
 			}})
-			_, err := store.Get(api.ServiceKind, "x")
+			_, err := store.Get(api.DefaultKey(api.ServiceKind, "x"))
 			requireKind(t, row.kind, err)
 			assert.EqualError(t, err, row.says)
 			assert.True(t, errors.Is(err, row.err), "the log tells why")
 			for _, request := range []func() error{
-				func() error { _, err := store.List(api.ServiceKind, nil); return err },
-				func() error { _, err := store.ListAt(api.ServiceKind, 1); return err },
-				func() error { _, err := store.FirstFree([]string{"m"}, *taskOn("", "y", 80)); return err },
+				func() error { _, err := store.List(storage.Selection{Kind: api.ServiceKind}); return err },
+				func() error { _, err := store.ListAt(storage.Selection{Kind: api.ServiceKind}, 1); return err },
+				func() error {
+					_, err := store.FirstFree(storagetest.OnEach([]string{"m"}, *taskOn("", "y", 80)))
+					return err
+				},
 				func() error { _, err := store.Version(); return err },
-				func() error { _, err := store.Watch(api.ServiceKind, 1); return err },
+				func() error { _, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, 1); return err },
 				func() error { _, err := store.Healthz(); return err },
 				func() error { _, err := store.Commit(storage.Create(service("x", 1))); return err },
-				func() error { _, err := store.Commit(storage.Require(api.ServiceKind, "x")); return err },
+				func() error {
+					_, err := store.Commit(storage.Require(api.DefaultKey(api.ServiceKind, "x")))
+					return err
+				},
 				store.Reconcile,
 			} {
 				requireKind(t, row.kind, request())

@@ -78,30 +78,30 @@ func TestAnEtcdThatHasLostItsDataIsReadAnew(t *testing.T) {
 		commit(t, store, storage.Update(service("gone", i), storage.Any))
 	}
 	before := version(t, store)
-	watcher, err := store.Watch(api.ServiceKind, before)
+	watcher, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, before)
 	require.NoError(t, err)
 	etcd.lose(t)
-	etcd.put(t, "/services/specs/same", `{"id":"same","port":2}`) // at the revision of its namesake
+	etcd.put(t, "/services/specs/default/same", `{"id":"same","port":2}`) // at the revision of its namesake
 
 	require.NoError(t, untilAnswered(func() error { _, err := store.Version(); return err }))
 	assert.Equal(t, 2, portOf(t, store, "same"))
 	for _, reader := range []storage.Reader{store, store.Cached()} {
 		assert.Equal(t, []string{"same"}, idsIn(t, reader, api.ServiceKind))
 		assert.Less(t, version(t, reader), before)
-		_, err = reader.Watch(api.ServiceKind, before)
+		_, err = reader.Watch(storage.Selection{Kind: api.ServiceKind}, before)
 		requireKind(t, api.Expired, err)
-		_, err = reader.ListAt(api.ServiceKind, before)
+		_, err = reader.ListAt(storage.Selection{Kind: api.ServiceKind}, before)
 		requireKind(t, api.Expired, err)
 	}
 	_, err = watcher.Next(t.Context())
 	requireKind(t, api.Expired, err)
 
-	watcher, err = store.Watch(api.ServiceKind, version(t, store))
+	watcher, err = store.Watch(storage.Selection{Kind: api.ServiceKind}, version(t, store))
 	require.NoError(t, err)
 	commit(t, store, storage.Create(service("new", 1)))
 	events, err := watcher.Next(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "new", events[0].After.GetID())
+	assert.Equal(t, "new", events[0].After.Key().ID)
 }
 
 // A write that is tried on what was cached finds it out too.
@@ -112,7 +112,7 @@ func TestAnEtcdThatHasLostItsDataIsWrittenTo(t *testing.T) {
 	for i := range 5 {
 		commit(t, store, storage.Update(service("x", i), storage.Any))
 	}
-	watcher, err := store.Watch(api.ServiceKind, version(t, store))
+	watcher, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, version(t, store))
 	require.NoError(t, err)
 	etcd.lose(t)
 	err = untilAnswered(func() error { _, err := store.Commit(storage.Update(service("x", 7), storage.Present)); return err })
@@ -154,10 +154,10 @@ func TestAnEtcdThatWasRestoredAndHasMovedOnIsReadAnew(t *testing.T) {
 	commit(t, store, storage.Create(service("old", 1)))
 	backup := etcd.backup(t)
 	require.NoError(t, untilAnswered(func() error { _, err := store.Version(); return err }))
-	commit(t, store, storage.Delete(api.ServiceKind, "old", storage.Present))
+	commit(t, store, storage.Delete(api.DefaultKey(api.ServiceKind, "old"), storage.Present))
 	commit(t, store, storage.Create(service("lost", 1)))
 	before := version(t, store)
-	watcher, err := store.Watch(api.ServiceKind, before)
+	watcher, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, before)
 	require.NoError(t, err)
 
 	gate.Lock()
@@ -174,7 +174,7 @@ func TestAnEtcdThatWasRestoredAndHasMovedOnIsReadAnew(t *testing.T) {
 	for _, reader := range []storage.Reader{store, store.Cached()} {
 		assert.Equal(t, []string{"old"}, idsIn(t, reader, api.ServiceKind))
 	}
-	_, err = store.Commit(storage.Delete(api.ServiceKind, "lost", storage.Present))
+	_, err = store.Commit(storage.Delete(api.DefaultKey(api.ServiceKind, "lost"), storage.Present))
 	requireKind(t, api.NotFound, err)
 	commit(t, store, storage.Create(service("lost", 2)))
 }

@@ -225,7 +225,7 @@ func service(id string, port int) *api.Service {
 // portOf returns the port of the service that a reader finds, 0 if there is none.
 func portOf(t *testing.T, store storage.Reader, id string) int {
 	t.Helper()
-	found, err := store.Get(api.ServiceKind, id)
+	found, err := store.Get(api.DefaultKey(api.ServiceKind, id))
 	if api.KindOf(err) == api.NotFound {
 		return 0
 	}

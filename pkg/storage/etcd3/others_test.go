@@ -23,7 +23,7 @@ type request func(ready storage.Interface) func() error
 func committing(change func(version uint64) storage.Change) request {
 	return func(store storage.Interface) func() error {
 		var version uint64
-		if subject, err := store.Get(api.TaskKind, "subject"); err == nil {
+		if subject, err := store.Get(api.DefaultKey(api.TaskKind, "subject")); err == nil {
 			version = subject.Version()
 		}
 		return func() error {
@@ -35,16 +35,18 @@ func committing(change func(version uint64) storage.Change) request {
 
 // requests are about the task "subject", and host ports 80 and 81 of machine m.
 var requests = map[string]request{
-	"create it":                         committing(func(uint64) storage.Change { return storage.Create(podOn("m", "subject", 80)) }),
-	"update it":                         committing(func(uint64) storage.Change { return storage.Update(podOn("m", "subject", 81), storage.Present) }),
-	"update its version":                committing(func(version uint64) storage.Change { return storage.Update(podOn("m", "subject", 80, 81), version) }),
-	"delete it":                         committing(func(uint64) storage.Change { return storage.Delete(api.TaskKind, "subject", storage.Present) }),
+	"create it":          committing(func(uint64) storage.Change { return storage.Create(podOn("m", "subject", 80)) }),
+	"update it":          committing(func(uint64) storage.Change { return storage.Update(podOn("m", "subject", 81), storage.Present) }),
+	"update its version": committing(func(version uint64) storage.Change { return storage.Update(podOn("m", "subject", 80, 81), version) }),
+	"delete it": committing(func(uint64) storage.Change {
+		return storage.Delete(api.DefaultKey(api.TaskKind, "subject"), storage.Present)
+	}),
 	"bind it":                           func(store storage.Interface) func() error { return func() error { return bind(store) } },
 	"create another one with its ports": committing(func(uint64) storage.Change { return storage.Create(podOn("m", "thief", 81, 80)) }),
-	"delete the owner of a port":        committing(func(uint64) storage.Change { return storage.Delete(api.TaskKind, "owner", storage.Any) }),
+	"delete the owner of a port":        committing(func(uint64) storage.Change { return storage.Delete(api.DefaultKey(api.TaskKind, "owner"), storage.Any) }),
 	"add a label by reading it first": func(store storage.Interface) func() error {
 		return func() error {
-			_, err := storage.GuaranteedUpdate(store, api.TaskKind, "subject", func(stored *storage.Object) (api.Object, error) {
+			_, err := storage.GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "subject"), func(stored *storage.Object) (api.Object, error) {
 				if stored == nil {
 					return nil, api.NewNotFound(api.TaskKind, "subject")
 				}

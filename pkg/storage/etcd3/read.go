@@ -6,6 +6,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 )
 
@@ -16,7 +17,7 @@ const pageSize = 500
 // readAll reads everything, and again if etcd forgets meanwhile what that was.
 func (s *Store) readAll(ctx context.Context) (*contents, error) {
 	for {
-		read, err := s.readAt(ctx, s.keys.root, 0)
+		read, err := s.readAt(ctx, s.keys.root(), 0)
 		if !isCompacted(err) || ctx.Err() != nil {
 			return read, err
 		}
@@ -30,22 +31,34 @@ func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*con
 	if !s.cache.isLoaded() { // it may be of another etcd
 		known = storage.NewCache(0)
 	}
-	read := &contents{revision: revision, broken: map[place]*broken{}, ports: map[string]hostPort{}}
+	read := &contents{others: newOthers()}
+	var err error
+	read.revision, err = s.eachAt(ctx, prefix, revision, func(kv *mvccpb.KeyValue) { s.add(read, kv, known) })
+	if err != nil {
+		return nil, err
+	}
+	return read, nil
+}
+
+// eachAt reads all keys with a prefix as of a revision, page by page; 0 is the present one. It returns
+// the revision.
+func (s *Store) eachAt(ctx context.Context, prefix string, revision int64, pass func(*mvccpb.KeyValue), options ...clientv3.OpOption) (int64, error) {
 	for from, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
-		resp, err := s.client.Do(ctx, clientv3.OpGet(from, clientv3.WithRange(end), clientv3.WithRev(read.revision), clientv3.WithLimit(pageSize)))
+		of := append([]clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithLimit(pageSize)}, options...)
+		resp, err := s.client.Do(ctx, clientv3.OpGet(from, of...))
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		page := resp.Get()
-		if read.revision == 0 {
-			read.revision = page.Header.Revision
-			s.note(read.revision)
+		if revision == 0 {
+			revision = page.Header.Revision
+			s.note(revision)
 		}
 		for _, kv := range page.Kvs {
-			s.add(read, kv, known)
+			pass(kv)
 		}
 		if !page.More {
-			return read, nil
+			return revision, nil
 		}
 		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 	}
@@ -53,25 +66,27 @@ func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*con
 
 // add adds what is in a key to what was read.
 func (s *Store) add(read *contents, kv *mvccpb.KeyValue, known *storage.Cache) {
-	key := string(kv.Key)
-	at, ok := s.keys.place(key)
-	switch {
-	case ok:
-		object, bad := knownOrDecoded(at, kv, known)
-		if bad != nil {
-			read.broken[at] = bad
-		} else {
-			read.objects = append(read.objects, object)
-		}
-	case s.keys.isHostPort(key):
-		read.ports[key] = hostPort{string(kv.Value), kv.ModRevision}
+	at, ok := s.keys.place(string(kv.Key))
+	if !ok {
+		read.set(s.keys, kv)
+		return
+	}
+	if object, bad := knownOrDecoded(at, kv, known); bad != nil {
+		read.broken[at] = bad
+	} else {
+		read.objects = append(read.objects, object)
 	}
 }
 
-func knownOrDecoded(at place, kv *mvccpb.KeyValue, known *storage.Cache) (*storage.Object, *broken) {
-	object, err := known.Get(at.kind, at.id)
-	if err == nil && object.Version() == uint64(kv.ModRevision) && object.Meta().CreationVersion == uint64(kv.CreateRevision) {
+func knownOrDecoded(at api.Key, kv *mvccpb.KeyValue, known *storage.Cache) (*storage.Object, *broken) {
+	object, err := known.Get(at)
+	if err == nil && isVersion(object, kv) {
 		return object, nil
 	}
 	return decode(at, kv)
+}
+
+// isVersion reports whether an object is what is in its key.
+func isVersion(object *storage.Object, kv *mvccpb.KeyValue) bool {
+	return object.Version() == uint64(kv.ModRevision) && object.Meta().CreationVersion == uint64(kv.CreateRevision)
 }

@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
+	"kube2014/pkg/storage/storagetest"
 )
 
 // Only another program can leave keys of host ports without their task.
@@ -19,10 +20,10 @@ func TestReconcileDeletesTheKeysOfHostPortsWhoseTaskIsGone(t *testing.T) {
 	t.Parallel()
 	both(t, func(p place, before *etcd3.Store) {
 		commit(t, before, storage.Create(taskOn("m", "gone", 80, 81)), storage.Create(taskOn("m", "stays", 82)), storage.Create(taskOn("m", "less", 83, 84)))
-		p.remove(t, "/pods/gone")
-		p.put(t, "/pods/less", `{"currentState":{"host":"m"},"desiredState":{"manifest":{"containers":[{"ports":[{"hostPort":84}]}]}}}`)
-		p.put(t, "/hostports/m/85", "never")
-		p.put(t, "/hostports/other/82", "stays")
+		p.remove(t, "/pods/default/gone")
+		p.put(t, "/pods/default/less", `{"currentState":{"host":"m"},"desiredState":{"manifest":{"containers":[{"ports":[{"hostPort":84}]}]}}}`)
+		p.put(t, "/hostports/m/85", "/pods/default/never")
+		p.put(t, "/hostports/other/82", "/pods/default/stays")
 		for _, key := range []string{"/other", "/hostports/pods/x", "/hostports/services/specs/80", "/hostports/pods/86"} { // another's prefix may be inside ours
 			p.put(t, key, `{"id":"x"}`)
 		}
@@ -45,13 +46,12 @@ func TestAHostPortWhoseTaskIsGoneCanBeTaken(t *testing.T) {
 	t.Parallel()
 	both(t, func(p place, before *etcd3.Store) {
 		commit(t, before, storage.Create(taskOn("m", "gone", 80)))
-		p.remove(t, "/pods/gone")
+		p.remove(t, "/pods/default/gone")
 	}, func(t *testing.T, p place, store *etcd3.Store) {
-		machine, err := store.FirstFree([]string{"m"}, *taskOn("", "next", 80))
-		require.NoError(t, err)
+		machine := storagetest.FirstFree(t, store, []string{"m"}, taskOn("", "next", 80))
 		assert.Equal(t, "m", machine)
 		commit(t, store, storage.Create(taskOn("m", "next", 80)))
-		assert.Equal(t, "next", p.values(t)["/hostports/m/80"])
+		assert.Equal(t, "/pods/default/next", p.values(t)["/hostports/m/80"])
 		requireConsistent(t, p)
 	})
 }
@@ -67,7 +67,7 @@ func TestReconcileLeavesWhatHasComeBackMeanwhile(t *testing.T) {
 			commit(t, other, storage.Create(taskOn("m", "gone", 80)))
 		}, "gone"},
 		"the task, by another program": {func(t *testing.T, p place, _ *etcd3.Store) {
-			p.put(t, "/pods/gone", `{"currentState":{"host":"m"},"desiredState":{"manifest":{"containers":[{"ports":[{"hostPort":80}]}]}}}`)
+			p.put(t, "/pods/default/gone", `{"currentState":{"host":"m"},"desiredState":{"manifest":{"containers":[{"ports":[{"hostPort":80}]}]}}}`)
 		}, "gone"},
 		"the host port, to another one": {func(t *testing.T, _ place, other *etcd3.Store) {
 			commit(t, other, storage.Create(taskOn("m", "next", 80)))
@@ -78,7 +78,7 @@ func TestReconcileLeavesWhatHasComeBackMeanwhile(t *testing.T) {
 			p := shared(t)
 			other := p.store(t)
 			commit(t, other, storage.Create(taskOn("m", "gone", 80)))
-			p.remove(t, "/pods/gone")
+			p.remove(t, "/pods/default/gone")
 			version(t, other)
 			store := p.storeOver(t, &around{Client: p.client, do: func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
 				if mayWrite(op) {
@@ -87,7 +87,7 @@ func TestReconcileLeavesWhatHasComeBackMeanwhile(t *testing.T) {
 				return call()
 			}})
 			require.NoError(t, store.Reconcile())
-			assert.Equal(t, row.owner, p.values(t)["/hostports/m/80"])
+			assert.Equal(t, "/pods/default/"+row.owner, p.values(t)["/hostports/m/80"])
 			requireConsistent(t, p)
 		})
 	}
@@ -97,8 +97,8 @@ func TestReconcileLeavesWhatHasComeBackMeanwhile(t *testing.T) {
 func TestReconcileEndsWithTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	p := shared(t)
-	p.put(t, "/hostports/m/80", "gone")
-	p.put(t, "/hostports/m/81", "gone")
+	p.put(t, "/hostports/m/80", "/pods/default/gone")
+	p.put(t, "/hostports/m/81", "/pods/default/gone")
 	tried := 0
 	store := p.storeOver(t, &around{Client: p.client, do: func(op clientv3.Op, call func() (clientv3.OpResponse, error)) (clientv3.OpResponse, error) {
 		if mayWrite(op) {
@@ -109,6 +109,6 @@ func TestReconcileEndsWithTheFirstFailure(t *testing.T) {
 	}})
 	err := store.Reconcile()
 	requireKind(t, api.Unavailable, err)
-	assert.EqualError(t, err, "delete the key of a host port: the store cannot be reached")
+	assert.EqualError(t, err, "delete the key of a claim: the store cannot be reached")
 	assert.Equal(t, 1, tried)
 }

@@ -18,8 +18,14 @@ import (
 type contents struct {
 	revision int64
 	objects  []*storage.Object
-	broken   map[place]*broken
-	ports    map[string]hostPort
+	others
+}
+
+// others is what there is besides the objects.
+type others struct {
+	broken  map[api.Key]*broken
+	claims  map[string]claim // by key
+	earlier map[string]bool  // the keys of objects in the layout without namespaces
 }
 
 // broken is what is in the key of an object but cannot be decoded.
@@ -28,10 +34,49 @@ type broken struct {
 	err              error
 }
 
-// hostPort is what is in the key of a host port.
-type hostPort struct {
-	taskID   string
+// claim is what is in the key of a claim.
+type claim struct {
+	owner    string // its path
 	revision int64
+}
+
+func newOthers() others {
+	return others{map[api.Key]*broken{}, map[string]claim{}, map[string]bool{}}
+}
+
+// set notes what is in a key that is for no object.
+func (o *others) set(k keys, kv *mvccpb.KeyValue) {
+	switch key := string(kv.Key); {
+	case k.isClaim(key):
+		o.claims[key] = claim{string(kv.Value), kv.ModRevision}
+	case k.isEarlier(key):
+		o.earlier[key] = true
+	}
+}
+
+// remove forgets what was in a key.
+func (o *others) remove(key string) {
+	delete(o.claims, key)
+	delete(o.earlier, key)
+}
+
+// LayoutError is an error for objects in the layout without namespaces, which an earlier server has written.
+// They are not migrated, because a uid may be derived from the revision of the creation.
+type LayoutError struct{ Key string }
+
+// Error names a key, and what to do.
+func (e *LayoutError) Error() string {
+	return "the etcd has objects of an earlier layout, without namespaces, such as key " + api.Printable(e.Key, '?') +
+		": use another prefix, or delete all keys below this one"
+}
+
+// checkLayout returns an api.Unavailable error, because of a LayoutError, for objects in the earlier layout.
+func (o *others) checkLayout() error {
+	for key := range o.earlier {
+		cause := &LayoutError{key}
+		return &api.Error{Kind: api.Unavailable, Message: cause.Error(), Err: cause}
+	}
+	return nil
 }
 
 // state is what etcd had at a revision. A state that follows etcd is changed, but not while
@@ -44,12 +89,11 @@ type state struct {
 	loaded   bool
 	revision int64
 	waiters  map[*waiter]bool
-	broken   map[place]*broken
-	ports    map[string]hostPort // by key
+	others
 }
 
 func newState() *state {
-	return &state{objects: storage.NewCache(0), waiters: map[*waiter]bool{}, broken: map[place]*broken{}, ports: map[string]hostPort{}}
+	return &state{objects: storage.NewCache(0), waiters: map[*waiter]bool{}, others: newOthers()}
 }
 
 // stateOf returns a state that does not follow etcd.
@@ -64,7 +108,7 @@ func (s *state) reset(read *contents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects.Reset(uint64(read.revision), read.objects)
-	s.loaded, s.broken, s.ports = true, read.broken, read.ports
+	s.loaded, s.others = true, read.others
 	s.move(read.revision)
 }
 
@@ -128,22 +172,28 @@ func (s *state) isLoaded() bool {
 	return s.loaded
 }
 
-// is reports whether the state is what was read. What is known is not decoded again when it
-// is read, so it is the same object.
-func (s *state) is(read *contents) bool {
+// size returns how many keys the state has.
+func (s *state) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	count := 0
-	for _, kind := range values.Kinds() {
-		list, _ := s.objects.List(kind, nil) // a cache answers always
-		count += len(list.Items)
+	return s.objects.Len() + len(s.broken) + len(s.claims) + len(s.earlier)
+}
+
+// has reports whether a key means something to the store, and whether the state has this version of
+// it. It does not look at the value.
+func (s *state) has(k keys, kv *mvccpb.KeyValue) (ours, same bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := k.place(string(kv.Key))
+	if !ok {
+		key := string(kv.Key)
+		return k.isClaim(key) || k.isEarlier(key), s.claims[key].revision == kv.ModRevision
 	}
-	return count == len(read.objects) && maps.Equal(s.ports, read.ports) &&
-		maps.EqualFunc(s.broken, read.broken, func(a, b *broken) bool { return a.version == b.version && a.created == b.created }) &&
-		!slices.ContainsFunc(read.objects, func(object *storage.Object) bool {
-			cached, _ := s.objects.Get(object.GetKind(), object.GetID())
-			return cached != object
-		})
+	if bad := s.broken[at]; bad != nil {
+		return true, bad.version == uint64(kv.ModRevision) && bad.created == uint64(kv.CreateRevision)
+	}
+	object, err := s.objects.Get(at)
+	return true, err == nil && isVersion(object, kv)
 }
 
 // next returns the revision after that of a loaded state.
@@ -154,13 +204,13 @@ func (s *state) next() (revision int64, loaded bool) {
 }
 
 // get returns an object.
-func (s *state) get(kind api.Kind, id string) (*storage.Object, error) {
+func (s *state) get(key api.Key) (*storage.Object, error) {
 	s.mu.Lock() // an object may become unreadable, and the reverse
 	defer s.mu.Unlock()
-	if bad := s.broken[place{kind, id}]; bad != nil {
+	if bad := s.broken[key]; bad != nil {
 		return nil, bad.err
 	}
-	return s.objects.Get(kind, id)
+	return s.objects.Get(key)
 }
 
 // unreadable returns all that cannot be decoded.
@@ -170,18 +220,15 @@ func (s *state) unreadable() []*broken {
 	return slices.Collect(maps.Values(s.broken))
 }
 
-// owner returns the task that has the host port of a key, "" if there is none. One that
-// cannot be decoded has what its keys say. The caller holds the lock.
-func (s *state) owner(k keys, key string) (taskID string) {
-	at := place{api.TaskKind, s.ports[key].taskID}
-	if at.id == "" || s.broken[at] != nil {
-		return at.id
+// owner returns the object that holds the claim of a key, if there is one. An object that
+// cannot be decoded holds what its keys say. The caller holds the lock.
+func (s *state) owner(k keys, key string) (of api.Key, held bool) {
+	of, ok := values.KeyAt(s.claims[key].owner)
+	if !ok || s.broken[of] != nil {
+		return of, ok
 	}
-	task, err := s.objects.Get(at.kind, at.id)
-	if err == nil && slices.ContainsFunc(storage.HostPortsOf(task), func(has storage.HostPort) bool { return k.hostPort(has) == key }) {
-		return at.id
-	}
-	return ""
+	object, err := s.objects.Get(of)
+	return of, err == nil && slices.ContainsFunc(object.Claims(), func(claim api.Claim) bool { return k.claim(claim) == key })
 }
 
 // apply makes the changes of one response of a watch: all of one revision together.
@@ -208,13 +255,15 @@ func (s *state) apply(k keys, response clientv3.WatchResponse) {
 func (s *state) applyTogether(k keys, events []*clientv3.Event, revision int64) {
 	_ = s.objects.Update(func(tx *storage.Tx) error { // it fails only if the function does
 		for _, event := range events {
-			key := string(event.Kv.Key)
-			at, ok := k.place(key)
+			at, ok := k.place(string(event.Kv.Key))
 			if !ok {
-				s.setPort(k, event)
+				s.remove(string(event.Kv.Key))
+				if event.Type == clientv3.EventTypePut {
+					s.set(k, event.Kv)
+				}
 				continue
 			}
-			before := tx.Get(at.kind, at.id)
+			before := tx.Get(at)
 			var after *storage.Object
 			delete(s.broken, at)
 			if event.Type == clientv3.EventTypePut {
@@ -233,25 +282,14 @@ func (s *state) applyTogether(k keys, events []*clientv3.Event, revision int64) 
 	s.move(revision)
 }
 
-// setPort notes what has happened to the key of a host port. The caller holds the lock.
-func (s *state) setPort(k keys, event *clientv3.Event) {
-	key := string(event.Kv.Key)
-	if event.Type == clientv3.EventTypeDelete {
-		delete(s.ports, key)
-	} else if k.isHostPort(key) {
-		s.ports[key] = hostPort{string(event.Kv.Value), event.Kv.ModRevision}
-	}
-}
-
 // decode returns the object in a key, or what is wrong with it. Its id is that of the key.
-func decode(at place, kv *mvccpb.KeyValue) (*storage.Object, *broken) {
-	object, id := values.New(at.kind)
+func decode(at api.Key, kv *mvccpb.KeyValue) (*storage.Object, *broken) {
+	object := values.New(at)
 	version, created := uint64(kv.ModRevision), uint64(kv.CreateRevision)
 	if err := values.DecodeWhole(string(kv.Value), object); err != nil {
 		return nil, &broken{version, created, &api.Error{Kind: api.Internal,
-			Message: "the stored " + string(at.kind) + " (key " + api.Printable(string(kv.Key), '?') + ") cannot be decoded",
+			Message: "the stored " + string(at.Kind) + " (key " + api.Printable(string(kv.Key), '?') + ") cannot be decoded",
 			Err:     &storage.Undecodable{Version: version, Err: err}}}
 	}
-	*id = at.id
 	return storage.NewObject(object, version, created), nil
 }

@@ -5,6 +5,7 @@ package etcd3
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ type Store struct {
 	client  Client
 	keys    keys
 	timeout time.Duration // of what a request waits for; no step begins later
-	ports   *storage.PortsInFlight
+	claims  *storage.ClaimsInFlight
 	leases  *leases
 
 	watchPatience time.Duration // how long a watch that shows nothing is waited for
@@ -70,7 +71,7 @@ const maxRequestTime = 2500 * time.Millisecond
 // etcd before it is used.
 func New(client Client, prefix string) *Store {
 	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, watchPatience: maxSilence,
-		cache: newState(), ports: storage.NewPortsInFlight(), leases: &leases{client: client},
+		cache: newState(), claims: storage.NewClaimsInFlight(), leases: &leases{client: client},
 		extending: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
@@ -89,74 +90,82 @@ func (s *Store) Close() {
 }
 
 // Get implements storage.Reader.
-func (s *Store) Get(kind api.Kind, id string) (*storage.Object, error) {
-	now, err := s.fresh("get " + string(kind))
+func (s *Store) Get(key api.Key) (*storage.Object, error) {
+	now, err := s.fresh("get " + string(key.Kind))
 	if err != nil {
 		return nil, err
 	}
-	return now.get(kind, id)
+	return now.get(key)
 }
 
 // List implements storage.Reader. What cannot be decoded is logged and left out.
-func (s *Store) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
-	now, err := s.fresh(storage.ListInWords(kind))
+func (s *Store) List(selection storage.Selection) (*storage.List, error) {
+	now, err := s.fresh(storage.ListInWords(selection.Kind))
 	if err != nil {
 		return nil, err
 	}
 	s.unreadable(now)
-	return now.objects.List(kind, labels)
+	return now.objects.List(selection)
 }
 
 // ListAt implements storage.Reader. What the cache does not know any more, etcd does until
 // it has compacted it.
-func (s *Store) ListAt(kind api.Kind, version uint64) (*storage.List, error) {
-	operation := storage.ListInWords(kind)
+func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
+	operation := storage.ListInWords(selection.Kind)
 	now, err := s.fresh(operation)
 	if err != nil {
 		return nil, err
 	}
-	list, err := now.objects.ListAt(kind, version)
+	list, err := now.objects.ListAt(selection, version)
 	if newest, _ := now.objects.Version(); api.KindOf(err) != api.Expired || version > newest || version == 0 {
 		return list, err
 	}
-	then, readErr := s.readAt(context.Background(), s.keys.directories[kind], int64(version))
+	then, readErr := s.readAt(context.Background(), s.keys.all(selection), int64(version))
 	switch {
 	case isCompacted(readErr):
 		return nil, err
 	case readErr != nil:
 		return nil, failed(operation, readErr)
 	}
-	return stateOf(then).objects.List(kind, nil)
+	return stateOf(then).objects.List(selection)
 }
 
-// FirstFree implements storage.Reader. It passes over machines on which another request of
-// this process is about to take one of the host ports, or the key of one names a task that
-// has it or that cannot be decoded.
-func (s *Store) FirstFree(machines []string, task api.Task) (string, error) {
-	ports := task.HostPorts()
-	if len(ports) == 0 && len(machines) > 0 {
-		return machines[0], nil
+// FirstFree implements storage.Reader. It passes over candidates of which another request of
+// this process is about to take a claim, or the key of one names an object that
+// holds it or that cannot be decoded.
+func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (free api.Object, err error) {
+	for candidate := range candidates {
+		if len(candidate.Claims()) == 0 {
+			return candidate, nil
+		}
+		break
 	}
 	now, err := s.fresh("place task")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	now.mu.Lock()
 	defer now.mu.Unlock()
-	for {
-		machine, err := now.objects.FirstFree(machines, task)
-		if machine == "" || err != nil {
-			return "", err
+	return now.objects.FirstFree(func(send func(api.Object) bool) {
+		for candidate := range candidates {
+			isOwned := slices.ContainsFunc(candidate.Claims(), func(claim api.Claim) bool {
+				owner, held := now.owner(s.keys, s.keys.claim(claim))
+				return held && owner != candidate.Key()
+			})
+			if !isOwned && s.claims.Check(candidate) == nil && !send(candidate) {
+				return
+			}
 		}
-		isOwned := slices.ContainsFunc(ports, func(port int) bool {
-			owner := now.owner(s.keys, s.keys.hostPort(storage.HostPort{Machine: machine, Port: port}))
-			return owner != "" && owner != task.ID
-		})
-		if !isOwned && !s.ports.IsTaken(machine, ports, task.ID) {
-			return machine, nil
-		}
-		machines = machines[slices.Index(machines, machine)+1:]
+	})
+}
+
+// Changed implements storage.Reader.
+func (s *Store) Changed(kind api.Kind) (uint64, error) {
+	now, err := s.fresh("get the version")
+	if err != nil {
+		return 0, err
 	}
+	return now.objects.Changed(kind)
 }
 
 // Version implements storage.Reader.
@@ -169,12 +178,12 @@ func (s *Store) Version() (uint64, error) {
 }
 
 // Watch implements storage.Reader.
-func (s *Store) Watch(kind api.Kind, after uint64) (storage.Watcher, error) {
+func (s *Store) Watch(selection storage.Selection, after uint64) (storage.Watcher, error) {
 	if _, err := s.fresh("watch"); err != nil {
 		return nil, err
 	}
 	s.extend(after)
-	return s.Cached().Watch(kind, after)
+	return s.Cached().Watch(selection, after)
 }
 
 // Healthz returns an api.Unavailable error when etcd does not answer. When it does, the

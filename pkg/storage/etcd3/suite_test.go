@@ -138,7 +138,7 @@ func toldCompacted(earliest int64) clientv3.WatchChan {
 }
 
 // forget is a Harness.Forget: a watch breaks and cannot go on, because etcd is compacted.
-func forget(t *testing.T, store storage.Interface) {
+func forget(t *testing.T, store storage.Interface, kinds ...api.Kind) {
 	before, m := version(t, store), store.(*member)
 	<-m.begun
 	m.mu.Lock()
@@ -148,7 +148,7 @@ func forget(t *testing.T, store storage.Interface) {
 	}
 	m.mu.Unlock()
 	for {
-		_, err := store.Watch(api.EndpointsKind, before)
+		_, err := store.Watch(storage.Selection{Kind: kinds[0]}, before)
 		if err != nil {
 			requireKind(t, api.Expired, err)
 			return

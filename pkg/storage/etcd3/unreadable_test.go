@@ -11,6 +11,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
+	"kube2014/pkg/storage/storagetest"
 )
 
 // both runs a test on the store of a process that has seen what happened, and of one that
@@ -32,11 +33,11 @@ func both(t *testing.T, happen func(p place, before *etcd3.Store), test func(t *
 }
 
 func idsIn(t *testing.T, store storage.Reader, kind api.Kind) []string {
-	list, err := store.List(kind, nil)
+	list, err := store.List(storage.Selection{Kind: kind})
 	require.NoError(t, err)
 	ids := []string{}
 	for _, item := range list.Items {
-		ids = append(ids, item.GetID())
+		ids = append(ids, item.Key().ID)
 	}
 	return ids
 }
@@ -46,33 +47,33 @@ func TestD41WhatCannotBeDecodedIsNamedAndLeftOut(t *testing.T) {
 	t.Parallel()
 	both(t, func(p place, before *etcd3.Store) {
 		commit(t, before, storage.Create(service("good", 1)), storage.Create(service("bad", 1)), storage.Create(taskOn("m1", "good")))
-		p.put(t, "/services/specs/bad", "no JSON")
-		p.put(t, "/controllers/list", "[7]")
-		p.put(t, "/pods/types", `{"labels":7}`)
+		p.put(t, "/services/specs/default/bad", "no JSON")
+		p.put(t, "/controllers/default/list", "[7]")
+		p.put(t, "/pods/default/types", `{"labels":7}`)
 	}, func(t *testing.T, p place, store *etcd3.Store) {
 		assert.Equal(t, []string{"good"}, idsIn(t, store, api.ServiceKind))
 		assert.Equal(t, []string{"good"}, idsIn(t, store, api.TaskKind))
 		assert.Empty(t, idsIn(t, store, api.ControllerKind))
-		_, err := store.Get(api.ServiceKind, "bad")
+		_, err := store.Get(api.DefaultKey(api.ServiceKind, "bad"))
 		requireKind(t, api.Internal, err)
-		assert.EqualError(t, err, "the stored service (key "+p.prefix+"/services/specs/bad) cannot be decoded")
+		assert.EqualError(t, err, "the stored service (key "+p.prefix+"/services/specs/default/bad) cannot be decoded")
 		var undecodable *storage.Undecodable
 		require.ErrorAs(t, err, &undecodable)
 		warnings, err := store.Healthz()
 		require.NoError(t, err)
 		assert.Equal(t, []string{
-			"the stored replication controller (key " + p.prefix + "/controllers/list) cannot be decoded",
-			"the stored service (key " + p.prefix + "/services/specs/bad) cannot be decoded",
-			"the stored task (key " + p.prefix + "/pods/types) cannot be decoded",
+			"the stored replication controller (key " + p.prefix + "/controllers/default/list) cannot be decoded",
+			"the stored service (key " + p.prefix + "/services/specs/default/bad) cannot be decoded",
+			"the stored task (key " + p.prefix + "/pods/default/types) cannot be decoded",
 		}, warnings)
 
-		for _, key := range []string{"/services/specs/bad", "/controllers/list", "/pods/types"} {
+		for _, key := range []string{"/services/specs/default/bad", "/controllers/default/list", "/pods/default/types"} {
 			p.remove(t, key)
 		}
 		warnings, err = store.Healthz()
 		require.NoError(t, err)
 		assert.Empty(t, warnings)
-		_, err = store.Get(api.ServiceKind, "bad")
+		_, err = store.Get(api.DefaultKey(api.ServiceKind, "bad"))
 		requireKind(t, api.NotFound, err)
 	})
 }
@@ -82,41 +83,41 @@ func TestD41WhatCannotBeDecodedCanBeReplacedAndDeleted(t *testing.T) {
 	both(t, func(p place, before *etcd3.Store) {
 		commit(t, before, storage.Create(service("bad", 1)), storage.Create(service("worse", 1)), storage.Create(service("twice", 1)))
 		for _, id := range []string{"bad", "worse", "twice"} {
-			p.put(t, "/services/specs/"+id, "no JSON")
+			p.put(t, "/services/specs/default/"+id, "no JSON")
 		}
 	}, func(t *testing.T, p place, store *etcd3.Store) {
-		watcher, err := store.Watch(api.ServiceKind, version(t, store))
+		watcher, err := store.Watch(storage.Selection{Kind: api.ServiceKind}, version(t, store))
 		require.NoError(t, err)
 		_, err = store.Commit(storage.Create(service("bad", 2)))
 		requireKind(t, api.AlreadyExists, err)
 		_, err = store.Commit(storage.Update(service("bad", 2), 1))
 		requireKind(t, api.Conflict, err)
-		assert.Equal(t, "no JSON", p.values(t)["/services/specs/bad"])
+		assert.Equal(t, "no JSON", p.values(t)["/services/specs/default/bad"])
 
-		_, err = store.Get(api.ServiceKind, "bad")
+		_, err = store.Get(api.DefaultKey(api.ServiceKind, "bad"))
 		var undecodable *storage.Undecodable
 		require.ErrorAs(t, err, &undecodable)
 		written := commit(t, store, storage.Update(service("bad", 2), undecodable.Version))[0]
 		assert.Less(t, undecodable.Version, written.Version())
 		assert.Less(t, written.Meta().CreationVersion, undecodable.Version, "it is the same object")
-		read, err := store.Get(api.ServiceKind, "bad")
+		read, err := store.Get(api.DefaultKey(api.ServiceKind, "bad"))
 		require.NoError(t, err)
 		assert.Equal(t, written.Meta().CreationVersion, read.Meta().CreationVersion)
 		assert.Equal(t, 2, portOf(t, store, "bad"))
 
-		p.put(t, "/services/specs/bad", "no JSON")
-		_, err = storage.GuaranteedUpdate(store, api.ServiceKind, "bad", func(stored *storage.Object) (api.Object, error) {
+		p.put(t, "/services/specs/default/bad", "no JSON")
+		_, err = storage.GuaranteedUpdate(store, api.DefaultKey(api.ServiceKind, "bad"), func(stored *storage.Object) (api.Object, error) {
 			assert.Nil(t, stored)
 			return service("bad", 3), nil
 		})
 		require.NoError(t, err)
 
-		_, err = store.Commit(storage.Delete(api.ServiceKind, "worse", 1))
+		_, err = store.Commit(storage.Delete(api.DefaultKey(api.ServiceKind, "worse"), 1))
 		requireKind(t, api.Conflict, err)
-		commit(t, store, storage.Delete(api.ServiceKind, "worse", storage.Present))
-		_, err = store.Commit(storage.Delete(api.ServiceKind, "worse", storage.Present))
+		commit(t, store, storage.Delete(api.DefaultKey(api.ServiceKind, "worse"), storage.Present))
+		_, err = store.Commit(storage.Delete(api.DefaultKey(api.ServiceKind, "worse"), storage.Present))
 		requireKind(t, api.NotFound, err)
-		commit(t, store, storage.Delete(api.ServiceKind, "twice", storage.Present), storage.Create(service("twice", 2)))
+		commit(t, store, storage.Delete(api.DefaultKey(api.ServiceKind, "twice"), storage.Present), storage.Create(service("twice", 2)))
 		assert.Equal(t, 2, portOf(t, store, "twice"))
 		assert.Equal(t, []string{"bad", "twice"}, idsIn(t, store, api.ServiceKind))
 
@@ -138,16 +139,14 @@ func TestD41TheHostPortsOfATaskThatCannotBeDecodedStayTaken(t *testing.T) {
 	t.Parallel()
 	both(t, func(p place, before *etcd3.Store) {
 		commit(t, before, storage.Create(taskOn("m1", "bad", 80, 81)), storage.Create(podOn("", "unbound", 80)))
-		p.put(t, "/pods/bad", "no JSON")
+		p.put(t, "/pods/default/bad", "no JSON")
 	}, func(t *testing.T, p place, store *etcd3.Store) {
-		machine, err := store.FirstFree([]string{"m1", "m2"}, *taskOn("", "next", 90, 80))
-		require.NoError(t, err)
+		machine := storagetest.FirstFree(t, store, []string{"m1", "m2"}, taskOn("", "next", 90, 80))
 		assert.Equal(t, "m2", machine)
-		machine, err = store.FirstFree([]string{"m1", "m2"}, *taskOn("", "next", 90))
-		require.NoError(t, err)
+		machine = storagetest.FirstFree(t, store, []string{"m1", "m2"}, taskOn("", "next", 90))
 		assert.Equal(t, "m1", machine, "its other host ports are free")
 
-		_, err = store.Commit(storage.Create(taskOn("m1", "next", 90, 81)))
+		_, err := store.Commit(storage.Create(taskOn("m1", "next", 90, 81)))
 		requireKind(t, api.HostPortTaken, err)
 		assert.EqualError(t, err, `task "next" needs host port 81, but on machine m1 task "bad" has it`)
 		_, err = store.Commit(storage.Update(podOn("m1", "unbound", 80), storage.Present))
@@ -161,25 +160,24 @@ func TestD41TheHostPortsOfATaskThatCannotBeDecodedStayTaken(t *testing.T) {
 		require.NoError(t, p.storeOver(t, calls).Reconcile())
 		assert.False(t, slices.ContainsFunc(calls.since(0), mayWrite))
 		values := p.values(t)
-		assert.Equal(t, []string{"no JSON", "bad", "bad"}, []string{values["/pods/bad"], values["/hostports/m1/80"], values["/hostports/m1/81"]})
+		assert.Equal(t, []string{"no JSON", "/pods/default/bad", "/pods/default/bad"}, []string{values["/pods/default/bad"], values["/hostports/m1/80"], values["/hostports/m1/81"]})
 
-		commit(t, store, storage.Delete(api.TaskKind, "bad", storage.Present))
-		machine, err = store.FirstFree([]string{"m1"}, *taskOn("", "next", 80))
-		require.NoError(t, err)
+		commit(t, store, storage.Delete(api.DefaultKey(api.TaskKind, "bad"), storage.Present))
+		machine = storagetest.FirstFree(t, store, []string{"m1"}, taskOn("", "next", 80))
 		assert.Equal(t, "m1", machine)
 		commit(t, store, storage.Create(taskOn("m1", "next", 90, 81)))
 		require.NoError(t, store.Reconcile())
 		values = p.values(t)
-		assert.NotContains(t, values, "/pods/bad")
+		assert.NotContains(t, values, "/pods/default/bad")
 		assert.NotContains(t, values, "/hostports/m1/80")
-		assert.Equal(t, "next", values["/hostports/m1/81"])
+		assert.Equal(t, "/pods/default/next", values["/hostports/m1/81"])
 	})
 }
 
 func TestKeysThatAreForNoObjectAreIgnored(t *testing.T) {
 	t.Parallel()
 	const value = `{"id":"x"}`
-	keys := []string{"/pods/", "/pods/a/b", "/pods", "/services/x", "/services/specs", "/services/specs/a/b", "/other/x", "/", "//pods/x",
+	keys := []string{"/pods/default/", "/pods/default/a/b", "/pods", "/services/x", "/services/specs", "/services/specs/default/a/b", "/other/x", "/", "//pods/x",
 		"/hostports/", "/hostports/m1", "/podsx/x", "x/pods/x"}
 	both(t, func(p place, before *etcd3.Store) {
 		commit(t, before, storage.Create(service("x", 1)))
@@ -207,17 +205,16 @@ func TestAHostPortStaysWithItsOwnerWhenACopyOfThatIsDeleted(t *testing.T) {
 	p := shared(t)
 	store := p.store(t)
 	commit(t, store, storage.Create(taskOn("m", "a", 80)))
-	p.put(t, "/pods/b", p.values(t)["/pods/a"])
-	commit(t, store, storage.Delete(api.TaskKind, "b", storage.Present))
-	assert.Equal(t, "a", p.values(t)["/hostports/m/80"])
-	machine, err := store.FirstFree([]string{"m", "n"}, *taskOn("", "c", 80))
-	require.NoError(t, err)
+	p.put(t, "/pods/default/b", p.values(t)["/pods/default/a"])
+	commit(t, store, storage.Delete(api.DefaultKey(api.TaskKind, "b"), storage.Present))
+	assert.Equal(t, "/pods/default/a", p.values(t)["/hostports/m/80"])
+	machine := storagetest.FirstFree(t, store, []string{"m", "n"}, taskOn("", "c", 80))
 	assert.Equal(t, "n", machine)
-	_, err = store.Commit(storage.Create(taskOn("m", "c", 80)))
+	_, err := store.Commit(storage.Create(taskOn("m", "c", 80)))
 	requireKind(t, api.HostPortTaken, err)
-	commit(t, store, storage.Create(taskOn("n", "c", 80)), storage.Delete(api.TaskKind, "a", storage.Present), storage.Create(taskOn("m", "d", 80)))
-	assert.Equal(t, "d", p.values(t)["/hostports/m/80"])
-	commit(t, store, storage.Create(taskOn("m", "e", 81)), storage.Delete(api.TaskKind, "e", storage.Present))
+	commit(t, store, storage.Create(taskOn("n", "c", 80)), storage.Delete(api.DefaultKey(api.TaskKind, "a"), storage.Present), storage.Create(taskOn("m", "d", 80)))
+	assert.Equal(t, "/pods/default/d", p.values(t)["/hostports/m/80"])
+	commit(t, store, storage.Create(taskOn("m", "e", 81)), storage.Delete(api.DefaultKey(api.TaskKind, "e"), storage.Present))
 	assert.NotContains(t, p.values(t), "/hostports/m/81")
 	requireConsistent(t, p)
 }

@@ -12,22 +12,16 @@ import (
 // is safe for concurrent use.
 type Store struct {
 	*storage.Cache
-	ends map[place]*time.Timer // of the objects with a TTL; who updates the cache has it for themselves
+	ends map[api.Key]*time.Timer // of the objects with a TTL; who updates the cache has it for themselves
 }
 
 var _ storage.Interface = (*Store)(nil)
-
-// place is what tells an object from all others.
-type place struct {
-	kind api.Kind
-	id   string
-}
 
 // New returns an empty store. Its versions begin after the given one, which should
 // be larger than any that an earlier process has given out: nobody can then go on
 // watching from a version of that process.
 func New(version uint64) *Store {
-	return &Store{storage.NewCache(version), map[place]*time.Timer{}}
+	return &Store{storage.NewCache(version), map[api.Key]*time.Timer{}}
 }
 
 // Cached implements storage.Interface: the cache is the store.
@@ -44,7 +38,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		}
 		for i, change := range changes {
 			if change.Action != storage.Check {
-				s.setEnd(place{change.Kind, change.ID}, written[i], change.TTL)
+				s.setEnd(change.Key, written[i], change.TTL)
 			}
 		}
 		return nil
@@ -57,7 +51,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 
 // setEnd lets what was written, nil for nothing, be deleted after its TTL. If it has been
 // changed by then, the deletion fails, as it should.
-func (s *Store) setEnd(at place, written *storage.Object, ttl time.Duration) {
+func (s *Store) setEnd(at api.Key, written *storage.Object, ttl time.Duration) {
 	if timer := s.ends[at]; timer != nil {
 		timer.Stop()
 		delete(s.ends, at)
@@ -65,6 +59,6 @@ func (s *Store) setEnd(at place, written *storage.Object, ttl time.Duration) {
 	if written == nil || ttl <= 0 {
 		return
 	}
-	end := storage.Delete(at.kind, at.id, written.Version())
+	end := storage.Delete(at, written.Version())
 	s.ends[at] = time.AfterFunc(ttl, func() { _, _ = s.Commit(end) })
 }

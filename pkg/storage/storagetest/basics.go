@@ -28,7 +28,7 @@ var basicTests = []test{
 func emptyStore(t *testing.T, h Harness, kind api.Kind) {
 	for _, store := range h.processes(t) {
 		for _, reader := range []storage.Reader{store, cached(t, store)} {
-			_, err := reader.Get(kind, "x")
+			_, err := reader.Get(api.DefaultKey(kind, "x"))
 			assert.Equal(t, api.NewNotFound(kind, "x"), err)
 			for _, labels := range []map[string]string{nil, {}, {"name": "web"}, {"name": ""}} {
 				assert.Empty(t, list(t, reader, kind, labels).Items)
@@ -45,9 +45,9 @@ func versionsGrow(t *testing.T, h Harness, kind api.Kind) {
 		storage.Create(object(kind, "y", 1)),
 		storage.Update(object(kind, "x", 2), storage.Present),
 		storage.Update(object(kind, "x", 2), storage.Present),
-		storage.Delete(kind, "x", storage.Any),
+		storage.Delete(api.DefaultKey(kind, "x"), storage.Any),
 		storage.Update(object(kind, "x", 2), storage.Any),
-		storage.Delete(kind, "x", storage.Present),
+		storage.Delete(api.DefaultKey(kind, "x"), storage.Present),
 	} {
 		listed := list(t, stores[0], kind, nil).Version
 		written := commit(t, stores[i%len(stores)], change)[0]
@@ -110,7 +110,7 @@ func uids(t *testing.T, h Harness, kind api.Kind) {
 		other := api.UIDOf(commit(t, stores[0], storage.Create(object(kind, fmt.Sprint("y", life), 0)))[0])
 		assert.False(t, seen[other], "two objects have uid %s", other)
 		seen[other] = true
-		commit(t, stores[0], storage.Delete(kind, "x", storage.Present))
+		commit(t, stores[0], storage.Delete(api.DefaultKey(kind, "x"), storage.Present))
 	}
 }
 
@@ -124,7 +124,7 @@ func sameID(t *testing.T, h Harness) {
 	for i, kind := range kinds {
 		assert.Equal(t, i, markOf(get(t, store, kind, "x")))
 		assert.Len(t, list(t, store, kind, nil).Items, 1)
-		commit(t, store, storage.Delete(kind, "x", storage.Present))
+		commit(t, store, storage.Delete(api.DefaultKey(kind, "x"), storage.Present))
 		all, err := allIn(store)
 		require.NoError(t, err)
 		assert.Len(t, all, len(kinds)-i-1)
@@ -144,7 +144,7 @@ func sortedList(t *testing.T, h Harness, kind api.Kind) {
 		}
 		var listed []string
 		for _, item := range list(t, store, kind, labels).Items {
-			listed = append(listed, item.GetID())
+			listed = append(listed, item.Key().ID)
 		}
 		assert.Equal(t, ids, listed)
 	}
@@ -211,13 +211,13 @@ func model(t *testing.T, h Harness) {
 		kind, id := kinds[random.Intn(len(kinds))], fmt.Sprint("x", random.Intn(40))
 		writer, reader := stores[random.Intn(len(stores))], stores[random.Intn(len(stores))]
 		if random.Intn(3) == 0 {
-			commit(t, writer, storage.Delete(kind, id, storage.Any))
+			commit(t, writer, storage.Delete(api.DefaultKey(kind, id), storage.Any))
 			delete(model[kind], id)
 		} else {
 			model[kind][id] = commit(t, writer, storage.Update(labelled(kind, id, i, randomLabels(random)), storage.Any))[0]
 			assert.Equal(t, i, markOf(model[kind][id]))
 		}
-		read, err := reader.Get(kind, id)
+		read, err := reader.Get(api.DefaultKey(kind, id))
 		assert.True(t, err == nil || api.KindOf(err) == api.NotFound, "%v", err)
 		require.Equal(t, factsOf(model[kind][id]), factsOf(read))
 		if i%200 > 0 {
@@ -256,9 +256,9 @@ func immutable(t *testing.T, h Harness) {
 	for i := range h.rounds(1000) {
 		kind, id := kinds[random.Intn(len(kinds))], fmt.Sprint("x", random.Intn(8))
 		if random.Intn(4) == 0 {
-			if object, err := store.Get(kind, id); err == nil {
+			if object, err := store.Get(api.DefaultKey(kind, id)); err == nil {
 				keep(object)
-				commit(t, store, storage.Delete(kind, id, storage.Any))
+				commit(t, store, storage.Delete(api.DefaultKey(kind, id), storage.Any))
 				changes++
 			}
 		} else {

@@ -87,7 +87,7 @@ func (r register) step(in call, out answer) (bool, register) {
 func ask(store storage.Interface, kind api.Kind, id string, mark int, in call) answer {
 	versionOf := func(objects []*storage.Object) uint64 {
 		for _, object := range objects {
-			if object != nil && object.GetID() == id {
+			if object != nil && object.Key().ID == id {
 				return object.Version()
 			}
 		}
@@ -98,17 +98,17 @@ func ask(store storage.Interface, kind api.Kind, id string, mark int, in call) a
 	switch in.verb {
 	case "get":
 		var object *storage.Object
-		object, err = store.Get(kind, id)
+		object, err = store.Get(api.DefaultKey(kind, id))
 		out.version = versionOf([]*storage.Object{object})
 	case "list":
 		var list *storage.List
-		if list, err = store.List(kind, nil); err == nil {
+		if list, err = store.List(storage.Selection{Kind: kind}); err == nil {
 			out.version, out.store = versionOf(list.Items), list.Version
 		}
 	case "version":
 		out.store, err = store.Version()
 	case "delete":
-		_, err = store.Commit(storage.Delete(kind, id, in.expected))
+		_, err = store.Commit(storage.Delete(api.DefaultKey(kind, id), in.expected))
 	default:
 		made := object(kind, id, mark)
 		if in.verb == "create" {
@@ -206,25 +206,25 @@ func cachedIsNew(t *testing.T, h Harness, kind api.Kind) {
 				id := fmt.Sprint("x", random.Intn(3))
 				switch random.Intn(5) {
 				case 0:
-					list, err := store.List(kind, nil)
+					list, err := store.List(storage.Selection{Kind: kind})
 					assert.NoError(t, err)
 					newest = max(newest, list.Version)
 				case 1:
-					if object, err := store.Get(kind, id); err == nil {
+					if object, err := store.Get(api.DefaultKey(kind, id)); err == nil {
 						newest = max(newest, object.Version())
 					}
 				case 2:
-					_, err := store.Commit(storage.Delete(kind, id, storage.Any))
+					_, err := store.Commit(storage.Delete(api.DefaultKey(kind, id), storage.Any))
 					assert.NoError(t, err)
 				case 3: // an object of this goroutine alone: what is cached is exactly what it has read
 					own := fmt.Sprint("own", w)
 					_, err := store.Commit(storage.Update(object(kind, own, i), storage.Any))
 					assert.NoError(t, err)
-					written, err := store.Get(kind, own)
+					written, err := store.Get(api.DefaultKey(kind, own))
 					if !assert.NoError(t, err) {
 						return
 					}
-					read, err := cached.Get(kind, own)
+					read, err := cached.Get(api.DefaultKey(kind, own))
 					if !assert.NoError(t, err) || !assert.Equal(t, factsOf(written), factsOf(read)) {
 						return
 					}
@@ -234,7 +234,7 @@ func cachedIsNew(t *testing.T, h Harness, kind api.Kind) {
 						return
 					}
 				}
-				list, err := cached.List(kind, nil)
+				list, err := cached.List(storage.Selection{Kind: kind})
 				if !assert.NoError(t, err) || !assert.GreaterOrEqual(t, list.Version, newest) {
 					return
 				}
@@ -258,7 +258,7 @@ func noneLost(t *testing.T, h Harness, kind api.Kind) {
 		store := stores[w%len(stores)]
 		group.Go(func() {
 			for done := 0; done < h.rounds(40); {
-				written, err := storage.GuaranteedUpdate(store, kind, "x", func(stored *storage.Object) (api.Object, error) {
+				written, err := storage.GuaranteedUpdate(store, api.DefaultKey(kind, "x"), func(stored *storage.Object) (api.Object, error) {
 					if stored == nil {
 						return object(kind, "x", 1), nil
 					}
@@ -295,11 +295,11 @@ func beginsAgain(t *testing.T, h Harness, kind api.Kind) {
 	}{
 		"it is created":         {0, storage.Create(object(kind, "created", 5)), 5},
 		"it is updated":         {1, storage.Update(object(kind, "updated", 5), storage.Present), 5},
-		"it is deleted":         {1, storage.Delete(kind, "deleted", storage.Present), 0},
+		"it is deleted":         {1, storage.Delete(api.DefaultKey(kind, "deleted"), storage.Present), 0},
 		"nothing happens to it": {1, storage.Create(object(kind, "apart", 5)), 1},
 		"it is missing":         {0, storage.Create(object(kind, "far", 5)), 0},
 	} {
-		id := row.meddle.ID
+		id := row.meddle.Key.ID
 		if id == "apart" || id == "far" {
 			id += "-not"
 		}
@@ -307,7 +307,7 @@ func beginsAgain(t *testing.T, h Harness, kind api.Kind) {
 			commit(t, other, storage.Create(object(kind, id, row.before)))
 		}
 		var attempts []int
-		written, err := storage.GuaranteedUpdate(own, kind, id, func(stored *storage.Object) (api.Object, error) {
+		written, err := storage.GuaranteedUpdate(own, api.DefaultKey(kind, id), func(stored *storage.Object) (api.Object, error) {
 			mark := 0
 			if stored != nil {
 				mark = markOf(stored)
@@ -319,7 +319,7 @@ func beginsAgain(t *testing.T, h Harness, kind api.Kind) {
 		})
 		require.NoError(t, err, name)
 		want := []int{row.before, row.between}
-		if id != row.meddle.ID {
+		if id != row.meddle.Key.ID {
 			want = want[:1]
 		}
 		assert.Equal(t, want, attempts, name)
@@ -334,7 +334,7 @@ func changeFails(t *testing.T, h Harness, kind api.Kind) {
 	for range 2 { // without an object, and with one
 		before, err := allIn(store)
 		require.NoError(t, err)
-		written, err := storage.GuaranteedUpdate(store, kind, "x", func(*storage.Object) (api.Object, error) {
+		written, err := storage.GuaranteedUpdate(store, api.DefaultKey(kind, "x"), func(*storage.Object) (api.Object, error) {
 			return object(kind, "x", 9), failure
 		})
 		assert.Equal(t, failure, err)
@@ -349,10 +349,10 @@ func changeFails(t *testing.T, h Harness, kind api.Kind) {
 func updateTakesPort(t *testing.T, h Harness) {
 	store := h.Make(t)
 	commit(t, store, storage.Create(taskOn("owner", "m1", 80)))
-	written, err := storage.GuaranteedUpdate(store, api.TaskKind, "x", func(*storage.Object) (api.Object, error) {
+	written, err := storage.GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), func(*storage.Object) (api.Object, error) {
 		return taskOn("x", "m1", 81, 80), nil
 	})
 	requireKind(t, api.HostPortTaken, err)
 	assert.Nil(t, written)
-	assert.Equal(t, "m1", firstFree(t, store, []string{"m1"}, taskOn("x", "", 81)))
+	assert.Equal(t, "m1", FirstFree(t, store, []string{"m1"}, taskOn("x", "", 81)))
 }

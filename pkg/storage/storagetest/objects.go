@@ -9,7 +9,10 @@ import (
 	"kube2014/pkg/storage"
 )
 
-var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.NodeKind, api.EventKind, api.RoleKind, api.QuotaKind, api.EndpointsKind}
+// WidgetKind is a kind that nobody has told the store of.
+const WidgetKind api.Kind = "widgets.example.com"
+
+var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.NodeKind, api.EventKind, api.RoleKind, WidgetKind, api.EndpointsKind}
 
 // labelledKinds are the kinds that have labels.
 var labelledKinds = kinds[:7]
@@ -53,8 +56,9 @@ func bare(kind api.Kind, id string, mark int, labels map[string]string) api.Obje
 		return &api.Event{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}
 	case api.RoleKind:
 		return &api.Role{Policy: api.Policy{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}}
-	case api.QuotaKind:
-		return &api.Quota{Policy: api.Policy{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}}
+	case WidgetKind:
+		onlyV1.Namespace = api.NamespaceDefault
+		return &api.Any{Kind: kind, ID: id, ObjectMeta: onlyV1, Labels: labels}
 	case api.ControllerKind:
 		return &api.ReplicationController{JSONBase: base, Labels: labels, DesiredState: api.ReplicationControllerState{Replicas: mark}}
 	case api.ServiceKind:
@@ -72,6 +76,12 @@ func taskOn(id, machine string, ports ...int) *api.Task {
 			api.Container{Name: fmt.Sprint("c", port), Ports: []api.Port{{HostPort: port, ContainerPort: 80}}})
 	}
 	return task
+}
+
+// in returns the object in another namespace.
+func in(namespace string, object api.Object) api.Object {
+	object.Meta().Namespace = namespace
+	return object
 }
 
 func markOf(object *storage.Object) int {
@@ -94,6 +104,7 @@ func markOf(object *storage.Object) int {
 // facts are what the tests compare of an object; the zero value is for none.
 type facts struct {
 	kind             api.Kind
+	namespace        string
 	id, uid          string
 	version, created uint64
 	mark             int
@@ -109,7 +120,7 @@ func factsOf(object *storage.Object) facts {
 	}
 	meta := object.Meta()
 	f := facts{
-		kind: object.GetKind(), id: object.GetID(), uid: api.UIDOf(object),
+		kind: object.Key().Kind, namespace: object.Key().Namespace, id: object.Key().ID, uid: api.UIDOf(object),
 		version: object.Version(), created: meta.CreationVersion,
 		mark: markOf(object),
 	}
@@ -145,7 +156,7 @@ func allIn(store storage.Reader, of ...api.Kind) ([]facts, error) {
 		of = kinds
 	}
 	for _, kind := range of {
-		list, err := store.List(kind, nil)
+		list, err := store.List(storage.Selection{Kind: kind})
 		if err != nil {
 			return nil, err
 		}

@@ -48,12 +48,12 @@ func live(t *testing.T, store storage.Interface, kind api.Kind, id string, there
 	}
 	var v lives
 	v.deleted = write(id, 1)
-	commit(t, store, storage.Delete(kind, id, storage.Present))
+	commit(t, store, storage.Delete(api.DefaultKey(kind, id), storage.Present))
 	v.stale = write(id, 2)
 	v.other = write("other", 1)
 	v.current = write(id, 3)
 	if !there {
-		commit(t, store, storage.Delete(kind, id, storage.Present))
+		commit(t, store, storage.Delete(api.DefaultKey(kind, id), storage.Present))
 	}
 	return v
 }
@@ -65,7 +65,7 @@ func unseen(t *testing.T, h Harness, store storage.Interface, want api.ErrorKind
 	looked := kinds
 	if h.Slow {
 		looked = slices.DeleteFunc(slices.Clone(kinds), func(kind api.Kind) bool {
-			return !slices.ContainsFunc(changes, func(change storage.Change) bool { return change.Kind == kind })
+			return !slices.ContainsFunc(changes, func(change storage.Change) bool { return change.Key.Kind == kind })
 		})
 	}
 	before, err := allIn(store, looked...)
@@ -84,7 +84,7 @@ func unseen(t *testing.T, h Harness, store storage.Interface, want api.ErrorKind
 	for _, kind := range looked {
 		commit(t, store, storage.Create(object(kind, "end", 0)))
 		require.Empty(t, eventsUntilEnd(t, watch(t, store, kind, start)))
-		commit(t, store, storage.Delete(kind, "end", storage.Present))
+		commit(t, store, storage.Delete(api.DefaultKey(kind, "end"), storage.Present))
 	}
 }
 
@@ -101,7 +101,7 @@ func outcomes(t *testing.T, h Harness, kind api.Kind) {
 					want = expectation.there
 				}
 				v := live(t, store, kind, id, there)
-				change := storage.Change{Kind: kind, ID: id, Expected: expectation.expected(v), Action: action}
+				change := storage.Change{Key: api.DefaultKey(kind, id), Expected: expectation.expected(v), Action: action}
 				if action == storage.Write {
 					change.Object = object(kind, id, 4)
 				}
@@ -110,7 +110,7 @@ func outcomes(t *testing.T, h Harness, kind api.Kind) {
 					continue
 				}
 				written := commit(t, store, change)[0]
-				read, err := store.Get(kind, id)
+				read, err := store.Get(api.DefaultKey(kind, id))
 				if action == storage.Remove {
 					assert.Nil(t, written, name)
 					requireKind(t, api.NotFound, err)
@@ -142,8 +142,8 @@ func noneIfOneFails(t *testing.T, h Harness) {
 		storage.Create(object(api.EndpointsKind, "gone", 1)))
 	failing := map[api.ErrorKind]func() storage.Change{
 		api.AlreadyExists: func() storage.Change { return storage.Create(object(api.ServiceKind, "gone", 1)) },
-		api.NotFound:      func() storage.Change { return storage.Require(api.ControllerKind, "none") },
-		api.Conflict:      func() storage.Change { return storage.Delete(api.TaskKind, "changed", stale) },
+		api.NotFound:      func() storage.Change { return storage.Require(api.DefaultKey(api.ControllerKind, "none")) },
+		api.Conflict:      func() storage.Change { return storage.Delete(api.DefaultKey(api.TaskKind, "changed"), stale) },
 		api.HostPortTaken: func() storage.Change { return storage.Create(taskOn("late", "m2", 90)) },
 	}
 	commit(t, store, storage.Create(taskOn("owner", "m2", 90)))
@@ -153,14 +153,14 @@ func noneIfOneFails(t *testing.T, h Harness) {
 			changes := []storage.Change{
 				storage.Create(taskOn("new", "m3", 80)),
 				storage.Update(object(api.EndpointsKind, "gone", 7), storage.Present),
-				storage.Delete(api.TaskKind, "gone", storage.Present),
+				storage.Delete(api.DefaultKey(api.TaskKind, "gone"), storage.Present),
 				storage.Create(labelled(api.ControllerKind, "new", 7, map[string]string{"name": "new"})),
 			}
 			changes = append(changes[:place:place], append([]storage.Change{failing()}, changes[place:]...)...)
 			unseen(t, h, store, want, changes...)
 			assert.Empty(t, list(t, store, api.ControllerKind, map[string]string{"name": "new"}).Items)
-			assert.Equal(t, "", firstFree(t, store, []string{"m1"}, taskOn("any", "", 82)))
-			assert.Equal(t, "m3", firstFree(t, store, []string{"m3"}, taskOn("any", "", 80)))
+			assert.Equal(t, "", FirstFree(t, store, []string{"m1"}, taskOn("any", "", 82)))
+			assert.Equal(t, "m3", FirstFree(t, store, []string{"m3"}, taskOn("any", "", 80)))
 		}
 	}
 }

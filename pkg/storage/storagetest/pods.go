@@ -66,11 +66,11 @@ func bindings(t *testing.T, h Harness) {
 		"it has the port of a task that is made":                 {[]storage.Change{unbound(80), bind("m1", 80), storage.Create(notPodOn("b", "m1", 80))}, api.HostPortTaken, true, "m1", nil, []int{80}},
 		"another pod has the port that it wants later":           {[]storage.Change{storage.Create(podOn("q", "m1", 80)), unbound(81), bind("m1", 81), bind("m1", 80)}, api.HostPortTaken, true, "m1", nil, []int{80, 81}},
 		"who binds a version that is not the last one gets told": {[]storage.Change{unbound(80), stale("m1")}, api.Conflict, true, "", []int{80}, nil},
-		"who deletes it frees them":                              {[]storage.Change{unbound(80), bind("m1", 80), storage.Delete(api.TaskKind, "p", storage.Present)}, "", false, "", []int{80}, nil},
-		"who deletes one without a machine frees nothing":        {[]storage.Change{storage.Create(podOn("q", "m1", 80)), unbound(80), storage.Delete(api.TaskKind, "p", storage.Present)}, "", false, "", nil, []int{80}},
-		"what is gone is not bound":                              {[]storage.Change{unbound(80), storage.Delete(api.TaskKind, "p", storage.Present), bind("m1", 80)}, api.NotFound, false, "", []int{80}, nil},
-		"its id may be used again, elsewhere":                    {[]storage.Change{unbound(80), bind("m1", 80), storage.Delete(api.TaskKind, "p", storage.Present), unbound(80), bind("m2", 80)}, "", true, "m2", []int{80}, nil},
-		"its id may be used again, by a task":                    {[]storage.Change{unbound(80), storage.Delete(api.TaskKind, "p", storage.Present), storage.Create(notPodOn("p", "m1", 80))}, "", true, "m1", nil, []int{80}},
+		"who deletes it frees them":                              {[]storage.Change{unbound(80), bind("m1", 80), storage.Delete(api.DefaultKey(api.TaskKind, "p"), storage.Present)}, "", false, "", []int{80}, nil},
+		"who deletes one without a machine frees nothing":        {[]storage.Change{storage.Create(podOn("q", "m1", 80)), unbound(80), storage.Delete(api.DefaultKey(api.TaskKind, "p"), storage.Present)}, "", false, "", nil, []int{80}},
+		"what is gone is not bound":                              {[]storage.Change{unbound(80), storage.Delete(api.DefaultKey(api.TaskKind, "p"), storage.Present), bind("m1", 80)}, api.NotFound, false, "", []int{80}, nil},
+		"its id may be used again, elsewhere":                    {[]storage.Change{unbound(80), bind("m1", 80), storage.Delete(api.DefaultKey(api.TaskKind, "p"), storage.Present), unbound(80), bind("m2", 80)}, "", true, "m2", []int{80}, nil},
+		"its id may be used again, by a task":                    {[]storage.Change{unbound(80), storage.Delete(api.DefaultKey(api.TaskKind, "p"), storage.Present), storage.Create(notPodOn("p", "m1", 80))}, "", true, "m1", nil, []int{80}},
 		"its id is not that of a task":                           {[]storage.Change{unbound(80), storage.Create(notPodOn("p", "m1", 80))}, api.AlreadyExists, true, "", []int{80}, nil},
 		"the id of a task is not that of a pod":                  {[]storage.Change{storage.Create(notPodOn("p", "m1", 80)), unbound(81)}, api.AlreadyExists, true, "m1", []int{81}, []int{80}},
 		"nor that of a pod on another machine":                   {[]storage.Change{storage.Create(notPodOn("p", "m1", 80)), storage.Create(podOn("p", "m2", 81))}, api.AlreadyExists, true, "m1", []int{81}, []int{80}},
@@ -95,13 +95,13 @@ func bindings(t *testing.T, h Harness) {
 					require.Equal(t, before, after)
 				}
 				for _, port := range row.free {
-					assert.Equal(t, "m1", firstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
+					assert.Equal(t, "m1", FirstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
 				}
 				for _, port := range row.taken {
-					assert.Equal(t, "", firstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
+					assert.Equal(t, "", FirstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
 				}
 				for _, reader := range []storage.Reader{store, cached(t, store)} {
-					found, err := reader.Get(api.TaskKind, "p")
+					found, err := reader.Get(api.DefaultKey(api.TaskKind, "p"))
 					if !row.there {
 						requireKind(t, api.NotFound, err)
 						continue
@@ -121,7 +121,7 @@ func watchedBinding(t *testing.T, h Harness) {
 	created := commit(t, writer, storage.Create(podOn("p", "", 80)))[0]
 	bound := commit(t, writer, storage.Update(podOn("p", "m1", 80), created.Version()))[0]
 	changed := commit(t, writer, storage.Update(podOn("p", "m1", 81), bound.Version()))[0]
-	commit(t, writer, storage.Delete(api.TaskKind, "p", changed.Version()))
+	commit(t, writer, storage.Delete(api.DefaultKey(api.TaskKind, "p"), changed.Version()))
 	commit(t, writer, storage.Create(object(api.TaskKind, "end", 0)))
 	for _, store := range stores {
 		events := eventsUntilEnd(t, watch(t, store, api.TaskKind, start))
@@ -178,9 +178,9 @@ func bindingRace(t *testing.T, h Harness) {
 					require.Equal(t, machine(w), bound.machine)
 				}
 				if machine(w) == bound.machine {
-					assert.Empty(t, firstFree(t, store, []string{machine(w)}, taskOn("new", "", port)))
+					assert.Empty(t, FirstFree(t, store, []string{machine(w)}, taskOn("new", "", port)))
 				} else {
-					assert.NotEmpty(t, firstFree(t, store, []string{machine(w)}, taskOn("new", "", port)), "who loses leaves nothing")
+					assert.NotEmpty(t, FirstFree(t, store, []string{machine(w)}, taskOn("new", "", port)), "who loses leaves nothing")
 				}
 			}
 		}
@@ -205,7 +205,7 @@ func boundPortRace(t *testing.T, h Harness) {
 		})
 		require.Equal(t, map[api.ErrorKind]int{"": 1, api.HostPortTaken: workers - 1}, countKinds(errs), "%v", errs)
 		for w, err := range errs {
-			found, missing := stores[w%len(stores)].Get(api.TaskKind, id(w))
+			found, missing := stores[w%len(stores)].Get(api.DefaultKey(api.TaskKind, id(w)))
 			switch {
 			case err == nil:
 				assert.Equal(t, "m1", factsOf(found).machine)
@@ -226,7 +226,7 @@ func bindingBesideDelete(t *testing.T, h Harness) {
 		errs := each(3, func(w int) error {
 			change := storage.Update(podOn(id, fmt.Sprint("m", w), port), storage.Present)
 			if w == 0 {
-				change = storage.Delete(api.TaskKind, id, storage.Present)
+				change = storage.Delete(api.DefaultKey(api.TaskKind, id), storage.Present)
 			}
 			_, err := stores[w%len(stores)].Commit(change)
 			return err
@@ -236,10 +236,10 @@ func bindingBesideDelete(t *testing.T, h Harness) {
 			require.Contains(t, []api.ErrorKind{"", api.NotFound, api.Invalid}, api.KindOf(err), "%v", err)
 		}
 		for _, store := range stores {
-			_, err := store.Get(api.TaskKind, id)
+			_, err := store.Get(api.DefaultKey(api.TaskKind, id))
 			requireKind(t, api.NotFound, err)
 			for _, machine := range []string{"m1", "m2"} {
-				assert.Equal(t, machine, firstFree(t, store, []string{machine}, taskOn("new", "", port)))
+				assert.Equal(t, machine, FirstFree(t, store, []string{machine}, taskOn("new", "", port)))
 			}
 		}
 	}
@@ -251,7 +251,7 @@ func bindingBesideUpdate(t *testing.T, h Harness) {
 		id, port := fmt.Sprint("x", round), 1000+round
 		commit(t, stores[0], storage.Create(podOn(id, "", port)))
 		errs := each(2, func(w int) error {
-			_, err := storage.GuaranteedUpdate(stores[w%len(stores)], api.TaskKind, id, func(stored *storage.Object) (api.Object, error) {
+			_, err := storage.GuaranteedUpdate(stores[w%len(stores)], api.DefaultKey(api.TaskKind, id), func(stored *storage.Object) (api.Object, error) {
 				next := stored.Object.(*api.Task).DeepCopy()
 				if w == 0 {
 					next.CurrentState.Host = "m1"
@@ -267,7 +267,7 @@ func bindingBesideUpdate(t *testing.T, h Harness) {
 			found := factsOf(get(t, store, api.TaskKind, id))
 			assert.Equal(t, "m1", found.machine)
 			assert.Equal(t, "map[name:web]", found.labels)
-			assert.Equal(t, "", firstFree(t, store, []string{"m1"}, taskOn("new", "", port)))
+			assert.Equal(t, "", FirstFree(t, store, []string{"m1"}, taskOn("new", "", port)))
 		}
 	}
 }
@@ -277,7 +277,7 @@ func asStored(t *testing.T, h Harness, kind api.Kind) {
 	whole := func(id string, mark int) api.Object {
 		made := labelled(kind, id, mark, map[string]string{"name": "web"})
 		*made.Meta() = api.ObjectMeta{
-			UID: "an own one of " + id, CreationTime: time.Date(2014, 6, 6, 12, 0, mark, 123456789, time.UTC),
+			Namespace: made.Meta().Namespace, UID: "an own one of " + id, CreationTime: time.Date(2014, 6, 6, 12, 0, mark, 123456789, time.UTC),
 			Annotations: map[string]string{"a": "\"<&>\"\n", "": ""}, Remainder: fmt.Sprintf(`{"spec":{"a":["<&>",1e3,null,%d]}}`, mark),
 		}
 		switch o := made.(type) {

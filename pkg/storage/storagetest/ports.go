@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"fmt"
+	"iter"
 	"math/rand"
 	"slices"
 	"sync"
@@ -21,10 +22,26 @@ var portTests = []test{
 	{"of those who want a host port at once, one gets it", portRace},
 }
 
-func firstFree(t *testing.T, store storage.Reader, machines []string, task *api.Task) string {
-	machine, err := store.FirstFree(machines, *task)
+// FirstFree returns the first of the machines on which a task's host ports are free, empty for none.
+func FirstFree(t *testing.T, store storage.Reader, machines []string, task *api.Task) string {
+	free, err := store.FirstFree(OnEach(machines, *task))
 	require.NoError(t, err)
-	return machine
+	if free == nil {
+		return ""
+	}
+	return free.(*api.Task).CurrentState.Host
+}
+
+// OnEach passes on a task as it would be on each of the machines.
+func OnEach(machines []string, task api.Task) iter.Seq[api.Object] {
+	return func(send func(api.Object) bool) {
+		for _, machine := range machines {
+			placed := task
+			if placed.CurrentState.Host = machine; !send(&placed) {
+				return
+			}
+		}
+	}
 }
 
 func onePortOwner(t *testing.T, h Harness) {
@@ -55,9 +72,9 @@ func onePortOwner(t *testing.T, h Harness) {
 			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Update(taskOn("a", "m1"), storage.Present), storage.Create(taskOn("b", "m1", 80))},
 			"", []int{81}, []int{80}},
 		"a deletion frees the ports": {
-			[]storage.Change{storage.Create(taskOn("a", "m1", 80, 81)), storage.Delete(api.TaskKind, "a", storage.Present)}, "", []int{80, 81}, nil},
+			[]storage.Change{storage.Create(taskOn("a", "m1", 80, 81)), storage.Delete(api.DefaultKey(api.TaskKind, "a"), storage.Present)}, "", []int{80, 81}, nil},
 		"what a deletion freed, another task may take": {
-			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Delete(api.TaskKind, "a", storage.Any), storage.Create(taskOn("b", "m1", 80))},
+			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Delete(api.DefaultKey(api.TaskKind, "a"), storage.Any), storage.Create(taskOn("b", "m1", 80))},
 			"", nil, []int{80}},
 		"each machine has its own ports": {
 			[]storage.Change{storage.Create(taskOn("a", "m2", 80)), storage.Create(taskOn("b", "m1", 81)), storage.Create(taskOn("c", "m2", 81))}, "", []int{80}, []int{81}},
@@ -66,7 +83,7 @@ func onePortOwner(t *testing.T, h Harness) {
 		"port 0 is none": {
 			[]storage.Change{storage.Create(taskOn("a", "m1", 0)), storage.Create(taskOn("b", "m1", 0, 80))}, "", []int{0}, []int{80}},
 		"an object of another kind with the same id does not matter": {
-			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Create(object(api.ServiceKind, "a", 80)), storage.Delete(api.ServiceKind, "a", storage.Present)},
+			[]storage.Change{storage.Create(taskOn("a", "m1", 80)), storage.Create(object(api.ServiceKind, "a", 80)), storage.Delete(api.DefaultKey(api.ServiceKind, "a"), storage.Present)},
 			"", nil, []int{80}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,10 +97,10 @@ func onePortOwner(t *testing.T, h Harness) {
 			requireKind(t, row.want, err)
 			for _, store := range stores {
 				for _, port := range row.free {
-					assert.Equal(t, "m1", firstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
+					assert.Equal(t, "m1", FirstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
 				}
 				for _, port := range row.taken {
-					assert.Equal(t, "", firstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
+					assert.Equal(t, "", FirstFree(t, store, []string{"m1"}, taskOn("new", "", port)), "port %d", port)
 				}
 			}
 		})
@@ -133,7 +150,7 @@ func portModel(t *testing.T, h Harness) {
 			task.CurrentState.Host = before.CurrentState.Host
 		}
 		if random.Intn(4) == 0 {
-			commit(t, store, storage.Delete(api.TaskKind, task.ID, storage.Any))
+			commit(t, store, storage.Delete(api.DefaultKey(api.TaskKind, task.ID), storage.Any))
 			if before != nil {
 				owners.set(before, "")
 				delete(tasks, task.ID)
@@ -161,8 +178,8 @@ func portModel(t *testing.T, h Harness) {
 		if i := slices.IndexFunc(order, func(machine string) bool { return owners.isFree(machine, wanted) }); i >= 0 {
 			want = order[i]
 		}
-		require.Equal(t, want, firstFree(t, stores[random.Intn(len(stores))], order, wanted))
-		require.Equal(t, want, firstFree(t, cached(t, store), order, wanted))
+		require.Equal(t, want, FirstFree(t, stores[random.Intn(len(stores))], order, wanted))
+		require.Equal(t, want, FirstFree(t, cached(t, store), order, wanted))
 	}
 	assert.Positive(t, refused)
 }

@@ -22,9 +22,11 @@ type Harness struct {
 	Another func(t *testing.T, store storage.Interface) storage.Interface
 	// Atomic is whether the store makes all changes of a commit or none.
 	Atomic bool
-	// Forget makes the store drop all changes so far from its history. Nil if that
+	// Forget makes the store drop all changes of some kinds so far from its history. Nil if that
 	// takes too long: some tests are skipped.
-	Forget func(t *testing.T, store storage.Interface)
+	Forget func(t *testing.T, store storage.Interface, kinds ...api.Kind)
+	// ClaimsInDefault is whether only objects of the namespace default can hold claims.
+	ClaimsInDefault bool
 	// CutsOff is whether the store may cut off a watcher at any time, not only one
 	// that falls far behind: whoever watches then lists again.
 	CutsOff bool
@@ -37,7 +39,7 @@ type Harness struct {
 // Run runs the suite. A store that loses events lets a watcher wait for them until go
 // test ends it.
 func Run(t *testing.T, h Harness) {
-	h.run(t, slices.Concat(basicTests, outcomeTests, togetherTests, portTests, podTests, watchTests, ttlTests, listAgainTests, concurrentTests))
+	h.run(t, slices.Concat(basicTests, namespaceTests, outcomeTests, togetherTests, portTests, podTests, watchTests, laneTests, ttlTests, listAgainTests, concurrentTests))
 }
 
 // RunCutOff runs the tests in which whoever is cut off lists again, for a store that
@@ -101,21 +103,28 @@ func (h Harness) rounds(fast int) int {
 	return fast
 }
 
-// ForgetByWriting is a Harness.Forget: it writes endpoints until the history, which
+// ForgetByWriting is a Harness.Forget: it writes an object of each kind until its history, which
 // must be bounded, does not have the changes so far.
-func ForgetByWriting(t *testing.T, store storage.Interface) {
+func ForgetByWriting(t *testing.T, store storage.Interface, kinds ...api.Kind) {
 	before := version(t, store)
-	for {
-		_, err := store.Watch(api.EndpointsKind, before)
-		if api.KindOf(err) == api.Expired {
-			return
-		}
-		require.NoError(t, err)
-		for i := range 100 {
-			commit(t, store, storage.Change{Kind: api.EndpointsKind, ID: "forgotten", Expected: storage.Blind, Action: storage.Write,
-				Object: object(api.EndpointsKind, "forgotten", i)})
+	for _, kind := range kinds {
+		for isWatchable(t, store, kind, before) {
+			for i := range 500 {
+				commit(t, store, storage.Update(object(kind, "forgotten", i), storage.Any))
+			}
 		}
 	}
+}
+
+// isWatchable reports whether the history has the changes of a kind after a version.
+func isWatchable(t *testing.T, store storage.Reader, kind api.Kind, after uint64) bool {
+	watcher, err := store.Watch(storage.Selection{Kind: kind}, after)
+	if api.KindOf(err) == api.Expired {
+		return false
+	}
+	require.NoError(t, err)
+	watcher.Stop()
+	return true
 }
 
 // commit makes changes that must succeed.
@@ -141,31 +150,35 @@ func cached(t *testing.T, store storage.Interface) storage.Reader {
 }
 
 func get(t *testing.T, store storage.Reader, kind api.Kind, id string) *storage.Object {
-	object, err := store.Get(kind, id)
+	object, err := store.Get(api.DefaultKey(kind, id))
 	require.NoError(t, err)
 	return object
 }
 
 // list returns the list of a kind, of which it checks what holds for each.
 func list(t *testing.T, store storage.Reader, kind api.Kind, labels map[string]string) *storage.List {
-	list, err := store.List(kind, labels)
+	list, err := store.List(storage.Selection{Kind: kind, Labels: labels})
 	require.NoError(t, err)
 	require.Equal(t, kind, list.Kind)
 	for i, item := range list.Items {
 		switch {
-		case item.GetKind() != kind:
+		case item.Key().Kind != kind:
 			require.Fail(t, "a list has an object of another kind", "%v", factsOf(item))
 		case item.Version() > list.Version:
 			require.Fail(t, "a list has an item that is newer than itself", "%v", factsOf(item))
-		case i > 0 && list.Items[i-1].GetID() >= item.GetID():
-			require.Fail(t, "a list is not sorted by id", "%v", allFacts(list.Items))
+		case i > 0 && !isBefore(list.Items[i-1].Key(), item.Key()):
+			require.Fail(t, "a list is not sorted by namespace and id", "%v", allFacts(list.Items))
 		}
 	}
 	return list
 }
 
+func isBefore(a, b api.Key) bool {
+	return a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.ID < b.ID
+}
+
 func watch(t *testing.T, store storage.Reader, kind api.Kind, after uint64) storage.Watcher {
-	watcher, err := store.Watch(kind, after)
+	watcher, err := store.Watch(storage.Selection{Kind: kind}, after)
 	require.NoError(t, err)
 	return watcher
 }

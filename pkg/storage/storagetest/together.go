@@ -29,15 +29,15 @@ func severalKinds(t *testing.T, h Harness) {
 	written := commit(t, stores[0], changes...)
 	for _, store := range stores {
 		for i, change := range changes {
-			assert.Equal(t, factsOf(written[i]), factsOf(get(t, store, change.Kind, change.ID)))
+			assert.Equal(t, factsOf(written[i]), factsOf(get(t, store, change.Key.Kind, change.Key.ID)))
 			assert.Equal(t, i/2, markOf(written[i]))
 		}
 	}
 	written = commit(t, stores[len(stores)-1],
-		storage.Require(api.TaskKind, "x"),
-		storage.Delete(api.TaskKind, "y", storage.Present),
+		storage.Require(api.DefaultKey(api.TaskKind, "x")),
+		storage.Delete(api.DefaultKey(api.TaskKind, "y"), storage.Present),
 		storage.Update(object(api.ServiceKind, "x", 9), written[4].Version()),
-		storage.Delete(api.EndpointsKind, "none", storage.Any))
+		storage.Delete(api.DefaultKey(api.EndpointsKind, "none"), storage.Any))
 	assert.Equal(t, []bool{true, true, false, true}, []bool{written[0] == nil, written[1] == nil, written[2] == nil, written[3] == nil})
 	for _, store := range stores {
 		all, err := allIn(store)
@@ -56,7 +56,7 @@ func largeCommit(t *testing.T, h Harness, kind api.Kind) {
 		id := fmt.Sprintf("x%02d", i)
 		creates = append(creates, storage.Create(object(kind, id, i)))
 		if i%3 == 0 {
-			mixed = append(mixed, storage.Delete(kind, id, storage.Present))
+			mixed = append(mixed, storage.Delete(api.DefaultKey(kind, id), storage.Present))
 		} else {
 			mixed = append(mixed, storage.Update(object(kind, id, -i), storage.Present))
 		}
@@ -80,9 +80,9 @@ func largeCommit(t *testing.T, h Harness, kind api.Kind) {
 			after[idOf(event)] = factsOf(event.After)
 		}
 		for i, change := range mixed {
-			assert.Equal(t, factsOf(created[i]), before[change.ID])
-			assert.Contains(t, after, change.ID)
-			assert.Equal(t, factsOf(written[i]), after[change.ID])
+			assert.Equal(t, factsOf(created[i]), before[change.Key.ID])
+			assert.Contains(t, after, change.Key.ID)
+			assert.Equal(t, factsOf(written[i]), after[change.Key.ID])
 		}
 	}
 }
@@ -125,9 +125,9 @@ func pairs(t *testing.T, h Harness, kind api.Kind) {
 				changes := pairOf(kind, i*writers+w)
 				switch random.Intn(4) {
 				case 0:
-					changes = []storage.Change{storage.Delete(kind, "left", storage.Any), storage.Delete(kind, "right", storage.Any)}
+					changes = []storage.Change{storage.Delete(api.DefaultKey(kind, "left"), storage.Any), storage.Delete(api.DefaultKey(kind, "right"), storage.Any)}
 				case 1: // fails, after the first change
-					changes[0].Object, changes[1] = object(kind, "left", -2), storage.Require(kind, "none")
+					changes[0].Object, changes[1] = object(kind, "left", -2), storage.Require(api.DefaultKey(kind, "none"))
 				}
 				_, err := store.Commit(changes...)
 				assert.True(t, err == nil || api.KindOf(err) == api.NotFound, "%v", err)
@@ -143,7 +143,7 @@ func pairs(t *testing.T, h Harness, kind api.Kind) {
 						begun = false
 					default:
 					}
-					list, err := reader.List(kind, nil)
+					list, err := reader.List(storage.Selection{Kind: kind})
 					if assert.NoError(t, err) && !assert.NoError(t, whole(list.Items)) {
 						return
 					}

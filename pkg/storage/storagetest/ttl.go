@@ -62,18 +62,18 @@ func endsByItself(t *testing.T, h Harness) {
 		assert.True(t, told == nil || told[2] == eventFacts(events)[2], "all are told the same")
 		told = eventFacts(events)
 		for _, reader := range []storage.Reader{store, cached(t, store)} {
-			_, err := reader.Get(api.EventKind, "x")
+			_, err := reader.Get(api.DefaultKey(api.EventKind, "x"))
 			assert.Equal(t, api.NewNotFound(api.EventKind, "x"), err)
 			now := list(t, reader, api.EventKind, nil)
 			assert.Equal(t, []facts{factsOf(stays)}, allFacts(now.Items))
 			assert.GreaterOrEqual(t, now.Version, gone)
 		}
-		before, err := store.ListAt(api.EventKind, x.Version())
+		before, err := store.ListAt(storage.Selection{Kind: api.EventKind}, x.Version())
 		require.NoError(t, err)
 		assert.Equal(t, []facts{factsOf(stays), factsOf(x)}, allFacts(before.Items))
 		_, err = store.Commit(storage.Update(anEvent("x", 3), x.Version()))
 		requireKind(t, api.NotFound, err)
-		_, err = store.Commit(storage.Delete(api.EventKind, "x", storage.Present))
+		_, err = store.Commit(storage.Delete(api.DefaultKey(api.EventKind, "x"), storage.Present))
 		requireKind(t, api.NotFound, err)
 	}
 	if h.Another != nil { // one that was away
@@ -93,7 +93,7 @@ func lastWriteSays(t *testing.T, h Harness) {
 	write := func(expected uint64, ttl time.Duration) step {
 		return func(id string) storage.Change { return withTTL(storage.Update(anEvent(id, 1), expected), ttl) }
 	}
-	remove := func(id string) storage.Change { return storage.Delete(api.EventKind, id, storage.Any) }
+	remove := func(id string) storage.Change { return storage.Delete(api.DefaultKey(api.EventKind, id), storage.Any) }
 	var staying, ending []string
 	for _, row := range []struct {
 		id    string
@@ -131,7 +131,7 @@ func lastWriteSays(t *testing.T, h Harness) {
 		eventsUntilGone(t, watch(t, store, api.EventKind, start), slices.Clone(ending)...)
 		var ids []string
 		for _, item := range list(t, store, api.EventKind, nil).Items {
-			ids = append(ids, item.GetID())
+			ids = append(ids, item.Key().ID)
 		}
 		assert.Equal(t, staying, ids)
 	}

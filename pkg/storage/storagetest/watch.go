@@ -31,9 +31,9 @@ var listAgainTests = []test{
 
 func idOf(event storage.Event) string {
 	if event.After != nil {
-		return event.After.GetID()
+		return event.After.Key().ID
 	}
-	return event.Before.GetID()
+	return event.Before.Key().ID
 }
 
 // isEnd reports whether an event is the creation of the object end: the last one that
@@ -95,7 +95,7 @@ type informer struct {
 func newInformer(list *storage.List) *informer {
 	i := &informer{kind: list.Kind, begun: list.Version, items: map[string]facts{}}
 	for _, item := range list.Items {
-		i.items[item.GetID()] = factsOf(item)
+		i.items[item.Key().ID] = factsOf(item)
 	}
 	return i
 }
@@ -161,11 +161,11 @@ func (h Harness) reflect(store storage.Interface, reader storage.Reader, kind ap
 
 func (r *reflector) begin(reader storage.Reader, kind api.Kind) error {
 	for {
-		list, err := reader.List(kind, nil)
+		list, err := reader.List(storage.Selection{Kind: kind})
 		if err != nil {
 			return err
 		}
-		if r.watcher, err = r.store.Watch(kind, list.Version); !r.isCutOff(err) {
+		if r.watcher, err = r.store.Watch(storage.Selection{Kind: kind}, list.Version); !r.isCutOff(err) {
 			r.informer = newInformer(list)
 			return err
 		}
@@ -253,7 +253,7 @@ func life(t *testing.T, h Harness, kind api.Kind) {
 	labels := map[string]string{"name": "web"}
 	first := commit(t, writer, storage.Create(labelled(kind, "x", 1, labels)))[0]
 	second := commit(t, writer, storage.Update(labelled(kind, "x", 2, nil), first.Version()))[0]
-	commit(t, writer, storage.Delete(kind, "x", second.Version()))
+	commit(t, writer, storage.Delete(api.DefaultKey(kind, "x"), second.Version()))
 	deleted := version(t, writer)
 	again := commit(t, writer, storage.Create(object(kind, "x", 3)))[0]
 	commit(t, writer, storage.Create(object(kind, "end", 0)))
@@ -283,11 +283,11 @@ func randomChange(random *rand.Rand, kind api.Kind, mark int) storage.Change {
 	id := fmt.Sprint("x", random.Intn(6))
 	switch random.Intn(6) {
 	case 0, 1:
-		return storage.Delete(kind, id, storage.Any)
+		return storage.Delete(api.DefaultKey(kind, id), storage.Any)
 	case 2:
 		return storage.Create(unplaced(object(kind, id, mark)))
 	case 3:
-		return storage.Require(kind, id)
+		return storage.Require(api.DefaultKey(kind, id))
 	}
 	return storage.Update(object(kind, id, mark), storage.Any)
 }
@@ -311,8 +311,8 @@ func eachChange(t *testing.T, h Harness) {
 		if err != nil || change.Action == storage.Check {
 			continue
 		}
-		before, after := state[kind].items[change.ID], factsOf(written[0])
-		switch state[kind].items[change.ID] = after; {
+		before, after := state[kind].items[change.Key.ID], factsOf(written[0])
+		switch state[kind].items[change.Key.ID] = after; {
 		case after != (facts{}) && before != (facts{}):
 			log[kind] = append(log[kind], seen{storage.Modified, after.version, before, after})
 		case after != (facts{}):
@@ -374,7 +374,7 @@ func informers(t *testing.T, h Harness) {
 				require.NotEqual(t, api.Internal, api.KindOf(err), "%v", err)
 			case action == 3: // several at once, each of another object
 				first, second := randomChange(random, kind, step), randomChange(random, kind, step)
-				if first.ID != second.ID {
+				if first.Key != second.Key {
 					_, err := store.Commit(first, second)
 					require.NotEqual(t, api.Internal, api.KindOf(err), "%v", err)
 				}
@@ -525,6 +525,7 @@ func cutOff(t *testing.T, h Harness) {
 	}
 	store := h.Make(t)
 	var watchers []storage.Watcher
+	kinds := []api.Kind{api.TaskKind, api.EndpointsKind, WidgetKind}
 	for _, kind := range kinds {
 		behind, ahead := watch(t, store, kind, version(t, store)), watch(t, cached(t, store), kind, version(t, store))
 		commit(t, store, storage.Create(object(kind, "x", 1)))
@@ -535,12 +536,12 @@ func cutOff(t *testing.T, h Harness) {
 		watchers = append(watchers, behind, ahead)
 	}
 	before := version(t, store)
-	h.Forget(t, store) // the writers go on
+	h.Forget(t, store, kinds...) // the writers go on
 	for _, watcher := range watchers {
 		requireExpired(t, watcher)
 	}
 	for _, kind := range kinds {
-		_, err := store.Watch(kind, before)
+		_, err := store.Watch(storage.Selection{Kind: kind}, before)
 		requireKind(t, api.Expired, err)
 		list := list(t, store, kind, nil)
 		watcher := watch(t, store, kind, list.Version)
@@ -557,10 +558,10 @@ func notInHistory(t *testing.T, h Harness) {
 	commit(t, store, storage.Create(object(api.TaskKind, "x", 1)))
 	for _, kind := range kinds {
 		for _, reader := range []storage.Reader{store, cached(t, store)} {
-			_, err := reader.Watch(kind, version(t, store)+1<<40)
+			_, err := reader.Watch(storage.Selection{Kind: kind}, version(t, store)+1<<40)
 			requireKind(t, api.Expired, err)
 			present := version(t, store)
-			_, err = reader.Watch(kind, present+1)
+			_, err = reader.Watch(storage.Selection{Kind: kind}, present+1)
 			if version(t, store) == present { // nobody else made it larger
 				requireKind(t, api.Expired, err)
 			}
@@ -569,8 +570,8 @@ func notInHistory(t *testing.T, h Harness) {
 	}
 	if h.Forget != nil {
 		old := version(t, store)
-		h.Forget(t, store)
-		_, err := store.Watch(api.TaskKind, old)
+		h.Forget(t, store, api.TaskKind)
+		_, err := store.Watch(storage.Selection{Kind: api.TaskKind}, old)
 		requireKind(t, api.Expired, err)
 		watch(t, store, api.TaskKind, version(t, store))
 	}

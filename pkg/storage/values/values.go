@@ -44,9 +44,7 @@ type onlyV1 struct {
 }
 
 // policy is an api.Policy of one of its kinds.
-type policy interface {
-	SetBase(id string, labels map[string]string)
-}
+type policy interface{ SetLabels(map[string]string) }
 
 // Encode returns the compact JSON of an object. A task that is no pod has no host in it:
 // its key says that. The error is an api.Internal one.
@@ -98,8 +96,8 @@ func marshal(object api.Object, whole bool) ([]byte, error) {
 			unplaced.CurrentState.Host = ""
 			return v1beta1.Codec.Marshal(unplaced)
 		}
-	case *api.Node, *api.Event, policy:
-		return json.Marshal(onlyV1{object.GetID(), object.GetLabels()})
+	case *api.Node, *api.Event, *api.Any, policy:
+		return json.Marshal(onlyV1{object.Key().ID, object.GetLabels()})
 	}
 	return v1beta1.Codec.Marshal(object)
 }
@@ -124,8 +122,8 @@ func extraOf(object api.Object) extra {
 	return e
 }
 
-// Decode reads the text of an object into an empty one. Whether a task is a pod, its key
-// says: into has it already, and a task that is none gets no host.
+// Decode reads the text of an object into an empty one, which keeps its key. Whether a task is
+// a pod, its place says: into has it already, and a task that is none gets no host.
 func Decode(text string, into api.Object) error {
 	_, err := decode(text, into)
 	return err
@@ -148,7 +146,10 @@ func decode(text string, into api.Object) (added extra, err error) {
 	if err := checkSize(text); err != nil {
 		return added, err
 	}
-	if err := unmarshal([]byte(text), into); err != nil {
+	key := into.Key()
+	err = unmarshal([]byte(text), into)
+	setKey(into, key)
+	if err != nil {
 		return added, err
 	}
 	if added, err = extraIn(text); err != nil {
@@ -181,15 +182,19 @@ func unmarshal(text []byte, into api.Object) error {
 		return err
 	case *api.Node:
 		err := json.Unmarshal(text, &only)
-		o.ID, o.Labels = only.ID, only.Labels
+		o.Labels = only.Labels
 		return err
 	case *api.Event:
 		err := json.Unmarshal(text, &only)
-		o.ID, o.Labels = only.ID, only.Labels
+		o.Labels = only.Labels
+		return err
+	case *api.Any:
+		err := json.Unmarshal(text, &only)
+		o.Labels = only.Labels
 		return err
 	case policy:
 		err := json.Unmarshal(text, &only)
-		o.SetBase(only.ID, only.Labels)
+		o.SetLabels(only.Labels)
 		return err
 	}
 	return v1beta1.Codec.Unmarshal(text, into)

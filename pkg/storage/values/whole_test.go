@@ -30,7 +30,7 @@ func TestAWholeValueTellsTheMachineOfATaskAndWhetherItIsAPod(t *testing.T) {
 			text, err := EncodeWhole(row.object)
 			require.NoError(t, err)
 			assert.Equal(t, row.text, text)
-			again, _ := New(row.object.GetKind())
+			again := New(row.object.Key())
 			require.NoError(t, DecodeWhole(text, again))
 			assert.Equal(t, row.object, again)
 		})
@@ -68,26 +68,4 @@ func TestWhatCannotBeEncodedIsAnInternalError(t *testing.T) {
 		assert.EqualError(t, err, "the object cannot be encoded as JSON")
 		assert.Error(t, errors.Unwrap(err), "the log tells why")
 	}
-}
-
-func TestEachKindHasADirectoryAndAnEmptyObjectOfItsOwn(t *testing.T) {
-	t.Parallel()
-	directories := map[api.Kind]string{}
-	for _, kind := range Kinds() {
-		directories[kind] = Directory(kind)
-		object, id := New(kind)
-		assert.Equal(t, kind, object.GetKind())
-		assert.Empty(t, object.GetID())
-		*id = "x"
-		assert.Equal(t, "x", object.GetID())
-		another, _ := New(kind)
-		assert.Empty(t, another.GetID())
-	}
-	assert.Equal(t, map[api.Kind]string{
-		api.TaskKind: "/pods", api.ControllerKind: "/controllers", api.ServiceKind: "/services/specs", api.EndpointsKind: "/services/endpoints",
-		api.NodeKind: "/minions", api.EventKind: "/events",
-		api.RoleKind: "/roles", api.RoleBindingKind: "/rolebindings", api.ClusterRoleKind: "/clusterroles", api.ClusterRoleBindingKind: "/clusterrolebindings",
-		api.QuotaKind: "/resourcequotas",
-	}, directories)
-	assert.PanicsWithValue(t, "values: nobody has said where a secret is stored", func() { Directory("secret") })
 }

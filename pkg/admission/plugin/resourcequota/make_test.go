@@ -146,13 +146,13 @@ func (s *server) create(ctx context.Context, id string) error {
 }
 
 func (s *server) delete(id string) error {
-	_, err := s.Commit(storage.Delete(api.TaskKind, id, storage.Present))
+	_, err := s.Commit(storage.Delete(api.DefaultKey(api.TaskKind, id), storage.Present))
 	return err
 }
 
 // reservations returns how many there are for pods.
 func reservations(t *testing.T, store storage.Interface) int {
-	stored, err := store.Get(api.QuotaKind, "pods")
+	stored, err := store.Get(api.DefaultKey(api.QuotaKind, "pods"))
 	if api.KindOf(err) == api.NotFound {
 		return 0
 	}
@@ -161,10 +161,10 @@ func reservations(t *testing.T, store storage.Interface) int {
 }
 
 func idsIn(t *testing.T, store storage.Interface) (ids []string) {
-	list, err := store.List(api.TaskKind, nil)
+	list, err := store.List(storage.Selection{Kind: api.TaskKind})
 	require.NoError(t, err)
 	for _, item := range list.Items {
-		ids = append(ids, item.GetID())
+		ids = append(ids, item.Key().ID)
 	}
 	return ids
 }
@@ -187,15 +187,15 @@ func (d disturbed) Commit(changes ...storage.Change) ([]*storage.Object, error) 
 	return d.Interface.Commit(changes...)
 }
 
-func (d disturbed) Get(kind api.Kind, id string) (*storage.Object, error) {
+func (d disturbed) Get(key api.Key) (*storage.Object, error) {
 	if d.get != nil {
 		d.get()
 	}
-	return d.Interface.Get(kind, id)
+	return d.Interface.Get(key)
 }
 
-func (d disturbed) List(kind api.Kind, labels map[string]string) (*storage.List, error) {
-	list, err := d.Interface.List(kind, labels)
+func (d disturbed) List(selection storage.Selection) (*storage.List, error) {
+	list, err := d.Interface.List(selection)
 	if d.list != nil {
 		d.list()
 	}

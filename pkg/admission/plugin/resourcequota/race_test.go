@@ -76,7 +76,7 @@ func TestThereAreNeverMoreThanAllowed(t *testing.T) {
 		}
 		group.Wait()
 		require.Positive(t, made)
-		watcher, err := servers[0].Watch(api.TaskKind, start)
+		watcher, err := servers[0].Watch(storage.Selection{Kind: api.TaskKind}, start)
 		require.NoError(t, err)
 		for count := 0; made > 0; {
 			events, err := watcher.Next(t.Context())

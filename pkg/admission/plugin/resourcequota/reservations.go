@@ -41,7 +41,7 @@ func quotaOf(id string, all []reservation) (api.Object, error) {
 // them. The list is sorted by id.
 func count(list []*storage.Object, reserved []reservation, id string) (used int64, has bool) {
 	isStored := func(id string) bool {
-		_, found := slices.BinarySearchFunc(list, id, func(object *storage.Object, id string) int { return strings.Compare(object.GetID(), id) })
+		_, found := slices.BinarySearchFunc(list, id, func(object *storage.Object, id string) int { return strings.Compare(object.Key().ID, id) })
 		return found
 	}
 	has = isStored(id)

@@ -17,7 +17,7 @@ func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (m
 		return false, err
 	}
 	defer c.endTurn()
-	_, err = storage.GuaranteedUpdate(p.objects, api.QuotaKind, c.id, func(stored *storage.Object) (api.Object, error) {
+	_, err = storage.GuaranteedUpdate(p.objects, api.DefaultKey(api.QuotaKind, c.id), func(stored *storage.Object) (api.Object, error) {
 		next, err := p.reserved(c, stored, request, id)
 		mayHave = err == nil
 		return next, err
@@ -27,7 +27,7 @@ func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (m
 
 // tryReserve returns the error that reserve would return.
 func (p *Plugin) tryReserve(c *counter, request, id string) error {
-	stored, err := p.objects.Get(api.QuotaKind, c.id)
+	stored, err := p.objects.Get(api.DefaultKey(api.QuotaKind, c.id))
 	if err != nil && api.KindOf(err) != api.NotFound {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *Plugin) tryReserve(c *counter, request, id string) error {
 // are in the list.
 func (p *Plugin) reserved(c *counter, stored *storage.Object, request, id string) (api.Object, error) {
 	now := p.Now()
-	list, err := p.objects.List(c.kind, nil)
+	list, err := p.objects.List(storage.InDefault(c.kind))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (p *Plugin) release(c *counter, request string) {
 	err := c.takeTurn(context.Background(), p.patience)
 	if err == nil {
 		defer c.endTurn()
-		_, err = storage.GuaranteedUpdate(p.objects, api.QuotaKind, c.id, func(stored *storage.Object) (api.Object, error) {
+		_, err = storage.GuaranteedUpdate(p.objects, api.DefaultKey(api.QuotaKind, c.id), func(stored *storage.Object) (api.Object, error) {
 			all := reservationsIn(stored)
 			others := slices.DeleteFunc(slices.Clone(all), func(one reservation) bool { return one.Request == request })
 			if len(others) == len(all) {

@@ -93,7 +93,7 @@ func TestADryRunTakesNoPlace(t *testing.T) {
 // unreachable is a store that does not answer.
 type unreachable struct{ storage.Interface }
 
-func (unreachable) Get(api.Kind, string) (*storage.Object, error) {
+func (unreachable) Get(api.Key) (*storage.Object, error) {
 	return nil, api.NewUnavailable("get", nil)
 }
 
@@ -257,7 +257,7 @@ type unreadable struct {
 	reads *int
 }
 
-func (u unreadable) Get(api.Kind, string) (*storage.Object, error) {
+func (u unreadable) Get(api.Key) (*storage.Object, error) {
 	*u.reads++
 	return nil, api.NewUnavailable("get quota", nil)
 }

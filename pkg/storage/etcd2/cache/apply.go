@@ -122,7 +122,7 @@ func (s *state) put(p Place, change *Change) (before *storage.Object, after *Sto
 		after = decodeObject(p, change.node, nil)
 	}
 	before = objectAt(s.Objects, p)
-	if p.Kind == api.TaskKind {
+	if IsTask(p.Of()) {
 		from := p.Machine
 		if before != nil {
 			from = MakeStored(p, before).Host()

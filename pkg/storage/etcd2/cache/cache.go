@@ -165,11 +165,11 @@ func (c *Cache) Unreadable() []*Stored {
 
 // Copies returns what is stored under an id: several versions if other programs have
 // put a task on several machines. What cannot be decoded comes first.
-func (c *Cache) Copies(kind api.Kind, id string) []*Stored {
+func (c *Cache) Copies(key api.Key) []*Stored {
 	c.mu.Lock() // also while it looks at the objects: they may become unreadable, and the reverse
 	defer c.mu.Unlock()
-	copies := slices.DeleteFunc(c.unreadable(), func(s *Stored) bool { return s.Kind != kind || s.ID != id })
-	for _, object := range c.Objects.All(kind, id) {
+	copies := slices.DeleteFunc(c.unreadable(), func(s *Stored) bool { return s.Of() != key })
+	for _, object := range c.Objects.All(key) {
 		copies = append(copies, MakeStored(PlaceFor(object.Object), object))
 	}
 	return copies
@@ -177,7 +177,7 @@ func (c *Cache) Copies(kind api.Kind, id string) []*Stored {
 
 // At returns what is stored in the place of an object, nil for nothing.
 func (c *Cache) At(p Place) *Stored {
-	for _, one := range c.Copies(p.Kind, p.ID) {
+	for _, one := range c.Copies(p.Of()) {
 		if one.Place == p {
 			return one
 		}

@@ -11,6 +11,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/values"
 )
 
@@ -33,7 +34,7 @@ func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
 		require.LessOrEqual(t, len(c.waiting), maxWaiting)
 	}
 	require.NoError(t, c.Fresh("list services"))
-	services, err := c.Objects.List(api.ServiceKind, nil)
+	services, err := c.Objects.List(storage.Selection{Kind: api.ServiceKind})
 	require.NoError(t, err)
 	assert.Len(t, services.Items, 3*maxWaiting)
 	assert.True(t, c.idle(), "what is applied is let go")
@@ -49,12 +50,12 @@ func TestAnOwnWriteWaitsForEarlierChanges(t *testing.T) {
 	require.NoError(t, c.Fresh("begin"))
 	create(t, other, "theirs")
 	create(t, c, "ours")
-	_, err := c.Objects.Get(api.ServiceKind, "ours")
+	_, err := c.Objects.Get(api.DefaultKey(api.ServiceKind, "ours"))
 	assert.Equal(t, api.NotFound, api.KindOf(err))
 	assert.False(t, c.idle())
 	require.NoError(t, c.Fresh("list services"))
 	for _, id := range []string{"first", "theirs", "ours"} {
-		_, err := c.Objects.Get(api.ServiceKind, id)
+		_, err := c.Objects.Get(api.DefaultKey(api.ServiceKind, id))
 		assert.NoError(t, err, id)
 	}
 	assert.True(t, c.idle())
@@ -73,7 +74,7 @@ func TestWhatBecomesUnreadableIsNeverMissingNorThereTwice(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for i := range uint64(10000) {
-			node := &etcd.Node{Key: directoryOf(api.ServiceKind) + "/x", Value: []string{"{", "{}"}[i%2], ModifiedIndex: first + i}
+			node := &etcd.Node{Key: directories[api.ServiceKind] + "/x", Value: []string{"{", "{}"}[i%2], ModifiedIndex: first + i}
 			if !assert.True(t, c.addEvent(&etcd.Response{Action: "set", Node: node}, first+i)) {
 				return
 			}
@@ -84,7 +85,7 @@ func TestWhatBecomesUnreadableIsNeverMissingNorThereTwice(t *testing.T) {
 		case <-ended:
 			return
 		default:
-			if !assert.Len(t, c.Copies(api.ServiceKind, "x"), 1) {
+			if !assert.Len(t, c.Copies(api.DefaultKey(api.ServiceKind, "x")), 1) {
 				<-ended
 				return
 			}
@@ -127,66 +128,55 @@ func TestAWatchWaitsABoundedTimeForEarlierChanges(t *testing.T) {
 	}
 }
 
-// What a key is for.
-func TestPlaceOf(t *testing.T) {
+// June 2014's programs, and earlier versions of this one, find their objects where they were. All
+// others are in a directory of their own.
+func TestTheKeysOfObjectsArePinned(t *testing.T) {
 	t.Parallel()
-	for key, row := range map[string]struct {
-		place       Place
-		ours, valid bool
-	}{
-		"/registry/hosts/m/tasks/x":         {Place{Kind: api.TaskKind, ID: "x", Machine: "m"}, true, true},
-		"/registry/hosts/m/kubelet":         {Place{Machine: "m"}, true, true},
-		"/registry/controllers/x":           {Place{Kind: api.ControllerKind, ID: "x"}, true, true},
-		"/registry/services/specs/x":        {Place{Kind: api.ServiceKind, ID: "x"}, true, true},
-		"/registry/services/endpoints/x":    {Place{Kind: api.EndpointsKind, ID: "x"}, true, true},
-		"/registry/pods/x":                  {Place{Kind: api.TaskKind, ID: "x"}, true, true},
-		"/registry/minions/x":               {Place{Kind: api.NodeKind, ID: "x"}, true, true},
-		"/registry/events/x":                {Place{Kind: api.EventKind, ID: "x"}, true, true},
-		"/registry/roles/a:b":               {Place{Kind: api.RoleKind, ID: "a:b"}, true, true},
-		"/registry/roles/%5Fa":              {Place{Kind: api.RoleKind, ID: "_a"}, true, true}, // etcd would hide _a
-		"/registry/roles/a%20b":             {Place{Kind: api.RoleKind, ID: "a b"}, true, true},
-		"/registry/pods/a%20b":              {Place{Kind: api.TaskKind, ID: "a%20b"}, true, true},
-		"/registry/rolebindings/x":          {Place{Kind: api.RoleBindingKind, ID: "x"}, true, true},
-		"/registry/clusterroles/x":          {Place{Kind: api.ClusterRoleKind, ID: "x"}, true, true},
-		"/registry/clusterrolebindings/x":   {Place{Kind: api.ClusterRoleBindingKind, ID: "x"}, true, true},
-		"/registry/resourcequotas/pods":     {Place{Kind: api.QuotaKind, ID: "pods"}, true, true},
-		"/registry/pods":                    {Place{}, false, false},
-		"/registry/pods/x/below":            {Place{}, false, false},
-		"/registry/_tasks/x":                {Place{}, false, true}, // hidden: no object
-		"/other/registry/controllers/x":     {Place{}, false, true},
-		"/registry2":                        {Place{}, false, true},
-		"/registry":                         {Place{}, false, false},
-		"/registry/controllers":             {Place{}, false, false},
-		"/registry/controllers/x/below":     {Place{}, false, false},
-		"/registry/services/specs":          {Place{}, false, false},
-		"/registry/hosts":                   {Place{}, false, false},
-		"/registry/hosts/m":                 {Place{}, false, false},
-		"/registry/hosts/m/tasks":           {Place{}, false, false},
-		"/registry/hosts/m/tasks/x/below":   {Place{}, false, false},
-		"/registry/hosts/m/kubelet/below":   {Place{}, false, false},
-		"/registry/services/endpoints/x/no": {Place{}, false, false},
+	for key, p := range map[string]Place{
+		"/registry/hosts/m1/tasks/a":        taskPlace("m1", "a"),
+		"/registry/hosts/m1/kubelet":        {Machine: "m1"},
+		"/registry/pods/a":                  PodPlace("a"),
+		"/registry/pods/a%20b":              PodPlace("a%20b"),
+		"/registry/controllers/a":           PlaceOf(api.DefaultKey(api.ControllerKind, "a")),
+		"/registry/services/specs/a":        PlaceOf(api.DefaultKey(api.ServiceKind, "a")),
+		"/registry/services/endpoints/a":    PlaceOf(api.DefaultKey(api.EndpointsKind, "a")),
+		"/registry/minions/a":               PlaceOf(api.DefaultKey(api.NodeKind, "a")),
+		"/registry/events/a":                PlaceOf(api.DefaultKey(api.EventKind, "a")),
+		"/registry/roles/a:b%20c":           PlaceOf(api.DefaultKey(api.RoleKind, "a:b c")),
+		"/registry/rolebindings/%5Fa":       PlaceOf(api.DefaultKey(api.RoleBindingKind, "_a")),
+		"/registry/clusterroles/system:a":   PlaceOf(api.DefaultKey(api.ClusterRoleKind, "system:a")),
+		"/registry/clusterrolebindings/a":   PlaceOf(api.DefaultKey(api.ClusterRoleBindingKind, "a")),
+		"/registry/objects/pods/dev/a":      PlaceOf(api.Key{Kind: api.TaskKind, Namespace: "dev", ID: "a"}),
+		"/registry/objects/controllers/a/b": PlaceOf(api.Key{Kind: api.ControllerKind, Namespace: "a", ID: "b"}),
+
+		"/registry/objects/services/endpoints/dev/a":      PlaceOf(api.Key{Kind: api.EndpointsKind, Namespace: "dev", ID: "a"}),
+		"/registry/objects/quotas/default/pods":           PlaceOf(api.DefaultKey(api.QuotaKind, "pods")),
+		"/registry/objects/deployments/default/web":       PlaceOf(api.Key{Kind: "deployments.apps", Namespace: "default", ID: "web"}),
+		"/registry/objects/example.com/widgets/dev/a%20b": PlaceOf(api.Key{Kind: "widgets.example.com", Namespace: "dev", ID: "a b"}),
+		"/registry/objects/namespaces/%5Fdev":             PlaceOf(api.Key{Kind: "namespaces", ID: "_dev"}),
 	} {
-		place, ours, valid := placeOf(key)
-		assert.Equal(t, row.ours, ours, key)
-		assert.Equal(t, row.valid, valid, key)
-		if ours {
-			assert.Equal(t, row.place, place, key)
-			assert.Equal(t, key, place.Key())
+		assert.Equal(t, key, p.Key())
+		found, ours, valid := placeOf(key)
+		assert.True(t, ours && valid, key)
+		assert.Equal(t, p, found)
+		if p.Kind != "" && p.Machine == "" {
+			object := values.New(p.Of())
+			if task, ok := object.(*api.Task); ok {
+				task.IsPod = true
+			}
+			assert.Equal(t, p, PlaceFor(object))
 		}
 	}
-}
-
-// A kind that nobody has given a directory is a mistake in the program, and is told.
-func TestAKindWithoutADirectoryIsToldAsAMistake(t *testing.T) {
-	t.Parallel()
-	assert.PanicsWithValue(t, "values: nobody has said where a secret is stored", func() { Place{Kind: "secret", ID: "x"}.Key() })
-	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind,
-		api.RoleKind, api.RoleBindingKind, api.ClusterRoleKind, api.ClusterRoleBindingKind, api.QuotaKind} {
-		object, id := values.New(kind)
-		assert.Equal(t, kind, object.GetKind())
-		*id = "x"
-		assert.Equal(t, "x", object.GetID())
-		assert.Equal(t, Place{Kind: kind, ID: "x"}, PlaceFor(object))
+	for _, key := range []string{"/registry/_tasks/x", "/other/registry/controllers/x", "/registry2"} {
+		_, ours, valid := placeOf(key)
+		assert.True(t, !ours && valid, key)
+	}
+	for _, key := range []string{"/registry", "/registry/pods", "/registry/pods/x/below", "/registry/controllers", "/registry/controllers/x/below",
+		"/registry/services/specs", "/registry/services/endpoints/x/no", "/registry/hosts", "/registry/hosts/m", "/registry/hosts/m/tasks",
+		"/registry/hosts/m/tasks/x/below", "/registry/hosts/m/kubelet/below", "/registry/objects/pods/default/a", "/registry/objects/pods/a", "/registry/objects/configmaps/dev/a b", "/registry/objects/configmaps/dev/a%2Fb",
+		"/registry/objects/minions/a", "/registry/objects", "/registry/objects/x", "/registry/other/a"} {
+		_, ours, valid := placeOf(key)
+		assert.False(t, ours || valid, key)
 	}
 }
 
@@ -197,10 +187,10 @@ func TestTheValueOfAnIndexKey(t *testing.T) {
 		place   Place
 		machine string
 	}{
-		"m":         {Place{Kind: api.TaskKind, ID: "x", Machine: "m"}, "m"},
+		"m":         {taskPlace("m", "x"), "m"},
 		"pods/m":    {PodPlace("x"), "m"},
 		"pods/":     {PodPlace("x"), ""},
-		"pods":      {Place{Kind: api.TaskKind, ID: "x", Machine: "pods"}, "pods"},
+		"pods":      {taskPlace("pods", "x"), "pods"},
 		"pods/m/no": {},
 		"pods/_m":   {},
 		"a/b":       {},

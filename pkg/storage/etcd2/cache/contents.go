@@ -1,10 +1,13 @@
 package cache
 
 import (
+	"iter"
+	"maps"
+	"slices"
+
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/values"
 )
 
 // contents is all that is in /registry.
@@ -26,19 +29,14 @@ func (c *contents) add(s *Stored) {
 // decoded again; without machines, nothing that is cached counts.
 func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machine, objects *storage.Cache) *contents {
 	c := &contents{machines: map[string]*Machine{}, broken: map[string]*Stored{}}
-	directories := []string{registryKey, hostsKey, servicesKey}
-	for _, kind := range values.Kinds() {
-		directories = append(directories, directoryOf(kind))
-	}
-	for _, key := range directories {
+	for _, key := range slices.AppendSeq([]string{registryKey, hostsKey, servicesKey, objectsKey}, maps.Values(directories)) {
 		if bad := Misplaced(below(root, key)); bad != nil {
 			c.add(bad)
 		}
 	}
 	pods := map[string][]*Stored{} // by machine
-	for _, kind := range values.Kinds() {
-		for _, node := range NodesOf(below(root, directoryOf(kind))) {
-			p := objectPlace(kind, node.Key)
+	for node := range objectNodes(root) {
+		if p, ours, _ := placeOf(node.Key); ours {
 			var cached *storage.Object
 			if len(machines) > 0 {
 				cached = objectAt(objects, p)
@@ -71,9 +69,34 @@ func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machin
 	return c
 }
 
+// objectNodes passes on what may be objects, but for the tasks in the directory of a machine.
+func objectNodes(root *etcd.Node) iter.Seq[*etcd.Node] {
+	return func(send func(*etcd.Node) bool) {
+		for _, directory := range directories {
+			for _, node := range NodesOf(below(root, directory)) {
+				if !send(node) {
+					return
+				}
+			}
+		}
+		leaves(below(root, objectsKey), send)
+	}
+}
+
+// leaves passes on the values in a directory, which may be nil, and in those below it, until one is
+// not wanted.
+func leaves(directory *etcd.Node, send func(*etcd.Node) bool) bool {
+	for _, node := range NodesOf(directory) {
+		if node.Dir && !leaves(node, send) || !node.Dir && !send(node) {
+			return false
+		}
+	}
+	return true
+}
+
 // objectAt returns the object in a place, nil for none, or for one that cannot be decoded.
 func objectAt(objects *storage.Cache, p Place) *storage.Object {
-	for _, object := range objects.All(p.Kind, p.ID) {
+	for _, object := range objects.All(p.Of()) {
 		if PlaceFor(object.Object) == p {
 			return object
 		}

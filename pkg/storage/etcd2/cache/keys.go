@@ -16,6 +16,11 @@ const (
 	hostsKey    = "/registry/hosts"
 	servicesKey = "/registry/services"
 
+	// objectsKey is the directory of all objects that have no place of their own below the
+	// registry: those of other namespaces, and of kinds that came later. June 2014's
+	// programs do not read it.
+	objectsKey = "/registry/objects"
+
 	// IndexKey is the directory of the index keys: one for each task's id, which says
 	// where the task is. etcd leaves a name that begins with _ out of listings of
 	// the directories above it, and out of watches of them that do not start in the
@@ -36,50 +41,95 @@ func KubeletKey(machine string) string { return hostsKey + "/" + machine + "/kub
 // IndexKeyOf is the index key of a task.
 func IndexKeyOf(taskID string) string { return IndexKey + "/" + taskID }
 
-// directoryOf is where the objects of a kind are, but for the tasks in the directory of a
-// machine.
-func directoryOf(kind api.Kind) string { return registryKey + values.Directory(kind) }
+// directories are where the objects of some kinds are: those of the namespace default, and those
+// that have none. Tasks that are no pods are in the directory of a machine.
+var directories, kindAt = func() (map[api.Kind]string, map[string]api.Kind) {
+	of, at := map[api.Kind]string{}, map[string]api.Kind{}
+	for _, kind := range values.Words() {
+		if kind != api.QuotaKind {
+			of[kind] = registryKey + values.Directory(kind)
+			at[of[kind]] = kind
+		}
+	}
+	return of, at
+}()
 
 // Place is what a key is for: an object, or the list of manifests of a machine.
 type Place struct {
-	Kind    api.Kind // "" for a list
-	ID      string
-	Machine string // whose directory it is in: "" for pods, and for other kinds
+	Kind      api.Kind // "" for a list
+	Namespace string
+	ID        string
+	Machine   string // whose directory it is in: "" for pods, and for other kinds
 }
+
+// PlaceOf returns where an object is stored, unless it is a task that is no pod.
+func PlaceOf(key api.Key) Place { return Place{Kind: key.Kind, Namespace: key.Namespace, ID: key.ID} }
 
 // PlaceFor returns where an object is stored.
 func PlaceFor(object api.Object) Place {
-	p := Place{Kind: object.GetKind(), ID: object.GetID()}
-	if task, ok := object.(*api.Task); ok && !task.IsPod {
+	p := PlaceOf(object.Key())
+	if task, ok := object.(*api.Task); ok && p.IsPod() && !task.IsPod {
 		p.Machine = task.CurrentState.Host
 	}
 	return p
 }
 
+// taskPlace returns where a task is stored that is no pod.
+func taskPlace(machine, id string) Place {
+	p := PodPlace(id)
+	p.Machine = machine
+	return p
+}
+
 // PodPlace returns where a pod is stored.
-func PodPlace(id string) Place { return Place{Kind: api.TaskKind, ID: id} }
+func PodPlace(id string) Place { return PlaceOf(api.DefaultKey(api.TaskKind, id)) }
 
-// IsPod reports whether it is the place of a pod.
-func (p Place) IsPod() bool { return p.Kind == api.TaskKind && p.Machine == "" }
+// Of returns the key of the object.
+func (p Place) Of() api.Key { return api.Key{Kind: p.Kind, Namespace: p.Namespace, ID: p.ID} }
 
-// Key returns the key. A kind that is not in the table is a mistake in the program: Key
-// panics.
+// IsTask reports whether an object is a task, or a pod, of the namespace default. Only these are in
+// the lists of machines.
+func IsTask(key api.Key) bool {
+	return key.Kind == api.TaskKind && key.Namespace == api.NamespaceDefault
+}
+
+// IsPod reports whether it is the place of a pod of the namespace default.
+func (p Place) IsPod() bool { return IsTask(p.Of()) && p.Machine == "" }
+
+// Key returns the key.
 func (p Place) Key() string {
+	of := p.Of()
+	if p.escapes() {
+		of.ID = escape(p.ID)
+	}
 	switch {
 	case p.Kind == "":
 		return KubeletKey(p.Machine)
 	case p.Machine != "":
 		return HostKey(p.Machine) + "/tasks/" + p.ID
+	case p.isBelowObjects():
+		return objectsKey + values.Path(of)
 	}
-	return directoryOf(p.Kind) + "/" + segment(p.Kind, p.ID)
+	return directories[p.Kind] + "/" + of.ID
 }
 
-// segment returns the last segment of the key of an object. What etcd hides, and what its client
-// cannot ask for, is escaped: ids have no percent sign.
-func segment(kind api.Kind, id string) string {
-	if !values.HasAnyName(kind) {
-		return id
+// isBelowObjects reports whether the place is below objectsKey.
+func (p Place) isBelowObjects() bool {
+	return directories[p.Kind] == "" || (p.Namespace != "" && p.Namespace != api.NamespaceDefault)
+}
+
+// escapes reports whether ids are escaped in a key: they may have spaces, and signs that mean
+// something there.
+func (p Place) escapes() bool {
+	switch p.Kind {
+	case api.RoleKind, api.RoleBindingKind, api.ClusterRoleKind, api.ClusterRoleBindingKind:
+		return true
 	}
+	return p.isBelowObjects()
+}
+
+// escape escapes in the last segment of a key what etcd hides, and what its client cannot ask for.
+func escape(id string) string {
 	escaped := url.PathEscape(id)
 	if rest, hidden := strings.CutPrefix(escaped, "_"); hidden {
 		return "%5F" + rest
@@ -87,13 +137,15 @@ func segment(kind api.Kind, id string) string {
 	return escaped
 }
 
-// objectPlace returns the place that a key in the directory of a kind is for.
-func objectPlace(kind api.Kind, key string) Place {
-	id := BaseName(key)
-	if escaped, err := url.PathUnescape(id); err == nil && segment(kind, escaped) == id {
-		id = escaped // else another program has written the key
+// objectPlace returns the place that a key is for whose last segment is an id.
+func objectPlace(of api.Key) Place {
+	p := PlaceOf(of)
+	if p.escapes() {
+		if id, err := url.PathUnescape(of.ID); err == nil && escape(id) == of.ID && !strings.Contains(id, "/") {
+			p.ID = id // else another program has written the key
+		}
 	}
-	return Place{Kind: kind, ID: id}
+	return p
 }
 
 // podIndex begins the value of a pod's index key. No name of a machine does.
@@ -117,7 +169,7 @@ func Indexed(id, value string) (p Place, machine string, ok bool) {
 	if !IsName(value) {
 		return Place{}, "", false
 	}
-	return Place{Kind: api.TaskKind, ID: id, Machine: value}, value, true
+	return taskPlace(value, id), value, true
 }
 
 // placeOf returns what a key is for. If ours is false, the key means nothing to the
@@ -132,12 +184,15 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	case KubeletKey(machine):
 		return Place{Machine: machine}, true, true
 	case HostKey(machine) + "/tasks/" + id:
-		return Place{Kind: api.TaskKind, ID: id, Machine: machine}, true, true
+		return taskPlace(machine, id), true, true
 	}
-	for _, kind := range values.Kinds() {
-		if key == directoryOf(kind)+"/"+id {
-			return objectPlace(kind, key), true, true
-		}
+	if path, below := strings.CutPrefix(key, objectsKey); below {
+		of, ok := values.KeyAt(path)
+		p = objectPlace(of)
+		return p, ok && p.Key() == key, ok && p.Key() == key
+	}
+	if kind := kindAt[strings.TrimSuffix(key, "/"+id)]; kind != "" {
+		return objectPlace(api.DefaultKey(kind, id)), true, true
 	}
 	return Place{}, false, false
 }

@@ -51,7 +51,7 @@ func DecodeMachine(name string, directory *etcd.Node, version uint64, cached *Ma
 	}
 	tasks := slices.Clone(pods)
 	for _, node := range NodesOf(Child(directory, "tasks")) {
-		p := Place{Kind: api.TaskKind, ID: BaseName(node.Key), Machine: name}
+		p := taskPlace(name, BaseName(node.Key))
 		tasks = append(tasks, decodeObject(p, node, cached.At(p).ObjectIn()))
 	}
 	slices.SortFunc(tasks, func(a, b *Stored) int { return compare(a.Place, b.Place) })
@@ -122,7 +122,7 @@ func (m *Machine) At(p Place) *Stored {
 
 // Task returns a task that the machine has, or else a pod; nil for none.
 func (m *Machine) Task(id string) *Stored {
-	if task := m.At(Place{Kind: api.TaskKind, ID: id, Machine: m.Name}); task != nil {
+	if task := m.At(taskPlace(m.Name, id)); task != nil {
 		return task
 	}
 	return m.At(PodPlace(id))

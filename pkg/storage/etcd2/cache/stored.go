@@ -59,15 +59,14 @@ func decodeObject(p Place, node *etcd.Node, cached *storage.Object) *Stored {
 	if cached != nil && !node.Dir && cached.Version() == node.ModifiedIndex && cached.Meta().CreationVersion == node.CreatedIndex {
 		return MakeStored(p, cached)
 	}
-	object, id := values.New(p.Kind)
+	object := values.New(p.Of())
 	task, isTask := object.(*api.Task)
-	if isTask {
+	if isTask = isTask && IsTask(p.Of()); isTask {
 		task.IsPod = p.IsPod()
 	}
 	if err := decode(p, node, object); err != nil {
 		return &Stored{Place: p, Key: node.Key, Version: node.ModifiedIndex, Created: node.CreatedIndex, Err: err, Dir: node.Dir}
 	}
-	*id = p.ID
 	if isTask && !task.IsPod {
 		task.CurrentState.Host = p.Machine
 	}
@@ -79,7 +78,11 @@ func decode(p Place, node *etcd.Node, into api.Object) error {
 	if node.Dir {
 		return isDirectory(p.Kind, node)
 	}
-	err := values.Decode(node.Value, into)
+	read := values.DecodeWhole
+	if IsTask(p.Of()) {
+		read = values.Decode
+	}
+	err := read(node.Value, into)
 	if task, ok := into.(*api.Task); ok && err == nil && task.CurrentState.Host != "" && !IsName(task.CurrentState.Host) {
 		err = fmt.Errorf("a machine cannot have the name %s", api.Quote(task.CurrentState.Host))
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestAHostPortInFlightHasOneOwnerUntilItIsReleased(t *testing.T) {
 	t.Parallel()
-	ports := NewPortsInFlight()
+	ports := NewClaimsInFlight()
 	first, second := makeTask("a", nil, 80, 81), makeTask("b", nil, 82, 81)
 	require.NoError(t, ports.Take(first))
 	assert.Equal(t, 2, ports.Len())
@@ -21,10 +21,12 @@ func TestAHostPortInFlightHasOneOwnerUntilItIsReleased(t *testing.T) {
 	ports.Release(second)
 	assert.Equal(t, 2, ports.Len(), "and gives nothing back")
 
-	assert.True(t, ports.IsTaken("m1", []int{90, 81}, "b"))
-	assert.False(t, ports.IsTaken("m1", []int{90, 82}, "b"))
-	assert.False(t, ports.IsTaken("m2", []int{80, 81}, "b"), "each machine has its own")
-	assert.False(t, ports.IsTaken("m1", []int{80, 81}, "a"), "its own are no hindrance")
+	elsewhere := makeTask("b", nil, 80, 81)
+	elsewhere.CurrentState.Host = "m2"
+	assert.Error(t, ports.Check(makeTask("b", nil, 90, 81)))
+	assert.NoError(t, ports.Check(makeTask("b", nil, 90, 82)))
+	assert.NoError(t, ports.Check(elsewhere), "each machine has its own")
+	assert.NoError(t, ports.Check(makeTask("a", nil, 80, 81)), "its own are no hindrance")
 
 	ports.Release(first)
 	assert.Zero(t, ports.Len())
@@ -34,20 +36,20 @@ func TestAHostPortInFlightHasOneOwnerUntilItIsReleased(t *testing.T) {
 // Two requests may be about the same task: the later one keeps what it has taken.
 func TestTheRequestsOfATaskDoNotHinderEachOther(t *testing.T) {
 	t.Parallel()
-	ports := NewPortsInFlight()
+	ports := NewClaimsInFlight()
 	first, second := makeTask("a", nil, 80, 81), makeTask("a", nil, 81)
 	require.NoError(t, ports.Take(first))
 	require.NoError(t, ports.Take(second))
 	ports.Release(first)
 	assert.Equal(t, 1, ports.Len())
-	assert.True(t, ports.IsTaken("m1", []int{81}, "b"))
+	assert.Error(t, ports.Check(makeTask("b", nil, 81)))
 	ports.Release(second)
 	assert.Zero(t, ports.Len())
 }
 
 func TestATaskWithoutAMachineTakesNoHostPorts(t *testing.T) {
 	t.Parallel()
-	ports := NewPortsInFlight()
+	ports := NewClaimsInFlight()
 	unplaced := makeTask("a", nil, 80)
 	unplaced.CurrentState.Host = ""
 	require.NoError(t, ports.Take(unplaced))

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// Kind is a kind of stored objects. Those of June 2014, and some later ones, have a word
+// of their own, which is also the word for one of them in an error; any other kind is
+// RESOURCE.GROUP, such as deployments.apps, or RESOURCE if its group has no name.
+type Kind string
+
+// The kinds that have a word of their own.
+const (
+	TaskKind       Kind = "task"
+	ControllerKind Kind = "replication controller"
+	ServiceKind    Kind = "service"
+	EndpointsKind  Kind = "endpoints"
+	NodeKind       Kind = "node"
+	EventKind      Kind = "event"
+
+	RoleKind               Kind = "role"
+	RoleBindingKind        Kind = "role binding"
+	ClusterRoleKind        Kind = "cluster role"
+	ClusterRoleBindingKind Kind = "cluster role binding"
+
+	QuotaKind Kind = "quota"
+)
+
+// NamespaceDefault is the namespace of all objects of June 2014, which knows no namespaces.
+const NamespaceDefault = "default"
+
+// Key identifies an object. Namespace is empty for an object of a kind without namespaces.
+type Key struct {
+	Kind      Kind
+	Namespace string
+	ID        string
+}
+
+// DefaultKey returns the key of an object in the namespace default, or in none if the kind, which has a
+// word of its own, has no namespaces.
+func DefaultKey(kind Kind, id string) Key {
+	switch kind {
+	case NodeKind, ClusterRoleKind, ClusterRoleBindingKind:
+		return Key{Kind: kind, ID: id}
+	}
+	return Key{kind, NamespaceDefault, id}
+}
+
+// InWords returns the kind and the id, for errors.
+func (k Key) InWords() string { return string(k.Kind) + " " + Quote(k.ID) }
+
+// Claim is something that no two objects may hold at once, such as a host port of a
+// machine. Its space is the set of names in which the name is unique.
+type Claim struct {
+	Space string
+	Name  string
+}
+
+// HostPorts is what the space of a machine's host ports begins with, before a slash and the machine.
+const HostPorts = "hostports"
+
+// NewTaken returns the error for an object that wants a claim which another object holds.
+func NewTaken(object Key, claim Claim, owner Key) error {
+	if machine, ok := strings.CutPrefix(claim.Space, HostPorts+"/"); ok {
+		port, _ := strconv.Atoi(claim.Name)
+		return NewHostPortTaken(object.ID, port, machine, owner.ID)
+	}
+	return NewConflict("%s needs %s of %s, but %s has it", object.InWords(), Quote(claim.Name), claim.Space, owner.InWords())
+}
+
+// Claims implements Object: a task that has a machine holds its host ports there.
+func (t *Task) Claims() (claims []Claim) {
+	if t.CurrentState.Host == "" {
+		return nil
+	}
+	space := ""
+	for _, port := range t.HostPorts() {
+		if space == "" {
+			space = HostPorts + "/" + t.CurrentState.Host
+		}
+		claims = append(claims, Claim{space, strconv.Itoa(port)})
+	}
+	return claims
+}
+
+// Claims implements Object: most objects hold nothing.
+func (*ObjectMeta) Claims() []Claim { return nil }
+
+// key returns the key of an object of a kind with namespaces.
+func (m *ObjectMeta) key(kind Kind, id string) Key {
+	return Key{kind, cmp.Or(m.Namespace, NamespaceDefault), id}
+}
+
+// Key implements Object.
+func (t *Task) Key() Key { return t.key(TaskKind, t.ID) }
+
+// Key implements Object.
+func (c *ReplicationController) Key() Key { return c.key(ControllerKind, c.ID) }
+
+// Key implements Object.
+func (s *Service) Key() Key { return s.key(ServiceKind, s.ID) }
+
+// Key implements Object: endpoints have the id of their service.
+func (e *Endpoints) Key() Key { return e.key(EndpointsKind, e.Name) }
+
+// Key implements Object.
+func (n *Node) Key() Key { return DefaultKey(NodeKind, n.ID) }
+
+// Key implements Object.
+func (e *Event) Key() Key { return e.key(EventKind, e.ID) }
+
+// Key implements Object.
+func (r *Role) Key() Key { return r.key(RoleKind, r.ID) }
+
+// Key implements Object.
+func (r *RoleBinding) Key() Key { return r.key(RoleBindingKind, r.ID) }
+
+// Key implements Object.
+func (r *ClusterRole) Key() Key { return DefaultKey(ClusterRoleKind, r.ID) }
+
+// Key implements Object.
+func (r *ClusterRoleBinding) Key() Key { return DefaultKey(ClusterRoleBindingKind, r.ID) }
+
+// Key implements Object.
+func (q *Quota) Key() Key { return q.key(QuotaKind, q.ID) }
+
+// Any is an object of a kind that June 2014 does not know. Its remainder has all but its
+// metadata.
+type Any struct {
+	Kind Kind
+	ID   string
+	ObjectMeta
+	Labels map[string]string
+}
+
+// Key implements Object.
+func (a *Any) Key() Key { return Key{a.Kind, a.Namespace, a.ID} }
+
+// GetLabels implements Object.
+func (a *Any) GetLabels() map[string]string { return a.Labels }
+
+// SetID sets the id.
+func (a *Any) SetID(id string) { a.ID = id }

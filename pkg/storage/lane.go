@@ -1,0 +1,193 @@
+package storage
+
+import (
+	"iter"
+	"slices"
+
+	"kube2014/pkg/api"
+)
+
+// lane is what a cache has of one kind: the objects, and the last changes. A busy kind
+// neither expires the watchers of other kinds nor wakes them.
+type lane struct {
+	*index
+	history *history
+}
+
+// history is the last changes of one kind, in their order. It has no lock of its own.
+type history struct {
+	events []Event
+	first  uint64 // the number of the first event: events are numbered without gaps
+	since  uint64 // all changes after this version are here
+	size   int    // of the objects that were replaced or deleted, in bytes
+	ended  bool   // another history has taken its place
+	scopes map[scope]*scoped
+}
+
+// scope is what a watcher is found by: a machine or a namespace, neither for all events.
+type scope struct{ machine, namespace string }
+
+// scoped is what is watched of a history.
+type scoped struct {
+	numbers  []uint64      // of the events of the scope
+	complete uint64        // numbers has all of them from this number on
+	watchers int           // how many there are
+	changed  chan struct{} // closed at the next event
+}
+
+func makeHistory(version uint64) *history {
+	return &history{first: maxEvents, since: version, scopes: map[scope]*scoped{}} // extend counts down from first
+}
+
+// next returns the number of the next event.
+func (h *history) next() uint64 { return h.first + uint64(len(h.events)) }
+
+// scopeOf returns what the watchers of a selection are found by.
+func scopeOf(selection Selection) scope {
+	if selection.Machine != "" {
+		return scope{machine: selection.Machine}
+	}
+	return scope{namespace: selection.Namespace}
+}
+
+// scopesOf passes on the scopes of an event.
+func scopesOf(event Event) iter.Seq[scope] {
+	return func(send func(scope) bool) {
+		was, is := machineOf(event.Before), machineOf(event.After)
+		if was == is {
+			was = ""
+		}
+		if !send(scope{}) {
+			return
+		}
+		for _, s := range [...]scope{{namespace: event.Key().Namespace}, {machine: was}, {machine: is}} {
+			if s != (scope{}) && !send(s) {
+				return
+			}
+		}
+	}
+}
+
+// watched passes on what is watched of an event's scopes.
+func (h *history) watched(event Event) iter.Seq[*scoped] {
+	return func(send func(*scoped) bool) {
+		if len(h.scopes) == 0 {
+			return
+		}
+		for s := range scopesOf(event) {
+			if watched := h.scopes[s]; watched != nil && !send(watched) {
+				return
+			}
+		}
+	}
+}
+
+// add appends an event.
+func (h *history) add(event Event) {
+	for watched := range h.watched(event) {
+		watched.numbers = append(watched.numbers, h.next())
+	}
+	h.events = append(h.events, event)
+	h.size += event.size
+}
+
+// drop drops the first event.
+func (h *history) drop() {
+	for watched := range h.watched(h.events[0]) {
+		if len(watched.numbers) > 0 && watched.numbers[0] == h.first {
+			watched.numbers, watched.complete = watched.numbers[1:], h.first+1
+		}
+	}
+	h.size -= h.events[0].size
+	h.since = h.events[0].Version
+	h.events[0] = Event{} // the array may live longer
+	h.events = h.events[1:]
+	h.first++
+}
+
+// wake wakes the watchers of an event.
+func (h *history) wake(event Event) {
+	for watched := range h.watched(event) {
+		watched.wake()
+	}
+}
+
+func (s *scoped) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// end cuts off all watchers.
+func (h *history) end() {
+	h.ended = true
+	for _, watched := range h.scopes {
+		watched.wake()
+	}
+}
+
+// watch lets a watcher be found by a scope, from the event of a number on.
+func (h *history) watch(by scope, from uint64) *scoped {
+	watched := h.scopes[by]
+	if watched == nil {
+		watched = &scoped{complete: h.next(), changed: make(chan struct{})}
+		h.scopes[by] = watched
+	}
+	watched.watchers++
+	if from < watched.complete {
+		var earlier []uint64
+		for number := from; number < watched.complete; number++ {
+			for s := range scopesOf(h.events[number-h.first]) {
+				if s == by {
+					earlier = append(earlier, number)
+				}
+			}
+		}
+		watched.numbers, watched.complete = slices.Concat(earlier, watched.numbers), from
+	}
+	return watched
+}
+
+// unwatch releases what watch has returned.
+func (h *history) unwatch(by scope) {
+	if watched := h.scopes[by]; watched.watchers > 1 {
+		watched.watchers--
+	} else {
+		delete(h.scopes, by)
+	}
+}
+
+// extend puts earlier events before the others: all changes after a version.
+func (h *history) extend(since uint64, events []Event) {
+	for _, event := range events {
+		h.size += event.size
+	}
+	h.events = slices.Concat(events, h.events)
+	h.first -= uint64(len(events))
+	h.since = since
+}
+
+// then returns the objects that have changed since a version as they were then, by name, nil
+// for one that did not exist.
+func (h *history) then(version uint64) map[string]*Object {
+	then := map[string]*Object{}
+	for _, event := range slices.Backward(h.events) {
+		if event.Version <= version {
+			break
+		}
+		if event.After != nil {
+			then[nameOf(event.After)] = nil
+		}
+		if event.Before != nil {
+			then[nameOf(event.Before)] = event.Before
+		}
+	}
+	return then
+}
+
+// Key returns the key of the object that has changed.
+func (e Event) Key() api.Key {
+	if e.After != nil {
+		return e.After.Key()
+	}
+	return e.Before.Key()
+}
