@@ -50,11 +50,11 @@ func (c checks) podStatusUpdate(now, old *corev1.Pod) {
 	for _, ip := range before.HostIPs {
 		oldHostIPs = append(oldHostIPs, ip.IP)
 	}
-	c.ips(podIPs, oldPodIPs, check.Internal{Value: status.PodIPs}, at.Child("podIPs"))
+	c.ips(podIPs, oldPodIPs, status.PodIPs, at.Child("podIPs"))
 	if len(hostIPs) > 0 {
 		c.InvalidIf(status.HostIP != hostIPs[0], at.Child("hostIPs").Index(0).Child("ip"), hostIPs[0], "must be equal to `hostIP`")
 	}
-	c.ips(hostIPs, oldHostIPs, check.Internal{Value: status.HostIPs}, at.Child("hostIPs"))
+	c.ips(hostIPs, oldHostIPs, status.HostIPs, at.Child("hostIPs"))
 }
 
 func (c checks) notNegative(at *field.Path, generation int64) {

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -198,7 +197,7 @@ func (c checks) portNumbers(spec *corev1.ServiceSpec, at *field.Path) {
 	for i, port := range spec.Ports {
 		own := number{port.Protocol, port.Port}
 		if ports.Has(own) {
-			c.Add(field.Duplicate(at.Index(i), check.Internal{Value: corev1.ServicePort{Protocol: port.Protocol, Port: port.Port, TargetPort: intstr.FromInt32(0)}}))
+			c.Add(field.Duplicate(at.Index(i), corev1.ServicePort{Protocol: port.Protocol, Port: port.Port}))
 		}
 		ports.Insert(own)
 	}

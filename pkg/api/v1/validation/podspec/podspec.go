@@ -125,8 +125,8 @@ func (c checks) claims(s *podSpec) {
 			names.Check(c.Errors, at.Child("name"), claim.Name)
 		}
 		name, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
-		c.InvalidIf(name != nil && template != nil, at, check.Internal{Value: claim}, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
-		c.InvalidIf(name == nil && template == nil, at, check.Internal{Value: claim}, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+		c.InvalidIf(name != nil && template != nil, at, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
+		c.InvalidIf(name == nil && template == nil, at, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
 		if name != nil {
 			c.Name(at.Child("resourceClaimName"), *name, false)
 		}
