@@ -24,7 +24,7 @@ func (o *AuditOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.PolicyFile, "audit_policy_file", "", "")
 }
 
-func (o *AuditOptions) validate(given map[string]bool) []error {
+func (o *AuditOptions) validate(given map[string]bool) problems {
 	if o.Log.Path != "" {
 		return nil
 	}

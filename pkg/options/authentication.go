@@ -51,7 +51,7 @@ func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
 }
 
-func (o *AuthenticationOptions) validate(given map[string]bool) (errs []error) {
+func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) {
 	o.anonymousByUser = given["anonymous_auth"]
 	if !given["secure_port"] {
 		return allNeed(given, "secure_port", "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",

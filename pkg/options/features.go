@@ -18,10 +18,8 @@ func (o *FeatureOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var((*boolValue)(&o.ContentionProfiling), "contention_profiling", "")
 }
 
-func (o *FeatureOptions) validate(map[string]bool) (errs []error) {
-	if o.ContentionProfiling && !o.Profiling {
-		errs = append(errs, needs("contention_profiling", "profiling"))
-	}
+func (o *FeatureOptions) validate(map[string]bool) (errs problems) {
+	errs.addIf(o.ContentionProfiling && !o.Profiling, "%w", needs("contention_profiling", "profiling"))
 	return errs
 }
 

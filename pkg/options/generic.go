@@ -65,7 +65,7 @@ func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(&o.origins, "cors_allowed_origins", "")
 }
 
-func (o *GenericOptions) validate(map[string]bool) (errs []error) {
+func (o *GenericOptions) validate(map[string]bool) (errs problems) {
 	switch {
 	case !strings.HasPrefix(o.Prefix, "/"):
 		errs = append(errs, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.Prefix)))
@@ -75,24 +75,13 @@ func (o *GenericOptions) validate(map[string]bool) (errs []error) {
 		errs = append(errs, fmt.Errorf("-api_prefix: %s belongs to the server itself", shown(o.Prefix)))
 	}
 	o.Prefix = strings.TrimRight(o.Prefix, "/")
-	if !slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler) {
-		errs = append(errs, fmt.Errorf("-scheduler: %s is not first_fit, random, round_robin or none", shown(o.Scheduler)))
-	}
-	if o.RequestTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("-request_timeout: %s is not more than 0", o.RequestTimeout))
-	}
-	if o.MinRequestTimeout < 0 {
-		errs = append(errs, fmt.Errorf("-min_request_timeout: %s is negative", o.MinRequestTimeout))
-	}
-	if o.ShutdownDelay < 0 {
-		errs = append(errs, fmt.Errorf("-shutdown_delay_duration: %s is negative", o.ShutdownDelay))
-	}
-	if o.MaxReads < 0 {
-		errs = append(errs, fmt.Errorf("-max_requests_inflight: %d is negative", o.MaxReads))
-	}
-	if o.MaxChanges < 0 {
-		errs = append(errs, fmt.Errorf("-max_mutating_requests_inflight: %d is negative", o.MaxChanges))
-	}
+	errs.addIf(!slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler),
+		"-scheduler: %s is not first_fit, random, round_robin or none", shown(o.Scheduler))
+	errs.addIf(o.RequestTimeout <= 0, "-request_timeout: %s is not more than 0", o.RequestTimeout)
+	errs.addIf(o.MinRequestTimeout < 0, "-min_request_timeout: %s is negative", o.MinRequestTimeout)
+	errs.addIf(o.ShutdownDelay < 0, "-shutdown_delay_duration: %s is negative", o.ShutdownDelay)
+	errs.addIf(o.MaxReads < 0, "-max_requests_inflight: %d is negative", o.MaxReads)
+	errs.addIf(o.MaxChanges < 0, "-max_mutating_requests_inflight: %d is negative", o.MaxChanges)
 	for _, origin := range o.origins {
 		expression, err := regexp.Compile(origin)
 		if err != nil {

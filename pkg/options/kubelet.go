@@ -26,10 +26,8 @@ func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
 // kubeletFlags has the flag of each field of a client.KubeletConfig that a file is named by.
 var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
 
-func (o *KubeletOptions) validate(given map[string]bool) (errs []error) {
-	if o.Timeout <= 0 {
-		errs = append(errs, fmt.Errorf("-kubelet_timeout: %s is not more than 0", o.Timeout))
-	}
+func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
+	errs.addIf(o.Timeout <= 0, "-kubelet_timeout: %s is not more than 0", o.Timeout)
 	if !o.HTTPS {
 		return append(errs, allNeed(given, "kubelet_https", kubeletFlags["CAFile"], kubeletFlags["CertFile"], kubeletFlags["KeyFile"])...)
 	}

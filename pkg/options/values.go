@@ -101,15 +101,32 @@ func shown(value string, beside ...string) string {
 	return api.Quote(value)
 }
 
+// problems are what is wrong with flags.
+type problems []error
+
+// addIf adds an error if something is wrong. The format begins with the flag.
+func (p *problems) addIf(wrong bool, format string, args ...any) {
+	if wrong {
+		*p = append(*p, fmt.Errorf(format, args...))
+	}
+}
+
+// addNames adds an error for each name of a list that is not known, or there twice.
+func (p *problems) addNames(flag string, names, known []string, list string) {
+	for i, name := range names {
+		isKnown := slices.Contains(known, name)
+		p.addIf(!isKnown, "-%s: %s is not %s", flag, shown(name), list)
+		p.addIf(isKnown && slices.Contains(names[:i], name), "-%s: %s is named twice", flag, name)
+	}
+}
+
 // needs tells that a flag says nothing without another one.
 func needs(name, other string) error { return fmt.Errorf("-%s: it needs -%s", name, other) }
 
 // allNeed tells so about each flag that was given.
-func allNeed(given map[string]bool, other string, names ...string) (errs []error) {
+func allNeed(given map[string]bool, other string, names ...string) (errs problems) {
 	for _, name := range names {
-		if given[name] {
-			errs = append(errs, needs(name, other))
-		}
+		errs.addIf(given[name], "%w", needs(name, other))
 	}
 	return errs
 }
