@@ -118,9 +118,7 @@ func ValidateNodeUpdate(now, old *corev1.Node) field.ErrorList {
 		c.capacity(&now.Status)
 		seen := sets.New[corev1.NodeAddress]()
 		for i, address := range now.Status.Addresses {
-			if seen.Has(address) {
-				c.Add(field.Duplicate(field.NewPath("status", "addresses").Index(i), address))
-			}
+			c.DuplicateIf(seen.Has(address), field.NewPath("status", "addresses").Index(i), address)
 			seen.Insert(address)
 		}
 		spec, was := &now.Spec, &old.Spec

@@ -88,9 +88,8 @@ func (c checks) securityContext(sc *corev1.SecurityContext, hostUsers bool, at *
 	c.seccomp(sc.SeccompProfile, at.Child("seccompProfile"))
 	if sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation {
 		c.InvalidIf(check.Is(sc.Privileged), at, sc, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
-		if sc.Capabilities != nil && slices.Contains(sc.Capabilities.Add, "CAP_SYS_ADMIN") {
-			c.Add(field.Invalid(at, sc, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
-		}
+		c.InvalidIf(sc.Capabilities != nil && slices.Contains(sc.Capabilities.Add, "CAP_SYS_ADMIN"), at, sc,
+			"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
 	}
 	c.appArmor(sc.AppArmorProfile, at.Child("appArmorProfile"))
 }
