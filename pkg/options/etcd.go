@@ -42,7 +42,7 @@ func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Backend, "storage_backend", "", "")
 	flags.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
 	o.EventTTL = time.Hour
-	flags.Var((*durationValue)(&o.EventTTL), "event_ttl", "")
+	flags.Var(value[time.Duration]{&o.EventTTL, asDuration}, "event_ttl", "")
 	flags.StringVar(&o.CAFile, "etcd_cafile", "", "")
 	flags.StringVar(&o.CertFile, "etcd_certfile", "", "")
 	flags.StringVar(&o.KeyFile, "etcd_keyfile", "", "")

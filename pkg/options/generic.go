@@ -54,14 +54,14 @@ func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Prefix, "api_prefix", client.DefaultPrefix, "")
 	flags.Var(&o.Machines, "machines", "")
 	flags.StringVar(&o.Scheduler, "scheduler", FirstFit, "")
-	flags.Var((*boolValue)(&o.Trace), "trace", "")
+	flags.Var(value[bool]{&o.Trace, asBool}, "trace", "")
 	o.RequestTimeout, o.MinRequestTimeout = time.Minute, 1800*time.Second
 	o.MaxReads, o.MaxChanges = 400, 200
-	flags.Var((*durationValue)(&o.RequestTimeout), "request_timeout", "")
-	flags.Var((*secondsValue)(&o.MinRequestTimeout), "min_request_timeout", "")
-	flags.Var((*durationValue)(&o.ShutdownDelay), "shutdown_delay_duration", "")
-	flags.Var((*countValue)(&o.MaxReads), "max_requests_inflight", "")
-	flags.Var((*countValue)(&o.MaxChanges), "max_mutating_requests_inflight", "")
+	flags.Var(value[time.Duration]{&o.RequestTimeout, asDuration}, "request_timeout", "")
+	flags.Var(value[time.Duration]{&o.MinRequestTimeout, asSeconds}, "min_request_timeout", "")
+	flags.Var(value[time.Duration]{&o.ShutdownDelay, asDuration}, "shutdown_delay_duration", "")
+	flags.Var(value[int]{&o.MaxReads, asCount}, "max_requests_inflight", "")
+	flags.Var(value[int]{&o.MaxChanges, asCount}, "max_mutating_requests_inflight", "")
 	flags.Var(&o.origins, "cors_allowed_origins", "")
 }
 

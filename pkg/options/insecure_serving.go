@@ -18,12 +18,12 @@ type InsecureServingOptions struct {
 func (o *InsecureServingOptions) addFlags(flags *flag.FlagSet) {
 	o.Port, o.Insecure = 8080, true
 	for _, name := range []string{"port", "insecure_port"} {
-		flags.Var((*portValue)(&o.Port), name, "")
+		flags.Var(value[uint]{&o.Port, asPort}, name, "")
 	}
 	for _, name := range []string{"address", "insecure_bind_address"} {
 		flags.StringVar(&o.Address, name, "127.0.0.1", "")
 	}
-	flags.Var((*boolValue)(&o.Insecure), "insecure", "")
+	flags.Var(value[bool]{&o.Insecure, asBool}, "insecure", "")
 }
 
 func (o *InsecureServingOptions) validate(given map[string]bool) (errs problems) {

@@ -15,12 +15,12 @@ type KubeletOptions struct{ client.KubeletConfig }
 
 func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
 	o.Port, o.Timeout = client.DefaultKubeletPort, time.Second
-	flags.Var((*portValue)(&o.Port), "kubelet_port", "")
-	flags.Var((*boolValue)(&o.HTTPS), "kubelet_https", "")
+	flags.Var(value[uint]{&o.Port, asPort}, "kubelet_port", "")
+	flags.Var(value[bool]{&o.HTTPS, asBool}, "kubelet_https", "")
 	flags.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
 	flags.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
 	flags.StringVar(&o.KeyFile, "kubelet_client_key", "", "")
-	flags.Var((*durationValue)(&o.Timeout), "kubelet_timeout", "")
+	flags.Var(value[time.Duration]{&o.Timeout, asDuration}, "kubelet_timeout", "")
 }
 
 // kubeletFlags has the flag of each field of a client.KubeletConfig that a file is named by.

@@ -61,7 +61,7 @@ func (o *ServerRunOptions) flagSet() *flag.FlagSet {
 	for _, g := range o.groups() {
 		g.addFlags(flags)
 	}
-	flags.Var((*boolValue)(&o.Version), "version", "")
+	flags.Var(value[bool]{&o.Version, asBool}, "version", "")
 	return flags
 }
 

@@ -45,9 +45,9 @@ func (o *PartsOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Master, "master", "", "")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "")
 	o.NodeStatusUpdateFrequency, o.NodeMonitorPeriod, o.NodeMonitorGracePeriod = 10*time.Second, 5*time.Second, 40*time.Second
-	flags.Var((*durationValue)(&o.NodeStatusUpdateFrequency), "node_status_update_frequency", "")
-	flags.Var((*durationValue)(&o.NodeMonitorPeriod), "node_monitor_period", "")
-	flags.Var((*durationValue)(&o.NodeMonitorGracePeriod), "node_monitor_grace_period", "")
+	flags.Var(value[time.Duration]{&o.NodeStatusUpdateFrequency, asDuration}, "node_status_update_frequency", "")
+	flags.Var(value[time.Duration]{&o.NodeMonitorPeriod, asDuration}, "node_monitor_period", "")
+	flags.Var(value[time.Duration]{&o.NodeMonitorGracePeriod, asDuration}, "node_monitor_grace_period", "")
 	flags.StringVar(&o.clusterCIDR, "cluster_cidr", "127.1.0.0/16", "")
 }
 
