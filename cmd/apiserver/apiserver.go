@@ -11,6 +11,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -65,7 +66,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	logged := &lateWriter{out: stderr}
 	defer logged.flush()
 	log.SetOutput(logged)
-	tuneCollector()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(75) // a list of 100,000 tasks takes a tenth less memory than at 100, a GET about as long
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,16 +27,9 @@ func (o *AdmissionOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.ConfigFile, "admission_control_config_file", "", "")
 }
 
-func (o *AdmissionOptions) validate(map[string]bool) (errs []error) {
+func (o *AdmissionOptions) validate(map[string]bool) (errs problems) {
 	known := admissionPlugins().Names()
-	for i, name := range o.Plugins {
-		switch {
-		case !slices.Contains(known, name):
-			errs = append(errs, fmt.Errorf("-admission_control: %s is not one of %s", shown(name), strings.Join(known, ", ")))
-		case slices.Contains(o.Plugins[:i], name):
-			errs = append(errs, fmt.Errorf("-admission_control: %s is named twice", name))
-		}
-	}
+	errs.addNames("admission_control", o.Plugins, known, "one of "+strings.Join(known, ", "))
 	if len(o.Plugins) == 0 {
 		o.Plugins = util.StringList{plugin.NameNamespaceExists}
 	}
@@ -57,16 +49,12 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 			return nil, inFlag("admission_control_config_file", err)
 		}
 	}
-	var errs []error
+	var errs problems
 	for _, name := range slices.Sorted(maps.Keys(configurations)) {
-		if !slices.Contains(o.Plugins, name) {
-			errs = append(errs, fmt.Errorf("-admission_control_config_file: %s: it configures %s, which -admission_control does not name", o.ConfigFile, shown(name)))
-		}
+		errs.addIf(!slices.Contains(o.Plugins, name), "-admission_control_config_file: %s: it configures %s, which -admission_control does not name", o.ConfigFile, shown(name))
 	}
 	chain, err := admissionPlugins().New(o.Plugins, configurations)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("-admission_control_config_file: %s: %w", o.ConfigFile, err))
-	}
+	errs.addIf(err != nil, "-admission_control_config_file: %s: %w", o.ConfigFile, err)
 	return chain, errors.Join(errs...)
 }
 

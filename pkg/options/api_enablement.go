@@ -21,7 +21,7 @@ func (o *APIEnablementOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(&o.runtimeConfig, "runtime_config", "")
 }
 
-func (o *APIEnablementOptions) validate(map[string]bool) []error { return nil }
+func (o *APIEnablementOptions) validate(map[string]bool) problems { return nil }
 
 // Serves reports whether a version is served.
 func (o *APIEnablementOptions) Serves(version string) bool {

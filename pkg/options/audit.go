@@ -18,13 +18,13 @@ type AuditOptions struct {
 
 func (o *AuditOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Log.Path, "audit_log_path", "", "")
-	flags.Var((*amountValue)(&o.Log.MaxAge), "audit_log_maxage", "")
-	flags.Var((*amountValue)(&o.Log.MaxBackups), "audit_log_maxbackup", "")
-	flags.Var((*amountValue)(&o.Log.MaxSize), "audit_log_maxsize", "")
+	flags.Var(value[int]{&o.Log.MaxAge, asAmount}, "audit_log_maxage", "")
+	flags.Var(value[int]{&o.Log.MaxBackups, asAmount}, "audit_log_maxbackup", "")
+	flags.Var(value[int]{&o.Log.MaxSize, asAmount}, "audit_log_maxsize", "")
 	flags.StringVar(&o.PolicyFile, "audit_policy_file", "", "")
 }
 
-func (o *AuditOptions) validate(given map[string]bool) []error {
+func (o *AuditOptions) validate(given map[string]bool) problems {
 	if o.Log.Path != "" {
 		return nil
 	}
@@ -49,16 +49,11 @@ func (o *AuditOptions) ApplyTo(c *server.Config) error {
 // maxAmount is such that nobody counts beyond what a number can hold.
 const maxAmount = 1 << 20
 
-// amountValue is a number that is not negative.
-type amountValue int
-
-func (a *amountValue) String() string { return strconv.Itoa(int(*a)) }
-
-func (a *amountValue) Set(text string) error {
-	value, err := strconv.Atoi(text)
-	if err != nil || value < 0 || value > maxAmount {
-		return fmt.Errorf("is not a number between 0 and %d", maxAmount)
+// asAmount reads a number that is not negative.
+func asAmount(text string) (int, error) {
+	amount, err := strconv.Atoi(text)
+	if err != nil || amount < 0 || amount > maxAmount {
+		return 0, fmt.Errorf("is not a number between 0 and %d", maxAmount)
 	}
-	*a = amountValue(value)
-	return nil
+	return amount, nil
 }

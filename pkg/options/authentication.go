@@ -39,11 +39,11 @@ type RequestHeaderOptions struct {
 
 func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 	o.Anonymous, o.WebhookCacheTTL = true, tokenwebhook.DefaultTTL
-	flags.Var((*boolValue)(&o.Anonymous), "anonymous_auth", "")
+	flags.Var(value[bool]{&o.Anonymous, asBool}, "anonymous_auth", "")
 	flags.StringVar(&o.ClientCAFile, "client_ca_file", "", "")
 	flags.StringVar(&o.TokenFile, "token_auth_file", "", "")
 	flags.StringVar(&o.WebhookConfigFile, "authentication_token_webhook_config_file", "", "")
-	flags.Var((*durationValue)(&o.WebhookCacheTTL), "authentication_token_webhook_cache_ttl", "")
+	flags.Var(value[time.Duration]{&o.WebhookCacheTTL, asDuration}, "authentication_token_webhook_cache_ttl", "")
 	flags.StringVar(&o.RequestHeader.ClientCAFile, "requestheader_client_ca_file", "", "")
 	flags.Var(&o.RequestHeader.AllowedNames, "requestheader_allowed_names", "")
 	flags.Var(&o.RequestHeader.UsernameHeaders, "requestheader_username_headers", "")
@@ -51,7 +51,7 @@ func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
 }
 
-func (o *AuthenticationOptions) validate(given map[string]bool) (errs []error) {
+func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) {
 	o.anonymousByUser = given["anonymous_auth"]
 	if !given["secure_port"] {
 		return allNeed(given, "secure_port", "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",

@@ -3,7 +3,6 @@ package options
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"slices"
 
 	"kube2014/pkg/auth/authorizer"
@@ -40,15 +39,8 @@ func (o *AuthorizationOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.WebhookConfigFile, "authorization_webhook_config_file", "", "")
 }
 
-func (o *AuthorizationOptions) validate(given map[string]bool) (errs []error) {
-	for i, mode := range o.Modes {
-		switch {
-		case !slices.Contains(authorizationModes, mode):
-			errs = append(errs, fmt.Errorf("-authorization_mode: %s is not AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC", shown(mode)))
-		case slices.Contains(o.Modes[:i], mode):
-			errs = append(errs, fmt.Errorf("-authorization_mode: %s is named twice", mode))
-		}
-	}
+func (o *AuthorizationOptions) validate(given map[string]bool) (errs problems) {
+	errs.addNames("authorization_mode", o.Modes, authorizationModes, "AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC")
 	if len(o.Modes) == 0 {
 		o.Modes = util.StringList{AlwaysAllow}
 	}
@@ -59,12 +51,8 @@ func (o *AuthorizationOptions) validate(given map[string]bool) (errs []error) {
 		{ABAC, "authorization_policy_file", o.PolicyFile},
 		{Webhook, "authorization_webhook_config_file", o.WebhookConfigFile},
 	} {
-		switch {
-		case o.Has(file.mode) && file.path == "":
-			errs = append(errs, fmt.Errorf("-authorization_mode: %s needs -%s", file.mode, file.flag))
-		case !o.Has(file.mode) && file.path != "":
-			errs = append(errs, fmt.Errorf("-%s: it needs -authorization_mode %s", file.flag, file.mode))
-		}
+		errs.addIf(o.Has(file.mode) && file.path == "", "-authorization_mode: %s needs -%s", file.mode, file.flag)
+		errs.addIf(!o.Has(file.mode) && file.path != "", "-%s: it needs -authorization_mode %s", file.flag, file.mode)
 	}
 	return errs
 }

@@ -42,7 +42,7 @@ func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Backend, "storage_backend", "", "")
 	flags.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
 	o.EventTTL = time.Hour
-	flags.Var((*durationValue)(&o.EventTTL), "event_ttl", "")
+	flags.Var(value[time.Duration]{&o.EventTTL, asDuration}, "event_ttl", "")
 	flags.StringVar(&o.CAFile, "etcd_cafile", "", "")
 	flags.StringVar(&o.CertFile, "etcd_certfile", "", "")
 	flags.StringVar(&o.KeyFile, "etcd_keyfile", "", "")
@@ -50,19 +50,14 @@ func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.passwordFile, "etcd_password_file", "", "")
 }
 
-func (o *EtcdOptions) validate(given map[string]bool) (errs []error) {
-	if o.EventTTL < 0 {
-		errs = append(errs, fmt.Errorf("-event_ttl: %s is negative", o.EventTTL))
-	}
-	if _, err := etcd.ParseServers(o.Servers); err != nil {
-		errs = append(errs, fmt.Errorf("-etcd_servers: %w", err))
-	}
+func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
+	errs.addIf(o.EventTTL < 0, "-event_ttl: %s is negative", o.EventTTL)
+	_, err := etcd.ParseServers(o.Servers)
+	errs.addIf(err != nil, "-etcd_servers: %w", err)
 	if !given["etcd_servers"] {
 		return append(errs, needsEtcd(given)...)
 	}
-	if o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3 {
-		errs = append(errs, fmt.Errorf("-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend)))
-	}
+	errs.addIf(o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3, "-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend))
 	switch {
 	case !validEtcdPrefix.MatchString(o.Prefix):
 		errs = append(errs, fmt.Errorf("-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.Prefix)))
@@ -70,9 +65,8 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs []error) {
 		errs = append(errs, fmt.Errorf("-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", DefaultEtcdPrefix))
 	}
 	if o.passwordFile != "" {
-		if err := o.readPassword(); err != nil {
-			errs = append(errs, fmt.Errorf("-etcd_password_file: %w", err))
-		}
+		err := o.readPassword()
+		errs.addIf(err != nil, "-etcd_password_file: %w", err)
 	}
 	return errs
 }
@@ -94,11 +88,9 @@ func (o *EtcdOptions) readPassword() error {
 }
 
 // needsEtcd returns an error for each flag that says nothing without an etcd.
-func needsEtcd(given map[string]bool) (errs []error) {
+func needsEtcd(given map[string]bool) (errs problems) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if name != "etcd_servers" && (name == "storage_backend" || strings.HasPrefix(name, "etcd_")) {
-			errs = append(errs, needs(name, "etcd_servers"))
-		}
+		errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))
 	}
 	return errs
 }

@@ -14,14 +14,12 @@ type FeatureOptions struct {
 }
 
 func (o *FeatureOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var((*boolValue)(&o.Profiling), "profiling", "")
-	flags.Var((*boolValue)(&o.ContentionProfiling), "contention_profiling", "")
+	flags.Var(value[bool]{&o.Profiling, asBool}, "profiling", "")
+	flags.Var(value[bool]{&o.ContentionProfiling, asBool}, "contention_profiling", "")
 }
 
-func (o *FeatureOptions) validate(map[string]bool) (errs []error) {
-	if o.ContentionProfiling && !o.Profiling {
-		errs = append(errs, needs("contention_profiling", "profiling"))
-	}
+func (o *FeatureOptions) validate(map[string]bool) (errs problems) {
+	errs.addIf(o.ContentionProfiling && !o.Profiling, "%w", needs("contention_profiling", "profiling"))
 	return errs
 }
 

@@ -54,18 +54,18 @@ func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Prefix, "api_prefix", client.DefaultPrefix, "")
 	flags.Var(&o.Machines, "machines", "")
 	flags.StringVar(&o.Scheduler, "scheduler", FirstFit, "")
-	flags.Var((*boolValue)(&o.Trace), "trace", "")
+	flags.Var(value[bool]{&o.Trace, asBool}, "trace", "")
 	o.RequestTimeout, o.MinRequestTimeout = time.Minute, 1800*time.Second
 	o.MaxReads, o.MaxChanges = 400, 200
-	flags.Var((*durationValue)(&o.RequestTimeout), "request_timeout", "")
-	flags.Var((*secondsValue)(&o.MinRequestTimeout), "min_request_timeout", "")
-	flags.Var((*durationValue)(&o.ShutdownDelay), "shutdown_delay_duration", "")
-	flags.Var((*countValue)(&o.MaxReads), "max_requests_inflight", "")
-	flags.Var((*countValue)(&o.MaxChanges), "max_mutating_requests_inflight", "")
+	flags.Var(value[time.Duration]{&o.RequestTimeout, asDuration}, "request_timeout", "")
+	flags.Var(value[time.Duration]{&o.MinRequestTimeout, asSeconds}, "min_request_timeout", "")
+	flags.Var(value[time.Duration]{&o.ShutdownDelay, asDuration}, "shutdown_delay_duration", "")
+	flags.Var(value[int]{&o.MaxReads, asCount}, "max_requests_inflight", "")
+	flags.Var(value[int]{&o.MaxChanges, asCount}, "max_mutating_requests_inflight", "")
 	flags.Var(&o.origins, "cors_allowed_origins", "")
 }
 
-func (o *GenericOptions) validate(map[string]bool) (errs []error) {
+func (o *GenericOptions) validate(map[string]bool) (errs problems) {
 	switch {
 	case !strings.HasPrefix(o.Prefix, "/"):
 		errs = append(errs, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.Prefix)))
@@ -75,24 +75,13 @@ func (o *GenericOptions) validate(map[string]bool) (errs []error) {
 		errs = append(errs, fmt.Errorf("-api_prefix: %s belongs to the server itself", shown(o.Prefix)))
 	}
 	o.Prefix = strings.TrimRight(o.Prefix, "/")
-	if !slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler) {
-		errs = append(errs, fmt.Errorf("-scheduler: %s is not first_fit, random, round_robin or none", shown(o.Scheduler)))
-	}
-	if o.RequestTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("-request_timeout: %s is not more than 0", o.RequestTimeout))
-	}
-	if o.MinRequestTimeout < 0 {
-		errs = append(errs, fmt.Errorf("-min_request_timeout: %s is negative", o.MinRequestTimeout))
-	}
-	if o.ShutdownDelay < 0 {
-		errs = append(errs, fmt.Errorf("-shutdown_delay_duration: %s is negative", o.ShutdownDelay))
-	}
-	if o.MaxReads < 0 {
-		errs = append(errs, fmt.Errorf("-max_requests_inflight: %d is negative", o.MaxReads))
-	}
-	if o.MaxChanges < 0 {
-		errs = append(errs, fmt.Errorf("-max_mutating_requests_inflight: %d is negative", o.MaxChanges))
-	}
+	errs.addIf(!slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler),
+		"-scheduler: %s is not first_fit, random, round_robin or none", shown(o.Scheduler))
+	errs.addIf(o.RequestTimeout <= 0, "-request_timeout: %s is not more than 0", o.RequestTimeout)
+	errs.addIf(o.MinRequestTimeout < 0, "-min_request_timeout: %s is negative", o.MinRequestTimeout)
+	errs.addIf(o.ShutdownDelay < 0, "-shutdown_delay_duration: %s is negative", o.ShutdownDelay)
+	errs.addIf(o.MaxReads < 0, "-max_requests_inflight: %d is negative", o.MaxReads)
+	errs.addIf(o.MaxChanges < 0, "-max_mutating_requests_inflight: %d is negative", o.MaxChanges)
 	for _, origin := range o.origins {
 		expression, err := regexp.Compile(origin)
 		if err != nil {

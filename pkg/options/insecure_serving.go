@@ -2,7 +2,6 @@ package options
 
 import (
 	"flag"
-	"fmt"
 	"net"
 	"strconv"
 
@@ -19,26 +18,22 @@ type InsecureServingOptions struct {
 func (o *InsecureServingOptions) addFlags(flags *flag.FlagSet) {
 	o.Port, o.Insecure = 8080, true
 	for _, name := range []string{"port", "insecure_port"} {
-		flags.Var((*portValue)(&o.Port), name, "")
+		flags.Var(value[uint]{&o.Port, asPort}, name, "")
 	}
 	for _, name := range []string{"address", "insecure_bind_address"} {
 		flags.StringVar(&o.Address, name, "127.0.0.1", "")
 	}
-	flags.Var((*boolValue)(&o.Insecure), "insecure", "")
+	flags.Var(value[bool]{&o.Insecure, asBool}, "insecure", "")
 }
 
-func (o *InsecureServingOptions) validate(given map[string]bool) (errs []error) {
+func (o *InsecureServingOptions) validate(given map[string]bool) (errs problems) {
 	name := "address"
 	if given["insecure_bind_address"] {
 		name = "insecure_bind_address"
 	}
-	if !isHost(o.Address) {
-		errs = append(errs, fmt.Errorf("-%s: %s is neither a host name nor an IP address", name, shown(o.Address)))
-	}
+	errs.addIf(!isHost(o.Address), "-%s: %s is neither a host name nor an IP address", name, shown(o.Address))
 	for short, long := range map[string]string{"port": "insecure_port", "address": "insecure_bind_address"} {
-		if given[short] && given[long] {
-			errs = append(errs, fmt.Errorf("-%s: it is another word for -%s: give one of them", long, short))
-		}
+		errs.addIf(given[short] && given[long], "-%s: it is another word for -%s: give one of them", long, short)
 	}
 	return errs
 }

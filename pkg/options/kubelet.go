@@ -15,21 +15,19 @@ type KubeletOptions struct{ client.KubeletConfig }
 
 func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
 	o.Port, o.Timeout = client.DefaultKubeletPort, time.Second
-	flags.Var((*portValue)(&o.Port), "kubelet_port", "")
-	flags.Var((*boolValue)(&o.HTTPS), "kubelet_https", "")
+	flags.Var(value[uint]{&o.Port, asPort}, "kubelet_port", "")
+	flags.Var(value[bool]{&o.HTTPS, asBool}, "kubelet_https", "")
 	flags.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
 	flags.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
 	flags.StringVar(&o.KeyFile, "kubelet_client_key", "", "")
-	flags.Var((*durationValue)(&o.Timeout), "kubelet_timeout", "")
+	flags.Var(value[time.Duration]{&o.Timeout, asDuration}, "kubelet_timeout", "")
 }
 
 // kubeletFlags has the flag of each field of a client.KubeletConfig that a file is named by.
 var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
 
-func (o *KubeletOptions) validate(given map[string]bool) (errs []error) {
-	if o.Timeout <= 0 {
-		errs = append(errs, fmt.Errorf("-kubelet_timeout: %s is not more than 0", o.Timeout))
-	}
+func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
+	errs.addIf(o.Timeout <= 0, "-kubelet_timeout: %s is not more than 0", o.Timeout)
 	if !o.HTTPS {
 		return append(errs, allNeed(given, "kubelet_https", kubeletFlags["CAFile"], kubeletFlags["CertFile"], kubeletFlags["KeyFile"])...)
 	}

@@ -37,7 +37,7 @@ type group interface {
 	addFlags(flags *flag.FlagSet)
 	// validate returns what is wrong, each error with its flag; given has the names of the
 	// flags that were given.
-	validate(given map[string]bool) []error
+	validate(given map[string]bool) problems
 }
 
 func (o *ServerRunOptions) groups() []group {
@@ -61,7 +61,7 @@ func (o *ServerRunOptions) flagSet() *flag.FlagSet {
 	for _, g := range o.groups() {
 		g.addFlags(flags)
 	}
-	flags.Var((*boolValue)(&o.Version), "version", "")
+	flags.Var(value[bool]{&o.Version, asBool}, "version", "")
 	return flags
 }
 
@@ -81,12 +81,8 @@ func Parse(args []string) (*ServerRunOptions, error) {
 			}
 		}
 	}
-	if o.Parts.Has(PartAPIServer) && !o.InsecureServing.Insecure && !given["secure_port"] {
-		errs = append(errs, errors.New("-insecure: without it, the server needs -secure_port"))
-	}
-	if o.Parts.Has(PartKubelet) && o.Kubelet.HTTPS {
-		errs = append(errs, errors.New("-kubelet_https: the kubelets of this process speak HTTP"))
-	}
+	errs.addIf(o.Parts.Has(PartAPIServer) && !o.InsecureServing.Insecure && !given["secure_port"], "-insecure: without it, the server needs -secure_port")
+	errs.addIf(o.Parts.Has(PartKubelet) && o.Kubelet.HTTPS, "-kubelet_https: the kubelets of this process speak HTTP")
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -103,7 +99,7 @@ func isTold(errs []error, name string) bool {
 
 // parse sets the flags, and returns the names of those that were given, and what is wrong.
 // Unlike the package flag, it goes on after an error, and takes - for _ in a name.
-func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs []error) {
+func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs problems) {
 	given = map[string]bool{}
 	for len(args) > 0 {
 		arg := args[0]

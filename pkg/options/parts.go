@@ -45,43 +45,29 @@ func (o *PartsOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Master, "master", "", "")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "")
 	o.NodeStatusUpdateFrequency, o.NodeMonitorPeriod, o.NodeMonitorGracePeriod = 10*time.Second, 5*time.Second, 40*time.Second
-	flags.Var((*durationValue)(&o.NodeStatusUpdateFrequency), "node_status_update_frequency", "")
-	flags.Var((*durationValue)(&o.NodeMonitorPeriod), "node_monitor_period", "")
-	flags.Var((*durationValue)(&o.NodeMonitorGracePeriod), "node_monitor_grace_period", "")
+	flags.Var(value[time.Duration]{&o.NodeStatusUpdateFrequency, asDuration}, "node_status_update_frequency", "")
+	flags.Var(value[time.Duration]{&o.NodeMonitorPeriod, asDuration}, "node_monitor_period", "")
+	flags.Var(value[time.Duration]{&o.NodeMonitorGracePeriod, asDuration}, "node_monitor_grace_period", "")
 	flags.StringVar(&o.clusterCIDR, "cluster_cidr", "127.1.0.0/16", "")
 }
 
-func (o *PartsOptions) validate(given map[string]bool) (errs []error) {
-	errs = append(errs, o.validateRun()...)
-	for _, period := range []struct {
-		name string
-		time time.Duration
-	}{
-		{"node_status_update_frequency", o.NodeStatusUpdateFrequency},
-		{"node_monitor_period", o.NodeMonitorPeriod},
-		{"node_monitor_grace_period", o.NodeMonitorGracePeriod},
-	} {
-		if period.time <= 0 {
-			errs = append(errs, fmt.Errorf("-%s: %s is not more than 0", period.name, period.time))
-		}
-	}
-	if o.Has(PartKubelet) && o.Has(PartControllerManager) && o.NodeMonitorGracePeriod <= o.NodeStatusUpdateFrequency {
-		errs = append(errs, fmt.Errorf("-node_monitor_grace_period: %s is not more than the %s of -node_status_update_frequency", o.NodeMonitorGracePeriod, o.NodeStatusUpdateFrequency))
-	}
+func (o *PartsOptions) validate(given map[string]bool) (errs problems) {
+	errs = o.validateRun()
+	errs.addIf(o.NodeStatusUpdateFrequency <= 0, "-node_status_update_frequency: %s is not more than 0", o.NodeStatusUpdateFrequency)
+	errs.addIf(o.NodeMonitorPeriod <= 0, "-node_monitor_period: %s is not more than 0", o.NodeMonitorPeriod)
+	errs.addIf(o.NodeMonitorGracePeriod <= 0, "-node_monitor_grace_period: %s is not more than 0", o.NodeMonitorGracePeriod)
+	errs.addIf(o.Has(PartKubelet) && o.Has(PartControllerManager) && o.NodeMonitorGracePeriod <= o.NodeStatusUpdateFrequency,
+		"-node_monitor_grace_period: %s is not more than the %s of -node_status_update_frequency", o.NodeMonitorGracePeriod, o.NodeStatusUpdateFrequency)
 	cidr, err := netip.ParsePrefix(o.clusterCIDR)
-	switch {
-	case err != nil || !cidr.Addr().Is4() || cidr.Bits() > podBits:
-		errs = append(errs, fmt.Errorf("-cluster_cidr: %s is not a block of IPv4 addresses with /%d or less, such as 127.1.0.0/16", shown(o.clusterCIDR), podBits))
-	default:
-		o.ClusterCIDR = cidr.Masked()
-	}
+	errs.addIf(err != nil || !cidr.Addr().Is4() || cidr.Bits() > podBits,
+		"-cluster_cidr: %s is not a block of IPv4 addresses with /%d or less, such as 127.1.0.0/16", shown(o.clusterCIDR), podBits)
+	o.ClusterCIDR = cidr.Masked()
 	if len(o.Parts) == 0 {
 		return errs
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if takers := takenBy(name); len(takers) > 0 && !slices.ContainsFunc(takers, o.Has) {
-			errs = append(errs, fmt.Errorf("-%s: it is for %s, which -run does not name", name, strings.Join(takers, " or ")))
-		}
+		takers := takenBy(name)
+		errs.addIf(len(takers) > 0 && !slices.ContainsFunc(takers, o.Has), "-%s: it is for %s, which -run does not name", name, strings.Join(takers, " or "))
 	}
 	return errs
 }
@@ -103,7 +89,7 @@ func takenBy(flag string) []string {
 	return []string{PartAPIServer}
 }
 
-func (o *PartsOptions) validateRun() (errs []error) {
+func (o *PartsOptions) validateRun() (errs problems) {
 	for _, name := range o.run {
 		switch name = strings.ReplaceAll(name, "-", "_"); {
 		case name == "all":
@@ -122,15 +108,10 @@ func (o *PartsOptions) validateRun() (errs []error) {
 	}
 	slices.Sort(o.Parts)
 	o.Parts = slices.Compact(o.Parts)
-	elsewhere := o.Master != "" || o.Kubeconfig != ""
-	switch {
-	case o.Has(PartAPIServer) && o.Master != "":
-		errs = append(errs, errors.New("-master: the apiserver is in this process"))
-	case o.Has(PartAPIServer) && o.Kubeconfig != "":
-		errs = append(errs, errors.New("-kubeconfig: the apiserver is in this process"))
-	case !o.Has(PartAPIServer) && !elsewhere:
-		errs = append(errs, errors.New("-run: without apiserver, -master or -kubeconfig must say where it is"))
-	}
+	here := o.Has(PartAPIServer)
+	errs.addIf(here && o.Master != "", "-master: the apiserver is in this process")
+	errs.addIf(here && o.Master == "" && o.Kubeconfig != "", "-kubeconfig: the apiserver is in this process")
+	errs.addIf(!here && o.Master == "" && o.Kubeconfig == "", "-run: without apiserver, -master or -kubeconfig must say where it is")
 	return errs
 }
 

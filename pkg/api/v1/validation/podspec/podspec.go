@@ -43,9 +43,7 @@ func (s *podSpec) eachContainer(visit func(*corev1.Container, *field.Path)) {
 func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.Path) {
 	c := checks{errors}
 	s := &podSpec{PodSpec: *spec, at: at, claims: map[string]bool{}}
-	if s.TerminationGracePeriodSeconds == nil {
-		c.Add(field.Required(at.Child("terminationGracePeriodSeconds"), ""))
-	}
+	c.RequiredIf(s.TerminationGracePeriodSeconds == nil, at.Child("terminationGracePeriodSeconds"), "")
 	s.volumes = c.volumes(s.Volumes, pod, at.Child("volumes"))
 	c.claims(s)
 	c.containers(s)
@@ -125,8 +123,8 @@ func (c checks) claims(s *podSpec) {
 			names.Check(c.Errors, at.Child("name"), claim.Name)
 		}
 		name, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
-		c.InvalidIf(name != nil && template != nil, at, check.Internal{Value: claim}, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
-		c.InvalidIf(name == nil && template == nil, at, check.Internal{Value: claim}, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+		c.InvalidIf(name != nil && template != nil, at, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
+		c.InvalidIf(name == nil && template == nil, at, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
 		if name != nil {
 			c.Name(at.Child("resourceClaimName"), *name, false)
 		}
@@ -138,9 +136,7 @@ func (c checks) claims(s *podSpec) {
 
 func (c checks) dns(s *podSpec, at *field.Path) {
 	config := s.DNSConfig
-	if s.DNSPolicy == corev1.DNSNone && config == nil {
-		c.Add(field.Required(at, "must provide `dnsConfig` when `dnsPolicy` is None"))
-	}
+	c.RequiredIf(s.DNSPolicy == corev1.DNSNone && config == nil, at, "must provide `dnsConfig` when `dnsPolicy` is None")
 	if config == nil {
 		return
 	}

@@ -62,9 +62,7 @@ func (c checks) nodeTerm(term *corev1.NodeSelectorTerm, labelValues bool, at *fi
 		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 			c.Forbid(len(r.Values) > 0, values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
 		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-			if len(r.Values) != 1 {
-				c.Add(field.Required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
-			}
+			c.RequiredIf(len(r.Values) != 1, values, "must be specified single value when `operator` is 'Lt' or 'Gt'")
 		default:
 			c.Add(field.Invalid(at.Child("operator"), r.Operator, "not a valid selector operator"))
 		}

@@ -87,10 +87,9 @@ func (c checks) securityContext(sc *corev1.SecurityContext, hostUsers bool, at *
 	}
 	c.seccomp(sc.SeccompProfile, at.Child("seccompProfile"))
 	if sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation {
-		c.InvalidIf(check.Is(sc.Privileged), at, check.Internal{Value: sc}, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
-		if sc.Capabilities != nil && slices.Contains(sc.Capabilities.Add, "CAP_SYS_ADMIN") {
-			c.Add(field.Invalid(at, check.Internal{Value: sc}, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
-		}
+		c.InvalidIf(check.Is(sc.Privileged), at, sc, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
+		c.InvalidIf(sc.Capabilities != nil && slices.Contains(sc.Capabilities.Add, "CAP_SYS_ADMIN"), at, sc,
+			"cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
 	}
 	c.appArmor(sc.AppArmorProfile, at.Child("appArmorProfile"))
 }
@@ -106,7 +105,7 @@ func (c checks) seccomp(p *corev1.SeccompProfile, at *field.Path) {
 	}
 	switch file := at.Child("localhostProfile"); {
 	case p.Type != corev1.SeccompProfileTypeLocalhost:
-		c.InvalidIf(p.LocalhostProfile != nil, file, check.Internal{Value: p}, "can only be set when seccomp type is Localhost")
+		c.InvalidIf(p.LocalhostProfile != nil, file, p, "can only be set when seccomp type is Localhost")
 	case p.LocalhostProfile == nil:
 		c.Add(field.Required(file, "must be set when seccomp type is Localhost"))
 	default:

@@ -23,9 +23,8 @@ func (c checks) volumes(all []corev1.Volume, pod string, at *field.Path) map[str
 		own := checks{&check.Errors{}}
 		own.volume(&v, pod, at.Index(i))
 		own.RequireLabel(at.Index(i).Child("name"), v.Name)
-		if _, twice := good[v.Name]; twice {
-			own.Add(field.Duplicate(at.Index(i).Child("name"), v.Name))
-		}
+		_, twice := good[v.Name]
+		own.DuplicateIf(twice, at.Index(i).Child("name"), v.Name)
 		if len(own.List) == 0 {
 			good[v.Name] = v.VolumeSource
 		}
