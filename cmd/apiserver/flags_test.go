@@ -111,19 +111,19 @@ func TestHelpIsPrinted(t *testing.T) {
 	}
 }
 
-func TestTheLogNamesThePathsOfTheVersionsThatAreServed(t *testing.T) {
+func TestTheLogNamesThePathsThatAreServed(t *testing.T) {
 	t.Parallel()
 	for args, paths := range map[string]string{
-		"":                         "/api/v1beta1 and /api/v1",
-		"-api_prefix /x/":          "/x and /api/v1",
-		"-api_prefix /":            "/ and /api/v1",
-		"-api_prefix /api/v1beta2": "/api/v1beta2 and /api/v1",
+		"":                         "/api/v1beta1 and /api/v1 and /ui/",
+		"-api_prefix /x/":          "/x and /api/v1 and /ui/",
+		"-api_prefix /":            "/ and /api/v1 and /ui/",
+		"-api_prefix /api/v1beta2": "/api/v1beta2 and /api/v1 and /ui/",
 		"-api_prefix /api":         "/api",
-		"-api_prefix /api -runtime_config api/v1beta1=false": "/api/v1",
+		"-api_prefix /api -runtime_config api/v1beta1=false": "/api/v1 and /ui/",
 		"-api_prefix /api/v1/":                               "/api/v1",
 		"-api_prefix /a -runtime_config api/v1=true":         "/a",
 		"-runtime_config api/v1=false":                       "/api/v1beta1",
-		"-runtime_config=api/v1beta1=false":                  "/api/v1",
+		"-runtime_config=api/v1beta1=false":                  "/api/v1 and /ui/",
 		"-runtime_config api/v1=0,api/v1beta1=0":             "/ without a version of the API",
 	} {
 		o, err := options.Parse(strings.Fields(args))
