@@ -154,7 +154,8 @@ func TestATakenPortIsRefused(t *testing.T) {
 
 	code, _, stderr = runWith("-address", "192.0.2.1", "-port", "0") // an address of no machine
 	assert.Equal(t, 1, code)
-	assert.Equal(t, "apiserver: cannot listen on 192.0.2.1:0: cannot assign requested address\n", stderr)
+	assert.Equal(t, "apiserver: cannot listen on 192.0.2.1:0: cannot assign requested address: this system has no such address; add it "+
+		"(macOS: sudo ifconfig lo0 alias 192.0.2.1), or choose others with -machines (make: MACHINES=127.0.0.1), -cluster_cidr or -address\n", stderr)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"))
 }
 
