@@ -13,7 +13,7 @@ import (
 
 var (
 	fence       = regexp.MustCompile("(?ms)^```([^\n]*)\n.*?^```$")
-	indented    = regexp.MustCompile(`(?m)^ {4}(\S.*?)(?: +#.*)?$`)
+	indented    = regexp.MustCompile(`(?m)^ {4}([^\s-].*?)(?: +#.*)?$`)
 	makeCommand = regexp.MustCompile("`(make [^`]+)`")
 	runFlag     = regexp.MustCompile("-run '?([^ '`]+)'?")
 )
@@ -32,7 +32,8 @@ func checkMake(t *testing.T, line string) {
 	assert.NoError(t, err, "%s: %s", line, output)
 }
 
-// A block is a session that a test runs, or text, or indented make commands.
+// A block is a session that a test runs, or text, or indented make commands. What begins with a dash is an
+// item of a list.
 // The make commands, and the tests that are named by -run, exist.
 func TestEveryCommandInADocumentRuns(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ import (
 // has no others.
 var sessions = map[string][]string{
 	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd", "### Today's etcd", "## A cluster"},
-	"docs/tour.md":        {"## A POST", "## A GET", "## The loop"},
+	"docs/tour.md":        {"## A POST", "## The loop", "## A GET", "## An error"},
 	"docs/second-door.md": {"## One pod, two doors", "## The way of a request", "## A watch"},
 	"docs/parts.md":       {"## The controllers"},
 	"docs/server.md":      {"## Who gets in", "## What is let in", "## What is seen"},

@@ -128,29 +128,44 @@ func TestTheMapLinksToTheLinesThereAndHere(t *testing.T) {
 	}
 }
 
-// tableRows are the rows below a table's head.
-var tableRows = regexp.MustCompile(`(?m)^\|-.*\n((?:\|.*\n)+)`)
+var (
+	// mapFiles are the sections of the map: a file of the original, its heading, and the items below.
+	mapFiles = regexp.MustCompile(`(?m)^### (\S+\.go), \[.*\n\n((?:[- ] .*\n)+)`)
+	// mapItem is a list of names there, an arrow, and what does the same here.
+	mapItem = regexp.MustCompile(`(?m)^- .*\n(?:  .*\n)*`)
+)
 
-// The table of the map has each name of the original, and tell where it is here.
+// The map has each name of the original, below its file, and tells where it is here.
 func TestTheMapHasEveryNameOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	o := readOriginal(t)
 	placed := map[string]bool{}
-	files := read(t, mapFile)
-	for _, table := range tableRows.FindAllStringSubmatch(files, -1) {
-		for row := range strings.Lines(table[1]) {
-			cells := strings.Split(strings.TrimSuffix(row, " |\n"), " | ")
-			for _, name := range link.FindAllStringSubmatch(cells[0], -1) {
-				placed[strings.TrimPrefix(name[3], o.url)+" "+strings.Trim(name[2], "`*")] = true
+	text := section(t, mapFile, "## File by file")
+	assert.Empty(t, strings.TrimSpace(mapFiles.ReplaceAllString(text, "")), "it is in no list of a file")
+	for _, file := range mapFiles.FindAllStringSubmatch(text, -1) {
+		assert.Empty(t, mapItem.ReplaceAllString(file[2], ""), "it is in no item of %s", file[1])
+		for _, item := range mapItem.FindAllString(file[2], -1) {
+			there, here, ok := strings.Cut(strings.TrimSpace(item), "\n  → ")
+			assert.True(t, ok, "no arrow: %s", item)
+			for _, name := range link.FindAllStringSubmatch(there, -1) {
+				assert.Equal(t, o.url+file[1], name[3], "it is below another file")
+				placed[file[1]+" "+strings.Trim(name[2], "`*")] = true
 			}
-			assert.Regexp(t, `\]\(\.\./.*\.go#L|^not here$`, cells[1], "where is it here? %s", row)
-			assert.False(t, cells[1] == "not here" && strings.Contains(cells[0], "[`"), "it is here: %s", row)
+			assert.Regexp(t, `\]\(\.\./.*\.go#L|^not here$`, here, "where is it here? %s", item)
+			assert.False(t, here == "not here" && strings.Contains(there, "[`"), "it is here: %s", item)
 		}
 	}
 	for file, names := range o.declared {
-		assert.Contains(t, files, fmt.Sprintf("[%d lines](%s%s)", o.length[file], o.url, file))
+		assert.Contains(t, text, fmt.Sprintf("\n### %s, [%d lines](%s%s)\n", file, o.length[file], o.url, file))
 		for name := range names {
-			assert.True(t, placed[file+" "+name], "the map has no row for %s of %s", name, file)
+			assert.True(t, placed[file+" "+name], "the map has no item for %s of %s", name, file)
 		}
+	}
+}
+
+func TestTheMapHasShortLines(t *testing.T) {
+	t.Parallel()
+	for line := range strings.Lines(read(t, mapFile)) {
+		assert.LessOrEqual(t, len([]rune(line)), 250, line)
 	}
 }

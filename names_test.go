@@ -28,7 +28,7 @@ var (
 	fileName     = regexp.MustCompile(`^[\w.-]+\.(go|md|json|svg|mod|sum)$`)
 	projectPath  = regexp.MustCompile(`^(api|cmd|pkg|docs|tools)/`)
 
-	block     = regexp.MustCompile("(?ms)^```.*?^```$|^    .*?$")
+	block     = regexp.MustCompile("(?ms)^```.*?^```$|^    [^ -].*?$")
 	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
 	inPicture = regexp.MustCompile(`class="(?:[^"]* )?code(?: [^"]*)?"[^>]*>([^<]+)<`)
 )

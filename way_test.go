@@ -1,8 +1,10 @@
 package kube2014
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"runtime"
 	"slices"
@@ -53,9 +55,71 @@ func TestAPOSTTakesTheWayInTheTour(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.Code, answer.Body)
 
 	var told []string
-	for _, match := range regexp.MustCompile("(?m)^\\d+\\. `(\\w+\\.\\w+)`").FindAllStringSubmatch(read(t, "docs/tour.md"), -1) {
-		told = append(told, match[1])
+	for _, item := range tourItems(t, "## A POST") {
+		told = append(told, item.functions...)
 	}
+	told = slices.DeleteFunc(told, func(name string) bool { return !slices.Contains(store.way, name) }) // only the trace has it
 	assert.Equal(t, store.way, told)
 	assert.LessOrEqual(t, len(told), 8)
+}
+
+// tourItem is an item of a list in the tour: the functions it names, which are in its file.
+type tourItem struct {
+	depth     int
+	functions []string
+	file      string
+}
+
+var (
+	listItem = regexp.MustCompile(`(?m)^( *)- .*\n(?: +[^ -].*\n)*`)
+	fileLink = regexp.MustCompile(`^ \(\[([\w.]+)\]\(\.\./([\w/.]+\.go)\)\)`)
+	function = regexp.MustCompile("`(\\w+\\.\\w+)`")
+	traced   = regexp.MustCompile(`(?m)^.{9}( *)(?:[A-Z]+ \S+ to )?(\w+\.\w+)`)
+)
+
+func tourItems(t *testing.T, heading string) (items []tourItem) {
+	for _, match := range listItem.FindAllStringSubmatch(head(t, "docs/tour.md", heading), -1) {
+		item := tourItem{depth: len(match[1]) / 2}
+		for _, name := range function.FindAllStringSubmatchIndex(match[0], -1) {
+			item.functions = append(item.functions, match[0][name[2]:name[3]])
+			if file := fileLink.FindStringSubmatch(match[0][name[1]:]); file != nil {
+				assert.Equal(t, path.Base(file[2]), file[1])
+				item.file = file[2]
+			}
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// The lists below the traces have the functions of the trace, in its order, as deep as they are there.
+func TestTheTourNamesTheFileOfEachFunctionThatIsTraced(t *testing.T) {
+	t.Parallel()
+	c, listed := readCode(t), map[string]bool{}
+	for _, heading := range sessions["docs/tour.md"] {
+		var inTrace, inList []string
+		note := func(all *[]string, depth int, name string) {
+			if call := fmt.Sprint(depth, " ", name); len(*all) == 0 || (*all)[len(*all)-1] != call { // several in a row are one item
+				*all = append(*all, call)
+			}
+		}
+		for _, item := range tourItems(t, heading) {
+			require.NotEmpty(t, item.functions, heading)
+			note(&inList, item.depth, item.functions[0])
+			for _, name := range item.functions {
+				listed[name] = true
+				declared := strings.Replace(name, "EtcdClient.", "Client.", 1) // the trace names the interface
+				assert.Contains(t, c.declared[item.file], declared, "the file of %s", name)
+			}
+		}
+		trace := textBlock.FindStringSubmatch(head(t, "docs/tour.md", heading))
+		require.NotNil(t, trace, heading)
+		for _, call := range traced.FindAllStringSubmatch(trace[1], -1) {
+			note(&inTrace, len(call[1])/2, call[2])
+			assert.True(t, inList != nil || listed[call[2]], "no list has %s", call[2])
+		}
+		if inList != nil {
+			assert.Equal(t, inTrace, inList, heading)
+		}
+	}
 }

@@ -111,19 +111,19 @@ func TestHelpIsPrinted(t *testing.T) {
 	}
 }
 
-func TestTheLogNamesThePathsOfTheVersionsThatAreServed(t *testing.T) {
+func TestTheLogNamesThePathsThatAreServed(t *testing.T) {
 	t.Parallel()
 	for args, paths := range map[string]string{
-		"":                         "/api/v1beta1 and /api/v1",
-		"-api_prefix /x/":          "/x and /api/v1",
-		"-api_prefix /":            "/ and /api/v1",
-		"-api_prefix /api/v1beta2": "/api/v1beta2 and /api/v1",
+		"":                         "/api/v1beta1 and /api/v1 and /ui/",
+		"-api_prefix /x/":          "/x and /api/v1 and /ui/",
+		"-api_prefix /":            "/ and /api/v1 and /ui/",
+		"-api_prefix /api/v1beta2": "/api/v1beta2 and /api/v1 and /ui/",
 		"-api_prefix /api":         "/api",
-		"-api_prefix /api -runtime_config api/v1beta1=false": "/api/v1",
+		"-api_prefix /api -runtime_config api/v1beta1=false": "/api/v1 and /ui/",
 		"-api_prefix /api/v1/":                               "/api/v1",
 		"-api_prefix /a -runtime_config api/v1=true":         "/a",
 		"-runtime_config api/v1=false":                       "/api/v1beta1",
-		"-runtime_config=api/v1beta1=false":                  "/api/v1",
+		"-runtime_config=api/v1beta1=false":                  "/api/v1 and /ui/",
 		"-runtime_config api/v1=0,api/v1beta1=0":             "/ without a version of the API",
 	} {
 		o, err := options.Parse(strings.Fields(args))
@@ -154,7 +154,8 @@ func TestATakenPortIsRefused(t *testing.T) {
 
 	code, _, stderr = runWith("-address", "192.0.2.1", "-port", "0") // an address of no machine
 	assert.Equal(t, 1, code)
-	assert.Equal(t, "apiserver: cannot listen on 192.0.2.1:0: cannot assign requested address\n", stderr)
+	assert.Equal(t, "apiserver: cannot listen on 192.0.2.1:0: cannot assign requested address: this system has no such address; add it "+
+		"(macOS: sudo ifconfig lo0 alias 192.0.2.1), or choose others with -machines (make: MACHINES=127.0.0.1), -cluster_cidr or -address\n", stderr)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"))
 }
 

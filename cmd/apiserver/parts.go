@@ -42,7 +42,7 @@ type network struct {
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-var hostNetwork = network{net.Listen, new(net.Dialer).DialContext}
+var hostNetwork = network{listen, new(net.Dialer).DialContext}
 
 // parts are what this process runs around an apiserver. Each is only a client of it.
 type parts struct {

@@ -80,7 +80,7 @@ func (w *watched) rest() string {
 	return rest.String()
 }
 
-const startLine = `serves (http://127\.0\.0\.1:\d+)/api/v1beta1(?: and /api/v1)?: registry (?:memory|etcd[23]? at \S+(?: below \S+)?), scheduler (?:first_fit|none), machines (.*)$`
+const startLine = `serves (http://127\.0\.0\.1:\d+)/api/v1beta1(?: and /api/v1 and /ui/)?: registry (?:memory|etcd[23]? at \S+(?: below \S+)?), scheduler (?:first_fit|none), machines (.*)$`
 
 // It uses the process's log and signals, so it is not parallel.
 func TestRunServesUntilASignal(t *testing.T) {

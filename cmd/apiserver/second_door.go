@@ -35,14 +35,14 @@ func servesToday(o *options.ServerRunOptions) bool {
 	return o.APIEnablement.Serves(v1.Version) && !hidden
 }
 
-// pathsInWords returns where the versions of the API are served.
+// pathsInWords returns where the versions of the API and the page are served.
 func pathsInWords(o *options.ServerRunOptions) string {
 	var paths []string
 	if o.APIEnablement.Serves(v1beta1.Version) {
 		paths = append(paths, cmp.Or(o.Generic.Prefix, "/"))
 	}
 	if servesToday(o) {
-		paths = append(paths, "/api/"+v1.Version)
+		paths = append(paths, "/api/"+v1.Version, ui.Path)
 	}
 	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")
 }

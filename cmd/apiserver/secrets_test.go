@@ -177,7 +177,7 @@ func (p *talking) log() string {
 	return p.said.String()
 }
 
-var bothPorts = regexp.MustCompile(`serves (http://127\.0\.0\.1:\d+)\S* and \S+, (https://127\.0\.0\.1:\d+)/`)
+var bothPorts = regexp.MustCompile(`serves (http://127\.0\.0\.1:\d+)\S* and \S+ and /ui/, (https://127\.0\.0\.1:\d+)/`)
 
 func startTalking(t *testing.T, flags ...string) *talking {
 	p := &talking{t: t, cmd: exec.Command(os.Args[0], append([]string{"-port", "0"}, flags...)...)}

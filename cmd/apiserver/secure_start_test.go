@@ -45,7 +45,7 @@ func TestTheCommandLineOfAMasterOf2018Starts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd, log := bareProgram(t, unhurried, flags...)
-			at := log.find(`serves (http://127\.0\.0\.1:\d+)/api/v1beta1 and /api/v1, (https://127\.0\.0\.1:\d+)/api/v1beta1 and /api/v1: registry`)
+			at := log.find(`serves (http://127\.0\.0\.1:\d+)/api/v1beta1 and /api/v1 and /ui/, (https://127\.0\.0\.1:\d+)/api/v1beta1 and /api/v1 and /ui/: registry`)
 			client := clientWith(t, nil, nil)
 			insecureTLS(client)
 			for token, want := range map[string]int{rightToken: http.StatusOK, "": http.StatusUnauthorized, "wrong": http.StatusUnauthorized} {
@@ -135,7 +135,7 @@ func TestAClosedInsecurePortIsNotServed(t *testing.T) {
 	f := filesOf(t)
 	flags, authority := f.secureFlags()
 	_, log := secureProcess(t, unhurried, append(flags, "-insecure=false", "-token_auth_file", f.write("tokens", tokensOf("ann")))...)
-	url := log.find(`serves (https://127\.0\.0\.1:\d+)/api/v1beta1 and /api/v1: registry memory`)[1]
+	url := log.find(`serves (https://127\.0\.0\.1:\d+)/api/v1beta1 and /api/v1 and /ui/: registry memory`)[1]
 	status, _, _ := askWith(t, clientWith(t, authority.Pool(), nil), bearer("ann-token"), "GET", url+firstDoorsTasks, "")
 	assert.Equal(t, http.StatusOK, status)
 	status, text := getText(t, strings.Replace(url, "https", "http", 1)+firstDoorsTasks)

@@ -149,7 +149,7 @@ func (s *secured) ask(t *testing.T, who credentials, method, path, body string) 
 // secureProgram starts the program with both ports open, and returns their URLs.
 func secureProgram(t *testing.T, mode string, flags ...string) (cmd *exec.Cmd, log *watched, insecure, url string) {
 	cmd, log = secureProcess(t, mode, flags...)
-	at := log.find(`serves (http://127\.0\.0\.1:\d+)\S*(?: and /api/v1)?, (https://127\.0\.0\.1:\d+)/`)
+	at := log.find(`serves (http://127\.0\.0\.1:\d+)\S*(?: and /api/v1 and /ui/)?, (https://127\.0\.0\.1:\d+)/`)
 	return cmd, log, at[1], at[2]
 }
 

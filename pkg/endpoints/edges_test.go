@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	. "kube2014/pkg/endpoints/endpointstest"
 )
@@ -81,5 +82,37 @@ func TestAPatchThatNamesAnotherUIDIsAConflict(t *testing.T) {
 	d.Must("POST", Pods, Pod("web", ""))
 	for _, path := range []string{Pods + "/web", Pods + "/web/status"} {
 		assert.Equal(t, 409, d.Patch(path, MergePatch, `{"metadata":{"uid":"another"}}`).Status)
+	}
+}
+
+// K87: clients go by code and reason, which are today's.
+func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	const resources = ": there are bindings, endpoints, events, namespaces, nodes, pods, replicationcontrollers, services"
+	const versions = ": there are authentication.k8s.io/v1, authorization.k8s.io/v1, discovery.k8s.io/v1, v1"
+	for path, known := range map[string]string{
+		"/api/v1/foos":                     resources,
+		"/api/v1/foos/a/status":            resources,
+		"/api/v1/namespaces/default/foos":  resources,
+		"/apis/discovery.k8s.io/v1/foos":   ": there are endpointslices",
+		"/apis/x/v1/foos":                  versions,
+		"/api/v2/pods":                     versions,
+		Pods + "/web/exec":                 ": there are pods/binding, pods/log, pods/status",
+		Endpoints + "/web/status":          "",
+		"/api/v1/namespaces/default/nodes": "",
+		"/api/v1/pods/web":                 "",
+		"/api/v2":                          "",
+		"/apis/x":                          "",
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			answer := d.Do(method, path, "{}")
+			assert.Equal(t, 404, answer.Status, path)
+			assert.Equal(t, metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: "NotFound", Code: 404, Details: &metav1.StatusDetails{},
+				Message: "the server could not find the requested resource" + known,
+			}, answer.Error(), path)
+		}
 	}
 }

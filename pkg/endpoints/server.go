@@ -116,7 +116,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	resource := s.find(r.info)
 	switch {
 	case resource == nil:
-		r.error(notFound())
+		r.error(s.notFound(r.info))
 	default:
 		r.resource = resource
 		if resource.Warning != "" {
@@ -237,10 +237,6 @@ func getOnly(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, req)
 	})
-}
-
-func notFound() error {
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
 }
 
 func notAllowed() error {

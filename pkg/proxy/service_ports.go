@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kube2014/pkg/client/cache"
 )
@@ -64,9 +65,11 @@ func portsOf(services []*corev1.Service) (ports map[int]servicePort, problems ma
 	return ports, problems
 }
 
-// older compares services by age. The age of those of June 2014's API is not known: they come first.
+// older compares services by age. A creation time has whole seconds: within one, the smaller resourceVersion is
+// older. Services of June 2014's API have no creation time: they come first.
 func older(a, b *corev1.Service) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(cache.Key(a), cache.Key(b)))
+	version, _ := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion) // 0 if one is no number
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), version, cmp.Compare(cache.Key(a), cache.Key(b)))
 }
 
 func affinityOf(spec *corev1.ServiceSpec) time.Duration {

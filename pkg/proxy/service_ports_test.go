@@ -18,6 +18,10 @@ func TestEachPortIsServedForOneService(t *testing.T) {
 		}
 		return service
 	}
+	version := func(service *corev1.Service, resourceVersion string) *corev1.Service {
+		service.ResourceVersion = resourceVersion
+		return service
+	}
 	with := func(service *corev1.Service, change func(*corev1.ServiceSpec)) *corev1.Service {
 		change(&service.Spec)
 		return service
@@ -33,6 +37,12 @@ func TestEachPortIsServedForOneService(t *testing.T) {
 		"several, by name": {[]*corev1.Service{at(service("a", 80, 443), "x", 1)}, map[int]string{80: "x/a:p0", 443: "x/a:p1"}, nil},
 		"the older one": {
 			[]*corev1.Service{at(service("a", 80), "x", 2), at(service("b", 80), "x", 1)}, map[int]string{80: "x/b"},
+			[]string{"PortAlreadyAllocated: port 80 is served for the older service x/b"}},
+		"the smaller resourceVersion, as a number, of those of one second": {
+			[]*corev1.Service{version(at(service("a", 80), "x", 1), "10"), version(at(service("b", 80), "x", 1), "9")}, map[int]string{80: "x/b"},
+			[]string{"PortAlreadyAllocated: port 80 is served for the older service x/b"}},
+		"the older one, also if it was changed last": {
+			[]*corev1.Service{version(at(service("a", 80), "x", 2), "9"), version(at(service("b", 80), "x", 1), "10")}, map[int]string{80: "x/b"},
 			[]string{"PortAlreadyAllocated: port 80 is served for the older service x/b"}},
 		"the first by name of those of one age": {
 			[]*corev1.Service{at(service("a", 80), "y", 1), at(service("b", 80), "x", 1)}, map[int]string{80: "x/b"},

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+)
+
+// listen is net.Listen, whose error also has advice.
+func listen(network, address string) (net.Listener, error) {
+	listener, err := net.Listen(network, address)
+	return listener, advised(address, err)
+}
+
+// advised adds to the system's error for an address what a person can do about it.
+func advised(address string, err error) error {
+	var refused *os.SyscallError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch host, _, _ := net.SplitHostPort(address); refused.Err {
+	case syscall.EADDRNOTAVAIL:
+		refused.Err = fmt.Errorf("%w: this system has no such address; add it (macOS: sudo ifconfig lo0 alias %s), "+
+			"or choose others with -machines (make: MACHINES=127.0.0.1), -cluster_cidr or -address", refused.Err, host)
+	case syscall.EACCES:
+		refused.Err = fmt.Errorf("%w: a port below 1024 needs root or, on Linux, the capability CAP_NET_BIND_SERVICE", refused.Err)
+	}
+	return err
+}
