@@ -27,7 +27,7 @@ const runs = 5
 func main() {
 	program := flag.String("apiserver", "bin/apiserver", "the program to measure")
 	docs := flag.String("docs", "docs", "where performance.md and its plot are written; empty: nowhere")
-	only := flag.String("only", "", "measure only these groups, and write nothing: start, memory, post, sync, watch, etcd, parts")
+	only := flag.String("only", "", "measure only these groups, and write nothing: start, memory, post, sync, watch, nodes, etcd, parts")
 	bare := flag.String("bare", "", "serve this file with a bare handler; the benchmark starts itself so")
 	transact := flag.String("transact", "", "serve POSTs with a bare handler that makes a transaction on this etcd; likewise")
 	relay := flag.String("relay", "", "pass on what comes to this address; likewise")
@@ -54,6 +54,7 @@ var groups = []struct {
 	{"post", measurePosts},
 	{"sync", measureSync},
 	{"watch", measureWatch},
+	{"nodes", measureNodeWatches},
 	{"etcd", measureEtcd},
 	{"parts", measureParts},
 }
