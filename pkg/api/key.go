@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"strconv"
-	"strings"
 )
 
 // Kind is a kind of stored objects. Those of June 2014, and some later ones, have a word
@@ -51,42 +50,35 @@ func DefaultKey(kind Kind, id string) Key {
 // InWords returns the kind and the id, for errors.
 func (k Key) InWords() string { return string(k.Kind) + " " + Quote(k.ID) }
 
-// Claim is something that no two objects may hold at once, such as a host port of a
-// machine. Its space is the set of names in which the name is unique.
+// Claim is something that no two objects may hold at once: a host port of a machine.
 type Claim struct {
-	Space string
-	Name  string
+	Space  string // where the number is unique: the machine
+	Number int
 }
 
-// HostPorts is what the space of a machine's host ports begins with, before a slash and the machine.
+// HostPorts is the directory of the host ports of all machines.
 const HostPorts = "hostports"
 
-// NewTaken returns the error for an object that wants a claim which another object holds.
-func NewTaken(object Key, claim Claim, owner Key) error {
-	if machine, ok := strings.CutPrefix(claim.Space, HostPorts+"/"); ok {
-		port, _ := strconv.Atoi(claim.Name)
-		return NewHostPortTaken(object.ID, port, machine, owner.ID)
-	}
-	return NewConflict("%s needs %s of %s, but %s has it", object.InWords(), Quote(claim.Name), claim.Space, owner.InWords())
-}
+// Path returns the claim as a part of a key.
+func (c Claim) Path() string { return HostPorts + "/" + c.Space + "/" + strconv.Itoa(c.Number) }
 
-// Claims implements Object: a task that has a machine holds its host ports there.
-func (t *Task) Claims() (claims []Claim) {
+// AppendClaims implements Object: a task that has a machine holds its host ports there.
+func (t *Task) AppendClaims(claims []Claim) []Claim {
 	if t.CurrentState.Host == "" {
-		return nil
+		return claims
 	}
-	space := ""
-	for _, port := range t.HostPorts() {
-		if space == "" {
-			space = HostPorts + "/" + t.CurrentState.Host
+	for i := range t.DesiredState.Manifest.Containers {
+		for _, port := range t.DesiredState.Manifest.Containers[i].Ports {
+			if port.HostPort != 0 {
+				claims = append(claims, Claim{t.CurrentState.Host, port.HostPort})
+			}
 		}
-		claims = append(claims, Claim{space, strconv.Itoa(port)})
 	}
 	return claims
 }
 
-// Claims implements Object: most objects hold nothing.
-func (*ObjectMeta) Claims() []Claim { return nil }
+// AppendClaims implements Object: most objects hold nothing.
+func (*ObjectMeta) AppendClaims(claims []Claim) []Claim { return claims }
 
 // key returns the key of an object of a kind with namespaces.
 func (m *ObjectMeta) key(kind Kind, id string) Key {

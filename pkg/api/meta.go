@@ -61,8 +61,8 @@ type Object interface {
 	GetLabels() map[string]string
 	// Meta returns the metadata itself.
 	Meta() *ObjectMeta
-	// Claims returns what no other object may hold while this one does.
-	Claims() []Claim
+	// AppendClaims appends what no other object may hold while this one does.
+	AppendClaims([]Claim) []Claim
 	// Inherit completes an object that v1 has made of an earlier version of it: it takes
 	// over what only June 2014's API can say.
 	Inherit(earlier Object)

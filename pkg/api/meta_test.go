@@ -41,7 +41,7 @@ func TestAnEmptyObjectHasAKindButNoMetadata(t *testing.T) {
 		assert.Empty(t, object.Key().ID)
 		assert.Nil(t, object.GetLabels())
 		assert.Equal(t, ObjectMeta{}, *object.Meta())
-		assert.Nil(t, object.Claims())
+		assert.Nil(t, object.AppendClaims(nil))
 	}
 }
 

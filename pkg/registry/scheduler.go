@@ -119,12 +119,11 @@ func firstFree(registry TaskRegistry, machines []string, task api.Task) (string,
 	return "", api.NewConflict("no machine has the host ports of task %s free", api.Quote(task.ID))
 }
 
-// onEach passes on a task as it would be on each of the machines.
+// onEach passes on a task as it would be on each of the machines: one after the other, in the same place.
 func onEach(machines []string, task api.Task) iter.Seq[api.Object] {
 	return func(send func(api.Object) bool) {
 		for _, machine := range machines {
-			placed := task
-			if placed.CurrentState.Host = machine; !send(&placed) {
+			if task.CurrentState.Host = machine; !send(&task) {
 				return
 			}
 		}

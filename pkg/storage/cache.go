@@ -8,7 +8,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Cache holds the objects of a store by key, by label, by machine and by claim, and the
+// Cache holds the objects of a store by key, by label and by claim, and the
 // last changes. It is safe for concurrent use.
 type Cache struct {
 	mu       sync.RWMutex // guards what follows
@@ -139,8 +139,10 @@ func (c *Cache) ListAt(selection Selection, version uint64) (*List, error) {
 func (c *Cache) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	var wanted []api.Claim // one slice for all: there may be thousands of machines
 	for candidate := range candidates {
-		if _, owner := c.claims.conflict(candidate); owner == nil {
+		wanted = candidate.AppendClaims(wanted[:0])
+		if _, owner := c.claims.conflict(candidate.Key(), wanted); owner == nil {
 			return candidate, nil
 		}
 	}

@@ -6,49 +6,41 @@ import (
 	"kube2014/pkg/api"
 )
 
-// claims are the objects that hold a claim, by space and name. They have no lock of their own.
-type claims map[string]map[string]api.Object
+// claims are the objects that hold a claim. They have no lock of their own.
+type claims map[api.Claim]api.Object
 
-// owner returns the object that holds a claim, nil for none.
-func (c claims) owner(claim api.Claim) api.Object { return c[claim.Space][claim.Name] }
-
-// conflict returns the first claim of an object that another one holds, and that one; nil if there is none.
-func (c claims) conflict(object api.Object) (api.Claim, api.Object) {
-	for _, claim := range object.Claims() {
-		if owner := c.owner(claim); owner != nil && owner.Key() != object.Key() {
+// conflict returns the first of the claims that another object holds than the one of the key, and
+// that object; nil if there is none.
+func (c claims) conflict(of api.Key, wanted []api.Claim) (api.Claim, api.Object) {
+	for _, claim := range wanted {
+		if owner := c[claim]; owner != nil && owner.Key() != of {
 			return claim, owner
 		}
 	}
 	return api.Claim{}, nil
 }
 
-// check returns the error of api.NewTaken if another object holds a claim of this one.
+// check returns an api.HostPortTaken error if another object holds a claim of this one.
 func (c claims) check(object api.Object) error {
-	if claim, owner := c.conflict(object); owner != nil {
-		return api.NewTaken(object.Key(), claim, owner.Key())
+	key := object.Key()
+	if claim, owner := c.conflict(key, object.AppendClaims(nil)); owner != nil {
+		return api.NewHostPortTaken(key.ID, claim.Number, claim.Space, owner.Key().ID)
 	}
 	return nil
 }
 
 // add lets an object hold its claims.
 func (c claims) add(object api.Object) {
-	for _, claim := range object.Claims() {
-		names := c[claim.Space]
-		if names == nil {
-			names = map[string]api.Object{}
-			c[claim.Space] = names
-		}
-		names[claim.Name] = object
+	for _, claim := range object.AppendClaims(nil) {
+		c[claim] = object
 	}
 }
 
 // remove releases the claims of an object, but for those that another one holds by now.
 func (c claims) remove(object api.Object) {
-	for _, claim := range object.Claims() {
-		if names := c[claim.Space]; names[claim.Name] == object {
-			if delete(names, claim.Name); len(names) == 0 {
-				delete(c, claim.Space)
-			}
+	for _, claim := range object.AppendClaims(nil) {
+		if c[claim] == object {
+			delete(c, claim)
 		}
 	}
 }
@@ -82,7 +74,7 @@ func (c *ClaimsInFlight) Release(object api.Object) {
 	c.claims.remove(object)
 }
 
-// Check returns the error of api.NewTaken if another object has taken a claim of this one.
+// Check returns an api.HostPortTaken error if another object has taken a claim of this one.
 func (c *ClaimsInFlight) Check(object api.Object) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,11 +82,8 @@ func (c *ClaimsInFlight) Check(object api.Object) error {
 }
 
 // Len returns how many claims are taken.
-func (c *ClaimsInFlight) Len() (n int) {
+func (c *ClaimsInFlight) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, names := range c.claims {
-		n += len(names)
-	}
-	return n
+	return len(c.claims)
 }

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,15 +10,14 @@ import (
 	"kube2014/pkg/api"
 )
 
-// index holds the objects of one kind, sorted by name: all of them, those that carry a
-// label, and those that a machine runs. It has no lock of its own.
+// index holds the objects of one kind, sorted by name: all of them, and those that carry a
+// label. It has no lock of its own.
 type index struct {
 	byName  sorted
 	byLabel map[label]*sorted
 }
 
-// label is a label, or the machine that runs an object.
-type label struct{ key, value, machine string }
+type label struct{ key, value string }
 
 // sorted are objects, sorted by name.
 type sorted struct{ btree.Map[string, *Object] }
@@ -68,13 +66,13 @@ func (x *index) each(key api.Key, send func(*Object) bool) {
 // list returns the selected objects. It looks only at those that carry the rarest of the
 // labels.
 func (x *index) list(selection Selection) (found []*Object) {
-	rarest, conditions := &x.byName, 0
-	for label := range labelsIn(selection.Labels, selection.Machine) {
-		carriers := x.byLabel[label]
+	rarest := &x.byName
+	for key, value := range selection.Labels {
+		carriers := x.byLabel[label{key, value}]
 		if carriers == nil {
 			return nil
 		}
-		if conditions++; carriers.Len() < rarest.Len() {
+		if carriers.Len() < rarest.Len() {
 			rarest = carriers
 		}
 	}
@@ -82,11 +80,12 @@ func (x *index) list(selection Selection) (found []*Object) {
 	if selection.Namespace != "" {
 		prefix = selection.Namespace + "\x00"
 	}
-	if conditions < 2 && rarest.all(prefix) {
+	isAll := len(selection.Labels) < 2 && selection.Machine == ""
+	if isAll && rarest.all(prefix) {
 		return rarest.Values()
 	}
 	rarest.ascend(prefix, func(object *Object) bool {
-		if conditions < 2 || selection.Includes(object) {
+		if isAll || selection.Includes(object) {
 			found = append(found, object)
 		}
 		return true
@@ -145,11 +144,11 @@ func (x *index) swap(before, after *Object) {
 func (x *index) add(object *Object) {
 	name := nameOf(object)
 	x.byName.Set(name, object)
-	for label := range labelsIn(object.GetLabels(), machineOf(object)) {
-		carriers := x.byLabel[label]
+	for key, value := range object.GetLabels() {
+		carriers := x.byLabel[label{key, value}]
 		if carriers == nil {
 			carriers = &sorted{}
-			x.byLabel[label] = carriers
+			x.byLabel[label{key, value}] = carriers
 		}
 		carriers.Set(name, object)
 	}
@@ -158,24 +157,10 @@ func (x *index) add(object *Object) {
 func (x *index) remove(object *Object) {
 	name := nameOf(object)
 	x.byName.Delete(name)
-	for label := range labelsIn(object.GetLabels(), machineOf(object)) {
-		carriers := x.byLabel[label]
+	for key, value := range object.GetLabels() {
+		carriers := x.byLabel[label{key, value}]
 		if carriers.Delete(name); carriers.Len() == 0 {
-			delete(x.byLabel, label)
-		}
-	}
-}
-
-// labelsIn passes on labels, and the machine if there is one.
-func labelsIn(labels map[string]string, machine string) iter.Seq[label] {
-	return func(send func(label) bool) {
-		if machine != "" && !send(label{machine: machine}) {
-			return
-		}
-		for key, value := range labels {
-			if !send(label{key: key, value: value}) {
-				return
-			}
+			delete(x.byLabel, label{key, value})
 		}
 	}
 }

@@ -28,7 +28,7 @@ type Reader interface {
 	ListAt(selection Selection, version uint64) (*List, error)
 	// FirstFree returns the first of the candidates whose claims no other object holds, nil if
 	// there is none. The candidates are one object in several forms, such as a task on
-	// each machine.
+	// each machine; each is used only until the next one comes.
 	FirstFree(candidates iter.Seq[api.Object]) (api.Object, error)
 	// Version returns the store's present version.
 	Version() (uint64, error)
@@ -101,7 +101,7 @@ type Interface interface {
 	//
 	// If an object does not have the expected version, nothing is changed. The
 	// error is an api.AlreadyExists one if there should be none, api.NotFound if
-	// there is none, else api.Conflict. It is that of api.NewTaken if another object
+	// there is none, else api.Conflict. It is api.HostPortTaken if another object
 	// holds a claim of one that is written, and that of CheckUpdate if an api.Placed
 	// object refuses its successor. A pod gets its machine, and takes its host ports
 	// there, when it is created or by one later change.

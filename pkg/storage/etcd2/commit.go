@@ -29,7 +29,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 func (s *Store) commit(change storage.Change) (*storage.Object, error) {
 	isTask := cache.IsTask(change.Key)
 	switch {
-	case change.Action == storage.Write && !isTask && len(change.Object.Claims()) > 0:
+	case change.Action == storage.Write && !isTask && len(change.Object.AppendClaims(nil)) > 0:
 		return nil, api.NewInvalid("namespace", "%s cannot have host ports in the namespace %s: the v2 API of etcd has no transactions, which they need there",
 			change.Key.InWords(), api.Quote(change.Key.Namespace))
 	case change.Action == storage.Check:

@@ -183,7 +183,7 @@ func (p *plan) add(k keys, events []storage.Event, now *state, leases map[api.Ke
 			}
 			key := k.claim(claim)
 			if owner, held := p.owner(k, key, now); held && owner != at {
-				return api.NewTaken(at, claim, owner)
+				return api.NewHostPortTaken(at.ID, claim.Number, claim.Space, owner.ID)
 			}
 			p.last[key] = clientv3.OpPut(key, values.Path(at))
 		}
@@ -200,7 +200,7 @@ func claimsOf(object *storage.Object) []api.Claim {
 	if object == nil {
 		return nil
 	}
-	return object.Claims()
+	return object.AppendClaims(nil)
 }
 
 // owner returns the object that holds the claim of a key after the operations so far, if there is

@@ -120,8 +120,8 @@ func requireConsistent(t *testing.T, p place) {
 	list, err := seen(t, store).List(storage.Selection{Kind: api.TaskKind})
 	require.NoError(t, err)
 	for _, task := range list.Items {
-		for _, claim := range task.Claims() {
-			want["/"+claim.Space+"/"+claim.Name] = values.Path(task.Key())
+		for _, claim := range task.AppendClaims(nil) {
+			want["/"+claim.Path()] = values.Path(task.Key())
 		}
 	}
 	for key, value := range p.values(t) {

@@ -44,4 +44,4 @@ func (k keys) isEarlier(key string) bool { return values.LacksNamespace(key[len(
 
 func (k keys) isClaim(key string) bool { return strings.HasPrefix(key, k.claims) }
 
-func (k keys) claim(claim api.Claim) string { return k.prefix + "/" + claim.Space + "/" + claim.Name }
+func (k keys) claim(claim api.Claim) string { return k.prefix + "/" + claim.Path() }

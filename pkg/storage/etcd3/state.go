@@ -228,7 +228,7 @@ func (s *state) owner(k keys, key string) (of api.Key, held bool) {
 		return of, ok
 	}
 	object, err := s.objects.Get(of)
-	return of, err == nil && slices.ContainsFunc(object.Claims(), func(claim api.Claim) bool { return k.claim(claim) == key })
+	return of, err == nil && slices.ContainsFunc(object.AppendClaims(nil), func(claim api.Claim) bool { return k.claim(claim) == key })
 }
 
 // apply makes the changes of one response of a watch: all of one revision together.

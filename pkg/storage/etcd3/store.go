@@ -135,7 +135,7 @@ func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.Li
 // holds it or that cannot be decoded.
 func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (free api.Object, err error) {
 	for candidate := range candidates {
-		if len(candidate.Claims()) == 0 {
+		if len(candidate.AppendClaims(nil)) == 0 {
 			return candidate, nil
 		}
 		break
@@ -148,7 +148,7 @@ func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (free api.Object, err
 	defer now.mu.Unlock()
 	return now.objects.FirstFree(func(send func(api.Object) bool) {
 		for candidate := range candidates {
-			isOwned := slices.ContainsFunc(candidate.Claims(), func(claim api.Claim) bool {
+			isOwned := slices.ContainsFunc(candidate.AppendClaims(nil), func(claim api.Claim) bool {
 				owner, held := now.owner(s.keys, s.keys.claim(claim))
 				return held && owner != candidate.Key()
 			})
