@@ -1,0 +1,102 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
+)
+
+// objectsElsewhere returns objects of other namespaces, and of a kind that no door knows. They have the
+// ids, labels and ports of those in the recording.
+func objectsElsewhere() []api.Object {
+	base := func(id string) api.JSONBase { return api.JSONBase{ID: id} }
+	dev, web := api.ObjectMeta{Namespace: "dev"}, map[string]string{"name": "web"}
+	pod := makeTask("web-1", 0)
+	pod.ObjectMeta, pod.Labels, pod.IsPod, pod.CurrentState.Host = dev, web, true, "127.0.0.1"
+	return []api.Object{
+		&pod,
+		&api.Service{JSONBase: base("frontend"), ObjectMeta: dev, Port: 9999, Labels: web},
+		&api.Service{JSONBase: base("other"), ObjectMeta: dev, Port: 9998, Labels: web},
+		&api.Endpoints{Name: "frontend", ObjectMeta: dev, Endpoints: []string{"10.0.0.1:80"}},
+		&api.ReplicationController{JSONBase: base("webController"), ObjectMeta: dev},
+		&api.Any{Kind: "widgets.example.com", ID: "frontend", ObjectMeta: api.ObjectMeta{Namespace: "default"}},
+		&api.Any{Kind: "namespaces", ID: "dev"},
+	}
+}
+
+// objectsOf returns the objects of registries, which some tests make without them.
+func objectsOf(stores registries) storage.Interface {
+	return stores.tasks.(registry.Versioned).Objects()
+}
+
+func createElsewhere(t *testing.T, stores registries) {
+	for _, object := range objectsElsewhere() {
+		_, err := objectsOf(stores).Commit(storage.Create(object))
+		require.NoError(t, err)
+	}
+}
+
+func TestTheFirstDoorSeesTheNamespaceDefaultAlone(t *testing.T) {
+	recorded := load(t, "testdata/happy.json")
+	onEachStore(t, func(t *testing.T, stores registries) {
+		createElsewhere(t, stores)
+		replay(t, recorded, stores)
+		require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+		for _, object := range objectsElsewhere() {
+			stored, err := objectsOf(stores).Get(object.Key())
+			require.NoError(t, err)
+			if endpoints, ok := stored.Object.(*api.Endpoints); ok {
+				assert.Equal(t, []string{"10.0.0.1:80"}, endpoints.Endpoints)
+			}
+		}
+	})
+}
+
+// June 2014's controller manager, proxy and kubelet read whole directories, and take names from the JSON.
+func TestJune2014sProgramsSeeTheNamespaceDefaultAlone(t *testing.T) {
+	t.Parallel()
+	recorded := load(t, "testdata/happy.json")
+	server := startEtcd(t)
+	stores, err := etcdRegistries([]string{server.URL}, recorded.Machines)
+	require.NoError(t, err)
+	createElsewhere(t, stores)
+	replay(t, recorded, stores)
+	require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+	require.NoError(t, stores.reconcile())
+	for _, directory := range []string{"/registry/hosts", "/registry/controllers", "/registry/services"} {
+		want := maps.Clone(recorded.EtcdAtTheEnd)
+		maps.DeleteFunc(want, func(key, _ string) bool { return !strings.HasPrefix(key, directory+"/") })
+		require.NotEmpty(t, want)
+		assert.Equal(t, want, keysIn(t, server.URL, directory))
+	}
+	assert.Equal(t, []string{"/registry/objects/controllers/dev/webController", "/registry/objects/example.com/widgets/default/frontend",
+		"/registry/objects/namespaces/dev", "/registry/objects/pods/dev/web-1", "/registry/objects/services/endpoints/dev/frontend",
+		"/registry/objects/services/specs/dev/frontend", "/registry/objects/services/specs/dev/other"}, sortedKeys(keysIn(t, server.URL, "/registry/objects")))
+}
+
+func TestTheSecondDoorShowsNoNamespaceButDefaultYet(t *testing.T) {
+	t.Parallel()
+	d := openDoors(t)
+	createElsewhere(t, d.stores)
+	d.createPod(podNamed("own"))
+	names := func(list corev1.PodList) (names []string) {
+		for _, pod := range list.Items {
+			names = append(names, pod.Namespace+"/"+pod.Name)
+		}
+		return names
+	}
+	for _, path := range []string{todaysPods, "/api/v1/pods", "/api/v1/pods?limit=1", "/api/v1/pods?labelSelector=name!%3Dx"} {
+		assert.Equal(t, []string{"default/own"}, names(read[corev1.PodList](d, path)), path)
+	}
+	d.send(http.StatusNotFound, "GET", todaysPods+"/web-1", "")
+	d.send(http.StatusNotFound, "DELETE", todaysServices+"/frontend", "")
+}
