@@ -129,6 +129,7 @@ func TestObjectsWithoutANamespaceAreRefused(t *testing.T) {
 	for _, store := range []*etcd3.Store{before, after} {
 		p.put(t, "/pods/web-1", `{"id":"web-1"}`)
 		read := func() error { _, err := store.Get(api.DefaultKey(api.ServiceKind, "x")); return err }
+		requireKind(t, api.Unavailable, read()) // the cache has seen the key then
 		for name, try := range map[string]func() error{
 			"a read":         read,
 			"a list":         func() error { _, err := store.List(storage.InDefault(api.ServiceKind)); return err },
