@@ -296,15 +296,15 @@ func (w *world) pushOut(t *testing.T) {
 	clients := clientsetFor(t, w.config())
 	var changing sync.WaitGroup
 	for i := range writers {
-		changing.Go(func() { w.changeNode(t, clients, fmt.Sprint("node-", i), history/writers+1) })
+		changing.Go(func() { w.changePod(t, clients, fmt.Sprint("busy-", i), history/writers+1) })
 	}
 	changing.Wait()
 }
 
-func (w *world) changeNode(t *testing.T, clients kubernetes.Interface, name string, n int) {
-	nodes := clients.CoreV1().Nodes()
-	_, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+func (w *world) changePod(t *testing.T, clients kubernetes.Interface, name string, n int) {
+	pods := clients.CoreV1().Pods(metav1.NamespaceDefault)
+	_, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i:1"}}}}, metav1.CreateOptions{})
 	for i := 0; i < n && assert.NoError(t, err); i++ {
-		_, err = nodes.Patch(t.Context(), name, types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {"n": "%d"}}}`, i), metav1.PatchOptions{})
+		_, err = pods.Patch(t.Context(), name, types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {"n": "%d"}}}`, i), metav1.PatchOptions{})
 	}
 }
