@@ -290,7 +290,7 @@ func TestAnInformersCopyIsTheListAfterAllChanges(t *testing.T) {
 	})
 }
 
-// pushOut makes so many changes of a node that the history has no others.
+// pushOut makes so many changes of a few pods that the history of pods has no others.
 func (w *world) pushOut(t *testing.T) {
 	const history = 10000
 	clients := clientsetFor(t, w.config())
