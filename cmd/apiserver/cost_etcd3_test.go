@@ -32,7 +32,7 @@ func (c *counted3) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse,
 func openCounted(t *testing.T, flags ...string) (d *doors, counted *counted3) {
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
-	counting := nothingAround
+	counting := undecorated
 	counting.etcd3 = func(client etcd3.Client) etcd3.Client {
 		counted = &counted3{Client: client}
 		return counted

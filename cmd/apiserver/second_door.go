@@ -56,10 +56,10 @@ func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, sc
 		scheduler = nil
 	}
 	placer := registry.MakePodPlacer(m.stores.objects, scheduler)
-	m.loops.placePending, m.loops.mayBeFree = placer.PlacePending, placer.Changes
+	m.loops.placePending, m.loops.mayBeFree = m.tracer.Sync("PodPlacer.PlacePending", placer.PlacePending), placer.Changes
 	if o.Generic.MachinesByUser || scheduler != nil {
 		objects := m.stores.objects
-		m.loops.register = func() error { return registry.RegisterMachines(objects, o.Generic.Machines) }
+		m.loops.register = m.tracer.Sync("RegisterMachines", func() error { return registry.RegisterMachines(objects, o.Generic.Machines) })
 	}
 	m.second = m.secondDoor(o, scheme, placer)
 	m.first.Next = m.second
