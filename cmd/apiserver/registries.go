@@ -45,7 +45,7 @@ func (m *master) assemble(o *options.ServerRunOptions) (err error) {
 		table[resource] = m.tracer.RESTStorage(storage)
 	}
 	m.openFirst(o, table)
-	m.openSecond(o, v1.Scheme, scheduler)
+	m.openSecond(o, scheduler)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"iter"
 	"net/url"
 	"strconv"
@@ -135,11 +136,11 @@ func (r reader) Get(key api.Key) (*storage.Object, error) {
 }
 
 func (r reader) List(selection storage.Selection) (*storage.List, error) {
-	labels := "all"
-	if len(selection.Labels) > 0 {
-		labels = client.EncodeLabelQuery(selection.Labels)
+	which := cmp.Or(client.EncodeLabelQuery(selection.Labels), "all")
+	if selection.Machine != "" {
+		which += " on " + selection.Machine
 	}
-	return ask(r.t, called(r.Reader, "List", string(selection.Kind), labels), func() (*storage.List, error) { return r.Reader.List(selection) })
+	return ask(r.t, called(r.Reader, "List", string(selection.Kind), which), func() (*storage.List, error) { return r.Reader.List(selection) })
 }
 
 func (r reader) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {

@@ -140,6 +140,21 @@ func TestHowLongAnObjectStaysIsNarrated(t *testing.T) {
 	assert.Equal(t, `     1ms Store.Commit(create event "x" for 1h0m0s, remove event "y") → ok`+"\n", s.narration())
 }
 
+func TestAListIsNarratedWithWhatIsSelected(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	for _, selection := range []storage.Selection{{}, {Labels: map[string]string{"a": "b"}}, {Machine: "m1"}} {
+		selection.Kind = api.TaskKind
+		_, err := s.Store(memory.New(0)).List(selection)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, `
+     1ms Store.List(task, all) → no tasks
+     1ms Store.List(task, a=b) → no tasks
+     1ms Store.List(task, all on m1) → no tasks
+`, "\n"+s.narration())
+}
+
 func TestARefusalIsNarratedWithItsKind(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
