@@ -41,16 +41,14 @@ var (
 	workLine     = regexp.MustCompile(`^.{8} \w+\.sync\(`)
 	etcdIndex    = regexp.MustCompile(`index \d+`)
 	watchQuery   = regexp.MustCompile(`(resourceVersion|timeoutSeconds)=\d+`)
-	noKubelet    = regexp.MustCompile(`(GetContainerInfo\(.*\) → error): .*`)
 )
 
 // blank removes what differs from run to run: times, etcd's indexes, versions and time limits of
-// watches, and the system's error for a kubelet that is down.
+// watches.
 func blank(narration string) string {
 	narration = took.ReplaceAllString(narration, "    time ")
 	narration = etcdIndex.ReplaceAllString(narration, "index N")
-	narration = watchQuery.ReplaceAllString(narration, "$1=N")
-	return noKubelet.ReplaceAllString(narration, "$1")
+	return watchQuery.ReplaceAllString(narration, "$1=N")
 }
 
 var (

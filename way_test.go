@@ -63,11 +63,11 @@ func TestAPOSTTakesTheWayInTheTour(t *testing.T) {
 	assert.LessOrEqual(t, len(told), 8)
 }
 
-// tourItem is an item of a list in the tour: the functions it names, which are in its file.
+// tourItem is an item of a list in the tour: the functions it names, and their files.
 type tourItem struct {
 	depth     int
 	functions []string
-	file      string
+	files     []string // of each function: the one that is linked after its name, or that of the one before
 }
 
 var (
@@ -79,13 +79,14 @@ var (
 
 func tourItems(t *testing.T, heading string) (items []tourItem) {
 	for _, match := range listItem.FindAllStringSubmatch(head(t, "docs/tour.md", heading), -1) {
-		item := tourItem{depth: len(match[1]) / 2}
+		item, in := tourItem{depth: len(match[1]) / 2}, ""
 		for _, name := range function.FindAllStringSubmatchIndex(match[0], -1) {
 			item.functions = append(item.functions, match[0][name[2]:name[3]])
 			if file := fileLink.FindStringSubmatch(match[0][name[1]:]); file != nil {
 				assert.Equal(t, path.Base(file[2]), file[1])
-				item.file = file[2]
+				in = file[2]
 			}
+			item.files = append(item.files, in)
 		}
 		items = append(items, item)
 	}
@@ -106,10 +107,10 @@ func TestTheTourNamesTheFileOfEachFunctionThatIsTraced(t *testing.T) {
 		for _, item := range tourItems(t, heading) {
 			require.NotEmpty(t, item.functions, heading)
 			note(&inList, item.depth, item.functions[0])
-			for _, name := range item.functions {
+			for i, name := range item.functions {
 				listed[name] = true
 				declared := strings.Replace(name, "EtcdClient.", "Client.", 1) // the trace names the interface
-				assert.Contains(t, c.declared[item.file], declared, "the file of %s", name)
+				assert.Contains(t, c.declared[item.files[i]], declared, "the file of %s", name)
 			}
 		}
 		trace := textBlock.FindStringSubmatch(head(t, "docs/tour.md", heading))

@@ -63,7 +63,7 @@ func (b backend) flags(urls ...string) []string {
 // open opens the registries of one apiserver, with all the time that it takes.
 func (b backend) open(t *testing.T, urls ...string) registries {
 	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: urls}, Backend: string(b), Prefix: options.DefaultEtcdPrefix}}
-	stores, err := o.etcdRegistries(nothingAround)
+	stores, err := o.etcdRegistries(undecorated)
 	require.NoError(t, err)
 	t.Cleanup(stores.close)
 	return stores

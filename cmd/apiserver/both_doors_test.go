@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/options"
@@ -26,7 +25,7 @@ func bothDoors() http.Handler {
 	m := &master{stores: memoryRegistries()}
 	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, m.stores.tasks)
 	first := serveTable(storageTable(m.stores, clienttest.FakeContainerInfo{}, scheduler), nil, client.DefaultPrefix)
-	first.Next = m.secondDoor(options.New(), v1.Scheme, registry.MakePodPlacer(m.stores.objects, scheduler))
+	first.Next = m.secondDoor(options.New(), registry.MakePodPlacer(m.stores.objects, scheduler))
 	return chainBefore(first)
 }
 

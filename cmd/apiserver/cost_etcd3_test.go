@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/options"
 	"kube2014/pkg/storage/etcd3"
@@ -32,7 +31,7 @@ func (c *counted3) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse,
 func openCounted(t *testing.T, flags ...string) (d *doors, counted *counted3) {
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
-	counting := nothingAround
+	counting := undecorated
 	counting.etcd3 = func(client etcd3.Client) etcd3.Client {
 		counted = &counted3{Client: client}
 		return counted
@@ -43,7 +42,7 @@ func openCounted(t *testing.T, flags ...string) (d *doors, counted *counted3) {
 	t.Cleanup(m.close)
 	scheduler := makeScheduler(o, m.stores.tasks)
 	m.openFirst(o, storageTable(m.stores, clienttest.FakeContainerInfo{}, scheduler))
-	m.openSecond(o, v1.Scheme, scheduler)
+	m.openSecond(o, scheduler)
 	return &doors{t, m, chainBefore(m.first)}, counted
 }
 

@@ -24,26 +24,11 @@ func storesOf(o *options.ServerRunOptions) storeOptions {
 	return storeOptions{o.Etcd, o.Generic.Machines}
 }
 
-// around is what is put around the layers of a store on etcd: a trace, or nothing.
-type around struct {
+// decorators are put around the layers of a store on etcd.
+type decorators struct {
 	etcd2 func(registry.EtcdClient) registry.EtcdClient
 	etcd3 func(etcd3.Client) etcd3.Client
 	store func(storage.Interface) storage.Interface
-}
-
-// inside puts something else around as well.
-func (a around) inside(outer around) around {
-	return around{
-		etcd2: func(client registry.EtcdClient) registry.EtcdClient { return outer.etcd2(a.etcd2(client)) },
-		etcd3: func(client etcd3.Client) etcd3.Client { return outer.etcd3(a.etcd3(client)) },
-		store: func(store storage.Interface) storage.Interface { return outer.store(a.store(store)) },
-	}
-}
-
-var nothingAround = around{
-	etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
-	etcd3: func(client etcd3.Client) etcd3.Client { return client },
-	store: func(store storage.Interface) storage.Interface { return store },
 }
 
 // etcdClients are clients of both APIs of an etcd.
@@ -56,7 +41,7 @@ type etcdClients struct {
 // etcdRegistries puts the registries on the etcd that the flags name. If it does not
 // answer yet, that is no error: requests are answered with 503 until it does. The error
 // names a flag.
-func (o storeOptions) etcdRegistries(a around) (registries, error) {
+func (o storeOptions) etcdRegistries(d decorators) (registries, error) {
 	clients := etcdClients{prefix: o.Prefix}
 	var err error
 	if clients.v2, err = newEtcdClient(o.Config); err == nil {
@@ -82,9 +67,9 @@ func (o storeOptions) etcdRegistries(a around) (registries, error) {
 		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
 	}
 	if backend == "" {
-		return o.undecidedRegistries(clients, a), nil
+		return o.undecidedRegistries(clients, d), nil
 	}
-	stores := o.registriesOnEtcd(backend, clients, a)
+	stores := o.registriesOnEtcd(backend, clients, d)
 	if err == nil {
 		var layout *etcd3.LayoutError
 		if _, err := stores.objects.Version(); errors.As(err, &layout) {
@@ -95,15 +80,15 @@ func (o storeOptions) etcdRegistries(a around) (registries, error) {
 	return stores, nil
 }
 
-func (o storeOptions) registriesOnEtcd(backend string, clients etcdClients, a around) registries {
+func (o storeOptions) registriesOnEtcd(backend string, clients etcdClients, d decorators) registries {
 	if backend == options.Etcd2 {
 		clients.v3.Close()
-		onEtcd := makeEtcdRegistry(a.etcd2(clients.v2), o.machines)
-		onEtcd.Decorate(a.store)
+		onEtcd := makeEtcdRegistry(d.etcd2(clients.v2), o.machines)
+		onEtcd.Decorate(d.store)
 		return registriesOn2(onEtcd, clients.v2.Close, o.Servers)
 	}
 	clients.v2.Close()
-	return registriesOn3(a.etcd3(clients.v3), clients.v3.Close, o.Servers, o.Prefix, a.store)
+	return registriesOn3(d.etcd3(clients.v3), clients.v3.Close, o.Servers, o.Prefix, d.store)
 }
 
 func (c etcdClients) close() {

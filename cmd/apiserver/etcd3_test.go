@@ -38,7 +38,7 @@ func (p place3) flags() []string {
 // registries are those of one apiserver.
 func (p place3) registries(t *testing.T) registries {
 	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: []string{p.url}}, Backend: options.Etcd3, Prefix: p.prefix}}
-	stores, err := o.etcdRegistries(nothingAround)
+	stores, err := o.etcdRegistries(undecorated)
 	require.NoError(t, err)
 	t.Cleanup(stores.close)
 	return stores

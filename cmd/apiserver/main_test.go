@@ -23,6 +23,7 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/filters"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
 	"kube2014/pkg/webhook"
 )
@@ -96,10 +97,19 @@ func patientEtcd3Store(etcdClient etcd3.Client, prefix string) *etcd3.Store {
 	return store
 }
 
+// undecorated puts nothing around the layers of a store.
+var undecorated = decorators{
+	etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
+	etcd3: func(client etcd3.Client) etcd3.Client { return client },
+	store: func(store storage.Interface) storage.Interface { return store },
+}
+
+func memoryRegistries() registries { return registriesInMemory(undecorated.store) }
+
 // etcdRegistries are the registries on an etcd's v2 API.
 func etcdRegistries(servers, machines []string) (registries, error) {
 	o := storeOptions{options.EtcdOptions{Config: etcd.Config{Servers: servers}, Backend: options.Etcd2}, machines}
-	return o.etcdRegistries(nothingAround)
+	return o.etcdRegistries(undecorated)
 }
 
 // unhurriedEtcdRegistry is a registry whose clock stands still: its requests never

@@ -48,6 +48,7 @@ type master struct {
 	admission *admission.Chain // decides about changes
 
 	kubelets *client.HTTPContainerInfo // asks them
+	tracer   *trace.Tracer             // nil for none
 	parts    *parts                    // around the server, nil for none
 }
 
@@ -77,20 +78,15 @@ func createMasterOn(network network, o *options.ServerRunOptions, narration io.W
 	if err = errors.Join(err, kubelets); err != nil {
 		return nil, err
 	}
-	m.admission.Around = m.metrics.Admission
-	var t *trace.Tracer
 	if o.Generic.Trace {
-		t = trace.New(narration)
-		err = m.assembleTraced(o, t)
-		config.Around = func(chain http.Handler) http.Handler { return t.Handler(chain, m.first) }
-		config.Guards = t.Guards(config.Guards)
-		m.admission.Around = admission.Inside(m.metrics.Admission, t.Admission)
-	} else {
-		err = m.assemble(o)
+		m.tracer = trace.New(narration)
 	}
-	if err != nil {
+	if err = m.assemble(o); err != nil {
 		return nil, err
 	}
+	config.Around = func(chain http.Handler) http.Handler { return m.tracer.Handler(chain, m.first) }
+	config.Guards = m.tracer.Guards(config.Guards)
+	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
 	m.openAdmission()
 	m.observeLayers(config)
 	config.API, config.NeedsInfo = m.first, m.first.Admission != nil
@@ -106,7 +102,7 @@ func createMasterOn(network network, o *options.ServerRunOptions, narration io.W
 		config.Loopback = inside
 		if m.parts, err = makeParts(o, network, func(userAgent string) (*clientv1.Client, error) {
 			return clientv1.Over(inside.DialContext, userAgent), nil
-		}, t); err != nil {
+		}, m.tracer); err != nil {
 			return nil, err
 		}
 	}

@@ -35,10 +35,15 @@ func (m *master) observeLayers(config *server.Config) {
 	m.loops.syncEndpoints = m.metrics.EndpointSync(m.loops.syncEndpoints)
 }
 
-// aroundEtcd is what lets the metrics see the calls to etcd.
-func (m *master) aroundEtcd(o *options.ServerRunOptions) around {
-	measured := nothingAround
-	measured.etcd2 = func(client registry.EtcdClient) registry.EtcdClient { return store.Etcd2(m.metrics, client) }
-	measured.etcd3 = func(client etcd3.Client) etcd3.Client { return store.Etcd3(m.metrics, client, o.Etcd.Prefix) }
-	return measured
+// decorators let the metrics, and a trace, see the calls to a store on etcd.
+func (m *master) decorators(o *options.ServerRunOptions) decorators {
+	return decorators{
+		etcd2: func(client registry.EtcdClient) registry.EtcdClient {
+			return m.tracer.EtcdClient(store.Etcd2(m.metrics, client))
+		},
+		etcd3: func(client etcd3.Client) etcd3.Client {
+			return m.tracer.Etcd3Client(store.Etcd3(m.metrics, client, o.Etcd.Prefix))
+		},
+		store: m.tracer.Store,
+	}
 }

@@ -24,7 +24,6 @@ import (
 	"kube2014/pkg/proxy"
 	"kube2014/pkg/scheduler"
 	"kube2014/pkg/trace"
-	"kube2014/pkg/util/workqueue"
 )
 
 const (
@@ -93,18 +92,10 @@ func makeParts(o *options.ServerRunOptions, network network, connect func(userAg
 // client returns a client for a part, whose name the server's log, audit and trace see.
 func (p *parts) client(part string) (*clientv1.Client, error) {
 	c, err := p.connect("kube2014-" + part)
-	if err == nil && p.tracer != nil {
+	if err == nil {
 		c.HTTP.Transport = p.tracer.RoundTripper(c.HTTP.Transport)
 	}
 	return c, err
-}
-
-// around traces the work of a part.
-func (p *parts) around(part string) func(workqueue.Sync) workqueue.Sync {
-	if p.tracer == nil {
-		return nil
-	}
-	return p.tracer.Work(part)
 }
 
 // add adds what runs until its context ends, or fails for good.
@@ -157,7 +148,7 @@ func (p *parts) stop() error {
 }
 
 func (p *parts) makeScheduler(c *clientv1.Client) {
-	s := scheduler.New(scheduler.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "default-scheduler", ""), Around: p.around("Scheduler")})
+	s := scheduler.New(scheduler.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "default-scheduler", ""), Around: p.tracer.Work("Scheduler")})
 	p.addLoop(s.Run)
 }
 
@@ -193,8 +184,8 @@ func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals 
 // makeControllerManager makes the controllers.
 func (p *parts) makeControllerManager(c *clientv1.Client) {
 	replicas := replication.NewReplicationManager(replication.Config{Client: c, Informers: p.informers,
-		Recorder: p.recorder(c, "replication-controller", ""), Around: p.around("ReplicationManager")})
-	endpoints := endpoint.NewEndpointController(endpoint.Config{Client: c, Informers: p.informers, Around: p.around("EndpointController")})
+		Recorder: p.recorder(c, "replication-controller", ""), Around: p.tracer.Work("ReplicationManager")})
+	endpoints := endpoint.NewEndpointController(endpoint.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("EndpointController")})
 	nodes := node.NewNodeController(node.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "node-controller", ""),
 		MonitorPeriod: p.o.Parts.NodeMonitorPeriod, MonitorGracePeriod: p.o.Parts.NodeMonitorGracePeriod})
 	p.addLoop(func(ctx context.Context) { replicas.Run(ctx, syncWorkers) })
@@ -211,7 +202,7 @@ func (p *parts) makeKubelets(c *clientv1.Client) {
 			Name: machine, Client: c, Runtime: runtime, Recorder: p.recorder(c, "kubelet", machine), Port: p.o.Kubelet.Port,
 			NodeStatusUpdateFrequency: p.o.Parts.NodeStatusUpdateFrequency, PodCIDR: cidr, Version: version,
 			Listening: func(address net.Addr) { p.kubelets.Store(machine, address.String()) },
-			Listen:    p.network.listen, Dial: p.network.dial, Around: p.around("Kubelet"),
+			Listen:    p.network.listen, Dial: p.network.dial, Around: p.tracer.Work("Kubelet"),
 		})
 		p.add(k.Run)
 	}

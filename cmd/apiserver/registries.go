@@ -29,24 +29,28 @@ type registries struct {
 
 // assemble builds the registries and the doors that the flags ask for.
 func (m *master) assemble(o *options.ServerRunOptions) (err error) {
-	m.stores = memoryRegistries()
+	m.stores = registriesInMemory(m.tracer.Store)
 	if len(o.Etcd.Servers) > 0 {
-		if m.stores, err = storesOf(o).etcdRegistries(m.aroundEtcd(o)); err != nil {
+		if m.stores, err = storesOf(o).etcdRegistries(m.decorators(o)); err != nil {
 			return err
 		}
 	}
 	m.loops = loopsOver(m.stores)
+	m.loops.reconcile = m.tracer.Sync("EtcdRegistry.Reconcile", m.loops.reconcile)
+	m.loops.syncEndpoints = m.tracer.Sync("EndpointController.SyncServiceEndpoints", m.loops.syncEndpoints)
 	m.readRoles(o)
-	scheduler := makeScheduler(o, m.stores.tasks)
-	m.openFirst(o, storageTable(m.stores, m.kubelets, scheduler))
-	m.openSecond(o, v1.Scheme, scheduler)
+	scheduler := m.tracer.Scheduler(makeScheduler(o, m.stores.tasks))
+	table := storageTable(m.stores, m.kubelets, scheduler)
+	for resource, storage := range table {
+		table[resource] = m.tracer.RESTStorage(storage)
+	}
+	m.openFirst(o, table)
+	m.openSecond(o, scheduler)
 	return nil
 }
 
-func memoryRegistries() registries { return registriesInMemory(registry.MakeMemoryRegistry()) }
-
-func registriesInMemory(memory *registry.MemoryRegistry) registries {
-	return registriesOver(memory, "memory")
+func registriesInMemory(decorate func(storage.Interface) storage.Interface) registries {
+	return registriesOver(registry.MakeRegistry(decorate(registry.MakeMemoryRegistry().Objects())), "memory")
 }
 
 // registriesOver returns the three registries that one registry is.

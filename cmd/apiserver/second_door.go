@@ -48,7 +48,7 @@ func pathsInWords(o *options.ServerRunOptions) string {
 }
 
 // openSecond puts the second door beside the first one, unless it is turned off.
-func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, scheduler registry.Scheduler) {
+func (m *master) openSecond(o *options.ServerRunOptions, scheduler registry.Scheduler) {
 	if !servesToday(o) {
 		return
 	}
@@ -56,24 +56,24 @@ func (m *master) openSecond(o *options.ServerRunOptions, scheme v1.Converter, sc
 		scheduler = nil
 	}
 	placer := registry.MakePodPlacer(m.stores.objects, scheduler)
-	m.loops.placePending, m.loops.mayBeFree = placer.PlacePending, placer.Changes
+	m.loops.placePending, m.loops.mayBeFree = m.tracer.Sync("PodPlacer.PlacePending", placer.PlacePending), placer.Changes
 	if o.Generic.MachinesByUser || scheduler != nil {
 		objects := m.stores.objects
-		m.loops.register = func() error { return registry.RegisterMachines(objects, o.Generic.Machines) }
+		m.loops.register = m.tracer.Sync("RegisterMachines", func() error { return registry.RegisterMachines(objects, o.Generic.Machines) })
 	}
-	m.second = m.secondDoor(o, scheme, placer)
+	m.second = m.secondDoor(o, placer)
 	m.first.Next = m.second
 }
 
 // secondDoor returns the server of today's API over the same objects.
-func (m *master) secondDoor(o *options.ServerRunOptions, scheme v1.Converter, placer *registry.PodPlacer) *endpoints.Server {
+func (m *master) secondDoor(o *options.ServerRunOptions, placer *registry.PodPlacer) *endpoints.Server {
 	resources, types := reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now}), reviews.Types()
 	if m.roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.roles).CheckGrant}
-		resources = append(resources, rbac.Resources(m.stores.objects, scheme, time.Now, check)...)
+		resources = append(resources, rbac.Resources(m.stores.objects, v1.Scheme, time.Now, check)...)
 		maps.Copy(types, rbac.Types())
 	}
-	resources = append(resources, core.Resources(core.Config{Objects: m.stores.objects, Scheme: scheme, Placer: placer, Now: time.Now, EventTTL: o.Etcd.EventTTL, Kubelets: m.kubelets})...)
+	resources = append(resources, core.Resources(core.Config{Objects: m.stores.objects, Scheme: v1.Scheme, Placer: placer, Now: time.Now, EventTTL: o.Etcd.EventTTL, Kubelets: m.kubelets})...)
 	maps.Copy(types, core.Types())
 	second := endpoints.New(resources, time.Now)
 	second.WriteTimeout = requestTimeout

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/options"
 )
 
@@ -155,7 +154,7 @@ func TestAPanicAtTheSecondDoorIsAnsweredAndLogged(t *testing.T) {
 	defer log.SetOutput(os.Stderr)
 	d := openDoors(t)
 	first := serveTable(storageTable(d.stores, nil, nil), nil, "/api/v1beta1")
-	first.Next = (&master{}).secondDoor(options.New(), v1.Scheme, nil) // no request makes the real handlers panic, so here there is no store
+	first.Next = (&master{}).secondDoor(options.New(), nil) // no request makes the real handlers panic, so here there is no store
 	d.handler = chainBefore(first)
 	text := d.send(http.StatusInternalServerError, "GET", todaysPods+"/p", "")
 	assert.Contains(t, text, `"kind":"Status"`)

@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage/memory"
 )
 
 // answersOf sends the recorded requests to a handler.
@@ -89,4 +90,5 @@ func TestWithoutTraceNothingStandsBetweenTheLayers(t *testing.T) {
 	for _, part := range []interface{}{m.stores.tasks, m.stores.controllers, m.stores.services} {
 		assert.IsType(t, &registry.MemoryRegistry{}, part)
 	}
+	assert.IsType(t, &memory.Store{}, m.stores.objects)
 }

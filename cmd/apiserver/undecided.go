@@ -47,13 +47,13 @@ func (u *undecided) reader(of func(storage.Interface) storage.Reader) storage.Re
 
 // undecidedRegistries puts the registries on an etcd of which nobody knows yet what it
 // serves.
-func (o storeOptions) undecidedRegistries(clients etcdClients, a around) registries {
+func (o storeOptions) undecidedRegistries(clients etcdClients, d decorators) registries {
 	u := newUndecided()
 	ctx, cancel := context.WithCancel(context.Background())
 	decided := make(chan struct{}) // closed when it is decided, or will not be
 	go func() {
 		defer close(decided)
-		u.decide(ctx, clients.choose, func(backend string) registries { return o.registriesOnEtcd(backend, clients, a) })
+		u.decide(ctx, clients.choose, func(backend string) registries { return o.registriesOnEtcd(backend, clients, d) })
 	}()
 	stores := registriesOver(registry.MakeRegistry(u), "etcd at "+strings.Join(o.Servers, ","))
 	stores.healthz, stores.reconcile = u.healthz, u.reconcile

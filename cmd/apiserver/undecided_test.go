@@ -63,7 +63,7 @@ func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 	v3, err := newEtcd3Client(o.Config)
 	require.NoError(t, err)
 	v3.SetTimeout(10 * hangs)
-	stores := o.undecidedRegistries(etcdClients{v2, v3, o.Prefix}, nothingAround)
+	stores := o.undecidedRegistries(etcdClients{v2, v3, o.Prefix}, undecorated)
 	words := []string{soon(t, asked, "it is asked"), soon(t, asked, "both APIs are asked at once")}
 	slices.Sort(words)
 	assert.Equal(t, []string{"GET ", "PRI "}, words)

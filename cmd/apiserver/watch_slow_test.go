@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
@@ -216,7 +215,7 @@ func TestAWatcherOnTCPThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
 	url := d.listen()
-	impatient := d.secondDoor(options.New(), v1.Scheme, registry.MakePodPlacer(d.stores.objects, nil)) // to one client
+	impatient := d.secondDoor(options.New(), registry.MakePodPlacer(d.stores.objects, nil)) // to one client
 	impatient.WriteTimeout = 100 * time.Millisecond
 	ended := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

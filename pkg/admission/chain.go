@@ -14,13 +14,6 @@ type Chain struct {
 	plugins []plugin
 }
 
-// Inside returns what is around a call when something else is around that.
-func Inside(inner, outer func(call Call, next func() error) error) func(call Call, next func() error) error {
-	return func(call Call, next func() error) error {
-		return outer(call, func() error { return inner(call, next) })
-	}
-}
-
 type plugin struct {
 	name string
 	Interface

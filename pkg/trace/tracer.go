@@ -9,12 +9,9 @@
 //	      POST /api/v1beta1/services to ApiServer.ServeHTTP
 //	 31µs   ServiceRegistryStorage.Extract(92 bytes) → service "web"
 //	        ServiceRegistryStorage.Create(service "web")
-//	 12µs     MemoryRegistry.CreateService(service "web") → ok
+//	 12µs     Store.Commit(create service "web") → ok
 //	 25µs   → ok
 //	112µs → 200 OK, 93 bytes of application/json
-//
-// A decorator has the optional interfaces of what it decorates, and no others;
-// that of a task registry has all of them or none.
 package trace
 
 import (
@@ -28,7 +25,7 @@ import (
 
 // Tracer traces the calls that go through its decorators. It is safe for
 // concurrent use; it lets one request or sync through at a time, so that their
-// lines do not mix.
+// lines do not mix. The decorators of a nil Tracer are what they decorate.
 type Tracer struct {
 	now func() time.Time
 
@@ -37,7 +34,7 @@ type Tracer struct {
 	mu      sync.Mutex // guards what follows
 	out     io.Writer
 	open    []*call // the calls that have begun and not ended, the innermost last
-	holding bool    // lines are held back until release
+	holding bool    // lines are held back until the sync ends
 	held    []byte
 	changed bool // something was written since holding began
 }
@@ -66,7 +63,7 @@ func (t *Tracer) begin(text string) *call {
 			t.writeLocked("", depth, outer.text)
 		}
 	}
-	c := &call{text: text, began: t.now()}
+	c := &call{text: cut(text, maxCall), began: t.now()}
 	t.open = append(t.open, c)
 	return c
 }
@@ -99,43 +96,57 @@ func (t *Tracer) writeLocked(took string, depth int, text string) {
 	_, _ = io.WriteString(t.out, line) // if it fails, nothing can report it
 }
 
-// change records that something is about to be written to a registry or to etcd.
-func (t *Tracer) change() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.changed = true
-}
-
-// narrate traces a call; outcome describes what it returned.
-func narrate[Value any](t *Tracer, text string, outcome func(Value, error) string, f func() (Value, error)) (Value, error) {
+// ask traces a call that returns a value.
+func ask[Value any](t *Tracer, text string, f func() (Value, error)) (Value, error) {
 	c := t.begin(text)
 	result := "panic"
 	defer func() { t.end(c, result) }()
 	value, err := f()
-	result = outcome(value, err)
+	if err != nil {
+		result = cut(failure(err), maxResult)
+	} else {
+		result = cut(words(value), maxResult)
+	}
 	return value, err
-}
-
-// ask traces a call that returns a value; words describes the value.
-func ask[Value any](t *Tracer, text string, words func(Value) string, f func() (Value, error)) (Value, error) {
-	return narrate(t, text, func(value Value, err error) string {
-		if err != nil {
-			return failure(err)
-		}
-		return words(value)
-	}, f)
 }
 
 // tell traces a call that returns only an error.
 func (t *Tracer) tell(text string, f func() error) error {
-	_, err := ask(t, text, func(struct{}) string { return "ok" }, func() (struct{}, error) { return struct{}{}, f() })
+	_, err := ask(t, text, func() (string, error) { return "ok", f() })
 	return err
 }
 
-// write is tell for a call that changes what is stored.
-func (t *Tracer) write(text string, f func() error) error {
-	t.change()
-	return t.tell(text, f)
+// Sync traces a periodic function, by its name in the code, but only when it
+// tries to write something. Requests wait while it runs, and it waits for them.
+func (t *Tracer) Sync(name string, next func() error) func() error {
+	if t == nil || next == nil {
+		return next
+	}
+	return func() error {
+		t.turn.Lock()
+		defer t.turn.Unlock()
+		t.hold(true)
+		defer t.hold(false)
+		return t.tell(name+"()", next)
+	}
+}
+
+// hold begins to hold lines back, or stops it: they are written if something was written to a
+// store meanwhile.
+func (t *Tracer) hold(holding bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.changed {
+		_, _ = t.out.Write(t.held) // as in writeLocked
+	}
+	t.holding, t.held, t.changed = holding, nil, false
+}
+
+// change records that something is about to be written to a store.
+func (t *Tracer) change() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changed = true
 }
 
 // inWords rounds a time to three digits or so.

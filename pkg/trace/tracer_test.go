@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/server"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -49,16 +51,14 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 		onEtcd.Decorate(s.Store)
 		s.tasks, s.services, controllers = onEtcd, onEtcd, onEtcd
 	}
-	s.tasks, s.services, controllers = s.TaskRegistry(s.tasks), s.ServiceRegistry(s.services), s.ControllerRegistry(controllers)
 	s.sync = s.Sync("EndpointController.SyncServiceEndpoints", registry.MakeEndpointController(s.services, s.tasks).SyncServiceEndpoints)
 	scheduler := s.Scheduler(registry.MakeFirstFitScheduler([]string{"m1", "m2"}, s.tasks))
-	info := s.ContainerInfo(clienttest.FakeContainerInfo{"m1": {"web": map[string]interface{}{"Pid": 1}}})
 	table := apiserver.New(map[string]apiserver.RESTStorage{
-		"tasks":                  s.RESTStorage(registry.MakeTaskRegistryStorage(s.tasks, info, scheduler)),
+		"tasks":                  s.RESTStorage(registry.MakeTaskRegistryStorage(s.tasks, clienttest.FakeContainerInfo{}, scheduler)),
 		"replicationControllers": s.RESTStorage(registry.MakeControllerRegistryStorage(controllers)),
 		"services":               s.RESTStorage(registry.MakeServiceRegistryStorage(s.services)),
 	}, "/api")
-	s.handler = s.Handler(table, nil)
+	s.handler = s.Handler(table, table)
 	return s
 }
 
@@ -83,13 +83,11 @@ func TestARequestIsNarratedLayerByLayer(t *testing.T) {
      1ms   TaskRegistryStorage.Extract(114 bytes) → task "web"
            TaskRegistryStorage.Create(task "web")
              FirstFitScheduler.Schedule(task "web")
-     1ms       Cache.FirstFree([m1,m2], task "web") → machine m1
+     1ms       Store.FirstFree(m1, m2) → task "web" on m1
      3ms     → machine m1
-             Registry.CreateTask(m1, task "web")
-     1ms       Store.Commit(create task "web") → ok
-     3ms     → ok
-     9ms   → ok
-    13ms → 200 OK, 550 bytes of application/json
+     1ms     Store.Commit(create task "web") → ok
+     7ms   → ok
+    11ms → 200 OK, 550 bytes of application/json
 `, "\n"+makeTraced(nil).send("POST", "/api/tasks", task))
 }
 
@@ -115,29 +113,20 @@ func TestEveryCallToEtcdIsNarrated(t *testing.T) {
      1ms EtcdClient.CompareAndSwap /r/a if index 1 = [] → index 3
      1ms EtcdClient.CompareAndSwap /r/a if "m2" = "m3" for 3600s → 101 Compare failed, index 3
      1ms EtcdClient.Get /r/a → [], index 3
-     1ms EtcdClient.Get /r → 2 keys
+     1ms EtcdClient.Get /r → a directory of 2
      1ms EtcdClient.CompareAndDelete /r/a if index 3 → index 4
      1ms EtcdClient.Delete /r/d/b → index 5
 `, "\n"+s.narration())
 }
 
-func TestAKubeletsAnswerIsNarrated(t *testing.T) {
-	t.Parallel()
-	s := makeTraced(nil)
-	s.send("POST", "/api/tasks", task)
-	assert.Contains(t, s.send("GET", "/api/tasks/web", ""), `FakeContainerInfo.GetContainerInfo(m1, "web") → {"Pid":1}`)
-}
-
-// A registry's calls to etcd are inside its own lines.
-func TestARegistryOnEtcdIsNarratedWithItsCallsToEtcd(t *testing.T) {
+// A store's calls to etcd are inside its own lines.
+func TestAStoreOnEtcdIsNarratedWithItsCallsToEtcd(t *testing.T) {
 	t.Parallel()
 	told := makeTraced(etcdtest.NewFake()).send("POST", "/api/tasks", task)
 	assert.Regexp(t, `
-             Registry.CreateTask\(m1, task "web"\)
-               Store.Commit\(create task "web"\)
-     1ms         EtcdClient.Create /registry/_tasks/web = "m1" → index 1
-(?s:.*)     1ms         EtcdClient.Create /registry/hosts/m1/tasks/web = {"id":"web",.* → index 3
- *\d+ms       → ok
+             Store.Commit\(create task "web"\)
+     1ms       EtcdClient.Create /registry/_tasks/web = "m1" → index 1
+(?s:.*)     1ms       EtcdClient.Create /registry/hosts/m1/tasks/web = {"id":"web",.* → index 3
  *\d+ms     → ok
 `, told)
 }
@@ -151,17 +140,30 @@ func TestHowLongAnObjectStaysIsNarrated(t *testing.T) {
 	assert.Equal(t, `     1ms Store.Commit(create event "x" for 1h0m0s, remove event "y") → ok`+"\n", s.narration())
 }
 
+func TestAListIsNarratedWithWhatIsSelected(t *testing.T) {
+	t.Parallel()
+	s := makeTraced(nil)
+	for _, selection := range []storage.Selection{{}, {Labels: map[string]string{"a": "b"}}, {Machine: "m1"}} {
+		selection.Kind = api.TaskKind
+		_, err := s.Store(memory.New(0)).List(selection)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, `
+     1ms Store.List(task, all) → no tasks
+     1ms Store.List(task, a=b) → no tasks
+     1ms Store.List(task, all on m1) → no tasks
+`, "\n"+s.narration())
+}
+
 func TestARefusalIsNarratedWithItsKind(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
 	assert.Equal(t, `
          DELETE /api/services/x to ApiServer.ServeHTTP
            ServiceRegistryStorage.Delete("x")
-             Registry.DeleteService("x")
-     1ms       Store.Commit(remove service "x", remove endpoints "x") → error (not found): service "x" does not exist
-     3ms     → error (not found): service "x" does not exist
-     5ms   → error (not found): service "x" does not exist
-     7ms → 404 Not Found: service "x" does not exist
+     1ms     Store.Commit(remove service "x", remove endpoints "x") → error (not found): service "x" does not exist
+     3ms   → error (not found): service "x" does not exist
+     5ms → 404 Not Found: service "x" does not exist
 `, "\n"+s.send("DELETE", "/api/services/x", ""))
 	assert.Equal(t, "     1ms GET /nope to ApiServer.ServeHTTP → 404 Not Found: GET /nope\n", s.send("GET", "/nope", ""))
 	assert.Equal(t, "     1ms GET / to ApiServer.ServeHTTP → 200 OK, 47 bytes of text/html\n", s.send("GET", "/", ""))
@@ -184,11 +186,9 @@ func TestTheOrderOfASchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
 	require.NoError(t, storage.Create(web))
 	assert.Equal(t, `
          RoundRobinScheduler.Schedule(task "web")
-     1ms   Cache.FirstFree([m1,m2,m3], task "web") → machine m3
+     1ms   Store.FirstFree(m1, m2, m3) → task "web" on m3
      3ms → machine m3
-         Registry.CreateTask(m3, task "web")
-     1ms   Store.Commit(create task "web") → ok
-     3ms → ok
+     1ms Store.Commit(create task "web") → ok
 `, "\n"+s.narration())
 }
 
@@ -203,8 +203,7 @@ func TestASyncIsNarratedOnlyWhenItWritesSomething(t *testing.T) {
 	assert.Contains(t, s.narration(), `
      1ms   Cache.List(task, a=b) → 1 task: "web"
      1ms   Cache.Get(endpoints "s") → error (not found): endpoints "s" does not exist
-           Registry.UpdateEndpoints("s" at m1:80)
-     1ms     Store.Commit(check service "s", create or replace endpoints "s") → ok
+     1ms   Store.Commit(check service "s", create or replace endpoints "s") → ok
 `)
 	require.NoError(t, s.sync())
 	assert.Empty(t, s.narration())
@@ -232,9 +231,9 @@ func (broken) List(storage.Selection) (*storage.List, error) { panic("broken") }
 func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
-	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(s.ServiceRegistry(registry.MakeRegistry(s.Store(broken{memory.New(0)})))))
-	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(nil) }), nil)
-	sync := s.Sync("a.sync", func() error { return s.services.UpdateEndpoints(api.Endpoints{}) })
+	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(registry.MakeRegistry(s.Store(broken{memory.New(0)}))))
+	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(&url.URL{}) }), http.HandlerFunc(nil))
+	sync := s.Sync("a.sync", func() error { return s.services.UpdateEndpoints(api.Endpoints{Name: "x"}) })
 	for range 2 {
 		assert.Panics(t, func() { handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) })
 		assert.Equal(t, `
@@ -247,7 +246,7 @@ func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 		assert.Panics(t, func() { _ = s.Sync("a.sync", func() error { panic("broken") })() })
 		assert.Empty(t, s.narration(), "nothing was written")
 		assert.Error(t, sync())
-		assert.Contains(t, s.narration(), " Registry.UpdateEndpoints(")
+		assert.Contains(t, s.narration(), " Store.Commit(")
 	}
 }
 
@@ -260,8 +259,8 @@ func TestALineIsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
 		_ = s.tasks.CreateTask(evil, api.Task{JSONBase: api.JSONBase{ID: evil}})
 		_, _ = s.tasks.ListTasks(&map[string]string{evil: evil})
 		_ = s.services.UpdateEndpoints(api.Endpoints{Name: evil, Endpoints: []string{evil}})
-		_, _ = s.Healthz("a.function", func() ([]string, error) { return nil, errors.New(evil) })()
-		_, _ = s.Healthz("a.function", func() ([]string, error) { return []string{evil, evil}, nil })()
+		_ = s.tell(evil, func() error { return errors.New(evil) })
+		_, _ = ask(s.Tracer, evil, func() (string, error) { return evil, nil })
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/"+evil, evil, 0)
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/x", "{"+evil, 0)
 		for line := range strings.SplitSeq(strings.TrimSuffix(s.narration(), "\n"), "\n") {
@@ -288,7 +287,7 @@ func TestATracerIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	tracer := New(io.Discard)
 	etcdClient := tracer.EtcdClient(etcdtest.NewFake())
-	handler := tracer.Handler(http.NotFoundHandler(), nil)
+	handler := tracer.Handler(http.NotFoundHandler(), http.NotFoundHandler())
 	sync := func(n int) func() error {
 		return tracer.Sync("a.sync", func() error { _, err := etcdClient.Set(fmt.Sprint("/", n), "v", 0); return err })
 	}
@@ -319,7 +318,7 @@ func TestRequestsAreServedOneAtATime(t *testing.T) {
 		}
 		fmt.Fprint(w, "done")
 		<-atWork
-	}), nil)
+	}), http.HandlerFunc(nil))
 	inGoroutines(16, func(int) {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
@@ -341,7 +340,7 @@ func TestAStreamHoldsUpNobody(t *testing.T) {
 		close(streams)
 		<-ends
 		fmt.Fprint(w, "the end")
-	}), nil)
+	}), http.HandlerFunc(nil))
 	go func() {
 		defer close(ended)
 		answer := httptest.NewRecorder()
@@ -365,4 +364,23 @@ func TestTimesHaveThreeDigitsOrSo(t *testing.T) {
 	} {
 		assert.Equal(t, want, inWords(took))
 	}
+}
+
+func TestTheDecoratorsOfNoTracerAreWhatTheyDecorate(t *testing.T) {
+	t.Parallel()
+	var none *Tracer
+	store, etcdClient, table := memory.New(0), etcdtest.NewFake(), apiserver.New(nil, "/")
+	memory := registry.MakeMemoryRegistry()
+	resource, scheduler := registry.MakeServiceRegistryStorage(memory), registry.MakeFirstFitScheduler(nil, memory)
+	assert.Same(t, store, none.Store(store))
+	assert.Same(t, etcdClient, none.EtcdClient(etcdClient))
+	assert.Same(t, table, none.Handler(table, table))
+	assert.Same(t, resource, none.RESTStorage(resource))
+	assert.Same(t, scheduler, none.Scheduler(scheduler))
+	assert.Same(t, http.DefaultTransport, none.RoundTripper(http.DefaultTransport))
+	assert.Equal(t, answering{}, none.Etcd3Client(answering{}))
+	assert.Zero(t, none.Guards(server.Guards{}))
+	assert.Nil(t, none.Admission(nil))
+	assert.Nil(t, none.Work("Scheduler"))
+	assert.Nil(t, none.Sync("a.sync", nil))
 }

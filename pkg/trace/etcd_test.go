@@ -61,7 +61,7 @@ func TestEveryCallToEtcd3IsNarrated(t *testing.T) {
 		assert.Equal(t, call.err, err)
 	}
 	assert.Equal(t, `
-     1ms EtcdClient.Get /r/ → revision 7
+     1ms EtcdClient.Get /r/ → 0 keys, revision 7
      1ms EtcdClient.Get /r/ → 3 keys, revision 7
      1ms EtcdClient.Get /r/pods/a → 1 key, revision 7
      1ms EtcdClient.Get /r/pods/a → error: etcd at http://x: away

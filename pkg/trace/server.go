@@ -1,0 +1,136 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/server"
+)
+
+// Handler traces requests to next, whose last handler is named. It lets them through one at a time:
+// a slow client delays all others, but not one whose answer is a stream, from its first flush on. The
+// calls that are made for the stream stand where they happen.
+func (t *Tracer) Handler(next, last http.Handler) http.Handler {
+	if t == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		t.turn.Lock()
+		release := sync.OnceFunc(t.turn.Unlock)
+		defer release()
+		text := req.Method + " " + cut(req.RequestURI, maxCall/2)
+		if part, ok := strings.CutPrefix(req.UserAgent(), "kube2014-"); ok { // a part of the cluster
+			text += " by " + cut(part, maxValue)
+		}
+		c := t.begin(text + " to " + called(last, "ServeHTTP"))
+		result := "panic"
+		defer func() { t.end(c, result) }()
+		next.ServeHTTP(&response{
+			ResponseWriter: w,
+			isSecret:       strings.HasPrefix(req.URL.Path, "/apis/authentication.k8s.io/"), // bodies have tokens
+			end:            func(result string) { t.end(c, result) },
+			release:        release,
+		}, req)
+		result = "an empty answer"
+	})
+}
+
+// response ends the trace of its request when the answer is written, so that the
+// server's log line comes after it.
+type response struct {
+	http.ResponseWriter
+	isSecret bool // an error may repeat what was sent
+	status   int
+	end      func(result string)
+	release  func() // ends the turn of the request
+}
+
+func (r *response) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write describes the answer: by the text of an error without secrets, by the size of anything else.
+func (r *response) Write(body []byte) (int, error) {
+	n, err := r.ResponseWriter.Write(body)
+	if r.status >= http.StatusBadRequest && !r.isSecret {
+		r.end(fmt.Sprintf("%d %s", r.status, cut(string(body), maxResult)))
+	} else {
+		r.end(r.inWords(cmp.Or(r.Header().Get("Content-Length"), fmt.Sprint(len(body))) + " bytes"))
+	}
+	return n, err
+}
+
+// FlushError implements what http.ResponseController looks for: an answer that is flushed is
+// a stream, which may take hours.
+func (r *response) FlushError() error {
+	err := http.NewResponseController(r.ResponseWriter).Flush()
+	r.end(r.inWords("a stream"))
+	r.release()
+	return err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *response) inWords(what string) string {
+	status := cmp.Or(r.status, http.StatusOK)
+	kind, _, _ := strings.Cut(r.Header().Get("Content-Type"), ";")
+	return fmt.Sprintf("%d %s, %s of %s", status, http.StatusText(status), what, kind)
+}
+
+// Guards traces who gets in, without the credentials.
+func (t *Tracer) Guards(next server.Guards) server.Guards {
+	if t == nil {
+		return next
+	}
+	return server.Guards{Authenticator: guards{t, next}, Authorizer: guards{t, next}}
+}
+
+type guards struct {
+	t    *Tracer
+	next server.Guards
+}
+
+func (g guards) AuthenticateRequest(req *http.Request) (who *user.Info, ok bool, err error) {
+	_, err = ask(g.t, "Authenticator.AuthenticateRequest", func() (string, error) {
+		if who, ok, err = g.next.Authenticator.AuthenticateRequest(req); who == nil {
+			return "nobody", err
+		}
+		return fmt.Sprintf("user %s in %s", value(who.Name), value(strings.Join(who.Groups, ", "))), err
+	})
+	return who, ok, err
+}
+
+func (g guards) Authorize(ctx context.Context, a authorizer.Attributes) (decision authorizer.Decision, reason string, err error) {
+	what := a.Path
+	if a.IsResource {
+		what = strings.Trim(a.Namespace+"/"+a.Resource+"/"+a.Name+"/"+a.Subresource, "/")
+	}
+	_, err = ask(g.t, "Authorizer.Authorize("+value(a.User.Name)+", "+a.Verb+" "+value(what)+")", func() (string, error) {
+		decision, reason, err = g.next.Authorizer.Authorize(ctx, a)
+		told := map[authorizer.Decision]string{authorizer.Allow: "allowed", authorizer.Deny: "denied", authorizer.NoOpinion: "no opinion"}[decision]
+		return strings.TrimSuffix(told+": "+reason, ": "), err
+	})
+	return decision, reason, err
+}
+
+// Admission traces the calls of a chain's plugins, around what is around them already.
+func (t *Tracer) Admission(next func(admission.Call, func() error) error) func(admission.Call, func() error) error {
+	if t == nil {
+		return next
+	}
+	return func(call admission.Call, plugin func() error) error {
+		method := map[admission.Step]string{admission.Admit: "Admit", admission.Validate: "Validate"}[call.Step]
+		a := call.Attributes
+		what := strings.ToLower(string(a.Operation)) + " " + value(strings.Trim(a.Resource.Resource+"/"+a.Name+"/"+a.Subresource, "/"))
+		return t.tell(call.Plugin+"."+method+"("+what+")", func() error { return next(call, plugin) })
+	}
+}
