@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -22,6 +23,7 @@ func TestAWatcherIsWokenOnlyByWhatConcernsIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cache := NewCache(0)
+		var mu sync.Mutex // guards woken
 		woken := map[string]bool{}
 		for name, selection := range map[string]Selection{
 			"m1": {Machine: "m1"}, "m2": {Machine: "m2"}, "dev": {Namespace: "dev"}, "all": {},
@@ -32,6 +34,8 @@ func TestAWatcherIsWokenOnlyByWhatConcernsIt(t *testing.T) {
 			go func() {
 				_, changed, _ := watching.(*watcher).read()
 				<-changed
+				mu.Lock()
+				defer mu.Unlock()
 				woken[name] = true
 			}()
 		}
@@ -40,9 +44,13 @@ func TestAWatcherIsWokenOnlyByWhatConcernsIt(t *testing.T) {
 		put(t, cache, podOn("m1", "default", "a"))
 		put(t, cache, service(1))
 		synctest.Wait()
+		mu.Lock()
 		assert.Equal(t, map[string]bool{"m1": true, "all": true}, woken)
+		mu.Unlock()
 		put(t, cache, podOn("m2", "dev", "b"))
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		assert.Len(t, woken, 4)
 	})
 }
