@@ -70,7 +70,7 @@ func (o storeOptions) etcdRegistries(d decorators) (registries, error) {
 		return o.undecidedRegistries(clients, d), nil
 	}
 	stores := o.registriesOnEtcd(backend, clients, d)
-	if err == nil {
+	if err == nil && backend == options.Etcd3 {
 		var layout *etcd3.LayoutError
 		if _, err := stores.objects.Version(); errors.As(err, &layout) {
 			stores.close()

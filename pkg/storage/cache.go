@@ -160,11 +160,12 @@ func (c *Cache) Version() (uint64, error) {
 func (c *Cache) Changed(kind api.Kind) (uint64, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if lane := c.lanes[kind]; lane != nil && len(lane.history.events) > 0 {
-		return lane.history.events[len(lane.history.events)-1].Version, nil
+	lane := c.lanes[kind]
+	if lane == nil {
+		return c.since, nil
 	}
-	if lane := c.lanes[kind]; lane != nil {
-		return lane.history.since, nil
+	if events := lane.history.events; len(events) > 0 {
+		return events[len(events)-1].Version, nil
 	}
-	return c.since, nil
+	return lane.history.since, nil
 }

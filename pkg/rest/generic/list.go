@@ -56,10 +56,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 
 // selection returns what the store can look up of what a list asks for.
 func (s *Store[T]) selection(options rest.ListOptions) storage.Selection {
-	selection := storage.Selection{Kind: s.Internal, Labels: equalities(options.Labels, s.Labelled)}
-	if s.Namespaced {
-		selection.Namespace = v1.Namespace
-	}
+	selection := storage.Selection{Kind: s.Internal, Namespace: s.key("").Namespace, Labels: equalities(options.Labels, s.Labelled)}
 	selection.Machine, _ = s.machine(options)
 	return selection
 }

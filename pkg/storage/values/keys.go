@@ -52,8 +52,8 @@ func Words() (kinds []api.Kind) {
 	return kinds
 }
 
-// IsNamespaced reports whether the objects of a kind with a word of its own have a namespace.
-func IsNamespaced(kind api.Kind) bool {
+// isNamespaced reports whether the objects of a kind with a word of its own have a namespace.
+func isNamespaced(kind api.Kind) bool {
 	_, hasWord := words[kind]
 	return hasWord && api.DefaultKey(kind, "").Namespace != ""
 }
@@ -106,9 +106,9 @@ func KeyAt(path string) (key api.Key, ok bool) {
 		key.Kind = api.Kind(segments[1])
 	}
 	switch rest := segments[directory:]; {
-	case len(rest) == 1 && rest[0] != "" && !IsNamespaced(kind):
+	case len(rest) == 1 && rest[0] != "" && !isNamespaced(kind):
 		key.ID = rest[0]
-	case len(rest) == 2 && rest[0] != "" && rest[1] != "" && hasWord == IsNamespaced(kind):
+	case len(rest) == 2 && rest[0] != "" && rest[1] != "" && hasWord == isNamespaced(kind):
 		key.Namespace, key.ID = rest[0], rest[1]
 	default:
 		return key, false
@@ -119,7 +119,7 @@ func KeyAt(path string) (key api.Key, ok bool) {
 // LacksNamespace reports whether a path is that of an object with a namespace in a layout that had none.
 func LacksNamespace(path string) bool {
 	end := strings.LastIndexByte(path, '/')
-	return end >= 0 && end < len(path)-1 && IsNamespaced(wordAt[path[:end]])
+	return end >= 0 && end < len(path)-1 && isNamespaced(wordAt[path[:end]])
 }
 
 // New returns an empty object of a key.

@@ -189,7 +189,8 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	if path, below := strings.CutPrefix(key, objectsKey); below {
 		of, ok := values.KeyAt(path)
 		p = objectPlace(of)
-		return p, ok && p.Key() == key, ok && p.Key() == key
+		ok = ok && p.Key() == key
+		return p, ok, ok
 	}
 	if kind := kindAt[strings.TrimSuffix(key, "/"+id)]; kind != "" {
 		return objectPlace(api.DefaultKey(kind, id)), true, true
