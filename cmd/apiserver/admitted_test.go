@@ -47,8 +47,8 @@ func (d *doors) admitBy(plugin admission.Interface) {
 	plugins.Register("Test", func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(d.t, err)
-	d.second.Admission = chain
-	d.first.Admission = &v1door.Door{Chain: chain, Objects: d.stores.objects, Scheme: v1.Scheme}
+	d.Second.Admission = chain
+	d.First.Admission = &v1door.Door{Chain: chain, Objects: d.Stores.Objects, Scheme: v1.Scheme}
 }
 
 // changeable are objects x of the resources that can be changed, by the collection's path.
@@ -103,7 +103,7 @@ func TestNothingIsChangedUnlessThePluginsLetIt(t *testing.T) {
 		t.Run(string(step), func(t *testing.T) {
 			t.Parallel()
 			d := openDoors(t, "-secure_port", "0", "-cert_dir", t.TempDir(), "-authorization_mode", "RBAC", "-scheduler", "none")
-			require.NoError(t, d.bootstrapRoles(t.Context()))
+			require.NoError(t, d.BootstrapRoles(t.Context()))
 			for path, body := range changeable {
 				if strings.Contains(body, `"metadata"`) && !strings.Contains(body, `"target"`) {
 					d.send(http.StatusCreated, "POST", path, body)
@@ -173,7 +173,7 @@ func (w *witness) Admit(ctx context.Context, change apiserver.Change) (interface
 func TestAdmissionAtTheFirstDoorKnowsWhenARequestCame(t *testing.T) {
 	t.Parallel()
 	d, w := openDoors(t, "-admission_control", "AlwaysPullImages"), new(witness)
-	d.first.Admission = w
+	d.First.Admission = w
 	d.createTask("web", 0)
 	assert.NotZero(t, w.received)
 }

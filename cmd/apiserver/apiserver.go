@@ -14,35 +14,20 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 
-	"kube2014/pkg/etcd"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/client"
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
-	"kube2014/pkg/storage/etcd3"
-	"kube2014/pkg/util"
-)
-
-const (
-	syncPeriod = 10 * time.Second
-	syncPause  = time.Second
-)
-
-// What tests replace: a slow machine is to be no reason for a failure, and the loop
-// is to run when they say so.
-var (
-	requestTimeout   = 10 * time.Second // to read a request, and to answer it
-	drainTimeout     = 10 * time.Second
-	newEtcdClient    = etcd.NewClient
-	newEtcd3Client   = etcd.NewV3
-	makeEtcdRegistry = registry.MakeEtcdRegistry
-	makeEtcd3Store   = etcd3.New
-	forever          = util.Forever
 )
 
 // version is set by the linker.
 var version = "devel"
+
+// config is what tests replace fields of.
+var config = master.NewConfig(version)
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
@@ -76,18 +61,46 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if !o.Parts.Has(options.PartAPIServer) {
 		return runParts(o, logged, stderr, signals)
 	}
-	m, err := createMaster(o, logged)
+	m, err := createMaster(config, o, logged)
 	if err != nil {
 		fmt.Fprintln(stderr, inLines(err))
 		return 2
 	}
-	defer m.close()
-	m.loops.registerMachines()
-	code, err := serve(m.server, m.parts.failure(), signals)
+	defer m.Close()
+	m.Loops.RegisterMachines()
+	code, err := serve(m.Server, m.Parts.Failure(), signals)
 	if err != nil {
 		fmt.Fprintf(stderr, "apiserver: %v\n", err)
 	}
 	return code
+}
+
+// createMaster creates a server as main of the first commit did: registries in memory, or on etcd if
+// it is named; a storage for each; and HTTP before them. A trace goes to narration. The error names a flag.
+func createMaster(config *master.Config, o *options.ServerRunOptions, narration io.Writer) (*master.Master, error) {
+	m := master.New(config, o, narration)
+	if _, err := m.BuildGenericConfig(); err != nil {
+		return nil, err
+	}
+	stores := master.NewMemoryRegistries(m.Decorators())
+	if len(o.Etcd.Servers) > 0 {
+		var err error
+		if stores, err = config.NewEtcdRegistries(o, m.Decorators()); err != nil {
+			return nil, err
+		}
+	}
+	scheduler := m.NewScheduler(stores.Tasks)
+	table := storageTable(stores, m.Kubelets, scheduler)
+	return m, m.CreateServerChain(stores, table, scheduler)
+}
+
+// storageTable makes a storage for each registry. The table is the whole API of June 2014.
+func storageTable(r master.Registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler) map[string]apiserver.RESTStorage {
+	return map[string]apiserver.RESTStorage{
+		"tasks":                  registry.MakeTaskRegistryStorage(r.Tasks, containerInfo, scheduler),
+		"replicationControllers": registry.MakeControllerRegistryStorage(r.Controllers),
+		"services":               registry.MakeServiceRegistryStorage(r.Services),
+	}
 }
 
 // inLines returns an error with the program's name before each of its lines.
@@ -112,7 +125,7 @@ func serve(s *server.Server, failed <-chan error, signals <-chan os.Signal) (cod
 		log.Printf("the server stopped: %v", err)
 		return 1, nil
 	case got := <-signals:
-		log.Printf("%v: finishing the requests in flight, for at most %v", got, drainTimeout)
+		log.Printf("%v: finishing the requests in flight, for at most %v", got, config.DrainTimeout)
 		stop()
 	case err := <-failed:
 		log.Printf("%v: the server stops", err)

@@ -62,10 +62,9 @@ func (b backend) flags(urls ...string) []string {
 
 // open opens the registries of one apiserver, with all the time that it takes.
 func (b backend) open(t *testing.T, urls ...string) registries {
-	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: urls}, Backend: string(b), Prefix: options.DefaultEtcdPrefix}}
-	stores, err := o.etcdRegistries(undecorated)
+	stores, err := registriesOn(string(b), options.DefaultEtcdPrefix, urls, nil)
 	require.NoError(t, err)
-	t.Cleanup(stores.close)
+	t.Cleanup(stores.Close)
 	return stores
 }
 
@@ -87,9 +86,7 @@ func (b backend) openHurried(t *testing.T, urls ...string) registries {
 func hurriedRegistries3(t *testing.T, etcdClient etcd3.Client) registries {
 	store := etcd3.New(etcdClient, options.DefaultEtcdPrefix)
 	t.Cleanup(store.Close)
-	stores := registriesOver(registry.MakeRegistry(store), "")
-	stores.healthz, stores.reconcile = store.Healthz, store.Reconcile
-	return stores
+	return registriesOver(registry.MakeRegistry(store), store.Healthz, store.Reconcile)
 }
 
 // keys reads all keys.

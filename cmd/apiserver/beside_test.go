@@ -29,7 +29,7 @@ func openWithObjects(t *testing.T) (d *doors, stored func() map[string]string) {
 	d.send(http.StatusOK, "POST", "/api/v1beta1/replicationControllers", controllerOfC)
 	d.createTask("a", 80)
 	d.createTask("b", 80)
-	require.NoError(t, d.loops.syncEndpoints())
+	require.NoError(t, d.Loops.SyncEndpoints())
 	return d, func() map[string]string { return keysIn(t, server.URL, "/registry") }
 }
 

@@ -16,16 +16,18 @@ import (
 
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 )
 
 // bothDoors returns a server in memory with both doors.
 func bothDoors() http.Handler {
-	m := &master{stores: memoryRegistries()}
-	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, m.stores.tasks)
-	first := serveTable(storageTable(m.stores, clienttest.FakeContainerInfo{}, scheduler), nil, client.DefaultPrefix)
-	first.Next = m.secondDoor(options.New(), registry.MakePodPlacer(m.stores.objects, scheduler))
+	m := master.New(config, options.New(), nil)
+	m.Stores = memoryRegistries()
+	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, m.Stores.Tasks)
+	first := master.CreateFirstAPIServer(storageTable(m.Stores, clienttest.FakeContainerInfo{}, scheduler), nil, client.DefaultPrefix)
+	first.Next = m.CreateKubeAPIServer(registry.MakePodPlacer(m.Stores.Objects, scheduler))
 	return chainBefore(first)
 }
 

@@ -38,7 +38,7 @@ func refused(t *testing.T, flags ...string) string {
 // log names it.
 func backendOf(t *testing.T, flags ...string) string {
 	t.Helper()
-	return openDoors(t, flags...).stores.name
+	return openDoors(t, flags...).Stores.Name
 }
 
 func TestTheBackendIsTheOneThatHoldsObjects(t *testing.T) {
@@ -215,7 +215,7 @@ func TestApiserversWithOtherPrefixesDoNotSeeEachOthersObjects(t *testing.T) {
 	for i, d := range all {
 		assert.Equal(t, "m1", d.machineOf("same"), "its host port is free")
 		assert.Len(t, d.podNames(), 2)
-		require.NoError(t, d.stores.reconcile())
+		require.NoError(t, d.Stores.Reconcile())
 		d.send(http.StatusOK, "DELETE", taskPath("same"), "")
 		watchers[i].tells("ADDED same", "ADDED "+string(rune('a'+i)), "DELETED same")
 	}

@@ -174,7 +174,7 @@ func TestBrokenClientsDoNotStopTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stores := memoryRegistries()
-		makeLargeList(t, largeList, func(task api.Task) error { return stores.tasks.CreateTask("127.0.0.1", task) })
+		makeLargeList(t, largeList, func(task api.Task) error { return stores.Tasks.CreateTask("127.0.0.1", task) })
 		network := loopback.Listen()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/util/loopback"
 )
@@ -27,7 +28,7 @@ import (
 type bubbleCluster struct {
 	t       *testing.T
 	network *loopback.Network
-	master  *master
+	master  *master.Master
 	client  *clientv1.Client
 	slow    func() // is called before and after each request, unless it is nil
 	ended   chan error
@@ -39,24 +40,29 @@ func startCluster(t *testing.T, flags string) *bubbleCluster {
 	c := &bubbleCluster{t: t, network: &loopback.Network{}, ended: make(chan error, 1)}
 	o, err := options.Parse(strings.Fields(flags))
 	require.NoError(t, err)
-	c.master, err = createMasterOn(c.host(), o, io.Discard)
+	c.master, err = createMaster(c.host(), o, io.Discard)
 	require.NoError(t, err)
-	c.master.loops.registerMachines()
+	c.master.Loops.RegisterMachines()
 	ctx, end := context.WithCancel(t.Context())
 	c.end = end
-	go func() { c.ended <- c.master.server.PrepareRun().Run(ctx) }()
+	go func() { c.ended <- c.master.Server.PrepareRun().Run(ctx) }()
 	c.client, _ = c.connect("test")
 	synctest.Wait() // it listens
 	t.Cleanup(func() {
 		end()
 		<-c.ended
 		c.client.HTTP.CloseIdleConnections()
-		time.Sleep(2 * syncPeriod) // the loops of the server look at their context then
+		time.Sleep(2 * master.SyncPeriod) // the loops of the server look at their context then
 	})
 	return c
 }
 
-func (c *bubbleCluster) host() network { return network{c.network.Listen, c.network.DialContext} }
+// host returns the configuration of what is on the bubble's network.
+func (c *bubbleCluster) host() *master.Config {
+	host := *config
+	host.Network = master.Network{Listen: c.network.Listen, Dial: c.network.DialContext}
+	return &host
+}
 
 // connect returns a client of the server's port.
 func (c *bubbleCluster) connect(userAgent string) (*clientv1.Client, error) {
@@ -94,12 +100,12 @@ func (s slowTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (c *bubbleCluster) run(flags string) (stop func()) {
 	o, err := options.Parse(append(strings.Fields(flags), "-master", "http://127.0.0.1:8080"))
 	require.NoError(c.t, err)
-	p, err := makeParts(o, c.host(), c.connect, nil)
+	p, err := c.host().NewParts(o, c.connect, nil)
 	require.NoError(c.t, err)
-	go p.run(c.t.Context())
+	go p.Run(c.t.Context())
 	stop = sync.OnceFunc(func() {
-		require.NoError(c.t, p.stop())
-		require.Empty(c.t, p.failed)
+		require.NoError(c.t, p.Stop())
+		require.Empty(c.t, p.Failure())
 	})
 	c.t.Cleanup(stop)
 	return stop
@@ -173,7 +179,7 @@ func TestAPodRunsInAClusterOfOneProcess(t *testing.T) {
 		require.NoError(t, err)
 		c.eventually(2*time.Second, "it is ready", func() bool { return c.ready() == 1 })
 		c.stop()
-		assert.Empty(t, c.master.parts.failed)
+		assert.Empty(t, c.master.Parts.Failure())
 	})
 }
 

@@ -60,8 +60,8 @@ func load(t *testing.T, file string) recording {
 var makeRegistries = map[string]func(t *testing.T) registries{
 	"memory": func(*testing.T) registries { return memoryRegistries() },
 	"fake etcd": func(*testing.T) registries {
-		onEtcd := makeEtcdRegistry(etcdtest.NewFake(), nil)
-		return registries{tasks: onEtcd, controllers: onEtcd, services: onEtcd}
+		onEtcd := config.MakeEtcdRegistry(etcdtest.NewFake(), nil)
+		return registries{Tasks: onEtcd, Controllers: onEtcd, Services: onEtcd}
 	},
 	"etcd": func(t *testing.T) registries {
 		stores, err := etcdRegistries([]string{startEtcd(t).URL}, nil)
@@ -121,8 +121,8 @@ func TestTheHappyRecordingLeavesTheOriginalsKeys(t *testing.T) {
 	stores, err := etcdRegistries([]string{server.URL}, recorded.Machines)
 	require.NoError(t, err)
 	replay(t, recorded, stores)
-	require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
-	require.NoError(t, stores.reconcile())
+	require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
+	require.NoError(t, stores.Reconcile())
 	require.Len(t, recorded.EtcdAtTheEnd, 12)
 	assert.Equal(t, recorded.EtcdAtTheEnd, keysIn(t, server.URL, "/registry"))
 }
@@ -134,9 +134,9 @@ func TestTheHappyRecordingLeavesAKeyForEachObjectOnEtcd3(t *testing.T) {
 	place := sharedEtcd3.newPlace(t)
 	stores := place.registries(t)
 	replay(t, recorded, stores)
-	require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+	require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
 	before := place.keys(t)
-	require.NoError(t, stores.reconcile())
+	require.NoError(t, stores.Reconcile())
 	assert.Equal(t, before, place.keys(t), "there is nothing to repair")
 	want := map[string]string{}
 	for key, value := range recorded.EtcdAtTheEnd {
@@ -187,7 +187,7 @@ func stubKubelet(t *testing.T) *client.HTTPContainerInfo {
 // replay sends the recorded requests to a server over the registries and
 // compares the answers.
 func replay(t *testing.T, recorded recording, stores registries) {
-	scheduler := registry.MakeFirstFitScheduler(recorded.Machines, stores.tasks)
+	scheduler := registry.MakeFirstFitScheduler(recorded.Machines, stores.Tasks)
 	server := httptest.NewServer(newHandler(stores, stubKubelet(t), scheduler, client.DefaultPrefix))
 	t.Cleanup(server.Close)
 	for _, step := range recorded.Steps {
@@ -235,7 +235,7 @@ func TestTheHappyRecordingIsAnsweredToTheByte(t *testing.T) {
 	recorded := load(t, "testdata/happy.json")
 	onEachStore(t, func(t *testing.T, stores registries) {
 		replay(t, recorded, stores)
-		require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+		require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
 		checkEndpoints(t, recorded, stores)
 	})
 }
@@ -272,7 +272,7 @@ func TestWhatWasRefusedIsNotStored(t *testing.T) {
 }
 
 func checkWhatIsStored(t *testing.T, stores registries) {
-	tasks, err := stores.tasks.ListTasks(nil)
+	tasks, err := stores.Tasks.ListTasks(nil)
 	require.NoError(t, err)
 	var ids []string
 	for _, task := range tasks {
@@ -280,10 +280,10 @@ func checkWhatIsStored(t *testing.T, stores registries) {
 		assert.Equal(t, api.TaskState{Host: "127.0.0.1"}, task.CurrentState, "D11: no task claims a host")
 	}
 	assert.Equal(t, []string{"spoof", "web-1"}, ids)
-	controllers, err := stores.controllers.ListControllers()
+	controllers, err := stores.Controllers.ListControllers()
 	require.NoError(t, err)
 	assert.Empty(t, controllers)
-	services, err := stores.services.ListServices()
+	services, err := stores.Services.ListServices()
 	require.NoError(t, err)
 	assert.Empty(t, services.Items)
 }
@@ -348,11 +348,11 @@ func TestD36AnEmptyListHasItsItems(t *testing.T) {
 			}
 		}
 		check()
-		require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}}))
-		require.NoError(t, stores.controllers.CreateController(api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}}))
-		require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("t", 80)))
+		require.NoError(t, stores.Services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "s"}}))
+		require.NoError(t, stores.Controllers.CreateController(api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}}))
+		require.NoError(t, stores.Tasks.CreateTask("127.0.0.1", makeTask("t", 80)))
 		check()
-		require.NoError(t, stores.services.DeleteService("s"))
+		require.NoError(t, stores.Services.DeleteService("s"))
 		status, text := serveOne(handler, "GET", client.DefaultPrefix+"/services", "")
 		assert.Equal(t, http.StatusOK, status)
 		assert.Equal(t, "{\n    \"items\": []\n}", text)

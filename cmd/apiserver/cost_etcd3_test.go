@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -11,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/options"
 	"kube2014/pkg/storage/etcd3"
 )
@@ -31,19 +31,15 @@ func (c *counted3) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse,
 func openCounted(t *testing.T, flags ...string) (d *doors, counted *counted3) {
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
-	counting := undecorated
-	counting.etcd3 = func(client etcd3.Client) etcd3.Client {
+	counting := *config
+	counting.MakeEtcd3Store = func(client etcd3.Client, prefix string) *etcd3.Store {
 		counted = &counted3{Client: client}
-		return counted
+		return config.MakeEtcd3Store(counted, prefix)
 	}
-	m := &master{}
-	m.stores, err = storesOf(o).etcdRegistries(counting)
+	m, err := createMaster(&counting, o, io.Discard)
 	require.NoError(t, err)
-	t.Cleanup(m.close)
-	scheduler := makeScheduler(o, m.stores.tasks)
-	m.openFirst(o, storageTable(m.stores, clienttest.FakeContainerInfo{}, scheduler))
-	m.openSecond(o, scheduler)
-	return &doors{t, m, chainBefore(m.first)}, counted
+	t.Cleanup(m.Close)
+	return &doors{t, m, m.Server.PrepareRun().InsecureHandler()}, counted
 }
 
 // The cache follows etcd: what a request costs does not grow with the tasks.

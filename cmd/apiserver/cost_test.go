@@ -15,7 +15,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
-	"kube2014/pkg/options"
+	"kube2014/pkg/registry"
 )
 
 const costMachines = 100
@@ -44,9 +44,9 @@ func filled(tb testing.TB, tasks int) http.Handler {
 	for i := range tasks {
 		task := api.Task{JSONBase: api.JSONBase{ID: fmt.Sprintf("task-%06d", i)}, Labels: map[string]string{"name": "web", "group": fmt.Sprint("g", i%100)}}
 		task.DesiredState.Manifest.Containers = []api.Container{{Image: "dockerfile/nginx", Ports: []api.Port{{HostPort: 1000 + i/costMachines}}}}
-		require.NoError(tb, stores.tasks.CreateTask(machines[i%costMachines], task))
+		require.NoError(tb, stores.Tasks.CreateTask(machines[i%costMachines], task))
 	}
-	return newHandler(stores, skipped{}, schedulers[options.FirstFit](machines, stores.tasks), client.DefaultPrefix)
+	return newHandler(stores, skipped{}, registry.MakeFirstFitScheduler(machines, stores.Tasks), client.DefaultPrefix)
 }
 
 // skipped is what is known about a container whose kubelet failed a short while ago.

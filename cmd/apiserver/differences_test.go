@@ -18,7 +18,7 @@ import (
 // onTwoMachines opens both doors of an apiserver in memory.
 func onTwoMachines(t *testing.T, flags ...string) *doors {
 	d := openDoors(t, append([]string{"-machines", "m1,m2"}, flags...)...)
-	d.loops.registerMachines()
+	d.Loops.RegisterMachines()
 	return d
 }
 
@@ -133,7 +133,7 @@ func TestK12AHostPortIsGivenOnceOverBothDoors(t *testing.T) {
 	assert.Contains(t, d.mustAsk(409, "POST", podsPath+"/waits/binding", bind), `on machine m1 task \"web-1\" has it`)
 	assert.Contains(t, d.mustAsk(409, "POST", tasksPath, task("web-3", 8081)), "no machine has the host ports")
 	d.mustAsk(200, "DELETE", tasksPath+"/web-1", "")
-	require.NoError(t, d.loops.placePending())
+	require.NoError(t, d.Loops.PlacePending())
 	assert.Contains(t, d.mustAsk(200, "GET", podsPath+"/waits", ""), `"nodeName":"m1"`)
 }
 
@@ -148,7 +148,7 @@ func TestK13APodIsPlacedWhenItIsMade(t *testing.T) {
 
 	d = onTwoMachines(t, "-scheduler", "none")
 	assert.NotContains(t, d.mustAsk(201, "POST", podsPath, pod("a", "")), "nodeName")
-	require.NoError(t, d.loops.placePending())
+	require.NoError(t, d.Loops.PlacePending())
 	d.mustAsk(201, "POST", podsPath+"/a/binding", `{"metadata":{"name":"a"},"target":{"kind":"Node","name":"m2"}}`)
 	bound := d.mustAsk(200, "GET", podsPath+"/a", "")
 	assert.Contains(t, bound, `"nodeName":"m2"`)
@@ -177,7 +177,7 @@ func TestK16EndpointsAreMachinesWithHostPorts(t *testing.T) {
 	d.mustAsk(201, "POST", "/api/v1/namespaces/default/services", service("web", `{"name":"web"}`))
 	d.mustAsk(201, "POST", "/api/v1/namespaces/default/services", service("elsewhere", `null`))
 	d.mustAsk(201, "POST", "/api/v1/namespaces/default/endpoints", `{"metadata":{"name":"elsewhere"},"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":5432}]}]}`)
-	require.NoError(t, d.loops.syncEndpoints())
+	require.NoError(t, d.Loops.SyncEndpoints())
 	endpoints := d.mustAsk(200, "GET", "/api/v1/namespaces/default/endpoints/web", "")
 	assert.Contains(t, endpoints, `"ip":"m1"`)
 	assert.Contains(t, endpoints, `"targetRef":{"kind":"Pod","namespace":"default","name":"web-1"`)
@@ -246,7 +246,7 @@ func TestK19AServiceWithoutLabelsSelectsAllTasksOnlyAtTheFirstDoor(t *testing.T)
 	// What the second door adds to a service does not change what it selects.
 	annotate := `{"metadata":{"annotations":{"a":"b"}}}`
 	d.mustAsk(200, "PATCH", "/api/v1/namespaces/default/services/all", annotate, "Content-Type: application/merge-patch+json")
-	require.NoError(t, d.loops.syncEndpoints())
+	require.NoError(t, d.Loops.SyncEndpoints())
 	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces/default/endpoints/all", ""), `"ip":"m1"`)
 	d.mustAsk(404, "GET", "/api/v1/namespaces/default/endpoints/none", "")
 }
@@ -297,10 +297,10 @@ func TestK21PagesHoldTogetherWhileTheHistoryReachesBack(t *testing.T) {
 	assert.Contains(t, second, `"name":"b"`, "as of the first page")
 
 	for range 10001 { // more changes than the history has
-		stored, err := d.stores.objects.Get(api.DefaultKey(api.TaskKind, "c"))
+		stored, err := d.Stores.Objects.Get(api.DefaultKey(api.TaskKind, "c"))
 		require.NoError(t, err)
 		same := stored.Object.(*api.Task).DeepCopy()
-		_, err = d.stores.objects.Commit(storage.Update(&same, stored.Version()))
+		_, err = d.Stores.Objects.Commit(storage.Update(&same, stored.Version()))
 		require.NoError(t, err)
 	}
 	gone := d.mustAsk(410, "GET", podsPath+"?limit=1&continue="+token(second), "")

@@ -15,6 +15,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/storage"
 )
@@ -31,7 +32,7 @@ const (
 // doors are both doors of one apiserver, without a network. No loop runs.
 type doors struct {
 	t *testing.T
-	*master
+	*master.Master
 	handler http.Handler // of the insecure port
 }
 
@@ -39,10 +40,10 @@ type doors struct {
 func openDoors(t *testing.T, flags ...string) *doors {
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
-	m, err := createMaster(o, io.Discard)
+	m, err := createMaster(config, o, io.Discard)
 	require.NoError(t, err)
-	t.Cleanup(m.close)
-	return &doors{t, m, m.server.PrepareRun().InsecureHandler()}
+	t.Cleanup(m.Close)
+	return &doors{t, m, m.Server.PrepareRun().InsecureHandler()}
 }
 
 // flagsFor are the flags of an apiserver on a new store.
@@ -157,7 +158,7 @@ func (d *doors) podNames() (names []string) {
 // stored returns the objects that there are, with their versions.
 func (d *doors) stored() (all []string) {
 	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
-		list, err := d.stores.objects.List(storage.Selection{Kind: kind})
+		list, err := d.Stores.Objects.List(storage.Selection{Kind: kind})
 		require.NoError(d.t, err)
 		for _, object := range list.Items {
 			all = append(all, fmt.Sprint(kind, " ", object.Key().ID, " ", object.Version()))

@@ -37,10 +37,9 @@ func (p place3) flags() []string {
 
 // registries are those of one apiserver.
 func (p place3) registries(t *testing.T) registries {
-	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: []string{p.url}}, Backend: options.Etcd3, Prefix: p.prefix}}
-	stores, err := o.etcdRegistries(undecorated)
+	stores, err := registriesOn(options.Etcd3, p.prefix, []string{p.url}, nil)
 	require.NoError(t, err)
-	t.Cleanup(stores.close)
+	t.Cleanup(stores.Close)
 	return stores
 }
 
@@ -52,7 +51,7 @@ func (p place3) key(key string) string {
 // do does what another program does.
 func (p place3) do(t *testing.T, op clientv3.Op) clientv3.OpResponse {
 	t.Helper()
-	etcdClient, err := newEtcd3Client(etcd.Config{Servers: []string{p.url}})
+	etcdClient, err := config.NewEtcd3Client(etcd.Config{Servers: []string{p.url}})
 	require.NoError(t, err)
 	defer etcdClient.Close()
 	resp, err := etcdClient.Do(t.Context(), op)

@@ -123,13 +123,13 @@ func requestsOfAllKinds(handler http.Handler, check func(what string, status int
 
 // handlerOver places tasks on one machine.
 func handlerOver(stores registries) http.Handler {
-	return newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.tasks), client.DefaultPrefix)
+	return newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.Tasks), client.DefaultPrefix)
 }
 
 func TestAnEtcdThatHangsIsA503(t *testing.T) {
 	onBackends(t, func(t *testing.T, b backend) {
 		server := b.startOne(t)
-		require.NoError(t, b.open(t, server.URL).tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
+		require.NoError(t, b.open(t, server.URL).Tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
 		handler := handlerOver(b.openHurried(t, server.URL))
 		works := func() bool {
 			status, _ := serveOne(handler, "GET", "/api/v1beta1/tasks", "")
@@ -168,7 +168,7 @@ func TestAnEtcdThatHangsCostsFiveSecondsAtMost(t *testing.T) {
 						time.Sleep(2500 * time.Millisecond) // the bubble's clock: it takes no time
 						return nil, etcdtest.ErrLost
 					}})
-					require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
+					require.NoError(t, stores.Tasks.CreateTask("127.0.0.1", makeTask("old", 80)))
 					left.Store(int32(healthy))
 					start := time.Now()
 					var failures atomic.Int32
@@ -193,13 +193,13 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	stores, err := etcdRegistries([]string{server.URL}, nil)
 	require.NoError(t, err)
 	sync := func() {
-		require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+		require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
 	}
-	reader, err := newEtcdClient(etcd.Config{Servers: []string{server.URL}})
+	reader, err := config.NewEtcdClient(etcd.Config{Servers: []string{server.URL}})
 	require.NoError(t, err)
 	defer reader.Close()
 
-	require.NoError(t, stores.services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 8000, Labels: map[string]string{"name": "web"}}))
+	require.NoError(t, stores.Services.CreateService(api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 8000, Labels: map[string]string{"name": "web"}}))
 	sync()
 
 	// The proxy reads the specs, then the endpoints of each.
@@ -221,7 +221,7 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 
 	// A task is created. The proxy reacts to the action set, which the sync
 	// uses.
-	require.NoError(t, stores.tasks.CreateTask("10.0.0.1", makeTask("web", 8080)))
+	require.NoError(t, stores.Tasks.CreateTask("10.0.0.1", makeTask("web", 8080)))
 	sync()
 	change, err := reader.Watch("/registry/services", endpoints.EtcdIndex+1, true, nil, nil)
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 
 	// A changed service is no set: the proxy meets it at its next resync (D43).
 	service.Port = 8001
-	require.NoError(t, stores.services.UpdateService(service))
+	require.NoError(t, stores.Services.UpdateService(service))
 	change, err = reader.Watch("/registry/services", change.Node.ModifiedIndex+1, true, nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "compareAndSwap", change.Action)
@@ -252,17 +252,17 @@ func TestTheProxyAndTheKubeletFindWhatTheyRead(t *testing.T) {
 	list, err := reader.Get("/registry/hosts/10.0.0.1/kubelet", false, false)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"web"}, manifests(list.Node.Value))
-	require.NoError(t, stores.tasks.CreateTask("10.0.0.1", makeTask("db", 5432)))
+	require.NoError(t, stores.Tasks.CreateTask("10.0.0.1", makeTask("db", 5432)))
 	change, err = reader.Watch("/registry/hosts/10.0.0.1/kubelet", list.EtcdIndex+1, false, nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"web", "db"}, manifests(change.Node.Value), "in the order of creation")
-	require.NoError(t, stores.tasks.DeleteTask("web"))
+	require.NoError(t, stores.Tasks.DeleteTask("web"))
 	change, err = reader.Watch("/registry/hosts/10.0.0.1/kubelet", change.Node.ModifiedIndex+1, false, nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"db"}, manifests(change.Node.Value))
 
 	// Deleting a service deletes both keys.
-	require.NoError(t, stores.services.DeleteService("web"))
+	require.NoError(t, stores.Services.DeleteService("web"))
 	assert.Equal(t, []string{"/registry/hosts/10.0.0.1/kubelet", "/registry/hosts/10.0.0.1/tasks/db"}, sortedKeys(keysIn(t, server.URL, "/registry")))
 }
 
@@ -292,10 +292,10 @@ func readsThroughAnyMember(t *testing.T, b backend) {
 		require.Less(t, i, 1000, "etcd answers now and then")
 		writer, reader := stores[i%3], stores[(i+1+i%2)%3]
 		service := api.Service{JSONBase: api.JSONBase{ID: fmt.Sprintf("s-%d", services)}, Port: version + 1}
-		if acknowledged(writer.services.UpdateService(service)) {
+		if acknowledged(writer.Services.UpdateService(service)) {
 			version++
 			insist(t, func() error {
-				read, err := reader.services.GetService(service.ID)
+				read, err := reader.Services.GetService(service.ID)
 				if err == nil {
 					assert.Equal(t, service.Port, read.Port)
 				}
@@ -306,13 +306,13 @@ func readsThroughAnyMember(t *testing.T, b backend) {
 		}
 
 		id := fmt.Sprintf("task-%d", i)
-		if !acknowledged(writer.tasks.CreateTask("m", makeTask(id, 1000+i))) {
+		if !acknowledged(writer.Tasks.CreateTask("m", makeTask(id, 1000+i))) {
 			continue
 		}
 		ids[id] = true
-		insist(t, func() error { _, err := reader.tasks.GetTask(id); return err })
+		insist(t, func() error { _, err := reader.Tasks.GetTask(id); return err })
 		insist(t, func() error {
-			tasks, err := reader.tasks.ListTasks(nil)
+			tasks, err := reader.Tasks.ListTasks(nil)
 			listed := map[string]bool{}
 			for _, task := range tasks {
 				listed[task.ID] = true
@@ -341,9 +341,9 @@ func aMemberDiesOrHangs(t *testing.T, b backend) {
 		n++
 		task := makeTask(fmt.Sprintf("task-%d", n), 1000+n)
 		for i, change := range []func() error{
-			func() error { return store.tasks.CreateTask("m", task) },
-			func() error { return store.tasks.UpdateTask(task) },
-			func() error { return store.tasks.DeleteTask(task.ID) },
+			func() error { return store.Tasks.CreateTask("m", task) },
+			func() error { return store.Tasks.UpdateTask(task) },
+			func() error { return store.Tasks.DeleteTask(task.ID) },
 		} {
 			if i == 2 && n%2 == 0 {
 				break // it stays
@@ -389,7 +389,7 @@ func aMemberDiesOrHangs(t *testing.T, b backend) {
 	for id, version := range known {
 		for _, store := range stores {
 			insist(t, func() error {
-				task, err := store.tasks.GetTask(id)
+				task, err := store.Tasks.GetTask(id)
 				switch {
 				case err == nil:
 					assert.Equal(t, version, task.Labels["version"], "%s was acknowledged", id)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/options"
-	"kube2014/pkg/registry"
 )
 
 func runWith(args ...string) (code int, stdout, stderr string) {
@@ -111,27 +110,6 @@ func TestHelpIsPrinted(t *testing.T) {
 	}
 }
 
-func TestTheLogNamesThePathsThatAreServed(t *testing.T) {
-	t.Parallel()
-	for args, paths := range map[string]string{
-		"":                         "/api/v1beta1 and /api/v1 and /ui/",
-		"-api_prefix /x/":          "/x and /api/v1 and /ui/",
-		"-api_prefix /":            "/ and /api/v1 and /ui/",
-		"-api_prefix /api/v1beta2": "/api/v1beta2 and /api/v1 and /ui/",
-		"-api_prefix /api":         "/api",
-		"-api_prefix /api -runtime_config api/v1beta1=false": "/api/v1 and /ui/",
-		"-api_prefix /api/v1/":                               "/api/v1",
-		"-api_prefix /a -runtime_config api/v1=true":         "/a",
-		"-runtime_config api/v1=false":                       "/api/v1beta1",
-		"-runtime_config=api/v1beta1=false":                  "/api/v1 and /ui/",
-		"-runtime_config api/v1=0,api/v1beta1=0":             "/ without a version of the API",
-	} {
-		o, err := options.Parse(strings.Fields(args))
-		require.NoError(t, err)
-		assert.Equal(t, paths, pathsInWords(o), args)
-	}
-}
-
 func TestVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := runWith("-version")
@@ -157,24 +135,4 @@ func TestATakenPortIsRefused(t *testing.T) {
 	assert.Equal(t, "apiserver: cannot listen on 192.0.2.1:0: cannot assign requested address: this system has no such address; add it "+
 		"(macOS: sudo ifconfig lo0 alias 192.0.2.1), or choose others with -machines (make: MACHINES=127.0.0.1), -cluster_cidr or -address\n", stderr)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"))
-}
-
-func TestOnlyLoopbackAddressesAreOutOfReachOfOthers(t *testing.T) {
-	t.Parallel()
-	for address, reachable := range map[string]bool{
-		"127.0.0.1": false, "127.0.0.2": false, "::1": false, "0.0.0.0": true, "::": true, "192.0.2.1": true,
-	} {
-		assert.Equal(t, reachable, reachableByOthers(&net.TCPAddr{IP: net.ParseIP(address)}), address)
-	}
-}
-
-func TestEachSchedulerIsTheOneItsNameSays(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]registry.Scheduler{
-		"first_fit": &registry.FirstFitScheduler{}, "random": &registry.RandomScheduler{}, "round_robin": &registry.RoundRobinScheduler{},
-		"none": &registry.FirstFitScheduler{},
-	} {
-		assert.IsType(t, want, schedulers[name]([]string{"m"}, registry.MakeMemoryRegistry()), name)
-	}
-	assert.Len(t, schedulers, 4)
 }

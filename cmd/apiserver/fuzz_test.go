@@ -45,11 +45,11 @@ func newFuzzServer(t *testing.T) *fuzzServer {
 		server.keys = append(server.keys, key)
 		return call()
 	}}
-	onEtcd := makeEtcdRegistry(around, nil)
+	onEtcd := config.MakeEtcdRegistry(around, nil)
 	require.NoError(t, onEtcd.CreateTask("127.0.0.1", makeTask("web", 80)))
 	require.NoError(t, onEtcd.CreateController(api.ReplicationController{JSONBase: api.JSONBase{ID: "web"}}))
 	require.NoError(t, onEtcd.CreateService(api.Service{JSONBase: api.JSONBase{ID: "web"}}))
-	stores := registries{tasks: onEtcd, controllers: onEtcd, services: onEtcd}
+	stores := registries{Tasks: onEtcd, Controllers: onEtcd, Services: onEtcd}
 	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, onEtcd)
 	server.Handler = newHandler(stores, clienttest.FakeContainerInfo{}, scheduler, client.DefaultPrefix)
 	server.keys = nil

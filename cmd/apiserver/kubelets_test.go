@@ -78,8 +78,8 @@ func TestD21ABadKubeletCostsAGETASecondOnce(t *testing.T) {
 				defer info.Client.CloseIdleConnections()
 				defer server.Close()
 				stores := memoryRegistries()
-				require.NoError(t, stores.tasks.CreateTask("127.0.0.1", makeTask("web", 80)))
-				handler := newHandler(stores, info, registry.MakeFirstFitScheduler(nil, stores.tasks), client.DefaultPrefix)
+				require.NoError(t, stores.Tasks.CreateTask("127.0.0.1", makeTask("web", 80)))
+				handler := newHandler(stores, info, registry.MakeFirstFitScheduler(nil, stores.Tasks), client.DefaultPrefix)
 
 				start := time.Now()
 				for range 20 {

@@ -176,7 +176,7 @@ func TestTheRequestsForOneObjectAreLinearizable(t *testing.T) {
 				t.Parallel()
 				var clients []*client.Client
 				for _, stores := range makeStores(t) {
-					scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.tasks)
+					scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, stores.Tasks)
 					server := httptest.NewServer(newHandler(stores, clienttest.FakeContainerInfo{}, scheduler, client.DefaultPrefix))
 					t.Cleanup(server.Close)
 					clients = append(clients, &client.Client{Host: server.URL, HTTP: server.Client()})

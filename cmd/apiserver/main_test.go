@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
@@ -41,8 +42,8 @@ func TestMain(m *testing.M) {
 	mode := os.Getenv(asProgram)
 	http.DefaultTransport.(*http.Transport).DialContext = dialNoKubelet
 	if mode != hurried {
-		newEtcdClient, makeEtcdRegistry = patientEtcdClient, unhurriedEtcdRegistry
-		newEtcd3Client, makeEtcd3Store = patientEtcd3Client, patientEtcd3Store
+		config.NewEtcdClient, config.MakeEtcdRegistry = patientEtcdClient, unhurriedEtcdRegistry
+		config.NewEtcd3Client, config.MakeEtcd3Store = patientEtcd3Client, patientEtcd3Store
 		webhook.CallTimeout, webhook.AnswerTimeout = hangs, hangs
 	}
 	switch mode {
@@ -54,8 +55,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	case unhurried:
-		requestTimeout, drainTimeout = hangs, hangs
-		forever = forEachLine(os.Stdin)
+		config.RequestTimeout, config.DrainTimeout = hangs, hangs
+		config.Forever = forEachLine(os.Stdin)
 	}
 	main()
 }
@@ -97,19 +98,28 @@ func patientEtcd3Store(etcdClient etcd3.Client, prefix string) *etcd3.Store {
 	return store
 }
 
+// registries are those of an apiserver.
+type registries = master.Registries
+
 // undecorated puts nothing around the layers of a store.
-var undecorated = decorators{
-	etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
-	etcd3: func(client etcd3.Client) etcd3.Client { return client },
-	store: func(store storage.Interface) storage.Interface { return store },
+var undecorated = master.Decorators{
+	Etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
+	Etcd3: func(client etcd3.Client) etcd3.Client { return client },
+	Store: func(store storage.Interface) storage.Interface { return store },
 }
 
-func memoryRegistries() registries { return registriesInMemory(undecorated.store) }
+func memoryRegistries() registries { return master.NewMemoryRegistries(undecorated) }
 
 // etcdRegistries are the registries on an etcd's v2 API.
 func etcdRegistries(servers, machines []string) (registries, error) {
-	o := storeOptions{options.EtcdOptions{Config: etcd.Config{Servers: servers}, Backend: options.Etcd2}, machines}
-	return o.etcdRegistries(undecorated)
+	return registriesOn(options.Etcd2, options.DefaultEtcdPrefix, servers, machines)
+}
+
+// registriesOn are the registries on an API of an etcd.
+func registriesOn(backend, prefix string, servers, machines []string) (registries, error) {
+	o := options.New()
+	o.Etcd.Servers, o.Etcd.Backend, o.Etcd.Prefix, o.Generic.Machines = servers, backend, prefix, machines
+	return config.NewEtcdRegistries(o, undecorated)
 }
 
 // unhurriedEtcdRegistry is a registry whose clock stands still: its requests never
@@ -123,14 +133,20 @@ func unhurriedEtcdRegistry(etcdClient registry.EtcdClient, machines []string) *r
 
 // hurriedRegistries are registries with the timeouts that users have.
 func hurriedRegistries(etcdClient registry.EtcdClient) registries {
-	return registriesOn2(registry.MakeEtcdRegistry(etcdClient, nil), nil, nil)
+	onEtcd := registry.MakeEtcdRegistry(etcdClient, nil)
+	return registriesOver(onEtcd.Registry, onEtcd.Healthz, onEtcd.Reconcile)
 }
 
-// forEachLine calls what is to be called every syncPeriod once for each line that is
+// registriesOver are the three registries that one registry is.
+func registriesOver(all *registry.Registry, healthz func() ([]string, error), reconcile func() error) registries {
+	return registries{Tasks: all, Controllers: all, Services: all, Objects: all.Objects(), Healthz: healthz, Reconcile: reconcile}
+}
+
+// forEachLine calls what is to be called every master.SyncPeriod once for each line that is
 // read, and nothing else.
 func forEachLine(lines io.Reader) func(func(), time.Duration) {
 	return func(f func(), period time.Duration) {
-		if period != syncPeriod {
+		if period != master.SyncPeriod {
 			return
 		}
 		for scanner := bufio.NewScanner(lines); scanner.Scan(); {
@@ -145,6 +161,17 @@ func eventually(t *testing.T, condition func() bool, what string) {
 	for end := time.Now().Add(hangs); !condition(); time.Sleep(10 * time.Millisecond) {
 		require.True(t, time.Now().Before(end), what)
 	}
+}
+
+// soon returns what another goroutine sends.
+func soon[T any](t *testing.T, from <-chan T, what string) (sent T) {
+	t.Helper()
+	select {
+	case sent = <-from:
+	case <-time.After(hangs):
+		require.FailNow(t, what)
+	}
+	return sent
 }
 
 // insist sends a request until the answer is not 503: a store that is slow is one
@@ -170,7 +197,7 @@ func clientOf(address string) *client.Client {
 
 // newHandler puts the registries behind the first door only.
 func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) http.Handler {
-	return chainBefore(serveTable(storageTable(r, containerInfo, scheduler), r.healthz, prefix))
+	return chainBefore(master.CreateFirstAPIServer(storageTable(r, containerInfo, scheduler), r.Healthz, prefix))
 }
 
 // chainBefore puts the chain of the insecure port before an API.
@@ -181,19 +208,19 @@ func chainBefore(api filters.API) http.Handler {
 
 // serverOf returns a server of a handler on a listener, with the timeouts that the program has.
 func serverOf(handler http.Handler, listener net.Listener) *server.Server {
-	return serverWith(handler, listener, requestTimeout)
+	return serverWith(handler, listener, config.RequestTimeout)
 }
 
 // serverWith returns one that lets a client take its time.
 func serverWith(handler http.Handler, listener net.Listener, timeout time.Duration) *server.Server {
-	config, err := new(master).buildConfig(options.New())
+	generic, err := master.New(config, options.New(), nil).BuildGenericConfig()
 	if err != nil {
 		panic(err) // nothing is asked for
 	}
-	config.ReadTimeout, config.WriteTimeout = timeout, timeout
-	config.BuildHandlerChain = func(*server.Config, server.Guards) http.Handler { return handler }
-	config.Listen = func(string, string) (net.Listener, error) { return listener, nil }
-	return config.Complete().New()
+	generic.ReadTimeout, generic.WriteTimeout = timeout, timeout
+	generic.BuildHandlerChain = func(*server.Config, server.Guards) http.Handler { return handler }
+	generic.Listen = func(string, string) (net.Listener, error) { return listener, nil }
+	return generic.Complete().New()
 }
 
 // exitOf serves until a signal comes, and returns the exit code.

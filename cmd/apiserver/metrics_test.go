@@ -138,7 +138,7 @@ func TestAWatchOfABusyServerGoesOn(t *testing.T) {
 func TestTheSyncOfEndpointsIsMeasured(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
-	require.NoError(t, d.loops.syncEndpoints())
+	require.NoError(t, d.Loops.SyncEndpoints())
 	assert.Contains(t, d.metricLines("kube2014_endpoints_sync"), "kube2014_endpoints_sync_duration_seconds_count 1")
 	assert.Contains(t, d.metricLines("kube2014_endpoints_sync"), "kube2014_endpoints_sync_errors_total 0")
 }
@@ -156,7 +156,7 @@ func TestMetricsAreForWhoMayReadThem(t *testing.T) {
 	d := openDoors(t, "-secure_port", "0", "-cert_dir", t.TempDir(), "-authorization_mode", "AlwaysDeny")
 	req := httptest.NewRequest("GET", "/metrics", nil)
 	recorder := httptest.NewRecorder()
-	d.server.SecureHandler().ServeHTTP(recorder, req)
+	d.Server.SecureHandler().ServeHTTP(recorder, req)
 	assert.Equal(t, http.StatusForbidden, recorder.Code)
 	assert.Equal(t, []string{`authorization_attempts_total{result="no-opinion"} 1`}, d.metricLines("authorization_attempts_total"))
 	assert.Equal(t, []string{`authentication_attempts{result="success"} 1`}, d.metricLines("authentication_attempts"), "the anonymous user is one")

@@ -35,7 +35,7 @@ func objectsElsewhere() []api.Object {
 
 // objectsOf returns the objects of registries, which some tests make without them.
 func objectsOf(stores registries) storage.Interface {
-	return stores.tasks.(registry.Versioned).Objects()
+	return stores.Tasks.(registry.Versioned).Objects()
 }
 
 func createElsewhere(t *testing.T, stores registries) {
@@ -50,7 +50,7 @@ func TestTheFirstDoorSeesTheNamespaceDefaultAlone(t *testing.T) {
 	onEachStore(t, func(t *testing.T, stores registries) {
 		createElsewhere(t, stores)
 		replay(t, recorded, stores)
-		require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
+		require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
 		for _, object := range objectsElsewhere() {
 			stored, err := objectsOf(stores).Get(object.Key())
 			require.NoError(t, err)
@@ -70,8 +70,8 @@ func TestJune2014sProgramsSeeTheNamespaceDefaultAlone(t *testing.T) {
 	require.NoError(t, err)
 	createElsewhere(t, stores)
 	replay(t, recorded, stores)
-	require.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
-	require.NoError(t, stores.reconcile())
+	require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
+	require.NoError(t, stores.Reconcile())
 	for _, directory := range []string{"/registry/hosts", "/registry/controllers", "/registry/services"} {
 		want := maps.Clone(recorded.EtcdAtTheEnd)
 		maps.DeleteFunc(want, func(key, _ string) bool { return !strings.HasPrefix(key, directory+"/") })
@@ -86,7 +86,7 @@ func TestJune2014sProgramsSeeTheNamespaceDefaultAlone(t *testing.T) {
 func TestTheSecondDoorShowsNoNamespaceButDefaultYet(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
-	createElsewhere(t, d.stores)
+	createElsewhere(t, d.Stores)
 	d.createPod(podNamed("own"))
 	names := func(list corev1.PodList) (names []string) {
 		for _, pod := range list.Items {

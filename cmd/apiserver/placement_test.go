@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/master"
 )
 
 // place runs once what the program's loops run when a machine may have become free.
@@ -24,10 +25,10 @@ func (d *doors) place() { require.NoError(d.t, d.tryPlace()) }
 // tryPlace is place for other goroutines than the test's. On etcd3 the program's loop runs
 // when it has heard of a change, and not at once when that is answered.
 func (d *doors) tryPlace() error {
-	if _, err := d.stores.objects.Version(); err != nil {
+	if _, err := d.Stores.Objects.Version(); err != nil {
 		return err
 	}
-	return d.loops.placePending()
+	return d.Loops.PlacePending()
 }
 
 // Nothing is refused: the pod waits. At the first door the 409 stays.
@@ -72,7 +73,7 @@ func encodePort(t *testing.T, id string, hostPort int) string {
 
 // inABubble runs a loop of the program on the doors of an apiserver, with a clock that
 // takes no time.
-func inABubble(t *testing.T, loop func(*loops, context.Context), test func(d *doors)) {
+func inABubble(t *testing.T, loop func(*master.Loops, context.Context), test func(d *doors)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := openDoors(t, "-machines", "m1")
@@ -80,7 +81,7 @@ func inABubble(t *testing.T, loop func(*loops, context.Context), test func(d *do
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			loop(&d.loops, ctx)
+			loop(&d.Loops, ctx)
 		}()
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -91,7 +92,7 @@ func inABubble(t *testing.T, loop func(*loops, context.Context), test func(d *do
 }
 
 func TestTheProgramPlacesWaitingPodsOnChangeAtMostOnceASecond(t *testing.T) {
-	inABubble(t, (*loops).placeOnChange, func(d *doors) {
+	inABubble(t, (*master.Loops).PlaceOnChange, func(d *doors) {
 		d.createTask("owner", 80)
 		d.createTask("owner-2", 81)
 		d.createPod(podNamed("p", 80))
@@ -114,13 +115,13 @@ func TestTheProgramPlacesWaitingPodsOnChangeAtMostOnceASecond(t *testing.T) {
 
 // Another program may have freed a machine, and this one not have heard of it.
 func TestTheProgramPlacesWaitingPodsEveryTenSecondsAnyway(t *testing.T) {
-	inABubble(t, (*loops).syncForever, func(d *doors) {
+	inABubble(t, (*master.Loops).SyncForever, func(d *doors) {
 		d.createTask("owner", 80)
 		d.createPod(podNamed("p", 80))
 		d.send(http.StatusOK, "DELETE", taskPath("owner"), "")
 		synctest.Wait()
 		assert.Empty(d.t, d.machineOf("p"))
-		time.Sleep(syncPeriod)
+		time.Sleep(master.SyncPeriod)
 		synctest.Wait()
 		assert.Equal(d.t, "m1", d.machineOf("p"))
 	})
@@ -134,7 +135,7 @@ func TestAPodThatWaitsIsPlacedByTheNextApiserver(t *testing.T) {
 		first.createPod(podNamed("p", 80))
 		first.send(http.StatusOK, "DELETE", taskPath("owner"), "")
 		next := openDoors(t, flags...)
-		require.NoError(t, next.stores.reconcile()) // as its loop does first
+		require.NoError(t, next.Stores.Reconcile()) // as its loop does first
 		next.place()
 		assert.Equal(t, "m1", next.machineOf("p"))
 		assert.Equal(t, "m1", first.machineOf("p"))

@@ -250,7 +250,7 @@ func TestD30ASignalLetsRequestsInFlightFinish(t *testing.T) {
 				e := endServer(t, openDoors(t).handler, func(network *loopback.Listener) { request = begin(t, network, row.path, row.body) })
 				_, err := e.network.Dial(context.Background())
 				assert.ErrorIs(t, err, net.ErrClosed, "no new connections")
-				time.Sleep(drainTimeout - time.Second) // the bubble's clock: it takes no time
+				time.Sleep(config.DrainTimeout - time.Second) // the bubble's clock: it takes no time
 				assert.Equal(t, row.status, request.finish())
 				assert.Equal(t, 0, <-e.exit)
 			})
@@ -296,7 +296,7 @@ func TestAPanicInAHandlerDoesNotEndTheServer(t *testing.T) {
 	t.Parallel()
 	// No request makes the real handlers panic, so here the storage does.
 	stores := memoryRegistries()
-	stores.services = registry.MakeRegistry(nil)
+	stores.Services = registry.MakeRegistry(nil)
 	handler := newHandler(stores, nil, nil, client.DefaultPrefix)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -321,4 +321,14 @@ func TestAListenerThatBreaksEndsTheServer(t *testing.T) {
 	require.NoError(t, err)
 	listener.Close()
 	assert.Equal(t, 1, exitOf(serverOf(http.NotFoundHandler(), listener), nil))
+}
+
+// 192.0.2.0/24 is for documents: no machine has these addresses.
+func TestAMachineWithoutItsAddressEndsTheProgramWithAdvice(t *testing.T) {
+	t.Parallel()
+	cmd, log := bareProgram(t, unhurried, "-run", "all", "-port", "0", "-kubelet_port", "0", "-machines", "127.0.0.1,192.0.2.1")
+	log.find(`the kubelet cannot listen on 192\.0\.2\.1:0: .* \(macOS: sudo ifconfig lo0 alias 192\.0\.2\.1\), or choose others with -machines `)
+	log.rest()
+	assert.Error(t, cmd.Wait())
+	assert.Equal(t, 1, cmd.ProcessState.ExitCode())
 }

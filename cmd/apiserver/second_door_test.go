@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 )
 
@@ -46,8 +47,8 @@ func TestAVersionThatIsTurnedOffIsNotServed(t *testing.T) {
 				}
 				assert.Equal(t, "ok", d.send(http.StatusOK, "GET", "/healthz", ""))
 				assert.Equal(t, "<html><body>Welcome to Kubernetes</body></html>", d.send(http.StatusOK, "GET", "/", ""))
-				assert.Equal(t, row.second, d.loops.placePending != nil, "there can be waiting pods")
-				assert.Equal(t, row.second, d.loops.register != nil, "there can be nodes")
+				assert.Equal(t, row.second, d.Loops.PlacePending != nil, "there can be waiting pods")
+				assert.Equal(t, row.second, d.Loops.Register != nil, "there can be nodes")
 			})
 		}
 	}
@@ -153,8 +154,8 @@ func TestAPanicAtTheSecondDoorIsAnsweredAndLogged(t *testing.T) {
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
 	d := openDoors(t)
-	first := serveTable(storageTable(d.stores, nil, nil), nil, "/api/v1beta1")
-	first.Next = (&master{}).secondDoor(options.New(), nil) // no request makes the real handlers panic, so here there is no store
+	first := master.CreateFirstAPIServer(storageTable(d.Stores, nil, nil), nil, "/api/v1beta1")
+	first.Next = master.New(config, options.New(), nil).CreateKubeAPIServer(nil) // no request makes the real handlers panic, so here there is no store
 	d.handler = chainBefore(first)
 	text := d.send(http.StatusInternalServerError, "GET", todaysPods+"/p", "")
 	assert.Contains(t, text, `"kind":"Status"`)

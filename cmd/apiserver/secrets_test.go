@@ -23,6 +23,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/util/certtest"
 	"kube2014/pkg/webhook/webhooktest"
@@ -223,9 +224,9 @@ func TestNoSecretIsToldAtTheStart(t *testing.T) {
 			{"-tls_cert_file"}, {"-tls_private_key_file"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_cafile"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_certfile", own[5], "-etcd_keyfile"}} {
 			o, err := options.Parse(slices.Concat(own, flag, []string{paths[name]}))
 			if err == nil {
-				var m *master
-				if m, err = createMaster(o, io.Discard); err == nil {
-					m.close()
+				var m *master.Master
+				if m, err = createMaster(config, o, io.Discard); err == nil {
+					m.Close()
 				}
 			}
 			if err != nil {

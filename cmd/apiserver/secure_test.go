@@ -85,8 +85,8 @@ func openSecure(t *testing.T, flags ...string) *secured {
 	own, authority := filesOf(t).secureFlags()
 	flags = append(own, flags...)
 	d := openDoors(t, flags...)
-	if d.roles.Policy != nil {
-		require.NoError(t, d.bootstrapRoles(t.Context()))
+	if d.Roles.Policy != nil {
+		require.NoError(t, d.BootstrapRoles(t.Context()))
 	}
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func openSecure(t *testing.T, flags ...string) *secured {
 	require.NoError(t, o.SecureServing.ApplyTo(config, &o.Authentication))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	secure := &http.Server{Handler: d.server.SecureHandler(), TLSConfig: config.Secure.TLS, ErrorLog: log.New(io.Discard, "", 0)}
+	secure := &http.Server{Handler: d.Server.SecureHandler(), TLSConfig: config.Secure.TLS, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = secure.ServeTLS(listener, "", "") }() // it ends with the test
 	t.Cleanup(func() { assert.NoError(t, secure.Close()) })
 	insecure := httptest.NewServer(d.handler)

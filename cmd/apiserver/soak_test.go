@@ -178,8 +178,8 @@ func TestSoak(t *testing.T) {
 			stores := makeStores(t)[0]
 			goroutines, heap := watermark()
 			soak(t, stores)
-			if stores.close != nil {
-				stores.close()
+			if stores.Close != nil {
+				stores.Close()
 			}
 			eventually(t, func() bool {
 				goroutinesNow, heapNow := watermark()
@@ -201,9 +201,9 @@ func TestSoakWithEverythingOn(t *testing.T) {
 			t.Run("load", func(t *testing.T) { // its servers end with it
 				e := everythingOn(t)
 				s := openSecure(t, append(e.flags, append(flags(t), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3,127.0.0.4")...)...)
-				drive(t, e.client(t, s.url), s.stores)
+				drive(t, e.client(t, s.url), s.Stores)
 				e.checkAudit(t)
-				objects, err := s.stores.objects.List(storage.Selection{Kind: api.QuotaKind})
+				objects, err := s.Stores.Objects.List(storage.Selection{Kind: api.QuotaKind})
 				require.NoError(t, err)
 				for _, object := range objects.Items {
 					assert.NotContains(t, object.Object.Meta().Remainder, "until", "no place stays reserved")
@@ -219,7 +219,7 @@ func TestSoakWithEverythingOn(t *testing.T) {
 
 func soak(t *testing.T, stores registries) {
 	machines := []string{"127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"}
-	handler := newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeFirstFitScheduler(machines, stores.tasks), client.DefaultPrefix)
+	handler := newHandler(stores, clienttest.FakeContainerInfo{}, registry.MakeFirstFitScheduler(machines, stores.Tasks), client.DefaultPrefix)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	signals, exit := make(chan os.Signal, 1), make(chan int, 1)
@@ -252,9 +252,9 @@ func drive(t *testing.T, shared *client.Client, stores registries) {
 		close(done)
 	}()
 	for soaking := true; soaking; {
-		assert.NoError(t, registry.MakeEndpointController(stores.services, stores.tasks).SyncServiceEndpoints())
-		if stores.reconcile != nil {
-			assert.NoError(t, stores.reconcile())
+		assert.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
+		if stores.Reconcile != nil {
+			assert.NoError(t, stores.Reconcile())
 		}
 		select {
 		case <-done:

@@ -59,18 +59,18 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						o.Etcd.Backend, o.Etcd.Servers, o.Etcd.Prefix = options.Etcd3, []string{place.url}, place.prefix
 						keysAtTheEnd = func() map[string]string { return place.keys(t) }
 					}
-					m, err := createMaster(o, &narration)
+					m, err := createMaster(config, o, &narration)
 					require.NoError(t, err)
-					stores := m.stores
-					answers[i] = answersOf(t, m.server.PrepareRun().InsecureHandler(), recorded)
-					require.NoError(t, m.loops.syncEndpoints())
+					stores := m.Stores
+					answers[i] = answersOf(t, m.Server.PrepareRun().InsecureHandler(), recorded)
+					require.NoError(t, m.Loops.SyncEndpoints())
 					if keysAtTheEnd != nil {
-						_, err := stores.healthz()
+						_, err := stores.Healthz()
 						require.NoError(t, err)
-						require.NoError(t, stores.reconcile())
+						require.NoError(t, stores.Reconcile())
 						keys[i] = keysAtTheEnd()
 						assert.NotEmpty(t, keys[i])
-						stores.close()
+						stores.Close()
 					}
 					assert.Equal(t, traced, narration.Len() > 0)
 				}
@@ -85,10 +85,10 @@ func TestWithoutTraceNothingStandsBetweenTheLayers(t *testing.T) {
 	t.Parallel()
 	o, err := options.Parse(nil)
 	require.NoError(t, err)
-	m, err := createMaster(o, nil)
+	m, err := createMaster(config, o, nil)
 	require.NoError(t, err)
-	for _, part := range []interface{}{m.stores.tasks, m.stores.controllers, m.stores.services} {
+	for _, part := range []interface{}{m.Stores.Tasks, m.Stores.Controllers, m.Stores.Services} {
 		assert.IsType(t, &registry.MemoryRegistry{}, part)
 	}
-	assert.IsType(t, &memory.Store{}, m.stores.objects)
+	assert.IsType(t, &memory.Store{}, m.Stores.Objects)
 }

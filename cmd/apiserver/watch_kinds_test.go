@@ -55,7 +55,7 @@ func TestEachKindIsWatchedByEachPath(t *testing.T) {
 			}
 			all = append(all, append(watchers, silent)...)
 		}
-		d.second.EndWatches()
+		d.Second.EndWatches()
 		for _, w := range all {
 			w.ends()
 		}
@@ -73,9 +73,9 @@ func TestEndpointSlicesAreWatched(t *testing.T) {
 		}
 		silent := openWatch(t, patient, url+silentPath)
 		d.send(http.StatusOK, "POST", "/api/v1beta1/services", `{"id":"x","port":80,"selector":{"name":"web"},"labels":{"name":"web"}}`)
-		require.NoError(t, d.loops.syncEndpoints())
+		require.NoError(t, d.Loops.SyncEndpoints())
 		d.send(http.StatusOK, "POST", "/api/v1beta1/tasks", task("web", 8080))
-		require.NoError(t, d.loops.syncEndpoints())
+		require.NoError(t, d.Loops.SyncEndpoints())
 		d.send(http.StatusOK, "DELETE", "/api/v1beta1/services/x", "")
 		for _, w := range watchers {
 			w.tells("ADDED x")
@@ -84,7 +84,7 @@ func TestEndpointSlicesAreWatched(t *testing.T) {
 			assert.Contains(t, string(changed.Object), `"addresses":["127.0.0.1"]`)
 			w.tells("DELETED x")
 		}
-		d.second.EndWatches()
+		d.Second.EndWatches()
 		silent.ends()
 	})
 }
@@ -99,7 +99,7 @@ func TestTheOneNamespaceIsWatchedInVain(t *testing.T) {
 	initial.tells("ADDED default")
 	named.tells("ADDED default")
 	d.createPod(podNamed("p"))
-	d.second.EndWatches()
+	d.Second.EndWatches()
 	for _, w := range []*watcher{initial, named, later} {
 		w.ends()
 	}
@@ -123,7 +123,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 			d := openDoors(t, row.flags...)
 			server := httptest.NewServer(d.handler)
 			t.Cleanup(server.Close)
-			t.Cleanup(d.second.EndWatches)
+			t.Cleanup(d.Second.EndWatches)
 			watchers := []*watcher{openWatch(t, patient, server.URL+"/api/v1/pods?watch=1"), openWatch(t, patient, server.URL+"/api/v1/watch/pods")}
 			var wanted []string
 			if row.tasks != "" {
@@ -135,7 +135,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 			for _, w := range watchers {
 				w.tells(append(wanted, "ADDED p")...)
 			}
-			d.second.EndWatches()
+			d.Second.EndWatches()
 			for _, w := range watchers {
 				w.ends()
 			}
@@ -146,7 +146,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 func TestWithoutTheSecondDoorThereAreNoWatches(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t, "-runtime_config", "api/v1=false")
-	assert.Nil(t, d.second)
+	assert.Nil(t, d.Second)
 	for _, path := range []string{"/api/v1/pods?watch=1", "/api/v1/watch/pods"} {
 		assert.True(t, strings.HasPrefix(d.send(http.StatusNotFound, "GET", path, ""), "Not Found: "), path)
 	}

@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util/loopback"
@@ -43,7 +42,7 @@ func serveOnPipes(t *testing.T) *onPipes {
 	p.client = &http.Client{Transport: transport}
 	s := serverOf(p.handler, p.network)
 	s.AddPreShutdownHook("end-watches", func() error {
-		p.second.EndWatches()
+		p.Second.EndWatches()
 		return nil
 	})
 	go func() { p.exit <- exitOf(s, p.signals) }()
@@ -70,7 +69,7 @@ func (p *onPipes) watchUnread() *watcher {
 // write writes one service so many times.
 func (p *onPipes) write(times int) {
 	for i := range times {
-		_, err := p.stores.objects.Commit(storage.Update(&api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 1 + i%1000}, storage.Any))
+		_, err := p.Stores.Objects.Commit(storage.Update(&api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 1 + i%1000}, storage.Any))
 		require.NoError(p.t, err)
 	}
 }
@@ -109,7 +108,7 @@ func TestAWatcherThatDoesNotReadIsCutOffAndHoldsUpNobody(t *testing.T) {
 		p.tellTo(watchers, someNames("s", 100)...)
 		assert.Equal(t, time.Duration(0), time.Since(start))
 
-		time.Sleep(requestTimeout)
+		time.Sleep(config.RequestTimeout)
 		synctest.Wait()
 		_, err := unread.until(func(event) bool { return false })
 		assert.ErrorIs(t, err, io.ErrUnexpectedEOF, "it was cut off")
@@ -215,7 +214,7 @@ func TestAWatcherOnTCPThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
 	url := d.listen()
-	impatient := d.secondDoor(options.New(), registry.MakePodPlacer(d.stores.objects, nil)) // to one client
+	impatient := d.CreateKubeAPIServer(registry.MakePodPlacer(d.Stores.Objects, nil)) // to one client
 	impatient.WriteTimeout = 100 * time.Millisecond
 	ended := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -123,21 +123,21 @@ func (w *watcher) until(last func(event) bool) (all []event, err error) {
 // listen serves the doors on a free port, however slow the clients are. Changes of other
 // programs are followed.
 func (d *doors) listen() (url string) {
-	d.second.WriteTimeout = hangs
+	d.Second.WriteTimeout = hangs
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = &http.Server{Handler: d.handler, ReadTimeout: hangs, WriteTimeout: hangs}
 	server.Start()
 	d.t.Cleanup(server.Close)
-	d.t.Cleanup(d.second.EndWatches)
-	if d.stores.follow != nil {
-		go d.stores.follow(d.t.Context())
+	d.t.Cleanup(d.Second.EndWatches)
+	if d.Stores.Follow != nil {
+		go d.Stores.Follow(d.t.Context())
 	}
 	return server.URL
 }
 
 // version returns that of the store.
 func (d *doors) version() uint64 {
-	version, err := d.stores.objects.Version()
+	version, err := d.Stores.Objects.Version()
 	require.NoError(d.t, err)
 	return version
 }

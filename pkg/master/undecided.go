@@ -1,4 +1,4 @@
-package main
+package master
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const (
 // its APIs is used is decided when it does. Until then it is unavailable.
 type undecided struct {
 	storage.ReaderFunc
-	chosen atomic.Pointer[registries] // nil until then
+	chosen atomic.Pointer[Registries] // nil until then
 }
 
 var _ storage.Interface = (*undecided)(nil)
@@ -39,40 +39,40 @@ func newUndecided() *undecided {
 func (u *undecided) reader(of func(storage.Interface) storage.Reader) storage.ReaderFunc {
 	return func(operation string) (storage.Reader, error) {
 		if chosen := u.chosen.Load(); chosen != nil {
-			return of(chosen.objects), nil
+			return of(chosen.Objects), nil
 		}
 		return nil, api.NewUnavailable(operation, nil)
 	}
 }
 
-// undecidedRegistries puts the registries on an etcd of which nobody knows yet what it
+// undecided puts the registries on an etcd of which nobody knows yet what it
 // serves.
-func (o storeOptions) undecidedRegistries(clients etcdClients, d decorators) registries {
+func (e onEtcd) undecided() Registries {
 	u := newUndecided()
 	ctx, cancel := context.WithCancel(context.Background())
 	decided := make(chan struct{}) // closed when it is decided, or will not be
 	go func() {
 		defer close(decided)
-		u.decide(ctx, clients.choose, func(backend string) registries { return o.registriesOnEtcd(backend, clients, d) })
+		u.decide(ctx, e.choose, e.open)
 	}()
-	stores := registriesOver(registry.MakeRegistry(u), "etcd at "+strings.Join(o.Servers, ","))
-	stores.healthz, stores.reconcile = u.healthz, u.reconcile
-	stores.follow = func(ctx context.Context) {
+	stores := newRegistries(registry.MakeRegistry(u), "etcd at "+strings.Join(e.o.Etcd.Servers, ","))
+	stores.Healthz, stores.Reconcile = u.healthz, u.reconcile
+	stores.Follow = func(ctx context.Context) {
 		select {
 		case <-decided:
 		case <-ctx.Done():
 		}
-		if chosen := u.chosen.Load(); chosen != nil && chosen.follow != nil {
-			chosen.follow(ctx)
+		if chosen := u.chosen.Load(); chosen != nil && chosen.Follow != nil {
+			chosen.Follow(ctx)
 		}
 	}
-	stores.close = func() {
+	stores.Close = func() {
 		cancel()
 		<-decided
 		if chosen := u.chosen.Load(); chosen != nil {
-			chosen.close()
+			chosen.Close()
 		} else {
-			clients.close()
+			e.close()
 		}
 	}
 	return stores
@@ -80,22 +80,22 @@ func (o storeOptions) undecidedRegistries(clients etcdClients, d decorators) reg
 
 // decide asks the etcd which APIs it serves until it is clear which to use, or until the
 // context ends.
-func (u *undecided) decide(ctx context.Context, choose func(context.Context) (backend string, err error), open func(backend string) registries) {
-	told := ""
+func (u *undecided) decide(ctx context.Context, choose func(context.Context) (backend string, err error), open func(backend string) Registries) {
+	logged := ""
 	for {
 		backend, err := choose(ctx)
 		switch {
 		case err == nil:
 			chosen := open(backend)
 			u.chosen.Store(&chosen)
-			log.Printf("etcd answers: registry %s", chosen.name)
+			log.Printf("etcd answers: registry %s", chosen.Name)
 			return
 		case ctx.Err() != nil:
 			return
 		}
-		if why := inFlags(err).Error(); why != told {
+		if why := inFlags(err).Error(); why != logged {
 			log.Print(why)
-			told = why
+			logged = why
 		}
 		pause := decisionPause
 		if needsUser(err) {
@@ -111,14 +111,14 @@ func (u *undecided) decide(ctx context.Context, choose func(context.Context) (ba
 
 func (u *undecided) healthz() ([]string, error) {
 	if chosen := u.chosen.Load(); chosen != nil {
-		return chosen.healthz()
+		return chosen.Healthz()
 	}
 	return nil, api.NewUnavailable("health check", nil)
 }
 
 func (u *undecided) reconcile() error {
 	if chosen := u.chosen.Load(); chosen != nil {
-		return chosen.reconcile()
+		return chosen.Reconcile()
 	}
 	return nil // each request tells that etcd does not answer
 }
@@ -129,7 +129,7 @@ func (u *undecided) Cached() storage.Reader { return u.reader(storage.Interface.
 // Commit implements storage.Interface.
 func (u *undecided) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	if chosen := u.chosen.Load(); chosen != nil {
-		return chosen.objects.Commit(changes...)
+		return chosen.Objects.Commit(changes...)
 	}
 	return nil, api.NewUnavailable(changes[0].InWords(), nil)
 }

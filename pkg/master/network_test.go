@@ -1,4 +1,4 @@
-package main
+package master
 
 import (
 	"errors"
@@ -30,14 +30,4 @@ func TestTheErrorForAnAddressTellsWhatToDo(t *testing.T) {
 	}
 	assert.NoError(t, advised("127.0.0.2:80", nil))
 	assert.EqualError(t, advised("127.0.0.2:80", errors.New("too many words")), "too many words")
-}
-
-// 192.0.2.0/24 is for documents: no machine has these addresses.
-func TestAMachineWithoutItsAddressEndsTheProgramWithAdvice(t *testing.T) {
-	t.Parallel()
-	cmd, log := bareProgram(t, unhurried, "-run", "all", "-port", "0", "-kubelet_port", "0", "-machines", "127.0.0.1,192.0.2.1")
-	log.find(`the kubelet cannot listen on 192\.0\.2\.1:0: .* \(macOS: sudo ifconfig lo0 alias 192\.0\.2\.1\), or choose others with -machines `)
-	log.rest()
-	assert.Error(t, cmd.Wait())
-	assert.Equal(t, 1, cmd.ProcessState.ExitCode())
 }

@@ -1,4 +1,4 @@
-package main
+package master
 
 import (
 	"bufio"
@@ -15,7 +15,20 @@ import (
 
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/options"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd3"
 )
+
+// hangs is how long nothing happens until it is taken for an error.
+const hangs = 5 * time.Minute
+
+// undecorated puts nothing around the layers of a store.
+var undecorated = Decorators{
+	Etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
+	Etcd3: func(client etcd3.Client) etcd3.Client { return client },
+	Store: func(store storage.Interface) storage.Interface { return store },
+}
 
 // soon returns what another goroutine sends.
 func soon[T any](t *testing.T, from <-chan T, what string) (sent T) {
@@ -56,24 +69,25 @@ func hangingEtcd(t *testing.T) (url string, asked <-chan string) {
 func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 	t.Parallel()
 	url, asked := hangingEtcd(t)
-	o := storeOptions{EtcdOptions: options.EtcdOptions{Config: etcd.Config{Servers: []string{url}}, Prefix: options.DefaultEtcdPrefix}}
-	v2, err := newEtcdClient(o.Config)
+	o := options.New()
+	o.Etcd.Servers = []string{url}
+	v2, err := etcd.NewClient(o.Etcd.Config)
 	require.NoError(t, err)
 	v2.SetTimeout(10 * hangs)
-	v3, err := newEtcd3Client(o.Config)
+	v3, err := etcd.NewV3(o.Etcd.Config)
 	require.NoError(t, err)
 	v3.SetTimeout(10 * hangs)
-	stores := o.undecidedRegistries(etcdClients{v2, v3, o.Prefix}, undecorated)
+	stores := onEtcd{NewConfig(""), o, undecorated, v2, v3}.undecided()
 	words := []string{soon(t, asked, "it is asked"), soon(t, asked, "both APIs are asked at once")}
 	slices.Sort(words)
 	assert.Equal(t, []string{"GET ", "PRI "}, words)
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		stores.close()
+		stores.Close()
 	}()
 	soon(t, closed, "the end waits for the etcd")
-	_, err = v3.Holds(t.Context(), o.Prefix)
+	_, err = v3.Holds(t.Context(), o.Etcd.Prefix)
 	assert.ErrorContains(t, err, "closed")
 }
 
@@ -98,7 +112,7 @@ func TestAnEtcdThatRefusesIsAskedLessOftenThanOneThatDoesNotAnswer(t *testing.T)
 						return "", row.err
 					}
 					return options.Etcd2, nil
-				}, func(string) registries { return memoryRegistries() })
+				}, func(string) Registries { return NewMemoryRegistries(undecorated) })
 				assert.Equal(t, 3*row.pause, time.Since(start))
 				assert.NotNil(t, u.chosen.Load())
 			})
@@ -122,7 +136,7 @@ func TestNothingIsChosenAfterTheEnd(t *testing.T) {
 						}
 						<-ctx.Done()
 						return "", ctx.Err()
-					}, func(string) registries { panic("nothing is to be opened") })
+					}, func(string) Registries { panic("nothing is to be opened") })
 				}()
 				synctest.Wait()
 				start := time.Now()

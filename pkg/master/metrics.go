@@ -1,19 +1,18 @@
-package main
+package master
 
 import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin/webhook"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/metrics/store"
-	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/server"
 	"kube2014/pkg/storage/etcd3"
 )
 
 // observeLayers lets the metrics see what is between the layers.
-func (m *master) observeLayers(config *server.Config) {
+func (m *Master) observeLayers() {
+	config := m.generic
 	config.Metrics = m.metrics
 	config.Guards.Authenticator, config.Guards.Authorizer = m.metrics.Authenticator(config.Guards.Authenticator), m.metrics.Authorizer(config.Guards.Authorizer)
 	if config.Audit != nil {
@@ -25,25 +24,25 @@ func (m *master) observeLayers(config *server.Config) {
 	for _, known := range knownAs {
 		m.metrics.Know(known.APIGroup, known.ServedAs, known.Resource)
 	}
-	if m.second != nil {
-		m.second.WatchEvents = m.metrics.WatchEvents
-		m.second.Each(func(resource *rest.Resource) {
+	if m.Second != nil {
+		m.Second.WatchEvents = m.metrics.WatchEvents
+		m.Second.Each(func(resource *rest.Resource) {
 			m.metrics.Know(resource.GroupVersion.Group, resource.GroupVersion.Version, resource.Name)
 		})
 	}
-	m.metrics.ReadStored(store.Cached(m.stores.objects))
-	m.loops.syncEndpoints = m.metrics.EndpointSync(m.loops.syncEndpoints)
+	m.metrics.ReadStored(store.Cached(m.Stores.Objects))
+	m.Loops.SyncEndpoints = m.metrics.EndpointSync(m.Loops.SyncEndpoints)
 }
 
-// decorators let the metrics, and a trace, see the calls to a store on etcd.
-func (m *master) decorators(o *options.ServerRunOptions) decorators {
-	return decorators{
-		etcd2: func(client registry.EtcdClient) registry.EtcdClient {
+// Decorators let the metrics, and a trace, see the calls to a store.
+func (m *Master) Decorators() Decorators {
+	return Decorators{
+		Etcd2: func(client registry.EtcdClient) registry.EtcdClient {
 			return m.tracer.EtcdClient(store.Etcd2(m.metrics, client))
 		},
-		etcd3: func(client etcd3.Client) etcd3.Client {
-			return m.tracer.Etcd3Client(store.Etcd3(m.metrics, client, o.Etcd.Prefix))
+		Etcd3: func(client etcd3.Client) etcd3.Client {
+			return m.tracer.Etcd3Client(store.Etcd3(m.metrics, client, m.o.Etcd.Prefix))
 		},
-		store: m.tracer.Store,
+		Store: m.tracer.Store,
 	}
 }

@@ -1,12 +1,21 @@
-package main
+package master
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"syscall"
 )
+
+// Network is where the ports of a process are.
+type Network struct {
+	Listen func(network, address string) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+var hostNetwork = Network{listen, new(net.Dialer).DialContext}
 
 // listen is net.Listen, whose error also has advice.
 func listen(network, address string) (net.Listener, error) {

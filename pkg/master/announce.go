@@ -1,0 +1,63 @@
+package master
+
+import (
+	"cmp"
+	"log"
+	"net"
+	"slices"
+	"strings"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/options"
+	"kube2014/pkg/ui"
+)
+
+// servesToday reports whether today's API is served. It is not if paths of it belong to
+// June 2014's, whose flag is older.
+func servesToday(o *options.ServerRunOptions) bool {
+	prefix := o.Generic.Prefix
+	hidden := o.APIEnablement.Serves(v1beta1.Version) && prefix != "" &&
+		slices.ContainsFunc([]string{"/api/v1/", "/apis", "/openapi", "/version", "/livez", "/readyz", ui.Path},
+			func(path string) bool { return strings.HasPrefix(path, prefix) })
+	return o.APIEnablement.Serves(v1.Version) && !hidden
+}
+
+// pathsInWords returns where the versions of the API and the page are served.
+func pathsInWords(o *options.ServerRunOptions) string {
+	var paths []string
+	if o.APIEnablement.Serves(v1beta1.Version) {
+		paths = append(paths, cmp.Or(o.Generic.Prefix, "/"))
+	}
+	if servesToday(o) {
+		paths = append(paths, "/api/"+v1.Version, ui.Path)
+	}
+	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")
+}
+
+// announce logs where the server serves what. An address is nil if its port is closed.
+func (m *Master) announce(insecure, secure net.Addr) {
+	o := m.o
+	var at []string
+	if insecure != nil {
+		at = append(at, "http://"+insecure.String())
+	}
+	if secure != nil {
+		at = append(at, "https://"+secure.String())
+	}
+	paths := pathsInWords(o)
+	log.Printf("kube2014 apiserver %s serves %s: registry %s, scheduler %s, machines %s",
+		m.config.Version, strings.Join(at, paths+", ")+paths, m.Stores.Name, o.Generic.Scheduler, o.Generic.MachinesInWords())
+	if o.Parts.Around() && m.Second != nil {
+		log.Printf("the cluster can be seen at %s", at[0]+ui.Path)
+	}
+	if insecure != nil && reachableByOthers(insecure) {
+		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", o.InsecureServing.Address)
+	}
+}
+
+// reachableByOthers reports whether other machines may reach an address.
+func reachableByOthers(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback()
+}

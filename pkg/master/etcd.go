@@ -1,0 +1,164 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+
+	"kube2014/pkg/etcd"
+	"kube2014/pkg/options"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/storage/etcd3"
+)
+
+// onEtcd puts registries on an etcd, by a client of each of its APIs.
+type onEtcd struct {
+	config *Config
+	o      *options.ServerRunOptions
+	d      Decorators
+	v2     *etcd.Client
+	v3     *etcd.V3
+}
+
+// NewEtcdRegistries puts the registries on the etcd that the flags name. If it does not
+// answer yet, that is no error: requests are answered with 503 until it does. The error
+// names a flag.
+func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (Registries, error) {
+	e := onEtcd{config: c, o: o, d: d}
+	var err error
+	if e.v2, err = c.NewEtcdClient(o.Etcd.Config); err == nil {
+		e.v3, err = c.NewEtcd3Client(o.Etcd.Config)
+	}
+	if err != nil {
+		return Registries{}, inFlags(err)
+	}
+	backend := o.Etcd.Backend
+	switch backend {
+	case options.Etcd2:
+		err = e.v2.CheckKey(options.DefaultEtcdPrefix)
+	case options.Etcd3:
+		err = e.v3.Check(context.Background(), o.Etcd.Prefix+"/")
+	default:
+		backend, err = e.choose(context.Background())
+	}
+	if needsUser(err) {
+		e.close()
+		return Registries{}, inFlags(err)
+	}
+	if err != nil {
+		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
+	}
+	if backend == "" {
+		return e.undecided(), nil
+	}
+	stores := e.open(backend)
+	if err == nil && backend == options.Etcd3 {
+		var layout *etcd3.LayoutError
+		if _, err := stores.Objects.Version(); errors.As(err, &layout) {
+			stores.Close()
+			return Registries{}, inFlags(layout)
+		}
+	}
+	return stores, nil
+}
+
+// open returns the registries on one API of the etcd.
+func (e onEtcd) open(backend string) Registries {
+	place := " at " + strings.Join(e.o.Etcd.Servers, ",")
+	if backend == options.Etcd2 {
+		e.v3.Close()
+		on2 := e.config.MakeEtcdRegistry(e.d.Etcd2(e.v2), e.o.Generic.Machines)
+		on2.Decorate(e.d.Store)
+		stores := newRegistries(on2.Registry, "etcd2"+place)
+		stores.Healthz, stores.Reconcile, stores.Follow, stores.Close = on2.Healthz, on2.Reconcile, on2.Follow, e.v2.Close
+		return stores
+	}
+	e.v2.Close()
+	if e.o.Etcd.Prefix != options.DefaultEtcdPrefix {
+		place += " below " + e.o.Etcd.Prefix
+	}
+	store := e.config.MakeEtcd3Store(e.d.Etcd3(e.v3), e.o.Etcd.Prefix)
+	stores := newRegistries(registry.MakeRegistry(e.d.Store(store)), "etcd3"+place)
+	stores.Healthz, stores.Reconcile = store.Healthz, store.Reconcile
+	stores.Close = func() {
+		store.Close()
+		e.v3.Close()
+	}
+	return stores
+}
+
+func (e onEtcd) close() {
+	e.v2.Close()
+	e.v3.Close()
+}
+
+// undecidableError reports that nobody but the user can say which backend to use.
+type undecidableError struct{ why string }
+
+// Error returns why, and which flag decides.
+func (e *undecidableError) Error() string { return e.why }
+
+// needsUser reports whether an error stays until the user does something about it.
+func needsUser(err error) bool {
+	var unusable *etcd.UnusableError
+	var undecidable *undecidableError
+	return errors.As(err, &unusable) || errors.As(err, &undecidable)
+}
+
+// choose returns the backend that an etcd is for: the one that holds objects; or, if there
+// are none yet, etcd2 if it is served. June 2014's programs read only that one. It returns
+// soon after the context has ended.
+func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
+	v2, v3, err := etcd.Served(ctx, e.v2, e.v3, e.o.Etcd.Prefix+"/")
+	if err != nil {
+		return "", err
+	}
+	v2 = v2 && e.o.Etcd.Prefix == options.DefaultEtcdPrefix // its keys are June 2014's
+	switch {
+	case !v2 && !v3:
+		return "", &undecidableError{"the etcd serves only its v2 API, whose keys begin with " + options.DefaultEtcdPrefix + ": leave -etcd_prefix out"}
+	case !v3:
+		return options.Etcd2, nil
+	case !v2:
+		return options.Etcd3, nil
+	}
+	in2, err := e.v2.Holds(ctx, options.DefaultEtcdPrefix)
+	if err != nil {
+		return "", err
+	}
+	in3, err := e.v3.Holds(ctx, e.o.Etcd.Prefix+"/")
+	switch {
+	case err != nil:
+		return "", err
+	case in2 && in3:
+		return "", &undecidableError{"the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3"}
+	case in3:
+		return options.Etcd3, nil
+	}
+	return options.Etcd2, nil
+}
+
+// flagOf has the flag of each field of an etcd.Config.
+var flagOf = map[string]string{
+	"Servers": "-etcd_servers", "CAFile": "-etcd_cafile", "CertFile": "-etcd_certfile", "KeyFile": "-etcd_keyfile",
+	"Username": "-etcd_username", "Password": "-etcd_password_file",
+}
+
+// inFlags returns an error that begins with the flag that is wrong.
+func inFlags(err error) error {
+	var wrong *etcd.ConfigError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s: %w", flagOf[wrong.Field], wrong.Err)
+	}
+	var layout *etcd3.LayoutError
+	if errors.As(err, &layout) {
+		return fmt.Errorf("-etcd_prefix: %w", err)
+	}
+	var undecidable *undecidableError
+	if errors.As(err, &undecidable) {
+		return fmt.Errorf("-storage_backend: %w", err)
+	}
+	return fmt.Errorf("-etcd_servers: %w", err)
+}

@@ -1,0 +1,115 @@
+package master
+
+import (
+	"context"
+	"log"
+	"runtime"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/registry"
+)
+
+// Loops are what a server does by itself, besides answering requests.
+type Loops struct {
+	SyncEndpoints func() error // brings the endpoints up to date
+	PlacePending  func() error // places waiting pods; nil when there can be none
+	Register      func() error // creates nodes of the machines; nil when there can be none, or they have been created
+
+	reconcile func() error                          // as that of the registries
+	follow    func(context.Context)                 // as that of the registries
+	changes   func(context.Context) <-chan struct{} // as EndpointController.Changes
+	mayBeFree func(context.Context) <-chan struct{} // as PodPlacer.Changes; nil when there can be no pods
+	forever   func(f func(), period time.Duration)  // as Config.Forever
+}
+
+// newLoops returns the loops that any registries need.
+func (m *Master) newLoops() Loops {
+	endpoints := registry.MakeEndpointController(m.Stores.Services, m.Stores.Tasks)
+	return Loops{reconcile: m.tracer.Sync("EtcdRegistry.Reconcile", m.Stores.Reconcile), follow: m.Stores.Follow,
+		SyncEndpoints: m.tracer.Sync("EndpointController.SyncServiceEndpoints", endpoints.SyncServiceEndpoints), changes: endpoints.Changes,
+		forever: m.config.Forever}
+}
+
+// all returns the loops to run.
+func (l *Loops) all() []func(context.Context) {
+	all := []func(context.Context){l.SyncForever, l.SyncOnChange}
+	if l.mayBeFree != nil {
+		all = append(all, l.PlaceOnChange)
+	}
+	if l.follow != nil {
+		all = append(all, l.followForever)
+	}
+	return all
+}
+
+// RegisterMachines creates nodes of the machines, unless that has been done: a user who deletes such
+// a node later means it. It logs an error, and SyncForever repeats it.
+func (l *Loops) RegisterMachines() {
+	if l.Register == nil {
+		return
+	}
+	if err := l.Register(); err != nil {
+		logError(err)
+		return
+	}
+	l.Register = nil
+}
+
+// SyncForever registers machines, repairs inconsistencies, updates endpoints and places
+// waiting pods every SyncPeriod, until ctx ends.
+func (l *Loops) SyncForever(ctx context.Context) {
+	l.forever(func() {
+		if ctx.Err() != nil {
+			runtime.Goexit()
+		}
+		l.RegisterMachines()
+		if l.reconcile != nil {
+			logError(l.reconcile())
+		}
+		logError(l.SyncEndpoints())
+		if l.PlacePending != nil {
+			logError(l.PlacePending())
+		}
+	}, SyncPeriod)
+}
+
+// PlaceOnChange places waiting pods soon after a machine may have become free, but at most
+// once per syncPause, until ctx ends.
+func (l *Loops) PlaceOnChange(ctx context.Context) {
+	l.onChange(ctx, l.mayBeFree(ctx), l.PlacePending)
+}
+
+// SyncOnChange updates endpoints soon after tasks or services have changed, but at most
+// once per syncPause, until ctx ends.
+func (l *Loops) SyncOnChange(ctx context.Context) {
+	l.onChange(ctx, l.changes(ctx), l.SyncEndpoints)
+}
+
+// onChange calls a function after changes, but at most once per syncPause, until ctx ends.
+func (l *Loops) onChange(ctx context.Context, changes <-chan struct{}, do func() error) {
+	l.forever(func() {
+		select {
+		case <-ctx.Done():
+			runtime.Goexit()
+		case <-changes:
+			logError(do())
+		}
+	}, syncPause)
+}
+
+// followForever follows the changes of other programs until ctx ends. After a panic, which
+// is logged, it goes on.
+func (l *Loops) followForever(ctx context.Context) {
+	l.forever(func() {
+		l.follow(ctx)
+		runtime.Goexit()
+	}, syncPause)
+}
+
+func logError(err error) {
+	if err != nil {
+		log.Print(strings.ReplaceAll(api.InFull(err), "\n", "; "))
+	}
+}

@@ -1,0 +1,144 @@
+// Package master assembles an apiserver of what the flags ask for: registries on a store, a
+// server for each API, and the generic server around them.
+package master
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/apiserver"
+	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/client"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/metrics"
+	"kube2014/pkg/options"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/rest/rbac"
+	"kube2014/pkg/server"
+	"kube2014/pkg/trace"
+	"kube2014/pkg/ui"
+	"kube2014/pkg/util/loopback"
+)
+
+// Master is an apiserver: its registries, the server of each API, and the generic server around
+// them. New, BuildGenericConfig and CreateServerChain make one, in this order, in one goroutine.
+type Master struct {
+	Stores   Registries
+	Loops    Loops
+	First    *apiserver.ApiServer // of June 2014's API
+	Second   *endpoints.Server    // of today's API, nil if it is off
+	Server   *server.Server
+	Kubelets *client.HTTPContainerInfo // asks them
+	Parts    *Parts                    // around the server, nil for none
+	Roles    struct{ *rbac.Policy }    // of RBAC; nil without that
+
+	config  *Config
+	o       *options.ServerRunOptions
+	generic *server.Config
+	metrics *metrics.Metrics
+	tracer  *trace.Tracer // nil for none
+
+	rights    authorizer.United   // who may do what
+	tokens    authenticator.Token // who knows bearer tokens, nil if nobody does
+	admission *admission.Chain    // decides about changes
+}
+
+// New returns a Master that serves nothing yet. A trace, if the flags ask for one, goes to narration.
+func New(config *Config, o *options.ServerRunOptions, narration io.Writer) *Master {
+	m := &Master{config: config, o: o, metrics: metrics.New(server.VersionInfo(config.Version))}
+	if o.Generic.Trace {
+		m.tracer = trace.New(narration)
+	}
+	return m
+}
+
+// Close closes the connections to the store. Requests fail after that.
+func (m *Master) Close() {
+	if m.Stores.Close != nil {
+		m.Stores.Close()
+	}
+}
+
+// BuildGenericConfig lets the option groups fill in the configuration of the generic server, and
+// returns it. The error joins one for each flag that is wrong, which names the flag.
+func (m *Master) BuildGenericConfig() (*server.Config, error) {
+	o := m.o
+	config := &server.Config{ReadTimeout: m.config.RequestTimeout, WriteTimeout: m.config.RequestTimeout, DrainTimeout: m.config.DrainTimeout,
+		GetsWait: len(o.Etcd.Servers) > 0, Listen: m.config.Network.Listen}
+	o.Generic.ApplyTo(config)
+	o.InsecureServing.ApplyTo(config)
+	o.Features.ApplyTo(config)
+	audit := o.Audit.ApplyTo(config)
+	var profiling error
+	if o.Features.Profiling && !servesToday(o) {
+		profiling = errors.New("-profiling: it is served beside today's API, which is off")
+	}
+	serving := o.SecureServing.ApplyTo(config, &o.Authentication)
+	var authentication, authorization, plugins, kubelets error
+	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
+	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles)
+	m.admission, plugins = o.Admission.ApplyTo()
+	if o.Parts.Has(options.PartKubelet) {
+		o.Kubelet.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return m.Parts.dialKubelet(ctx, network, address)
+		}
+	}
+	m.Kubelets, kubelets = o.Kubelet.ApplyTo()
+	m.generic = config
+	return config, errors.Join(audit, profiling, serving, authentication, authorization, plugins, kubelets)
+}
+
+// CreateServerChain creates all servers over the registries: that of June 2014's API over the
+// table of its resources, that of today's API, and the generic server before both. The error names a flag.
+func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver.RESTStorage, scheduler registry.Scheduler) error {
+	m.Stores = stores
+	m.Loops = m.newLoops()
+	m.readRoles()
+	for resource, storage := range table {
+		table[resource] = m.tracer.RESTStorage(storage)
+	}
+	if !m.o.APIEnablement.Serves(v1beta1.Version) {
+		table = nil
+	}
+	m.First = CreateFirstAPIServer(table, stores.Healthz, m.o.Generic.Prefix)
+	if servesToday(m.o) {
+		m.Second = m.CreateKubeAPIServer(m.newPlacer(scheduler))
+		m.First.Next = m.Second
+	}
+	return m.createGenericServer()
+}
+
+// createGenericServer creates the server that requests come to, with what runs beside it.
+func (m *Master) createGenericServer() (err error) {
+	config := m.generic
+	config.Around = func(chain http.Handler) http.Handler { return m.tracer.Handler(chain, m.First) }
+	config.Guards = m.tracer.Guards(config.Guards)
+	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
+	m.openAdmission()
+	m.observeLayers()
+	config.API, config.NeedsInfo = m.First, m.First.Admission != nil
+	config.Checks = m.checks()
+	if m.Second != nil {
+		config.Mux, config.Page = m.Second, ui.Handler()
+	}
+	config.Listening = m.announce
+	if m.o.Parts.Around() {
+		inside := loopback.Listen()
+		config.Loopback = inside
+		if m.Parts, err = m.config.NewParts(m.o, func(userAgent string) (*clientv1.Client, error) {
+			return clientv1.Over(inside.DialContext, userAgent), nil
+		}, m.tracer); err != nil {
+			return err
+		}
+	}
+	m.Server = config.Complete().New()
+	m.addHooks()
+	return nil
+}

@@ -1,0 +1,194 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/record"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller/endpoint"
+	"kube2014/pkg/controller/node"
+	"kube2014/pkg/controller/replication"
+	"kube2014/pkg/kubelet"
+	"kube2014/pkg/kubelet/hollow"
+	"kube2014/pkg/options"
+	"kube2014/pkg/proxy"
+	"kube2014/pkg/scheduler"
+	"kube2014/pkg/trace"
+)
+
+const (
+	// resyncPeriod is how often the parts look at all objects again: as the original's endpoint sync.
+	resyncPeriod = SyncPeriod
+	// syncWorkers is how many keys a controller looks at at once.
+	syncWorkers = 4
+	// stopTimeout is how long the parts may take to stop until the server ends without them.
+	stopTimeout = 5 * time.Second
+)
+
+// Parts are what this process runs around an apiserver. Each is only a client of it. They are
+// safe for concurrent use.
+type Parts struct {
+	config    *Config
+	o         *options.ServerRunOptions
+	connect   func(userAgent string) (*clientv1.Client, error)
+	tracer    *trace.Tracer // nil for none
+	informers *informers.Informers
+	kubelets  sync.Map // has the addresses of those that listen, by machine
+
+	runs   []func(ctx context.Context) error
+	failed chan error // has the first failure for good
+	ended  chan struct{}
+	ctx    context.Context
+	halt   context.CancelFunc
+}
+
+// NewParts creates the parts that the flags name, as clients of a server. The tracer is nil for
+// none. The error names a flag.
+func (c *Config) NewParts(o *options.ServerRunOptions, connect func(userAgent string) (*clientv1.Client, error), tracer *trace.Tracer) (*Parts, error) {
+	p := &Parts{config: c, o: o, connect: connect, tracer: tracer, failed: make(chan error, 1), ended: make(chan struct{})}
+	p.ctx, p.halt = context.WithCancel(context.Background())
+	informing, err := p.client("informers")
+	if err != nil {
+		return nil, err
+	}
+	p.informers = informers.New(informing, resyncPeriod)
+	for _, part := range []struct {
+		name string
+		make func(c *clientv1.Client)
+	}{
+		{options.PartControllerManager, p.makeControllerManager},
+		{options.PartScheduler, p.makeScheduler},
+		{options.PartKubelet, p.makeKubelets},
+		{options.PartProxy, p.makeProxy},
+	} {
+		if !o.Parts.Has(part.name) {
+			continue
+		}
+		c, err := p.client(part.name)
+		if err != nil {
+			return nil, err
+		}
+		part.make(c)
+	}
+	return p, nil
+}
+
+// client returns a client for a part, whose name the server's log, audit and trace see.
+func (p *Parts) client(part string) (*clientv1.Client, error) {
+	c, err := p.connect("kube2014-" + part)
+	if err == nil {
+		c.HTTP.Transport = p.tracer.RoundTripper(c.HTTP.Transport)
+	}
+	return c, err
+}
+
+// add adds what runs until its context ends, or fails for good.
+func (p *Parts) add(run func(ctx context.Context) error) { p.runs = append(p.runs, run) }
+
+// addLoop is add for what cannot fail.
+func (p *Parts) addLoop(run func(ctx context.Context)) {
+	p.add(func(ctx context.Context) error {
+		run(ctx)
+		return nil
+	})
+}
+
+// Failure returns a channel that has the first failure of a part, nil without parts.
+func (p *Parts) Failure() <-chan error {
+	if p == nil {
+		return nil
+	}
+	return p.failed
+}
+
+// Run runs the parts until the context ends or Stop is called. It is called once.
+func (p *Parts) Run(ctx context.Context) {
+	defer close(p.ended)
+	defer context.AfterFunc(ctx, p.halt)()
+	p.informers.Run(p.ctx)
+	var group sync.WaitGroup
+	for _, run := range p.runs {
+		group.Go(func() {
+			if err := run(p.ctx); err != nil && p.ctx.Err() == nil {
+				select {
+				case p.failed <- err:
+				default: // one failure ends all
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// Stop ends the parts, which run, and waits for them a while. The error reports that they go on.
+func (p *Parts) Stop() error {
+	p.halt()
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(stopTimeout):
+		return fmt.Errorf("the parts have not stopped in %v", stopTimeout)
+	}
+}
+
+func (p *Parts) makeScheduler(c *clientv1.Client) {
+	s := scheduler.New(scheduler.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "default-scheduler", ""), Around: p.tracer.Work("Scheduler")})
+	p.addLoop(s.Run)
+}
+
+// makeControllerManager makes the controllers.
+func (p *Parts) makeControllerManager(c *clientv1.Client) {
+	replicas := replication.NewReplicationManager(replication.Config{Client: c, Informers: p.informers,
+		Recorder: p.recorder(c, "replication-controller", ""), Around: p.tracer.Work("ReplicationManager")})
+	endpoints := endpoint.NewEndpointController(endpoint.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("EndpointController")})
+	nodes := node.NewNodeController(node.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "node-controller", ""),
+		MonitorPeriod: p.o.Parts.NodeMonitorPeriod, MonitorGracePeriod: p.o.Parts.NodeMonitorGracePeriod})
+	p.addLoop(func(ctx context.Context) { replicas.Run(ctx, syncWorkers) })
+	p.addLoop(func(ctx context.Context) { endpoints.Run(ctx, syncWorkers) })
+	p.addLoop(nodes.Run)
+}
+
+// makeKubelets makes a kubelet for each machine. Their containers are hollow.
+func (p *Parts) makeKubelets(c *clientv1.Client) {
+	runtime, machines := &hollow.Runtime{Listen: p.config.Network.Listen}, p.o.Generic.Machines
+	for i, cidr := range p.o.Parts.PodCIDRs(machines) {
+		machine := machines[i]
+		k := kubelet.New(kubelet.Config{
+			Name: machine, Client: c, Runtime: runtime, Recorder: p.recorder(c, "kubelet", machine), Port: p.o.Kubelet.Port,
+			NodeStatusUpdateFrequency: p.o.Parts.NodeStatusUpdateFrequency, PodCIDR: cidr, Version: p.config.Version,
+			Listening: func(address net.Addr) { p.kubelets.Store(machine, address.String()) },
+			Listen:    p.config.Network.Listen, Dial: p.config.Network.Dial, Around: p.tracer.Work("Kubelet"),
+		})
+		p.add(k.Run)
+	}
+}
+
+// dialKubelet connects to the kubelet of a machine. If it is in this process, and took any port, that
+// is not the one in the address.
+func (p *Parts) dialKubelet(ctx context.Context, network, address string) (net.Conn, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && port == "0" {
+		if at, ok := p.kubelets.Load(host); ok {
+			address = at.(string)
+		}
+	}
+	return p.config.Network.Dial(ctx, network, address)
+}
+
+// makeProxy makes the proxy of the machines.
+func (p *Parts) makeProxy(c *clientv1.Client) {
+	proxier := proxy.New(proxy.Config{Informers: p.informers, Recorder: p.recorder(c, "kube-proxy", ""), Addresses: p.o.Generic.Machines,
+		Listen: p.config.Network.Listen, Dial: p.config.Network.Dial})
+	p.addLoop(proxier.Run)
+}
+
+// recorder returns who writes the events of a part, on a host or on none.
+func (p *Parts) recorder(c *clientv1.Client, component, host string) record.EventRecorder {
+	r := record.NewRecorder(record.Config{Client: c, Component: component, Host: host})
+	p.addLoop(r.Run)
+	return r
+}

@@ -1,0 +1,40 @@
+package master
+
+import (
+	"context"
+
+	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd3"
+)
+
+// Registries are the three registries, on one kind of store.
+type Registries struct {
+	Name        string // the store, for people
+	Tasks       registry.TaskRegistry
+	Controllers registry.ControllerRegistry
+	Services    registry.ServiceRegistry
+	Objects     storage.Interface // that all three keep their objects in
+
+	Healthz   func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
+	Reconcile func() error             // repairs inconsistencies; nil when there cannot be any
+	Follow    func(context.Context)    // follows the changes of other programs; nil when there can be none
+	Close     func()                   // closes connections; nil when there are none
+}
+
+// Decorators are put around the layers of a store: those of etcd's APIs, and the store.
+type Decorators struct {
+	Etcd2 func(registry.EtcdClient) registry.EtcdClient
+	Etcd3 func(etcd3.Client) etcd3.Client
+	Store func(storage.Interface) storage.Interface
+}
+
+// NewMemoryRegistries returns registries on a new store in memory.
+func NewMemoryRegistries(d Decorators) Registries {
+	return newRegistries(registry.MakeRegistry(d.Store(registry.MakeMemoryRegistry().Objects())), "memory")
+}
+
+// newRegistries returns the three registries that one registry is.
+func newRegistries(all *registry.Registry, name string) Registries {
+	return Registries{Name: name, Tasks: all, Controllers: all, Services: all, Objects: all.Objects()}
+}
