@@ -203,7 +203,7 @@ func TestChildrenAndWatchesOfARealEtcd(t *testing.T) {
 	seen, err := client.Watch("/dir", added.Node.ModifiedIndex, true, nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "first", seen.Node.Value)
-	assert.NoError(t, client.Check())
+	assert.NoError(t, client.CheckKey("/"))
 }
 
 // downURL is a URL that refuses connections.
@@ -288,11 +288,11 @@ func TestAMemberThatIsDownIsPassedOver(t *testing.T) {
 		_, err := client.Set("/x", "1", 0)
 		require.NoError(t, err, "it cannot have seen the write")
 	}
-	assert.NoError(t, client.Check())
+	assert.NoError(t, client.CheckKey("/"))
 	alone := newClient(t, down)
 	_, err := alone.Set("/x", "1", 0)
 	assert.ErrorContains(t, err, "connection refused")
-	assert.Error(t, alone.Check())
+	assert.Error(t, alone.CheckKey("/"))
 }
 
 func TestEtcdsOwnAnswersAreFinal(t *testing.T) {

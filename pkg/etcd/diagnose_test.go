@@ -47,10 +47,10 @@ func TestWhatIsNoUsableEtcdIsNamed(t *testing.T) {
 	} {
 		for _, servers := range [][]string{{given}, {downURL(t), given}, {given, downURL(t)}} {
 			var unusable *UnusableError
-			require.ErrorAs(t, newClient(t, servers...).Check(), &unusable)
+			require.ErrorAs(t, newClient(t, servers...).CheckKey("/"), &unusable)
 			assert.Equal(t, &UnusableError{URL: given, Why: says}, unusable)
 		}
-		assert.NoError(t, newClient(t, given, v2.URL).Check(), "one member that serves is enough")
+		assert.NoError(t, newClient(t, given, v2.URL).CheckKey("/"), "one member that serves is enough")
 	}
 }
 
@@ -67,7 +67,7 @@ func TestAnEtcdThatMayServeLaterIsUsable(t *testing.T) {
 		"the connection breaks":   server(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 	} {
 		var unusable *UnusableError
-		assert.NotErrorAs(t, newClient(t, given).Check(), &unusable, name)
+		assert.NotErrorAs(t, newClient(t, given).CheckKey("/"), &unusable, name)
 	}
 }
 

@@ -6,57 +6,76 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/coreos/go-etcd/etcd"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Served tells which of its APIs an etcd serves, by two clients of the same Config. The
-// key is one that will be read. If no API is served, or if that is not certain, there is an
-// error: an *UnusableError when what is at one of the URLs can never serve, or when one
-// of the APIs does not let us read the key; another error may go away. It returns soon
-// after the context has ended.
-func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2, v3 bool, err error) {
+// codes of etcd's v2 API.
+const (
+	codeNotFound     = 100 // there is no such key
+	codeUnauthorized = 110 // a user, or nobody, may not read
+)
+
+// API is what an etcd answers through one of its APIs.
+type API struct {
+	Served bool
+	Holds  bool // whether there is anything below the key
+}
+
+// Served asks both APIs of an etcd, by two clients of the same Config, what is below a key. If no
+// API is served, or if that is not certain, there is an error: an *UnusableError when what is at
+// one of the URLs can never serve, or when one of the APIs does not let us read the key; another
+// error may go away. It returns soon after the context has ended.
+func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2, v3 API, err error) {
 	// An etcd that hangs is waited for once, and not again to find out why.
 	bounded, cancel := context.WithTimeout(ctx, v3Client.callTimeout)
 	defer cancel()
-	var v2Err, v3Err error
-	var asked sync.WaitGroup
-	asked.Go(func() { v2Err = v2Client.serves(ctx, key) })
-	v3Err = v3Client.serves(ctx, key)
-	asked.Wait()
+	var holds2 bool
+	answered := make(chan error, 1)
+	go func() {
+		holds, err := v2Client.holds(key)
+		holds2 = holds
+		answered <- err
+	}()
+	holds3, v3Err := v3Client.holds(ctx, key)
+	var v2Err error
+	select {
+	case v2Err = <-answered:
+	case <-ctx.Done(): // go-etcd's calls know of no context: nobody waits for this one any more
+		return API{}, API{}, ctx.Err()
+	}
 	var refused *UnusableError
 	if errors.As(v2Err, &refused) || errors.As(v3Err, &refused) {
-		return false, false, refused
+		return API{}, API{}, refused
 	}
 	prober := prober{v2Client.transport.inner, wants{v2: true, v3: true}}
 	switch {
 	case v2Err == nil && v3Err == nil:
-		return true, true, nil
+		return API{true, holds2}, API{true, holds3}, nil
 	case v3Err == nil:
 		url := v3Client.urls[v3Client.current.Load()]
 		// A peer port serves the v3 API too.
 		if err := prober.peerPort(bounded, url); err != nil {
-			return false, false, err
+			return API{}, API{}, err
 		}
 		// Who answers anything but that there is no such page may serve the v2 API later. An etcd whose
 		// client URLs speak only gRPC cannot tell: its users name the API by -storage_backend.
 		if keys, err := prober.get(bounded, url+"/v2/keys/"); err != nil || keys.isJSON || keys.status != http.StatusNotFound {
-			return false, false, uncertain("v2", v2Err)
+			return API{}, API{}, uncertain("v2", v2Err)
 		}
-		return false, true, nil
+		return API{}, API{true, holds3}, nil
 	case v2Err == nil && slices.ContainsFunc(v2Client.urls, func(url string) bool { return lacksV3(prober.version(bounded, url)) }):
-		return true, false, nil
+		return API{true, holds2}, API{}, nil
 	}
 	if unusable := prober.diagnoseAll(bounded, v2Client.urls); unusable != nil {
-		return false, false, unusable
+		return API{}, API{}, unusable
 	}
 	if v2Err == nil {
-		return false, false, uncertain("v3", v3Err)
+		return API{}, API{}, uncertain("v3", v3Err)
 	}
-	return false, false, v3Err
+	return API{}, API{}, v3Err
 }
 
 // uncertain is the error of an API that an etcd may serve or not, while it serves the other.
@@ -64,23 +83,21 @@ func uncertain(api string, err error) error {
 	return fmt.Errorf("it is not certain whether the %s API is served (-storage_backend says which one to use): %w", api, err)
 }
 
-// Check is CheckKey of the root.
-func (c *Client) Check() error { return c.CheckKey("/") }
-
 // CheckKey returns nil when a member serves the v2 keys API, and lets us read the key.
 // When none does, it is an *UnusableError if what is at one of the URLs can never serve
 // it, and another error if that may change.
 func (c *Client) CheckKey(key string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.transport.callTimeout)
 	defer cancel()
-	return prober{c.transport.inner, wants{v2: true}}.why(ctx, c.urls, c.serves(context.Background(), key))
+	_, err := c.holds(key)
+	return prober{c.transport.inner, wants{v2: true}}.why(ctx, c.urls, err)
 }
 
 // Check returns nil when a member serves the v3 API, and lets us read the key. When none
 // does, it is an *UnusableError if what is at one of the URLs can never serve it, and
 // another error if that may change.
 func (c *V3) Check(ctx context.Context, key string) error {
-	err := c.serves(ctx, key)
+	_, err := c.holds(ctx, key)
 	bounded, cancel := context.WithTimeout(ctx, c.callTimeout)
 	defer cancel()
 	transport := newTransport(len(c.urls), c.security).inner
@@ -100,37 +117,37 @@ func (p prober) why(ctx context.Context, members []string, err error) error {
 	return err
 }
 
-// codeUnauthorized is etcd's code of the v2 API for a user, or nobody, who may not read.
-const codeUnauthorized = 110
-
-// serves returns nil when a member answers on the v2 keys API, and an *UnusableError
-// when it does not let us read a key.
-func (c *Client) serves(ctx context.Context, key string) error {
-	_, err := c.getUntil(ctx, key)
+// holds reports whether there is anything in a directory, through the v2 keys API. The error is an
+// *UnusableError when a member does not let us read it.
+func (c *Client) holds(directory string) (bool, error) {
+	resp, err := c.Get(directory, false, false)
 	var answered *etcd.EtcdError
 	switch {
+	case err == nil:
+		return resp.Node != nil && len(resp.Node.Nodes) > 0, nil
 	case !errors.As(err, &answered):
-		return err
+	case answered.ErrorCode == codeNotFound:
+		return false, nil
 	case answered.ErrorCode == codeUnauthorized:
-		return unusable(c.urls[c.current.Load()], "does not let us read %s on the v2 keys API: check -etcd_username and -etcd_password_file", key)
+		return false, unusable(c.urls[c.current.Load()], "does not let us read %s on the v2 keys API: check -etcd_username and -etcd_password_file", directory)
 	}
-	return nil
+	return false, err
 }
 
-// serves returns nil when a member answers on the v3 API, and an *UnusableError when it
-// does not let us read a key.
-func (c *V3) serves(ctx context.Context, key string) error {
-	_, err := c.Do(ctx, clientv3.OpGet(key, clientv3.WithCountOnly()))
+// holds reports whether there is a key with a prefix, through the v3 API. The error is an
+// *UnusableError when a member does not let us read that.
+func (c *V3) holds(ctx context.Context, prefix string) (bool, error) {
+	resp, err := c.Do(ctx, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()))
 	url := c.urls[c.current.Load()]
 	switch {
+	case err == nil:
+		return resp.Get().Count > 0, nil
 	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return unusable(url, "does not know the user with this password: check -etcd_username and -etcd_password_file")
+		err = unusable(url, "does not know the user with this password: check -etcd_username and -etcd_password_file")
 	case errors.Is(err, rpctypes.ErrUserEmpty):
-		return unusable(url, "wants to know the user: -etcd_username and -etcd_password_file name one")
+		err = unusable(url, "wants to know the user: -etcd_username and -etcd_password_file name one")
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return unusable(url, "does not let the user read %s", key)
-	case Answered(err):
-		return nil
+		err = unusable(url, "does not let the user read %s", prefix)
 	}
-	return err
+	return false, err
 }

@@ -56,8 +56,8 @@ func TestBothSidesOfAConnectionOverTLSAreCertified(t *testing.T) {
 			hasV2, hasV3, err := Served(t.Context(), v2, v3, "/registry/")
 			if row.says == "" {
 				require.NoError(t, err)
-				assert.True(t, hasV2)
-				assert.True(t, hasV3)
+				assert.True(t, hasV2.Served)
+				assert.True(t, hasV3.Served)
 				_, err := v2.Set("/x", "1", 0)
 				assert.NoError(t, err)
 				key := "/" + name
@@ -66,7 +66,7 @@ func TestBothSidesOfAConnectionOverTLSAreCertified(t *testing.T) {
 				assert.Equal(t, []string{key}, keysOf(t, events, 1))
 				return
 			}
-			for _, err := range []error{err, v2.Check(), v3.Check(t.Context(), "/registry/")} {
+			for _, err := range []error{err, v2.CheckKey("/"), v3.Check(t.Context(), "/registry/")} {
 				var unusable *UnusableError
 				require.ErrorAs(t, err, &unusable)
 				assert.Contains(t, unusable.Why, row.says)
@@ -102,7 +102,7 @@ func TestAUserIsAskedForAndTold(t *testing.T) {
 			if row.says == "" {
 				require.NoError(t, served)
 				require.NoError(t, checked)
-				assert.True(t, hasV3)
+				assert.True(t, hasV3.Served)
 				return
 			}
 			want := &UnusableError{URL: url, Why: row.says}
@@ -192,7 +192,7 @@ func TestTheV2APITakesAUserOverTLS(t *testing.T) {
 	known, _ := bothClients(t, Config{Servers: []string{member.URL}, CAFile: ours.CAFile, Username: "root", Password: "secret"})
 	_, err = known.Set("/x", "1", 0)
 	require.NoError(t, err)
-	require.NoError(t, known.Check())
+	require.NoError(t, known.CheckKey("/"))
 	for _, config := range []Config{
 		{Servers: []string{member.URL}, CAFile: ours.CAFile},
 		{Servers: []string{member.URL}, CAFile: ours.CAFile, Username: "root", Password: "guess"},

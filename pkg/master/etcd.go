@@ -51,14 +51,14 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
 	}
 	if backend == "" {
-		return e.undecided(), nil
+		return e.late(), nil
 	}
 	stores := e.open(backend)
 	if err == nil && backend == options.Etcd3 {
 		var layout *etcd3.LayoutError
 		if _, err := stores.Objects.Version(); errors.As(err, &layout) {
 			stores.Close()
-			return Registries{}, inFlags(layout)
+			return Registries{}, fmt.Errorf("-etcd_prefix: %w", layout)
 		}
 	}
 	return stores, nil
@@ -94,56 +94,39 @@ func (e onEtcd) close() {
 	e.v3.Close()
 }
 
-// undecidableError reports that nobody but the user can say which backend to use.
-type undecidableError struct{ why string }
-
-// Error returns why, and which flag decides.
-func (e *undecidableError) Error() string { return e.why }
-
 // needsUser reports whether an error stays until the user does something about it.
 func needsUser(err error) bool {
 	var unusable *etcd.UnusableError
-	var undecidable *undecidableError
-	return errors.As(err, &unusable) || errors.As(err, &undecidable)
+	var wrong *etcd.ConfigError
+	return errors.As(err, &unusable) || errors.As(err, &wrong)
 }
+
+// inDoubt is the error of an etcd of which only the user can say which backend to use.
+func inDoubt(why string) error { return &etcd.ConfigError{Field: "Backend", Err: errors.New(why)} }
 
 // choose returns the backend that an etcd is for: the one that holds objects; or, if there
 // are none yet, etcd2 if it is served. June 2014's programs read only that one. It returns
 // soon after the context has ended.
 func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
 	v2, v3, err := etcd.Served(ctx, e.v2, e.v3, e.o.Etcd.Prefix+"/")
-	if err != nil {
-		return "", err
-	}
-	v2 = v2 && e.o.Etcd.Prefix == options.DefaultEtcdPrefix // its keys are June 2014's
-	switch {
-	case !v2 && !v3:
-		return "", &undecidableError{"the etcd serves only its v2 API, whose keys begin with " + options.DefaultEtcdPrefix + ": leave -etcd_prefix out"}
-	case !v3:
-		return options.Etcd2, nil
-	case !v2:
-		return options.Etcd3, nil
-	}
-	in2, err := e.v2.Holds(ctx, options.DefaultEtcdPrefix)
-	if err != nil {
-		return "", err
-	}
-	in3, err := e.v3.Holds(ctx, e.o.Etcd.Prefix+"/")
+	ours := e.o.Etcd.Prefix == options.DefaultEtcdPrefix // the keys of etcd2 are June 2014's
 	switch {
 	case err != nil:
 		return "", err
-	case in2 && in3:
-		return "", &undecidableError{"the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3"}
-	case in3:
+	case ours && v2.Holds && v3.Holds:
+		return "", inDoubt("the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3")
+	case ours && v2.Served && !v3.Holds:
+		return options.Etcd2, nil
+	case v3.Served:
 		return options.Etcd3, nil
 	}
-	return options.Etcd2, nil
+	return "", inDoubt("the etcd serves only its v2 API, whose keys begin with " + options.DefaultEtcdPrefix + ": leave -etcd_prefix out")
 }
 
-// flagOf has the flag of each field of an etcd.Config.
+// flagOf has the flag of each field that an etcd.ConfigError names.
 var flagOf = map[string]string{
 	"Servers": "-etcd_servers", "CAFile": "-etcd_cafile", "CertFile": "-etcd_certfile", "KeyFile": "-etcd_keyfile",
-	"Username": "-etcd_username", "Password": "-etcd_password_file",
+	"Username": "-etcd_username", "Password": "-etcd_password_file", "Backend": "-storage_backend",
 }
 
 // inFlags returns an error that begins with the flag that is wrong.
@@ -151,14 +134,6 @@ func inFlags(err error) error {
 	var wrong *etcd.ConfigError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s: %w", flagOf[wrong.Field], wrong.Err)
-	}
-	var layout *etcd3.LayoutError
-	if errors.As(err, &layout) {
-		return fmt.Errorf("-etcd_prefix: %w", err)
-	}
-	var undecidable *undecidableError
-	if errors.As(err, &undecidable) {
-		return fmt.Errorf("-storage_backend: %w", err)
 	}
 	return fmt.Errorf("-etcd_servers: %w", err)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/options"
@@ -77,7 +78,7 @@ func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 	v3, err := etcd.NewV3(o.Etcd.Config)
 	require.NoError(t, err)
 	v3.SetTimeout(10 * hangs)
-	stores := onEtcd{NewConfig(""), o, undecorated, v2, v3}.undecided()
+	stores := onEtcd{NewConfig(""), o, undecorated, v2, v3}.late()
 	words := []string{soon(t, asked, "it is asked"), soon(t, asked, "both APIs are asked at once")}
 	slices.Sort(words)
 	assert.Equal(t, []string{"GET ", "PRI "}, words)
@@ -87,34 +88,29 @@ func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 		stores.Close()
 	}()
 	soon(t, closed, "the end waits for the etcd")
-	_, err = v3.Holds(t.Context(), o.Etcd.Prefix)
+	_, err = v3.Do(t.Context(), clientv3.OpGet("/registry"))
 	assert.ErrorContains(t, err, "closed")
 }
 
-// Each question may cost it the check of a password.
-func TestAnEtcdThatRefusesIsAskedLessOftenThanOneThatDoesNotAnswer(t *testing.T) {
+func TestAnEtcdIsAskedAgainUntilItIsClearWhichAPIToUse(t *testing.T) {
 	t.Parallel()
-	for name, row := range map[string]struct {
-		err   error
-		pause time.Duration
-	}{
-		"it does not answer":        {errors.New("refused"), 250 * time.Millisecond},
-		"it refuses the user":       {&etcd.UnusableError{URL: "http://x:1", Why: "does not know the user"}, 5 * time.Second},
-		"both of its APIs are used": {&undecidableError{"the etcd holds objects for etcd2 and for etcd3"}, 5 * time.Second},
+	for name, err := range map[string]error{
+		"it does not answer":        errors.New("refused"),
+		"it refuses the user":       &etcd.UnusableError{URL: "http://x:1", Why: "does not know the user"},
+		"both of its APIs are used": inDoubt("the etcd holds objects for etcd2 and for etcd3"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				start, asked := time.Now(), 0
-				u := newUndecided()
-				u.decide(t.Context(), func(context.Context) (string, error) {
+				opened := await(t.Context(), func(context.Context) (string, error) {
 					if asked++; asked < 4 {
-						return "", row.err
+						return "", err
 					}
 					return options.Etcd2, nil
-				}, func(string) Registries { return NewMemoryRegistries(undecorated) })
-				assert.Equal(t, 3*row.pause, time.Since(start))
-				assert.NotNil(t, u.chosen.Load())
+				}, func(backend string) Registries { return Registries{Name: backend} })
+				assert.Equal(t, 3*syncPause, time.Since(start))
+				assert.Equal(t, options.Etcd2, opened.Name)
 			})
 		})
 	}
@@ -122,28 +118,26 @@ func TestAnEtcdThatRefusesIsAskedLessOftenThanOneThatDoesNotAnswer(t *testing.T)
 
 func TestNothingIsChosenAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	for name, err := range map[string]error{"while it is asked": nil, "between two questions": &undecidableError{"it holds objects for both"}} {
+	for name, err := range map[string]error{"while it is asked": nil, "between two questions": inDoubt("it holds objects for both")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, end := context.WithCancel(t.Context())
-				u, decided := newUndecided(), make(chan struct{})
+				awaited := make(chan *Registries)
 				go func() {
-					defer close(decided)
-					u.decide(ctx, func(ctx context.Context) (string, error) {
+					awaited <- await(ctx, func(ctx context.Context) (string, error) {
 						if err != nil {
 							return "", err
 						}
 						<-ctx.Done()
 						return "", ctx.Err()
-					}, func(string) Registries { panic("nothing is to be opened") })
+					}, func(string) Registries { panic("nothing is opened") })
 				}()
 				synctest.Wait()
 				start := time.Now()
 				end()
-				<-decided
+				assert.Nil(t, <-awaited)
 				assert.Equal(t, start, time.Now())
-				assert.Nil(t, u.chosen.Load())
 			})
 		})
 	}

@@ -1,0 +1,98 @@
+package master
+
+import (
+	"context"
+	"log"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
+)
+
+// late returns the registries on an etcd that did not answer when the program started: which of
+// its APIs is used is decided when it does. Until then the store is unavailable.
+func (e onEtcd) late() Registries {
+	now := &atomic.Pointer[Registries]{}
+	now.Store(&Registries{
+		Objects:   unavailable{func(operation string) (storage.Reader, error) { return nil, api.NewUnavailable(operation, nil) }},
+		Healthz:   func() ([]string, error) { return nil, api.NewUnavailable("health check", nil) },
+		Reconcile: func() error { return nil }, // each request reports that etcd does not answer
+		Close:     e.close,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{}) // closed when the registries are opened, or will not be
+	go func() {
+		defer close(ended)
+		if opened := await(ctx, e.choose, e.open); opened != nil {
+			now.Store(opened)
+			log.Printf("etcd answers: registry %s", opened.Name)
+		}
+	}()
+	stores := newRegistries(registry.MakeRegistry(lateStore{func(string) (storage.Reader, error) { return now.Load().Objects, nil }, now}), "etcd at "+strings.Join(e.o.Etcd.Servers, ","))
+	stores.Healthz = func() ([]string, error) { return now.Load().Healthz() }
+	stores.Reconcile = func() error { return now.Load().Reconcile() }
+	stores.Follow = func(ctx context.Context) {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		if follow := now.Load().Follow; follow != nil {
+			follow(ctx)
+		}
+	}
+	stores.Close = func() {
+		cancel()
+		<-ended
+		now.Load().Close()
+	}
+	return stores
+}
+
+// await asks an etcd which of its APIs to use until that is clear, and returns the registries on
+// it; or nil, when the context ends. Why it is not clear is logged once.
+func await(ctx context.Context, choose func(context.Context) (backend string, err error), open func(backend string) Registries) *Registries {
+	for logged := ""; ; {
+		backend, err := choose(ctx)
+		if err == nil {
+			opened := open(backend)
+			return &opened
+		}
+		if why := inFlags(err).Error(); why != logged && ctx.Err() == nil {
+			log.Print(why)
+			logged = why
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(syncPause):
+		}
+	}
+}
+
+// unavailable is a store that cannot be reached.
+type unavailable struct{ storage.ReaderFunc }
+
+func (u unavailable) Cached() storage.Reader { return u.ReaderFunc }
+
+func (unavailable) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	return nil, api.NewUnavailable(changes[0].InWords(), nil)
+}
+
+// lateStore is the store of the registries that there are now.
+type lateStore struct {
+	storage.ReaderFunc
+	now *atomic.Pointer[Registries]
+}
+
+// Cached implements storage.Interface.
+func (s lateStore) Cached() storage.Reader {
+	return storage.ReaderFunc(func(string) (storage.Reader, error) { return s.now.Load().Objects.Cached(), nil })
+}
+
+// Commit implements storage.Interface.
+func (s lateStore) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	return s.now.Load().Objects.Commit(changes...)
+}
