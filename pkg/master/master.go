@@ -35,7 +35,7 @@ type Master struct {
 	First    *apiserver.ApiServer // of June 2014's API
 	Second   *endpoints.Server    // of today's API, nil if it is off
 	Server   *server.Server
-	Kubelets *client.HTTPContainerInfo // asks them
+	Kubelets *client.HTTPContainerInfo // reads what runs on the machines
 	Parts    *Parts                    // around the server, nil for none
 	Roles    struct{ *rbac.Policy }    // of RBAC; nil without that
 
