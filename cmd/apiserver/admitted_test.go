@@ -16,7 +16,6 @@ import (
 
 	"kube2014/pkg/admission"
 	v1door "kube2014/pkg/admission/v1beta1"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/server/request"
 )
@@ -48,7 +47,7 @@ func (d *doors) admitBy(plugin admission.Interface) {
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(d.t, err)
 	d.Second.Admission = chain
-	d.First.Admission = &v1door.Door{Chain: chain, Objects: d.Stores.Objects, Scheme: v1.Scheme}
+	d.First.Admission = &v1door.Door{Chain: chain, Objects: d.Stores.Objects}
 }
 
 // changeable are objects x of the resources that can be changed, by the collection's path.

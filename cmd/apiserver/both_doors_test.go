@@ -13,22 +13,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"kube2014/pkg/client"
-	"kube2014/pkg/client/clienttest"
-	"kube2014/pkg/master"
 	"kube2014/pkg/options"
-	"kube2014/pkg/registry"
 )
 
 // bothDoors returns a server in memory with both doors.
 func bothDoors() http.Handler {
-	m := master.New(config, options.New(), nil)
-	m.Stores = memoryRegistries()
-	scheduler := registry.MakeFirstFitScheduler([]string{"127.0.0.1"}, m.Stores.Tasks)
-	first := master.CreateFirstAPIServer(storageTable(m.Stores, clienttest.FakeContainerInfo{}, scheduler), nil, client.DefaultPrefix)
-	first.Next = m.CreateKubeAPIServer(registry.MakePodPlacer(m.Stores.Objects, scheduler))
-	return chainBefore(first)
+	o, err := options.Parse([]string{"-machines", "127.0.0.1", "-request_timeout", hangs.String()})
+	utilruntime.Must(err)
+	m, err := createMaster(config, o, nil)
+	utilruntime.Must(err)
+	return m.Server.PrepareRun().InsecureHandler()
 }
 
 func ask(handler http.Handler, method, path, body string) (int, []byte) {

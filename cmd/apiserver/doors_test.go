@@ -157,7 +157,7 @@ func (d *doors) podNames() (names []string) {
 
 // stored returns the objects that there are, with their versions.
 func (d *doors) stored() (all []string) {
-	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
+	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, "events"} {
 		list, err := d.Stores.Objects.List(storage.Selection{Kind: kind})
 		require.NoError(d.t, err)
 		for _, object := range list.Items {

@@ -25,6 +25,7 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/conversion"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
 )
@@ -188,7 +189,7 @@ func assertBothDoorsAgree(t *testing.T, server http.Handler) {
 			shown, object, same, today := get(firstPath+"/"+id), resource.internal(), resource.internal(), resource.today()
 			require.NoError(t, v1beta1.Codec.Unmarshal(shown, object))
 			require.NoError(t, json.Unmarshal(get(secondPath+"/"+id), today))
-			require.NoError(t, v1.Scheme.Convert(today, same))
+			require.NoError(t, bothVersions.Convert(today, same))
 			same.Inherit(object)
 			text, err := v1beta1.Codec.Marshal(same)
 			require.NoError(t, err)
@@ -196,6 +197,13 @@ func assertBothDoorsAgree(t *testing.T, server http.Handler) {
 		}
 	}
 }
+
+// bothVersions converts what has two versions.
+var bothVersions = func() *conversion.Scheme {
+	scheme := conversion.NewScheme()
+	v1.AddConversions(scheme)
+	return scheme
+}()
 
 // atBoth are requests to a resource at both doors.
 var atBoth = []struct{ method, path, contentType string }{

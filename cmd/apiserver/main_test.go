@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,7 +24,7 @@ import (
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
-	"kube2014/pkg/server/filters"
+	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
 	"kube2014/pkg/webhook"
@@ -200,19 +201,24 @@ func newHandler(r registries, containerInfo client.ContainerInfo, scheduler regi
 	return chainBefore(master.CreateFirstAPIServer(storageTable(r, containerInfo, scheduler), r.Healthz, prefix))
 }
 
-// chainBefore puts the chain of the insecure port before an API.
-func chainBefore(api filters.API) http.Handler {
-	config := &server.Config{API: api, RequestTimeout: hangs}
+// chainBefore puts the chain of the insecure port before servers.
+func chainBefore(servers ...request.Server) http.Handler {
+	var chain *server.Link
+	for _, one := range slices.Backward(servers) {
+		chain = &server.Link{Server: one, Next: chain}
+	}
+	config := &server.Config{Chain: chain, RequestTimeout: hangs}
 	return config.Complete().New().InsecureHandler()
 }
 
-// serverOf returns a server of a handler on a listener, with the timeouts that the program has.
-func serverOf(handler http.Handler, listener net.Listener) *server.Server {
-	return serverWith(handler, listener, config.RequestTimeout)
+// serverOf returns a server of a handler on a listener, with the timeouts that the program has. It calls functions
+// before it ends.
+func serverOf(handler http.Handler, listener net.Listener, atEnd ...func()) *server.Server {
+	return serverWith(handler, listener, config.RequestTimeout, atEnd...)
 }
 
 // serverWith returns one that lets a client take its time.
-func serverWith(handler http.Handler, listener net.Listener, timeout time.Duration) *server.Server {
+func serverWith(handler http.Handler, listener net.Listener, timeout time.Duration, atEnd ...func()) *server.Server {
 	generic, err := master.New(config, options.New(), nil).BuildGenericConfig()
 	if err != nil {
 		panic(err) // nothing is asked for
@@ -220,6 +226,10 @@ func serverWith(handler http.Handler, listener net.Listener, timeout time.Durati
 	generic.ReadTimeout, generic.WriteTimeout = timeout, timeout
 	generic.BuildHandlerChain = func(*server.Config, server.Guards) http.Handler { return handler }
 	generic.Listen = func(string, string) (net.Listener, error) { return listener, nil }
+	generic.Chain = &server.Link{}
+	for _, end := range atEnd {
+		generic.Chain.AddPreShutdownHook("end", func() error { end(); return nil })
+	}
 	return generic.Complete().New()
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -12,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kube2014/pkg/master"
-	"kube2014/pkg/options"
+	"kube2014/pkg/rest"
 )
 
 // runtimeConfigs are flags, and which doors they leave open.
@@ -148,20 +149,24 @@ func TestRequestsAtTheSecondDoorAreLogged(t *testing.T) {
 	}
 }
 
+// broken is a storage that panics.
+type broken struct{}
+
+func (broken) Get(context.Context, rest.Key) (rest.Answer, error) { panic("a toy broke") }
+
 // It replaces the process's log, so it is not parallel.
 func TestAPanicAtTheSecondDoorIsAnsweredAndLogged(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
 	d := openDoors(t)
-	first := master.CreateFirstAPIServer(storageTable(d.Stores, nil, nil), nil, "/api/v1beta1")
-	first.Next = master.New(config, options.New(), nil).CreateKubeAPIServer(nil) // no request makes the real handlers panic, so here there is no store
-	d.handler = chainBefore(first)
-	text := d.send(http.StatusInternalServerError, "GET", todaysPods+"/p", "")
+	const path = "/apis/example.com/v1/toys/p" // no request makes the real handlers panic
+	d.Extensions.Install(rest.Resource{GroupVersion: schema.GroupVersion{Group: "example.com", Version: "v1"}, Name: "toys", Storage: broken{}})
+	text := d.send(http.StatusInternalServerError, "GET", path, "")
 	assert.Contains(t, text, `"kind":"Status"`)
 	assert.Contains(t, text, "Internal error occurred: the request failed; the server's log has the reason")
-	assert.Contains(t, logged.String(), "panic in GET "+todaysPods+"/p: ")
-	assert.Contains(t, logged.String(), "GET "+todaysPods+"/p 500 ")
+	assert.Contains(t, logged.String(), "panic in GET "+path+": a toy broke")
+	assert.Contains(t, logged.String(), "GET "+path+" 500 ")
 	d.send(http.StatusOK, "GET", "/version", "")
 	d.send(http.StatusOK, "GET", "/api/v1beta1/tasks", "")
 }

@@ -203,7 +203,7 @@ func TestSoakWithEverythingOn(t *testing.T) {
 				s := openSecure(t, append(e.flags, append(flags(t), "-machines", "127.0.0.1,127.0.0.2,127.0.0.3,127.0.0.4")...)...)
 				drive(t, e.client(t, s.url), s.Stores)
 				e.checkAudit(t)
-				objects, err := s.Stores.Objects.List(storage.Selection{Kind: api.QuotaKind})
+				objects, err := s.Stores.Objects.List(storage.Selection{Kind: "quotas"})
 				require.NoError(t, err)
 				for _, object := range objects.Items {
 					assert.NotContains(t, object.Object.Meta().Remainder, "until", "no place stays reserved")

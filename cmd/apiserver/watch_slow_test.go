@@ -21,7 +21,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/registry"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util/loopback"
 )
@@ -40,11 +42,7 @@ func serveOnPipes(t *testing.T) *onPipes {
 	transport := &http.Transport{DialContext: p.network.DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
 	p.client = &http.Client{Transport: transport}
-	s := serverOf(p.handler, p.network)
-	s.AddPreShutdownHook("end-watches", func() error {
-		p.Second.EndWatches()
-		return nil
-	})
+	s := serverOf(p.handler, p.network, p.Second.EndWatches)
 	go func() { p.exit <- exitOf(s, p.signals) }()
 	return p
 }
@@ -214,8 +212,11 @@ func TestAWatcherOnTCPThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
 	url := d.listen()
-	impatient := d.CreateKubeAPIServer(registry.MakePodPlacer(d.Stores.Objects, nil)) // to one client
-	impatient.WriteTimeout = 100 * time.Millisecond
+	var catalog rest.Catalog
+	catalog.Install(core.Resources(core.Config{Objects: d.Stores.Objects, Now: time.Now})...)
+	today := endpoints.NewConfig(time.Now)
+	today.WriteTimeout = 100 * time.Millisecond
+	impatient := chainBefore(endpoints.New(today, &catalog)) // to one client
 	ended := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		impatient.ServeHTTP(w, req)

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Kind is a kind of stored objects. Those of June 2014, and some later ones, have a word
-// of their own, which is also the word for one of them in an error; any other kind is
-// RESOURCE.GROUP, such as deployments.apps, or RESOURCE if its group has no name.
+// Kind is a kind of stored objects. Those of June 2014, and nodes, have a word of their own, which
+// is also the word for one of them in an error, and a part of uids. Any other kind is what the keys of
+// its objects say: a resource of today's API, such as deployments, or RESOURCE.GROUP of another group.
 type Kind string
 
 // The kinds that have a word of their own.
@@ -17,14 +17,6 @@ const (
 	ServiceKind    Kind = "service"
 	EndpointsKind  Kind = "endpoints"
 	NodeKind       Kind = "node"
-	EventKind      Kind = "event"
-
-	RoleKind               Kind = "role"
-	RoleBindingKind        Kind = "role binding"
-	ClusterRoleKind        Kind = "cluster role"
-	ClusterRoleBindingKind Kind = "cluster role binding"
-
-	QuotaKind Kind = "quota"
 )
 
 // NamespaceDefault is the namespace of all objects of June 2014, which knows no namespaces.
@@ -37,11 +29,9 @@ type Key struct {
 	ID        string
 }
 
-// DefaultKey returns the key of an object in the namespace default, or in none if the kind, which has a
-// word of its own, has no namespaces.
+// DefaultKey returns the key of an object in the namespace default, or of a node, which has none.
 func DefaultKey(kind Kind, id string) Key {
-	switch kind {
-	case NodeKind, ClusterRoleKind, ClusterRoleBindingKind:
+	if kind == NodeKind {
 		return Key{Kind: kind, ID: id}
 	}
 	return Key{kind, NamespaceDefault, id}
@@ -96,27 +86,6 @@ func (s *Service) Key() Key { return s.key(ServiceKind, s.ID) }
 
 // Key implements Object: endpoints have the id of their service.
 func (e *Endpoints) Key() Key { return e.key(EndpointsKind, e.Name) }
-
-// Key implements Object.
-func (n *Node) Key() Key { return DefaultKey(NodeKind, n.ID) }
-
-// Key implements Object.
-func (e *Event) Key() Key { return e.key(EventKind, e.ID) }
-
-// Key implements Object.
-func (r *Role) Key() Key { return r.key(RoleKind, r.ID) }
-
-// Key implements Object.
-func (r *RoleBinding) Key() Key { return r.key(RoleBindingKind, r.ID) }
-
-// Key implements Object.
-func (r *ClusterRole) Key() Key { return DefaultKey(ClusterRoleKind, r.ID) }
-
-// Key implements Object.
-func (r *ClusterRoleBinding) Key() Key { return DefaultKey(ClusterRoleBindingKind, r.ID) }
-
-// Key implements Object.
-func (q *Quota) Key() Key { return q.key(QuotaKind, q.ID) }
 
 // Any is an object of a kind that June 2014 does not know. Its remainder has all but its
 // metadata.

@@ -73,8 +73,6 @@ var (
 	_ Object = (*ReplicationController)(nil)
 	_ Object = (*Service)(nil)
 	_ Object = (*Endpoints)(nil)
-	_ Object = (*Node)(nil)
-	_ Object = (*Event)(nil)
 	_ Object = (*Any)(nil)
 )
 
@@ -111,12 +109,6 @@ func (s *Service) GetLabels() map[string]string { return s.Labels }
 
 // GetLabels implements Object. Endpoints of June 2014 have none.
 func (*Endpoints) GetLabels() map[string]string { return nil }
-
-// GetLabels implements Object.
-func (n *Node) GetLabels() map[string]string { return n.Labels }
-
-// GetLabels implements Object.
-func (e *Event) GetLabels() map[string]string { return e.Labels }
 
 // EmptyList returns the list without items of a kind.
 func EmptyList(kind Kind) interface{} {

@@ -186,18 +186,3 @@ func (e *Endpoints) SetID(id string) { e.Name = id }
 // WithID returns a copy of the endpoints for the service with the id. The copy
 // shares the slice.
 func (e Endpoints) WithID(id string) interface{} { e.Name = id; return e }
-
-// Node is a machine, as it has registered itself. June 2014 has no such object.
-type Node struct {
-	JSONBase
-	ObjectMeta
-	Labels map[string]string
-}
-
-// Event is a report of something that happened to an object. June 2014 has no such
-// object.
-type Event struct {
-	JSONBase
-	ObjectMeta
-	Labels map[string]string
-}

@@ -43,13 +43,9 @@ func (server *ApiServer) error(w http.ResponseWriter, req *http.Request, err err
 	server.write(w, status, plainText, conversion.EncodedBytes([]byte(line)))
 }
 
-// Fail answers a request with an error, in the words of the door whose request it is.
+// Fail implements request.Server.
 func (server *ApiServer) Fail(w http.ResponseWriter, req *http.Request, err error) {
-	if server.isForNext(req) {
-		server.Next.Fail(w, req, err)
-	} else {
-		server.error(w, req, err)
-	}
+	server.error(w, req, err)
 }
 
 // served returns the method by which a request is served. HEAD is served like

@@ -73,10 +73,6 @@ type ApiServer struct {
 	// before serving.
 	Healthz func() (warnings []string, err error)
 
-	// Next serves what the table does not, if it says so. If it is not set, nothing does.
-	// Set it before serving.
-	Next Next
-
 	// KnownAs has, for each resource, what those who decide about requests know it as. It
 	// is not changed. Set it before serving.
 	KnownAs map[string]request.Info
@@ -112,17 +108,6 @@ type Change struct {
 	Object   interface{} // that Extract has returned; nil for a delete
 }
 
-// Next is another server behind the same address.
-type Next interface {
-	http.Handler
-	// Serves reports whether a request is for it.
-	Serves(*http.Request) bool
-	// RequestInfo returns what a request that is for it asks for.
-	RequestInfo(*http.Request) request.Info
-	// Fail answers a request that is for it, and must not be served or has panicked.
-	Fail(http.ResponseWriter, *http.Request, error)
-}
-
 // New returns a server of the storages, keyed by the name of their resource,
 // below the prefix. The caller must not change the map afterwards.
 func New(storage map[string]RESTStorage, prefix string) *ApiServer {
@@ -133,8 +118,6 @@ func New(storage map[string]RESTStorage, prefix string) *ApiServer {
 func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	below, isREST := server.below(req)
 	switch path := req.URL.Path; {
-	case server.isForNext(req):
-		server.Next.ServeHTTP(w, req)
 	case path == "/", path == "/index.html":
 		server.handleIndex(w, req)
 	case path == "/healthz":
@@ -149,13 +132,6 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // below returns what a path says after the prefix.
 func (server *ApiServer) below(req *http.Request) (rest string, ok bool) {
 	return strings.CutPrefix(req.URL.Path, server.prefix+"/") // D2: the prefix ends at a slash
-}
-
-// isForNext reports whether a request is for the server behind this one, which gets none
-// whose path begins as those of the table do.
-func (server *ApiServer) isForNext(req *http.Request) bool {
-	own := len(server.storage) > 0 && server.prefix != "" && strings.HasPrefix(req.URL.Path, server.prefix)
-	return server.Next != nil && !own && server.Next.Serves(req)
 }
 
 func (server *ApiServer) handleIndex(w http.ResponseWriter, req *http.Request) {

@@ -18,16 +18,14 @@ var verbs = map[string]struct{ collection, object string }{
 	http.MethodDelete: {"deletecollection", "delete"},
 }
 
-// RequestInfo returns what a request asks for.
-func (server *ApiServer) RequestInfo(req *http.Request) (info request.Info) {
-	if server.isForNext(req) {
-		return server.Next.RequestInfo(req)
-	}
+// Serves implements request.Server. It takes every request: what is not in the table is not found.
+func (server *ApiServer) Serves(req *http.Request, record *request.Record) bool {
+	info := request.Info{}
 	if below, ok := server.below(req); ok {
 		resource, id, _ := strings.Cut(below, "/")
 		if known, ok := server.KnownAs[resource]; ok && server.storage[resource] != nil {
 			info = known
-			info.IsResource, info.Name = true, id
+			info.IsResource, info.IsServed, info.Name = true, true, id
 			info.Verb = verbs[req.Method].collection
 			if id != "" {
 				info.Verb = verbs[req.Method].object
@@ -37,9 +35,12 @@ func (server *ApiServer) RequestInfo(req *http.Request) (info request.Info) {
 	if !info.IsResource {
 		info.Verb = strings.ToLower(req.Method)
 	}
-	info.Path = req.URL.Path
-	return info
+	info.Path, info.KeepsTime = req.URL.Path, true // it keeps the 10 seconds of 2014
+	record.Info = info
+	return true
 }
 
-// KeepsTime reports whether a request is for the table: it keeps the 10 seconds of 2014.
-func (server *ApiServer) KeepsTime(req *http.Request) bool { return !server.isForNext(req) }
+// Owns reports whether a path begins as those of the table do: no other server may have it.
+func (server *ApiServer) Owns(path string) bool {
+	return len(server.storage) > 0 && server.prefix != "" && strings.HasPrefix(path, server.prefix)
+}

@@ -12,7 +12,6 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/quantity"
 	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/endpoints/query"
@@ -148,12 +147,9 @@ func (r *call) isOfKind(kind schema.GroupVersionKind) error {
 	if kind == r.resource.Kind {
 		return nil
 	}
-	version, group := kind.GroupVersion().String(), r.resource.Kind.Group
-	if kind.Group == group {
-		version = kind.Version // a scheme knows no groups
-	}
-	if _, err := v1.Scheme.New(version, kind.Kind); err != nil {
-		return err
+	group := r.resource.Kind.Group
+	if !r.resource.Types().Recognizes(kind) {
+		return fmt.Errorf("no kind %q is registered for version %q", kind.Kind, kind.GroupVersion())
 	}
 	if group == "" {
 		group = "core"

@@ -2,13 +2,12 @@ package endpoints
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
-	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
 
@@ -17,7 +16,6 @@ import (
 func (s *Server) notFound(info *request.Info) error {
 	err := apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
 	if names := s.known(info); len(names) > 0 {
-		slices.Sort(names)
 		err.ErrStatus.Message += ": there are " + strings.Join(names, ", ")
 	}
 	return err
@@ -25,31 +23,30 @@ func (s *Server) notFound(info *request.Info) error {
 
 // known returns all versions if that of a request is unknown, all resources of the version if the resource is, or
 // all subresources of the resource. It returns nil if the request is for no resource, or all is known.
-func (s *Server) known(info *request.Info) (names []string) {
-	version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
-	resources := s.resources[version]
-	switch {
-	case !info.IsResource:
+func (s *Server) known(info *request.Info) []string {
+	if !info.IsResource {
 		return nil
-	case resources == nil:
-		for version := range s.resources {
-			names = append(names, version.String())
+	}
+	wanted := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+	versions, resources, subresources := sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}
+	for _, row := range s.All.Rows() {
+		versions.Insert(row.GroupVersion.String())
+		name, _, isSubresource := strings.Cut(row.Name, "/")
+		switch {
+		case row.GroupVersion != wanted:
+		case !isSubresource:
+			resources.Insert(name)
+		case name == info.Resource:
+			subresources.Insert(row.Name)
 		}
-		return names
-	case resources[info.Resource] == nil:
-		return namesBelow(resources, "")
-	case info.Subresource != "" && resources[info.Resource+"/"+info.Subresource] == nil:
-		return namesBelow(resources, info.Resource+"/")
+	}
+	switch {
+	case !versions.Has(wanted.String()):
+		return sets.List(versions)
+	case !resources.Has(info.Resource):
+		return sets.List(resources)
+	case info.Subresource != "" && !subresources.Has(info.Resource+"/"+info.Subresource):
+		return sets.List(subresources)
 	}
 	return nil
-}
-
-// namesBelow returns the names that have a prefix and no slash after it.
-func namesBelow(resources map[string]*rest.Resource, prefix string) (names []string) {
-	for name := range resources {
-		if below, ok := strings.CutPrefix(name, prefix); ok && !strings.Contains(below, "/") {
-			names = append(names, name)
-		}
-	}
-	return names
 }

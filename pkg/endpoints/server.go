@@ -1,3 +1,5 @@
+// Package endpoints is the second door: it serves the resources of a catalog over HTTP, as
+// today's server does. It knows no resource by name.
 package endpoints
 
 import (
@@ -22,70 +24,84 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Server serves resources, and what else it is given. It is safe for concurrent use.
-type Server struct {
+// Config is what servers of today's API share.
+type Config struct {
 	// MaxWatches bounds how many watches are served at once: each holds a connection, and
-	// about 50 KB. Set it before serving.
+	// about 50 KB.
 	MaxWatches int64
 	// MinWatchTime is how long a watch takes, and up to twice that, if the client does not
-	// say. Set it before serving.
+	// say.
 	MinWatchTime time.Duration
-	// WriteTimeout is how long a client of a watch may not read until it is cut off. Set it
-	// before serving.
+	// WriteTimeout is how long a client of a watch may not read until it is cut off.
 	WriteTimeout time.Duration
 	// WatchEvents returns what is called with the size of each event that a watch sends, in
-	// bytes. It may be nil. Set it before serving.
+	// bytes. It may be nil.
 	WatchEvents func(group, version, resource string) func(size int)
-	// Admission decides about changes. If it is not set, all are admitted. Set it before
-	// serving.
+	// Admission decides about changes. If it is nil, all are admitted.
 	Admission *admission.Chain
+	// Hides reports whether a path belongs to another API, which is older. It may be nil.
+	Hides func(path string) bool
+	// Now is the time.
+	Now func() time.Time
 
-	resources map[schema.GroupVersion]map[string]*rest.Resource
-	others    map[string]http.Handler // by path
-	below     map[string]http.Handler // by the beginning of paths
-	now       func() time.Time
-	watches   watches
+	watches watches
 }
 
-// New returns a server of a table of resources.
-func New(resources []rest.Resource, now func() time.Time) *Server {
-	s := &Server{MaxWatches: 5000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, resources: map[schema.GroupVersion]map[string]*rest.Resource{}, others: map[string]http.Handler{}, below: map[string]http.Handler{}, now: now,
-		watches: makeWatches()}
-	for _, resource := range resources {
-		if s.resources[resource.GroupVersion] == nil {
-			s.resources[resource.GroupVersion] = map[string]*rest.Resource{}
-		}
-		s.resources[resource.GroupVersion][resource.Name] = &resource
-	}
-	return s
+// NewConfig returns a configuration with the usual limits.
+func NewConfig(now func() time.Time) *Config {
+	return &Config{MaxWatches: 5000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, Now: now, watches: makeWatches()}
 }
 
-// Each calls a function with each resource.
-func (s *Server) Each(do func(resource *rest.Resource)) {
-	for _, ofVersion := range s.resources {
-		for _, resource := range ofVersion {
-			do(resource)
-		}
-	}
+// Server serves the resources of a catalog, and other paths. It is safe for concurrent use.
+type Server struct {
+	*Config
+	Catalog *rest.Catalog
+	// All has the catalogs of all servers if this is the last one of today's API: then it also answers what none
+	// of them serves, and says what there is.
+	All rest.Catalogs
+	// Documents returns what serves a path of discovery, nil for another path. It may be nil.
+	Documents func(path string) http.Handler
+
+	others map[string]http.Handler // by path
+	below  map[string]http.Handler // by the beginning of paths
 }
 
-// Handle lets a handler serve a path. All that it gets are GET and HEAD.
+// New returns a server of a catalog. The configuration is not changed after the first request.
+func New(config *Config, catalog *rest.Catalog) *Server {
+	return &Server{Config: config, Catalog: catalog, others: map[string]http.Handler{}, below: map[string]http.Handler{}}
+}
+
+// Handle lets a handler serve a path. All that it gets are GET and HEAD. Call it before the first request.
 func (s *Server) Handle(path string, handler http.Handler) { s.others[path] = handler }
 
-// HandlePrefix lets a handler serve all paths that begin so.
+// HandlePrefix lets a handler serve all paths that begin so. Call it before the first request.
 func (s *Server) HandlePrefix(prefix string, handler http.Handler) { s.below[prefix] = handler }
 
-// Serves reports whether a request is for this server.
-func (s *Server) Serves(req *http.Request) bool {
+// Serves implements request.Server.
+func (s *Server) Serves(req *http.Request, record *request.Record) bool {
 	path := req.URL.Path
+	if s.Hides != nil && s.Hides(path) {
+		return false
+	}
 	if path == healthzPath { // without details it is the first door's
 		query := req.URL.Query()
-		return query.Has("verbose") || query.Has("exclude")
+		return s.others[path] != nil && (query.Has("verbose") || query.Has("exclude"))
 	}
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") || path == "/api" || path == "/apis" || s.other(path) != nil
+	if !record.Today(req).IsResource {
+		return s.other(path) != nil || s.All != nil && isToday(path)
+	}
+	if resource := s.find(&record.Info); resource != nil {
+		record.Row, record.Info.IsServed = resource, true
+	}
+	return record.Row != nil || s.All != nil
 }
 
 const healthzPath = "/healthz"
+
+// isToday reports whether a path can only be one of today's API.
+func isToday(path string) bool {
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") || path == "/api" || path == "/apis"
+}
 
 // other returns what serves a path that is no resource's, nil for nothing.
 func (s *Server) other(path string) http.Handler {
@@ -97,34 +113,30 @@ func (s *Server) other(path string) http.Handler {
 			return handler
 		}
 	}
+	if s.Documents != nil {
+		return s.Documents(path)
+	}
 	return nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers a request whose record Serves has completed.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if handler := s.other(req.URL.Path); handler != nil {
-		getOnly(handler).ServeHTTP(w, req)
+	record := request.RecordOf(req.Context())
+	resource, _ := record.Row.(*rest.Resource)
+	r := &call{Request: req, w: w, server: s, info: &record.Info, resource: resource}
+	if resource == nil {
+		if handler := s.other(req.URL.Path); handler != nil {
+			getOnly(handler).ServeHTTP(w, req)
+		} else {
+			r.error(s.notFound(r.info))
+		}
 		return
 	}
-	r := &call{Request: req, w: w, now: s.now, server: s}
-	if info := request.InfoOf(w, req); info != nil {
-		r.info = info
-	} else { // nobody else needs it
-		found := s.RequestInfo(req)
-		r.info = &found
+	if resource.Warning != "" {
+		r.warn(resource.Warning)
 	}
-	resource := s.find(r.info)
-	switch {
-	case resource == nil:
-		r.error(s.notFound(r.info))
-	default:
-		r.resource = resource
-		if resource.Warning != "" {
-			r.warn(resource.Warning)
-		}
-		if err := r.serve(); err != nil {
-			r.error(err)
-		}
+	if err := r.serve(); err != nil {
+		r.error(err)
 	}
 }
 
@@ -136,7 +148,7 @@ func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
 		a := denied.Attributes
 		err = apierrors.NewForbidden(schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}, a.Name, denied)
 	}
-	(&call{Request: req, w: w, now: s.now}).error(rest.StatusError(err, schema.GroupResource{}, ""))
+	(&call{Request: req, w: w, server: s}).error(rest.StatusError(err, schema.GroupResource{}, ""))
 }
 
 // find returns the resource that a request names, nil if there is none.
@@ -145,7 +157,7 @@ func (s *Server) find(info *request.Info) *rest.Resource {
 	if info.Subresource != "" {
 		name += "/" + info.Subresource
 	}
-	resource := s.resources[schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}][name]
+	resource := s.Catalog.Snapshot().Find(schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, name)
 	switch {
 	case resource == nil:
 	case info.Verb == "watch" && info.Subresource != "", !resource.Namespaced && info.Namespace != "", resource.Namespaced && info.Namespace == "" && info.Name != "":
@@ -158,7 +170,6 @@ func (s *Server) find(info *request.Info) *rest.Resource {
 type call struct {
 	*http.Request
 	w        http.ResponseWriter
-	now      func() time.Time
 	info     *request.Info
 	resource *rest.Resource
 	server   *Server

@@ -73,7 +73,7 @@ func (r *call) rowOf(answer rest.Answer) ([]byte, error) {
 // row encodes a row of a table, as a metav1.TableRow would be. The object is that of the
 // answer, which has its JSON already.
 func (r *call) row(object runtime.Object, answer rest.Answer) ([]byte, error) {
-	cells, conditions := r.resource.Printer.Row(object, r.now())
+	cells, conditions := r.resource.Printer.Row(object, r.server.Now())
 	text := append(make([]byte, 0, rowSize), `{"cells":[`...)
 	var err error
 	for i, cell := range cells {

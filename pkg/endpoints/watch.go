@@ -37,8 +37,8 @@ func makeWatches() watches {
 	return watches{serving: serving, endAll: endAll}
 }
 
-// EndWatches ends all watches at once, also those to come.
-func (s *Server) EndWatches() { s.watches.endAll() }
+// EndWatches ends all watches of all servers at once, also those to come.
+func (c *Config) EndWatches() { c.watches.endAll() }
 
 // openStream counts an answer without an end. It is over when release is called.
 func (s *Server) openStream() (release func(), err error) {
@@ -91,6 +91,7 @@ func (r *call) watch() error {
 		cancel()
 		s.out.Limit()
 	})()
+	defer r.resource.OnRemoval(cancel)()
 	s.serve(ctx)
 	return nil
 }

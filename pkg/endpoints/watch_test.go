@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	corev1 "k8s.io/api/core/v1"
 	"net/http"
 	"regexp"
 	"strings"
@@ -18,8 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/util/loopback"
 )
 
@@ -375,13 +379,23 @@ func TestBookmarksComeAlsoWhileOthersChangeMuch(t *testing.T) {
 }
 
 // converter counts how often objects are converted to the version of today's API.
-type converter struct{ toV1 atomic.Int64 }
+type converter struct {
+	v1.Converter
+	toV1 atomic.Int64
+}
 
-func (c *converter) ConvertToVersion(object interface{}, version string) (interface{}, error) {
-	if version == v1.Version {
-		c.toV1.Add(1)
-	}
-	return v1.Scheme.ConvertToVersion(object, version)
+func (c *converter) Out(object api.Object) (runtime.Object, error) {
+	c.toV1.Add(1)
+	return c.Converter.Out(object)
+}
+
+// counting lets a door count how often it converts pods.
+func counting(d *Door) *converter {
+	row := d.Catalog.Snapshot().Find(corev1.SchemeGroupVersion, "pods")
+	codec := row.Storage.(*generic.Store[*corev1.Pod]).Codec
+	counted := &converter{Converter: codec.Converter}
+	codec.Converter = counted
+	return counted
 }
 
 func TestAnEventIsEncodedOnceForAllWhoWatch(t *testing.T) {
@@ -396,8 +410,8 @@ func TestAnEventIsEncodedOnceForAllWhoWatch(t *testing.T) {
 			}
 			d.Must("POST", Pods, Pod("y", `"labels":{"a":"b"}`))
 		}
-		counted := &converter{}
-		d := OpenWith(t, counted)
+		d := Open(t)
+		counted := counting(d)
 		var watchers sync.WaitGroup
 		for range 10 {
 			for _, selector := range []string{"", "labelSelector=a=b&"} {
@@ -410,8 +424,9 @@ func TestAnEventIsEncodedOnceForAllWhoWatch(t *testing.T) {
 		synctest.Wait()
 		change(d)
 		watchers.Wait()
-		alone := &converter{}
-		change(OpenWith(t, alone))
+		other := Open(t)
+		alone := counting(other)
+		change(other)
 		assert.Equal(t, alone.toV1.Load()+pods, counted.toV1.Load(), "one more for each pod that is gone than without watchers")
 	})
 }

@@ -1,25 +1,28 @@
 package master
 
 import (
+	"errors"
+	"fmt"
+
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/admission/plugin/resourcequota"
 	"kube2014/pkg/admission/v1beta1"
-	v1 "kube2014/pkg/api/v1"
 )
 
 // openAdmission lets the plugins decide about the changes at both doors. All tasks are in the namespace
-// default, which is there.
-func (m *Master) openAdmission() {
-	m.admission.Each(func(_ string, p admission.Interface) {
+// default, which is there. The error names a flag.
+func (m *Master) openAdmission() error {
+	var errs []error
+	m.admission.Each(func(name string, p admission.Interface) {
 		if wants, ok := p.(resourcequota.WantsObjects); ok {
-			wants.SetObjects(m.Stores.Objects)
+			if err := wants.SetObjects(m.Stores.Objects, m.catalogs); err != nil {
+				errs = append(errs, fmt.Errorf("-admission_control_config_file: %s: %s: %w", m.o.Admission.ConfigFile, name, err))
+			}
 		}
 	})
-	if m.Second != nil {
-		m.Second.Admission = m.admission
-	}
 	if chain := m.admission.Without(plugin.NameNamespaceExists).Without(plugin.NameNamespaceLifecycle); chain != nil {
-		m.First.Admission = &v1beta1.Door{Chain: chain, Objects: m.Stores.Objects, Scheme: v1.Scheme}
+		m.First.Admission = &v1beta1.Door{Chain: chain, Objects: m.Stores.Objects}
 	}
+	return errors.Join(errs...)
 }

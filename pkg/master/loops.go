@@ -32,18 +32,6 @@ func (m *Master) newLoops() Loops {
 		forever: m.config.Forever}
 }
 
-// all returns the loops to run.
-func (l *Loops) all() []func(context.Context) {
-	all := []func(context.Context){l.SyncForever, l.SyncOnChange}
-	if l.mayBeFree != nil {
-		all = append(all, l.PlaceOnChange)
-	}
-	if l.follow != nil {
-		all = append(all, l.followForever)
-	}
-	return all
-}
-
 // RegisterMachines creates nodes of the machines, unless that has been done: a user who deletes such
 // a node later means it. It logs an error, and SyncForever repeats it.
 func (l *Loops) RegisterMachines() {

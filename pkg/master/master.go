@@ -7,10 +7,8 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
@@ -20,6 +18,7 @@ import (
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
 	"kube2014/pkg/trace"
@@ -30,20 +29,26 @@ import (
 // Master is an apiserver: its registries, the server of each API, and the generic server around
 // them. New, BuildGenericConfig and CreateServerChain make one, in this order, in one goroutine.
 type Master struct {
-	Stores   Registries
-	Loops    Loops
-	First    *apiserver.ApiServer // of June 2014's API
-	Second   *endpoints.Server    // of today's API, nil if it is off
-	Server   *server.Server
-	Kubelets *client.HTTPContainerInfo // reads what runs on the machines
-	Parts    *Parts                    // around the server, nil for none
-	Roles    struct{ *rbac.Policy }    // of RBAC; nil without that
+	Stores Registries
+	Loops  Loops
+	First  *apiserver.ApiServer // of June 2014's API
+	Second *endpoints.Config    // of the servers of today's API, nil if it is off
+	Server *server.Server
+	// Extensions has the kinds of the extension server, which come and go while it serves.
+	Extensions rest.Catalog
+	Kubelets   *client.HTTPContainerInfo // reads what runs on the machines
+	Parts      *Parts                    // around the server, nil for none
+	Roles      struct{ *rbac.Policy }    // of RBAC; nil without that
 
 	config  *Config
 	o       *options.ServerRunOptions
 	generic *server.Config
 	metrics *metrics.Metrics
 	tracer  *trace.Tracer // nil for none
+
+	built      rest.Catalog  // of the kinds that every server has
+	aggregated rest.Catalog  // of the kinds that the aggregator serves itself
+	catalogs   rest.Catalogs // of all servers of today's API
 
 	rights    authorizer.United   // who may do what
 	tokens    authenticator.Token // who knows bearer tokens, nil if nobody does
@@ -53,6 +58,7 @@ type Master struct {
 // New returns a Master that serves nothing yet. A trace, if the flags ask for one, goes to narration.
 func New(config *Config, o *options.ServerRunOptions, narration io.Writer) *Master {
 	m := &Master{config: config, o: o, metrics: metrics.New(server.VersionInfo(config.Version))}
+	m.catalogs = rest.Catalogs{&m.aggregated, &m.built, &m.Extensions}
 	if o.Generic.Trace {
 		m.tracer = trace.New(narration)
 	}
@@ -95,38 +101,34 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	return config, errors.Join(audit, profiling, serving, authentication, authorization, plugins, kubelets)
 }
 
-// CreateServerChain creates all servers over the registries: that of June 2014's API over the
-// table of its resources, that of today's API, and the generic server before both. The error names a flag.
+// CreateServerChain creates the servers over the registries, each with the next one behind it: aggregator, master,
+// extension server, June 2014; and the generic server before them. The error names a flag.
 func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver.RESTStorage, scheduler registry.Scheduler) error {
 	m.Stores = stores
 	m.Loops = m.newLoops()
 	m.readRoles()
-	for resource, storage := range table {
-		table[resource] = m.tracer.RESTStorage(storage)
-	}
-	if !m.o.APIEnablement.Serves(v1beta1.Version) {
-		table = nil
-	}
-	m.First = CreateFirstAPIServer(table, stores.Healthz, m.o.Generic.Prefix)
+	chain := m.createJune2014(table)
 	if servesToday(m.o) {
-		m.Second = m.CreateKubeAPIServer(m.newPlacer(scheduler))
-		m.First.Next = m.Second
+		m.Second = m.newTodaysConfig()
+		extensions := m.createAPIExtensionsServer(chain)
+		master := m.CreateKubeAPIServer(m.newPlacer(scheduler), extensions)
+		chain = m.createAggregatorServer(master)
 	}
-	return m.createGenericServer()
+	if err := m.openAdmission(); err != nil {
+		return err
+	}
+	return m.createGenericServer(chain)
 }
 
 // createGenericServer creates the server that requests come to, with what runs beside it.
-func (m *Master) createGenericServer() (err error) {
+func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	config := m.generic
-	config.Around = func(chain http.Handler) http.Handler { return m.tracer.Handler(chain, m.First) }
+	config.Chain, config.Around = chain, m.tracer.Handler
 	config.Guards = m.tracer.Guards(config.Guards)
 	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
-	m.openAdmission()
 	m.observeLayers()
-	config.API, config.NeedsInfo = m.First, m.First.Admission != nil
-	config.Checks = m.checks()
 	if m.Second != nil {
-		config.Mux, config.Page = m.Second, ui.Handler()
+		config.Mux, config.Page = chain.Server.(*endpoints.Server), ui.Handler()
 	}
 	config.Listening = m.announce
 	if m.o.Parts.Around() {
@@ -137,8 +139,9 @@ func (m *Master) createGenericServer() (err error) {
 		}, m.tracer); err != nil {
 			return err
 		}
+		chain.AddLoop(m.Parts.Run)
+		chain.AddPreShutdownHook("stop-parts", m.Parts.Stop)
 	}
 	m.Server = config.Complete().New()
-	m.addHooks()
 	return nil
 }

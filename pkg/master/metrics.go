@@ -6,7 +6,6 @@ import (
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/metrics/store"
 	"kube2014/pkg/registry"
-	"kube2014/pkg/rest"
 	"kube2014/pkg/storage/etcd3"
 )
 
@@ -21,27 +20,22 @@ func (m *Master) observeLayers() {
 	m.admission.Each(func(_ string, p admission.Interface) {
 		webhook.Observe(p, func(call webhook.Call) { m.metrics.Webhook(metrics.WebhookCall(call)) })
 	})
-	for _, known := range knownAs {
-		m.metrics.Know(known.APIGroup, known.ServedAs, known.Resource)
-	}
-	if m.Second != nil {
-		m.Second.WatchEvents = m.metrics.WatchEvents
-		m.Second.Each(func(resource *rest.Resource) {
-			m.metrics.Know(resource.GroupVersion.Group, resource.GroupVersion.Version, resource.Name)
-		})
-	}
-	m.metrics.ReadStored(store.Cached(m.Stores.Objects))
+	m.metrics.ReadStored(m.observer().Cached(m.Stores.Objects))
 	m.Loops.SyncEndpoints = m.metrics.EndpointSync(m.Loops.SyncEndpoints)
+}
+
+func (m *Master) observer() store.Observer {
+	return store.Observer{Metrics: m.metrics, Catalogs: m.catalogs}
 }
 
 // Decorators let the metrics, and a trace, see the calls to a store.
 func (m *Master) Decorators() Decorators {
 	return Decorators{
 		Etcd2: func(client registry.EtcdClient) registry.EtcdClient {
-			return m.tracer.EtcdClient(store.Etcd2(m.metrics, client))
+			return m.tracer.EtcdClient(m.observer().Etcd2(client))
 		},
 		Etcd3: func(client etcd3.Client) etcd3.Client {
-			return m.tracer.Etcd3Client(store.Etcd3(m.metrics, client, m.o.Etcd.Prefix))
+			return m.tracer.Etcd3Client(m.observer().Etcd3(client, m.o.Etcd.Prefix))
 		},
 		Store: m.tracer.Store,
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest/rbac"
 )
@@ -12,7 +11,7 @@ import (
 // readRoles lets RBAC, if it is on, decide by the roles in the store.
 func (m *Master) readRoles() {
 	if m.o.Authorization.Has(options.RBAC) {
-		m.Roles.Policy = rbac.NewPolicy(m.Stores.Objects, v1.Scheme)
+		m.Roles.Policy = rbac.NewPolicy(m.Stores.Objects)
 	}
 }
 
@@ -22,7 +21,7 @@ func (m *Master) BootstrapRoles(ctx context.Context) error {
 	for logged := ""; ; {
 		err := m.Roles.Load()
 		if err == nil {
-			err = rbac.Bootstrap(ctx, m.Stores.Objects, v1.Scheme, time.Now)
+			err = rbac.Bootstrap(ctx, m.Stores.Objects, time.Now)
 		}
 		if err == nil {
 			return nil

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +20,12 @@ type Labels struct {
 
 // resource is one that is served, with the name of its subresource; or a path that is no resource's, by
 // how it begins, as a subresource. There is one value of each.
-type resource struct{ group, version, name, subresource, component string }
+type resource struct {
+	served
+	component string
+}
+
+type served struct{ group, version, name, subresource string }
 
 type verb uint8
 
@@ -65,27 +71,18 @@ const other = "other"
 const component = "apiserver"
 
 var (
-	unknown = &resource{name: other, component: component}
+	unknown = &resource{served{name: other}, component}
 	// paths are those that are no resource's, by how they begin.
 	paths     = pathsOf("/", "/api", "/apis", "/debug", "/healthz", "/livez", "/metrics", "/openapi", "/readyz", "/version")
-	otherPath = &resource{subresource: other}
+	otherPath = &resource{served: served{subresource: other}}
 )
 
 func pathsOf(begins ...string) map[string]*resource {
 	all := map[string]*resource{}
 	for _, begin := range begins {
-		all[begin] = &resource{subresource: begin}
+		all[begin] = &resource{served: served{subresource: begin}}
 	}
 	return all
-}
-
-// served is how a resource is looked up.
-type served struct{ group, version, name, subresource string }
-
-// Know says that a resource is served. The name of a subresource follows a slash.
-func (m *Metrics) Know(group, version, name string) {
-	name, subresource, _ := strings.Cut(name, "/")
-	m.known[served{group, version, name, subresource}] = &resource{group, version, name, subresource, component}
 }
 
 // LabelsOf returns the labels of a request that asks for something.
@@ -94,12 +91,8 @@ func (m *Metrics) LabelsOf(info *request.Info, req *http.Request) Labels {
 		return Labels{resource: pathOf(info.Path), verb: verbOfMethod(req.Method)}
 	}
 	l := Labels{resource: unknown, verb: verbOf(info, req), scope: scopeOf(info), dryRun: dryRunOf(req)}
-	asked := served{info.APIGroup, info.APIVersion, info.Resource, info.Subresource}
-	if info.ServedAs != "" {
-		asked.version = info.ServedAs
-	}
-	if known := m.known[asked]; known != nil {
-		l.resource = known
+	if info.IsServed {
+		l.resource = m.resources.of(served{info.APIGroup, cmp.Or(info.ServedAs, info.APIVersion), info.Resource, info.Subresource})
 	}
 	return l
 }

@@ -15,23 +15,16 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-func knowing() *Metrics {
-	m := New(version.Info{})
-	for _, resource := range [][3]string{{"", "v1", "pods"}, {"", "v1", "pods/log"}, {"", "v1beta1", "pods"}, {"apps", "v1", "deployments"}} {
-		m.Know(resource[0], resource[1], resource[2])
-	}
-	return m
-}
-
 func TestLabelsAreInTodaysWords(t *testing.T) {
 	t.Parallel()
 	pods := func(verb, namespace, name string) request.Info {
-		return request.Info{IsResource: true, APIVersion: "v1", Resource: "pods", Verb: verb, Namespace: namespace, Name: name}
+		return request.Info{IsResource: true, IsServed: true, APIVersion: "v1", Resource: "pods", Verb: verb, Namespace: namespace, Name: name}
 	}
-	log, task, deployments := pods("get", "default", "web"), pods("get", "default", "web"), request.Info{IsResource: true, APIGroup: "apps", APIVersion: "v1", Resource: "deployments", Verb: "list"}
+	log, task, deployments := pods("get", "default", "web"), pods("get", "default", "web"), request.Info{IsResource: true, IsServed: true, APIGroup: "apps", APIVersion: "v1", Resource: "deployments", Verb: "list"}
 	log.Subresource, task.ServedAs = "log", "v1beta1"
 	unknownVersion, unknownSubresource := pods("get", "default", "web"), pods("get", "default", "web")
 	unknownVersion.APIVersion, unknownSubresource.Subresource = "v2", "nosuch"
+	unknownVersion.IsServed, unknownSubresource.IsServed = false, false
 	for name, row := range map[string]struct {
 		info                 request.Info
 		method, query, media string
@@ -65,7 +58,7 @@ func TestLabelsAreInTodaysWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			req := &http.Request{Method: row.method, URL: &url.URL{RawQuery: row.query}, Header: http.Header{"Content-Type": {row.media}}}
-			assert.Equal(t, row.want, strings.Join(knowing().LabelsOf(&row.info, req).valuesWithDryRun(), "|"))
+			assert.Equal(t, row.want, strings.Join(New(version.Info{}).LabelsOf(&row.info, req).valuesWithDryRun(), "|"))
 		})
 	}
 }
@@ -84,7 +77,7 @@ func FuzzLabels(f *testing.F) {
 	f.Add("GET", "/", "get", true, "", "v1", "pods", "", "default", "web", "", "dryRun=All", "")
 	f.Add("a\x00\xff\n", "//\"}", "a", false, "{", "\\", "\"", "log", "\n", "\x00", "v1beta1", "dryRun=%", "application/apply-patch+")
 	f.Add("OPTIONS", "*", "", true, "apps", "v1", "deployments", "", "", "", "", "dryRun", "")
-	m := knowing()
+	m := New(version.Info{})
 	f.Fuzz(func(t *testing.T, method, path, verb string, isResource bool, group, version, resource, subresource, namespace, name, servedAs, query, media string) {
 		info := &request.Info{Path: path, Verb: verb, IsResource: isResource, APIGroup: group, APIVersion: version, ServedAs: servedAs,
 			Resource: resource, Subresource: subresource, Namespace: namespace, Name: name}
@@ -99,7 +92,7 @@ func FuzzLabels(f *testing.F) {
 // K68.
 func TestHostileRequestsMakeFewSeries(t *testing.T) {
 	t.Parallel()
-	m := knowing()
+	m := New(version.Info{})
 	for i := range 1000 {
 		odd := fmt.Sprintf("x%d\n\"", i)
 		for _, info := range []request.Info{

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Metrics are the numbers of one server. They are safe for concurrent use, but for Know and what
-// begins with Read, which are for the time before the first request.
+// Metrics are the numbers of one server. They are safe for concurrent use, but for what begins
+// with Read, which is for the time before the first request.
 type Metrics struct {
 	registry     *prometheus.Registry
 	descriptions []description
 
-	known        map[served]*resource
+	resources    *handles[served, *resource] // one value of each that is served
 	requests     requestMetrics
 	watchEvents  *prometheus.CounterVec
 	eventSizes   *prometheus.HistogramVec
@@ -42,7 +42,7 @@ var latencies = []float64{.005, .025, .05, .1, .2, .4, .6, .8, 1, 1.25, 1.5, 2, 
 
 // New returns metrics of a server of a version, all zero.
 func New(build version.Info) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), known: map[served]*resource{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), resources: makeHandles(func(s served) *resource { return &resource{s, component} })}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.gauge("kubernetes_build_info", "Always 1; the labels say what was built, and how.",
 		"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform").

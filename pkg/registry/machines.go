@@ -19,7 +19,7 @@ func RegisterMachines(store storage.Interface, machines []string) error {
 		if slices.ContainsFunc(nodes.Items, func(node *storage.Object) bool { return node.Key().ID == machine }) {
 			continue
 		}
-		node := &api.Node{JSONBase: api.JSONBase{ID: machine}, ObjectMeta: api.ObjectMeta{CreationTime: time.Now().UTC().Truncate(time.Second)}}
+		node := &api.Any{Kind: api.NodeKind, ID: machine, ObjectMeta: api.ObjectMeta{CreationTime: time.Now().UTC().Truncate(time.Second)}}
 		if _, err := store.Commit(storage.Create(node)); err != nil && api.KindOf(err) != api.AlreadyExists {
 			return err
 		}

@@ -6,43 +6,28 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/conversion"
 	"kube2014/pkg/storage"
 )
 
-// Encoding is how the stored objects of a kind are converted and encoded. It does not change,
-// and is safe for concurrent use.
-type Encoding struct {
-	Kind  schema.GroupVersionKind
-	Codec *v1.Codec
-	head  []byte // of an object's JSON, before its item
-}
-
-// NewEncoding returns the encoding of a kind.
-func NewEncoding(kind schema.GroupVersionKind, codec *v1.Codec) *Encoding {
-	return &Encoding{kind, codec, v1.Head(kind.GroupVersion().String(), kind.Kind)}
-}
-
 // storedAnswer is an object that is stored. Its JSON is made once for all answers.
 type storedAnswer struct {
-	*Encoding
+	codec  *v1.Codec
 	stored *storage.Object
 }
 
 // Stored returns an object that is stored as an answer.
-func Stored(encoding *Encoding, object *storage.Object) Answer { return storedAnswer{encoding, object} }
+func Stored(codec *v1.Codec, object *storage.Object) Answer { return storedAnswer{codec, object} }
 
 // Object implements Answer.
 func (a storedAnswer) Object() (runtime.Object, error) {
-	converted, err := a.Codec.Scheme.ConvertToVersion(a.stored.Object, a.Kind.Version) // a scheme knows no groups
+	object, err := a.codec.Out(a.stored.Object)
 	if err != nil {
 		return nil, err
 	}
-	object := converted.(Object)
-	object.GetObjectKind().SetGroupVersionKind(a.Kind)
+	object.GetObjectKind().SetGroupVersionKind(a.codec.Kind)
 	return object, nil
 }
 
@@ -65,18 +50,18 @@ type Shared interface {
 
 // Parts implements Shared.
 func (a storedAnswer) Parts() (head, tail []byte, err error) {
-	item, err := a.stored.Item(a.Codec)
+	item, err := a.stored.Item(a.codec)
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.head, item[1:], nil // it has metadata, so it is not empty
+	return a.codec.Head(), item[1:], nil // it has metadata, so it is not empty
 }
 
 const metadataBegins = `{"metadata":`
 
 // Metadata implements Answer. It is a part of the item, which begins with it.
 func (a storedAnswer) Metadata() ([]byte, error) {
-	item, err := a.stored.Item(a.Codec)
+	item, err := a.stored.Item(a.codec)
 	if err != nil {
 		return nil, err
 	}

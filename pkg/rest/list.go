@@ -21,14 +21,15 @@ import (
 // List is the objects that a list asked for.
 type List struct {
 	v1.ListMeta
-	*Encoding
-	Items []*storage.Object   // those that are stored
-	made  []k8sruntime.Object // those that are not
+	Kind  schema.GroupVersionKind // of the items
+	Codec *v1.Codec               // of those that are stored
+	Items []*storage.Object       // those that are stored
+	made  []k8sruntime.Object     // those that are not
 }
 
 // MakeList returns a list of objects, which have their kind set and are not stored.
 func MakeList(kind schema.GroupVersionKind, version uint64, objects []k8sruntime.Object) *List {
-	return &List{ListMeta: v1.ListMeta{Version: version}, Encoding: NewEncoding(kind, nil), made: objects}
+	return &List{ListMeta: v1.ListMeta{Version: version}, Kind: kind, made: objects}
 }
 
 // Len returns how many items the list has.
@@ -74,7 +75,7 @@ func (l *List) Each(ctx context.Context, do func(i int, item Answer) error) erro
 
 func (l *List) item(i int) Answer {
 	if i < len(l.Items) {
-		return storedAnswer{l.Encoding, l.Items[i]}
+		return storedAnswer{l.Codec, l.Items[i]}
 	}
 	return made{l.made[i-len(l.Items)]}
 }

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"maps"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,10 +67,4 @@ func (o WatchOptions) begin() (version uint64, initial bool, err error) {
 		return version, *o.Initial, err
 	}
 	return version, version == 0, err
-}
-
-// IsOn reports whether the values of a parameter of a query turn something on: any first value does but 0 and
-// false, also an empty one.
-func IsOn(values []string) bool {
-	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }

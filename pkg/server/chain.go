@@ -18,21 +18,21 @@ type Guards struct {
 // BuildHandlerChain puts the chain before the API: what stands last here is asked first.
 // Today's server calls this DefaultBuildHandlerChain.
 func BuildHandlerChain(c *Config, guards Guards) http.Handler {
-	handler := http.Handler(c.API)
-	handler = filters.WithAuthorization(handler, c.API, guards.Authorizer)
-	handler = filters.WithMaxInFlightLimit(handler, c.API, c.limits)
-	handler = filters.WithImpersonation(handler, c.API, guards.Authorizer)
+	handler := http.Handler(http.HandlerFunc(filters.Serve))
+	handler = filters.WithAuthorization(handler, guards.Authorizer)
+	handler = filters.WithMaxInFlightLimit(handler, c.limits)
+	handler = filters.WithImpersonation(handler, guards.Authorizer)
 	handler = filters.WithAudit(handler, c.Audit)
-	handler = filters.WithAuthentication(handler, c.API, guards.Authenticator, c.Audit)
+	handler = filters.WithAuthentication(handler, guards.Authenticator, c.Audit)
 	handler = filters.WithPage(handler, ui.Path, c.Page)
-	handler = filters.WithCrossOriginProtection(handler, c.API)
+	handler = filters.WithCrossOriginProtection(handler)
 	handler = filters.WithCORS(handler, c.CORSAllowedOrigins)
-	handler = filters.WithTimeout(handler, c.API, c.RequestTimeout, c.GetsWait)
-	handler = filters.WithWaitGroup(handler, c.API, c.inFlight)
+	handler = filters.WithTimeout(handler, c.RequestTimeout, c.GetsWait)
+	handler = filters.WithWaitGroup(handler, c.inFlight)
 	handler = filters.WithAuditInit(handler, c.Audit)
-	handler = filters.WithRequestInfo(handler, c.API, guards.Authenticator != nil || c.Audit != nil || c.NeedsInfo)
-	handler = filters.WithPanicRecovery(handler, c.API)
-	handler = filters.WithMetrics(handler, c.API, c.Metrics)
+	handler = filters.WithPanicRecovery(handler)
+	handler = filters.WithMetrics(handler, c.Metrics)
 	handler = filters.WithLogging(handler)
+	handler = filters.WithRequestInfo(c.Around(handler), c.Chain.servers())
 	return handler
 }

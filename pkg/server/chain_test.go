@@ -32,16 +32,19 @@ func (a toys) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	http.NotFound(w, req)
 }
 
-func (toys) RequestInfo(req *http.Request) request.Info {
+func (toys) info(req *http.Request) request.Info {
 	verb := map[string]string{"GET": "get", "POST": "create", "PUT": "update", "DELETE": "delete"}[req.Method]
 	if req.URL.Query().Has("watch") {
 		verb = "watch"
 	}
 	return request.Info{Path: req.URL.Path, Verb: verb, IsResource: true, APIVersion: "v1", Resource: "toys", Name: strings.TrimPrefix(req.URL.Path, "/"),
-		Unlimited: verb == "watch"}
+		Unlimited: verb == "watch", KeepsTime: req.URL.Query().Has("keeps"), IsServed: true}
 }
 
-func (toys) KeepsTime(req *http.Request) bool { return req.URL.Query().Has("keeps") }
+func (a toys) Serves(req *http.Request, record *request.Record) bool {
+	record.Info = a.info(req)
+	return true
+}
 
 var toyStatus = map[api.ErrorKind]int{api.Unauthorized: 401, api.Forbidden: 403, api.Invalid: 400, api.TooManyRequests: 429, api.Internal: 500, api.Unavailable: 503, api.Timeout: 504}
 
@@ -61,7 +64,7 @@ var bear = toys{
 
 // chainOf returns the chain before an API, as the rest of a configuration says.
 func chainOf(a toys, config server.Config) http.Handler {
-	config.API = a
+	config.Chain = &server.Link{Server: a}
 	if config.RequestTimeout == 0 {
 		config.RequestTimeout = time.Minute
 	}

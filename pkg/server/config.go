@@ -1,5 +1,5 @@
 // Package server is what is around the API: how a server starts, which handlers a request
-// passes, on which ports it listens, and how it ends. It knows neither door.
+// passes, on which ports it listens, and how it ends. It knows none of the servers behind the handlers.
 package server
 
 import (
@@ -15,11 +15,11 @@ import (
 	"kube2014/pkg/server/healthz"
 )
 
-// Config is what a server is made of. The option groups fill it in, and main adds the API.
+// Config is what a server is made of. The option groups fill it in, and the assembly adds the chain.
 type Config struct {
-	API  filters.API  // what the chain stands before
-	Page http.Handler // served to everybody at ui.Path, nil for none
-	Mux  Mux          // where the server's own paths are served, nil for nowhere
+	Chain *Link        // of servers, the first one
+	Page  http.Handler // served to everybody at ui.Path, nil for none
+	Mux   Mux          // where the server's own paths are served, nil for nowhere
 
 	Insecure *Serving // nil if the port is closed
 	Secure   *Serving // nil if the port is closed
@@ -30,7 +30,6 @@ type Config struct {
 
 	Audit *audit.Auditor // of both ports, nil for none
 
-	NeedsInfo          bool          // the API asks the context of a request what it is for and when it came
 	RequestTimeout     time.Duration // of requests that are not long-running
 	GetsWait           bool          // for another program: the get of one object needs the limit too
 	ReadTimeout        time.Duration // to read a request
@@ -42,13 +41,12 @@ type Config struct {
 	CORSAllowedOrigins []*regexp.Regexp
 	Profiling          bool
 
-	Checks  []healthz.Check  // of /healthz, /livez and /readyz
 	Metrics *metrics.Metrics // served at /metrics; nil for none
 
 	// BuildHandlerChain makes the handlers that a request passes. If it is not set, it is
 	// the function of this name.
 	BuildHandlerChain func(c *Config, guards Guards) http.Handler
-	// Around is put around a whole chain, such as a trace. It may be nil.
+	// Around is put around the handlers that know what a request asks for, such as a trace. It may be nil.
 	Around func(chain http.Handler) http.Handler
 	// Listen opens a port. If it is not set, it is net.Listen.
 	Listen func(network, address string) (net.Listener, error)
@@ -105,8 +103,8 @@ func (c *Config) Complete() CompletedConfig {
 func (c CompletedConfig) New() *Server {
 	return &Server{
 		config:   c.Config,
-		insecure: c.Around(c.BuildHandlerChain(c.Config, Guards{})),
-		secure:   c.Around(c.BuildHandlerChain(c.Config, c.Guards)),
+		insecure: c.BuildHandlerChain(c.Config, Guards{}),
+		secure:   c.BuildHandlerChain(c.Config, c.Guards),
 		ending:   make(chan struct{}),
 		aborted:  make(chan struct{}),
 	}

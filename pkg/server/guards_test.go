@@ -190,8 +190,9 @@ type collection struct {
 	selectsByField bool
 }
 
-func (c collection) RequestInfo(req *http.Request) request.Info {
-	return request.Info{Path: req.URL.Path, Verb: "list", IsResource: true, Resource: "toys", SelectsByField: c.selectsByField}
+func (c collection) Serves(req *http.Request, record *request.Record) bool {
+	record.Info = request.Info{Path: req.URL.Path, Verb: "list", IsResource: true, Resource: "toys", SelectsByField: c.selectsByField}
+	return true
 }
 
 func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
@@ -211,7 +212,7 @@ func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := server.Config{API: collection{whoAsks, row.counts}, RequestTimeout: time.Minute,
+			config := server.Config{Chain: &server.Link{Server: collection{whoAsks, row.counts}}, RequestTimeout: time.Minute,
 				Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann list toys bear"}}}
 			answer := ask(config.Complete().New().SecureHandler(), "GET", "/who"+row.query, "Authorization: ann")
 			assert.Equal(t, row.status, answer.Code)
@@ -222,12 +223,13 @@ func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
 // namespaces is an API of one namespace.
 type namespaces struct{ toys }
 
-func (namespaces) RequestInfo(req *http.Request) request.Info {
-	return request.Info{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
+func (namespaces) Serves(req *http.Request, record *request.Record) bool {
+	record.Info = request.Info{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
+	return true
 }
 
 func TestWhoMayReadInANamespaceMayReadTheNamespace(t *testing.T) {
 	t.Parallel()
-	config := server.Config{API: namespaces{whoAsks}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
+	config := server.Config{Chain: &server.Link{Server: namespaces{whoAsks}}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
 	assert.Equal(t, http.StatusOK, ask(config.Complete().New().SecureHandler(), "GET", "/who", "Authorization: ann").Code)
 }

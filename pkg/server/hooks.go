@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log"
-	"slices"
 	"sync/atomic"
 
 	"kube2014/pkg/api"
@@ -26,25 +24,6 @@ type preShutdownHook struct {
 }
 
 var errNotDone = errors.New("not finished")
-
-// AddPostStartHook lets a function run once the ports are open. Until it has returned without
-// an error, /readyz fails. The context ends when the server does. A name that is taken is a
-// mistake in the program: AddPostStartHook panics.
-func (s *Server) AddPostStartHook(name string, run func(ctx context.Context) error) {
-	if slices.ContainsFunc(s.postStart, func(hook *postStartHook) bool { return hook.name == name }) {
-		panic(fmt.Sprintf("server: there are two post-start hooks %s", name))
-	}
-	s.postStart = append(s.postStart, &postStartHook{name: name, run: run})
-}
-
-// AddLoop lets a function run, in a goroutine of its own, from when the ports are open until the
-// context ends. Nobody waits for it.
-func (s *Server) AddLoop(run func(ctx context.Context)) { s.loops = append(s.loops, run) }
-
-// AddPreShutdownHook lets a function run before the ports are closed.
-func (s *Server) AddPreShutdownHook(name string, run func() error) {
-	s.preShutdown = append(s.preShutdown, preShutdownHook{name, run})
-}
 
 // check tells whether the hook is done.
 func (h *postStartHook) check() healthz.Check {

@@ -35,12 +35,17 @@ func newBusy() busy {
 	return b
 }
 
-func (b busy) RequestInfo(req *http.Request) request.Info {
+func (b busy) Serves(req *http.Request, record *request.Record) bool {
+	record.Info = b.info(req)
+	return true
+}
+
+func (b busy) info(req *http.Request) request.Info {
 	if path := req.URL.Path; path != "/slow" && path != "/quick" {
 		verb := map[string]string{"GET": "get", "HEAD": "head", "POST": "post"}[req.Method]
 		return request.Info{Path: path, Verb: verb}
 	}
-	return b.toys.RequestInfo(req)
+	return b.toys.info(req)
 }
 
 // flood sends requests until all are being served or refused, and returns what became of them once
@@ -68,7 +73,7 @@ func TestOfAThousandSlowRequestsThoseBeyondTheLimitAreToldToTryAgain(t *testing.
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, m := newBusy(), toyMetrics()
-		config := server.Config{API: b, Metrics: m, MaxReads: 400, MaxChanges: 200, RequestTimeout: time.Hour}
+		config := server.Config{Chain: &server.Link{Server: b}, Metrics: m, MaxReads: 400, MaxChanges: 200, RequestTimeout: time.Hour}
 		handler := config.Complete().New().InsecureHandler()
 		watches := b.flood(handler, 50, "GET", "/slow?watch")
 		reads := b.flood(handler, 1000, "GET", "/slow")
@@ -96,7 +101,7 @@ func TestWithoutALimitAllAreServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{API: b, RequestTimeout: time.Hour}
+		config := server.Config{Chain: &server.Link{Server: b}, RequestTimeout: time.Hour}
 		requests := b.flood(config.Complete().New().InsecureHandler(), 1000, "POST", "/slow")
 		close(b.release)
 		assert.Equal(t, map[int]int{200: 1000}, requests())
@@ -112,7 +117,7 @@ func TestBothPortsShareTheLimitAndOnlyMastersAreServedBeyondIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{API: b, MaxReads: 2, MaxChanges: 2, RequestTimeout: time.Hour, Guards: server.Guards{Authenticator: inGroup, Authorizer: authorizer.AlwaysAllow{}}}
+		config := server.Config{Chain: &server.Link{Server: b}, MaxReads: 2, MaxChanges: 2, RequestTimeout: time.Hour, Guards: server.Guards{Authenticator: inGroup, Authorizer: authorizer.AlwaysAllow{}}}
 		s := config.Complete().New()
 		requests := b.flood(s.SecureHandler(), 2, "GET", "/slow", "Authorization: system:masters")
 		assert.Equal(t, http.StatusTooManyRequests, ask(s.InsecureHandler(), "GET", "/quick").Code, "nobody is known to be a master there")
@@ -128,7 +133,7 @@ func TestTheLimitStandsBeforeAuthorization(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{API: b, MaxReads: 1, RequestTimeout: time.Hour, Guards: server.Guards{Authenticator: inGroup, Authorizer: rules{"ann get toys slow"}}}
+		config := server.Config{Chain: &server.Link{Server: b}, MaxReads: 1, RequestTimeout: time.Hour, Guards: server.Guards{Authenticator: inGroup, Authorizer: rules{"ann get toys slow"}}}
 		handler := config.Complete().New().SecureHandler()
 		requests := b.flood(handler, 1, "GET", "/slow", "Authorization: g")
 		assert.Equal(t, http.StatusTooManyRequests, ask(handler, "GET", "/quick", "Authorization: g").Code, "the limit stands before authorization")

@@ -34,6 +34,7 @@ func (p paths) get(path string) (int, string) {
 // running is a server in a synctest bubble.
 type running struct {
 	*server.Server
+	*server.Link
 	paths   paths
 	network *loopback.Listener
 	stop    context.CancelFunc
@@ -43,13 +44,13 @@ type running struct {
 // makeServer returns a server that does not run yet.
 func makeServer(t *testing.T, a toys, config server.Config) *running {
 	r := &running{paths: paths{}, network: loopback.Listen(), ended: make(chan error, 1)}
-	config.API, config.Mux = a, r.paths
+	r.Link = &server.Link{Server: a, Checks: []healthz.Check{healthz.Ping}}
+	config.Chain, config.Mux = r.Link, r.paths
 	config.Insecure = &server.Serving{Address: "127.0.0.1:8080"}
 	config.Listen = func(_, address string) (net.Listener, error) {
 		assert.Equal(t, "127.0.0.1:8080", address)
 		return r.network, nil
 	}
-	config.Checks = []healthz.Check{healthz.Ping}
 	config.RequestTimeout, config.ReadTimeout, config.WriteTimeout, config.DrainTimeout = time.Minute, 10*time.Second, 10*time.Second, 10*time.Second
 	r.Server = config.Complete().New()
 	return r
@@ -207,7 +208,7 @@ func TestNoRequestBeginsOnceTheServerIsEnding(t *testing.T) {
 func TestAPortThatCannotBeOpenedIsAnErrorAndClosesTheOther(t *testing.T) {
 	t.Parallel()
 	network := loopback.Listen()
-	config := server.Config{API: bear, Insecure: &server.Serving{Address: "one"}, Secure: &server.Serving{Address: "two"}}
+	config := server.Config{Chain: &server.Link{Server: bear}, Insecure: &server.Serving{Address: "one"}, Secure: &server.Serving{Address: "two"}}
 	config.Listen = func(_, address string) (net.Listener, error) {
 		if address == "two" {
 			return nil, errors.New("it is taken")

@@ -12,13 +12,11 @@ import (
 	"kube2014/pkg/server/healthz"
 )
 
-// Server serves an API. Hooks are added before PrepareRun is called.
+// Server serves a chain of servers.
 type Server struct {
 	config           *Config
 	insecure, secure http.Handler
-	postStart        []*postStartHook
-	preShutdown      []preShutdownHook
-	loops            []func(ctx context.Context)
+	chain            Link // has the checks and hooks of all links; PrepareRun sets it
 
 	ending  chan struct{} // closed when the server is about to end
 	aborted chan struct{} // closed when it is to end at once
@@ -40,16 +38,17 @@ var errEnding = errors.New("the server is about to end")
 type PreparedServer struct{ *Server }
 
 // PrepareRun lets the server tell its metrics, and its health: at /healthz and /livez by the checks of the
-// configuration, at /readyz also by the hooks until they are done, and by whether it ends.
+// chain, at /readyz also by the hooks until they are done, and by whether it ends.
 func (s *Server) PrepareRun() PreparedServer {
+	s.chain = s.config.Chain.merged()
 	if s.config.Mux == nil {
 		return PreparedServer{s}
 	}
-	checks := func() []healthz.Check { return s.config.Checks }
-	healthz.Install(s.config.Mux, "healthz", checks, s.config.Checks...)
-	healthz.Install(s.config.Mux, "livez", checks, s.config.Checks...)
-	ready := slices.Clone(s.config.Checks)
-	for _, hook := range s.postStart {
+	checks := func() []healthz.Check { return s.chain.Checks }
+	healthz.Install(s.config.Mux, "healthz", checks, s.chain.Checks...)
+	healthz.Install(s.config.Mux, "livez", checks, s.chain.Checks...)
+	ready := slices.Clone(s.chain.Checks)
+	for _, hook := range s.chain.postStart {
 		ready = append(ready, hook.check())
 	}
 	healthz.Install(s.config.Mux, "readyz", s.readyChecks, ready...)
@@ -62,11 +61,11 @@ func (s *Server) PrepareRun() PreparedServer {
 	return PreparedServer{s}
 }
 
-// readyChecks returns the checks of /readyz: those of the configuration, the hooks that are not
+// readyChecks returns the checks of /readyz: those of the chain, the hooks that are not
 // done, and that the server ends, if it does.
 func (s *Server) readyChecks() []healthz.Check {
-	checks := slices.Clone(s.config.Checks)
-	for _, hook := range s.postStart {
+	checks := slices.Clone(s.chain.Checks)
+	for _, hook := range s.chain.postStart {
 		if !hook.done.Load() {
 			checks = append(checks, hook.check())
 		}
@@ -117,10 +116,10 @@ func (p PreparedServer) Run(ctx context.Context) error {
 	}
 	hooks, endHooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer endHooks()
-	for _, loop := range s.loops {
+	for _, loop := range s.chain.loops {
 		go loop(hooks)
 	}
-	for _, hook := range s.postStart {
+	for _, hook := range s.chain.postStart {
 		hook.start(hooks)
 	}
 	select {
@@ -139,7 +138,7 @@ func (p PreparedServer) Run(ctx context.Context) error {
 		closeAll(ports)
 		return ErrAborted
 	}
-	for _, hook := range s.preShutdown {
+	for _, hook := range s.chain.preShutdown {
 		select {
 		case <-hook.call():
 		case <-s.aborted:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"iter"
 	"reflect"
+	"strings"
 	"time"
 
 	"kube2014/pkg/api"
@@ -49,7 +50,7 @@ type Selection struct {
 	Machine   string            // of an api.Placed object
 }
 
-// InDefault selects the objects of a kind in the namespace default, or all if the kind has no namespaces.
+// InDefault selects the objects of a kind in the namespace default, or nodes, which have none.
 func InDefault(kind api.Kind) Selection {
 	return Selection{Kind: kind, Namespace: api.DefaultKey(kind, "").Namespace}
 }
@@ -168,10 +169,7 @@ func (c Change) InWords() string {
 
 // ListInWords returns what a list is, such as "list tasks", for errors.
 func ListInWords(kind api.Kind) string {
-	if kind == api.EndpointsKind {
-		return "list " + string(kind)
-	}
-	return "list " + string(kind) + "s"
+	return "list " + strings.TrimSuffix(string(kind), "s") + "s"
 }
 
 // Create stores a new object.

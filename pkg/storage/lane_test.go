@@ -162,16 +162,16 @@ func TestTheLargestHistoryGivesWay(t *testing.T) {
 	t.Parallel()
 	const size = maxHistorySize / 8
 	cache := NewCache(0)
-	put(t, cache, &api.Node{JSONBase: api.JSONBase{ID: "n"}, ObjectMeta: api.ObjectMeta{Remainder: string(make([]byte, size))}})
-	put(t, cache, &api.Node{JSONBase: api.JSONBase{ID: "n"}})
+	put(t, cache, &api.Any{Kind: api.NodeKind, ID: "n", ObjectMeta: api.ObjectMeta{Remainder: string(make([]byte, size))}})
+	put(t, cache, &api.Any{Kind: api.NodeKind, ID: "n"})
 	for i := range 20 {
-		put(t, cache, &api.Event{JSONBase: api.JSONBase{ID: "e"}, ObjectMeta: api.ObjectMeta{Remainder: string(make([]byte, size+i))}})
+		put(t, cache, &api.Any{Kind: "events", ID: "e", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: string(make([]byte, size+i))}})
 	}
 	assert.LessOrEqual(t, cache.size, maxHistorySize)
-	assert.Equal(t, cache.size, cache.lanes[api.NodeKind].history.size+cache.lanes[api.EventKind].history.size)
+	assert.Equal(t, cache.size, cache.lanes[api.NodeKind].history.size+cache.lanes["events"].history.size)
 	watcher, err := cache.Watch(Selection{Kind: api.NodeKind}, 1)
 	require.NoError(t, err, "the history of nodes is short, and stays")
 	watcher.Stop()
-	_, err = cache.Watch(Selection{Kind: api.EventKind}, 2)
+	_, err = cache.Watch(Selection{Kind: "events"}, 2)
 	assert.Equal(t, api.Expired, api.KindOf(err))
 }

@@ -12,12 +12,13 @@ import (
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/request"
 )
 
-// Handler traces requests to next, whose last handler is named. It lets them through one at a time:
+// Handler traces requests to next, which know which server they are for. It lets them through one at a time:
 // a slow client delays all others, but not one whose answer is a stream, from its first flush on. The
 // calls that are made for the stream stand where they happen.
-func (t *Tracer) Handler(next, last http.Handler) http.Handler {
+func (t *Tracer) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
 	}
@@ -29,7 +30,7 @@ func (t *Tracer) Handler(next, last http.Handler) http.Handler {
 		if part, ok := strings.CutPrefix(req.UserAgent(), "kube2014-"); ok { // a part of the cluster
 			text += " by " + cut(part, maxValue)
 		}
-		c := t.begin(text + " to " + called(last, "ServeHTTP"))
+		c := t.begin(text + " to " + destination(request.RecordOf(req.Context()).Server))
 		result := "panic"
 		defer func() { t.end(c, result) }()
 		next.ServeHTTP(&response{
@@ -40,6 +41,14 @@ func (t *Tracer) Handler(next, last http.Handler) http.Handler {
 		}, req)
 		result = "an empty answer"
 	})
+}
+
+// destination describes the server that a request is for.
+func destination(to request.Server) string {
+	if link, ok := to.(*server.Link); ok {
+		return destination(link.Server) + " of " + link.Name
+	}
+	return called(to, "ServeHTTP")
 }
 
 // response ends the trace of its request when the answer is written, so that the

@@ -22,6 +22,8 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/filters"
+	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -58,7 +60,7 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 		"replicationControllers": s.RESTStorage(registry.MakeControllerRegistryStorage(controllers)),
 		"services":               s.RESTStorage(registry.MakeServiceRegistryStorage(s.services)),
 	}, "/api")
-	s.handler = s.Handler(table, table)
+	s.handler = filters.WithRequestInfo(s.Handler(http.HandlerFunc(filters.Serve)), []request.Server{table})
 	return s
 }
 
@@ -135,9 +137,9 @@ func TestHowLongAnObjectStaysIsNarrated(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
 	store := storage.WithTTL(s.Store(memory.New(1)), time.Hour)
-	_, err := store.Commit(storage.Create(&api.Event{JSONBase: api.JSONBase{ID: "x"}}), storage.Delete(api.DefaultKey(api.EventKind, "y"), storage.Any))
+	_, err := store.Commit(storage.Create(&api.Any{Kind: "events", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "default"}}), storage.Delete(api.DefaultKey("events", "y"), storage.Any))
 	require.NoError(t, err)
-	assert.Equal(t, `     1ms Store.Commit(create event "x" for 1h0m0s, remove event "y") → ok`+"\n", s.narration())
+	assert.Equal(t, `     1ms Store.Commit(create events "x" for 1h0m0s, remove events "y") → ok`+"\n", s.narration())
 }
 
 func TestAListIsNarratedWithWhatIsSelected(t *testing.T) {
@@ -223,6 +225,12 @@ func TestATracedStorageDeletesOnlyWhatWasAdmitted(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+// anything is a server that takes all.
+type anything struct{ http.Handler }
+
+func (anything) Serves(*http.Request, *request.Record) bool     { return true }
+func (anything) Fail(http.ResponseWriter, *http.Request, error) {}
+
 // A store whose methods panic.
 type broken struct{ storage.Interface }
 
@@ -232,12 +240,13 @@ func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
 	storage := s.RESTStorage(registry.MakeServiceRegistryStorage(registry.MakeRegistry(s.Store(broken{memory.New(0)}))))
-	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(&url.URL{}) }), http.HandlerFunc(nil))
+	handler := s.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { _, _ = storage.List(&url.URL{}) }))
+	handler = filters.WithRequestInfo(handler, []request.Server{anything{}})
 	sync := s.Sync("a.sync", func() error { return s.services.UpdateEndpoints(api.Endpoints{Name: "x"}) })
 	for range 2 {
 		assert.Panics(t, func() { handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) })
 		assert.Equal(t, `
-         GET / to HandlerFunc.ServeHTTP
+         GET / to anything.ServeHTTP
            ServiceRegistryStorage.List()
      1ms     broken.List(service, all) → panic
      3ms   → panic
@@ -287,7 +296,7 @@ func TestATracerIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	tracer := New(io.Discard)
 	etcdClient := tracer.EtcdClient(etcdtest.NewFake())
-	handler := tracer.Handler(http.NotFoundHandler(), http.NotFoundHandler())
+	handler := filters.WithRequestInfo(tracer.Handler(http.NotFoundHandler()), []request.Server{anything{}})
 	sync := func(n int) func() error {
 		return tracer.Sync("a.sync", func() error { _, err := etcdClient.Set(fmt.Sprint("/", n), "v", 0); return err })
 	}
@@ -318,7 +327,8 @@ func TestRequestsAreServedOneAtATime(t *testing.T) {
 		}
 		fmt.Fprint(w, "done")
 		<-atWork
-	}), http.HandlerFunc(nil))
+	}))
+	handler = filters.WithRequestInfo(handler, []request.Server{anything{}})
 	inGoroutines(16, func(int) {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
@@ -340,7 +350,8 @@ func TestAStreamHoldsUpNobody(t *testing.T) {
 		close(streams)
 		<-ends
 		fmt.Fprint(w, "the end")
-	}), http.HandlerFunc(nil))
+	}))
+	s.handler = filters.WithRequestInfo(s.handler, []request.Server{anything{}})
 	go func() {
 		defer close(ended)
 		answer := httptest.NewRecorder()
@@ -349,7 +360,7 @@ func TestAStreamHoldsUpNobody(t *testing.T) {
 		assert.True(t, answer.Flushed)
 	}()
 	<-streams
-	assert.Equal(t, "     1ms GET /stream to HandlerFunc.ServeHTTP → 200 OK, a stream of application/json\n", s.narration())
+	assert.Equal(t, "     1ms GET /stream to anything.ServeHTTP → 200 OK, a stream of application/json\n", s.narration())
 	s.handler = next
 	assert.Contains(t, s.send("GET", "/api/tasks", ""), "→ 200 OK, ")
 	close(ends)
@@ -374,7 +385,7 @@ func TestTheDecoratorsOfNoTracerAreWhatTheyDecorate(t *testing.T) {
 	resource, scheduler := registry.MakeServiceRegistryStorage(memory), registry.MakeFirstFitScheduler(nil, memory)
 	assert.Same(t, store, none.Store(store))
 	assert.Same(t, etcdClient, none.EtcdClient(etcdClient))
-	assert.Same(t, table, none.Handler(table, table))
+	assert.Same(t, table, none.Handler(table))
 	assert.Same(t, resource, none.RESTStorage(resource))
 	assert.Same(t, scheduler, none.Scheduler(scheduler))
 	assert.Same(t, http.DefaultTransport, none.RoundTripper(http.DefaultTransport))

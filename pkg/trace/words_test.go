@@ -27,7 +27,7 @@ func TestAnObjectOfAnyTypeIsTold(t *testing.T) {
 		{&api.Service{JSONBase: api.JSONBase{ID: "s"}}, `service "s"`},
 		{&api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}}, `replication controller "c"`},
 		{api.Task{JSONBase: api.JSONBase{ID: "t"}, CurrentState: api.TaskState{Host: "m"}}, `task "t" on m`},
-		{&api.Node{JSONBase: api.JSONBase{ID: "n"}}, `node "n"`},
+		{&api.Any{Kind: api.NodeKind, ID: "n"}, `node "n"`},
 		{&storage.List{Kind: api.ServiceKind}, "no services"},
 		{tasks("a"), `1 task: "a"`},
 		{tasks("a", "b", "c", "d", "e"), `5 tasks: "a", "b", "c", "d", …`},

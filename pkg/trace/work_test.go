@@ -14,6 +14,8 @@ import (
 
 	"kube2014/pkg/apiserver"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/server/filters"
+	"kube2014/pkg/server/request"
 )
 
 func TestTheWorkOfAPartIsNarratedAroundItsRequests(t *testing.T) {
@@ -24,7 +26,7 @@ func TestTheWorkOfAPartIsNarratedAroundItsRequests(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"kind":"Pod","apiVersion":"v1"}`)
 	})
-	server := httptest.NewServer(s.Handler(answered, apiserver.New(nil, "/")))
+	server := httptest.NewServer(filters.WithRequestInfo(s.Handler(answered), []request.Server{apiserver.New(nil, "/")}))
 	defer server.Close()
 	c := &clientv1.Client{Host: server.URL, UserAgent: "kube2014-scheduler", HTTP: &http.Client{Transport: s.RoundTripper(http.DefaultTransport)}}
 	sync := s.Work("Scheduler")(func(ctx context.Context, key string) error {

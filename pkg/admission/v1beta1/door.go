@@ -15,7 +15,6 @@ import (
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/apiserver"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
@@ -29,7 +28,6 @@ const decisionTime = 8 * time.Second
 type Door struct {
 	Chain   *admission.Chain
 	Objects storage.Reader // with those that are changed
-	Scheme  v1.Converter
 }
 
 var operations = map[string]admission.Operation{"create": admission.Create, "update": admission.Update, "delete": admission.Delete}
@@ -75,7 +73,7 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	if err != nil {
 		return nil, err
 	}
-	old, err := d.out(kind, stored)
+	old, err := out(kind, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +82,7 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 		*object.Meta() = *stored.Meta()
 		keepPlace(object, stored)
 	}
-	before, err := d.out(kind, object)
+	before, err := out(kind, object)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +99,7 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 		if err := kind.complete(after, before); err != nil {
 			return nil, err
 		}
-		if object, err = d.changed(object, after); err != nil {
+		if object, err = kind.changed(object, after); err != nil {
 			return nil, err
 		}
 		admitted = object
@@ -121,7 +119,7 @@ func (d *Door) admitDelete(begun *admission.Request, kind kind, change apiserver
 	if err != nil {
 		return nil, err
 	}
-	old, err := d.out(kind, stored)
+	old, err := out(kind, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -163,27 +161,25 @@ func keepPlace(object, stored api.Object) {
 }
 
 // out returns an object as plugins know it, nil for none.
-func (d *Door) out(kind kind, object api.Object) (admission.Object, error) {
+func out(kind kind, object api.Object) (admission.Object, error) {
 	if object == nil {
 		return nil, nil
 	}
-	converted, err := d.Scheme.ConvertToVersion(object, v1.Version)
+	converted, err := kind.converter().Out(object)
 	if err != nil {
 		return nil, err
 	}
-	out := converted.(admission.Object)
-	out.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Version: v1.Version, Kind: kind.name})
-	return out, nil
+	converted.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind.name))
+	return converted.(admission.Object), nil
 }
 
 // changed returns the internal object with what plugins have made of it. What only June 2014 can
 // say stays as the client has said it.
-func (d *Door) changed(object api.Object, after admission.Object) (api.Object, error) {
-	converted, err := d.Scheme.ConvertToVersion(after, conversion.Internal)
+func (k kind) changed(object api.Object, after admission.Object) (api.Object, error) {
+	changed, err := k.converter().In(after)
 	if err != nil {
 		return nil, err
 	}
-	changed := converted.(api.Object)
 	changed.Inherit(object)
 	said := *changed.Meta()
 	*changed.Meta() = *object.Meta()

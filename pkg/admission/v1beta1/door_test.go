@@ -60,7 +60,7 @@ func open(t *testing.T, p plugin) *opened {
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(t, err)
 	objects := registry.MakeRegistry(memory.New(1))
-	return &opened{&v1beta1.Door{Chain: chain, Objects: objects.Objects(), Scheme: v1.Scheme}, objects, map[string]apiserver.RESTStorage{
+	return &opened{&v1beta1.Door{Chain: chain, Objects: objects.Objects()}, objects, map[string]apiserver.RESTStorage{
 		"tasks":                  registry.MakeTaskRegistryStorage(objects, nil, registry.MakeRoundRobinScheduler([]string{"m1"})),
 		"replicationControllers": registry.MakeControllerRegistryStorage(objects),
 		"services":               registry.MakeServiceRegistryStorage(objects),
@@ -102,7 +102,8 @@ func (o *opened) pod(t *testing.T, id string) *corev1.Pod {
 func (o *opened) today(t *testing.T, kind api.Kind, id string) admission.Object {
 	object, err := o.registry.Objects().Get(api.DefaultKey(kind, id))
 	require.NoError(t, err)
-	out, err := v1.Scheme.ConvertToVersion(object.Object, v1.Version)
+	name := map[api.Kind]string{api.TaskKind: "Pod", api.ControllerKind: "ReplicationController", api.ServiceKind: "Service"}[kind]
+	out, err := v1.NewConverter(corev1.SchemeGroupVersion.WithKind(name), kind, v1.Scheme).Out(object.Object)
 	require.NoError(t, err)
 	return out.(admission.Object)
 }

@@ -8,6 +8,7 @@ import (
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
@@ -37,6 +38,10 @@ var kinds = map[string]kind{
 	"replicationControllers": kindOf(api.ControllerKind, "ReplicationController", "replicationcontrollers", true, api.ValidateReplicationController,
 		rulesOf(keepControllerStatus, defaults.ReplicationController, validation.ValidateReplicationController)),
 	"services": kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService, rulesOf(keepServiceStatus, defaults.Service, validation.ValidateService)),
+}
+
+func (k kind) converter() v1.Converter {
+	return v1.NewConverter(corev1.SchemeGroupVersion.WithKind(k.name), k.internal, v1.Scheme)
 }
 
 // keepPodStatus keeps where a pod is, too.

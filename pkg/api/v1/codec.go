@@ -9,25 +9,6 @@ import (
 	"kube2014/pkg/conversion"
 )
 
-// Codec writes the JSON of internal objects as this version has it. It is what a
-// storage.Object keeps its text by.
-type Codec struct{ Scheme Converter }
-
-// Converter converts objects, as a conversion.Scheme does.
-type Converter interface {
-	ConvertToVersion(object interface{}, version string) (interface{}, error)
-}
-
-// EncodeItem returns an internal object's compact JSON as it stands in a list: without
-// its kind.
-func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
-	converted, err := c.Scheme.ConvertToVersion(object, Version)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(converted)
-}
-
 // Head returns what the JSON of an object begins with. Its item follows, without the opening
 // brace.
 func Head(apiVersion, kind string) []byte {

@@ -15,13 +15,13 @@ import (
 func newScheme() *conversion.Scheme {
 	scheme := conversion.NewScheme()
 	v1beta1.AddToScheme(scheme)
-	v1.AddToScheme(scheme)
+	v1.AddConversions(scheme)
 	return scheme
 }
 
 // A task of June 2014 becomes a pod of today by way of the internal version: neither
 // version knows the other.
-func ExampleAddToScheme_convertToVersion() {
+func ExampleAddConversions_convertToVersion() {
 	scheme := newScheme()
 	task := v1beta1.Task{JSONBase: v1beta1.JSONBase{ID: "web"}, Labels: map[string]string{"name": "web"}}
 	task.DesiredState.Manifest.Containers = []v1beta1.Container{{Name: "nginx", Image: "nginx", Command: "nginx -g daemon", Memory: 64 << 20}}
@@ -47,7 +47,7 @@ func ExampleAddToScheme_convertToVersion() {
 }
 
 // The Go type of an object tells its version and its kind, if it is registered.
-func ExampleAddToScheme_objectKinds() {
+func ExampleAddConversions_objectKinds() {
 	scheme := newScheme()
 	for _, object := range []interface{}{&corev1.Pod{}, v1beta1.Task{}, &corev1.Secret{}} {
 		kinds, err := scheme.ObjectKinds(object)
@@ -63,7 +63,7 @@ func ExampleAddToScheme_objectKinds() {
 }
 
 // What June 2014 cannot say of a pod is kept for those who ask today's API.
-func ExampleAddToScheme_remainder() {
+func ExampleAddConversions_remainder() {
 	scheme := newScheme()
 	pod := corev1.Pod{Spec: corev1.PodSpec{Hostname: "www", Containers: []corev1.Container{{Name: "sh", Command: []string{"sh", "-c", "exit 7"}}}}}
 	internal, err := scheme.ConvertToVersion(pod, conversion.Internal)

@@ -136,7 +136,7 @@ func FuzzRemainder(f *testing.F) {
 		}
 		stored := in(t, makeV1(t, v1Kinds[i%uint(len(v1Kinds))], 1))
 		stored.Meta().Remainder = remainder
-		if _, err := (&Codec{Scheme}).EncodeItem(stored); err != nil {
+		if _, err := codecFor(stored).EncodeItem(stored); err != nil {
 			require.ErrorContains(t, err, "the remainder of ")
 		}
 	})

@@ -3,6 +3,7 @@ package v1
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,9 +28,7 @@ type object interface {
 // makeV1 returns an object of a kind as it is accepted: complete, and without what only
 // the store sets.
 func makeV1(t testing.TB, kind string, seed int64) object {
-	empty, err := Scheme.New(Version, kind)
-	require.NoError(t, err)
-	v1 := empty.(object)
+	v1 := codecOf(kind).New().(object)
 	newFiller(seed).Fill(v1)
 	v1.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	v1.SetNamespace(Namespace)
@@ -53,8 +52,7 @@ func makeV1(t testing.TB, kind string, seed int64) object {
 
 // received returns an object as it is after it was sent in JSON.
 func received(t testing.TB, sent object) object {
-	empty, err := Scheme.New(Version, reflect.TypeOf(sent).Elem().Name())
-	require.NoError(t, err)
+	empty := codecOf(reflect.TypeOf(sent).Elem().Name()).New()
 	require.NoError(t, json.Unmarshal([]byte(encode(t, sent)), empty))
 	return empty.(object)
 }
@@ -79,9 +77,32 @@ func makeV1beta1(t testing.TB, kind string, seed int64) api.Object {
 var both = func() *conversion.Scheme {
 	scheme := conversion.NewScheme()
 	v1beta1.AddToScheme(scheme)
-	AddToScheme(scheme)
+	AddConversions(scheme)
 	return scheme
 }()
+
+// storedAs are the kinds of this version, and what they are stored as.
+var storedAs = map[string]api.Kind{"Pod": api.TaskKind, "ReplicationController": api.ControllerKind, "Service": api.ServiceKind, "Endpoints": api.EndpointsKind,
+	"Node": api.NodeKind, "Event": "events", "Role": "roles", "RoleBinding": "rolebindings", "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings"}
+
+// codecOf returns the codec of a kind.
+func codecOf(kind string) *Codec {
+	group := corev1.SchemeGroupVersion
+	if strings.Contains(kind, "Role") {
+		group = rbacv1.SchemeGroupVersion
+	}
+	return NewCodec(group.WithKind(kind), NewConverter(group.WithKind(kind), storedAs[kind], Scheme))
+}
+
+// codecFor returns the codec of a stored object.
+func codecFor(stored api.Object) *Codec {
+	for kind, word := range storedAs {
+		if word == stored.Key().Kind {
+			return codecOf(kind)
+		}
+	}
+	panic("there is no such kind")
+}
 
 // inV1beta1 returns the internal object that the first door makes of the JSON of an
 // object.
@@ -94,14 +115,14 @@ func inV1beta1(t testing.TB, wire interface{}) api.Object {
 
 // in returns the internal object of one of this version.
 func in(t testing.TB, v1 object) api.Object {
-	internal, err := Scheme.ConvertToVersion(v1, conversion.Internal)
+	internal, err := codecOf(reflect.TypeOf(v1).Elem().Name()).In(v1)
 	require.NoError(t, err)
-	return internal.(api.Object)
+	return internal
 }
 
 // out returns an internal object in this version.
 func out(t testing.TB, internal api.Object) object {
-	v1, err := Scheme.ConvertToVersion(internal, Version)
+	v1, err := codecFor(internal).Out(internal)
 	require.NoError(t, err)
 	return v1.(object)
 }

@@ -38,25 +38,36 @@ func outMeta(meta *metav1.ObjectMeta, object api.Object, namespace string) {
 }
 
 // encodeRest returns the JSON of the rest of an object, "" if nothing is left.
-func encodeRest[Object any](rest Object) (string, error) {
+func encodeRest[Object any](rest Object) (string, error) { return remainderOf(rest, *new(Object)) }
+
+// remainderOf returns the JSON of the rest of an object, "" if it is that of an empty one.
+func remainderOf(rest, empty any) (string, error) {
 	text, err := json.Marshal(rest)
 	if err != nil {
 		return "", err
 	}
-	nothing, err := json.Marshal(*new(Object))
+	nothing, err := json.Marshal(empty)
 	if bytes.Equal(text, nothing) {
 		text = nil
 	}
 	return string(text), err
 }
 
-// decodeRest returns the rest of an object. The error says whose remainder cannot be read:
-// another program may have written it.
+// decodeRest returns the rest of an object.
 func decodeRest[Object any](object api.Object) (rest Object, err error) {
-	if remainder := object.Meta().Remainder; remainder != "" {
-		if err = json.Unmarshal([]byte(remainder), &rest); err != nil {
-			err = fmt.Errorf("the remainder of %s %s: %w", object.Key().Kind, api.Quote(object.Key().ID), err)
-		}
-	}
+	err = decodeRemainder(object, &rest)
 	return rest, err
+}
+
+// decodeRemainder decodes the remainder of an object into another one. The error says whose remainder cannot
+// be read: another program may have written it.
+func decodeRemainder(object api.Object, into any) error {
+	remainder := object.Meta().Remainder
+	if remainder == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(remainder), into); err != nil {
+		return fmt.Errorf("the remainder of %s %s: %w", object.Key().Kind, api.Quote(object.Key().ID), err)
+	}
+	return nil
 }

@@ -282,15 +282,15 @@ func TestARemainderThatCannotBeReadIsAnError(t *testing.T) {
 		for _, remainder := range malformed {
 			stored := in(t, makeV1(t, kind, 1))
 			stored.Meta().Remainder = remainder
-			_, err := Scheme.ConvertToVersion(stored, Version)
+			_, err := codecFor(stored).Out(stored)
 			require.ErrorContains(t, err, "the remainder of "+string(stored.Key().Kind), remainder)
-			_, err = (&Codec{Scheme}).EncodeItem(stored)
+			_, err = codecFor(stored).EncodeItem(stored)
 			require.Error(t, err, remainder)
 		}
 	}
 	task := &api.Task{JSONBase: api.JSONBase{ID: "web"}}
 	task.Remainder = `{"spec":{"containers":[{"resources":{"limits":{"memory":"much"}}}]}}`
-	_, err := (&Codec{Scheme}).EncodeItem(task)
+	_, err := codecFor(task).EncodeItem(task)
 	require.ErrorContains(t, err, `the remainder of task "web": quantities must match the regular expression`)
 	assert.Equal(t, api.Internal, api.KindOf(err))
 }

@@ -1,11 +1,16 @@
-// Package v1 has the API of today, as far as June 2014's objects reach: how the types of
-// k8s.io/api are converted to and from the internal objects. What June 2014 cannot say of
-// an object is its remainder.
+// Package v1 has the API of today: the types of k8s.io/api, and how they are converted to and from the
+// internal objects. What June 2014 cannot say of an object is its remainder.
 package v1
 
 import (
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
@@ -15,36 +20,47 @@ import (
 // Version is the name of this version of the API.
 const Version = "v1"
 
-// Scheme knows the objects of this version, and the internal ones.
-var Scheme = scheme()
-
-func scheme() *conversion.Scheme {
-	scheme := conversion.NewScheme()
-	AddToScheme(scheme)
+// Scheme knows the types of today's API. It does not change.
+var Scheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(AddToScheme(scheme))
 	return scheme
+}()
+
+// AddToScheme registers the types of today's API, and their defaults.
+func AddToScheme(scheme *runtime.Scheme) error {
+	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, discoveryv1.AddToScheme, autoscalingv1.AddToScheme,
+		authenticationv1.AddToScheme, authorizationv1.AddToScheme)
+	addDefaults(scheme, defaults.Pod)
+	addDefaults(scheme, defaults.ReplicationController)
+	addDefaults(scheme, defaults.Service)
+	addDefaults(scheme, defaults.Endpoints)
+	addDefaults(scheme, defaults.Node)
+	addDefaults(scheme, defaults.RoleBinding)
+	addDefaults(scheme, defaults.ClusterRoleBinding)
+	return groups.AddToScheme(scheme)
 }
 
-// AddToScheme registers the objects of this version, their conversions and defaults.
-func AddToScheme(scheme *conversion.Scheme) {
-	scheme.AddKnownTypes(conversion.Internal, api.Task{}, api.ReplicationController{}, api.Service{}, api.Endpoints{}, api.Node{}, api.Event{})
-	scheme.AddKnownTypes(Version, corev1.Pod{}, corev1.ReplicationController{}, corev1.Service{}, corev1.Endpoints{}, corev1.Node{}, corev1.Event{})
-	scheme.AddKnownTypes(conversion.Internal, api.Role{}, api.RoleBinding{}, api.ClusterRole{}, api.ClusterRoleBinding{})
-	scheme.AddKnownTypes(Version, rbacv1.Role{}, rbacv1.RoleBinding{}, rbacv1.ClusterRole{}, rbacv1.ClusterRoleBinding{})
+func addDefaults[Type any, Pointer interface {
+	*Type
+	runtime.Object
+}](scheme *runtime.Scheme, setDefaults func(Pointer)) {
+	scheme.AddTypeDefaultingFunc(Pointer(new(Type)), func(object any) { setDefaults(object.(Pointer)) })
+}
+
+// twoVersions has the kinds that June 2014 knows too.
+var twoVersions = func() *conversion.Scheme {
+	scheme := conversion.NewScheme()
+	AddConversions(scheme)
+	return scheme
+}()
+
+// AddConversions registers the kinds that June 2014 knows too, and how they are converted.
+func AddConversions(scheme *conversion.Scheme) {
+	scheme.AddKnownTypes(conversion.Internal, api.Task{}, api.ReplicationController{}, api.Service{}, api.Endpoints{})
+	scheme.AddKnownTypes(Version, corev1.Pod{}, corev1.ReplicationController{}, corev1.Service{}, corev1.Endpoints{})
 	conversion.AddFuncs(scheme, inPod, outPod)
 	conversion.AddFuncs(scheme, inController, outController)
 	conversion.AddFuncs(scheme, inService, outService)
 	conversion.AddFuncs(scheme, inEndpoints, outEndpoints)
-	conversion.AddFuncs(scheme, inNode, outNode)
-	conversion.AddFuncs(scheme, inEvent, outEvent)
-	conversion.AddFuncs(scheme, inRole, outRole)
-	conversion.AddFuncs(scheme, inRoleBinding, outRoleBinding)
-	conversion.AddFuncs(scheme, inClusterRole, outClusterRole)
-	conversion.AddFuncs(scheme, inClusterRoleBinding, outClusterRoleBinding)
-	conversion.AddDefaults(scheme, defaults.Pod)
-	conversion.AddDefaults(scheme, defaults.ReplicationController)
-	conversion.AddDefaults(scheme, defaults.Service)
-	conversion.AddDefaults(scheme, defaults.Endpoints)
-	conversion.AddDefaults(scheme, defaults.Node)
-	conversion.AddDefaults(scheme, defaults.RoleBinding)
-	conversion.AddDefaults(scheme, defaults.ClusterRoleBinding)
 }

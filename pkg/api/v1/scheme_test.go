@@ -33,7 +33,6 @@ func TestASchemeOfBothVersionsSaysWhatItDoesNotKnow(t *testing.T) {
 	}{
 		`no kind "Pod" is registered for version "v7"`:                                                     {&corev1.Pod{}, "v7"},
 		`no kind "Task" is registered for version "v7"`:                                                    {internal("Task"), "v7"},
-		`no kind "Node" is registered for version "v1beta1"`:                                               {internal("Node"), v1beta1.Version},
 		`no kind "TaskList" is registered for version "v1"`:                                                {internal("TaskList"), Version},
 		`no kind is registered for the type v1.Secret`:                                                     {&corev1.Secret{}, Version},
 		`converting (v1.Pod) to (version v1beta1): versions convert only to and from the internal one`:     {&corev1.Pod{}, v1beta1.Version},
@@ -87,12 +86,8 @@ func TestTheRoundTripsReachEachField(t *testing.T) {
 
 func TestEachKindHasItsTypeInBothVersions(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[string]api.Kind{"Pod": api.TaskKind, "ReplicationController": api.ControllerKind, "Service": api.ServiceKind,
-		"Endpoints": api.EndpointsKind, "Node": api.NodeKind, "Event": api.EventKind, "Role": api.RoleKind,
-		"RoleBinding": api.RoleBindingKind, "ClusterRole": api.ClusterRoleKind, "ClusterRoleBinding": api.ClusterRoleBindingKind} {
-		v1, err := Scheme.New(Version, kind)
-		require.NoError(t, err)
-		assert.Equal(t, want, in(t, v1.(object)).Key().Kind)
+	for kind, want := range storedAs {
+		assert.Equal(t, want, in(t, codecOf(kind).New().(object)).Key().Kind)
 	}
 }
 
@@ -104,7 +99,7 @@ func TestAnObjectOfTheFirstDoorHasAVersionAUIDAndNoTimeInV1(t *testing.T) {
 	assert.EqualValues(t, api.UIDOf(task), pod.GetUID())
 	assert.Equal(t, "default", pod.GetNamespace())
 	assert.True(t, pod.GetCreationTimestamp().Time.IsZero())
-	node := out(t, &api.Node{JSONBase: api.JSONBase{ID: "machine-1"}})
+	node := out(t, &api.Any{Kind: api.NodeKind, ID: "machine-1"})
 	assert.Equal(t, "", node.GetNamespace())
 }
 
@@ -113,7 +108,7 @@ func TestMetadataThatOnlyTheServerKnowsIsNotRemainder(t *testing.T) {
 	created := time.Date(2014, 6, 6, 23, 40, 48, 0, time.UTC)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u", ResourceVersion: "7", SelfLink: "/n", CreationTimestamp: metav1.Time{Time: created},
 		Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}}
-	want := &api.Node{JSONBase: api.JSONBase{ID: "n"}, Labels: node.Labels,
+	want := &api.Any{Kind: api.NodeKind, ID: "n", Labels: node.Labels,
 		ObjectMeta: api.ObjectMeta{UID: "u", CreationTime: created, Annotations: node.Annotations}}
 	assert.Equal(t, want, in(t, node), "it has no remainder")
 }
@@ -268,7 +263,7 @@ func TestEndpointsHaveASubsetForEachPort(t *testing.T) {
 
 func TestAnAnswerIsMadeOfItems(t *testing.T) {
 	t.Parallel()
-	item, err := (&Codec{Scheme}).EncodeItem(&api.Endpoints{Name: "web", ObjectMeta: api.ObjectMeta{UID: "u"}})
+	item, err := codecOf("Endpoints").EncodeItem(&api.Endpoints{Name: "web", ObjectMeta: api.ObjectMeta{UID: "u"}})
 	require.NoError(t, err)
 	const text = `"metadata":{"name":"web","namespace":"default","uid":"u"}}`
 	assert.Equal(t, "{"+text, string(item))
@@ -293,8 +288,6 @@ func TestWhatJSONCannotSayIsAnError(t *testing.T) {
 	_, err := Encode(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{broken}}})
 	require.Error(t, err)
 	template := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{broken}}}
-	_, err = Scheme.ConvertToVersion(&corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Template: template}}, conversion.Internal)
+	_, err = codecOf("ReplicationController").In(&corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Template: template}})
 	require.Error(t, err)
-	_, err = (&Codec{Scheme}).EncodeItem("text")
-	require.EqualError(t, err, "no kind is registered for the type string")
 }

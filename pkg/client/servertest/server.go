@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/server/filters"
+	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 	"kube2014/pkg/util/loopback"
@@ -26,7 +28,7 @@ import (
 type Server struct {
 	Objects *memory.Store
 
-	door *endpoints.Server
+	door http.Handler
 
 	mu      sync.Mutex // guards what follows
 	between func(w http.ResponseWriter, req *http.Request, next http.Handler)
@@ -38,7 +40,11 @@ type Server struct {
 func Start(t testing.TB) *Server {
 	store := memory.New(1)
 	s := &Server{Objects: store}
-	s.door = endpoints.New(core.Resources(core.Config{Objects: store, Scheme: v1.Scheme, Placer: unplaced{store}, Now: time.Now}), time.Now)
+	catalog := &rest.Catalog{}
+	catalog.Install(core.Resources(core.Config{Objects: store, Placer: unplaced{store}, Now: time.Now})...)
+	door := endpoints.New(endpoints.NewConfig(time.Now), catalog)
+	door.All = rest.Catalogs{catalog}
+	s.door = filters.WithRequestInfo(http.HandlerFunc(filters.Serve), []request.Server{door})
 	s.Restart()
 	t.Cleanup(s.Stop)
 	return s

@@ -16,13 +16,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/reviews"
+	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
@@ -58,17 +58,44 @@ type Door struct {
 	t     testing.TB
 }
 
-// Open returns a door to an empty store.
-func Open(t testing.TB) *Door { return OpenWith(t, v1.Scheme) }
+// ServeHTTP implements http.Handler.
+func (d *Door) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	Handler(d.Server).ServeHTTP(w, req)
+}
 
-// OpenWith is Open with another converter of objects, and with more resources, or others
-// instead of those of their names: without them, everybody may do everything.
-func OpenWith(t testing.TB, scheme v1.Converter, more ...rest.Resource) *Door {
+// NewServer returns the only server of today's API.
+func NewServer(now func() time.Time, resources ...rest.Resource) *endpoints.Server {
+	catalog := &rest.Catalog{}
+	catalog.Install(resources...)
+	server := endpoints.New(endpoints.NewConfig(now), catalog)
+	server.All = rest.Catalogs{catalog}
+	return server
+}
+
+// Handler returns the handler of the only server. The context of a request may have a user.
+func Handler(server request.Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		known := request.RecordOf(req.Context())
+		filters.WithRequestInfo(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if known != nil {
+				request.RecordOf(req.Context()).User = known.User
+			}
+			filters.Serve(w, req)
+		}), []request.Server{server}).ServeHTTP(w, req)
+	})
+}
+
+// Open returns a door to an empty store.
+func Open(t testing.TB) *Door { return OpenWith(t) }
+
+// OpenWith is Open with more resources, or others instead of those of their names: without them,
+// everybody may do everything.
+func OpenWith(t testing.TB, more ...rest.Resource) *Door {
 	store := memory.New(1)
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
-	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Scheme: scheme, Placer: unplaced{store}, Now: now}), more)
-	return &Door{Server: endpoints.New(resources, now), Store: store, t: t}
+	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Placer: unplaced{store}, Now: now}), more)
+	return &Door{Server: NewServer(now, resources...), Store: store, t: t}
 }
 
 // As returns the same door for another user. Without one, requests come as through the

@@ -6,16 +6,15 @@ import (
 
 	"github.com/coreos/go-etcd/etcd"
 
-	"kube2014/pkg/metrics"
 	"kube2014/pkg/storage/etcd2"
 )
 
 // Etcd2 measures the calls of a client of etcd's v2 API, but not those that wait for changes.
-func Etcd2(m *metrics.Metrics, next etcd2.Client) etcd2.Client { return etcd2Client{next, m} }
+func (o Observer) Etcd2(next etcd2.Client) etcd2.Client { return etcd2Client{next, o} }
 
 type etcd2Client struct {
 	etcd2.Client
-	m *metrics.Metrics
+	o Observer
 }
 
 // The keys of the v2 API are June 2014's.
@@ -28,7 +27,7 @@ func (c etcd2Client) do(operation, key string, f func() (*etcd.Response, error))
 	answer, err := f()
 	var refused *etcd.EtcdError
 	failed := err != nil && !(errors.As(err, &refused) && refused.ErrorCode < 200)
-	c.m.StoreCalled(call(operation, etcd2Prefix, key), time.Since(start), failed)
+	c.o.Metrics.StoreCalled(c.o.call(operation, etcd2Prefix, key), time.Since(start), failed)
 	return answer, err
 }
 

@@ -15,13 +15,13 @@ import (
 
 // Etcd3 measures the calls of a client of etcd's v3 API, whose keys begin with a prefix such as
 // /registry, but not its watches.
-func Etcd3(m *metrics.Metrics, next etcd3.Client, prefix string) etcd3.Client {
-	return etcd3Client{next, m, prefix}
+func (o Observer) Etcd3(next etcd3.Client, prefix string) etcd3.Client {
+	return etcd3Client{next, o, prefix}
 }
 
 type etcd3Client struct {
 	etcd3.Client
-	m      *metrics.Metrics
+	o      Observer
 	prefix string
 }
 
@@ -29,7 +29,7 @@ type etcd3Client struct {
 func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	start := time.Now()
 	answer, err := c.Client.Do(ctx, op)
-	c.m.StoreCalled(c.call(op), time.Since(start), err != nil)
+	c.o.Metrics.StoreCalled(c.call(op), time.Since(start), err != nil)
 	return answer, err
 }
 
@@ -40,13 +40,13 @@ func (c etcd3Client) call(op clientv3.Op) metrics.StoreCall {
 	case op.IsTxn():
 		return c.transaction(op)
 	case op.IsDelete():
-		return call("delete", c.prefix, string(op.KeyBytes()))
+		return c.o.call("delete", c.prefix, string(op.KeyBytes()))
 	case op.IsPut():
-		return call("update", c.prefix, string(op.KeyBytes()))
+		return c.o.call("update", c.prefix, string(op.KeyBytes()))
 	case len(op.RangeBytes()) > 0:
-		return call("list", c.prefix, string(op.KeyBytes()))
+		return c.o.call("list", c.prefix, string(op.KeyBytes()))
 	}
-	return call("get", c.prefix, string(op.KeyBytes()))
+	return c.o.call("get", c.prefix, string(op.KeyBytes()))
 }
 
 func (c etcd3Client) transaction(op clientv3.Op) metrics.StoreCall {

@@ -4,60 +4,60 @@ package store
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"kube2014/pkg/api"
 	"kube2014/pkg/metrics"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/values"
 )
 
-const rbac = "rbac.authorization.k8s.io"
-
-// resources has what today's API calls each kind of object.
-var resources = map[api.Kind]struct{ group, resource string }{
-	api.TaskKind:               {"", "pods"},
-	api.ControllerKind:         {"", "replicationcontrollers"},
-	api.ServiceKind:            {"", "services"},
-	api.EndpointsKind:          {"", "endpoints"},
-	api.NodeKind:               {"", "nodes"},
-	api.EventKind:              {"", "events"},
-	api.RoleKind:               {rbac, "roles"},
-	api.RoleBindingKind:        {rbac, "rolebindings"},
-	api.ClusterRoleKind:        {rbac, "clusterroles"},
-	api.ClusterRoleBindingKind: {rbac, "clusterrolebindings"},
-	api.QuotaKind:              {"", "resourcequotas"},
+// Observer sees the calls to a store. It names kinds as some catalogs do.
+type Observer struct {
+	Metrics  *metrics.Metrics
+	Catalogs rest.Catalogs
 }
 
-// call returns what a call is for, by a key or the beginning of keys.
-func call(operation, prefix, key string) metrics.StoreCall {
+// call returns what a call is for that has a key below a prefix.
+func (o Observer) call(operation, prefix, key string) metrics.StoreCall {
 	c := metrics.StoreCall{Operation: operation}
-	below, ok := strings.CutPrefix(key+"/", prefix)
+	path, ok := strings.CutPrefix(key+"/", prefix)
 	if !ok {
 		return c
 	}
-	below = strings.TrimPrefix(below, "/objects") // of the v2 API
-	for kind, known := range resources {
-		if strings.HasPrefix(below, values.Directory(kind)+"/") {
-			c.Group, c.Resource = known.group, known.resource
+	path = strings.TrimPrefix(path, "/objects")                              // of the v2 API
+	for _, ofTasks := range []string{"/hosts/", "/_tasks/", "/hostports/"} { // manifests, index keys and host ports are a task's
+		if strings.HasPrefix(path, ofTasks) {
+			c.Resource = "pods"
 			return c
 		}
 	}
-	for _, ofTasks := range []string{"/hosts/", "/_tasks/", "/hostports/"} { // manifests, index keys and host ports are a task's
-		if strings.HasPrefix(below, ofTasks) {
-			c.Resource = "pods"
-		}
-	}
+	resource := o.resource(values.KindAt(path))
+	c.Group, c.Resource = resource.Group, resource.Resource
 	return c
 }
 
-// Cached returns what the cache of a store has, nothing while nobody knows which store it is.
-func Cached(of storage.Interface) func() []metrics.Stored {
+// resource returns the resource as which a kind is served, or the kind itself if it is not.
+func (o Observer) resource(kind api.Kind) schema.GroupResource {
+	if row := o.Catalogs.Stored(kind); row != nil {
+		return row.GroupResource()
+	}
+	return schema.ParseGroupResource(string(kind))
+}
+
+// Cached returns a function that counts what the cache of a store has.
+func (o Observer) Cached(of storage.Interface) func() []metrics.Stored {
 	return func() (all []metrics.Stored) {
-		for kind, known := range resources {
-			list, err := of.Cached().List(storage.Selection{Kind: kind})
+		for _, row := range o.Catalogs.Rows() {
+			if row.Stored == "" {
+				continue
+			}
+			list, err := of.Cached().List(storage.Selection{Kind: row.Stored})
 			if err != nil {
 				return nil
 			}
-			all = append(all, metrics.Stored{Group: known.group, Resource: known.resource, Objects: len(list.Items), Version: list.Version})
+			all = append(all, metrics.Stored{Group: row.GroupVersion.Group, Resource: row.Name, Objects: len(list.Items), Version: list.Version})
 		}
 		return all
 	}

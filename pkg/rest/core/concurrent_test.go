@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "kube2014/pkg/api/v1"
 	. "kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
@@ -16,7 +15,7 @@ import (
 
 // podsBehind returns the storage of pods over the store of a door.
 func podsBehind(t *testing.T, d *Door) rest.Updater {
-	for _, resource := range core.Resources(core.Config{Objects: d.Store, Scheme: v1.Scheme, Now: func() time.Time { return Now }}) {
+	for _, resource := range core.Resources(core.Config{Objects: d.Store, Now: func() time.Time { return Now }}) {
 		if resource.Name == "pods" {
 			return resource.Storage.(rest.Updater)
 		}

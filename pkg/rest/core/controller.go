@@ -13,15 +13,18 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
-func makeControllers(b base) *generic.Store[*corev1.ReplicationController] {
-	return &generic.Store[*corev1.ReplicationController]{
-		Encoding: rest.NewEncoding(coreGroup.WithKind("ReplicationController"), b.codec), Resource: corev1.Resource("replicationcontrollers"), Internal: api.ControllerKind,
-		Namespaced: true, Objects: b.objects, Turns: b.turns, Strategy: controllerStrategy(), Now: b.now,
-	}
+func controllerRows(b generic.Base) []rest.Resource {
+	row := coreRow("ReplicationController", "replicationcontrollers", "replicationcontroller", api.ControllerKind, printers.ReplicationControllers, "rc")
+	row.Categories = inAll
+	controllers := generic.NewStore(b, row, controllerStrategy())
+	scales := row.Subresource("scale", scale{controllers})
+	scales.Kind, scales.Printer = autoscalingv1.SchemeGroupVersion.WithKind("Scale"), printers.Scales
+	return []rest.Resource{row.With(controllers), scales, row.Subresource("status", partOf(controllers, controllerStatusStrategy()))}
 }
 
 func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {

@@ -7,25 +7,24 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
-func makeEndpoints(b base) *generic.Store[*corev1.Endpoints] {
-	return &generic.Store[*corev1.Endpoints]{
-		Encoding: rest.NewEncoding(coreGroup.WithKind("Endpoints"), b.codec), Resource: corev1.Resource("endpoints"), Internal: api.EndpointsKind, Namespaced: true,
-		Objects: b.objects, Turns: b.turns, Now: b.now,
-		Strategy: generic.Strategy[*corev1.Endpoints]{
-			Default: defaults.Endpoints,
-			Validate: func(endpoints *corev1.Endpoints) field.ErrorList {
-				return append(validation.ValidateEndpoints(endpoints), checkPairs(endpoints)...)
-			},
-			ValidateUpdate: func(endpoints, old *corev1.Endpoints) field.ErrorList {
-				return append(validation.ValidateEndpointsUpdate(endpoints, old), checkPairs(endpoints)...)
-			},
-			AllowCreateOnUpdate: true,
+func endpointsRows(b generic.Base) []rest.Resource {
+	row := coreRow("Endpoints", "endpoints", "endpoints", api.EndpointsKind, printers.Endpoints, "ep")
+	row.Warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Endpoints]{
+		Default: defaults.Endpoints,
+		Validate: func(endpoints *corev1.Endpoints) field.ErrorList {
+			return append(validation.ValidateEndpoints(endpoints), checkPairs(endpoints)...)
 		},
-	}
+		ValidateUpdate: func(endpoints, old *corev1.Endpoints) field.ErrorList {
+			return append(validation.ValidateEndpointsUpdate(endpoints, old), checkPairs(endpoints)...)
+		},
+		AllowCreateOnUpdate: true,
+	}))}
 }
 
 // maxPairs bounds how many pairs of an address and a port endpoints have.

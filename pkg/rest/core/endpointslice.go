@@ -18,12 +18,24 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
 // endpointSlices shows the endpoints of services as slices: one for each subset of them.
-type endpointSlices struct{ base }
+type endpointSlices struct {
+	generic.Base
+	endpoints *v1.Codec
+}
+
+func endpointSliceRows(b generic.Base) []rest.Resource {
+	kind := coreGroup.WithKind("Endpoints")
+	codec := v1.NewCodec(kind, v1.NewConverter(kind, api.EndpointsKind, v1.Scheme))
+	return []rest.Resource{{GroupVersion: discoveryGroup, Name: "endpointslices", Kind: discoveryGroup.WithKind("EndpointSlice"), Singular: "endpointslice", Namespaced: true,
+		Storage: endpointSlices{b, codec}, Printer: printers.EndpointSlices}}
+}
 
 // Get implements rest.Getter.
 func (e endpointSlices) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
@@ -58,7 +70,7 @@ func (e endpointSlices) List(_ context.Context, namespace string, options rest.L
 }
 
 func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.EndpointSlice, version uint64, err error) {
-	list, err := e.objects.List(storage.InDefault(api.EndpointsKind))
+	list, err := e.Objects.List(storage.InDefault(api.EndpointsKind))
 	if err != nil {
 		return nil, 0, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
 	}
@@ -80,7 +92,7 @@ func (e endpointSlices) of(stored *storage.Object) ([]*discoveryv1.EndpointSlice
 	if stored == nil {
 		return nil, nil
 	}
-	converted, err := e.codec.Scheme.ConvertToVersion(stored.Object, v1.Version)
+	converted, err := e.endpoints.Out(stored.Object)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +104,7 @@ func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.
 	if err := options.OnlyName(); err != nil {
 		return nil, err
 	}
-	w, err := rest.BeginWatch(e.objects, storage.InDefault(api.EndpointsKind), options)
+	w, err := rest.BeginWatch(e.Objects, storage.InDefault(api.EndpointsKind), options)
 	if err != nil {
 		return nil, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
 	}

@@ -6,25 +6,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
-// makeEvents returns the storage of events, which end a time after their last change.
-func makeEvents(b base, ttl time.Duration) *generic.Store[*corev1.Event] {
-	return &generic.Store[*corev1.Event]{
-		Encoding: rest.NewEncoding(coreGroup.WithKind("Event"), b.codec), Resource: corev1.Resource("events"), Internal: api.EventKind, Namespaced: true, Labelled: true,
-		Objects: storage.WithTTL(b.objects, ttl), Turns: b.turns, Now: b.now,
-		Strategy: generic.Strategy[*corev1.Event]{
-			Validate:            validation.ValidateEventCreate,
-			ValidateUpdate:      validation.ValidateEvent,
-			AllowCreateOnUpdate: true,
-			Fields:              eventFields,
-		},
-	}
+// eventRows returns the row of events, which end a time after their last change.
+func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
+	row := coreRow("Event", "events", "event", "events", printers.Events, "ev")
+	b.Objects = storage.WithTTL(b.Objects, ttl)
+	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Event]{
+		Validate:            validation.ValidateEventCreate,
+		ValidateUpdate:      validation.ValidateEvent,
+		AllowCreateOnUpdate: true,
+		Fields:              eventFields,
+	}))}
 }
 
 func eventFields(event *corev1.Event) fields.Set {

@@ -32,7 +32,7 @@ func withEvents(t *testing.T, test func(h anHour)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := anHour{t: t, store: memory.New(1)}
-		for _, resource := range core.Resources(core.Config{Objects: h.store, Scheme: v1.Scheme, Placer: placer{h.store}, Now: time.Now, EventTTL: time.Hour}) {
+		for _, resource := range core.Resources(core.Config{Objects: h.store, Placer: placer{h.store}, Now: time.Now, EventTTL: time.Hour}) {
 			switch resource.Name {
 			case "events":
 				h.events = resource.Storage.(*generic.Store[*corev1.Event])
@@ -83,11 +83,11 @@ func TestAnEventEndsItsTimeAfterItsLastChange(t *testing.T) {
 	withEvents(t, func(h anHour) {
 		h.update(1, rest.WriteOptions{})
 		for times := range int32(5) {
-			assert.Equal(t, 1, h.count(api.EventKind, 59*time.Minute))
+			assert.Equal(t, 1, h.count("events", 59*time.Minute))
 			h.update(times+2, rest.WriteOptions{})
 		}
-		assert.Equal(t, 1, h.count(api.EventKind, 59*time.Minute))
-		assert.Zero(t, h.count(api.EventKind, time.Minute), "whatever its finalizers say")
+		assert.Equal(t, 1, h.count("events", 59*time.Minute))
+		assert.Zero(t, h.count("events", time.Minute), "whatever its finalizers say")
 	})
 }
 
@@ -103,9 +103,9 @@ func TestAnUpdateThatChangesNothingLetsAnEventEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withEvents(t, func(h anHour) {
 				h.update(1, rest.WriteOptions{})
-				assert.Equal(t, 1, h.count(api.EventKind, 59*time.Minute))
+				assert.Equal(t, 1, h.count("events", 59*time.Minute))
 				h.update(row.times, row.options)
-				assert.Zero(t, h.count(api.EventKind, time.Minute))
+				assert.Zero(t, h.count("events", time.Minute))
 			})
 		})
 	}
@@ -115,11 +115,11 @@ func TestAnUpdateThatChangesNothingLetsAnEventEnd(t *testing.T) {
 func TestAnEventThatIsDeletedEndsAtTheLatestAsIfItHadBeenChanged(t *testing.T) {
 	withEvents(t, func(h anHour) {
 		h.update(1, rest.WriteOptions{})
-		assert.Equal(t, 1, h.count(api.EventKind, 59*time.Minute))
+		assert.Equal(t, 1, h.count("events", 59*time.Minute))
 		_, err := h.events.Delete(h.t.Context(), x, rest.DeleteOptions{})
 		require.NoError(t, err)
-		assert.Equal(t, 1, h.count(api.EventKind, 59*time.Minute))
-		assert.Zero(t, h.count(api.EventKind, time.Minute))
+		assert.Equal(t, 1, h.count("events", 59*time.Minute))
+		assert.Zero(t, h.count("events", time.Minute))
 	})
 }
 
@@ -130,6 +130,6 @@ func TestOnlyEventsEnd(t *testing.T) {
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, rest.WriteOptions{})
 		require.NoError(t, err)
 		assert.Equal(t, 1, h.count(api.TaskKind, 1000*time.Hour))
-		assert.Zero(t, h.count(api.EventKind, 0))
+		assert.Zero(t, h.count("events", 0))
 	})
 }

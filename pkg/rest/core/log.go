@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/server/request"
 )
 
 // Kubelets asks the kubelets of nodes.
@@ -39,6 +39,7 @@ type KubeletError interface {
 // podLog is GET pods/NAME/log.
 type podLog struct {
 	pods     *generic.Store[*corev1.Pod]
+	nodes    nodes
 	kubelets Kubelets // nil for none
 }
 
@@ -119,18 +120,14 @@ func containerOf(pod *corev1.Pod, asked string) (string, error) {
 
 // kubelet returns where the kubelet of a node listens. The port is 0 if none has said that it does.
 func (l podLog) kubelet(name string) (host string, port uint, err error) {
-	stored, err := l.pods.Objects.Get(api.DefaultKey(api.NodeKind, name))
+	node, err := l.nodes.get(name)
 	if api.KindOf(err) == api.NotFound {
 		return "", 0, apierrors.NewNotFound(corev1.Resource("pods"), name)
 	}
 	if err != nil {
 		return "", 0, err
 	}
-	converted, err := l.pods.Codec.Scheme.ConvertToVersion(stored.Object, v1.Version)
-	if err != nil {
-		return "", 0, err
-	}
-	status := converted.(*corev1.Node).Status
+	status := node.Status
 	for _, address := range status.Addresses {
 		if address.Type == corev1.NodeInternalIP {
 			return address.Address, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
@@ -181,7 +178,7 @@ func forKubelet(query url.Values) url.Values {
 		switch {
 		case isNumber, name == "sinceTime":
 			own[name] = values
-		case slices.Contains(logSwitches, name) && rest.IsOn(values):
+		case slices.Contains(logSwitches, name) && request.IsOn(values):
 			own.Set(name, "true")
 		}
 	}

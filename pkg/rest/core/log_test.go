@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/endpoints"
+	"kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
@@ -42,7 +41,7 @@ func (r refusal) Code() int     { return int(r) }
 // init container, none has no node.
 func logOf(t *testing.T, kubelets core.Kubelets, path string) (status int, text string) {
 	store := memory.New(1)
-	server := endpoints.New(core.Resources(core.Config{Objects: store, Scheme: v1.Scheme, Placer: stored{store}, Now: time.Now, Kubelets: kubelets}), time.Now)
+	server := endpointstest.Handler(endpointstest.NewServer(time.Now, core.Resources(core.Config{Objects: store, Placer: stored{store}, Now: time.Now, Kubelets: kubelets})...))
 	ask := func(method, path, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")

@@ -12,11 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 )
 
 // namespaces has the one namespace that there is: June 2014 had none.
 type namespaces struct{}
+
+func namespaceRows() []rest.Resource {
+	row := coreRow("Namespace", "namespaces", "namespace", "", printers.Namespaces, "ns")
+	row.Namespaced = false
+	return []rest.Resource{row.With(namespaces{})}
+}
 
 // created is the hour of the first commit.
 var created = time.Date(2014, 6, 6, 23, 40, 48, 0, time.UTC)

@@ -8,25 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
-func makeNodes(b base) *generic.Store[*corev1.Node] {
-	return &generic.Store[*corev1.Node]{
-		Encoding: rest.NewEncoding(coreGroup.WithKind("Node"), b.codec), Resource: corev1.Resource("nodes"), Internal: api.NodeKind, Labelled: true,
-		Objects: b.objects, Turns: b.turns, Now: b.now,
-		Strategy: generic.Strategy[*corev1.Node]{
-			Default:          defaults.Node,
-			Validate:         validation.ValidateNode,
-			PrepareForUpdate: func(node, old *corev1.Node) { node.Status = old.Status },
-			ValidateUpdate:   validation.ValidateNodeUpdate,
-			Fields:           nodeFields,
-		},
-	}
+func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
+	row := coreRow("Node", "nodes", "node", api.NodeKind, printers.Nodes, "no")
+	row.Namespaced = false
+	store := generic.NewStore(b, row, generic.Strategy[*corev1.Node]{
+		Default:          defaults.Node,
+		Validate:         validation.ValidateNode,
+		PrepareForUpdate: func(node, old *corev1.Node) { node.Status = old.Status },
+		ValidateUpdate:   validation.ValidateNodeUpdate,
+		Fields:           nodeFields,
+	})
+	return []rest.Resource{row.With(store), row.Subresource("status", partOf(store, nodeStatusStrategy()))}, nodes{store}
 }
 
 func nodeStatusStrategy() generic.Strategy[*corev1.Node] {
@@ -46,22 +45,33 @@ func nodeFields(node *corev1.Node) fields.Set {
 // node controller.
 const heartbeatTime = 40 * time.Second
 
-// isAlive reports whether the kubelet of a node has said lately that it is ready.
-func isAlive(b base, name string) bool {
+// nodes is the storage of nodes.
+type nodes struct{ *generic.Store[*corev1.Node] }
+
+func (n nodes) get(name string) (*corev1.Node, error) {
+	stored, err := n.Objects.Get(api.DefaultKey(api.NodeKind, name))
+	if err != nil {
+		return nil, err
+	}
+	node, err := n.Codec.Out(stored.Object)
+	if err != nil {
+		return nil, err
+	}
+	return node.(*corev1.Node), nil
+}
+
+// isAlive reports whether the kubelet of a node has reported lately that it is ready.
+func (n nodes) isAlive(name string) bool {
 	if name == "" {
 		return false
 	}
-	stored, err := b.objects.Get(api.DefaultKey(api.NodeKind, name))
+	node, err := n.get(name)
 	if err != nil {
 		return false
 	}
-	converted, err := b.codec.Scheme.ConvertToVersion(stored.Object, v1.Version)
-	if err != nil {
-		return false
-	}
-	for _, condition := range converted.(*corev1.Node).Status.Conditions {
+	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue && b.now().Sub(condition.LastHeartbeatTime.Time) < heartbeatTime
+			return condition.Status == corev1.ConditionTrue && n.Now().Sub(condition.LastHeartbeatTime.Time) < heartbeatTime
 		}
 	}
 	return false

@@ -11,24 +11,32 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util/pods"
 )
 
-func makePods(b base, placer Placer) *generic.Store[*corev1.Pod] {
-	return &generic.Store[*corev1.Pod]{
-		Encoding: rest.NewEncoding(coreGroup.WithKind("Pod"), b.codec), Resource: corev1.Resource("pods"), Internal: api.TaskKind, Namespaced: true, Labelled: true,
-		Objects: b.objects, Turns: b.turns, Strategy: podStrategy(), Now: b.now, AnswersDeleted: true,
-		Insert: func(_ context.Context, object api.Object) (*storage.Object, error) {
-			task := object.(*api.Task)
-			task.IsPod = true
-			return placer.Create(task)
-		},
-		Grace: func(pod *corev1.Pod, options metav1.DeleteOptions) int64 {
-			return podGrace(b, pod, options)
-		},
+func podRows(b generic.Base, nodes nodes, placer Placer, kubelets Kubelets) []rest.Resource {
+	row := coreRow("Pod", "pods", "pod", api.TaskKind, printers.Pods, "po")
+	row.Categories = inAll
+	pods := generic.NewStore(b, row, podStrategy())
+	pods.AnswersDeleted = true
+	pods.Insert = func(_ context.Context, object api.Object) (*storage.Object, error) {
+		task := object.(*api.Task)
+		task.IsPod = true
+		return placer.Create(task)
+	}
+	pods.Grace = func(pod *corev1.Pod, options metav1.DeleteOptions) int64 { return podGrace(nodes, pod, options) }
+
+	binding := row.Subresource("binding", podBinding{pods})
+	binding.Kind, binding.Printer = coreGroup.WithKind("Binding"), printers.Printer{}
+	log := row.Subresource("log", podLog{pods, nodes, kubelets})
+	log.Printer = printers.Printer{}
+	return []rest.Resource{
+		coreRow("Binding", "bindings", "binding", "", printers.Printer{}).With(bindings{pods}),
+		row.With(pods), binding, log, row.Subresource("status", partOf(pods, podStatusStrategy())),
 	}
 }
 
@@ -100,7 +108,7 @@ func podFields(pod *corev1.Pod) fields.Set {
 
 // podGrace returns how long a pod still runs. Only a kubelet that is alive can end it and
 // say so; without one a delete is immediate.
-func podGrace(b base, pod *corev1.Pod, options metav1.DeleteOptions) int64 {
+func podGrace(nodes nodes, pod *corev1.Pod, options metav1.DeleteOptions) int64 {
 	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if pod.Spec.TerminationGracePeriodSeconds != nil {
 		grace = *pod.Spec.TerminationGracePeriodSeconds
@@ -112,7 +120,7 @@ func podGrace(b base, pod *corev1.Pod, options metav1.DeleteOptions) int64 {
 		grace = 1
 	}
 	ended := pods.HasEnded(pod)
-	if grace == 0 || ended || !isAlive(b, pod.Spec.NodeName) {
+	if grace == 0 || ended || !nodes.isAlive(pod.Spec.NodeName) {
 		return 0
 	}
 	return grace

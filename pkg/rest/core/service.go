@@ -9,20 +9,22 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
-func makeServices(b base) *generic.Store[*corev1.Service] {
-	return &generic.Store[*corev1.Service]{
-		Encoding: rest.NewEncoding(coreGroup.WithKind("Service"), b.codec), Resource: corev1.Resource("services"), Internal: api.ServiceKind, Namespaced: true,
-		Objects: b.objects, Turns: b.turns, Strategy: serviceStrategy(), Now: b.now, AnswersDeleted: true,
-		Remove: func(_ context.Context, name string, version uint64) error {
-			_, err := b.objects.Commit(storage.DeleteService(api.DefaultKey(api.ServiceKind, name), version)...)
-			return err
-		},
+func serviceRows(b generic.Base) []rest.Resource {
+	row := coreRow("Service", "services", "service", api.ServiceKind, printers.Services, "svc")
+	row.Categories = inAll
+	services := generic.NewStore(b, row, serviceStrategy())
+	services.AnswersDeleted = true
+	services.Remove = func(_ context.Context, name string, version uint64) error {
+		_, err := b.Objects.Commit(storage.DeleteService(api.DefaultKey(api.ServiceKind, name), version)...)
+		return err
 	}
+	return []rest.Resource{row.With(services), row.Subresource("status", partOf(services, serviceStatusStrategy()))}
 }
 
 func serviceStrategy() generic.Strategy[*corev1.Service] {

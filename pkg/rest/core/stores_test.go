@@ -100,7 +100,7 @@ func TestPagesEndThoughAnIDIsThereTwice(t *testing.T) {
 
 // storageOf returns the storage of a resource over a store.
 func storageOf[Storage any](t *testing.T, store storage.Interface, name string) Storage {
-	for _, resource := range core.Resources(core.Config{Objects: store, Scheme: v1.Scheme, Now: time.Now}) {
+	for _, resource := range core.Resources(core.Config{Objects: store, Now: time.Now}) {
 		if resource.Name == name {
 			return resource.Storage.(Storage)
 		}

@@ -45,7 +45,7 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 			return answer, err
 		}
 		if attempt == maxGenerated {
-			return nil, apierrors.NewGenerateNameConflict(s.Resource, candidate.GetName(), 1)
+			return nil, apierrors.NewGenerateNameConflict(s.resource, candidate.GetName(), 1)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 // admitNew sets the namespace of a new object, and returns what the plugins that change make of
 // it. They see its default values.
 func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (T, error) {
-	if s.Namespaced { // else it means nothing
+	if s.namespaced { // else it means nothing
 		if err := rest.CheckNamespace(object, key.Namespace); err != nil {
 			return object, err
 		}
@@ -66,11 +66,11 @@ func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (
 	if err != nil {
 		return object, err
 	}
-	if s.Namespaced && key.Namespace != v1.Namespace {
+	if s.namespaced && key.Namespace != v1.Namespace {
 		return object, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Namespace)
 	}
 	object = admitted.(T)
-	if s.Namespaced {
+	if s.namespaced {
 		object.SetNamespace(key.Namespace)
 	} else {
 		object.SetNamespace("")
@@ -86,7 +86,7 @@ func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object
 	strategy.Default(object)
 	errs := strategy.Validate(object)
 	if len(errs) > 0 {
-		return nil, rest.Invalid(s.Kind.GroupKind(), object.GetName(), errs)
+		return nil, rest.Invalid(s.kind.GroupKind(), object.GetName(), errs)
 	}
 	strategy.Canonicalize(object)
 	if err := options.Validate(object, nil); err != nil {
@@ -112,10 +112,10 @@ func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dr
 	if dryRun {
 		_, err := s.Objects.Get(internal.Key())
 		if err == nil {
-			return nil, apierrors.NewAlreadyExists(s.Resource, object.GetName())
+			return nil, apierrors.NewAlreadyExists(s.resource, object.GetName())
 		}
 		if api.KindOf(err) != api.NotFound {
-			return nil, rest.StatusError(err, s.Resource, object.GetName())
+			return nil, rest.StatusError(err, s.resource, object.GetName())
 		}
 		return s.answer(storage.NewObject(internal, 0, 0)), nil
 	}
@@ -125,7 +125,7 @@ func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dr
 	}
 	stored, err := write(ctx, internal)
 	if err != nil {
-		return nil, rest.StatusError(err, s.Resource, object.GetName())
+		return nil, rest.StatusError(err, s.resource, object.GetName())
 	}
 	return s.answer(stored), nil
 }

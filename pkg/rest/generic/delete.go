@@ -17,7 +17,7 @@ import (
 // Delete implements rest.Deleter. An object that has finalizers, or that is granted time, is
 // only marked: it ends when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
-	defer s.Turns.take(ctx, s.Internal, key.Name)()
+	defer s.Turns.take(ctx, s.stored, key.Name)()
 	dryRun := len(options.DryRun) > 0
 	for {
 		stored, err := s.get(key)
@@ -72,7 +72,7 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 		return nil
 	}
 	conflict := func(what, want, have string) error {
-		return apierrors.NewConflict(schema.GroupResource{Group: s.Kind.Group, Resource: s.Kind.Kind}, object.GetName(),
+		return apierrors.NewConflict(schema.GroupResource{Group: s.kind.Group, Resource: s.kind.Kind}, object.GetName(),
 			fmt.Errorf("the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s",
 				what, want, what, have, map[string]string{"UID": "deleted and then recreated", "ResourceVersion": "modified"}[what]))
 	}
@@ -97,7 +97,7 @@ func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bo
 	}
 	written, err := s.Objects.Commit(storage.Update(next, stored.Version()))
 	if err != nil {
-		return nil, rest.StatusError(err, s.Resource, object.GetName())
+		return nil, rest.StatusError(err, s.resource, object.GetName())
 	}
 	return s.answer(written[0]), nil
 }
@@ -123,7 +123,7 @@ func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err
 	} else {
 		_, err = s.Objects.Commit(storage.Delete(s.key(name), version))
 	}
-	return rest.StatusError(err, s.Resource, name)
+	return rest.StatusError(err, s.resource, name)
 }
 
 // deleted is the answer to a delete that is done.
@@ -137,7 +137,7 @@ func (s *Store[T]) deleted(object T) rest.Answer {
 	return rest.MakeAnswer(&metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusSuccess,
-		Details:  &metav1.StatusDetails{Name: object.GetName(), Group: s.Resource.Group, Kind: s.Resource.Resource, UID: object.GetUID()},
+		Details:  &metav1.StatusDetails{Name: object.GetName(), Group: s.resource.Group, Kind: s.resource.Resource, UID: object.GetUID()},
 	})
 }
 

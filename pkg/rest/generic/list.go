@@ -25,7 +25,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if err != nil {
 		return nil, err
 	}
-	list := &rest.List{Encoding: s.Encoding, ListMeta: v1.ListMeta{Version: all.Version}}
+	list := &rest.List{Kind: s.kind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version}}
 	if !s.hasNamespace(namespace) {
 		return list, nil
 	}
@@ -56,7 +56,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 
 // selection returns what the store can look up of what a list asks for.
 func (s *Store[T]) selection(options rest.ListOptions) storage.Selection {
-	selection := storage.Selection{Kind: s.Internal, Namespace: s.key("").Namespace, Labels: equalities(options.Labels, s.Labelled)}
+	selection := storage.Selection{Kind: s.stored, Namespace: s.key("").Namespace, Labels: equalities(options.Labels, s.labelled())}
 	selection.Machine, _ = s.machine(options)
 	return selection
 }
@@ -73,7 +73,7 @@ func (s *Store[T]) machine(options rest.ListOptions) (name string, selected bool
 func (s *Store[T]) read(page page, selection storage.Selection) (*storage.List, error) {
 	if !page.exact {
 		list, err := rest.ReadNew(s.Objects, selection, page.version, page.mayBeStale)
-		return list, rest.StatusError(err, s.Resource, "")
+		return list, rest.StatusError(err, s.resource, "")
 	}
 	list, err := s.Objects.ListAt(selection, page.version)
 	if api.KindOf(err) == api.Expired {
@@ -82,7 +82,7 @@ func (s *Store[T]) read(page page, selection storage.Selection) (*storage.List, 
 		}
 		return nil, page.expired()
 	}
-	return list, rest.StatusError(err, s.Resource, "")
+	return list, rest.StatusError(err, s.resource, "")
 }
 
 // matches reports whether an object is selected. One whose internal object tells that it
@@ -100,7 +100,7 @@ func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool
 			return false, nil
 		}
 	}
-	if s.Labelled && options.Fields.Empty() {
+	if s.labelled() && options.Fields.Empty() {
 		return options.Labels.Matches(labels.Set(item.GetLabels())), nil
 	}
 	read, err := s.answer(item).Object() // it may share parts with what is stored
@@ -118,7 +118,7 @@ func (s *Store[T]) fieldsOf(object T) fields.Set {
 		set = s.Strategy.Fields(object)
 	}
 	set["metadata.name"] = object.GetName()
-	if s.Namespaced {
+	if s.namespaced {
 		set["metadata.namespace"] = object.GetNamespace()
 	}
 	return set

@@ -10,24 +10,23 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
 
+// Base is what the stores of a table share.
+type Base struct {
+	Objects storage.Interface
+	Turns   *Turns
+	Now     func() time.Time
+}
+
 // Store keeps the objects of one kind in a store of internal objects. It has all verbs.
 type Store[T rest.Object] struct {
-	*rest.Encoding
-	Resource   schema.GroupResource
-	Internal   api.Kind
-	Namespaced bool
-	Objects    storage.Interface
-	Strategy   Strategy[T]
-	Turns      *Turns // those of all stores over objects of the same kinds
+	Base
+	Codec    *v1.Codec
+	Strategy Strategy[T]
 
-	// Labelled is whether the labels of an internal object are those of its metadata, so
-	// that the store can look them up.
-	Labelled bool
 	// Insert stores a new object. It is not set where that is nothing but to write it.
 	Insert func(context.Context, api.Object) (*storage.Object, error)
 	// Remove deletes an object of a version. It is not set where that is all.
@@ -37,8 +36,29 @@ type Store[T rest.Object] struct {
 	Grace func(object T, options metav1.DeleteOptions) int64
 	// AnswersDeleted is whether a delete answers the object, not a status.
 	AnswersDeleted bool
-	// Now is the time.
-	Now func() time.Time
+
+	resource   schema.GroupResource
+	kind       schema.GroupVersionKind
+	stored     api.Kind
+	namespaced bool
+}
+
+// NewStore returns the store of the kind of a row.
+func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
+	return &Store[T]{
+		Base: base, Codec: v1.NewCodec(row.Kind, v1.NewConverter(row.Kind, row.Stored, row.Types())), Strategy: strategy,
+		resource: row.GroupResource(), kind: row.Kind, stored: row.Stored, namespaced: row.Namespaced,
+	}
+}
+
+// labelled reports whether the labels of a stored object are those of its metadata, so that the store can
+// look them up: those of some kinds of June 2014 mean something else.
+func (s *Store[T]) labelled() bool {
+	switch s.stored {
+	case api.ControllerKind, api.ServiceKind, api.EndpointsKind:
+		return false
+	}
+	return true
 }
 
 // With returns a store of the same objects that has another strategy.
@@ -48,13 +68,12 @@ func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	return &own
 }
 
+// Namespaced reports whether the objects have a namespace.
+func (s *Store[T]) Namespaced() bool { return s.namespaced }
+
 // New implements rest.Creater and rest.Updater.
 func (s *Store[T]) New() rest.Object {
-	object, err := v1.Scheme.New(s.Kind.Version, s.Kind.Kind)
-	if err != nil {
-		panic(err) // the table of resources is wrong
-	}
-	return object.(rest.Object)
+	return s.Codec.New().(rest.Object)
 }
 
 // Get implements rest.Getter.
@@ -68,23 +87,23 @@ func (s *Store[T]) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
 
 func (s *Store[T]) get(key rest.Key) (*storage.Object, error) {
 	if !s.hasNamespace(key.Namespace) {
-		return nil, apierrors.NewNotFound(s.Resource, key.Name)
+		return nil, apierrors.NewNotFound(s.resource, key.Name)
 	}
 	stored, err := s.Objects.Get(s.key(key.Name))
-	return stored, rest.StatusError(err, s.Resource, key.Name)
+	return stored, rest.StatusError(err, s.resource, key.Name)
 }
 
 // key returns the key of an object.
 func (s *Store[T]) key(name string) api.Key {
-	key := api.Key{Kind: s.Internal, ID: name}
-	if s.Namespaced {
+	key := api.Key{Kind: s.stored, ID: name}
+	if s.namespaced {
 		key.Namespace = v1.Namespace
 	}
 	return key
 }
 
 func (s *Store[T]) answer(stored *storage.Object) rest.Answer {
-	return rest.Stored(s.Encoding, stored)
+	return rest.Stored(s.Codec, stored)
 }
 
 // versioned returns an object of the API's version, the caller's own.
@@ -100,11 +119,10 @@ func (s *Store[T]) versioned(stored *storage.Object) (T, error) {
 // internal returns the internal object of one of the API's version, which inherits from
 // an earlier version, nil if there is none.
 func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, error) {
-	converted, err := s.Codec.Scheme.ConvertToVersion(object, conversion.Internal)
+	internal, err := s.Codec.In(object)
 	if err != nil {
 		return nil, err
 	}
-	internal := converted.(api.Object)
 	if earlier != nil {
 		internal.Inherit(earlier.Object)
 	}
@@ -113,5 +131,5 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 
 // hasNamespace reports whether there can be objects in a namespace.
 func (s *Store[T]) hasNamespace(namespace string) bool {
-	return !s.Namespaced || rest.HasObjects(namespace)
+	return !s.namespaced || rest.HasObjects(namespace)
 }

@@ -24,9 +24,9 @@ var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing h
 // applied anew to what it is then.
 func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
 	if !s.hasNamespace(key.Namespace) {
-		return nil, false, apierrors.NewNotFound(s.Resource, key.Name)
+		return nil, false, apierrors.NewNotFound(s.resource, key.Name)
 	}
-	defer s.Turns.take(ctx, s.Internal, key.Name)()
+	defer s.Turns.take(ctx, s.stored, key.Name)()
 	for {
 		stored, created, err := s.update(key, change, options)
 		if errors.Is(err, errDone) {
@@ -35,7 +35,7 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 			}
 		}
 		if err != nil {
-			return nil, false, rest.StatusError(err, s.Resource, key.Name)
+			return nil, false, rest.StatusError(err, s.resource, key.Name)
 		}
 		return s.answer(stored), created, nil
 	}
@@ -117,7 +117,7 @@ func isDone(object rest.Object) bool {
 // firstVersion returns an object that an update creates.
 func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.WriteOptions) (api.Object, error) {
 	if !s.Strategy.AllowCreateOnUpdate {
-		return nil, apierrors.NewNotFound(s.Resource, key.Name)
+		return nil, apierrors.NewNotFound(s.resource, key.Name)
 	}
 	changed, err := change(nil)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.W
 	case err != nil:
 		return nil, err
 	case expected != 0:
-		return nil, apierrors.NewNotFound(s.Resource, key.Name)
+		return nil, apierrors.NewNotFound(s.resource, key.Name)
 	}
 	if err := s.checkUID(key.Name, object.GetUID(), ""); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	case err != nil:
 		return err
 	case expected != 0 && strconv.FormatUint(expected, 10) != old.GetResourceVersion():
-		return apierrors.NewConflict(s.Resource, old.GetName(), rest.ErrModified)
+		return apierrors.NewConflict(s.resource, old.GetName(), rest.ErrModified)
 	}
 	if err := s.checkUID(old.GetName(), object.GetUID(), old.GetUID()); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	strategy.Default(object) // first, so that what is left out does not differ from the old one
 	strategy.PrepareForUpdate(object, old)
 	if errs := strategy.ValidateUpdate(object, old); len(errs) > 0 {
-		return rest.Invalid(s.Kind.GroupKind(), old.GetName(), errs)
+		return rest.Invalid(s.kind.GroupKind(), old.GetName(), errs)
 	}
 	strategy.Canonicalize(object)
 	return nil
@@ -203,7 +203,7 @@ func (s *Store[T]) checkUID(name string, named, has types.UID) error {
 		return nil
 	}
 	//lint:ignore ST1005 the words of today's server
-	return apierrors.NewConflict(s.Resource, name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", named, has))
+	return apierrors.NewConflict(s.resource, name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", named, has))
 }
 
 // compare returns errUnchanged if an object would not differ from the stored one.

@@ -16,11 +16,11 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 	}
 	w, err := rest.BeginWatch(s.Objects, s.selection(options.ListOptions), options)
 	if err != nil {
-		return nil, rest.StatusError(err, s.Resource, "")
+		return nil, rest.StatusError(err, s.resource, "")
 	}
 	w.New = func() rest.Object {
 		object := s.New()
-		object.GetObjectKind().SetGroupVersionKind(s.Kind)
+		object.GetObjectKind().SetGroupVersionKind(s.kind)
 		return object
 	}
 	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
@@ -31,7 +31,7 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 		if err != nil || object == nil {
 			return into, err
 		}
-		return append(into, rest.Event{Type: happened, Object: rest.Stored(s.Encoding, object)}), nil
+		return append(into, rest.Event{Type: happened, Object: rest.Stored(s.Codec, object)}), nil
 	}
 	return w, nil
 }

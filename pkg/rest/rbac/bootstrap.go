@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
@@ -22,8 +21,8 @@ import (
 // they have besides stays, and so does one that is annotated not to be updated. What is as it
 // should be is not written. Several servers may do this at once, and it may be done again when it
 // fails.
-func Bootstrap(ctx context.Context, objects storage.Interface, scheme v1.Converter, now func() time.Time) error {
-	s := makeStores(objects, scheme, now)
+func Bootstrap(ctx context.Context, objects storage.Interface, now func() time.Time) error {
+	s := makeStores(objects, now)
 	var errs []error
 	for _, role := range defaultRoles() {
 		errs = append(errs, failed("cluster role", role, s.repairRole(ctx, role)))

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -22,7 +21,7 @@ import (
 func TestK40TheDefaultsAreThoseOfTodaysServer(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	require.NoError(t, Bootstrap(t.Context(), store, v1.Scheme, clock))
+	require.NoError(t, Bootstrap(t.Context(), store, clock))
 	d := open(t, store, nil)
 	for _, r := range recordedIn(t, "defaults.json")[2:] {
 		status, answer := d.send(r)
@@ -47,10 +46,10 @@ func missing(list, rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 func TestBootstrapWritesNothingTwice(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
 		store := connect()
-		require.NoError(t, Bootstrap(t.Context(), store, v1.Scheme, clock))
+		require.NoError(t, Bootstrap(t.Context(), store, clock))
 		before, _ := versions(t, store)
-		require.NoError(t, Bootstrap(t.Context(), store, v1.Scheme, clock))
-		require.NoError(t, Bootstrap(t.Context(), connect(), v1.Scheme, clock))
+		require.NoError(t, Bootstrap(t.Context(), store, clock))
+		require.NoError(t, Bootstrap(t.Context(), connect(), clock))
 		after, _ := versions(t, store)
 		assert.Equal(t, before, after)
 	})
@@ -62,7 +61,7 @@ func TestServersThatStartTogetherMakeTheDefaultsOnce(t *testing.T) {
 		errs := make([]error, len(servers))
 		var group sync.WaitGroup
 		for i, server := range servers {
-			group.Go(func() { errs[i] = Bootstrap(context.Background(), server, v1.Scheme, clock) })
+			group.Go(func() { errs[i] = Bootstrap(context.Background(), server, clock) })
 		}
 		group.Wait()
 		require.NoError(t, errors.Join(errs...))
@@ -81,7 +80,7 @@ func TestServersThatStartTogetherMakeTheDefaultsOnce(t *testing.T) {
 // versions returns those of the creation and of the last change of all cluster roles and their bindings.
 func versions(t *testing.T, store storage.Interface) (versions map[string][2]uint64, count int) {
 	versions = map[string][2]uint64{}
-	for _, kind := range []api.Kind{api.ClusterRoleKind, api.ClusterRoleBindingKind} {
+	for _, kind := range []api.Kind{"clusterroles", "clusterrolebindings"} {
 		list, err := store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
 		for _, item := range list.Items {
@@ -95,7 +94,7 @@ func versions(t *testing.T, store storage.Interface) (versions map[string][2]uin
 func TestBootstrapPutsBackWhatIsMissingAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	bootstrap := func() { require.NoError(t, Bootstrap(t.Context(), store, v1.Scheme, clock)) }
+	bootstrap := func() { require.NoError(t, Bootstrap(t.Context(), store, clock)) }
 	bootstrap()
 	d := open(t, store, nil)
 	const mergePatch = "application/merge-patch+json"
@@ -124,12 +123,12 @@ func TestBootstrapTellsWhatItCannotRepair(t *testing.T) {
 	store := memory.New(1)
 	d := open(t, store, nil)
 	must[rbacv1.ClusterRoleBinding](d, "POST", clusterRoleBindingsPath, `{"metadata":{"name":"cluster-admin","finalizers":["a.b/c"]},"roleRef":{"kind":"ClusterRole","name":"view"}}`)
-	err := Bootstrap(t.Context(), store, v1.Scheme, clock)
+	err := Bootstrap(t.Context(), store, clock)
 	assert.EqualError(t, err, "the default cluster role binding cluster-admin: it grants another role, and does not go away")
 	_, count := versions(t, store)
 	assert.Equal(t, len(defaultRoles())+len(defaultBindings()), count, "all others are there")
 
-	err = Bootstrap(t.Context(), unreachable{store}, v1.Scheme, clock)
+	err = Bootstrap(t.Context(), unreachable{store}, clock)
 	require.Error(t, err)
 	assert.Len(t, strings.Split(err.Error(), "\n"), len(defaultRoles())+len(defaultBindings()))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/rest"
@@ -105,7 +104,7 @@ func TestK41WhatIsRefusedAnywayIsToldAsToEverybody(t *testing.T) {
 
 func TestARoleThatCannotBeReadIsNotBound(t *testing.T) {
 	t.Parallel()
-	s := makeStores(unreachable{memory.New(1)}, v1.Scheme, clock)
+	s := makeStores(unreachable{memory.New(1)}, clock)
 	for _, kind := range []string{"Role", "ClusterRole"} {
 		_, err := s.rulesOf(t.Context(), kind, rest.Key{Namespace: "default", Name: "x"})
 		assert.Error(t, err)

@@ -55,7 +55,7 @@ func (g guard[T]) Validate(object, old rest.Object) error {
 // mayStore returns an error if who asks may not store an object. One that the store refuses
 // without looking at it is left to the store.
 func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object T) error {
-	if g.Namespaced && !rest.HasObjects(key.Namespace) {
+	if g.Namespaced() && !rest.HasObjects(key.Namespace) {
 		return nil
 	}
 	if setDefaults := g.Strategy.Default; setDefaults != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/server/request"
@@ -91,7 +91,7 @@ type door struct {
 }
 
 func open(t testing.TB, store storage.Interface, check *Escalation) door {
-	return door{endpoints.New(Resources(store, v1.Scheme, clock, check), clock), t}
+	return door{endpointstest.NewServer(clock, Resources(store, clock, check)...), t}
 }
 
 // do sends a request: a body of JSON, and headers, which are names and values by turns.
@@ -103,7 +103,7 @@ func (d door) do(who, method, path, body string, headers ...string) (status int,
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	recorder := httptest.NewRecorder()
-	d.ServeHTTP(recorder, req)
+	endpointstest.Handler(d).ServeHTTP(recorder, req)
 	text, err := io.ReadAll(recorder.Result().Body)
 	require.NoError(d.t, err)
 	return recorder.Code, string(text)

@@ -20,13 +20,12 @@ import (
 // safe for concurrent use; what it returns is shared, and nobody changes it.
 type Policy struct {
 	objects storage.Interface
-	scheme  v1.Converter
 	mu      sync.Mutex // held by who replaces known
 	known   atomic.Pointer[policy]
 }
 
 // policyKinds are the kinds of a policy.
-var policyKinds = [4]api.Kind{api.ClusterRoleBindingKind, api.RoleBindingKind, api.ClusterRoleKind, api.RoleKind}
+var policyKinds = [4]api.Kind{rows.clusterRoleBindings.Stored, rows.roleBindings.Stored, rows.clusterRoles.Stored, rows.roles.Stored}
 
 // policy is what was known after the last change of each kind. It does not change.
 type policy struct {
@@ -45,8 +44,8 @@ type kept[T rest.Object] struct {
 }
 
 // NewPolicy returns a policy. Until Load has succeeded it may have nothing.
-func NewPolicy(objects storage.Interface, scheme v1.Converter) *Policy {
-	p := &Policy{objects: objects, scheme: scheme}
+func NewPolicy(objects storage.Interface) *Policy {
+	p := &Policy{objects: objects}
 	p.known.Store(&policy{})
 	return p
 }
@@ -54,11 +53,11 @@ func NewPolicy(objects storage.Interface, scheme v1.Converter) *Policy {
 // Load asks the store once, and lets it follow what others change from then on. It may be called
 // again if it fails.
 func (p *Policy) Load() error {
-	list, err := p.objects.List(storage.InDefault(api.ClusterRoleKind))
+	list, err := p.objects.List(selectionOf(rows.clusterRoles))
 	if err != nil {
 		return err
 	}
-	watcher, err := p.objects.Watch(storage.InDefault(api.ClusterRoleKind), list.Version)
+	watcher, err := p.objects.Watch(selectionOf(rows.clusterRoles), list.Version)
 	if err == nil {
 		watcher.Stop() // the store goes on following
 	}
@@ -108,15 +107,22 @@ func (p *Policy) now() *policy {
 	// come first: whoever sees a new one sees its role, which is older as a rule.
 	next := &policy{changed: changed}
 	var errs [4]error
-	next.clusterRoleBindings, errs[0] = newest(reader, p.scheme, api.ClusterRoleBindingKind, was.clusterRoleBindings)
-	next.roleBindings, errs[1] = newest(reader, p.scheme, api.RoleBindingKind, was.roleBindings)
-	next.clusterRoles, errs[2] = newest(reader, p.scheme, api.ClusterRoleKind, was.clusterRoles)
-	next.roles, errs[3] = newest(reader, p.scheme, api.RoleKind, was.roles)
+	next.clusterRoleBindings, errs[0] = newest(reader, rows.clusterRoleBindings, was.clusterRoleBindings)
+	next.roleBindings, errs[1] = newest(reader, rows.roleBindings, was.roleBindings)
+	next.clusterRoles, errs[2] = newest(reader, rows.clusterRoles, was.clusterRoles)
+	next.roles, errs[3] = newest(reader, rows.roles, was.roles)
 	if slices.ContainsFunc(errs[:], func(err error) bool { return err != nil }) {
 		return was
 	}
 	p.known.Store(next)
 	return next
+}
+
+func selectionOf(row rest.Resource) storage.Selection {
+	if row.Namespaced {
+		return storage.InDefault(row.Stored)
+	}
+	return storage.Selection{Kind: row.Stored}
 }
 
 // changes returns when each kind has changed last.
@@ -131,8 +137,8 @@ func changes(reader storage.Reader) (changed [4]uint64, err error) {
 
 // newest returns the objects of a kind as a reader has them. What has not changed is not
 // converted again. What cannot be read gives nobody any right; it is logged once.
-func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.Kind, was kept[T]) (kept[T], error) {
-	list, err := reader.List(storage.InDefault(kind))
+func newest[T rest.Object](reader storage.Reader, row rest.Resource, was kept[T]) (kept[T], error) {
+	list, err := reader.List(selectionOf(row))
 	if err != nil || slices.Equal(list.Items, was.stored) {
 		return was, err
 	}
@@ -140,11 +146,12 @@ func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.
 	for _, stored := range was.stored {
 		converted[stored] = was.byName[stored.Key().ID] // nil if it cannot be read
 	}
+	converter := v1.NewConverter(row.Kind, row.Stored, row.Types())
 	next := kept[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
 	for _, stored := range list.Items {
 		object, seen := converted[stored]
 		if !seen {
-			object = convert[T](scheme, stored)
+			object = convert[T](converter, stored)
 		}
 		if rest.Object(object) != rest.Object(*new(T)) {
 			next.byName[stored.Key().ID] = object
@@ -155,8 +162,8 @@ func newest[T rest.Object](reader storage.Reader, scheme v1.Converter, kind api.
 }
 
 // convert returns a stored object in the API's version, nil if it cannot be read.
-func convert[T rest.Object](scheme v1.Converter, stored *storage.Object) (object T) {
-	converted, err := scheme.ConvertToVersion(stored.Object, v1.Version)
+func convert[T rest.Object](converter v1.Converter, stored *storage.Object) (object T) {
+	converted, err := converter.Out(stored.Object)
 	if err != nil {
 		log.Printf("%s %s gives nobody any right: %s", stored.Key().Kind, api.Quote(stored.Key().ID), api.Printable(err.Error(), ' '))
 		return object

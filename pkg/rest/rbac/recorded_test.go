@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/storage"
 )
 
@@ -17,9 +16,9 @@ var inJSON = strings.NewReplacer(`\"APIGroup\":`, `\"apiGroup\":`, `\"Kind\":`, 
 func TestRequestsAreAnsweredAsTodaysServerAnswersThem(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
 		store := connect()
-		policy := NewPolicy(store, v1.Scheme)
+		policy := NewPolicy(store)
 		require.NoError(t, policy.Load())
-		require.NoError(t, Bootstrap(t.Context(), store, v1.Scheme, clock))
+		require.NoError(t, Bootstrap(t.Context(), store, clock))
 		d := open(t, store, escalation(policy))
 		for i, r := range recordedIn(t, "answers.json") {
 			status, answer := d.send(r)

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/watch"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
@@ -100,7 +99,7 @@ func TestAWatchTellsEachChangeOnceInOrder(t *testing.T) {
 		d := open(t, store, nil)
 		for i, kind := range kinds {
 			before := must[metav1.PartialObjectMetadataList](d, "GET", kind.path, "")
-			watcher := Resources(store, v1.Scheme, clock, nil)[[]int{3, 2, 1, 0}[i]].Storage.(rest.Watcher)
+			watcher := Resources(store, clock, nil)[[]int{3, 2, 1, 0}[i]].Storage.(rest.Watcher)
 			w, err := watcher.Watch(t.Context(), "default", rest.WatchOptions{ListOptions: rest.ListOptions{
 				Labels: labels.Everything(), Fields: fields.Everything(), ResourceVersion: before.ResourceVersion}})
 			require.NoError(t, err)
@@ -125,12 +124,12 @@ func TestWhatDiscoveryShowsIsWhatTodaysServerShows(t *testing.T) {
 	var want metav1.APIResourceList
 	require.NoError(t, json.Unmarshal(recordedIn(t, "defaults.json")[0].Answer, &want))
 	var shown []metav1.APIResource
-	for _, check := range []*Escalation{nil, escalation(NewPolicy(memory.New(1), v1.Scheme))} {
+	for _, check := range []*Escalation{nil, escalation(NewPolicy(memory.New(1)))} {
 		shown = nil
-		for _, resource := range Resources(memory.New(1), v1.Scheme, clock, check) {
+		for _, resource := range Resources(memory.New(1), clock, check) {
 			shown = append(shown, resource.APIResource())
-			assert.Contains(t, Types(), resource.Kind)
-			assert.Contains(t, Types(), resource.Kind.GroupVersion().WithKind(resource.Kind.Kind+"List"))
+			assert.True(t, resource.Types().Recognizes(resource.Kind))
+			assert.True(t, resource.Types().Recognizes(resource.Kind.GroupVersion().WithKind(resource.Kind.Kind+"List")))
 		}
 		assert.Equal(t, want.APIResources, shown)
 	}

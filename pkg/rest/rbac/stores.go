@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
@@ -25,32 +25,29 @@ type stores struct {
 	clusterRoleBindings *generic.Store[*rbacv1.ClusterRoleBinding]
 }
 
-// base is what the stores share.
-type base struct {
-	objects storage.Interface
-	codec   *v1.Codec
-	turns   *generic.Turns
-	now     func() time.Time
+// rows are the four kinds, without their storages.
+var rows = struct{ roles, roleBindings, clusterRoles, clusterRoleBindings rest.Resource }{
+	roles:               row("Role", "roles", "role", true, printers.Printer{}),
+	roleBindings:        row("RoleBinding", "rolebindings", "rolebinding", true, printers.RoleBindings),
+	clusterRoles:        row("ClusterRole", "clusterroles", "clusterrole", false, printers.Printer{}),
+	clusterRoleBindings: row("ClusterRoleBinding", "clusterrolebindings", "clusterrolebinding", false, printers.ClusterRoleBindings),
 }
 
-func makeStores(objects storage.Interface, scheme v1.Converter, now func() time.Time) stores {
-	b := base{atOnce{objects}, &v1.Codec{Scheme: scheme}, &generic.Turns{}, now}
+func row(kind, name, singular string, namespaced bool, printer printers.Printer) rest.Resource {
+	return rest.Resource{GroupVersion: group, Kind: group.WithKind(kind), Name: name, Singular: singular, Namespaced: namespaced, Stored: api.Kind(name), Printer: printer}
+}
+
+func makeStores(objects storage.Interface, now func() time.Time) stores {
+	b := generic.Base{Objects: atOnce{objects}, Turns: &generic.Turns{}, Now: now}
 	return stores{
-		roles: makeStore(b, api.RoleKind, "Role", "roles", true,
+		roles: generic.NewStore(b, rows.roles,
 			strategy(nil, validation.ValidateRole, validation.ValidateRoleUpdate, func(role *rbacv1.Role) { role.Rules = orNone(role.Rules) })),
-		roleBindings: makeStore(b, api.RoleBindingKind, "RoleBinding", "rolebindings", true,
+		roleBindings: generic.NewStore(b, rows.roleBindings,
 			strategy(defaults.RoleBinding, validation.ValidateRoleBinding, validation.ValidateRoleBindingUpdate, nil)),
-		clusterRoles: makeStore(b, api.ClusterRoleKind, "ClusterRole", "clusterroles", false,
+		clusterRoles: generic.NewStore(b, rows.clusterRoles,
 			strategy(nil, validation.ValidateClusterRole, validation.ValidateClusterRoleUpdate, func(role *rbacv1.ClusterRole) { role.Rules = orNone(role.Rules) })),
-		clusterRoleBindings: makeStore(b, api.ClusterRoleBindingKind, "ClusterRoleBinding", "clusterrolebindings", false,
+		clusterRoleBindings: generic.NewStore(b, rows.clusterRoleBindings,
 			strategy(defaults.ClusterRoleBinding, validation.ValidateClusterRoleBinding, validation.ValidateClusterRoleBindingUpdate, nil)),
-	}
-}
-
-func makeStore[T rest.Object](b base, internal api.Kind, kind, resource string, namespaced bool, strategy generic.Strategy[T]) *generic.Store[T] {
-	return &generic.Store[T]{
-		Encoding: rest.NewEncoding(group.WithKind(kind), b.codec), Resource: rbacv1.Resource(resource), Internal: internal, Namespaced: namespaced, Labelled: true,
-		Objects: b.objects, Turns: b.turns, Now: b.now, Strategy: strategy,
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/authorizer"
 	. "kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/rest/reviews"
@@ -19,7 +18,7 @@ func TestK42ARulesReviewRepeatsWhatItWasAsked(t *testing.T) {
 
 func TestK43AReviewOfANamespaceIsNotAllowedOutsideOfOne(t *testing.T) {
 	t.Parallel()
-	door := OpenWith(t, v1.Scheme, reviews.Resources(reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Now: now})...)
+	door := OpenWith(t, reviews.Resources(reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Now: now})...)
 	assert.Equal(t, 405, door.Do("POST", "/apis/authorization.k8s.io/v1/localsubjectaccessreviews", `{}`).Status)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/authorizer"
 	. "kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/rest/reviews"
@@ -27,7 +26,7 @@ func FuzzReviews(f *testing.F) {
 		f.Add(uint8(slices.Index(paths, r.Path)), r.Body)
 	}
 	f.Fuzz(func(t *testing.T, path uint8, body string) {
-		door := OpenWith(t, v1.Scheme, reviews.Resources(reviews.Config{Authorizer: authorizer.AlwaysDeny{}, Rules: authorizer.AlwaysDeny{}, Tokens: known{token: "known"}, Now: now})...)
+		door := OpenWith(t, reviews.Resources(reviews.Config{Authorizer: authorizer.AlwaysDeny{}, Rules: authorizer.AlwaysDeny{}, Tokens: known{token: "known"}, Now: now})...)
 		got := door.Do("POST", paths[int(path)%len(paths)], body)
 		if got.Status != 201 {
 			assert.Contains(t, []int{400, 422}, got.Status, got.Text)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	. "kube2014/pkg/endpoints/endpointstest"
@@ -92,7 +91,7 @@ func TestReviewsAreAnsweredAsTodaysServerAnswersThem(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &recorded))
-	door := OpenWith(t, v1.Scheme, reviews.Resources(reviews.Config{Authorizer: decides(asRecorded), Rules: authorizer.AlwaysAllow{},
+	door := OpenWith(t, reviews.Resources(reviews.Config{Authorizer: decides(asRecorded), Rules: authorizer.AlwaysAllow{},
 		Tokens: known{token: "bobtok", who: people["bob"]}, Now: now})...)
 	used := map[int]bool{}
 	for _, r := range recorded {

@@ -64,18 +64,6 @@ func local(resource rest.Resource) rest.Resource {
 	return resource
 }
 
-// Types has the Go type of each kind that the resources have.
-func Types() map[schema.GroupVersionKind]interface{} {
-	return map[schema.GroupVersionKind]interface{}{
-		authenticationGroup.WithKind("SelfSubjectReview"):       authenticationv1.SelfSubjectReview{},
-		authenticationGroup.WithKind("TokenReview"):             authenticationv1.TokenReview{},
-		authorizationGroup.WithKind("LocalSubjectAccessReview"): authorizationv1.LocalSubjectAccessReview{},
-		authorizationGroup.WithKind("SelfSubjectAccessReview"):  authorizationv1.SelfSubjectAccessReview{},
-		authorizationGroup.WithKind("SelfSubjectRulesReview"):   authorizationv1.SelfSubjectRulesReview{},
-		authorizationGroup.WithKind("SubjectAccessReview"):      authorizationv1.SubjectAccessReview{},
-	}
-}
-
 // enter drops what a client cannot say of itself, and sets the namespace of the path.
 func enter(object rest.Object, namespace string) {
 	object.SetNamespace(namespace)

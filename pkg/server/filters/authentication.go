@@ -17,12 +17,12 @@ var errUnauthorized = &api.Error{Kind: api.Unauthorized, Message: "Unauthorized"
 
 // WithAuthentication finds out who sends a request, and answers 401 if nobody knows. The
 // handlers after it do not see the credentials.
-func WithAuthentication(next http.Handler, backend API, users authenticator.Request, auditor *audit.Auditor) http.Handler {
+func WithAuthentication(next http.Handler, users authenticator.Request, auditor *audit.Auditor) http.Handler {
 	if users == nil {
 		return next
 	}
 	refuse := WithFailedAuthenticationAudit(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		backend.Fail(w, req, errUnauthorized)
+		fail(w, req, errUnauthorized)
 	}), auditor)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		who, ok, err := users.AuthenticateRequest(req)

@@ -14,7 +14,7 @@ import (
 )
 
 // WithAuthorization answers 403 unless the authorizer allows what a request asks for.
-func WithAuthorization(next http.Handler, backend API, rights authorizer.Authorizer) http.Handler {
+func WithAuthorization(next http.Handler, rights authorizer.Authorizer) http.Handler {
 	if rights == nil {
 		return next
 	}
@@ -22,7 +22,7 @@ func WithAuthorization(next http.Handler, backend API, rights authorizer.Authori
 		reason, err := authorize(req, rights, attributes(req, request.UserFrom(req.Context())))
 		annotate(req, err == nil, reason)
 		if err != nil {
-			backend.Fail(w, req, err)
+			fail(w, req, err)
 			return
 		}
 		next.ServeHTTP(w, req)
@@ -55,7 +55,7 @@ func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorize
 
 // attributes returns what a request asks for as an authorizer reads it.
 func attributes(req *http.Request, who *user.Info) authorizer.Attributes {
-	info := request.InfoFrom(req.Context())
+	info := &request.RecordOf(req.Context()).Info
 	wanted := authorizer.Attributes{User: who, Verb: info.Verb, IsResource: info.IsResource, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
 		Resource: info.Resource, Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, Path: info.Path}
 	if info.SelectsByField && wanted.Name == "" {

@@ -7,11 +7,11 @@ import (
 )
 
 // WithCrossOriginProtection refuses what a page of another site sends to change something (D32).
-func WithCrossOriginProtection(next http.Handler, backend API) http.Handler {
+func WithCrossOriginProtection(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if protection.Check(req) != nil {
-			backend.Fail(w, req, &api.Error{Kind: api.Forbidden, Message: "a browser may not send a cross-site " + req.Method + " request"})
+			fail(w, req, &api.Error{Kind: api.Forbidden, Message: "a browser may not send a cross-site " + req.Method + " request"})
 			return
 		}
 		next.ServeHTTP(w, req)

@@ -10,20 +10,13 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// API is what the chain stands before: it knows what its requests ask for, and in which words
-// to refuse them.
-type API interface {
-	http.Handler
-	// RequestInfo returns what a request asks for.
-	RequestInfo(req *http.Request) request.Info
-	// KeepsTime reports whether a request has a time limit without the chain.
-	KeepsTime(req *http.Request) bool
-	// Fail answers a request that may not be served, or has panicked, with an error.
-	Fail(w http.ResponseWriter, req *http.Request, err error)
+// fail answers a request with an error, in the words of the server that it is for.
+func fail(w http.ResponseWriter, req *http.Request, err error) {
+	request.RecordOf(req.Context()).Server.Fail(w, req, err)
 }
 
 // response records an answer for the filters that look at it when it is complete: logging, metrics, and
-// the recovery of panics. The first of them makes it, the others find it.
+// the recovery of panics. WithRequestInfo makes it.
 type response struct {
 	http.ResponseWriter
 	status int   // 0 before it has begun; the log shows so of one that never did
@@ -31,12 +24,9 @@ type response struct {
 
 	start  time.Time
 	served time.Duration // as took says; 0 before
-
-	info    request.Info // what is asked for, which infoOf keeps here: another object costs a GET some hundredths
-	hasInfo bool
 }
 
-// recorded returns an answer that is recorded: itself, if it is already.
+// recorded returns an answer that is recorded: itself, unless a trace is around it.
 func recorded(w http.ResponseWriter) *response {
 	if answer, ok := w.(*response); ok {
 		return answer
@@ -50,14 +40,6 @@ func (r *response) code() int {
 		return http.StatusOK
 	}
 	return r.status
-}
-
-// RequestInfo implements request.Informed.
-func (r *response) RequestInfo() *request.Info {
-	if !r.hasInfo {
-		return nil
-	}
-	return &r.info
 }
 
 // took returns the time from the start to the first time that somebody wants to know it: then the

@@ -23,14 +23,14 @@ const (
 
 // WithImpersonation lets a user act as another one, if the user may impersonate that name and
 // each of the groups. The handlers after it see the other one only.
-func WithImpersonation(next http.Handler, backend API, rights authorizer.Authorizer) http.Handler {
+func WithImpersonation(next http.Handler, rights authorizer.Authorizer) http.Handler {
 	if rights == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		wanted, err := impersonated(req.Header)
 		if err != nil {
-			backend.Fail(w, req, err)
+			fail(w, req, err)
 			return
 		}
 		if wanted == nil {
@@ -41,7 +41,7 @@ func WithImpersonation(next http.Handler, backend API, rights authorizer.Authori
 		for _, right := range rightsFor(wanted) {
 			right.User, right.Verb, right.IsResource = who, "impersonate", true
 			if _, err := authorize(req, rights, right); err != nil {
-				backend.Fail(w, req, err)
+				fail(w, req, err)
 				return
 			}
 		}

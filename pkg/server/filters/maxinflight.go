@@ -47,9 +47,9 @@ var errTooMany = &api.Error{Kind: api.TooManyRequests, Message: "Too many reques
 // as watches, and checks of the server's health do not count. Those of the group system:masters
 // count, but are never refused, so that somebody can look at a busy server. At the insecure
 // port nobody is known to be in a group, so everybody may be refused there.
-func WithMaxInFlightLimit(next http.Handler, backend API, limits *Limits) http.Handler {
+func WithMaxInFlightLimit(next http.Handler, limits *Limits) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		limit := limits.of(infoOf(w, req, backend))
+		limit := limits.of(&request.RecordOf(req.Context()).Info)
 		if limit == nil {
 			next.ServeHTTP(w, req)
 			return
@@ -57,7 +57,7 @@ func WithMaxInFlightLimit(next http.Handler, backend API, limits *Limits) http.H
 		if now := limit.inFlight.Add(1); limit.max > 0 && now > limit.max && !isMaster(req) {
 			limit.inFlight.Add(-1)
 			w.Header().Set("Retry-After", "1")
-			backend.Fail(w, req, errTooMany)
+			fail(w, req, errTooMany)
 			return
 		}
 		defer limit.inFlight.Add(-1)
@@ -68,7 +68,7 @@ func WithMaxInFlightLimit(next http.Handler, backend API, limits *Limits) http.H
 // isMaster reports whether authentication has said that the user is in system:masters.
 func isMaster(req *http.Request) bool {
 	record := request.RecordOf(req.Context())
-	return record != nil && record.User != nil && slices.Contains(record.User.Groups, user.Masters)
+	return record.User != nil && slices.Contains(record.User.Groups, user.Masters)
 }
 
 // isHealthCheck reports whether a path tells whether the server is healthy.

@@ -4,17 +4,18 @@ import (
 	"net/http"
 
 	"kube2014/pkg/metrics"
+	"kube2014/pkg/server/request"
 )
 
 // WithMetrics counts and times each request, also one that the handlers after it refuse. One that
 // takes too long counts when it is answered so, whether or not somebody still works on it.
-func WithMetrics(next http.Handler, backend API, m *metrics.Metrics) http.Handler {
+func WithMetrics(next http.Handler, m *metrics.Metrics) http.Handler {
 	if m == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		answer := recorded(w)
-		info := infoOf(answer, req, backend)
+		info := &request.RecordOf(req.Context()).Info
 		labels := m.LabelsOf(info, req)
 		if info.Unlimited {
 			defer m.LongRunning(labels)()

@@ -11,7 +11,7 @@ import (
 
 // WithPanicRecovery logs a panic with its stack, and answers 500 (D48). If the answer has
 // begun, it closes the connection.
-func WithPanicRecovery(next http.Handler, backend API) http.Handler {
+func WithPanicRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		answer := recorded(w)
 		defer func() {
@@ -30,7 +30,7 @@ func WithPanicRecovery(next http.Handler, backend API) http.Handler {
 			if answer.status != 0 {
 				panic(http.ErrAbortHandler)
 			}
-			backend.Fail(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
+			fail(answer, req, &api.Error{Kind: api.Internal, Message: "the request failed; the server's log has the reason"})
 		}()
 		next.ServeHTTP(answer, req)
 	})

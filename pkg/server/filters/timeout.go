@@ -24,20 +24,16 @@ const tooLate = "request did not complete within the allotted timeout"
 // it notices that its context has ended, and its answer goes nowhere. Requests that may take
 // longer, such as watches, are let through. So are gets of one object if they wait for nobody:
 // a goroutine for each would make them a quarter slower. A client may ask for less time: ?timeout=1s.
-func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait bool) http.Handler {
+func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if backend.KeepsTime(req) {
-			next.ServeHTTP(w, req)
-			return
-		}
-		info := infoOf(w, req, backend)
-		if info.Unlimited || (info.Verb == "get" && !getsWait) {
+		info := &request.RecordOf(req.Context()).Info
+		if info.KeepsTime || info.Unlimited || (info.Verb == "get" && !getsWait) {
 			next.ServeHTTP(w, req)
 			return
 		}
 		timeout, err := askedTimeout(req, timeout)
 		if err != nil {
-			backend.Fail(w, req, err)
+			fail(w, req, err)
 			return
 		}
 		control := http.NewResponseController(w)
@@ -45,11 +41,7 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 		if req.ContentLength == 0 {
 			_ = control.SetReadDeadline(time.Time{}) // it was for the request
 		}
-		ctx := req.Context()
-		if request.RecordOf(ctx) == nil {
-			ctx = request.WithInfo(ctx, *info)
-		}
-		ctx, cancel := context.WithTimeout(ctx, timeout)
+		ctx, cancel := context.WithTimeout(req.Context(), timeout)
 		defer cancel()
 		own := req.WithContext(ctx)
 		own.Header = maps.Clone(req.Header) // authentication changes it, while Fail may read the other one
@@ -78,7 +70,7 @@ func WithTimeout(next http.Handler, backend API, timeout time.Duration, getsWait
 			if answer.end() {
 				panic(http.ErrAbortHandler)
 			}
-			backend.Fail(w, req, &api.Error{Kind: api.Timeout, Message: tooLate})
+			fail(w, req, &api.Error{Kind: api.Timeout, Message: tooLate})
 		}
 	})
 }

@@ -47,14 +47,14 @@ func (f *InFlight) Wait(ctx context.Context) error {
 // WithWaitGroup counts requests while they are in flight, and refuses new ones once the server
 // is ending: a client that keeps its connection may send one until then. Watches
 // are waited for too: they have been told to end.
-func WithWaitGroup(next http.Handler, backend API, inFlight *InFlight) http.Handler {
+func WithWaitGroup(next http.Handler, inFlight *InFlight) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		begun := inFlight.begin()
 		defer inFlight.end()
 		if !begun {
 			w.Header().Set("Connection", "close")
 			w.Header().Set("Retry-After", "1")
-			backend.Fail(w, req, &api.Error{Kind: api.Unavailable, Message: "the server is shutting down"})
+			fail(w, req, &api.Error{Kind: api.Unavailable, Message: "the server is shutting down"})
 			return
 		}
 		next.ServeHTTP(w, req)

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"kube2014/pkg/auth/user"
@@ -10,10 +11,30 @@ import (
 // Record is what the chain knows of a request. The handlers of the chain fill it in, one after
 // the other; those behind it only read it.
 type Record struct {
-	Info     *Info
+	Info     Info
+	Server   Server // that answers the request
+	Row      any    // of the resource in the server's catalog, nil for none
+	IsToday  bool   // Info is what today's API makes of the request
 	User     *user.Info
 	Received time.Time
 	Observer Observer // nil if nobody observes the request
+}
+
+// Today sets the info to what today's API makes of a request, unless that has been done.
+func (r *Record) Today(req *http.Request) *Info {
+	if !r.IsToday {
+		r.Info, r.IsToday = NewInfo(req), true
+	}
+	return &r.Info
+}
+
+// Server is a server that a request can be for.
+type Server interface {
+	http.Handler
+	// Serves reports whether a request is for the server. Then it completes the record.
+	Serves(req *http.Request, record *Record) bool
+	// Fail answers a request of the server that may not be served, or has panicked, with an error.
+	Fail(w http.ResponseWriter, req *http.Request, err error)
 }
 
 // Observer is told what a request is about while it is served, for the audit. It is for one goroutine
@@ -43,54 +64,38 @@ func (nobody) RequestObject(any)       {}
 func (nobody) ActsAs(*user.Info)       {}
 func (nobody) Annotate(string, string) {}
 
-// recorded is a context with a record: one of its own, because context.WithValue would make two
+// Context is a context with a record: one of its own, because context.WithValue would make two
 // objects more for each request.
-type recorded struct {
+type Context struct {
 	context.Context
-	record Record
-	info   Info // the record's, unless it is another one's
+	Record Record
 }
 
 type recordKey struct{}
 
 // Value implements context.Context.
-func (r *recorded) Value(key any) any {
+func (c *Context) Value(key any) any {
 	if key == (recordKey{}) {
-		return &r.record
+		return &c.Record
 	}
-	return r.Context.Value(key)
-}
-
-// WithInfo returns a context with a record that knows what its request asks for.
-func WithInfo(ctx context.Context, info Info) context.Context {
-	r := &recorded{Context: ctx, info: info}
-	r.record.Info, r.record.Received = &r.info, time.Now()
-	return r
+	return c.Context.Value(key)
 }
 
 // WithUser returns a context with a record that knows who sends its request, and what else ctx
 // knows.
 func WithUser(ctx context.Context, who *user.Info) context.Context {
-	r := &recorded{Context: ctx}
+	own := &Context{Context: ctx}
 	if known := RecordOf(ctx); known != nil {
-		r.record = *known
+		own.Record = *known
 	}
-	r.record.User = who
-	return r
+	own.Record.User = who
+	return own
 }
 
 // RecordOf returns the record of a context, nil if there is none.
 func RecordOf(ctx context.Context) *Record {
 	record, _ := ctx.Value(recordKey{}).(*Record)
 	return record
-}
-
-// InfoFrom returns what the request of a context asks for, nil if nobody has said so.
-func InfoFrom(ctx context.Context) *Info {
-	if record := RecordOf(ctx); record != nil {
-		return record.Info
-	}
-	return nil
 }
 
 // UserFrom returns who sends the request of a context. Without authentication that is the

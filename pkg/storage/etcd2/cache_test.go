@@ -36,7 +36,7 @@ func requireExact(t *testing.T, client etcdtest.Client, registry *etcdRegistry) 
 	fresh := unhurried(client)
 	require.Equal(t, listed(t, fresh), listed(t, registry))
 	require.Equal(t, fresh.store.Machines(), registry.store.Machines())
-	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
+	for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind, api.NodeKind, "events"} {
 		want, err := fresh.store.List(storage.Selection{Kind: kind})
 		require.NoError(t, err)
 		got, err := registry.store.List(storage.Selection{Kind: kind})

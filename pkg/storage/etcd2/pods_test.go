@@ -64,8 +64,8 @@ func TestNodesAndEventsHaveKeysOfTheirOwn(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, client etcdtest.Client) {
 		registry := unhurried(client)
 		labels := map[string]string{"zone": "a"}
-		commitOne(t, registry, storage.Create(&api.Node{JSONBase: api.JSONBase{ID: "10.0.0.1"}, Labels: labels}))
-		commitOne(t, registry, storage.Create(&api.Event{JSONBase: api.JSONBase{ID: "x.1"}, ObjectMeta: api.ObjectMeta{Remainder: "{}"}}))
+		commitOne(t, registry, storage.Create(&api.Any{Kind: api.NodeKind, ID: "10.0.0.1", Labels: labels}))
+		commitOne(t, registry, storage.Create(&api.Any{Kind: "events", ID: "x.1", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: "{}"}}))
 		assert.Equal(t, map[string]string{
 			"/registry/minions/10.0.0.1": `{"id":"10.0.0.1","labels":{"zone":"a"}}`,
 			"/registry/events/x.1":       `{"id":"x.1","v1":{"remainder":{}}}`,

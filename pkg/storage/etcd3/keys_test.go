@@ -35,10 +35,10 @@ func TestWhatIsInEtcdIsPinned(t *testing.T) {
 				storage.Create(&api.ReplicationController{JSONBase: api.JSONBase{ID: "x"}, DesiredState: api.ReplicationControllerState{Replicas: 2}}),
 				storage.Create(&api.Service{JSONBase: api.JSONBase{ID: "x"}, Port: 80, Labels: map[string]string{"name": "web"}}),
 				storage.Create(&api.Endpoints{Name: "x", Endpoints: []string{"m2:80"}, Targets: []api.Target{{TaskID: "task", UID: "u"}}}),
-				storage.Create(&api.Node{JSONBase: api.JSONBase{ID: "m1"}, Labels: map[string]string{"zone": "a"}}),
-				storage.Create(&api.Event{JSONBase: api.JSONBase{ID: "x"}, ObjectMeta: api.ObjectMeta{Remainder: `{"reason":"r"}`}}),
-				storage.Create(&api.Event{JSONBase: api.JSONBase{ID: "x"}, ObjectMeta: api.ObjectMeta{Namespace: "dev"}}),
-				storage.Create(&api.Any{Kind: "deployments.apps", ID: "web", ObjectMeta: api.ObjectMeta{Namespace: "default"}}),
+				storage.Create(&api.Any{Kind: api.NodeKind, ID: "m1", Labels: map[string]string{"zone": "a"}}),
+				storage.Create(&api.Any{Kind: "events", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: `{"reason":"r"}`}}),
+				storage.Create(&api.Any{Kind: "events", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "dev"}}),
+				storage.Create(&api.Any{Kind: "deployments", ID: "web", ObjectMeta: api.ObjectMeta{Namespace: "default"}}),
 				storage.Create(&api.Any{Kind: "widgets.example.com", ID: "a", ObjectMeta: api.ObjectMeta{Namespace: "dev", Remainder: `{"size":1}`}, Labels: map[string]string{"a": "b"}}),
 				storage.Create(&api.Any{Kind: "namespaces", ID: "dev"}))
 			assert.Equal(t, map[string]string{
@@ -64,13 +64,13 @@ func TestWhatIsInEtcdIsPinned(t *testing.T) {
 			assert.Equal(t, contents(t, store), found)
 
 			var deletions []storage.Change
-			for key, id := range map[api.Kind]string{api.ControllerKind: "x", api.ServiceKind: "x", api.EndpointsKind: "x", api.NodeKind: "m1", api.EventKind: "x"} {
+			for key, id := range map[api.Kind]string{api.ControllerKind: "x", api.ServiceKind: "x", api.EndpointsKind: "x", api.NodeKind: "m1", "events": "x"} {
 				deletions = append(deletions, storage.Delete(api.DefaultKey(key, id), storage.Present))
 			}
 			for _, id := range []string{"task", "pod", "unbound", "held"} {
 				deletions = append(deletions, storage.Delete(api.DefaultKey(api.TaskKind, id), storage.Present))
 			}
-			for _, key := range []api.Key{{Kind: api.EventKind, Namespace: "dev", ID: "x"}, {Kind: "deployments.apps", Namespace: "default", ID: "web"},
+			for _, key := range []api.Key{{Kind: "events", Namespace: "dev", ID: "x"}, {Kind: "deployments", Namespace: "default", ID: "web"},
 				{Kind: "widgets.example.com", Namespace: "dev", ID: "a"}, {Kind: "namespaces", ID: "dev"}} {
 				deletions = append(deletions, storage.Delete(key, storage.Present))
 			}

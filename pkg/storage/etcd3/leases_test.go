@@ -46,7 +46,7 @@ func granting() (*grantor, *leases) {
 
 // ending returns a change that writes an event with a TTL.
 func ending(id string, ttl time.Duration) storage.Change {
-	return storage.Change{Key: api.DefaultKey(api.EventKind, id), Action: storage.Write, TTL: ttl}
+	return storage.Change{Key: api.DefaultKey("events", id), Action: storage.Write, TTL: ttl}
 }
 
 // leaseOf returns the lease that an event gets now. It never ends before the TTL is over, and a
@@ -54,7 +54,7 @@ func ending(id string, ttl time.Duration) storage.Change {
 func leaseOf(t *testing.T, g *grantor, l *leases, ttl time.Duration) clientv3.LeaseID {
 	got, err := l.of([]storage.Change{ending("x", ttl)})
 	require.NoError(t, err)
-	id := got[api.DefaultKey(api.EventKind, "x")]
+	id := got[api.DefaultKey("events", "x")]
 	stays := time.Until(g.ends[id])
 	assert.GreaterOrEqual(t, stays, ttl)
 	assert.Less(t, stays, ttl+min(ttl/20, time.Minute)+2*time.Second)
@@ -122,14 +122,14 @@ func TestWhoWritesWhileALeaseIsGrantedWaitsForNobodyElse(t *testing.T) {
 func TestOnlyWhatEndsNeedsALease(t *testing.T) {
 	t.Parallel()
 	g, l := granting()
-	got, err := l.of([]storage.Change{ending("a", 0), storage.Delete(api.DefaultKey(api.EventKind, "b"), storage.Any), storage.Require(api.DefaultKey(api.EventKind, "c"))})
+	got, err := l.of([]storage.Change{ending("a", 0), storage.Delete(api.DefaultKey("events", "b"), storage.Any), storage.Require(api.DefaultKey("events", "c"))})
 	require.NoError(t, err)
 	assert.Empty(t, got)
 	assert.Empty(t, g.ends)
 	got, err = l.of([]storage.Change{ending("a", time.Hour), ending("b", time.Hour), ending("c", time.Hour), ending("d", time.Hour),
-		ending("a", 0), storage.Delete(api.DefaultKey(api.EventKind, "b"), storage.Any), storage.Require(api.DefaultKey(api.EventKind, "c"))})
+		ending("a", 0), storage.Delete(api.DefaultKey("events", "b"), storage.Any), storage.Require(api.DefaultKey("events", "c"))})
 	require.NoError(t, err)
-	assert.Equal(t, map[api.Key]clientv3.LeaseID{api.DefaultKey(api.EventKind, "c"): 1, api.DefaultKey(api.EventKind, "d"): 1}, got)
+	assert.Equal(t, map[api.Key]clientv3.LeaseID{api.DefaultKey("events", "c"): 1, api.DefaultKey("events", "d"): 1}, got)
 }
 
 func TestALeaseThatIsNotGrantedOrForgottenIsNotShared(t *testing.T) {

@@ -34,7 +34,7 @@ func (g *grants) Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrant
 }
 
 func ending(id string, ttl time.Duration) storage.Change {
-	create := storage.Create(&api.Event{JSONBase: api.JSONBase{ID: id}})
+	create := storage.Create(&api.Any{Kind: "events", ID: id, ObjectMeta: api.ObjectMeta{Namespace: "default"}})
 	create.TTL = ttl
 	return create
 }
@@ -88,9 +88,9 @@ func TestALeaseThatEtcdDoesNotHaveIsGrantedAnewOnce(t *testing.T) {
 			store = p.storeOver(t, client)
 			_, err := store.Commit(ending("y", time.Hour))
 			requireKind(t, api.Unavailable, err)
-			assert.EqualError(t, err, "create event: etcd has lost a lease that it has just granted; try again")
+			assert.EqualError(t, err, "create events: etcd has lost a lease that it has just granted; try again")
 			assert.EqualValues(t, 4, client.asked.Load())
-			_, err = store.Get(api.DefaultKey(api.EventKind, "y"))
+			_, err = store.Get(api.DefaultKey("events", "y"))
 			requireKind(t, api.NotFound, err)
 
 			lost = 0
@@ -125,14 +125,14 @@ func TestAnEventEndsWhileEtcdIsStartedAnew(t *testing.T) {
 			require.NoError(t, server.Restart())
 			require.NoError(t, server.Ready())
 			store = p.store(t)
-			watcher, err := store.Watch(storage.Selection{Kind: api.EventKind}, created)
+			watcher, err := store.Watch(storage.Selection{Kind: "events"}, created)
 			require.NoError(t, err)
 			events, err := watcher.Next(t.Context())
 			require.NoError(t, err)
 			require.Len(t, events, 1)
 			assert.Equal(t, storage.Deleted, events[0].Type)
 			assert.Equal(t, "x", events[0].Before.Key().ID)
-			list, err := store.List(storage.Selection{Kind: api.EventKind})
+			list, err := store.List(storage.Selection{Kind: "events"})
 			require.NoError(t, err)
 			assert.Len(t, list.Items, 1)
 		})

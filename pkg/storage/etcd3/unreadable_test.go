@@ -185,7 +185,7 @@ func TestKeysThatAreForNoObjectAreIgnored(t *testing.T) {
 			p.put(t, key, value)
 		}
 	}, func(t *testing.T, p place, store *etcd3.Store) {
-		for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.EndpointsKind, api.NodeKind, api.EventKind} {
+		for _, kind := range []api.Kind{api.TaskKind, api.ControllerKind, api.EndpointsKind, api.NodeKind, "events"} {
 			assert.Empty(t, idsIn(t, store, kind))
 		}
 		assert.Equal(t, []string{"x"}, idsIn(t, store, api.ServiceKind))

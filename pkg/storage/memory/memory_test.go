@@ -44,7 +44,7 @@ func TestTheVersionsOfAStoreBeginAfterTheGivenOne(t *testing.T) {
 
 // write writes an event with a TTL.
 func write(t *testing.T, store *Store, id string, ttl time.Duration) {
-	change := storage.Update(&api.Event{JSONBase: api.JSONBase{ID: id}}, storage.Any)
+	change := storage.Update(&api.Any{Kind: "events", ID: id, ObjectMeta: api.ObjectMeta{Namespace: "default"}}, storage.Any)
 	change.TTL = ttl
 	_, err := store.Commit(change)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func write(t *testing.T, store *Store, id string, ttl time.Duration) {
 // count returns how many events there are once everybody waits.
 func count(t *testing.T, store *Store) int {
 	synctest.Wait()
-	list, err := store.List(storage.Selection{Kind: api.EventKind})
+	list, err := store.List(storage.Selection{Kind: "events"})
 	require.NoError(t, err)
 	return len(list.Items)
 }
@@ -62,7 +62,7 @@ func TestAnObjectEndsAtItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := New(1)
-		watcher, err := store.Watch(storage.Selection{Kind: api.EventKind}, 1)
+		watcher, err := store.Watch(storage.Selection{Kind: "events"}, 1)
 		require.NoError(t, err)
 		write(t, store, "x", time.Hour)
 		time.Sleep(time.Hour - time.Millisecond)
@@ -103,7 +103,7 @@ func TestNobodyWaitsForTheEndOfWhatIsGone(t *testing.T) {
 	for i := range 100 {
 		id := fmt.Sprint("x", i)
 		write(t, store, id, time.Hour)
-		_, err := store.Commit(storage.Delete(api.DefaultKey(api.EventKind, id), storage.Present))
+		_, err := store.Commit(storage.Delete(api.DefaultKey("events", id), storage.Present))
 		require.NoError(t, err)
 	}
 	assert.Empty(t, store.ends)
@@ -114,11 +114,11 @@ func TestAChangeThatFailsLetsNothingEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := New(1)
 		write(t, store, "x", 2*time.Hour)
-		sooner := storage.Update(&api.Event{JSONBase: api.JSONBase{ID: "x"}}, storage.Present)
+		sooner := storage.Update(&api.Any{Kind: "events", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "default"}}, storage.Present)
 		sooner.TTL = time.Hour
-		_, err := store.Commit(sooner, storage.Require(api.DefaultKey(api.EventKind, "none")))
+		_, err := store.Commit(sooner, storage.Require(api.DefaultKey("events", "none")))
 		require.Error(t, err)
-		_, err = store.Commit(storage.Require(api.DefaultKey(api.EventKind, "x")))
+		_, err = store.Commit(storage.Require(api.DefaultKey("events", "x")))
 		require.NoError(t, err)
 		time.Sleep(time.Hour)
 		assert.Equal(t, 1, count(t, store))

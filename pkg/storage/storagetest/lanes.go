@@ -95,7 +95,7 @@ func quiet(t *testing.T, h Harness, store storage.Interface, watched storage.Sel
 
 func busyKind(t *testing.T, h Harness) {
 	store := h.Make(t)
-	quiet(t, h, store, storage.Selection{Kind: api.ServiceKind}, object(api.ServiceKind, "x", 1), func() { ForgetByWriting(t, store, api.EventKind) })
+	quiet(t, h, store, storage.Selection{Kind: api.ServiceKind}, object(api.ServiceKind, "x", 1), func() { ForgetByWriting(t, store, EventKind) })
 }
 
 func busyNamespace(t *testing.T, h Harness) {
@@ -117,9 +117,9 @@ func changed(t *testing.T, h Harness) {
 		assert.Greater(t, written.Version(), before)
 	}
 	last := of(api.TaskKind)
-	commit(t, store, storage.Update(object(api.EventKind, "x", 2), storage.Present))
+	commit(t, store, storage.Update(object(EventKind, "x", 2), storage.Present))
 	assert.Equal(t, last, of(api.TaskKind))
-	assert.Greater(t, of(api.EventKind), last)
+	assert.Greater(t, of(EventKind), last)
 	commit(t, store, storage.Delete(api.DefaultKey(api.TaskKind, "x"), storage.Present))
 	assert.Greater(t, of(api.TaskKind), last)
 	assert.LessOrEqual(t, of(api.TaskKind), version(t, store))

@@ -9,10 +9,14 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// WidgetKind is a kind that nobody has told the store of.
-const WidgetKind api.Kind = "widgets.example.com"
+// Kinds that nobody has told the store of.
+const (
+	EventKind  api.Kind = "events"
+	RoleKind   api.Kind = "roles"
+	WidgetKind api.Kind = "widgets.example.com"
+)
 
-var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.NodeKind, api.EventKind, api.RoleKind, WidgetKind, api.EndpointsKind}
+var kinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind, api.NodeKind, EventKind, RoleKind, WidgetKind, api.EndpointsKind}
 
 // labelledKinds are the kinds that have labels.
 var labelledKinds = kinds[:7]
@@ -51,12 +55,8 @@ func bare(kind api.Kind, id string, mark int, labels map[string]string) api.Obje
 	case api.TaskKind:
 		return &api.Task{JSONBase: base, Labels: labels, DesiredState: api.TaskState{Status: strconv.Itoa(mark)}, CurrentState: api.TaskState{Host: "m1"}, IsPod: isOfToday(id)}
 	case api.NodeKind:
-		return &api.Node{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}
-	case api.EventKind:
-		return &api.Event{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}
-	case api.RoleKind:
-		return &api.Role{Policy: api.Policy{JSONBase: base, ObjectMeta: onlyV1, Labels: labels}}
-	case WidgetKind:
+		return &api.Any{Kind: kind, ID: id, ObjectMeta: onlyV1, Labels: labels}
+	case EventKind, RoleKind, WidgetKind:
 		onlyV1.Namespace = api.NamespaceDefault
 		return &api.Any{Kind: kind, ID: id, ObjectMeta: onlyV1, Labels: labels}
 	case api.ControllerKind:

@@ -25,7 +25,7 @@ func withTTL(change storage.Change, ttl time.Duration) storage.Change {
 	return change
 }
 
-func anEvent(id string, mark int) api.Object { return object(api.EventKind, id, mark) }
+func anEvent(id string, mark int) api.Object { return object(EventKind, id, mark) }
 
 // eventsUntilGone returns the events up to the one by which the last of some objects is deleted.
 func eventsUntilGone(t *testing.T, watcher storage.Watcher, ids ...string) (all []storage.Event) {
@@ -50,7 +50,7 @@ func endsByItself(t *testing.T, h Harness) {
 	x := commit(t, writer, withTTL(storage.Create(anEvent("x", 2)), soon))[0]
 	var told []seen
 	for _, store := range stores {
-		events := eventsUntilGone(t, watch(t, store, api.EventKind, start), "x")
+		events := eventsUntilGone(t, watch(t, store, EventKind, start), "x")
 		require.Len(t, events, 3)
 		gone := events[2].Version
 		assert.Greater(t, gone, x.Version())
@@ -62,22 +62,22 @@ func endsByItself(t *testing.T, h Harness) {
 		assert.True(t, told == nil || told[2] == eventFacts(events)[2], "all are told the same")
 		told = eventFacts(events)
 		for _, reader := range []storage.Reader{store, cached(t, store)} {
-			_, err := reader.Get(api.DefaultKey(api.EventKind, "x"))
-			assert.Equal(t, api.NewNotFound(api.EventKind, "x"), err)
-			now := list(t, reader, api.EventKind, nil)
+			_, err := reader.Get(api.DefaultKey(EventKind, "x"))
+			assert.Equal(t, api.NewNotFound(EventKind, "x"), err)
+			now := list(t, reader, EventKind, nil)
 			assert.Equal(t, []facts{factsOf(stays)}, allFacts(now.Items))
 			assert.GreaterOrEqual(t, now.Version, gone)
 		}
-		before, err := store.ListAt(storage.Selection{Kind: api.EventKind}, x.Version())
+		before, err := store.ListAt(storage.Selection{Kind: EventKind}, x.Version())
 		require.NoError(t, err)
 		assert.Equal(t, []facts{factsOf(stays), factsOf(x)}, allFacts(before.Items))
 		_, err = store.Commit(storage.Update(anEvent("x", 3), x.Version()))
 		requireKind(t, api.NotFound, err)
-		_, err = store.Commit(storage.Delete(api.DefaultKey(api.EventKind, "x"), storage.Present))
+		_, err = store.Commit(storage.Delete(api.DefaultKey(EventKind, "x"), storage.Present))
 		requireKind(t, api.NotFound, err)
 	}
 	if h.Another != nil { // one that was away
-		events := eventsUntilGone(t, watch(t, h.Another(t, stores[0]), api.EventKind, start), "x")
+		events := eventsUntilGone(t, watch(t, h.Another(t, stores[0]), EventKind, start), "x")
 		assert.Equal(t, told, eventFacts(events))
 	}
 	again := commit(t, writer, storage.Create(anEvent("x", 4)))[0]
@@ -93,7 +93,7 @@ func lastWriteSays(t *testing.T, h Harness) {
 	write := func(expected uint64, ttl time.Duration) step {
 		return func(id string) storage.Change { return withTTL(storage.Update(anEvent(id, 1), expected), ttl) }
 	}
-	remove := func(id string) storage.Change { return storage.Delete(api.DefaultKey(api.EventKind, id), storage.Any) }
+	remove := func(id string) storage.Change { return storage.Delete(api.DefaultKey(EventKind, id), storage.Any) }
 	var staying, ending []string
 	for _, row := range []struct {
 		id    string
@@ -125,12 +125,12 @@ func lastWriteSays(t *testing.T, h Harness) {
 	for _, id := range []string{"clock-1", "clock-2"} { // what ends without being told to has ended before the second one
 		before := version(t, stores[0])
 		commit(t, stores[0], withTTL(storage.Create(anEvent(id, 1)), soon))
-		eventsUntilGone(t, watch(t, stores[0], api.EventKind, before), id)
+		eventsUntilGone(t, watch(t, stores[0], EventKind, before), id)
 	}
 	for _, store := range stores {
-		eventsUntilGone(t, watch(t, store, api.EventKind, start), slices.Clone(ending)...)
+		eventsUntilGone(t, watch(t, store, EventKind, start), slices.Clone(ending)...)
 		var ids []string
-		for _, item := range list(t, store, api.EventKind, nil).Items {
+		for _, item := range list(t, store, EventKind, nil).Items {
 			ids = append(ids, item.Key().ID)
 		}
 		assert.Equal(t, staying, ids)

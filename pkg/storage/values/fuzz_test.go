@@ -12,14 +12,14 @@ import (
 // Whatever is stored, it is an error or an object; and what is written for the object is
 // read as the same one again.
 func FuzzDecode(f *testing.F) {
-	for _, object := range []api.Object{&api.Task{JSONBase: base("x"), ObjectMeta: full()}, &api.Service{SelectsNothing: true}, &api.Node{ObjectMeta: full()},
-		&api.ReplicationController{ObjectMeta: full()}, &api.Endpoints{Targets: []api.Target{{TaskID: "a"}}, Managed: true}, &api.Event{Labels: map[string]string{"a": ""}}, &api.Role{Policy: api.Policy{JSONBase: base("a b"), ObjectMeta: full()}}} {
+	for _, object := range []api.Object{&api.Task{JSONBase: base("x"), ObjectMeta: full()}, &api.Service{SelectsNothing: true}, &api.Any{Kind: api.NodeKind, ObjectMeta: full()},
+		&api.ReplicationController{ObjectMeta: full()}, &api.Endpoints{Targets: []api.Target{{TaskID: "a"}}, Managed: true}, &api.Any{Kind: "events", ObjectMeta: api.ObjectMeta{Namespace: "default"}, Labels: map[string]string{"a": ""}}, &api.Any{Kind: "roles", ID: "a b", ObjectMeta: inDefault(full())}} {
 		text, err := Encode(object)
 		require.NoError(f, err)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, object := range []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}, &api.ClusterRoleBinding{}, &api.Quota{}} {
+		for _, object := range []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Any{Kind: api.NodeKind}, &api.Any{Kind: "events", ObjectMeta: api.ObjectMeta{Namespace: "default"}}, &api.Any{Kind: "clusterrolebindings"}, &api.Any{Kind: "quotas"}} {
 			if Decode(text, object) != nil {
 				continue
 			}

@@ -1,71 +1,38 @@
 package values
 
 import (
+	"slices"
 	"strings"
 
 	"kube2014/pkg/api"
 )
 
-// word is a kind that has a word of its own: the directory of its objects, and what makes an empty
-// one.
-type word struct {
-	directory string
-	make      func() api.Object
+// directories are where today's server keeps the kinds that have a word of their own.
+var directories = map[api.Kind]string{
+	api.TaskKind:       "/pods",
+	api.ControllerKind: "/controllers",
+	api.ServiceKind:    "/services/specs",
+	api.EndpointsKind:  "/services/endpoints",
+	api.NodeKind:       "/minions",
 }
 
-// words are the kinds of this type, in the directories in which today's server keeps them.
-var words = map[api.Kind]word{
-	api.TaskKind:       {"/pods", func() api.Object { return &api.Task{} }},
-	api.ControllerKind: {"/controllers", func() api.Object { return &api.ReplicationController{} }},
-	api.ServiceKind:    {"/services/specs", func() api.Object { return &api.Service{} }},
-	api.EndpointsKind:  {"/services/endpoints", func() api.Object { return &api.Endpoints{} }},
-	api.NodeKind:       {"/minions", func() api.Object { return &api.Node{} }},
-	api.EventKind:      {"/events", func() api.Object { return &api.Event{} }},
-
-	api.RoleKind:               {"/roles", func() api.Object { return &api.Role{} }},
-	api.RoleBindingKind:        {"/rolebindings", func() api.Object { return &api.RoleBinding{} }},
-	api.ClusterRoleKind:        {"/clusterroles", func() api.Object { return &api.ClusterRole{} }},
-	api.ClusterRoleBindingKind: {"/clusterrolebindings", func() api.Object { return &api.ClusterRoleBinding{} }},
-
-	api.QuotaKind: {"/quotas", func() api.Object { return &api.Quota{} }},
-}
-
-// builtIn are the groups of today's resources that are stored without their group.
-var builtIn = map[string]string{
-	"deployments": "apps", "replicasets": "apps", "statefulsets": "apps", "daemonsets": "apps", "controllerrevisions": "apps",
-}
-
-// wordAt has the kinds of words, by directory.
+// wordAt has the kinds of the directories.
 var wordAt = func() map[string]api.Kind {
 	all := map[string]api.Kind{}
-	for kind, word := range words {
-		all[word.directory] = kind
+	for kind, directory := range directories {
+		all[directory] = kind
 	}
 	return all
 }()
 
-// Words returns the kinds that have a word of their own, in no order.
-func Words() (kinds []api.Kind) {
-	for kind := range words {
-		kinds = append(kinds, kind)
-	}
-	return kinds
-}
-
-// isNamespaced reports whether the objects of a kind with a word of its own have a namespace.
-func isNamespaced(kind api.Kind) bool {
-	_, hasWord := words[kind]
-	return hasWord && api.DefaultKey(kind, "").Namespace != ""
-}
-
 // Directory returns where the objects of a kind are, below the prefix of all keys: where
 // today's server keeps them. Those of a group that is not its own are in a directory of the group.
 func Directory(kind api.Kind) string {
-	if word, ok := words[kind]; ok {
-		return word.directory
+	if directory, hasWord := directories[kind]; hasWord {
+		return directory
 	}
-	resource, group, _ := strings.Cut(string(kind), ".")
-	if group == "" || builtIn[resource] == group {
+	resource, group, hasGroup := strings.Cut(string(kind), ".")
+	if !hasGroup {
 		return "/" + resource
 	}
 	return "/" + group + "/" + resource
@@ -79,36 +46,46 @@ func Path(key api.Key) string {
 	return Directory(key.Kind) + "/" + key.Namespace + "/" + key.ID
 }
 
+// KindAt returns the kind of the objects in whose directory a path is, empty for none. The first segments say it.
+func KindAt(path string) api.Kind {
+	kind, _ := cutKind(path)
+	return kind
+}
+
+// cutKind returns the kind of a path, and the segments after those that say it.
+func cutKind(path string) (kind api.Kind, rest []string) {
+	segments := strings.Split(path, "/")
+	if len(segments) < 2 || segments[0] != "" || segments[1] == "" {
+		return "", nil
+	}
+	isGroup := strings.Contains(segments[1], ".")
+	if !isGroup && segments[1] != "services" {
+		kind = api.Kind(segments[1])
+		if word := wordAt["/"+segments[1]]; word != "" {
+			kind = word
+		}
+		return kind, segments[2:]
+	}
+	if len(segments) < 3 || segments[2] == "" || strings.Contains(segments[2], ".") {
+		return "", nil
+	}
+	if isGroup {
+		return api.Kind(segments[2] + "." + segments[1]), segments[3:]
+	}
+	return wordAt["/services/"+segments[2]], segments[3:]
+}
+
 // KeyAt is the inverse of Path. If ok is false, no object has the path.
 func KeyAt(path string) (key api.Key, ok bool) {
-	segments := strings.Split(path, "/")
-	if len(segments) < 3 || segments[0] != "" {
+	kind, rest := cutKind(path)
+	_, hasWord := directories[kind]
+	key.Kind = kind
+	switch {
+	case kind == "":
 		return key, false
-	}
-	directory, isGroup := 2, strings.Contains(segments[1], ".") // how many segments it has
-	if isGroup || segments[1] == "services" {
-		directory = 3
-	}
-	if len(segments) <= directory || segments[1] == "" || isGroup && (segments[2] == "" || strings.Contains(segments[2], ".")) {
-		return key, false
-	}
-	kind, hasWord := wordAt[strings.Join(segments[:directory], "/")]
-	switch group := builtIn[segments[1]]; {
-	case hasWord:
-		key.Kind = kind
-	case isGroup:
-		key.Kind = api.Kind(segments[2] + "." + segments[1])
-	case directory == 3:
-		return key, false
-	case group != "":
-		key.Kind = api.Kind(segments[1] + "." + group)
-	default:
-		key.Kind = api.Kind(segments[1])
-	}
-	switch rest := segments[directory:]; {
-	case len(rest) == 1 && rest[0] != "" && !isNamespaced(kind):
+	case len(rest) == 1 && rest[0] != "" && (!hasWord || kind == api.NodeKind):
 		key.ID = rest[0]
-	case len(rest) == 2 && rest[0] != "" && rest[1] != "" && hasWord == isNamespaced(kind):
+	case len(rest) == 2 && rest[0] != "" && rest[1] != "" && kind != api.NodeKind:
 		key.Namespace, key.ID = rest[0], rest[1]
 	default:
 		return key, false
@@ -116,26 +93,38 @@ func KeyAt(path string) (key api.Key, ok bool) {
 	return key, true
 }
 
+// early are the directories of objects with a namespace that a layout without namespaces had.
+var early = []string{"/pods", "/controllers", "/services/specs", "/services/endpoints", "/events", "/roles", "/rolebindings"}
+
 // LacksNamespace reports whether a path is that of an object with a namespace in a layout that had none.
 func LacksNamespace(path string) bool {
 	end := strings.LastIndexByte(path, '/')
-	return end >= 0 && end < len(path)-1 && isNamespaced(wordAt[path[:end]])
+	return end >= 0 && end < len(path)-1 && slices.Contains(early, path[:end])
 }
 
 // New returns an empty object of a key.
 func New(key api.Key) api.Object {
-	var object api.Object = &api.Any{Kind: key.Kind}
-	if word, ok := words[key.Kind]; ok {
-		object = word.make()
+	var object api.Object
+	switch key.Kind {
+	case api.TaskKind:
+		object = &api.Task{}
+	case api.ControllerKind:
+		object = &api.ReplicationController{}
+	case api.ServiceKind:
+		object = &api.Service{}
+	case api.EndpointsKind:
+		object = &api.Endpoints{}
+	default:
+		object = &api.Any{Kind: key.Kind}
 	}
 	setKey(object, key)
 	return object
 }
 
-// setKey gives an object of the kind a key.
+// setKey sets the key of an object of the kind.
 func setKey(object api.Object, key api.Key) {
 	object.(interface{ SetID(string) }).SetID(key.ID)
-	if _, hasWord := words[key.Kind]; hasWord && key.Namespace == api.NamespaceDefault {
+	if _, isAny := object.(*api.Any); !isAny && key.Namespace == api.NamespaceDefault {
 		key.Namespace = ""
 	}
 	object.Meta().Namespace = key.Namespace

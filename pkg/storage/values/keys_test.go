@@ -18,15 +18,15 @@ func TestTheKeyOfAnObjectTellsItsKind(t *testing.T) {
 		"/services/specs/default/web":         api.DefaultKey(api.ServiceKind, "web"),
 		"/services/endpoints/dev/web":         {Kind: api.EndpointsKind, Namespace: "dev", ID: "web"},
 		"/minions/m1":                         api.DefaultKey(api.NodeKind, "m1"),
-		"/events/default/web.1":               api.DefaultKey(api.EventKind, "web.1"),
-		"/roles/default/a:b c":                api.DefaultKey(api.RoleKind, "a:b c"),
-		"/rolebindings/default/a":             api.DefaultKey(api.RoleBindingKind, "a"),
-		"/clusterroles/system:node":           api.DefaultKey(api.ClusterRoleKind, "system:node"),
-		"/clusterrolebindings/a":              api.DefaultKey(api.ClusterRoleBindingKind, "a"),
-		"/quotas/default/pods":                api.DefaultKey(api.QuotaKind, "pods"),
+		"/events/default/web.1":               api.DefaultKey("events", "web.1"),
+		"/roles/default/a:b c":                api.DefaultKey("roles", "a:b c"),
+		"/rolebindings/default/a":             api.DefaultKey("rolebindings", "a"),
+		"/clusterroles/system:node":           api.Key{Kind: "clusterroles", ID: "system:node"},
+		"/clusterrolebindings/a":              api.Key{Kind: "clusterrolebindings", ID: "a"},
+		"/quotas/default/pods":                api.DefaultKey("quotas", "pods"),
 		"/configmaps/dev/a":                   {Kind: "configmaps", Namespace: "dev", ID: "a"},
 		"/namespaces/dev":                     {Kind: "namespaces", ID: "dev"},
-		"/deployments/default/web":            {Kind: "deployments.apps", Namespace: "default", ID: "web"},
+		"/deployments/default/web":            {Kind: "deployments", Namespace: "default", ID: "web"},
 		"/example.com/widgets/dev/a":          {Kind: "widgets.example.com", Namespace: "dev", ID: "a"},
 		"/example.com/gears/a":                {Kind: "gears.example.com", ID: "a"},
 		"/apps.example.com/deployments/dev/a": {Kind: "deployments.apps.example.com", Namespace: "dev", ID: "a"},
@@ -49,7 +49,7 @@ func TestTheKeyOfAnObjectTellsItsKind(t *testing.T) {
 func TestAKeyOfNoObjectIsNone(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/", "//", "///", "pods/default/a", "/pods", "/pods/", "/pods/default/", "/pods//a", "/pods/a/b/c", "/pods/a",
-		"/minions/default/m1", "/services/specs/a", "/services/specs", "/services/a", "/services/a/b", "/services/other/default/a", "/roles/a",
+		"/minions/default/m1", "/services/specs/a", "/services/specs", "/services/a", "/services/a/b", "/services/other/default/a",
 		"/example.com/widgets", "/example.com//a", "/example.com/a.b/c", "/example.com/widgets/a/b/c", "/example.com/widgets/", "//a/b"} {
 		key, ok := KeyAt(path)
 		assert.False(t, ok, "%s: %v", path, key)

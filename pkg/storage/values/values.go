@@ -43,9 +43,6 @@ type onlyV1 struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// policy is an api.Policy of one of its kinds.
-type policy interface{ SetLabels(map[string]string) }
-
 // Encode returns the compact JSON of an object. A task that is no pod has no host in it:
 // its key says that. The error is an api.Internal one.
 func Encode(object api.Object) (string, error) { return inWords(encode(object, false)) }
@@ -96,8 +93,8 @@ func marshal(object api.Object, whole bool) ([]byte, error) {
 			unplaced.CurrentState.Host = ""
 			return v1beta1.Codec.Marshal(unplaced)
 		}
-	case *api.Node, *api.Event, *api.Any, policy:
-		return json.Marshal(onlyV1{object.Key().ID, object.GetLabels()})
+	case *api.Any:
+		return json.Marshal(onlyV1{o.ID, o.Labels})
 	}
 	return v1beta1.Codec.Marshal(object)
 }
@@ -180,21 +177,9 @@ func unmarshal(text []byte, into api.Object) error {
 			o.CurrentState.Host = ""
 		}
 		return err
-	case *api.Node:
-		err := json.Unmarshal(text, &only)
-		o.Labels = only.Labels
-		return err
-	case *api.Event:
-		err := json.Unmarshal(text, &only)
-		o.Labels = only.Labels
-		return err
 	case *api.Any:
 		err := json.Unmarshal(text, &only)
 		o.Labels = only.Labels
-		return err
-	case policy:
-		err := json.Unmarshal(text, &only)
-		o.SetLabels(only.Labels)
 		return err
 	}
 	return v1beta1.Codec.Unmarshal(text, into)

@@ -22,6 +22,12 @@ func full() api.ObjectMeta {
 	}
 }
 
+// inDefault is metadata of an object in the namespace default.
+func inDefault(meta api.ObjectMeta) api.ObjectMeta {
+	meta.Namespace = api.NamespaceDefault
+	return meta
+}
+
 const (
 	fullText = `"uid":"u","creationTimestamp":"2014-06-06T12:00:00.000005Z","annotations":{"a":"<b>"}`
 	restText = `"remainder":{"spec":{"tls":"<&>"}}`
@@ -52,16 +58,16 @@ func TestAnObjectIsStoredAsJune2014DidAndTheRestAtItsEnd(t *testing.T) {
 		"endpoints of pods": {&api.Endpoints{Name: "x", Endpoints: []string{"m:80", "m:81"}, Targets: []api.Target{{TaskID: "a", UID: "u"}, {TaskID: "b"}}},
 			`{"Name":"x","Endpoints":["m:80","m:81"],"v1":{"targets":[{"task":"a","uid":"u"},{"task":"b"}]}}`},
 		"endpoints of somebody else":    {&api.Endpoints{Name: "x", Endpoints: []string{}, Managed: true}, `{"Name":"x","Endpoints":[],"v1":{"managed":true}}`},
-		"a node":                        {&api.Node{JSONBase: base("x"), Labels: labels}, `{"id":"x","labels":{"name":"web"}}`},
-		"a node of which more is said":  {&api.Node{JSONBase: base("x"), ObjectMeta: full()}, `{"id":"x","v1":{` + fullText + `,` + restText + `}}`},
-		"an event":                      {&api.Event{JSONBase: base("x")}, `{"id":"x"}`},
-		"an event without anything":     {&api.Event{ObjectMeta: api.ObjectMeta{UID: "u"}}, `{"v1":{"uid":"u"}}`},
-		"a role":                        {&api.Role{Policy: api.Policy{JSONBase: base("a:b"), ObjectMeta: full(), Labels: labels}}, `{"id":"a:b","labels":{"name":"web"},"v1":{` + fullText + `,` + restText + `}}`},
-		"a role binding":                {&api.RoleBinding{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
-		"a cluster role":                {&api.ClusterRole{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
-		"a cluster role binding":        {&api.ClusterRoleBinding{Policy: api.Policy{JSONBase: base("x")}}, `{"id":"x"}`},
-		"a quota":                       {&api.Quota{Policy: api.Policy{JSONBase: base("pods"), ObjectMeta: api.ObjectMeta{Remainder: `[{"id":"x"}]`}}}, `{"id":"pods","v1":{"remainder":[{"id":"x"}]}}`},
-		"a time, and a remainder":       {&api.Event{JSONBase: base("x"), ObjectMeta: second}, `{"id":"x","v1":{"creationTimestamp":"2014-06-06T12:00:00Z","remainder":[1,2]}}`},
+		"a node":                        {&api.Any{Kind: api.NodeKind, ID: "x", Labels: labels}, `{"id":"x","labels":{"name":"web"}}`},
+		"a node of which more is said":  {&api.Any{Kind: api.NodeKind, ID: "x", ObjectMeta: full()}, `{"id":"x","v1":{` + fullText + `,` + restText + `}}`},
+		"an event":                      {&api.Any{Kind: "events", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "default"}}, `{"id":"x"}`},
+		"an event without anything":     {&api.Any{Kind: "events", ObjectMeta: api.ObjectMeta{Namespace: "default", UID: "u"}}, `{"v1":{"uid":"u"}}`},
+		"a role":                        {&api.Any{Kind: "roles", ID: "a:b", ObjectMeta: inDefault(full()), Labels: labels}, `{"id":"a:b","labels":{"name":"web"},"v1":{` + fullText + `,` + restText + `}}`},
+		"a role binding":                {&api.Any{Kind: "rolebindings", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "default"}}, `{"id":"x"}`},
+		"a cluster role":                {&api.Any{Kind: "clusterroles", ID: "x"}, `{"id":"x"}`},
+		"a cluster role binding":        {&api.Any{Kind: "clusterrolebindings", ID: "x"}, `{"id":"x"}`},
+		"a quota":                       {&api.Any{Kind: "quotas", ID: "pods", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: `[{"id":"x"}]`}}, `{"id":"pods","v1":{"remainder":[{"id":"x"}]}}`},
+		"a time, and a remainder":       {&api.Any{Kind: "events", ID: "x", ObjectMeta: second}, `{"id":"x","v1":{"creationTimestamp":"2014-06-06T12:00:00Z","remainder":[1,2]}}`},
 		"a member of that name is none": {&api.Service{JSONBase: base("x"), Labels: map[string]string{"v1": "v1"}}, `{"id":"x","labels":{"v1":"v1"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +120,7 @@ func TestWhatAnotherProgramHasMadeOfAnObject(t *testing.T) {
 
 func TestATextThatIsNoObjectIsAnError(t *testing.T) {
 	t.Parallel()
-	objects := []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Node{}, &api.Event{}, &api.Role{}}
+	objects := []api.Object{&api.Task{}, &api.Task{IsPod: true}, &api.ReplicationController{}, &api.Service{}, &api.Endpoints{}, &api.Any{Kind: api.NodeKind}, &api.Any{Kind: "events", ObjectMeta: api.ObjectMeta{Namespace: "default"}}, &api.Any{Kind: "roles"}}
 	for name, text := range map[string]string{
 		"no JSON":                            "<html>",
 		"nothing":                            "",
@@ -140,7 +146,7 @@ func TestWhatCannotBeReadAgainIsNotWritten(t *testing.T) {
 		"a year of five digits":              {CreationTime: time.Date(12014, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"a remainder that is too deep (D33)": {Remainder: strings.Repeat("[", 2000) + "1" + strings.Repeat(",1", 18000) + strings.Repeat("]", 2000)},
 	} {
-		_, err := Encode(&api.Node{JSONBase: base("x"), ObjectMeta: meta})
+		_, err := Encode(&api.Any{Kind: api.NodeKind, ID: "x", ObjectMeta: meta})
 		assert.Equal(t, api.Internal, api.KindOf(err), name)
 	}
 	unknown := struct{ api.Service }{}

@@ -23,7 +23,7 @@ func TestAWholeValueTellsTheMachineOfATaskAndWhetherItIsAPod(t *testing.T) {
 		"a task that is held":          {&api.Task{JSONBase: base("x"), CurrentState: on, Held: true}, `{"id":"x","desiredState":{` + manifest + `},"currentState":{` + manifest + `,"status":"s","host":"m"},"v1":{"held":true}}`},
 		"a service as in other stores": {&api.Service{JSONBase: base("x"), Port: 80}, `{"id":"x","port":80}`},
 		"an object without anything":   {&api.Service{}, `{}`},
-		"a node":                       {&api.Node{JSONBase: base("x"), Labels: map[string]string{"a": "b"}}, `{"id":"x","labels":{"a":"b"}}`},
+		"a node":                       {&api.Any{Kind: api.NodeKind, ID: "x", Labels: map[string]string{"a": "b"}}, `{"id":"x","labels":{"a":"b"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +63,7 @@ func TestAWholeValueOfAnotherProgram(t *testing.T) {
 func TestWhatCannotBeEncodedIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	for _, encode := range []func(api.Object) (string, error){Encode, EncodeWhole} {
-		_, err := encode(&api.Event{JSONBase: base("x"), ObjectMeta: api.ObjectMeta{Remainder: "no JSON"}})
+		_, err := encode(&api.Any{Kind: "events", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: "no JSON"}})
 		assert.Equal(t, api.Internal, api.KindOf(err))
 		assert.EqualError(t, err, "the object cannot be encoded as JSON")
 		assert.Error(t, errors.Unwrap(err), "the log tells why")

@@ -8,29 +8,19 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
 )
-
-// kinds are the resources whose objects can be counted: those that are in a namespace, but for endpoints,
-// which the server makes itself, without asking.
-var kinds = map[schema.GroupResource]api.Kind{
-	corev1.Resource("pods"):                                                 api.TaskKind,
-	corev1.Resource("replicationcontrollers"):                               api.ControllerKind,
-	corev1.Resource("services"):                                             api.ServiceKind,
-	corev1.Resource("events"):                                               api.EventKind,
-	schema.GroupResource{Group: rbacv1.GroupName, Resource: "roles"}:        api.RoleKind,
-	schema.GroupResource{Group: rbacv1.GroupName, Resource: "rolebindings"}: api.RoleBindingKind,
-}
 
 // limit is how many objects there may be, in the words of the quota that says so.
 type limit struct {
 	quota, resource string
 	hard            int64
+	at              *field.Path // where it says so
 }
 
 // limitsIn returns the limits of ResourceQuota objects: for each resource the lowest one.
@@ -50,13 +40,10 @@ func limitsIn(configuration json.RawMessage) (map[schema.GroupResource]limit, er
 			value := quota.Spec.Hard[name]
 			hard, isInteger := value.AsInt64()
 			switch lowest, there := limits[resource]; {
-			case kinds[resource] == "":
-				return nil, fmt.Errorf("%s: only objects are counted, of pods, replicationcontrollers, services, events, "+
-					"count/roles.rbac.authorization.k8s.io and count/rolebindings.rbac.authorization.k8s.io", at)
 			case !isInteger || hard < 0:
 				return nil, fmt.Errorf("%s: is no integer of at least 0", at)
 			case !there || hard < lowest.hard:
-				limits[resource] = limit{quota.Name, string(name), hard}
+				limits[resource] = limit{quota.Name, string(name), hard, at}
 			}
 		}
 	}
@@ -85,4 +72,16 @@ func check(path *field.Path, quota *corev1.ResourceQuota) error {
 		return fmt.Errorf("%s: all objects are counted", path.Child("spec", "scopeSelector"))
 	}
 	return nil
+}
+
+// countable returns the resources whose objects can be counted: those that are in a namespace, but for endpoints,
+// which the server makes itself, without asking.
+func countable(catalogs rest.Catalogs) map[schema.GroupResource]api.Kind {
+	kinds := map[schema.GroupResource]api.Kind{}
+	for _, row := range catalogs.Rows() {
+		if row.Namespaced && row.Stored != "" && row.Stored != api.EndpointsKind {
+			kinds[row.GroupResource()] = row.Stored
+		}
+	}
+	return kinds
 }

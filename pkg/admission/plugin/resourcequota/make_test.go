@@ -101,7 +101,7 @@ func newServer(t *testing.T, store storage.Interface, configuration string) *ser
 	s.chain.Each(func(_ string, plugin admission.Interface) {
 		s.Plugin = plugin.(*Plugin)
 		s.Now, s.patience = now, time.Hour
-		plugin.(WantsObjects).SetObjects(store)
+		require.NoError(t, plugin.(WantsObjects).SetObjects(store, catalog()))
 	})
 	return s
 }
@@ -110,6 +110,21 @@ var (
 	pods  = corev1.Resource("pods")
 	roles = schema.GroupResource{Group: rbacv1.GroupName, Resource: "roles"}
 )
+
+// catalog has the resources of the program.
+func catalog() rest.Catalogs {
+	c := &rest.Catalog{}
+	core := corev1.SchemeGroupVersion
+	c.Install(
+		rest.Resource{GroupVersion: core, Name: "pods", Namespaced: true, Stored: api.TaskKind}, rest.Resource{GroupVersion: core, Name: "services", Namespaced: true, Stored: api.ServiceKind},
+		rest.Resource{GroupVersion: core, Name: "replicationcontrollers", Namespaced: true, Stored: api.ControllerKind},
+		rest.Resource{GroupVersion: core, Name: "events", Namespaced: true, Stored: "events"}, rest.Resource{GroupVersion: core, Name: "endpoints", Namespaced: true, Stored: api.EndpointsKind},
+		rest.Resource{GroupVersion: core, Name: "nodes", Stored: api.NodeKind}, rest.Resource{GroupVersion: core, Name: "bindings", Namespaced: true},
+		rest.Resource{GroupVersion: rbacv1.SchemeGroupVersion, Name: "roles", Namespaced: true, Stored: "roles"},
+		rest.Resource{GroupVersion: rbacv1.SchemeGroupVersion, Name: "rolebindings", Namespaced: true, Stored: "rolebindings"},
+	)
+	return rest.Catalogs{c}
+}
 
 // begin begins a request.
 func (s *server) begin(ctx context.Context, a admission.Attributes) *admission.Request {
@@ -152,7 +167,7 @@ func (s *server) delete(id string) error {
 
 // reservations returns how many there are for pods.
 func reservations(t *testing.T, store storage.Interface) int {
-	stored, err := store.Get(api.DefaultKey(api.QuotaKind, "pods"))
+	stored, err := store.Get(api.DefaultKey("quotas", "pods"))
 	if api.KindOf(err) == api.NotFound {
 		return 0
 	}

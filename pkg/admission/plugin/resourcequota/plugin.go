@@ -20,6 +20,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,9 +42,11 @@ const (
 	maxWait = 5 * time.Second
 )
 
-// WantsObjects is a plugin that needs the store of the objects, before the first request.
+// WantsObjects is a plugin that needs the store of the objects, and the catalogs of their resources, before
+// the first request.
 type WantsObjects interface {
-	SetObjects(storage.Interface)
+	// SetObjects returns an error if the plugin's configuration names what the catalogs do not have.
+	SetObjects(storage.Interface, rest.Catalogs) error
 }
 
 // Plugin limits how many objects there are. Its fields are to be set before the first request. It is
@@ -77,13 +81,36 @@ func New(configuration json.RawMessage) (admission.Interface, error) {
 	}
 	p := &Plugin{Now: time.Now, patience: maxWait, counters: map[schema.GroupResource]*counter{}}
 	for resource, limit := range limits {
-		p.counters[resource] = &counter{limit, kinds[resource], resource.String(), make(chan struct{}, 1)}
+		p.counters[resource] = &counter{limit: limit, id: resource.String(), turn: make(chan struct{}, 1)}
 	}
 	return p, nil
 }
 
 // SetObjects implements WantsObjects.
-func (p *Plugin) SetObjects(objects storage.Interface) { p.objects = objects }
+func (p *Plugin) SetObjects(objects storage.Interface, catalogs rest.Catalogs) error {
+	p.objects = objects
+	kinds := countable(catalogs)
+	for resource, counter := range p.counters {
+		if counter.kind = kinds[resource]; counter.kind == "" {
+			return fmt.Errorf("%s: only objects are counted, of %s", counter.at, names(kinds))
+		}
+	}
+	return nil
+}
+
+// names returns what a quota may call resources.
+func names(kinds map[schema.GroupResource]api.Kind) string {
+	var all []string
+	for resource := range kinds {
+		name := resource.String()
+		if resource.Group != "" {
+			name = "count/" + name
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
 
 // Handles implements admission.Interface.
 func (p *Plugin) Handles(operation admission.Operation) bool { return operation != admission.Delete }

@@ -26,9 +26,13 @@ func reservationsIn(stored *storage.Object) (all []reservation) {
 	return all
 }
 
+// keyOf returns the key of the object that has the reservations of a resource. No API serves it.
+func keyOf(resource string) api.Key { return api.DefaultKey("quotas", resource) }
+
 // quotaOf returns the object that has reservations.
 func quotaOf(id string, all []reservation) (api.Object, error) {
-	quota := &api.Quota{Policy: api.Policy{JSONBase: api.JSONBase{ID: id}}}
+	key := keyOf(id)
+	quota := &api.Any{Kind: key.Kind, ID: key.ID, ObjectMeta: api.ObjectMeta{Namespace: key.Namespace}}
 	if len(all) == 0 {
 		return quota, nil
 	}

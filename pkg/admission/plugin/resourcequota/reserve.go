@@ -17,7 +17,7 @@ func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (m
 		return false, err
 	}
 	defer c.endTurn()
-	_, err = storage.GuaranteedUpdate(p.objects, api.DefaultKey(api.QuotaKind, c.id), func(stored *storage.Object) (api.Object, error) {
+	_, err = storage.GuaranteedUpdate(p.objects, keyOf(c.id), func(stored *storage.Object) (api.Object, error) {
 		next, err := p.reserved(c, stored, request, id)
 		mayHave = err == nil
 		return next, err
@@ -27,7 +27,7 @@ func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (m
 
 // tryReserve returns the error that reserve would return.
 func (p *Plugin) tryReserve(c *counter, request, id string) error {
-	stored, err := p.objects.Get(api.DefaultKey(api.QuotaKind, c.id))
+	stored, err := p.objects.Get(keyOf(c.id))
 	if err != nil && api.KindOf(err) != api.NotFound {
 		return err
 	}
@@ -58,7 +58,7 @@ func (p *Plugin) release(c *counter, request string) {
 	err := c.takeTurn(context.Background(), p.patience)
 	if err == nil {
 		defer c.endTurn()
-		_, err = storage.GuaranteedUpdate(p.objects, api.DefaultKey(api.QuotaKind, c.id), func(stored *storage.Object) (api.Object, error) {
+		_, err = storage.GuaranteedUpdate(p.objects, keyOf(c.id), func(stored *storage.Object) (api.Object, error) {
 			all := reservationsIn(stored)
 			others := slices.DeleteFunc(slices.Clone(all), func(one reservation) bool { return one.Request == request })
 			if len(others) == len(all) {

@@ -86,7 +86,7 @@ func TestADryRunTakesNoPlace(t *testing.T) {
 	assert.EqualError(t, try("y"), `pods "y" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1`)
 	assert.NoError(t, try("x"), "that it exists is for others to tell")
 
-	s.SetObjects(disturbed{Interface: unreachable{store}})
+	s.objects = disturbed{Interface: unreachable{store}}
 	assert.True(t, apierrors.IsServiceUnavailable(try("y")))
 }
 
@@ -147,7 +147,7 @@ func TestTheTimeIsTakenBeforeTheListOfTheObjects(t *testing.T) {
 	_, err := s.reserve(t.Context(), "x")
 	require.NoError(t, err)
 	clock = clock.Add(lifetime - 1)
-	s.SetObjects(disturbed{Interface: store, list: func() { clock = clock.Add(time.Hour) }})
+	s.objects = disturbed{Interface: store, list: func() { clock = clock.Add(time.Hour) }}
 	_, err = s.reserve(t.Context(), "y")
 	assert.True(t, apierrors.IsForbidden(err))
 	_, err = s.reserve(t.Context(), "y")
@@ -160,12 +160,12 @@ func TestWhatIsCreatedWhileTheObjectsAreListedCounts(t *testing.T) {
 	store := memory.New(1)
 	other, s := newServer(t, store, quota("q", `{"pods":"1"}`)), newServer(t, store, quota("q", `{"pods":"1"}`))
 	once := false
-	s.SetObjects(disturbed{Interface: store, list: func() {
+	s.objects = disturbed{Interface: store, list: func() {
 		if !once {
 			once = true
 			require.NoError(t, other.create(t.Context(), "x"))
 		}
-	}})
+	}}
 	_, err := s.reserve(t.Context(), "y")
 	assert.True(t, apierrors.IsForbidden(err), "%v", err)
 }
@@ -244,7 +244,7 @@ func TestWhereTheStoreCannotBeReadNothingIsRemoved(t *testing.T) {
 	t.Parallel()
 	reads := 0
 	s := newServer(t, nil, quota("q", tenPods))
-	s.SetObjects(unreadable{memory.New(1), &reads})
+	s.objects = unreadable{memory.New(1), &reads}
 	r, err := s.reserve(t.Context(), "x")
 	assert.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 	r.End(err)
@@ -278,7 +278,7 @@ func TestAPlaceIsFreeIfTheReservationFails(t *testing.T) {
 	store := memory.New(1)
 	lost := false
 	s := newServer(t, nil, quota("q", tenPods))
-	s.SetObjects(disturbed{Interface: store, commit: func(change storage.Change) error {
+	s.objects = disturbed{Interface: store, commit: func(change storage.Change) error {
 		if lost {
 			return nil
 		}
@@ -286,7 +286,7 @@ func TestAPlaceIsFreeIfTheReservationFails(t *testing.T) {
 		_, err := store.Commit(change)
 		require.NoError(t, err)
 		return api.NewUnavailable("update quota", nil)
-	}})
+	}}
 	r, err := s.reserve(t.Context(), "x")
 	assert.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 	assert.Equal(t, 1, reservations(t, store))
@@ -300,7 +300,7 @@ func TestWhatCannotBeRemovedEndsByItself(t *testing.T) {
 	s := newServer(t, store, quota("q", tenPods))
 	r, err := s.reserve(t.Context(), "x")
 	require.NoError(t, err)
-	s.SetObjects(disturbed{Interface: store, commit: func(storage.Change) error { return api.NewUnavailable("update quota", nil) }})
+	s.objects = disturbed{Interface: store, commit: func(storage.Change) error { return api.NewUnavailable("update quota", nil) }}
 	r.End(nil)
 	assert.Equal(t, 1, reservations(t, store))
 }
@@ -308,7 +308,7 @@ func TestWhatCannotBeRemovedEndsByItself(t *testing.T) {
 func TestWhatAnotherProgramHasMadeOfTheReservationsIsNone(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	_, err := store.Commit(storage.Create(&api.Quota{Policy: api.Policy{JSONBase: api.JSONBase{ID: "pods"}, ObjectMeta: api.ObjectMeta{Remainder: `"x"`}}}))
+	_, err := store.Commit(storage.Create(&api.Any{Kind: "quotas", ID: "pods", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: `"x"`}}))
 	require.NoError(t, err)
 	assert.NoError(t, newServer(t, store, quota("q", tenPods)).create(t.Context(), "x"))
 }

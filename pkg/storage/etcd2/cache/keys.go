@@ -41,15 +41,20 @@ func KubeletKey(machine string) string { return hostsKey + "/" + machine + "/kub
 // IndexKeyOf is the index key of a task.
 func IndexKeyOf(taskID string) string { return IndexKey + "/" + taskID }
 
-// directories are where the objects of some kinds are: those of the namespace default, and those
+// early are the kinds that have a directory of their own below the registry, beside June 2014's: those of
+// the time when objects had no namespaces. The value is whether their objects have one now.
+var early = map[api.Kind]bool{
+	api.TaskKind: true, api.ControllerKind: true, api.ServiceKind: true, api.EndpointsKind: true, api.NodeKind: false,
+	"events": true, "roles": true, "rolebindings": true, "clusterroles": false, "clusterrolebindings": false,
+}
+
+// directories are where the objects of the early kinds are: those of the namespace default, and those
 // that have none. Tasks that are no pods are in the directory of a machine.
 var directories, kindAt = func() (map[api.Kind]string, map[string]api.Kind) {
 	of, at := map[api.Kind]string{}, map[string]api.Kind{}
-	for _, kind := range values.Words() {
-		if kind != api.QuotaKind {
-			of[kind] = registryKey + values.Directory(kind)
-			at[of[kind]] = kind
-		}
+	for kind := range early {
+		of[kind] = registryKey + values.Directory(kind)
+		at[of[kind]] = kind
 	}
 	return of, at
 }()
@@ -122,7 +127,7 @@ func (p Place) isBelowObjects() bool {
 // something there.
 func (p Place) escapes() bool {
 	switch p.Kind {
-	case api.RoleKind, api.RoleBindingKind, api.ClusterRoleKind, api.ClusterRoleBindingKind:
+	case "roles", "rolebindings", "clusterroles", "clusterrolebindings":
 		return true
 	}
 	return p.isBelowObjects()
@@ -193,7 +198,11 @@ func placeOf(key string) (p Place, ours, valid bool) {
 		return p, ok, ok
 	}
 	if kind := kindAt[strings.TrimSuffix(key, "/"+id)]; kind != "" {
-		return objectPlace(api.DefaultKey(kind, id)), true, true
+		of := api.Key{Kind: kind, ID: id}
+		if early[kind] {
+			of.Namespace = api.NamespaceDefault
+		}
+		return objectPlace(of), true, true
 	}
 	return Place{}, false, false
 }

@@ -4,8 +4,35 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/server"
+	"kube2014/pkg/server/healthz"
 	"kube2014/pkg/server/request"
 )
+
+// createJune2014 creates the last link: the API of June 2014, with the loops that any registries need. What is not
+// found there is not found at all.
+func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.Link {
+	for resource, storage := range table {
+		table[resource] = m.tracer.RESTStorage(storage)
+	}
+	if !m.o.APIEnablement.Serves(v1beta1.Version) {
+		table = nil
+	}
+	m.First = CreateFirstAPIServer(table, m.Stores.Healthz, m.o.Generic.Prefix)
+	link := &server.Link{Name: "June 2014", Server: m.First}
+	if m.Stores.Healthz != nil {
+		link.Checks = []healthz.Check{{Name: "etcd", Check: func() error {
+			_, err := m.Stores.Healthz()
+			return err
+		}}}
+	}
+	link.AddLoop(m.Loops.SyncForever)
+	link.AddLoop(m.Loops.SyncOnChange)
+	if m.Loops.follow != nil {
+		link.AddLoop(m.Loops.followForever)
+	}
+	return link
+}
 
 // CreateFirstAPIServer returns the server of June 2014's API: a table of its resources below a
 // prefix. healthz is that of the registries.

@@ -1,25 +1,23 @@
-package endpoints
+package request
 
 import (
 	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"kube2014/pkg/server/request"
 )
 
 func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 	t.Parallel()
 	const core, discovery = "", "discovery.k8s.io"
-	asked := func(verb, group, namespace, resource, subresource, name string) request.Info {
-		return request.Info{IsResource: true, Verb: verb, APIGroup: group, APIVersion: "v1", Namespace: namespace,
+	asked := func(verb, group, namespace, resource, subresource, name string) Info {
+		return Info{IsResource: true, Verb: verb, APIGroup: group, APIVersion: "v1", Namespace: namespace,
 			Resource: resource, Subresource: subresource, Name: name,
 			SelectsByField: verb == "list" || verb == "watch", Unlimited: verb == "watch" || subresource == "log"}
 	}
 	for _, row := range []struct {
 		method, target string
-		want           request.Info
+		want           Info
 	}{
 		{"GET", "/api/v1/pods", asked("list", core, "", "pods", "", "")},
 		{"HEAD", "/api/v1/pods/", asked("list", core, "", "pods", "", "")},
@@ -55,7 +53,7 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 		t.Run(row.method+" "+row.target, func(t *testing.T) {
 			req := httptest.NewRequest(row.method, row.target, nil)
 			row.want.Path = req.URL.Path
-			assert.Equal(t, row.want, (&Server{}).RequestInfo(req))
+			assert.Equal(t, row.want, NewInfo(req))
 		})
 	}
 }
@@ -63,7 +61,7 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 func TestPathsThatNameNoResource(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz"} {
-		info := (&Server{}).RequestInfo(httptest.NewRequest("PUT", path, nil))
-		assert.Equal(t, request.Info{Path: path, Verb: "put"}, info)
+		info := NewInfo(httptest.NewRequest("PUT", path, nil))
+		assert.Equal(t, Info{Path: path, Verb: "put"}, info)
 	}
 }

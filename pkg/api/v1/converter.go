@@ -1,0 +1,128 @@
+package v1
+
+import (
+	"encoding/json"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/conversion"
+)
+
+// Converter converts the stored objects of one kind. It is safe for concurrent use.
+type Converter interface {
+	// New returns an empty object of the API.
+	New() runtime.Object
+	// Out returns an object of the API, whose kind is not set. It shares parts with the stored one.
+	Out(object api.Object) (runtime.Object, error)
+	// In returns an object as it is stored. It shares parts with that of the API, which it does not change.
+	In(object runtime.Object) (api.Object, error)
+}
+
+// NewConverter returns the converter of a kind of the API, whose type a scheme has.
+func NewConverter(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) Converter {
+	one := oneVersion{kind, stored, scheme}
+	switch stored {
+	case api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind:
+		return inTwoVersions{one}
+	}
+	return one
+}
+
+// oneVersion converts a kind that June 2014 does not know: apart from its metadata, an object is remainder.
+type oneVersion struct {
+	kind   schema.GroupVersionKind
+	stored api.Kind
+	scheme *runtime.Scheme
+}
+
+// New implements Converter.
+func (c oneVersion) New() runtime.Object {
+	object, err := c.scheme.New(c.kind)
+	utilruntime.Must(err) // else the row of the kind is wrong
+	return object
+}
+
+// Out implements Converter.
+func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
+	whole, out := object.(*api.Any), c.New()
+	if err := decodeRemainder(whole, out); err != nil {
+		return nil, err
+	}
+	meta := metaOf(out)
+	outMeta(meta, whole, whole.Namespace)
+	meta.Labels = whole.Labels
+	c.scheme.Default(out)
+	return out, nil
+}
+
+// In implements Converter.
+func (c oneVersion) In(object runtime.Object) (api.Object, error) {
+	rest := reflect.New(reflect.TypeOf(object).Elem())
+	rest.Elem().Set(reflect.ValueOf(object).Elem())
+	own := rest.Interface().(runtime.Object)
+	own.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	meta := metaOf(own)
+	in := &api.Any{Kind: c.stored, ID: meta.Name, Labels: meta.Labels}
+	namespace := meta.Namespace
+	in.ObjectMeta, *meta = inMeta(*meta)
+	in.Namespace, meta.Labels = namespace, nil
+	var err error
+	in.Remainder, err = remainderOf(own, c.New())
+	return in, err
+}
+
+// metaOf returns the metadata of an object, which can be changed by it.
+func metaOf(object runtime.Object) *metav1.ObjectMeta {
+	return object.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
+}
+
+// inTwoVersions converts a kind that June 2014 knows too.
+type inTwoVersions struct{ oneVersion }
+
+// Out implements Converter.
+func (c inTwoVersions) Out(object api.Object) (runtime.Object, error) {
+	converted, err := twoVersions.ConvertToVersion(object, c.kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	return converted.(runtime.Object), nil
+}
+
+// In implements Converter.
+func (c inTwoVersions) In(object runtime.Object) (api.Object, error) {
+	converted, err := twoVersions.ConvertToVersion(object, conversion.Internal)
+	if err != nil {
+		return nil, err
+	}
+	return converted.(api.Object), nil
+}
+
+// Codec writes the JSON of the stored objects of a kind as the API has it. It is what a
+// storage.Object keeps its text by. It is safe for concurrent use.
+type Codec struct {
+	Converter
+	Kind schema.GroupVersionKind
+	head []byte // of an object's JSON, before its item
+}
+
+// NewCodec returns the codec of a kind.
+func NewCodec(kind schema.GroupVersionKind, converter Converter) *Codec {
+	return &Codec{converter, kind, Head(kind.GroupVersion().String(), kind.Kind)}
+}
+
+// Head returns what the JSON of each object begins with. Its item follows, without the opening brace.
+func (c *Codec) Head() []byte { return c.head }
+
+// EncodeItem returns a stored object's compact JSON as it stands in a list: without its kind.
+func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
+	converted, err := c.Out(object.(api.Object))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(converted)
+}

@@ -1,0 +1,77 @@
+package master
+
+import (
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/endpoints/discovery"
+	"kube2014/pkg/endpoints/openapi"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/server"
+	"kube2014/pkg/server/healthz"
+)
+
+// createAggregatorServer creates the first link. It serves what describes all servers of today's API: discovery and
+// OpenAPI, versions, and the health of the chain. It passes nothing to other servers yet.
+func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
+	aggregator := endpoints.New(m.Second, &m.aggregated)
+	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(groupsOf(rows)) }, m.catalogs)
+	aggregator.Documents = func(path string) http.Handler { return documents().Handler(path) }
+	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents { return openapi.New(groupsOf(rows), typesOf(rows)) }, m.catalogs)
+	description := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { descriptions().ServeHTTP(w, req) })
+	aggregator.Handle("/openapi/v3", description)
+	aggregator.HandlePrefix("/openapi/v3/", description)
+	aggregator.Handle("/openapi/v2", openapi.Empty())
+	aggregator.Handle("/version", server.Version(m.config.Version))
+	aggregator.Handle("/version/", server.Version(m.config.Version))
+
+	link := &server.Link{Name: "aggregator", Server: aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
+	link.AddPreShutdownHook("end-watches", func() error {
+		m.Second.EndWatches()
+		return nil
+	})
+	return link
+}
+
+// groupsOf returns resources as discovery shows them.
+func groupsOf(rows []*rest.Resource) (groups []discovery.Group) {
+	at := map[string]int{}
+	for _, row := range rows {
+		name, version := row.GroupVersion.Group, row.GroupVersion.Version
+		i, known := at[name]
+		if !known {
+			i = len(groups)
+			at[name] = i
+			groups = append(groups, discovery.Group{Name: name})
+		}
+		versions := groups[i].Versions
+		if len(versions) == 0 || versions[len(versions)-1].Name != version { // the rows of a version are together
+			versions = append(versions, discovery.Version{Name: version})
+		}
+		last := &versions[len(versions)-1]
+		last.Resources = append(last.Resources, row.APIResource())
+		groups[i].Versions = versions
+	}
+	return groups
+}
+
+// typesOf returns an object of each kind that resources have, their lists and what all have included. Kinds
+// without a Go type are left out.
+func typesOf(rows []*rest.Resource) map[schema.GroupVersionKind]any {
+	types := map[schema.GroupVersionKind]any{
+		{Version: v1.Version, Kind: "Status"}: &metav1.Status{}, {Version: v1.Version, Kind: "DeleteOptions"}: &metav1.DeleteOptions{},
+		{Version: v1.Version, Kind: "WatchEvent"}: &metav1.WatchEvent{},
+	}
+	for _, row := range rows {
+		for _, kind := range []schema.GroupVersionKind{row.Kind, row.Kind.GroupVersion().WithKind(row.Kind.Kind + "List")} {
+			if object, err := row.Types().New(kind); err == nil {
+				types[kind] = object
+			}
+		}
+	}
+	return types
+}

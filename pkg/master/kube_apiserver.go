@@ -1,0 +1,46 @@
+package master
+
+import (
+	"time"
+
+	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/rbac"
+	"kube2014/pkg/rest/reviews"
+	"kube2014/pkg/server"
+)
+
+// newTodaysConfig returns what the servers of today's API share.
+func (m *Master) newTodaysConfig() *endpoints.Config {
+	config := endpoints.NewConfig(time.Now)
+	config.WriteTimeout, config.MinWatchTime = m.config.RequestTimeout, m.o.Generic.MinRequestTimeout
+	config.Admission, config.WatchEvents, config.Hides = m.admission, m.metrics.WatchEvents, m.First.Owns
+	return config
+}
+
+// createAPIExtensionsServer creates the link that serves kinds that come and go. It has none yet. It is the last one
+// of today's API: it answers what none of them serves.
+func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
+	extensions := endpoints.New(m.Second, &m.Extensions)
+	extensions.All = m.catalogs
+	return &server.Link{Name: "extension server", Server: extensions, Next: next}
+}
+
+// CreateKubeAPIServer creates the link that serves the kinds that every server has, over the objects of June 2014
+// and their own. The placer chooses the machines of pods.
+func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
+	link := &server.Link{Name: "master", Server: endpoints.New(m.Second, &m.built), Next: next}
+	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
+	if m.Roles.Policy != nil {
+		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.Roles).CheckGrant}
+		m.built.Install(rbac.Resources(m.Stores.Objects, time.Now, check)...)
+		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
+	}
+	m.built.Install(core.Resources(core.Config{Objects: m.Stores.Objects, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets})...)
+	if m.Loops.mayBeFree != nil {
+		link.AddLoop(m.Loops.PlaceOnChange)
+	}
+	return link
+}

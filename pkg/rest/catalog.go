@@ -1,0 +1,141 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/api"
+)
+
+// Catalog has the resources that a server serves. They may come and go while it does: readers take a
+// snapshot. The zero value is empty. It is safe for concurrent use.
+type Catalog struct {
+	mu       sync.Mutex // held by the writer
+	snapshot atomic.Pointer[Snapshot]
+}
+
+// Snapshot is the resources of a catalog at one moment. It does not change, and is safe for concurrent use.
+type Snapshot struct {
+	rows   []*Resource // those of a version of a group together, sorted by name
+	byName map[schema.GroupVersionResource]*Resource
+}
+
+// Snapshot returns the resources of now.
+func (c *Catalog) Snapshot() *Snapshot {
+	if snapshot := c.snapshot.Load(); snapshot != nil {
+		return snapshot
+	}
+	return &none
+}
+
+var none Snapshot
+
+// Install adds resources. One of the same version and name is replaced.
+func (c *Catalog) Install(resources ...Resource) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	isReplaced := func(row *Resource) bool {
+		return slices.ContainsFunc(resources, func(resource Resource) bool { return resource.path() == row.path() })
+	}
+	rows := c.without(isReplaced)
+	for _, resource := range resources {
+		resource.served, resource.end = context.WithCancel(context.Background())
+		rows = append(rows, &resource)
+	}
+	c.replace(rows)
+}
+
+// Uninstall removes the resources of a version of a group that have one of the names, with their subresources.
+// Their watches end.
+func (c *Catalog) Uninstall(version schema.GroupVersion, names ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.replace(c.without(func(row *Resource) bool {
+		name, _, _ := strings.Cut(row.Name, "/")
+		return row.GroupVersion == version && slices.Contains(names, name)
+	}))
+}
+
+// without returns the rows but for some, whose watches end.
+func (c *Catalog) without(isRemoved func(*Resource) bool) (rows []*Resource) {
+	for _, row := range c.Snapshot().rows {
+		if isRemoved(row) {
+			row.end()
+		} else {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (c *Catalog) replace(rows []*Resource) {
+	next, order := &Snapshot{rows: rows, byName: map[schema.GroupVersionResource]*Resource{}}, map[schema.GroupVersion]int{}
+	for i, row := range rows {
+		next.byName[row.path()] = row
+		if _, known := order[row.GroupVersion]; !known {
+			order[row.GroupVersion] = i
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *Resource) int {
+		return cmp.Or(cmp.Compare(order[a.GroupVersion], order[b.GroupVersion]), cmp.Compare(a.Name, b.Name))
+	})
+	c.snapshot.Store(next)
+}
+
+// Find returns the resource of a version of a group and a name, nil if there is none.
+func (s *Snapshot) Find(version schema.GroupVersion, name string) *Resource {
+	return s.byName[version.WithResource(name)]
+}
+
+// Catalogs are those of several servers.
+type Catalogs []*Catalog
+
+// Rows returns the resources of all.
+func (c Catalogs) Rows() (rows []*Resource) {
+	for _, catalog := range c {
+		rows = append(rows, catalog.Snapshot().rows...)
+	}
+	return rows
+}
+
+// Stored returns the resource as which the objects of a stored kind are served, nil if they are not, or if
+// there is no kind.
+func (c Catalogs) Stored(kind api.Kind) *Resource {
+	for _, row := range c.Rows() {
+		if kind != "" && row.Stored == kind {
+			return row
+		}
+	}
+	return nil
+}
+
+// Derived returns a function that returns what follows from the resources of some catalogs. It is
+// computed again only when one of them has changed.
+func Derived[T any](compute func(rows []*Resource) T, catalogs Catalogs) func() T {
+	type derived struct {
+		from  []*Snapshot
+		value T
+	}
+	var last atomic.Pointer[derived]
+	return func() T {
+		next := &derived{}
+		var rows []*Resource
+		for _, catalog := range catalogs { // not Rows: the rows must be those of the snapshots
+			snapshot := catalog.Snapshot()
+			next.from = append(next.from, snapshot)
+			rows = append(rows, snapshot.rows...)
+		}
+		if known := last.Load(); known != nil && slices.Equal(known.from, next.from) {
+			return known.value
+		}
+		next.value = compute(rows)
+		last.Store(next)
+		return next.value
+	}
+}
