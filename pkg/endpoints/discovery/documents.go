@@ -5,9 +5,7 @@ import (
 	"crypto/sha512"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -68,13 +66,6 @@ func resources(group Group, version Version) metav1.APIResourceList {
 // is nil if the path has no document.
 func (d *Documents) Handler(path string) http.Handler {
 	return d.handlers[strings.TrimSuffix(path, "/")]
-}
-
-// Paths returns the paths as the document at / lists them: sorted, and /apis twice.
-func (d *Documents) Paths() []string {
-	paths := append(slices.Collect(maps.Keys(d.handlers)), "/apis/")
-	slices.Sort(paths)
-	return paths
 }
 
 func encode(document any) []byte {

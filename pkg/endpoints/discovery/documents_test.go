@@ -69,11 +69,10 @@ func TestDocumentsAreThoseOfTheRealServer(t *testing.T) {
 	}
 }
 
-func TestPathsAreSortedAndEachHasADocument(t *testing.T) {
+func TestEachPathOfAGroupHasADocument(t *testing.T) {
 	t.Parallel()
 	d := New([]Group{{"", []Version{{Name: "v1"}}}, {"b", []Version{{Name: "v2"}, {Name: "v1"}}}, {"a", []Version{{Name: "v1"}}}})
-	assert.Equal(t, []string{"/api", "/api/v1", "/apis", "/apis/", "/apis/a", "/apis/a/v1", "/apis/b", "/apis/b/v1", "/apis/b/v2"}, d.Paths())
-	for _, path := range d.Paths() {
+	for _, path := range []string{"/api", "/api/v1", "/apis", "/apis/", "/apis/a", "/apis/a/v1", "/apis/b", "/apis/b/v1", "/apis/b/v2"} {
 		assert.NotNil(t, d.Handler(path), path)
 	}
 	for _, path := range []string{"/", "/api/v2", "/apis/c", "/apis/a/v2", "/apis/a/v1/pods"} {

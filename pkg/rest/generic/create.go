@@ -60,7 +60,7 @@ func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (
 	}
 	object.SetNamespace(key.Namespace)
 	if options.Admission != nil {
-		s.Strategy.withDefaults().Default(object)
+		s.Strategy.Default(object)
 	}
 	admitted, err := options.Mutate(object, nil)
 	if err != nil {
@@ -80,15 +80,14 @@ func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (
 
 // beforeCreate prepares a new object, completes and checks it.
 func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object, error) {
-	strategy := s.Strategy.withDefaults()
 	s.fillMeta(object)
-	strategy.PrepareForCreate(object)
-	strategy.Default(object)
-	errs := strategy.Validate(object)
+	s.Strategy.PrepareForCreate(object)
+	s.Strategy.Default(object)
+	errs := s.Strategy.Validate(object)
 	if len(errs) > 0 {
 		return nil, rest.Invalid(s.kind.GroupKind(), object.GetName(), errs)
 	}
-	strategy.Canonicalize(object)
+	s.Strategy.Canonicalize(object)
 	if err := options.Validate(object, nil); err != nil {
 		return nil, err
 	}

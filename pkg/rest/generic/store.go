@@ -46,7 +46,7 @@ type Store[T rest.Object] struct {
 // NewStore returns the store of the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: v1.NewCodec(row.Kind, v1.NewConverter(row.Kind, row.Stored, row.Types())), Strategy: strategy,
+		Base: base, Codec: v1.NewCodec(row.Kind, v1.NewConverter(row.Kind, row.Stored, row.Types())), Strategy: strategy.complete(),
 		resource: row.GroupResource(), kind: row.Kind, stored: row.Stored, namespaced: row.Namespaced,
 	}
 }
@@ -64,7 +64,7 @@ func (s *Store[T]) labelled() bool {
 // With returns a store of the same objects that has another strategy.
 func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	own := *s
-	own.Strategy = strategy
+	own.Strategy = strategy.complete()
 	return &own
 }
 

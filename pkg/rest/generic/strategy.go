@@ -36,8 +36,8 @@ type Strategy[T rest.Object] struct {
 	MachineField string
 }
 
-// withDefaults sets the functions that are not set.
-func (s Strategy[T]) withDefaults() Strategy[T] {
+// complete sets the functions that are called for each object and are not set.
+func (s Strategy[T]) complete() Strategy[T] {
 	nothing := func(T) {}
 	for _, function := range []*func(T){&s.PrepareForCreate, &s.Default, &s.Canonicalize} {
 		if *function == nil {

@@ -145,7 +145,7 @@ func (s *Store[T]) admitChanged(object, old T, options rest.WriteOptions) (T, er
 	if options.Admission == nil {
 		return object, nil
 	}
-	s.Strategy.withDefaults().Default(object)
+	s.Strategy.Default(object)
 	admitted, err := options.Mutate(object, old)
 	if err != nil {
 		return object, err
@@ -187,13 +187,12 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	object.SetGeneration(old.GetGeneration())
 	object.SetSelfLink("")
 	object.SetManagedFields(nil)
-	strategy := s.Strategy.withDefaults()
-	strategy.Default(object) // first, so that what is left out does not differ from the old one
-	strategy.PrepareForUpdate(object, old)
-	if errs := strategy.ValidateUpdate(object, old); len(errs) > 0 {
+	s.Strategy.Default(object) // first, so that what is left out does not differ from the old one
+	s.Strategy.PrepareForUpdate(object, old)
+	if errs := s.Strategy.ValidateUpdate(object, old); len(errs) > 0 {
 		return rest.Invalid(s.kind.GroupKind(), old.GetName(), errs)
 	}
-	strategy.Canonicalize(object)
+	s.Strategy.Canonicalize(object)
 	return nil
 }
 
