@@ -3,6 +3,7 @@ package endpoints_test
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/server/request"
 )
 
 const twoOwners = `"ownerReferences":[{"apiVersion":"v1","kind":"X","name":"x","uid":"1"},{"apiVersion":"v1","kind":"X","name":"x","uid":"1"}]`
@@ -86,6 +88,17 @@ func TestAPatchThatNamesAnotherUIDIsAConflict(t *testing.T) {
 }
 
 // K87: clients go by code and reason, which are today's.
+func TestAPathThatOnlyLooksLikeOneOfTodaysIsForOtherServers(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	for path, isServed := range map[string]bool{
+		"/api/v1/pods": true, "/api/v1/nothing": true, "/api": true, "//api/v1/pods": false, "/x/api/v1/pods": false, "/apiary/v1/pods": false, "/apisx/v1/y": false, "/": false,
+	} {
+		req := httptest.NewRequest("GET", "http://x"+path, nil)
+		assert.Equal(t, isServed, d.Serves(req, &request.Record{}), path)
+	}
+}
+
 func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 	t.Parallel()
 	d := Open(t)

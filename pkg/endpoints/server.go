@@ -87,13 +87,17 @@ func (s *Server) Serves(req *http.Request, record *request.Record) bool {
 		query := req.URL.Query()
 		return s.others[path] != nil && (query.Has("verbose") || query.Has("exclude"))
 	}
-	if !record.Today(req).IsResource {
-		return s.other(path) != nil || s.All != nil && isToday(path)
+	switch today := isToday(path); {
+	case today && record.Today(req).IsResource:
+		if resource := s.find(&record.Info); resource != nil {
+			record.Row, record.Info.IsServed = resource, true
+		}
+		return record.Row != nil || s.All != nil
+	case s.other(path) != nil, today && s.All != nil:
+		record.Today(req)
+		return true
 	}
-	if resource := s.find(&record.Info); resource != nil {
-		record.Row, record.Info.IsServed = resource, true
-	}
-	return record.Row != nil || s.All != nil
+	return false
 }
 
 const healthzPath = "/healthz"
