@@ -45,7 +45,7 @@ func (r *call) decodeBody(into rest.Object) error {
 			unknown = append([]error{err}, unknown...)
 		}
 	}
-	return r.tell(unknown, func(err error) error { return r.cannotHandle(r.resource.Kind, err) })
+	return r.reportUnknown(unknown, func(err error) error { return r.cannotHandle(r.resource.Kind, err) })
 }
 
 // fromProtobuf reads the object in a body in protobuf, as some commands of kubectl send
@@ -77,9 +77,9 @@ func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	return nil
 }
 
-// tell reports fields that are not known, or given twice: as warnings, as an error, or
+// reportUnknown reports fields that are not known, or given twice: as warnings, as an error, or
 // not at all.
-func (r *call) tell(unknown []error, refuse func(error) error) error {
+func (r *call) reportUnknown(unknown []error, refuse func(error) error) error {
 	switch r.fieldValidation() {
 	case metav1.FieldValidationWarn:
 		for _, one := range unknown {
@@ -158,7 +158,7 @@ func (r *call) isOfKind(kind schema.GroupVersionKind) error {
 	return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", kind.Version, kind.Kind, group, r.resource.Kind.Kind)
 }
 
-// unrecognized says why it cannot be told what is in a body.
+// unrecognized says why the content of a body is unknown.
 func (r *call) unrecognized(why error, body []byte) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", r.resource.Kind.Kind, why, bodies.Summary(body)))
 }

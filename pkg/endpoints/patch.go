@@ -56,7 +56,7 @@ func (r *call) patch() error {
 		return patched, err
 	})
 	if err == nil {
-		err = r.tell(unknown, nil) // a strict one has failed above
+		err = r.reportUnknown(unknown, nil) // a strict one has failed above
 	}
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []b
 	}
 	into.GetObjectKind().SetGroupVersionKind(r.resource.Kind)
 	if r.fieldValidation() == metav1.FieldValidationStrict {
-		err = r.tell(unknown, refuse)
+		err = r.reportUnknown(unknown, refuse)
 	}
 	return unknown, err
 }

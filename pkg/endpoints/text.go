@@ -43,7 +43,7 @@ func (r *call) stream(storage rest.Streamer) error {
 			if _, err := r.w.Write(piece[:n]); err != nil {
 				return nil // the client has gone
 			}
-			_ = control.Flush() // the next write tells whether the client has gone
+			_ = control.Flush() // the next write fails if the client has gone
 		}
 		if ended != nil {
 			return nil // what has been sent cannot be taken back

@@ -19,9 +19,9 @@ import (
 
 const (
 	// maxWatchTime is the longest that a client may say. The server may not notice that a
-	// client has gone that it has nothing to tell.
+	// client has gone for which it has no events.
 	maxWatchTime = time.Hour
-	// bookmarkPeriod is how often a client is told of the version that it has seen.
+	// bookmarkPeriod is how often a client gets the version that it has seen.
 	bookmarkPeriod = time.Minute
 )
 
@@ -58,7 +58,7 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
-	if _, err := bodies.Read(r.w, r.Request); err != nil { // as long as there is some, net/http does not tell that the client has gone
+	if _, err := bodies.Read(r.w, r.Request); err != nil { // as long as there is some, net/http does not notice that the client has gone
 		return err
 	}
 	release, err := r.server.openStream()
@@ -121,7 +121,7 @@ type watching struct {
 	out          stream.Stream
 	bookmarks    bool // the client wants them
 	nextBookmark time.Time
-	sent         func(size int) // is told of each event
+	sent         func(size int) // is called for each event
 	begun        bool           // an event has been sent
 	parts        [][]byte       // of the last event, to use the slice again
 }

@@ -5,7 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Admission is asked about a change while it is made. Each storage that changes something
 // calls both methods, in this order, with the error being the answer.
 type Admission interface {
-	// Mutate returns the object that is to be stored instead of another one, before it is
+	// Mutate returns the object that will be stored instead of another one, before it is
 	// completed and checked. Object is nil for a delete, old for a new object.
 	Mutate(object, old Object) (Object, error)
 	// Validate returns an error if a complete and valid object may not be stored, or an old one

@@ -84,20 +84,20 @@ func (a storedAnswer) Metadata() ([]byte, error) {
 	return nil, errors.New("an item does not begin with its metadata")
 }
 
-// made is an answer that was made for one request.
-type made struct{ object runtime.Object }
+// unstoredAnswer is an answer that was created for one request.
+type unstoredAnswer struct{ object runtime.Object }
 
 // MakeAnswer returns an object, which has its kind set, as an answer.
-func MakeAnswer(object runtime.Object) Answer { return made{object} }
+func MakeAnswer(object runtime.Object) Answer { return unstoredAnswer{object} }
 
 // Object implements Answer.
-func (m made) Object() (runtime.Object, error) { return m.object, nil }
+func (m unstoredAnswer) Object() (runtime.Object, error) { return m.object, nil }
 
 // Encode implements Answer.
-func (m made) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
+func (m unstoredAnswer) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
 
 // Metadata implements Answer.
-func (m made) Metadata() ([]byte, error) {
+func (m unstoredAnswer) Metadata() ([]byte, error) {
 	accessor, err := meta.Accessor(m.object)
 	if err != nil {
 		return nil, nil // a status

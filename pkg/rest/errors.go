@@ -82,7 +82,7 @@ func (w *withCause) Unwrap() error { return w.cause }
 // Status implements apierrors.APIStatus.
 func (w *withCause) Status() metav1.Status { return w.StatusError.Status() }
 
-// maxErrors bounds how many of an object's errors are told, as the strict decoder bounds
+// maxErrors bounds how many of an object's errors are reported, as the strict decoder bounds
 // its own. The time to join them is quadratic.
 const maxErrors = 100
 

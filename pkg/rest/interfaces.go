@@ -49,7 +49,7 @@ type Lister interface {
 	List(ctx context.Context, namespace string, options ListOptions) (*List, error)
 }
 
-// Watcher tells what happens to the objects that a list asks for.
+// Watcher reports what happens to the objects that a list asks for.
 type Watcher interface {
 	Watch(ctx context.Context, namespace string, options WatchOptions) (*Watch, error)
 }

@@ -21,19 +21,19 @@ import (
 // List is the objects that a list asked for.
 type List struct {
 	v1.ListMeta
-	Kind  schema.GroupVersionKind // of the items
-	Codec *v1.Codec               // of those that are stored
-	Items []*storage.Object       // those that are stored
-	made  []k8sruntime.Object     // those that are not
+	Kind     schema.GroupVersionKind // of the items
+	Codec    *v1.Codec               // of those that are stored
+	Items    []*storage.Object       // those that are stored
+	unstored []k8sruntime.Object     // those that are not
 }
 
 // MakeList returns a list of objects, which have their kind set and are not stored.
 func MakeList(kind schema.GroupVersionKind, version uint64, objects []k8sruntime.Object) *List {
-	return &List{ListMeta: v1.ListMeta{Version: version}, Kind: kind, made: objects}
+	return &List{ListMeta: v1.ListMeta{Version: version}, Kind: kind, unstored: objects}
 }
 
 // Len returns how many items the list has.
-func (l *List) Len() int { return len(l.Items) + len(l.made) }
+func (l *List) Len() int { return len(l.Items) + len(l.unstored) }
 
 // chunk is how many items are converted before it is looked whether the context has ended.
 const chunk = 64
@@ -77,19 +77,19 @@ func (l *List) item(i int) Answer {
 	if i < len(l.Items) {
 		return storedAnswer{l.Codec, l.Items[i]}
 	}
-	return made{l.made[i-len(l.Items)]}
+	return unstoredAnswer{l.unstored[i-len(l.Items)]}
 }
 
 // Encode returns the list's JSON.
 func (l *List) Encode() (conversion.Encoded, error) {
-	texts := make([][]byte, len(l.Items), len(l.Items)+len(l.made))
+	texts := make([][]byte, len(l.Items), len(l.Items)+len(l.unstored))
 	for i, item := range l.Items {
 		var err error
 		if texts[i], err = item.Item(l.Codec); err != nil {
 			return conversion.Encoded{}, err
 		}
 	}
-	for _, object := range l.made {
+	for _, object := range l.unstored {
 		item := object.DeepCopyObject()
 		item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 		text, err := json.Marshal(item)

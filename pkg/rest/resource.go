@@ -102,7 +102,7 @@ func (r *Resource) APIResource() metav1.APIResource {
 	return resource
 }
 
-// storageVersionHash tells clients in which version objects are stored: when it changes,
+// storageVersionHash says in which version objects are stored: when it changes,
 // they would be written anew.
 func (r *Resource) storageVersionHash() string {
 	sum := sha256.Sum256([]byte(r.Kind.Group + "/" + r.Kind.Version + "/" + r.Kind.Kind))

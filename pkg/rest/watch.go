@@ -27,15 +27,15 @@ const maxInitial = 100
 type Watch struct {
 	// New returns an empty object, with its kind set.
 	New func() Object
-	// Translate appends what a change of the store is to who watches: no event, or some.
+	// Translate appends what a change of the store is to the watcher: no event, or some.
 	Translate func(into []Event, change storage.Event) ([]Event, error)
 
-	made    []Event           // that come first
-	initial []*storage.Object // that come then
-	owesEnd bool              // it is still to be said that these have ended
-	version uint64
-	changes storage.Watcher // nil if there can be none
-	given   []Event         // the last ones, whose place is used again
+	unstored []Event           // that come first
+	initial  []*storage.Object // that come then
+	owesEnd  bool              // it is still to be said that these have ended
+	version  uint64
+	changes  storage.Watcher // nil if there can be none
+	last     []Event         // the last ones, whose place is used again
 }
 
 // WatchMade returns a watch of objects that are not stored and never change. They have
@@ -48,7 +48,7 @@ func WatchMade(newObject func() Object, version uint64, objects []runtime.Object
 	w := &Watch{New: newObject, version: version, owesEnd: initial}
 	if initial {
 		for _, object := range objects {
-			w.made = append(w.made, Event{watch.Added, MakeAnswer(object)})
+			w.unstored = append(w.unstored, Event{watch.Added, MakeAnswer(object)})
 		}
 	}
 	return w, nil
@@ -89,8 +89,8 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 			return nil, err
 		}
 		switch {
-		case len(w.made) > 0:
-			events, w.made = w.made, nil
+		case len(w.unstored) > 0:
+			events, w.unstored = w.unstored, nil
 		case len(w.initial) > 0:
 			events, err = w.nextInitial()
 		case w.owesEnd:
@@ -118,7 +118,7 @@ func (w *Watch) nextInitial() (events []Event, err error) {
 			return nil, err
 		}
 	}
-	w.initial, w.given = w.initial[n:], events
+	w.initial, w.last = w.initial[n:], events
 	return events, nil
 }
 
@@ -137,14 +137,14 @@ func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
 			return nil, err
 		}
 	}
-	w.given = events
+	w.last = events
 	return events, nil
 }
 
 // reused returns the place of the last events, without them.
 func (w *Watch) reused() []Event {
-	clear(w.given)
-	return w.given[:0]
+	clear(w.last)
+	return w.last[:0]
 }
 
 // Stop releases the watch. It must not be used any more.

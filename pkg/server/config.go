@@ -50,7 +50,7 @@ type Config struct {
 	Around func(chain http.Handler) http.Handler
 	// Listen opens a port. If it is not set, it is net.Listen.
 	Listen func(network, address string) (net.Listener, error)
-	// Listening is told the addresses when the ports are open. It may be nil.
+	// Listening is called with the addresses when the ports are open. It may be nil.
 	Listening func(insecure, secure net.Addr)
 
 	inFlight *filters.InFlight

@@ -25,7 +25,7 @@ type preShutdownHook struct {
 
 var errNotDone = errors.New("not finished")
 
-// check tells whether the hook is done.
+// check reports whether the hook is done.
 func (h *postStartHook) check() healthz.Check {
 	return healthz.Check{Name: "poststarthook/" + h.name, Check: func() error {
 		if !h.done.Load() {

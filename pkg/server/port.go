@@ -8,13 +8,13 @@ import (
 	"kube2014/pkg/util"
 )
 
-// ListenError tells that a port cannot be opened.
+// ListenError says that a port cannot be opened.
 type ListenError struct {
 	Address string
 	Err     error
 }
 
-// Error tells the address and why.
+// Error says the address and why.
 func (e *ListenError) Error() string {
 	return fmt.Sprintf("cannot listen on %s: %v", e.Address, e.Err)
 }
@@ -44,7 +44,7 @@ func (p *port) serve() error {
 	return p.server.Serve(p.listener)
 }
 
-// open opens a port, nil for one that is to be closed.
+// open opens a port, nil for one that stays closed.
 func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
 	if serving == nil {
 		return nil, nil

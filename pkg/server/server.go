@@ -37,7 +37,7 @@ var errEnding = errors.New("the server is about to end")
 // PreparedServer is a server whose own paths are served. It can run.
 type PreparedServer struct{ *Server }
 
-// PrepareRun lets the server tell its metrics, and its health: at /healthz and /livez by the checks of the
+// PrepareRun installs the server's metrics, and its health: at /healthz and /livez by the checks of the
 // chain, at /readyz also by the hooks until they are done, and by whether it ends.
 func (s *Server) PrepareRun() PreparedServer {
 	s.chain = s.config.Chain.merged()

@@ -85,7 +85,7 @@ func write(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body) // the client is gone if this fails
 }
 
-// addressed tells each client the address that it has used.
+// addressed shows each client the address that it has used.
 func addressed(versions metav1.APIVersions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := versions

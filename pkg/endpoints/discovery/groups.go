@@ -1,4 +1,4 @@
-// Package discovery makes the documents that tell a client which groups, versions
+// Package discovery makes the documents that show a client which groups, versions
 // and resources the server has.
 package discovery
 

@@ -41,7 +41,7 @@ type media struct {
 	Schema object `json:"schema"`
 }
 
-// verbs tells how an operation looks: its method, its action, the word in its id, and
+// verbs has how an operation looks: its method, its action, the word in its id, and
 // what has its query parameters.
 var verbs = map[string]struct {
 	method, action, word string

@@ -32,7 +32,7 @@ type object struct {
 
 type groupKind = metav1.GroupVersionKind
 
-// What the types of k8s.io tell of themselves.
+// What the types of k8s.io say of themselves.
 type (
 	named      interface{ OpenAPIModelName() string }
 	documented interface{ SwaggerDoc() map[string]string }

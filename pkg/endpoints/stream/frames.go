@@ -67,7 +67,7 @@ func (f *frames) Write(parts ...[]byte) error {
 // Flush implements Stream.
 func (f *frames) Flush() error { return nil }
 
-// End implements Stream: it tells the client that there is no more. Nobody waits until the client has heard
+// End implements Stream: it sends the client that there is no more. Nobody waits until the client has read
 // it, which takes some seconds if it has gone.
 func (f *frames) End() {
 	go func() { _ = f.conn.Close(websocket.StatusNormalClosure, "") }() // the error is that it has gone

@@ -19,7 +19,7 @@ func Lines(w http.ResponseWriter, timeout Timeout) Stream {
 	_ = l.control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
-	_ = l.Flush() // the next write tells whether the client has gone
+	_ = l.Flush() // the next write fails if the client has gone
 	return l
 }
 

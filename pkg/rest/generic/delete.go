@@ -57,7 +57,7 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 				return nil, err
 			}
 			// The version of the deletion, or a later one if others have changed something
-			// meanwhile. If the store cannot tell it, the object's own stays.
+			// meanwhile. If the store cannot report it, the object's own stays.
 			if version, err := s.Objects.Version(); err == nil {
 				object.SetResourceVersion(strconv.FormatUint(version, 10))
 			}
@@ -85,7 +85,7 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 	return nil
 }
 
-// mark sets when an object was told to end, and how long it has, in seconds.
+// mark sets when an object must end, and how long it has, in seconds.
 func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bool) (rest.Answer, error) {
 	s.setDeletion(object, grace)
 	next, err := s.internal(object, stored)
@@ -102,17 +102,17 @@ func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bo
 	return s.answer(written[0]), nil
 }
 
-// setDeletion lets an object end in some seconds after it was first told to.
+// setDeletion lets an object end some seconds after its deletion was first requested.
 func (s *Store[T]) setDeletion(object T, grace int64) {
-	told := metav1.Time{Time: s.Now().UTC()}.Rfc3339Copy()
+	requested := metav1.Time{Time: s.Now().UTC()}.Rfc3339Copy()
 	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
 	if ends, before := object.GetDeletionTimestamp(), object.GetDeletionGracePeriodSeconds(); ends != nil && before != nil {
-		told.Time = ends.Add(-seconds(*before))
+		requested.Time = ends.Add(-seconds(*before))
 	} else if object.GetGeneration() > 0 {
 		object.SetGeneration(object.GetGeneration() + 1)
 	}
-	told.Time = told.Add(seconds(grace))
-	object.SetDeletionTimestamp(&told)
+	requested.Time = requested.Add(seconds(grace))
+	object.SetDeletionTimestamp(&requested)
 	object.SetDeletionGracePeriodSeconds(&grace)
 }
 

@@ -85,7 +85,7 @@ func (s *Store[T]) read(page page, selection storage.Selection) (*storage.List, 
 	return list, rest.StatusError(err, s.resource, "")
 }
 
-// matches reports whether an object is selected. One whose internal object tells that it
+// matches reports whether an object is selected. One whose internal object says that it
 // is not is not converted to find that out: kubelets select their pods so, and who waits
 // for one object.
 func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool, error) {

@@ -31,7 +31,7 @@ type Store[T rest.Object] struct {
 	Insert func(context.Context, api.Object) (*storage.Object, error)
 	// Remove deletes an object of a version. It is not set where that is all.
 	Remove func(ctx context.Context, name string, version uint64) error
-	// Grace returns how long an object still runs when it is to be deleted with these
+	// Grace returns how long an object still runs when it is deleted with these
 	// options, in seconds. It is not set where a delete is immediate.
 	Grace func(object T, options metav1.DeleteOptions) int64
 	// AnswersDeleted is whether a delete answers the object, not a status.

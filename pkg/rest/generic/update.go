@@ -42,7 +42,7 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 }
 
 // update returns an object as it is now, or as it would be after a dry run, and whether
-// it is a new one. With errDone it returns the object that is to be removed.
+// it is a new one. With errDone it returns the object that must be removed.
 func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOptions) (object *storage.Object, created bool, err error) {
 	var unwritten *storage.Object
 	written, err := storage.GuaranteedUpdate(s.Objects, s.key(key.Name), func(stored *storage.Object) (api.Object, error) {
@@ -108,7 +108,7 @@ func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change
 	return next, s.compare(next, stored)
 }
 
-// isDone reports whether an object was told to end, has no time left, and nothing holds it.
+// isDone reports whether the deletion of an object was requested, and it has no time left, and nothing holds it.
 func isDone(object rest.Object) bool {
 	grace := object.GetDeletionGracePeriodSeconds()
 	return object.GetDeletionTimestamp() != nil && (grace == nil || *grace == 0) && len(object.GetFinalizers()) == 0

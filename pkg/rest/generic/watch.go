@@ -36,7 +36,7 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 	return w, nil
 }
 
-// selects returns what a change is to who watches a selection, and the object as it is shown,
+// selects returns what a change is to the watcher of a selection, and the object as it is shown,
 // nil if it is nothing: an object may enter or leave the selection. One that leaves it is shown
 // as it last was in it, with the version of the change.
 func (s *Store[T]) selects(change storage.Event, options rest.ListOptions) (watch.EventType, *storage.Object, error) {

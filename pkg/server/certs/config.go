@@ -11,7 +11,7 @@ var suites = []uint16{
 }
 
 // TLSConfig returns how a server speaks TLS: 1.2 or newer, with HTTP/2. It asks clients for
-// certificates if it is told to, and takes any, or none: whose they are, and whether they are
+// certificates if the flags say so, and takes any, or none: whose they are, and whether they are
 // worth anything, an authenticator finds out.
 func TLSConfig(certificate GetCertificate, requestClientCerts bool) *tls.Config {
 	config := &tls.Config{

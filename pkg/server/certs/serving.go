@@ -1,5 +1,5 @@
 // Package certs is the certificates and keys of a server: read from files, read again when
-// they change, made when there are none. Its errors name files, and never tell what is in them.
+// they change, made when there are none. Its errors name files, and never their content.
 package certs
 
 import (

@@ -10,7 +10,7 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// WithAuditInit lets each request be observed, and tells the client by which id its lines are
+// WithAuditInit lets each request be observed, and sends the client the id by which its lines are
 // found: also if it is refused, or takes too long, before or after WithAudit.
 func WithAuditInit(next http.Handler, auditor *audit.Auditor) http.Handler {
 	if auditor == nil {
@@ -68,7 +68,7 @@ func WithFailedAuthenticationAudit(refuse http.Handler, auditor *audit.Auditor) 
 		}
 		answer := &audited{ResponseWriter: w, event: event}
 		refuse.ServeHTTP(answer, req)
-		answer.tell()
+		answer.report()
 		event.Write(auditv1.StageResponseStarted)
 	})
 }
@@ -97,7 +97,7 @@ func (r *audited) begin(status int) {
 	isStream := r.isLong && status < http.StatusBadRequest
 	r.keeps = !isStream && r.event.Keeps(status)
 	if isStream {
-		r.tell()
+		r.report()
 		r.start()
 	}
 }
@@ -124,8 +124,8 @@ func (r *audited) FlushError() error {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *audited) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// tell tells the event how the request was answered.
-func (r *audited) tell() {
+// report reports to the event how the request was answered.
+func (r *audited) report() {
 	switch {
 	case wasTooLate(r.ResponseWriter):
 		r.event.Failed(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, tooLate)
@@ -139,14 +139,14 @@ func (r *audited) tell() {
 // complete writes that the answer is complete. What is refused at once has begun then, too: how the
 // request ended is known only now.
 func (r *audited) complete() {
-	r.tell()
+	r.report()
 	if r.isLong && !r.isStarted {
 		r.start()
 	}
 	r.event.Write(auditv1.StageResponseComplete)
 }
 
-// wasTooLate reports whether the client has been told that its time is over, instead of what is
+// wasTooLate reports whether the client was sent that its time is over, instead of what is
 // written to an answer.
 func wasTooLate(w http.ResponseWriter) bool {
 	for {

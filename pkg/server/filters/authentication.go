@@ -12,7 +12,7 @@ import (
 	"kube2014/pkg/util"
 )
 
-// errUnauthorized tells nothing more: why is only in the log.
+// errUnauthorized says nothing more: why is only in the log.
 var errUnauthorized = &api.Error{Kind: api.Unauthorized, Message: "Unauthorized"}
 
 // WithAuthentication finds out who sends a request, and answers 401 if nobody knows. The

@@ -29,7 +29,7 @@ func WithAuthorization(next http.Handler, rights authorizer.Authorizer) http.Han
 	})
 }
 
-// annotate lets the audit tell what was decided about a request, and why.
+// annotate lets the audit show what was decided about a request, and why.
 func annotate(req *http.Request, isAllowed bool, reason string) {
 	decision := "forbid"
 	if isAllowed {

@@ -71,7 +71,7 @@ func isMaster(req *http.Request) bool {
 	return record.User != nil && slices.Contains(record.User.Groups, user.Masters)
 }
 
-// isHealthCheck reports whether a path tells whether the server is healthy.
+// isHealthCheck reports whether a path is a check of the server's health.
 func isHealthCheck(path string) bool {
 	for _, check := range []string{"/healthz", "/livez", "/readyz"} {
 		if below, ok := strings.CutPrefix(path, check); ok && (below == "" || below[0] == '/') {

@@ -17,7 +17,7 @@ import (
 // its time.
 const readTime = 10 * time.Second
 
-// tooLate is what is told then.
+// tooLate is the error then.
 const tooLate = "request did not complete within the allotted timeout"
 
 // WithTimeout answers 504 if a request takes longer than a time. What works on it goes on until

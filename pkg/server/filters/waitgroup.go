@@ -46,7 +46,7 @@ func (f *InFlight) Wait(ctx context.Context) error {
 
 // WithWaitGroup counts requests while they are in flight, and refuses new ones once the server
 // is ending: a client that keeps its connection may send one until then. Watches
-// are waited for too: they have been told to end.
+// are waited for too: they end first.
 func WithWaitGroup(next http.Handler, inFlight *InFlight) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		begun := inFlight.begin()

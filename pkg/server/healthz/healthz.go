@@ -1,4 +1,4 @@
-// Package healthz tells over HTTP whether a server is healthy: by checks, each with a name.
+// Package healthz reports over HTTP whether a server is healthy: by checks, each with a name.
 package healthz
 
 import (

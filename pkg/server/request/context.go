@@ -37,15 +37,15 @@ type Server interface {
 	Fail(w http.ResponseWriter, req *http.Request, err error)
 }
 
-// Observer is told what a request is about while it is served, for the audit. It is for one goroutine
+// Observer learns what a request is about while it is served, for the audit. It is for one goroutine
 // at a time.
 type Observer interface {
-	// RequestObject is told the object or the patch in the body: as bytes or a
+	// RequestObject gets the object or the patch in the body: as bytes or a
 	// string that are JSON, or as a value that has a form in JSON. Bytes are not changed afterwards.
 	RequestObject(object any)
-	// ActsAs is told on behalf of whom the request is served.
+	// ActsAs gets on behalf of whom the request is served.
 	ActsAs(who *user.Info)
-	// Annotate is told why something was decided. Keys are those of today's server. The first
+	// Annotate gets why something was decided. Keys are those of today's server. The first
 	// value of a key stays.
 	Annotate(key, value string)
 }

@@ -68,7 +68,7 @@ func NewInfo(req *http.Request) Info {
 	return info
 }
 
-// watchVerb returns what is to be done at a path that only watches have, "" for nothing.
+// watchVerb returns what is done at a path that only watches have, "" for nothing.
 func watchVerb(req *http.Request) string {
 	if req.Method == http.MethodGet {
 		return "watch"
@@ -76,7 +76,7 @@ func watchVerb(req *http.Request) string {
 	return ""
 }
 
-// verb returns what is to be done at any other path, with an object of a name or with all.
+// verb returns what is done at any other path, with an object of a name or with all.
 func verb(req *http.Request, name string) string {
 	switch req.Method {
 	case http.MethodPost:
