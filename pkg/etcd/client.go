@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -72,10 +73,8 @@ func NewClient(config Config) (*Client, error) {
 // ParseServers checks the URLs of members and returns them without a slash at the
 // end. The error names what is wrong, but never shows a password.
 func ParseServers(servers []string) (urls []string, err error) {
-	for _, server := range servers {
-		if MayHoldPassword(server) { // a password may hold a comma: no other value is shown either
-			return nil, errors.New("a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT")
-		}
+	if slices.ContainsFunc(servers, MayHoldPassword) { // a password may hold a comma: no other value is shown either
+		return nil, errors.New("a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT")
 	}
 	for _, server := range servers {
 		address, err := parseServer(server)
@@ -87,7 +86,7 @@ func ParseServers(servers []string) (urls []string, err error) {
 	return urls, nil
 }
 
-// MayHoldPassword tells whether a text may be a URL with a password in it: one with
+// MayHoldPassword reports whether a text may be a URL with a password in it: one with
 // an @, which may be escaped.
 func MayHoldPassword(text string) bool {
 	return strings.Contains(text, "@") || strings.Contains(text, "%40")
@@ -108,11 +107,10 @@ func parseServer(server string) (string, error) {
 // Close closes the idle connections.
 func (c *Client) Close() { c.transport.inner.CloseIdleConnections() }
 
-// SetTimeout gives connecting and each call to a member another time: tests do not
-// depend on how fast a machine is. It is to be called before the first call.
+// SetTimeout sets the timeout of connecting and of each call to a member, so that tests
+// do not depend on the speed of a machine. It must be called before the first call.
 func (c *Client) SetTimeout(timeout time.Duration) {
-	dialer := &net.Dialer{Timeout: timeout}
-	c.transport.inner.DialContext = dialer.DialContext
+	c.transport.inner.DialContext = (&net.Dialer{Timeout: timeout}).DialContext
 	c.transport.callTimeout, c.transport.readTimeout, c.transport.watchTimeout = timeout, timeout, timeout
 }
 

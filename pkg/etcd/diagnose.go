@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// UnusableError tells that what answers at a URL can never serve as the store: a
-// retry does not help, another URL, another etcd or other credentials do.
+// UnusableError is the error of a URL whose server can never be the store. A retry does not
+// help; another URL, another etcd or other credentials do.
 type UnusableError struct {
 	URL string // as it was given
 	Why string // what is there, and what to do
@@ -78,7 +78,7 @@ func (p prober) diagnose(ctx context.Context, member string) error {
 	return nil // it may serve later
 }
 
-// distrust tells whether a call over TLS has failed because one side does not trust the
+// distrust returns an error if a call over TLS has failed because one side does not trust the
 // certificate of the other.
 func (p prober) distrust(ctx context.Context, member, host string, err error) error {
 	var untrusted *tls.CertificateVerificationError
@@ -147,7 +147,7 @@ func (p prober) version(ctx context.Context, address string) string {
 	return version.Server + version.Release // there is one of them
 }
 
-// lacksV3 tells whether etcd of a version has no v3 API. Of an unknown version it may.
+// lacksV3 reports whether etcd of a version has no v3 API. An unknown version may have it.
 func lacksV3(version string) bool {
 	return strings.HasPrefix(version, "0.") || strings.HasPrefix(version, "2.")
 }
@@ -165,8 +165,8 @@ func (p prober) peerPort(ctx context.Context, member string) error {
 	return unusable(member, "is a peer port of etcd, for its members only: name a client port")
 }
 
-// speaksTLS tells whether a host answers a TLS handshake. Nothing is sent over the
-// connection, so that it does not matter whose certificate it is.
+// speaksTLS reports whether a host answers a TLS handshake. Nothing is sent over the
+// connection, so the certificate is not verified.
 func speaksTLS(ctx context.Context, host string) bool {
 	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", host)

@@ -100,7 +100,7 @@ func (m *member) tellsProgress(ctx context.Context) error {
 	return nil
 }
 
-// progressInOrder tells whether etcd of a version answers requests for progress after the
+// progressInOrder reports whether etcd of a version answers requests for progress after the
 // events before it.
 func progressInOrder(version string) bool {
 	var major, minor, patch int

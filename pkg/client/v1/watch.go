@@ -21,7 +21,7 @@ type Event[T Object] struct {
 	Type watch.EventType // watch.Added, watch.Modified, watch.Deleted or watch.Bookmark
 	// Object is the object after the change. One that was deleted, or is not selected any
 	// more, is as it was before, with the version of the change. That of a bookmark has only
-	// a version: all changes up to it have been told.
+	// a version: all changes up to it have been sent.
 	Object T
 }
 
@@ -60,7 +60,7 @@ func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send
 	}
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, r.client.mostBytes())
+	lines.Buffer(nil, r.client.answerLimit())
 	lines.Split(wholeLine)
 	for lines.Scan() {
 		event, err := r.decodeEvent(lines.Bytes())

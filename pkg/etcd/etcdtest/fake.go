@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -83,7 +82,7 @@ func (f *Fake) below(dir string) []string {
 			keys = append(keys, key)
 		}
 	}
-	sort.Strings(keys)
+	slices.Sort(keys)
 	return keys
 }
 
@@ -107,19 +106,14 @@ func (f *Fake) Get(key string, _, recursive bool) (*etcd.Response, error) {
 func (f *Fake) directory(dir string, keys []string, recursive bool) *etcd.Node {
 	node := &etcd.Node{Key: dir, Dir: true}
 	groups := map[string][]string{}
-	var names []string
 	for _, key := range keys {
 		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(key, dir), "/"), "/")
 		if strings.HasPrefix(name, "_") {
 			continue
 		}
-		if groups[name] == nil {
-			names = append(names, name)
-		}
 		groups[name] = append(groups[name], key)
 	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		child := strings.TrimSuffix(dir, "/") + "/" + name
 		if file, ok := f.files[child]; ok {
 			node.Nodes = append(node.Nodes, &file)

@@ -160,10 +160,7 @@ func (s *Server) Restart() error {
 // Ready waits until the member answers on the v3 API, which it does once there is a
 // leader, and will not write anything by itself any more.
 func (s *Server) Ready() error {
-	client, err := s.httpClient()
-	if err != nil {
-		return err
-	}
+	client := s.httpClient()
 	for end := time.Now().Add(hangs); ; time.Sleep(20 * time.Millisecond) {
 		err := s.answers(client)
 		if err == nil {
@@ -195,13 +192,13 @@ func (s *Server) answers(client *http.Client) error {
 		return errors.New("it is another one")
 	}
 	// What it writes by itself, at last, is the version of its cluster.
-	if _, version, err := get(client, s.URL+"/version"); err != nil || strings.Contains(version, "not_decided") {
+	if _, version, err := send(client, http.MethodGet, s.URL+"/version", ""); err != nil || strings.Contains(version, "not_decided") {
 		return errors.Join(errors.New("its cluster has no version"), err)
 	}
 	return nil
 }
 
-// isItself tells whether who answers has the member's name.
+// isItself reports whether the server at the URL has the member's name.
 func (s *Server) isItself(client *http.Client) bool {
 	_, answer, err := send(client, http.MethodPost, s.URL+"/v3/cluster/member/list", "{}")
 	var listed struct {
@@ -221,20 +218,12 @@ func (s *Server) isItself(client *http.Client) bool {
 	return false
 }
 
-func (s *Server) httpClient() (*http.Client, error) {
+func (s *Server) httpClient() *http.Client {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if s.tls != nil {
-		config, err := s.tls.client()
-		if err != nil {
-			return nil, err
-		}
-		transport.TLSClientConfig = config
+		transport.TLSClientConfig = s.tls.client.Clone()
 	}
-	return &http.Client{Timeout: hangs / 10, Transport: transport}, nil
-}
-
-func get(client *http.Client, url string) (status int, body string, err error) {
-	return send(client, http.MethodGet, url, "")
+	return &http.Client{Timeout: hangs / 10, Transport: transport}
 }
 
 func send(client *http.Client, method, url, body string) (status int, answer string, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"kube2014/pkg/util"
@@ -57,12 +58,7 @@ func (t *target) identify(security *tls.Config) error {
 	if !t.hasCertificate() {
 		return nil
 	}
-	var paths []string
-	for _, path := range []string{t.as.Certificate, t.as.Key} {
-		if path != "" {
-			paths = append(paths, path)
-		}
-	}
+	paths := slices.DeleteFunc([]string{t.as.Certificate, t.as.Key}, func(path string) bool { return path == "" })
 	pair, err := util.Reload("the client certificate of "+t.file, t.readPair, paths...)
 	if err != nil {
 		return err
