@@ -16,8 +16,8 @@ type addressesOfPort struct {
 	ready, notReady map[string]corev1.EndpointAddress
 }
 
-// repackEndpointSubsets returns subsets that say the same, in the one form that today's endpoints
-// have: ports with the same addresses are one subset, and all is sorted.
+// repackEndpointSubsets returns equal subsets in the canonical form of today's endpoints: ports with
+// the same addresses are one subset, and all is sorted.
 func repackEndpointSubsets(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 	byPort := map[string]*addressesOfPort{}
 	for _, subset := range subsets {
