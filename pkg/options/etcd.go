@@ -87,7 +87,7 @@ func (o *EtcdOptions) readPassword() error {
 	return nil
 }
 
-// needsEtcd returns an error for each flag that says nothing without an etcd.
+// needsEtcd returns an error for each flag that needs an etcd.
 func needsEtcd(given map[string]bool) (errs problems) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))
