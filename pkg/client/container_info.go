@@ -28,8 +28,8 @@ type ContainerInfo interface {
 	GetContainerInfo(host, name string) (interface{}, error)
 }
 
-// ErrKubeletSkipped is returned for a kubelet that is not asked because it
-// failed a short while ago.
+// ErrKubeletSkipped is returned without a request if the kubelet failed a short
+// while ago.
 var ErrKubeletSkipped = errors.New("the kubelet failed a short while ago and is not asked yet")
 
 const (
@@ -42,8 +42,8 @@ const (
 	maxInfoValues = 4096
 )
 
-// HTTPContainerInfo asks kubelets over HTTP. A request takes at most a second
-// and 1 MiB of memory. After a failure the kubelet is not asked again for 10
+// HTTPContainerInfo sends requests to kubelets over HTTP. A request takes at most
+// a second and 1 MiB of memory. After a failure the kubelet gets no request for 10
 // seconds (D21). It is safe for concurrent use.
 type HTTPContainerInfo struct {
 	Client  *http.Client  // http.DefaultClient when nil; it bounds the headers
@@ -57,7 +57,7 @@ type HTTPContainerInfo struct {
 
 var _ ContainerInfo = (*HTTPContainerInfo)(nil)
 
-// GetContainerInfo asks SCHEME://HOST:PORT/containerInfo?container=NAME.
+// GetContainerInfo gets SCHEME://HOST:PORT/containerInfo?container=NAME.
 func (c *HTTPContainerInfo) GetContainerInfo(host, name string) (interface{}, error) {
 	if !c.mayTry(host) {
 		return nil, ErrKubeletSkipped

@@ -32,7 +32,7 @@ type KubeletConfigError struct {
 	Err   error
 }
 
-// Error tells what is wrong.
+// Error returns the field and what is wrong with it.
 func (e *KubeletConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.

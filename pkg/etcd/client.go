@@ -1,8 +1,8 @@
 // Package etcd has a client for each of etcd's two APIs: Client for the v2 keys API,
 // on top of go-etcd, and V3 for the v3 API, on top of clientv3. Both add the same: every
 // call has a timeout, a read sees every write that was acknowledged before, a member
-// that fails is followed by the next, and a write is never sent twice. Served tells which
-// of the two an etcd serves.
+// that fails is followed by the next, and a write is never sent twice. Served reports
+// which of the two an etcd serves.
 package etcd
 
 import (
@@ -133,13 +133,12 @@ func neverRetry(_ *etcd.Cluster, _ int, last http.Response, err error) error {
 
 type call func(*etcd.Client) (*etcd.Response, error)
 
-// read asks one member after the other until one has an answer.
+// read tries one member after the other until one has an answer.
 func (c *Client) read(f call) (*etcd.Response, error) {
 	return c.try(f, func(error) bool { return true })
 }
 
-// write asks the next member only when the last one cannot have seen the
-// request.
+// write tries the next member only if the last one cannot have seen the request.
 func (c *Client) write(f call) (*etcd.Response, error) {
 	return c.try(f, func(err error) bool {
 		var failed *net.OpError
@@ -199,9 +198,9 @@ func (c *Client) Delete(key string, recursive bool) (*etcd.Response, error) {
 }
 
 // CompareAndSwap sets a key if it has a value ("" for any) and a modified index
-// (0 for any). If it compares the index, etcd is asked not to return the values,
-// which may be large: the response's node has only a key, a value and a modified
-// index, and there is no previous node.
+// (0 for any). If it compares the index, the request tells etcd not to return the
+// values, which may be large: the response's node has only a key, a value and a
+// modified index, and there is no previous node.
 func (c *Client) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
 	resp, err := c.write(func(m *etcd.Client) (*etcd.Response, error) {
 		return m.CompareAndSwap(key, value, ttl, prevValue, prevIndex)
@@ -219,7 +218,7 @@ func (c *Client) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etc
 }
 
 // Watch waits for changes like go-etcd's Watch: for one if there is no receiver,
-// and for at most a minute. It asks one member only.
+// and for at most a minute. It uses one member only.
 func (c *Client) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error) {
 	return c.members[c.current.Load()].Watch(prefix, waitIndex, recursive, receiver, stop)
 }

@@ -31,14 +31,14 @@ func unusable(url, format string, args ...interface{}) error {
 // wants are the APIs of etcd of which one is wanted.
 type wants struct{ v2, v3 bool }
 
-// prober asks members what they are.
+// prober finds out what members are.
 type prober struct {
 	transport *http.Transport
 	wants     wants
 }
 
-// diagnoseAll asks the members what they are, after a call has failed. It returns an
-// *UnusableError when it is clear of one that it can never serve, else nil.
+// diagnoseAll finds out what the members are, after a call has failed. It returns an
+// *UnusableError if one of them can certainly never serve, else nil.
 func (p prober) diagnoseAll(ctx context.Context, members []string) error {
 	for _, member := range members {
 		if err := p.diagnose(ctx, member); err != nil {
@@ -127,8 +127,8 @@ func (p prober) get(ctx context.Context, address string) (answer probed, err err
 	return answer, err
 }
 
-// version is etcd's version, or empty if there is no etcd. Up to 2.0 etcd told it in
-// another form: "etcd 0.4.6", then as a release.
+// version returns etcd's version, or "" if there is no etcd. Up to 2.0 it had other
+// forms: "etcd 0.4.6", then a release.
 func (p prober) version(ctx context.Context, address string) string {
 	answer, err := p.get(ctx, address+"/version")
 	if err != nil {

@@ -34,7 +34,7 @@ func (l *login) current() *string {
 	return l.token.Load()
 }
 
-// get returns the token, and asks the member for one if there is none.
+// get returns the token, and requests one if there is none.
 func (l *login) get(ctx context.Context, client *clientv3.Client) (*string, error) {
 	if token := l.current(); token != nil {
 		return token, nil
@@ -42,7 +42,7 @@ func (l *login) get(ctx context.Context, client *clientv3.Client) (*string, erro
 	return l.renew(ctx, client, nil)
 }
 
-// renew asks the member for another token than the old one, if nobody else has done so.
+// renew requests a token, unless another call has replaced the old one already.
 func (l *login) renew(ctx context.Context, client *clientv3.Client, old *string) (*string, error) {
 	if l == nil {
 		return nil, nil

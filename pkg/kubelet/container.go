@@ -29,7 +29,7 @@ type container struct {
 
 	begun    bool          // run was seen running
 	exited   bool          // run, or ended, was seen exited
-	stopping bool          // run was told to stop
+	stopping bool          // run was stopped
 	changed  bool          // its definition is another one: it starts again, whatever the policy
 	backOff  time.Duration // the pause before the last start
 	due      time.Time     // when it may start again

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -101,13 +102,9 @@ func (k *Kubelet) Run(ctx context.Context) error {
 }
 
 func portOf(address net.Addr) int32 {
-	_, text, err := net.SplitHostPort(address.String())
-	if err != nil {
-		return 0
-	}
-	var port int32
-	_, _ = fmt.Sscan(text, &port) // 0 if it has none
-	return port
+	_, text, _ := net.SplitHostPort(address.String()) // without a port, the result is 0
+	port, _ := strconv.Atoi(text)
+	return int32(port)
 }
 
 func (k *Kubelet) event(pod *corev1.Pod, eventType, reason, message string) {

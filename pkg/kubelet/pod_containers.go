@@ -37,7 +37,7 @@ func (w *podWorker) start(c *container) {
 	})
 }
 
-// stop tells a container to stop.
+// stop begins to stop a container.
 func (w *podWorker) stop(c *container, grace time.Duration, message string) {
 	if !c.stopping {
 		c.stopping = true

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// isLeaving reports whether the pod was told to end.
+// isLeaving reports whether the pod must end.
 func (w *podWorker) isLeaving() bool { return w.pod.DeletionTimestamp != nil }
 
 // grace returns how long the containers have to end when the pod must end.

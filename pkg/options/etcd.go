@@ -30,7 +30,7 @@ var validEtcdPrefix = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 // EtcdOptions are where objects are stored.
 type EtcdOptions struct {
 	etcd.Config        // without servers: in memory
-	Backend     string // "" is to be found out
+	Backend     string // "": the one that etcd serves
 	Prefix      string
 	EventTTL    time.Duration // how long an event stays after its last change; 0 is for ever
 

@@ -44,7 +44,7 @@ func (o *ServerRunOptions) groups() []group {
 	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Parts}
 }
 
-// ErrHelp is the error of a command line that asks for help.
+// ErrHelp is the error of a command line with -h or -help.
 var ErrHelp = flag.ErrHelp
 
 // New returns the options of an empty command line.

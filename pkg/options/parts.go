@@ -29,7 +29,7 @@ var parts = []string{PartAPIServer, PartScheduler, PartControllerManager, PartKu
 type PartsOptions struct {
 	Parts      []string // each one once
 	Master     string   // the URL of an apiserver elsewhere; "" for none
-	Kubeconfig string   // a file that says where it is and who asks; "" for none
+	Kubeconfig string   // a file with its URL and our credentials; "" for none
 
 	NodeStatusUpdateFrequency time.Duration // of kubelets
 	NodeMonitorPeriod         time.Duration // of the controller manager

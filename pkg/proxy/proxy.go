@@ -20,7 +20,7 @@ import (
 // The defaults of a Config.
 const (
 	defaultMaxConnections = 1000
-	defaultDialTimeout    = 3 * time.Second // the kernel asks twice in that time
+	defaultDialTimeout    = 3 * time.Second // enough for two attempts of the kernel
 	defaultDrainTimeout   = 3 * time.Second
 )
 

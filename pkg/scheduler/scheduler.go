@@ -56,7 +56,7 @@ type Scheduler struct {
 	synced      []func() bool
 
 	cluster  *cluster
-	queue    *workqueue.Queue // pods that are to be placed, by one worker: in their order
+	queue    *workqueue.Queue // pods to place; one worker handles them in their order
 	bindings *workqueue.Queue // pods that are assumed on nodes
 	waiting  *waiting
 	started  atomic.Bool // before that pods are not queued: Run does that, in the order in which they came

@@ -23,7 +23,7 @@ func (s *Scheduler) unschedulable(ctx context.Context, pod *corev1.Pod, why stri
 		return nil
 	}
 	_, err := s.config.Client.In(pod.Namespace).Pods().Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, "status")
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // it is gone, or has changed: the informer will tell
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // it is gone, or has changed: the informer will show it
 		return nil
 	}
 	return err

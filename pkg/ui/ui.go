@@ -19,7 +19,7 @@ var embedded embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Handler serves the page. It tells nothing of the cluster, so everybody may read it.
+// Handler serves the page. It contains nothing of the cluster, so everybody may read it.
 func Handler() http.Handler {
 	files, err := fs.Sub(embedded, "page")
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// SharedCall lets concurrent callers share one read. Each gets the result of a
-// call that began after it asked, or an error that occurred after it asked.
+// SharedCall lets concurrent callers share one read. Each gets the result of a call
+// that began after its own, or an error that occurred after it.
 type SharedCall[Result any] struct {
 	mu      sync.Mutex // guards what follows
 	running *outcome[Result]

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,22 +54,13 @@ func (r *Recorder) suffix(now time.Time) string {
 	}
 }
 
-// referenceTo returns a reference to an object. Objects from lists and informers have no kind.
+// referenceTo returns a reference to an object. Its kind is the name of its Go type, since objects
+// from lists and informers have no kind.
 func referenceTo(object clientv1.Object) corev1.ObjectReference {
-	reference := corev1.ObjectReference{APIVersion: "v1", Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
-		ResourceVersion: object.GetResourceVersion()}
-	switch object.(type) {
-	case *corev1.Pod:
-		reference.Kind = "Pod"
-	case *corev1.Node:
-		reference.Kind = "Node"
+	reference := corev1.ObjectReference{APIVersion: "v1", Kind: reflect.TypeOf(object).Elem().Name(), Namespace: object.GetNamespace(),
+		Name: object.GetName(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
+	if _, isNode := object.(*corev1.Node); isNode {
 		reference.UID = types.UID(object.GetName()) // as today's kubelets say it: kubectl describe looks for that
-	case *corev1.ReplicationController:
-		reference.Kind = "ReplicationController"
-	case *corev1.Service:
-		reference.Kind = "Service"
-	case *corev1.Endpoints:
-		reference.Kind = "Endpoints"
 	}
 	return reference
 }

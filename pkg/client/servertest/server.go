@@ -50,8 +50,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Client returns a client of the server, which asks as a user agent. Its connections end with the
-// test.
+// Client returns a client of the server with a user agent. Its connections end with the test.
 func (s *Server) Client(t testing.TB, userAgent string) *clientv1.Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return s.listener().Dial(ctx)

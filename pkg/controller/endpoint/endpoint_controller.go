@@ -71,7 +71,7 @@ func NewEndpointController(config Config) *EndpointController {
 	return e
 }
 
-// Run keeps endpoints with a number of workers until the context ends. It is called once.
+// Run syncs endpoints with a number of workers until the context ends. It is called once.
 func (e *EndpointController) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, e.synced...) {
 		return

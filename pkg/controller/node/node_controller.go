@@ -26,7 +26,7 @@ type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
 	Recorder  record.EventRecorder
-	// MonitorPeriod is how often the nodes are looked at. 0: 5 s.
+	// MonitorPeriod is how often the nodes are checked. 0: 5 s.
 	MonitorPeriod time.Duration
 	// MonitorGracePeriod is how long the kubelet of a node may be silent. It is several times as
 	// long as the pause between two heartbeats. 0: 40 s.

@@ -113,7 +113,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.Replicat
 		return err
 	}
 	if failed == nil {
-		m.queue.Add(cache.Key(rc)) // more may be missing, also one of these: handlers are not told of a pod that came and went
+		m.queue.Add(cache.Key(rc)) // more may be missing, also one of these: handlers do not see a pod that came and went
 	}
 	return failed
 }

@@ -176,7 +176,7 @@ func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationC
 	switch {
 	case surplus > 0:
 		return m.deletePods(ctx, rc, victims(active, min(surplus, burstReplicas)))
-	case !pods.Selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, and more be made without end
+	case !pods.Selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, so it would create more without end
 		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedCreate", "Error creating: `selector` does not match template `labels`")
 		return nil
 	}

@@ -41,17 +41,11 @@ var errPortTaken = errors.New("another process has the port of an etcd")
 // Start starts an etcd of one member with its data in dir. It returns when the
 // member answers. The caller stops it with Kill.
 func Start(dir string, flags ...string) (*Server, error) {
-	servers, err := StartCluster(dir, 1, flags...)
+	servers, err := Setup{Flags: flags}.Start(dir)
 	if err != nil {
 		return nil, err
 	}
 	return servers[0], nil
-}
-
-// StartCluster starts an etcd of n members with their data in dir. It returns
-// when all of them answer.
-func StartCluster(dir string, n int, flags ...string) ([]*Server, error) {
-	return Setup{Members: n, Flags: flags}.Start(dir)
 }
 
 // Setup is how an etcd is started. Its zero value is one member of the etcd that

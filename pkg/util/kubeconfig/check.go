@@ -52,7 +52,7 @@ func named[T any](list string, all []T, wanted func(i int) bool) (found T, err e
 	return found, nil
 }
 
-// check tells which fields are wrong, or contradict each other.
+// check returns an error if a field is wrong, or if two contradict each other.
 func (t *target) check() error {
 	parsed, err := url.Parse(t.at.Server)
 	switch {

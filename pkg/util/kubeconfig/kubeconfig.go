@@ -18,7 +18,7 @@ import (
 type Target struct {
 	URL   *url.URL
 	TLS   *tls.Config   // for a URL of https
-	Token func() string // who asks, "" for nobody; it is safe for concurrent use
+	Token func() string // the bearer token, "" for none; it is safe for concurrent use
 }
 
 // Read reads a kubeconfig. An error names the file and the field, but no secret. Paths in it are
