@@ -15,7 +15,7 @@ import (
 // codes of etcd's v2 API.
 const (
 	codeNotFound     = 100 // there is no such key
-	codeUnauthorized = 110 // a user, or nobody, may not read
+	codeUnauthorized = 110 // the user, if any, may not read
 )
 
 // API is what an etcd answers through one of its APIs.
@@ -43,7 +43,7 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	var v2Err error
 	select {
 	case v2Err = <-answered:
-	case <-ctx.Done(): // go-etcd's calls know of no context: nobody waits for this one any more
+	case <-ctx.Done(): // go-etcd's calls have no context: this one goes on, but its result is dropped
 		return API{}, API{}, ctx.Err()
 	}
 	var refused *UnusableError

@@ -56,7 +56,7 @@ func (l *login) renew(ctx context.Context, client *clientv3.Client, old *string)
 	if token := l.current(); token != old {
 		return token, nil
 	}
-	token := "" // if the etcd does not ask who somebody is
+	token := "" // if the etcd needs no user
 	answer, err := client.Authenticate(ctx, l.user, l.password)
 	if err == nil {
 		token = answer.Token

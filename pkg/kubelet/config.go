@@ -33,7 +33,7 @@ type Config struct {
 	Listening func(address net.Addr)                                               // is called when the HTTP server listens; nil for none
 	Listen    func(network, address string) (net.Listener, error)                  // nil: net.Listen
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // for probes; nil: a net.Dialer's
-	Around    func(workqueue.Sync) workqueue.Sync                                  // put around the look at a pod; nil for nothing
+	Around    func(workqueue.Sync) workqueue.Sync                                  // wraps the sync of a pod; nil for nothing
 }
 
 func (config *Config) setDefaults() {

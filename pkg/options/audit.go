@@ -10,7 +10,7 @@ import (
 	"kube2014/pkg/server"
 )
 
-// AuditOptions are about writing down who did what.
+// AuditOptions are about the audit log.
 type AuditOptions struct {
 	Log        audit.File // without a path, nothing is written
 	PolicyFile string

@@ -16,7 +16,7 @@ import (
 	"kube2014/pkg/webhook"
 )
 
-// AuthenticationOptions are about who sends a request.
+// AuthenticationOptions are about the users of requests.
 type AuthenticationOptions struct {
 	Anonymous              bool
 	ClientCAFile           string
@@ -29,7 +29,7 @@ type AuthenticationOptions struct {
 	anonymousByUser bool
 }
 
-// RequestHeaderOptions are about a proxy that reports who sends a request.
+// RequestHeaderOptions are about a proxy that authenticates users.
 type RequestHeaderOptions struct {
 	ClientCAFile    string // who signs the proxy's certificate
 	AllowedNames    util.StringList

@@ -26,7 +26,7 @@ const (
 
 var authorizationModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC}
 
-// AuthorizationOptions are about who may do what.
+// AuthorizationOptions are about the rights of users.
 type AuthorizationOptions struct {
 	Modes             util.StringList
 	PolicyFile        string // of ABAC

@@ -54,7 +54,7 @@ func (l *portListener) run(ctx context.Context) {
 	}
 }
 
-// accept serves the connections to a listener until the context ends, or somebody else closes it.
+// accept serves the connections to a listener until the context ends, or the listener is closed.
 func (l *portListener) accept(ctx context.Context, listener net.Listener) {
 	l.shared.own.Store(l.address, true)
 	defer l.shared.own.Delete(l.address)

@@ -37,7 +37,7 @@ type Config struct {
 	// The kernel queues those beyond that, and refuses them when its queue is full.
 	MaxConnections int
 	DialTimeout    time.Duration // how long an endpoint is waited for; 0: 3 seconds
-	DrainTimeout   time.Duration // how long connections may go on when Run is to end; 0: 3 seconds
+	DrainTimeout   time.Duration // how long connections may go on after the end of the context; 0: 3 seconds
 }
 
 // Proxy has a Proxier for each machine. All take turns over the same endpoints.
@@ -98,7 +98,7 @@ func (p *Proxy) watch(informers *informers.Informers) {
 func (p *Proxy) wake() {
 	select {
 	case p.changed <- struct{}{}:
-	default: // nobody has looked since the last one
+	default: // the channel has a value already
 	}
 }
 

@@ -77,7 +77,7 @@ func (c *cluster) find(name string) (int, bool) {
 // node returns the node of a name, which need not be known.
 func (c *cluster) node(name string) *nodeInfo {
 	if c.nodes[name] == nil {
-		c.nodes[name] = newNodeInfo(name)
+		c.nodes[name] = &nodeInfo{name: name, ports: map[int32]int{}}
 	}
 	return c.nodes[name]
 }

@@ -64,8 +64,6 @@ type nodeInfo struct {
 	ports     map[int32]int // how many pods have a host port
 }
 
-func newNodeInfo(name string) *nodeInfo { return &nodeInfo{name: name, ports: map[int32]int{}} }
-
 // count adds a pod to the sums, or with the sign -1 removes it.
 func (n *nodeInfo) count(p *counted, sign int) {
 	n.held += sign

@@ -16,7 +16,7 @@ type Reloaded[T any] struct {
 	paths []string
 
 	value   atomic.Pointer[T]
-	created time.Time    // with a monotonic clock, which nobody sets back
+	created time.Time    // by the monotonic clock
 	due     atomic.Int64 // when the files are checked again, in nanoseconds since created
 
 	mu      sync.Mutex    // guards what follows, and lets only one goroutine check the files

@@ -23,7 +23,7 @@ type outcome[Result any] struct {
 func (s *SharedCall[Result]) Do(f func() (Result, error)) (Result, error) {
 	s.mu.Lock()
 	own, before := s.next, s.running
-	if own != nil { // somebody else makes the next call
+	if own != nil { // another caller makes the next call
 		s.mu.Unlock()
 		<-own.done
 		return own.result, own.err

@@ -55,7 +55,7 @@ func (q *deltaQueue[T]) mark(reached func()) {
 func (q *deltaQueue[T]) note() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // nobody has looked since the last one
+	default: // the channel has a value already
 	}
 }
 

@@ -41,7 +41,7 @@ type Config struct {
 type Recorder struct {
 	Config
 	queue chan *corev1.Event
-	lost  chan struct{} // has a value if events were lost since that was last logged
+	lost  atomic.Bool // events were lost since that was last logged
 	cache map[eventKey]cachedEvent
 	last  atomic.Int64 // in the names of events
 }
@@ -63,7 +63,7 @@ type cachedEvent struct {
 
 // NewRecorder returns a recorder. Run writes its events.
 func NewRecorder(config Config) *Recorder {
-	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), lost: make(chan struct{}, 1), cache: map[eventKey]cachedEvent{}}
+	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), cache: map[eventKey]cachedEvent{}}
 }
 
 // Eventf implements EventRecorder.
@@ -74,10 +74,7 @@ func (r *Recorder) Eventf(about clientv1.Object, eventType, reason, message stri
 	select {
 	case r.queue <- r.makeEvent(about, eventType, reason, message):
 	default:
-		select {
-		case r.lost <- struct{}{}:
-		default: // it will be logged
-		}
+		r.lost.Store(true)
 	}
 }
 
@@ -90,10 +87,8 @@ func (r *Recorder) Run(ctx context.Context) {
 		case event := <-r.queue:
 			r.write(ctx, event)
 		}
-		select {
-		case <-r.lost:
+		if r.lost.Swap(false) {
 			log.Printf("%s: there are more events than can be written: some are lost", r.Component)
-		default:
 		}
 	}
 }

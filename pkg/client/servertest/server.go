@@ -65,8 +65,8 @@ func (s *Server) listener() *loopback.Listener {
 	return s.network
 }
 
-// Intercept lets a function see each request before the server: it calls next, or answers itself.
-// Nil takes it away.
+// Intercept passes each request to a function first, which calls next or answers itself. Nil
+// removes it.
 func (s *Server) Intercept(between func(w http.ResponseWriter, req *http.Request, next http.Handler)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

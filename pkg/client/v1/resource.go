@@ -83,9 +83,9 @@ func (r Resource[T]) UpdateStatus(ctx context.Context, object T) (T, error) {
 	return r.send(ctx, r.to(http.MethodPut, object.GetName(), "status").with(object))
 }
 
-// Change gets an object, lets change edit it, and updates it; again from the start as long
-// as another client was faster. It returns the object as stored. An error of change ends it.
-// change must leave the uid and the resourceVersion as they are.
+// Change gets an object, lets change edit it, and updates it. After a conflict it retries. It
+// returns the object as stored, or the error of change. change must leave the uid and the
+// resourceVersion as they are.
 func (r Resource[T]) Change(ctx context.Context, name string, change func(T) error) (T, error) {
 	for {
 		object, err := r.Get(ctx, name)

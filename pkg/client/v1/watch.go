@@ -36,7 +36,7 @@ type Event[T Object] struct {
 //     goes on as above;
 //   - ctx.Err() that the context has ended.
 //
-// The objects are the caller's own. Who leaves the loop ends the watch.
+// The objects are the caller's own. Leaving the loop ends the watch.
 func (r Resource[T]) Watch(ctx context.Context, options metav1.ListOptions) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		if err := r.watch(ctx, options, func(event Event[T]) bool { return yield(event, nil) }); err != nil {

@@ -130,7 +130,7 @@ func (e *EndpointController) write(ctx context.Context, key string, stored *core
 		return client.Delete(ctx, stored.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &stored.UID}})
 	}
 	if len(service.Spec.Selector) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
-		return nil // somebody else writes them
+		return nil // other clients write them
 	}
 	var err error
 	switch next := endpointsOf(service, e.pods.ByIndex(cache.NamespaceIndex, namespace), stored); {

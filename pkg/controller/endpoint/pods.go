@@ -48,7 +48,7 @@ func isEndpoint(service *corev1.Service, pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && !pods.HasEnded(pod) && !leaves
 }
 
-// countsAsReady reports whether a pod is ready, or nobody reports about it, as in 2014.
+// countsAsReady reports whether a pod is ready, or has no kubelet that reports, as in 2014.
 func countsAsReady(pod *corev1.Pod) bool {
 	if ready := pods.Condition(pod.Status.Conditions, corev1.PodReady); ready != nil {
 		return ready.Status == corev1.ConditionTrue

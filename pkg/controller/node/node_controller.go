@@ -55,7 +55,7 @@ func NewNodeController(config Config) *NodeController {
 	return &NodeController{config: config, pods: config.Informers.Pods(), health: newNodeHealth(config.MonitorGracePeriod)}
 }
 
-// Run looks at the nodes until the context ends. It is called once.
+// Run checks the nodes until the context ends. It is called once.
 func (n *NodeController) Run(ctx context.Context) {
 	if !cache.WaitForSync(ctx, n.pods.HasSynced) {
 		return
@@ -71,7 +71,7 @@ func (n *NodeController) Run(ctx context.Context) {
 	}
 }
 
-// look looks at the nodes once.
+// look checks the nodes once.
 func (n *NodeController) look(ctx context.Context) {
 	defer util.HandleCrash()
 	failure := ""

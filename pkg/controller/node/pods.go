@@ -29,7 +29,7 @@ func isReplaced(pod *corev1.Pod, isNodeGone bool) bool {
 	return true
 }
 
-// lostPod returns the pod with the status of one whose node is lost, nil if it has that.
+// lostPod returns the pod with the status of a lost node, nil if it has that status.
 func lostPod(pod *corev1.Pod, now metav1.Time) *corev1.Pod {
 	lost := pod.DeepCopy()
 	changed := markNotReady(lost, now)

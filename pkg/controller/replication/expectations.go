@@ -64,7 +64,7 @@ func (m *ReplicationManager) isDeleted(pod *corev1.Pod) expectation {
 	}
 }
 
-// hasStatus expects a status of a controller, if that is still there.
+// hasStatus expects a status of a controller, if that still exists.
 func (m *ReplicationManager) hasStatus(rc *corev1.ReplicationController) expectation {
 	return func() bool {
 		cached, exists := m.controllers.Store().Get(cache.Key(rc))

@@ -91,7 +91,7 @@ func NewReplicationManager(config Config) *ReplicationManager {
 	return m
 }
 
-// Run manages, with so many workers, until the context ends. It is called once.
+// Run syncs controllers with a number of workers until the context ends. It is called once.
 func (m *ReplicationManager) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, m.synced...) {
 		return

@@ -37,8 +37,8 @@ const (
 
 // Fake is an etcd in memory with the rules of the v2 keys API: indexes, hidden
 // keys, directories that appear with their first key. Unlike a real etcd it
-// removes a directory with its last key, lets keys end only when it is asked something, and
-// shows only its history to those who watch. It is safe for concurrent use.
+// removes a directory with its last key, expires keys only at the next call, and watches
+// see only its history. It is safe for concurrent use.
 type Fake struct {
 	mu      sync.Mutex // guards what follows
 	index   uint64
@@ -229,7 +229,7 @@ func (f *Fake) CompareAndSwap(key, value string, ttl uint64, prevValue string, p
 	}
 	resp, err := f.put("compareAndSwap", key, value, ttl)
 	if err == nil {
-		resp.Node.CreatedIndex = 0 // as a real one answers when it is asked not to repeat the value
+		resp.Node.CreatedIndex = 0 // as a real one answers to noValueOnSuccess
 	}
 	return resp, err
 }
@@ -280,8 +280,7 @@ var errNotFaked = errors.New("the fake etcd does not do this")
 // AddChild implements Client.
 func (f *Fake) AddChild(string, string, uint64) (*etcd.Response, error) { return nil, errNotFaked }
 
-// Watch implements Client. It only returns one change that has been made, of all
-// keys.
+// Watch implements Client. It only returns one past change, of all keys.
 func (f *Fake) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, _ chan bool) (*etcd.Response, error) {
 	f.lock()
 	defer f.mu.Unlock()

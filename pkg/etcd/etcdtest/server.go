@@ -85,7 +85,7 @@ func (s Setup) startOn(ports []int, dir string) (servers []*Server, err error) {
 	var cluster []string
 	for i := 0; i < len(ports); i += 2 {
 		client, peer := fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[i]), fmt.Sprintf("http://127.0.0.1:%d", ports[i+1])
-		name := fmt.Sprintf("member-%x", rand.Uint64()) // nobody else's
+		name := fmt.Sprintf("member-%x", rand.Uint64()) // unique
 		servers = append(servers, &Server{URL: client, name: name, tls: s.TLS, binary: binary, args: []string{
 			"--name", name, "--data-dir", filepath.Join(dir, name), "--logger", "zap", "--log-level", "error",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
@@ -179,7 +179,7 @@ func (s *Server) answers(client *http.Client) error {
 	switch {
 	case err != nil:
 		return err
-	case wantsUser(answer): // who it is may not be seen either
+	case wantsUser(answer): // the list of members needs a user, too
 	case status != http.StatusOK:
 		return fmt.Errorf("it answered %d: %s", status, answer)
 	case !s.isItself(client):

@@ -22,7 +22,7 @@ type Spec struct {
 	Pod       *corev1.Pod
 	Container *corev1.Container
 	Name      string // of the container; a task of 2014 may have some without one
-	Init      bool   // it is to end before others start
+	Init      bool   // it must end before others start
 	Attempt   int32  // how often it was started before
 	Node      string
 	HostIP    string

@@ -60,7 +60,7 @@ func (c *container) State() cri.State {
 // Log implements cri.Container.
 func (c *container) Log(from int) ([]cri.LogLine, int, <-chan struct{}) { return c.log.read(from) }
 
-// start lets the container run.
+// start begins to run the container.
 func (c *container) start() {
 	c.mu.Lock()
 	if c.state.Phase != cri.Created {

@@ -26,7 +26,7 @@ type View struct {
 	Kind     Kind
 	Phase    cri.Phase
 	Failed   bool      // it has exited, and not with 0
-	Restarts bool      // it has exited, and is to run again
+	Restarts bool      // it has exited, and must run again
 	Due      time.Time // of one that restarts: when it may
 	Started  bool      // its startup probe, if it has one, has succeeded
 	Ran      bool      // it has run before, and exited

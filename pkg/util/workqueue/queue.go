@@ -104,7 +104,7 @@ func (q *Queue) addDelayed(key string, at time.Time) {
 func (q *Queue) noteLocked() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // nobody has looked since the last one
+	default: // the channel has a value already
 	}
 }
 
