@@ -23,9 +23,7 @@ func fileWith(t *testing.T, text string) (path string) {
 }
 
 func makeTLS(t *testing.T) *etcdtest.TLS {
-	files, err := etcdtest.MakeTLS(t.TempDir())
-	require.NoError(t, err)
-	return files
+	return etcdtest.MakeTLS(t)
 }
 
 func startSecure(t *testing.T, setup etcdtest.Setup) *etcdtest.Server {

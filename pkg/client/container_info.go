@@ -12,24 +12,24 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"sync"
 	"time"
 
 	"kube2014/pkg/conversion"
+	"kube2014/pkg/util"
 )
 
 // ContainerInfo returns information about running containers.
 type ContainerInfo interface {
-	// GetContainerInfo returns what the host's kubelet says about the
-	// container: a value decoded from JSON, which the caller owns. It may be
-	// called from many goroutines at once.
+	// GetContainerInfo returns the information of the host's kubelet about the
+	// container: a value decoded from JSON, which the caller owns. It is safe for
+	// concurrent use.
 	GetContainerInfo(host, name string) (interface{}, error)
 }
 
-// ErrKubeletSkipped is returned for a kubelet that is not asked because it
-// failed a short while ago.
+// ErrKubeletSkipped is returned without a request if the kubelet failed a short
+// while ago.
 var ErrKubeletSkipped = errors.New("the kubelet failed a short while ago and is not asked yet")
 
 const (
@@ -42,35 +42,35 @@ const (
 	maxInfoValues = 4096
 )
 
-// HTTPContainerInfo asks kubelets over HTTP. A request takes at most a second
-// and 1 MiB of memory. After a failure the kubelet is not asked again for 10
+// HTTPContainerInfo sends requests to kubelets over HTTP. A request takes at most
+// a second and 1 MiB of memory. After a failure the kubelet gets no request for 10
 // seconds (D21). It is safe for concurrent use.
 type HTTPContainerInfo struct {
 	Client  *http.Client  // http.DefaultClient when nil; it bounds the headers
 	Scheme  string        // http when empty
 	Port    uint          // where the kubelets listen
-	Timeout time.Duration // of a question; a second when 0
+	Timeout time.Duration // of a request; a second when 0
 
-	mu      sync.Mutex           // held only to look at and note failures, never while asking
-	failing map[string]time.Time // host → when it may be asked again
+	mu      sync.Mutex           // guards failing; never held during a request
+	failing map[string]time.Time // host → when a request may be sent again
 }
 
 var _ ContainerInfo = (*HTTPContainerInfo)(nil)
 
-// GetContainerInfo asks SCHEME://HOST:PORT/containerInfo?container=NAME.
+// GetContainerInfo gets SCHEME://HOST:PORT/containerInfo?container=NAME.
 func (c *HTTPContainerInfo) GetContainerInfo(host, name string) (interface{}, error) {
-	if !c.mayAsk(host) {
+	if !c.mayTry(host) {
 		return nil, ErrKubeletSkipped
 	}
-	info, err := c.ask(host, name)
-	c.note(host, err)
+	info, err := c.request(host, name)
+	c.record(host, err)
 	return info, err
 }
 
-// mayAsk reports whether the host may be asked now. When the wait after a
-// failure is over, only one caller may ask; the others may again once it has
+// mayTry reports whether a request may be sent to the host now. When the wait after
+// a failure is over, only one caller may try; the others may again once it has
 // succeeded.
-func (c *HTTPContainerInfo) mayAsk(host string) bool {
+func (c *HTTPContainerInfo) mayTry(host string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	again, failed := c.failing[host]
@@ -85,7 +85,7 @@ func (c *HTTPContainerInfo) mayAsk(host string) bool {
 	return true
 }
 
-func (c *HTTPContainerInfo) note(host string, err error) {
+func (c *HTTPContainerInfo) record(host string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
@@ -98,22 +98,12 @@ func (c *HTTPContainerInfo) note(host string, err error) {
 	c.failing[host] = time.Now().Add(kubeletBackoff)
 }
 
-func (c *HTTPContainerInfo) ask(host, name string) (interface{}, error) {
+func (c *HTTPContainerInfo) request(host, name string) (interface{}, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.Timeout, kubeletTimeout))
 	defer cancel()
-	address := url.URL{
-		Scheme:   cmp.Or(c.Scheme, "http"),
-		Host:     net.JoinHostPort(host, strconv.FormatUint(uint64(c.Port), 10)),
-		Path:     "/containerInfo",
-		RawQuery: url.Values{"container": {name}}.Encode(),
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	resp, err := c.get(ctx, c.address(host, c.Port, url.Values{"container": {name}}).JoinPath("containerInfo"))
 	if err != nil {
 		return nil, err
-	}
-	resp, err := c.sameHostClient().Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("the kubelet at %s does not answer: %w", address.Host, reason(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -122,26 +112,41 @@ func (c *HTTPContainerInfo) ask(host, name string) (interface{}, error) {
 	return decodeInfo(host, resp.Body)
 }
 
-// reason is why a request failed, without the URL, which the caller names.
-func reason(err error) error {
-	var failed *os.SyscallError
-	if errors.As(err, &failed) {
-		return failed.Err
+// address returns the URL of a kubelet.
+func (c *HTTPContainerInfo) address(host string, port uint, query url.Values) *url.URL {
+	return &url.URL{
+		Scheme:   cmp.Or(c.Scheme, "http"),
+		Host:     net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10)),
+		RawQuery: query.Encode(),
 	}
+}
+
+// get sends a request to a kubelet. The caller closes the body of the answer.
+func (c *HTTPContainerInfo) get(ctx context.Context, address *url.URL) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.sameHostClient().Do(req)
+	if err != nil {
+		return nil, noAnswer(address, err)
+	}
+	return resp, nil
+}
+
+// noAnswer returns the error of a failed request, with the host instead of the whole URL.
+func noAnswer(address *url.URL, err error) error {
+	err = util.SystemError(err)
 	var request *url.Error
 	if errors.As(err, &request) {
-		return request.Err
+		err = request.Err
 	}
-	return err
+	return fmt.Errorf("the kubelet at %s does not answer: %w", address.Host, err)
 }
 
 // sameHostClient returns the client, but without redirects to another host.
 func (c *HTTPContainerInfo) sameHostClient() *http.Client {
-	client := http.DefaultClient
-	if c.Client != nil {
-		client = c.Client
-	}
-	bounded := *client
+	bounded := *cmp.Or(c.Client, http.DefaultClient)
 	bounded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		if req.URL.Host != via[0].URL.Host {
 			return errors.New("the kubelet sends to another host")

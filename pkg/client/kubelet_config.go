@@ -32,15 +32,15 @@ type KubeletConfigError struct {
 	Err   error
 }
 
-// Error tells what is wrong.
+// Error returns the field and what is wrong with it.
 func (e *KubeletConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *KubeletConfigError) Unwrap() error { return e.Err }
 
-// New returns who asks the kubelets: directly, not through a proxy that the environment
-// names. It accepts 8 KiB of headers (D35): once parsed, small headers take some twenty
-// times their size, and those of each redirect are kept. An error is a *KubeletConfigError.
+// New returns a client of the kubelets. It ignores proxies of the environment. It accepts
+// 8 KiB of headers (D35): parsed, small headers take some twenty times their size, and those
+// of each redirect are kept. An error is a *KubeletConfigError.
 func (c KubeletConfig) New() (*HTTPContainerInfo, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil

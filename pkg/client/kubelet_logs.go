@@ -1,18 +1,16 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/util"
 )
 
 const (
@@ -34,33 +32,24 @@ func (e *KubeletError) Error() string { return e.Text }
 // Code returns the status.
 func (e *KubeletError) Code() int { return e.Status }
 
-// ContainerLogs asks SCHEME://HOST:PORT/containerLogs/NAMESPACE/POD/CONTAINER, as today's server
-// does, for a log, which comes as the container writes it if the query says follow=true. The caller
-// closes it. It ends with the context. The error is a *KubeletError if the kubelet refuses.
+// ContainerLogs gets a log from SCHEME://HOST:PORT/containerLogs/NAMESPACE/POD/CONTAINER, as today's
+// server does. With follow=true in the query it is streamed. The caller closes it; it also ends with
+// the context. The error is a *KubeletError if the kubelet refuses.
 func (c *HTTPContainerInfo) ContainerLogs(ctx context.Context, host string, port uint, namespace, pod, container string, query url.Values) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(logTimeout, cancel)
-	address := url.URL{
-		Scheme:   cmp.Or(c.Scheme, "http"),
-		Host:     net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10)),
-		RawQuery: query.Encode(),
+	address := c.address(host, port, query)
+	resp, err := c.get(ctx, address.JoinPath("containerLogs", namespace, pod, container))
+	if !late.Stop() && err == nil {
+		resp.Body.Close()
+		err = noAnswer(address, context.DeadlineExceeded)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.JoinPath("containerLogs", namespace, pod, container).String(), nil)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	resp, err := c.sameHostClient().Do(req)
-	if !late.Stop() && err == nil {
-		resp.Body.Close()
-		err = context.DeadlineExceeded
-	}
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("the kubelet at %s does not answer: %w", address.Host, reason(err))
-	}
 	if resp.StatusCode == http.StatusOK {
-		return &logBody{resp.Body, cancel}, nil
+		return util.CancelOnClose(resp.Body, cancel), nil
 	}
 	defer cancel()
 	defer resp.Body.Close()
@@ -69,16 +58,4 @@ func (c *HTTPContainerInfo) ContainerLogs(ctx context.Context, host string, port
 		return nil, fmt.Errorf("the kubelet of %s answered %d", host, resp.StatusCode)
 	}
 	return nil, &KubeletError{resp.StatusCode, api.Printable(strings.TrimSpace(string(text)), ' ')}
-}
-
-// logBody ends its request when it is closed.
-type logBody struct {
-	io.ReadCloser
-	cancel context.CancelFunc
-}
-
-// Close implements io.Closer.
-func (b *logBody) Close() error {
-	b.cancel()
-	return b.ReadCloser.Close()
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -77,10 +78,7 @@ func (c *Client) do(method, path string, object, answer interface{}) error {
 		}
 		body = bytes.NewReader(data)
 	}
-	prefix := c.Prefix
-	if prefix == "" {
-		prefix = DefaultPrefix
-	}
+	prefix := cmp.Or(c.Prefix, DefaultPrefix)
 	req, err := http.NewRequest(method, strings.TrimRight(c.Host, "/")+"/"+strings.Trim(prefix, "/")+"/"+path, body)
 	if err != nil {
 		return err
@@ -88,11 +86,7 @@ func (c *Client) do(method, path string, object, answer interface{}) error {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	client := c.HTTP
-	if client == nil {
-		client = defaultHTTP
-	}
-	resp, err := client.Do(req)
+	resp, err := cmp.Or(c.HTTP, defaultHTTP).Do(req)
 	if err != nil {
 		return err
 	}

@@ -1,3 +1,2 @@
-// Package controller has what keeps the objects of a cluster as they should be, each a client of the API: its
-// folders replication, endpoint and node.
+// Package controller has the controllers, clients of the API, in its folders replication, endpoint and node.
 package controller

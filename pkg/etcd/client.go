@@ -1,8 +1,8 @@
 // Package etcd has a client for each of etcd's two APIs: Client for the v2 keys API,
 // on top of go-etcd, and V3 for the v3 API, on top of clientv3. Both add the same: every
 // call has a timeout, a read sees every write that was acknowledged before, a member
-// that fails is followed by the next, and a write is never sent twice. Served tells which
-// of the two an etcd serves.
+// that fails is followed by the next, and a write is never sent twice. Served reports
+// which of the two an etcd serves.
 package etcd
 
 import (
@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -72,10 +73,8 @@ func NewClient(config Config) (*Client, error) {
 // ParseServers checks the URLs of members and returns them without a slash at the
 // end. The error names what is wrong, but never shows a password.
 func ParseServers(servers []string) (urls []string, err error) {
-	for _, server := range servers {
-		if MayHoldPassword(server) { // a password may hold a comma: no other value is shown either
-			return nil, errors.New("a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT")
-		}
+	if slices.ContainsFunc(servers, MayHoldPassword) { // a password may hold a comma: no other value is shown either
+		return nil, errors.New("a user or a password in a URL is not supported (it is not shown here); give http://HOST:PORT")
 	}
 	for _, server := range servers {
 		address, err := parseServer(server)
@@ -87,7 +86,7 @@ func ParseServers(servers []string) (urls []string, err error) {
 	return urls, nil
 }
 
-// MayHoldPassword tells whether a text may be a URL with a password in it: one with
+// MayHoldPassword reports whether a text may be a URL with a password in it: one with
 // an @, which may be escaped.
 func MayHoldPassword(text string) bool {
 	return strings.Contains(text, "@") || strings.Contains(text, "%40")
@@ -108,11 +107,10 @@ func parseServer(server string) (string, error) {
 // Close closes the idle connections.
 func (c *Client) Close() { c.transport.inner.CloseIdleConnections() }
 
-// SetTimeout gives connecting and each call to a member another time: tests do not
-// depend on how fast a machine is. It is to be called before the first call.
+// SetTimeout sets the timeout of connecting and of each call to a member, so that tests
+// do not depend on the speed of a machine. It must be called before the first call.
 func (c *Client) SetTimeout(timeout time.Duration) {
-	dialer := &net.Dialer{Timeout: timeout}
-	c.transport.inner.DialContext = dialer.DialContext
+	c.transport.inner.DialContext = (&net.Dialer{Timeout: timeout}).DialContext
 	c.transport.callTimeout, c.transport.readTimeout, c.transport.watchTimeout = timeout, timeout, timeout
 }
 
@@ -135,13 +133,12 @@ func neverRetry(_ *etcd.Cluster, _ int, last http.Response, err error) error {
 
 type call func(*etcd.Client) (*etcd.Response, error)
 
-// read asks one member after the other until one has an answer.
+// read tries one member after the other until one has an answer.
 func (c *Client) read(f call) (*etcd.Response, error) {
 	return c.try(f, func(error) bool { return true })
 }
 
-// write asks the next member only when the last one cannot have seen the
-// request.
+// write tries the next member only if the last one cannot have seen the request.
 func (c *Client) write(f call) (*etcd.Response, error) {
 	return c.try(f, func(err error) bool {
 		var failed *net.OpError
@@ -201,9 +198,9 @@ func (c *Client) Delete(key string, recursive bool) (*etcd.Response, error) {
 }
 
 // CompareAndSwap sets a key if it has a value ("" for any) and a modified index
-// (0 for any). If it compares the index, etcd is asked not to return the values,
-// which may be large: the response's node has only a key, a value and a modified
-// index, and there is no previous node.
+// (0 for any). If it compares the index, the request tells etcd not to return the
+// values, which may be large: the response's node has only a key, a value and a
+// modified index, and there is no previous node.
 func (c *Client) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {
 	resp, err := c.write(func(m *etcd.Client) (*etcd.Response, error) {
 		return m.CompareAndSwap(key, value, ttl, prevValue, prevIndex)
@@ -221,7 +218,7 @@ func (c *Client) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etc
 }
 
 // Watch waits for changes like go-etcd's Watch: for one if there is no receiver,
-// and for at most a minute. It asks one member only.
+// and for at most a minute. It uses one member only.
 func (c *Client) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error) {
 	return c.members[c.current.Load()].Watch(prefix, waitIndex, recursive, receiver, stop)
 }

@@ -20,7 +20,7 @@ type Config struct {
 	Password string
 }
 
-// ConfigError tells which field of a Config is wrong, or wrong in what it names.
+// ConfigError reports which field of a Config, or which file that it names, is wrong.
 type ConfigError struct {
 	Field string // as in Config
 	Err   error

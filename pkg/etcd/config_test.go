@@ -11,15 +11,9 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 )
 
-func certificates(t *testing.T) *etcdtest.TLS {
-	made, err := etcdtest.MakeTLS(t.TempDir())
-	require.NoError(t, err)
-	return made
-}
-
 func TestWhatIsWrongInAConfigurationIsNamedByItsField(t *testing.T) {
 	t.Parallel()
-	ours, others := certificates(t), certificates(t)
+	ours, others := etcdtest.MakeTLS(t), etcdtest.MakeTLS(t)
 	none := filepath.Join(t.TempDir(), "none.pem")
 	text := filepath.Join(t.TempDir(), "text.pem")
 	require.NoError(t, os.WriteFile(text, []byte("hello"), 0o600))

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// UnusableError tells that what answers at a URL can never serve as the store: a
-// retry does not help, another URL, another etcd or other credentials do.
+// UnusableError is the error of a URL whose server can never be the store. A retry does not
+// help; another URL, another etcd or other credentials do.
 type UnusableError struct {
 	URL string // as it was given
 	Why string // what is there, and what to do
@@ -31,14 +31,14 @@ func unusable(url, format string, args ...interface{}) error {
 // wants are the APIs of etcd of which one is wanted.
 type wants struct{ v2, v3 bool }
 
-// prober asks members what they are.
+// prober finds out what members are.
 type prober struct {
 	transport *http.Transport
 	wants     wants
 }
 
-// diagnoseAll asks the members what they are, after a call has failed. It returns an
-// *UnusableError when it is clear of one that it can never serve, else nil.
+// diagnoseAll finds out what the members are, after a call has failed. It returns an
+// *UnusableError if one of them can certainly never serve, else nil.
 func (p prober) diagnoseAll(ctx context.Context, members []string) error {
 	for _, member := range members {
 		if err := p.diagnose(ctx, member); err != nil {
@@ -78,7 +78,7 @@ func (p prober) diagnose(ctx context.Context, member string) error {
 	return nil // it may serve later
 }
 
-// distrust tells whether a call over TLS has failed because one side does not trust the
+// distrust returns an error if a call over TLS has failed because one side does not trust the
 // certificate of the other.
 func (p prober) distrust(ctx context.Context, member, host string, err error) error {
 	var untrusted *tls.CertificateVerificationError
@@ -127,8 +127,8 @@ func (p prober) get(ctx context.Context, address string) (answer probed, err err
 	return answer, err
 }
 
-// version is etcd's version, or empty if there is no etcd. Up to 2.0 etcd told it in
-// another form: "etcd 0.4.6", then as a release.
+// version returns etcd's version, or "" if there is no etcd. Up to 2.0 it had other
+// forms: "etcd 0.4.6", then a release.
 func (p prober) version(ctx context.Context, address string) string {
 	answer, err := p.get(ctx, address+"/version")
 	if err != nil {
@@ -147,7 +147,7 @@ func (p prober) version(ctx context.Context, address string) string {
 	return version.Server + version.Release // there is one of them
 }
 
-// lacksV3 tells whether etcd of a version has no v3 API. Of an unknown version it may.
+// lacksV3 reports whether etcd of a version has no v3 API. An unknown version may have it.
 func lacksV3(version string) bool {
 	return strings.HasPrefix(version, "0.") || strings.HasPrefix(version, "2.")
 }
@@ -165,8 +165,8 @@ func (p prober) peerPort(ctx context.Context, member string) error {
 	return unusable(member, "is a peer port of etcd, for its members only: name a client port")
 }
 
-// speaksTLS tells whether a host answers a TLS handshake. Nothing is sent over the
-// connection, so that it does not matter whose certificate it is.
+// speaksTLS reports whether a host answers a TLS handshake. Nothing is sent over the
+// connection, so the certificate is not verified.
 func speaksTLS(ctx context.Context, host string) bool {
 	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", host)

@@ -15,7 +15,7 @@ import (
 // codes of etcd's v2 API.
 const (
 	codeNotFound     = 100 // there is no such key
-	codeUnauthorized = 110 // a user, or nobody, may not read
+	codeUnauthorized = 110 // the user, if any, may not read
 )
 
 // API is what an etcd answers through one of its APIs.
@@ -24,10 +24,10 @@ type API struct {
 	Holds  bool // whether there is anything below the key
 }
 
-// Served asks both APIs of an etcd, by two clients of the same Config, what is below a key. If no
-// API is served, or if that is not certain, there is an error: an *UnusableError when what is at
-// one of the URLs can never serve, or when one of the APIs does not let us read the key; another
-// error may go away. It returns soon after the context has ended.
+// Served checks both APIs of an etcd, by two clients of the same Config, and what is below a key. If
+// no API is served, or if that is uncertain, it returns an error. An *UnusableError is permanent: a
+// URL can never serve, or an API does not let us read the key. Any other error may disappear. Served
+// returns soon after the context has ended.
 func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2, v3 API, err error) {
 	// An etcd that hangs is waited for once, and not again to find out why.
 	bounded, cancel := context.WithTimeout(ctx, v3Client.callTimeout)
@@ -43,7 +43,7 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	var v2Err error
 	select {
 	case v2Err = <-answered:
-	case <-ctx.Done(): // go-etcd's calls know of no context: nobody waits for this one any more
+	case <-ctx.Done(): // go-etcd's calls have no context: this one goes on, but its result is dropped
 		return API{}, API{}, ctx.Err()
 	}
 	var refused *UnusableError
@@ -60,8 +60,8 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 		if err := prober.peerPort(bounded, url); err != nil {
 			return API{}, API{}, err
 		}
-		// Who answers anything but that there is no such page may serve the v2 API later. An etcd whose
-		// client URLs speak only gRPC cannot tell: its users name the API by -storage_backend.
+		// Any answer but a 404 means that the v2 API may be served later. An etcd whose client URLs
+		// speak only gRPC cannot report that: its users name the API by -storage_backend.
 		if keys, err := prober.get(bounded, url+"/v2/keys/"); err != nil || keys.isJSON || keys.status != http.StatusNotFound {
 			return API{}, API{}, uncertain("v2", v2Err)
 		}
@@ -78,7 +78,7 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	return API{}, API{}, v3Err
 }
 
-// uncertain is the error of an API that an etcd may serve or not, while it serves the other.
+// uncertain is the error of an API that may be served or not, while the other one is.
 func uncertain(api string, err error) error {
 	return fmt.Errorf("it is not certain whether the %s API is served (-storage_backend says which one to use): %w", api, err)
 }

@@ -84,7 +84,7 @@ func TestWhetherEachAPIHoldsSomethingIsFound(t *testing.T) {
 // Over TLS, for users only, while one of three members is dead.
 func TestWhichAPIsAGuardedClusterServesIsFound(t *testing.T) {
 	t.Parallel()
-	ours := certificates(t)
+	ours := etcdtest.MakeTLS(t)
 	for _, version := range etcdtest.Versions() {
 		for _, noV2 := range []bool{false, true} {
 			t.Run(fmt.Sprint(version, ", without v2: ", noV2), func(t *testing.T) {

@@ -5,11 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"kube2014/pkg/util"
 )
 
 const (
@@ -34,7 +35,7 @@ type transport struct {
 // errNoKeysAPI is why an answer is not one of the v2 keys API.
 var errNoKeysAPI = errors.New("does not answer as etcd's v2 keys API does")
 
-// newTransport returns a transport for a cluster of so many members.
+// newTransport returns a transport for a cluster of a number of members.
 func newTransport(members int, security *tls.Config) *transport {
 	return &transport{
 		inner: &http.Transport{
@@ -79,21 +80,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, fmt.Errorf("%s %w, but with %s", req.URL.Host, errNoKeysAPI, resp.Status)
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, cancel: cancel}
+	resp.Body = util.CancelOnClose(resp.Body, cancel)
 	return resp, nil
 }
 
 func isJSON(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
-}
-
-// boundedBody cancels the request's timeout when it is closed.
-type boundedBody struct {
-	io.ReadCloser
-	cancel context.CancelFunc
-}
-
-func (b *boundedBody) Close() error {
-	defer b.cancel()
-	return b.ReadCloser.Close()
 }

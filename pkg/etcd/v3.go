@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,7 +20,7 @@ import (
 // it answers, then the next. All calls share one connection to it. It is safe for
 // concurrent use.
 //
-// Answered tells after an error whether the outcome is known. A call takes at most
+// After an error, Answered reports whether the outcome is known. A call takes at most
 // 2.5 seconds.
 type V3 struct {
 	config      Config
@@ -48,8 +49,8 @@ func NewV3(config Config) (*V3, error) {
 	return c, nil
 }
 
-// SetTimeout gives connecting and each call to a member another time: tests do not
-// depend on how fast a machine is. It is to be called before the first call.
+// SetTimeout sets the timeout of connecting and of each call to a member, so that tests
+// do not depend on the speed of a machine. It must be called before the first call.
 func (c *V3) SetTimeout(timeout time.Duration) {
 	c.dialTimeout, c.readTimeout = timeout, timeout
 	c.callTimeout = timeout * time.Duration(len(c.members))
@@ -62,8 +63,8 @@ func (c *V3) Close() {
 	}
 }
 
-// Do does one operation. One that only reads is tried on each member. One that may write
-// goes to the next member only if nothing of it was sent to the last.
+// Do executes one operation. A read is tried on each member. A write goes to the next member
+// only if nothing of it was sent to the last one.
 func (c *V3) Do(ctx context.Context, op clientv3.Op) (resp clientv3.OpResponse, err error) {
 	err = c.try(ctx, isRead(op), func(ctx context.Context, client *clientv3.Client) error {
 		var err error
@@ -73,8 +74,8 @@ func (c *V3) Do(ctx context.Context, op clientv3.Op) (resp clientv3.OpResponse, 
 	return resp, err
 }
 
-// Grant makes a lease of at least so many seconds. It is tried on each member: a lease that
-// nobody uses ends by itself.
+// Grant creates a lease of at least a number of seconds. It is tried on each member: an unused
+// lease expires by itself.
 func (c *V3) Grant(ctx context.Context, seconds int64) (granted *clientv3.LeaseGrantResponse, err error) {
 	err = c.try(ctx, true, func(ctx context.Context, client *clientv3.Client) error {
 		var err error
@@ -84,20 +85,13 @@ func (c *V3) Grant(ctx context.Context, seconds int64) (granted *clientv3.LeaseG
 	return granted, err
 }
 
-// isRead tells whether an operation cannot write.
+// isRead reports whether an operation cannot write.
 func isRead(op clientv3.Op) bool {
 	if !op.IsTxn() {
 		return op.IsGet()
 	}
 	_, thens, elses := op.Txn()
-	for _, ops := range [][]clientv3.Op{thens, elses} {
-		for _, op := range ops {
-			if !isRead(op) {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(slices.Concat(thens, elses), func(op clientv3.Op) bool { return !isRead(op) })
 }
 
 type v3Call func(context.Context, *clientv3.Client) error
@@ -147,7 +141,7 @@ func (e *callError) Error() string {
 // Unwrap returns the error as clientv3 has given it.
 func (e *callError) Unwrap() error { return e.err }
 
-// moveOn lets the next calls begin at another member than this one.
+// moveOn makes the next calls begin at another member.
 func (c *V3) moveOn(from *member) {
 	c.current.CompareAndSwap(from.index, (from.index+1)%int32(len(c.members)))
 }
@@ -187,7 +181,7 @@ type member struct {
 
 var errClosed = errors.New("the client of etcd is closed")
 
-// open returns the client of the member. It does not wait until that has connected.
+// open returns the client of the member. It does not wait for a connection.
 func (m *member) open() (*clientv3.Client, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -213,7 +207,7 @@ func (m *member) close() {
 	}
 }
 
-// call calls the member. It tells whether something of the call was sent that the
+// call calls the member. It reports whether something of the call was sent that the
 // member has not refused.
 func (m *member) call(ctx context.Context, read bool, call v3Call) (sent bool, err error) {
 	client, err := m.open()
@@ -230,10 +224,10 @@ func (m *member) call(ctx context.Context, read bool, call v3Call) (sent bool, e
 		return false, err
 	}
 	for try := 1; ; try++ {
-		note := &atomic.Bool{}
-		err = call(context.WithValue(ctx, noteKey{}, note), client)
+		written := &atomic.Bool{}
+		err = call(context.WithValue(ctx, sentKey{}, written), client)
 		if try == 3 || !isTokenRefused(err) {
-			return note.Load(), err
+			return written.Load(), err
 		}
 		if token, err = m.login.renew(share, client, token); err != nil {
 			return false, err

@@ -41,7 +41,7 @@ func (m *member) settings() clientv3.Config {
 				MinConnectTimeout: m.v3.dialTimeout,
 			}),
 			grpc.WithNoProxy(), // as for the v2 API
-			grpc.WithStatsHandler(notes{}),
+			grpc.WithStatsHandler(sentRecorder{}),
 			grpc.WithChainUnaryInterceptor(failFast),
 			grpc.WithChainStreamInterceptor(m.stream),
 		},
@@ -52,35 +52,34 @@ func (m *member) settings() clientv3.Config {
 	return config
 }
 
-// isDown tells whether the last try to connect to the member has failed.
+// isDown reports whether the last attempt to connect to the member has failed.
 func (m *member) isDown() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.client != nil && m.client.ActiveConnection().GetState() == connectivity.TransientFailure
 }
 
-// noteKey is the key of a context's value, an *atomic.Bool, that becomes true when
-// something of the call is given to a connection.
-type noteKey struct{}
+// sentKey is the key of a context's value, an *atomic.Bool, that becomes true when
+// something of the call is written to a connection.
+type sentKey struct{}
 
-// notes takes the notes of calls. It is a stats.Handler.
-type notes struct{}
+// sentRecorder is a stats.Handler that sets the value of sentKey.
+type sentRecorder struct{}
 
-func (notes) HandleRPC(ctx context.Context, event stats.RPCStats) {
+func (sentRecorder) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	switch event.(type) {
 	case *stats.OutHeader, *stats.OutPayload:
-		if note, ok := ctx.Value(noteKey{}).(*atomic.Bool); ok {
-			note.Store(true)
+		if sent, ok := ctx.Value(sentKey{}).(*atomic.Bool); ok {
+			sent.Store(true)
 		}
 	}
 }
 
-func (notes) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
-func (notes) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (notes) HandleConn(context.Context, stats.ConnStats)                       {}
+func (sentRecorder) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (sentRecorder) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (sentRecorder) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// failFast makes a call fail when the member cannot be connected to. clientv3 makes it
-// wait until that is possible.
+// failFast makes a call fail when the member cannot be reached. By default clientv3 waits.
 func failFast(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return call(ctx, method, request, reply, conn, append(opts, grpc.WaitForReady(false))...)
 }
@@ -102,7 +101,7 @@ func (m *member) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.C
 	return &brittleStream{ClientStream: stream, member: m}, nil
 }
 
-// broken returns an error of a stream as one that clientv3 takes for final.
+// broken converts an error of a stream to one that clientv3 does not retry.
 func (m *member) broken(err error) error {
 	switch codeOf(err) {
 	case codes.Unavailable, codes.Internal:

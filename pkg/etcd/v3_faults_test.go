@@ -216,7 +216,7 @@ func TestACallOfACallerWhoIsGoneLeavesTheMemberAlone(t *testing.T) {
 }
 
 func cluster(t *testing.T) (members []*etcdtest.Server, urls []string) {
-	members, err := etcdtest.StartCluster(t.TempDir(), 3)
+	members, err := etcdtest.Setup{Members: 3}.Start(t.TempDir())
 	require.NoError(t, err)
 	for _, member := range members {
 		urls = append(urls, member.URL)

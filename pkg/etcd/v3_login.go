@@ -9,13 +9,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// login is a user and what a member has given them for the password: a token, which
-// expires. Nil is nobody. clientv3's own login connects before there is a call, and
-// repeats more than calls whose token is refused.
+// login is a user and the token that a member has issued for the password. The token expires.
+// Nil means no user. clientv3's own login connects before the first call, and retries more
+// than the calls whose token is refused.
 type login struct {
 	user, password string
 
-	turn  chan struct{} // is full while somebody asks for a token
+	turn  chan struct{} // full while a token is requested
 	token atomic.Pointer[string]
 }
 
@@ -34,7 +34,7 @@ func (l *login) current() *string {
 	return l.token.Load()
 }
 
-// get returns the token, and asks the member for one if there is none.
+// get returns the token, and requests one if there is none.
 func (l *login) get(ctx context.Context, client *clientv3.Client) (*string, error) {
 	if token := l.current(); token != nil {
 		return token, nil
@@ -42,7 +42,7 @@ func (l *login) get(ctx context.Context, client *clientv3.Client) (*string, erro
 	return l.renew(ctx, client, nil)
 }
 
-// renew asks the member for another token than the old one, if nobody else has done so.
+// renew requests a token, unless another call has replaced the old one already.
 func (l *login) renew(ctx context.Context, client *clientv3.Client, old *string) (*string, error) {
 	if l == nil {
 		return nil, nil
@@ -56,7 +56,7 @@ func (l *login) renew(ctx context.Context, client *clientv3.Client, old *string)
 	if token := l.current(); token != old {
 		return token, nil
 	}
-	token := "" // if the etcd does not ask who somebody is
+	token := "" // if the etcd needs no user
 	answer, err := client.Authenticate(ctx, l.user, l.password)
 	if err == nil {
 		token = answer.Token
@@ -67,7 +67,7 @@ func (l *login) renew(ctx context.Context, client *clientv3.Client, old *string)
 	return &token, nil
 }
 
-// isTokenRefused tells whether a call was refused, before it took effect, for a reason
+// isTokenRefused reports whether a call was refused, before it took effect, for a reason
 // that another token may remove.
 func isTokenRefused(err error) bool {
 	return errors.Is(err, rpctypes.ErrInvalidAuthToken) || errors.Is(err, rpctypes.ErrUserEmpty) || errors.Is(err, rpctypes.ErrAuthOldRevision)

@@ -33,7 +33,7 @@ func bothClients(t *testing.T, config Config) (*Client, *V3) {
 
 func TestBothSidesOfAConnectionOverTLSAreCertified(t *testing.T) {
 	t.Parallel()
-	ours, others := certificates(t), certificates(t)
+	ours, others := etcdtest.MakeTLS(t), etcdtest.MakeTLS(t)
 	anyClient := started(t, etcdtest.Setup{TLS: ours}).URL
 	certified := started(t, etcdtest.Setup{TLS: ours, ClientCerts: true}).URL
 	for name, row := range map[string]struct {
@@ -167,7 +167,7 @@ func TestAWriteOfAUserWhoMayNotIsRefused(t *testing.T) {
 
 func TestTheV2APITakesAUserOverTLS(t *testing.T) {
 	t.Parallel()
-	ours := certificates(t)
+	ours := etcdtest.MakeTLS(t)
 	member := started(t, etcdtest.Setup{TLS: ours})
 	_, security, err := Config{Servers: []string{member.URL}, CAFile: ours.CAFile}.read()
 	require.NoError(t, err)

@@ -14,20 +14,19 @@ import (
 
 // ErrEarlyProgress is the error of a request for progress on a member whose answer may
 // come before the events that it counts: etcd before 3.4.31, and 3.5.0 to 3.5.12, or one
-// that does not tell its version.
+// that does not report its version.
 var ErrEarlyProgress = errors.New("etcd may answer requests for progress too early")
 
 // Watch watches the keys with a prefix, from a revision on, or from now on if that is 0.
-// It asks one member, the one that calls go to, and returns when that has begun or could
-// not: after 2.5 seconds at most.
+// It uses one member, the one that calls go to, and returns when the watch has begun or
+// failed: after 2.5 seconds at most.
 //
 // The channel ends when ctx does, when the member fails, when it has no leader, or when
-// the revision is compacted. Only the last response says why, if there is a reason:
-// nothing of a watch is tried again. The caller ends ctx in any case. progress asks for a
-// notification of how far this watch is, and does not wait for it: for other watches
-// there is none. If the member does not answer, the watch ends. The error is
-// ErrEarlyProgress if the notification could not be trusted; without a request the member
-// notifies from time to time, and that can be trusted.
+// the revision is compacted. Only the last response says why, if there is a reason; there
+// are no retries. The caller must end ctx in any case. progress requests a notification of
+// the progress of this watch only, and does not wait for it. If the member does not answer,
+// the watch ends. The error is ErrEarlyProgress if the notification could not be trusted.
+// The periodic notifications of the member can always be trusted.
 func (c *V3) Watch(ctx context.Context, prefix string, revision int64) (events clientv3.WatchChan, progress func(context.Context) error) {
 	member := c.watchable()
 	client, err := member.open()
@@ -100,7 +99,7 @@ func (m *member) tellsProgress(ctx context.Context) error {
 	return nil
 }
 
-// progressInOrder tells whether etcd of a version answers requests for progress after the
+// progressInOrder reports whether etcd of a version answers requests for progress after the
 // events before it.
 func progressInOrder(version string) bool {
 	var major, minor, patch int

@@ -30,10 +30,10 @@ type Config struct {
 	Version                   string              // of the kubelet, such as v1.36.0
 	Capacity                  corev1.ResourceList // of the machine; nil: 4 CPUs, 8 GiB, 110 pods
 
-	Listening func(address net.Addr)                                               // is told where the HTTP server listens; nil for nobody
+	Listening func(address net.Addr)                                               // is called when the HTTP server listens; nil for none
 	Listen    func(network, address string) (net.Listener, error)                  // nil: net.Listen
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // for probes; nil: a net.Dialer's
-	Around    func(workqueue.Sync) workqueue.Sync                                  // put around the look at a pod; nil for nothing
+	Around    func(workqueue.Sync) workqueue.Sync                                  // wraps the sync of a pod; nil for nothing
 }
 
 func (config *Config) setDefaults() {

@@ -7,6 +7,7 @@ import (
 
 	"kube2014/pkg/kubelet/cri"
 	"kube2014/pkg/kubelet/lifecycle"
+	"kube2014/pkg/util/pods"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,7 @@ type container struct {
 
 	begun    bool          // run was seen running
 	exited   bool          // run, or ended, was seen exited
-	stopping bool          // run was told to stop
+	stopping bool          // run was stopped
 	changed  bool          // its definition is another one: it starts again, whatever the policy
 	backOff  time.Duration // the pause before the last start
 	due      time.Time     // when it may start again
@@ -47,7 +48,7 @@ func containersOf(pod *corev1.Pod) []*container {
 			if c.name == "" || names[c.name] { // of a task of 2014
 				c.name = strings.TrimPrefix(fmt.Sprintf("%s-%d", specs[i].Name, i), "-")
 			}
-			if of == lifecycle.InitContainer && lifecycle.IsSidecar(c.spec) {
+			if of == lifecycle.InitContainer && pods.IsSidecar(c.spec) {
 				c.kind = lifecycle.Sidecar
 			}
 			names[c.name] = true
@@ -59,8 +60,8 @@ func containersOf(pod *corev1.Pod) []*container {
 	return all
 }
 
-// restore takes over what is known of the container from before this kubelet came. It does not run
-// any more, whatever was said then.
+// restore takes over the status from before this kubelet started. The container does not run any more,
+// whatever the status says.
 func (c *container) restore(status *corev1.ContainerStatus, now time.Time) {
 	c.attempt, c.imageID = status.RestartCount, status.ImageID
 	switch state := status.State; {
@@ -106,7 +107,7 @@ func (c *container) terminated() *corev1.ContainerStateTerminated {
 	return t
 }
 
-// policy returns when the container starts again: as its pod says, if it does not say so itself.
+// policy returns the restart policy of the container: its own, or else that of its pod.
 func (c *container) policy(pod *corev1.Pod) corev1.RestartPolicy {
 	if c.spec.RestartPolicy != nil {
 		return corev1.RestartPolicy(*c.spec.RestartPolicy)
@@ -114,7 +115,7 @@ func (c *container) policy(pod *corev1.Pod) corev1.RestartPolicy {
 	return pod.Spec.RestartPolicy
 }
 
-// view returns what is decided by about the container.
+// view returns what decisions about the container depend on.
 func (c *container) view(pod *corev1.Pod) lifecycle.View {
 	v := lifecycle.View{Kind: c.kind, Phase: c.phase(), Due: c.due, Started: c.started, Ran: c.last != nil}
 	if v.Phase == cri.Exited {
@@ -124,7 +125,7 @@ func (c *container) view(pod *corev1.Pod) lifecycle.View {
 	return v
 }
 
-// status returns the container's status. The reason is why one that was not started waits.
+// status returns the container's status. A container that was not started has waits as its reason.
 func (c *container) status(view lifecycle.View, waits string) corev1.ContainerStatus {
 	isStarted := view.Phase == cri.Running && c.started
 	s := corev1.ContainerStatus{
@@ -134,9 +135,7 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 	if c.kind == lifecycle.InitContainer {
 		s.Ready = view.Phase == cri.Exited && !view.Failed
 	}
-	if c.last != nil {
-		s.LastTerminationState.Terminated = c.last
-	}
+	s.LastTerminationState.Terminated = c.last
 	var state cri.State
 	if c.run != nil {
 		state = c.run.State()
@@ -166,7 +165,7 @@ func (c *container) crashLoop(s *corev1.ContainerStatus, pod *corev1.Pod) {
 	}}
 }
 
-// stamp returns a time as the API has it: in seconds.
+// stamp returns a time in the precision of the API: whole seconds.
 func stamp(t time.Time) metav1.Time {
 	if t.IsZero() {
 		return metav1.Time{}

@@ -1,4 +1,4 @@
-// Package kubelet runs the pods of a machine: it keeps the machine's node alive, lets a Runtime run
-// the containers of the pods that are bound to it, reports their state, ends them when they are
-// deleted, and answers questions about them over HTTP.
+// Package kubelet runs the pods of a machine: it updates the status of the machine's node, lets a
+// Runtime run the containers of the pods that are bound to it, reports their state, ends them when
+// they are deleted, and serves their state and logs over HTTP.
 package kubelet

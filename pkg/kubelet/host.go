@@ -124,7 +124,7 @@ func (w *podWorker) Log(name string, previous bool) (cri.Container, error) {
 	return run, nil
 }
 
-// waits returns why a container waits.
+// waits returns the reason why a container waits that was not started.
 func (w *podWorker) waits(c *container) string {
 	if c.run == nil && c.kind == lifecycle.MainContainer && len(w.pod.Spec.InitContainers) > 0 {
 		return podInitializing

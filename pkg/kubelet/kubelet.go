@@ -3,7 +3,10 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,8 +19,8 @@ import (
 )
 
 const (
-	// Pods are looked at one after the other, for that never waits; their state is written by some
-	// at a time, for that waits for the server.
+	// One worker syncs pods, since that never waits. Several report their status, since that waits
+	// for the server.
 	podWorkers    = 1
 	reportWorkers = 2
 )
@@ -29,7 +32,7 @@ type Kubelet struct {
 	pods      *workqueue.Queue // by the pods' keys
 	reports   *workqueue.Queue // by the pods' keys
 	addresses *addresses
-	probing   sync.WaitGroup // the probes that are made just now
+	probing   sync.WaitGroup // the running probes
 	outage    outage
 	running   context.Context // of Run
 
@@ -66,9 +69,9 @@ func (e *ListenError) Error() string {
 // Unwrap returns why.
 func (e *ListenError) Unwrap() error { return e.Err }
 
-// Run runs the machine's pods until the context ends, and returns nil then: its containers are
-// gone, and nobody is told, as if the machine was switched off. The error is a *ListenError if its
-// port cannot be opened. It is called once.
+// Run runs the machine's pods until the context ends, and then returns nil. The containers end
+// without a report to the server, as if the machine was switched off. The error is a *ListenError if
+// the port cannot be opened. It is called once.
 func (k *Kubelet) Run(ctx context.Context) error {
 	address := net.JoinHostPort(k.Address, fmt.Sprint(k.Port))
 	listener, err := k.Listen("tcp", address)
@@ -79,9 +82,9 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	if k.Listening != nil {
 		k.Listening(listener.Addr())
 	}
-	questions := server.New(host{k})
+	httpServer := server.New(host{k})
 	var group sync.WaitGroup
-	group.Go(func() { _ = questions.Serve(listener) }) // it ends with Close
+	group.Go(func() { _ = httpServer.Serve(listener) }) // it ends with Close
 	group.Go(func() { k.informer.Run(ctx) })
 	group.Go(func() { k.beat(ctx, portOf(listener.Addr())) })
 	if cache.WaitForSync(ctx, k.informer.HasSynced) {
@@ -89,7 +92,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.report) })
 	}
 	<-ctx.Done()
-	_ = questions.Close() // it only closes connections
+	_ = httpServer.Close() // it only closes connections
 	group.Wait()
 	for _, w := range k.all() {
 		w.kill()
@@ -99,13 +102,9 @@ func (k *Kubelet) Run(ctx context.Context) error {
 }
 
 func portOf(address net.Addr) int32 {
-	_, text, err := net.SplitHostPort(address.String())
-	if err != nil {
-		return 0
-	}
-	var port int32
-	_, _ = fmt.Sscan(text, &port) // 0 if it has none
-	return port
+	_, text, _ := net.SplitHostPort(address.String()) // without a port, the result is 0
+	port, _ := strconv.Atoi(text)
+	return int32(port)
 }
 
 func (k *Kubelet) event(pod *corev1.Pod, eventType, reason, message string) {
@@ -114,7 +113,7 @@ func (k *Kubelet) event(pod *corev1.Pod, eventType, reason, message string) {
 	}
 }
 
-// warn tells people what a container says, without a lock of its worker.
+// warn writes a warning of a container as an event, without a lock of its worker.
 func (k *Kubelet) warn(key, reason, message string) {
 	if pod, exists := k.informer.Store().Get(key); exists {
 		k.event(pod, corev1.EventTypeWarning, reason, message)
@@ -132,11 +131,7 @@ func (k *Kubelet) worker(key string) *podWorker {
 func (k *Kubelet) all() []*podWorker {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all := make([]*podWorker, 0, len(k.workers))
-	for _, w := range k.workers {
-		all = append(all, w)
-	}
-	return all
+	return slices.Collect(maps.Values(k.workers))
 }
 
 // setWorker sets the worker of a key; nil is none.
@@ -150,8 +145,8 @@ func (k *Kubelet) setWorker(key string, w *podWorker) {
 	k.workers[key] = w
 }
 
-// sync brings what runs under the key of a pod to what is to run there. A pod of the same name with
-// another uid is another pod, which has to wait until the one before has ended.
+// sync starts and stops what should run under the key of a pod. A pod of the same name with another
+// uid is another pod. It must wait until the one before has ended.
 func (k *Kubelet) sync(_ context.Context, key string) error {
 	pod, exists := k.informer.Store().Get(key)
 	w := k.worker(key)

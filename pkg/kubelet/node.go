@@ -14,10 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kube2014/pkg/util"
 )
 
 // minBeatPause is the pause after the first failure to write the node's status. It doubles up to the
-// usual time between two writes.
+// normal period.
 const minBeatPause = 250 * time.Millisecond
 
 // beat keeps the node alive until the context ends.
@@ -37,14 +39,11 @@ func (k *Kubelet) beat(ctx context.Context, port int32) {
 			k.outage.note(ctx, nil)
 			pause = minBeatPause
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+		util.Sleep(ctx, wait)
 	}
 }
 
-// updateNode writes the node's status, and makes the node if it is not there.
+// updateNode writes the node's status, and creates the node if it does not exist.
 func (k *Kubelet) updateNode(ctx context.Context, info corev1.NodeSystemInfo, port int32) error {
 	for {
 		node, err := k.Client.Nodes().Get(ctx, k.Name)
@@ -80,7 +79,7 @@ func (k *Kubelet) nodeInfo() corev1.NodeSystemInfo {
 	}
 }
 
-// setNodeStatus sets what the kubelet knows in the status of its node. What others have set stays.
+// setNodeStatus sets the kubelet's part of the status of its node. The rest stays.
 func (k *Kubelet) setNodeStatus(s *corev1.NodeStatus, info corev1.NodeSystemInfo, port int32, now metav1.Time) {
 	for _, condition := range []corev1.NodeCondition{
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},

@@ -37,7 +37,7 @@ func (w *podWorker) start(c *container) {
 	})
 }
 
-// stop tells a container to stop.
+// stop begins to stop a container.
 func (w *podWorker) stop(c *container, grace time.Duration, message string) {
 	if !c.stopping {
 		c.stopping = true
@@ -46,7 +46,7 @@ func (w *podWorker) stop(c *container, grace time.Duration, message string) {
 	c.run.Stop(grace)
 }
 
-// notice notes what has become of a container.
+// notice handles changes of the state of a container.
 func (w *podWorker) notice(c *container, now time.Time) {
 	phase := c.phase()
 	if phase == cri.Running && !c.begun {
@@ -74,8 +74,8 @@ func (w *podWorker) notice(c *container, now time.Time) {
 	}
 }
 
-// refer lets the containers refer to the definitions of the pod as it was last seen, so that no
-// older one is kept.
+// refer sets the definitions of the containers to those of the newest pod, so that older pods are
+// garbage.
 func (w *podWorker) refer() {
 	for _, c := range w.containers {
 		if c.kind == lifecycle.MainContainer {
@@ -86,8 +86,8 @@ func (w *podWorker) refer() {
 	}
 }
 
-// redefine takes the definitions of a pod that has been changed: a container of another one is
-// another container. A PUT of a task may change all of them.
+// redefine takes over the changed definitions of the pod, such as after a PUT of a task, which may
+// change all of them. A container with another name is another container.
 func (w *podWorker) redefine() {
 	there := map[string]*container{}
 	for _, c := range w.containers {
@@ -114,14 +114,14 @@ func (w *podWorker) redefine() {
 	}
 }
 
-// isSame reports whether a container need not be started again. Its resources are changed as it runs.
+// isSame reports whether a container need not be restarted. Its resources can change while it runs.
 func isSame(before, now *corev1.Container) bool {
 	a, b := *before, *now
 	a.Resources, b.Resources = corev1.ResourceRequirements{}, corev1.ResourceRequirements{}
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// replace lets a container start again by its new definition.
+// replace restarts a container with its new definition.
 func (w *podWorker) replace(c *container) {
 	switch c.phase() {
 	case cri.Created, cri.Running:

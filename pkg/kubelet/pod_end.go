@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// isLeaving reports whether the pod was told to end.
+// isLeaving reports whether the pod must end.
 func (w *podWorker) isLeaving() bool { return w.pod.DeletionTimestamp != nil }
 
-// grace returns how long the containers have to end when the pod is to.
+// grace returns how long the containers have to end when the pod must end.
 func (w *podWorker) grace() time.Duration {
 	seconds := w.pod.DeletionGracePeriodSeconds
 	if !w.isLeaving() || seconds == nil {
@@ -50,7 +50,7 @@ func (w *podWorker) remove() bool {
 	return exited
 }
 
-// kill ends the containers, for the kubelet ends.
+// kill ends the containers because the kubelet ends.
 func (w *podWorker) kill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,14 +27,14 @@ type podWorker struct {
 	mu         sync.Mutex  // guards what follows
 	pod        *corev1.Pod // as it was last seen; shared
 	containers []*container
-	status     corev1.PodStatus // as it is to be; replaced, never changed
+	status     corev1.PodStatus // as it should be; replaced, never changed
 	over       bool             // no container will run again
-	ended      bool             // it was over before this kubelet came
-	expired    bool             // it has run longer than it may
-	deleted    bool             // the server was told that the pod is over
+	ended      bool             // it was over before this kubelet started
+	expired    bool             // it has exceeded its deadline
+	deleted    bool             // the pod was deleted from the server
 }
 
-// newWorker begins to run a pod. Of what an earlier kubelet ran nothing is left but what it told.
+// newWorker begins to run a pod. Of an earlier kubelet only the status is left that it reported.
 func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWorker {
 	w := &podWorker{k: k, key: key, uid: pod.UID, pod: pod, containers: containersOf(pod), status: pod.Status}
 	if pods.HasEnded(pod) {
@@ -62,8 +62,7 @@ func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWork
 	return w
 }
 
-// sync brings the containers to what the pod wants, and reports whether there is something to tell
-// the server.
+// sync starts and stops containers as the pod wants, and reports whether there is news for the server.
 func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +89,7 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	return w.isLeaving() && w.over && !w.deleted || !w.isKnown(now)
 }
 
-// decide returns what is to be done.
+// decide returns what to do.
 func (w *podWorker) decide(views []lifecycle.View, now time.Time) lifecycle.Plan {
 	deadline := w.pod.Spec.ActiveDeadlineSeconds
 	var expires time.Time
@@ -108,7 +107,7 @@ func (w *podWorker) decide(views []lifecycle.View, now time.Time) lifecycle.Plan
 	return p
 }
 
-// see takes a newer version of the pod.
+// see updates the pod to a newer version.
 func (w *podWorker) see(pod *corev1.Pod) {
 	if pod == w.pod || isOlder(pod, w.pod) {
 		return
@@ -129,14 +128,14 @@ func (w *podWorker) see(pod *corev1.Pod) {
 	}
 }
 
-// isOlder reports whether a version of a pod is older than another one. The informer may come later
-// than the answer to what was written.
+// isOlder reports whether a version of a pod is older than another one. The informer may be later
+// than the answer to a write.
 func isOlder(pod, than *corev1.Pod) bool {
 	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, than.ResourceVersion)
 	return err == nil && order < 0
 }
 
-// views returns what is decided by.
+// views returns the views of all containers.
 func (w *podWorker) views() []lifecycle.View {
 	views := make([]lifecycle.View, len(w.containers))
 	for i, c := range w.containers {

@@ -1,9 +1,11 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +15,7 @@ import (
 	"kube2014/pkg/util"
 )
 
-// probe makes one of the probes of a container, as long as that runs. Its worker's mutex guards it.
+// probe runs one of the probes of a container, as long as that runs. Its worker's mutex guards it.
 type probe struct {
 	w     *podWorker
 	c     *container
@@ -23,13 +25,13 @@ type probe struct {
 	tally tally
 }
 
-// tally counts the same results of probes in a row.
+// tally counts equal results of a probe in a row.
 type tally struct {
 	last  bool
 	count int32
 }
 
-// add adds a result, and reports whether it counts: there have been enough of them.
+// add adds a result, and reports whether the threshold is reached.
 func (t *tally) add(success bool, probe *corev1.Probe) bool {
 	if success != t.last {
 		t.count = 0
@@ -42,15 +44,10 @@ func (t *tally) add(success bool, probe *corev1.Probe) bool {
 	return t.count >= orDefault(probe.FailureThreshold, 3)
 }
 
-func orDefault(n, otherwise int32) int32 {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
-}
+func orDefault(n, otherwise int32) int32 { return cmp.Or(max(n, 0), otherwise) }
 
-// startProbes begins to probe a container that runs. Until its startup probe has succeeded that is
-// the only one.
+// startProbes begins to probe a running container: with its startup probe only, until that has
+// succeeded.
 func (w *podWorker) startProbes(c *container, now time.Time) {
 	if c.spec.StartupProbe != nil && !c.started {
 		w.startProbe(c, cri.Startup, c.spec.StartupProbe, now)
@@ -66,11 +63,11 @@ func (w *podWorker) startProbe(c *container, kind cri.ProbeKind, spec *corev1.Pr
 	}
 	p := &probe{w: w, c: c, kind: kind, spec: spec}
 	first := c.run.State().StartedAt.Add(time.Duration(spec.InitialDelaySeconds) * time.Second)
-	p.timer = time.AfterFunc(max(first.Sub(now), 0), p.make)
+	p.timer = time.AfterFunc(max(first.Sub(now), 0), p.run)
 	c.probes = append(c.probes, p)
 }
 
-// stopProbes stops the probes of a container. One that is made just now counts no more.
+// stopProbes stops the probes of a container. The result of a running one is ignored.
 func (c *container) stopProbes() {
 	for _, p := range c.probes {
 		p.timer.Stop()
@@ -78,8 +75,8 @@ func (c *container) stopProbes() {
 	c.probes = nil
 }
 
-// make makes the probe, and the next one after its period.
-func (p *probe) make() {
+// run runs the probe, and schedules the next one after its period.
+func (p *probe) run() {
 	defer util.HandleCrash()
 	began := time.Now()
 	target, isWanted := p.begin()
@@ -96,14 +93,15 @@ func (p *probe) make() {
 	if !p.isWantedLocked() {
 		return
 	}
-	p.note(err)
+	p.handle(err)
 	if p.isWantedLocked() {
 		period := time.Duration(orDefault(p.spec.PeriodSeconds, 10)) * time.Second
 		p.timer.Reset(max(period-time.Since(began), 0))
 	}
 }
 
-// begin returns what is to be probed, and whether it still is. Then the kubelet waits for the probe when it ends.
+// begin returns the target, and whether the probe is still wanted. If so, the kubelet waits for it when
+// it ends.
 func (p *probe) begin() (prober.Target, bool) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -124,8 +122,8 @@ func (p *probe) isWantedLocked() bool {
 	return slices.Contains(p.c.probes, p)
 }
 
-// note notes the result of a probe.
-func (p *probe) note(err error) {
+// handle handles the result of a probe.
+func (p *probe) handle(err error) {
 	if err != nil {
 		p.w.k.event(p.w.pod, corev1.EventTypeWarning, "Unhealthy", fmt.Sprintf("%s probe failed: %v", p.kind, err))
 	}
@@ -149,15 +147,11 @@ func (p *probe) note(err error) {
 	}
 }
 
-// failed lets a container that is not alive start again.
+// failed restarts a container that is not alive.
 func (p *probe) failed() {
 	grace := p.w.grace()
 	if own := p.spec.TerminationGracePeriodSeconds; own != nil {
 		grace = inSeconds(*own)
 	}
-	what := "liveness"
-	if p.kind == cri.Startup {
-		what = "startup"
-	}
-	p.w.stop(p.c, grace, fmt.Sprintf("Container %s failed %s probe, will be restarted", p.c.name, what))
+	p.w.stop(p.c, grace, fmt.Sprintf("Container %s failed %s probe, will be restarted", p.c.name, strings.ToLower(string(p.kind))))
 }

@@ -18,11 +18,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reportAgain is the pause after which it is tried again to reach the server, at least; at most it
-// is twice that.
-const reportAgain = 5 * time.Second
+// reportPause is the least pause before a retry if the server cannot be reached. The longest is
+// twice that.
+const reportPause = 5 * time.Second
 
-// report tells the server the state of a pod, and that it is over, if it is to end.
+// report writes the status of a pod, and deletes it if it was to end and has ended.
 func (k *Kubelet) report(ctx context.Context, key string) error {
 	w := k.worker(key)
 	if w == nil {
@@ -33,17 +33,17 @@ func (k *Kubelet) report(ctx context.Context, key string) error {
 		err = w.reportEnd(ctx)
 	}
 	if k.outage.note(ctx, err) {
-		k.reports.AddAfter(key, reportAgain+rand.N(reportAgain)) // no secret
+		k.reports.AddAfter(key, reportPause+rand.N(reportPause)) // no secret
 		return nil
 	}
 	return err
 }
 
-// reportStatus writes the status, if the server has another one.
+// reportStatus writes the status if the server has another one.
 func (w *podWorker) reportStatus(ctx context.Context) error {
-	pods := w.k.Client.In(w.podNamespace()).Pods()
 	for {
 		pod, status, ended := w.toReport()
+		pods := w.k.Client.In(pod.Namespace).Pods()
 		merged := lifecycle.MergeStatus(pod.Status, status, metav1.Now())
 		if ended || equality.Semantic.DeepEqual(merged, pod.Status) {
 			return nil
@@ -68,26 +68,20 @@ func (w *podWorker) reportStatus(ctx context.Context) error {
 	}
 }
 
-func (w *podWorker) podNamespace() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.pod.Namespace
-}
-
 func (w *podWorker) toReport() (pod *corev1.Pod, status corev1.PodStatus, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pod, w.status, w.ended
 }
 
-// learn takes a version of the pod from an answer of the server.
+// learn updates the pod from an answer of the server.
 func (w *podWorker) learn(pod *corev1.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.see(pod)
 }
 
-// reportEnd deletes a pod that was to end, and has. A finalizer may let it stay after that.
+// reportEnd deletes a pod that was to end, and has. A finalizer may keep it after that.
 func (w *podWorker) reportEnd(ctx context.Context) error {
 	w.mu.Lock()
 	isDue, pod := w.isLeaving() && w.over && !w.deleted, w.pod
@@ -107,12 +101,12 @@ func (w *podWorker) reportEnd(ctx context.Context) error {
 	return nil
 }
 
-// outage tells once that the server cannot be reached, and that it can be again.
+// outage logs once that the server cannot be reached, and once that it can be again.
 type outage struct {
 	of string
 
-	mu   sync.Mutex // guards what follows
-	told string
+	mu     sync.Mutex // guards what follows
+	logged bool       // that it cannot be reached
 }
 
 // note reports whether an error says that the server cannot be reached.
@@ -124,12 +118,12 @@ func (o *outage) note(ctx context.Context, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case away && o.told == "":
+	case away && !o.logged:
 		log.Printf("%s: the server cannot be reached: %s", o.of, strings.ReplaceAll(err.Error(), "\n", "; "))
-		o.told = err.Error()
-	case err == nil && o.told != "":
+		o.logged = true
+	case err == nil && o.logged:
 		log.Printf("%s: the server can be reached again", o.of)
-		o.told = ""
+		o.logged = false
 	}
 	return away
 }

@@ -33,13 +33,13 @@ func (o *AdmissionOptions) validate(map[string]bool) (errs problems) {
 	if len(o.Plugins) == 0 {
 		o.Plugins = util.StringList{plugin.NameNamespaceExists}
 	}
-	if i := slices.Index(o.Plugins, resourcequota.Name); i >= 0 { // a place is not to be reserved while others are asked
+	if i := slices.Index(o.Plugins, resourcequota.Name); i >= 0 { // quota must not be reserved before the others have decided
 		o.Plugins = append(slices.Delete(o.Plugins, i, i+1), resourcequota.Name)
 	}
 	return errs
 }
 
-// ApplyTo makes the plugins, in their order. The error joins one for each flag that is wrong,
+// ApplyTo returns the plugins, in their order. The error joins one for each flag that is wrong,
 // which names the flag.
 func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 	var configurations map[string]json.RawMessage
@@ -58,7 +58,7 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 	return chain, errors.Join(errs...)
 }
 
-// admissionPlugins returns all plugins that there are.
+// admissionPlugins returns all known plugins.
 func admissionPlugins() *admission.Plugins {
 	all := &admission.Plugins{}
 	exists := plugin.NewNamespaceExists(func(namespace string) bool { return namespace == v1.Namespace })

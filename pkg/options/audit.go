@@ -10,7 +10,7 @@ import (
 	"kube2014/pkg/server"
 )
 
-// AuditOptions are about writing down who did what.
+// AuditOptions are about the audit log.
 type AuditOptions struct {
 	Log        audit.File // without a path, nothing is written
 	PolicyFile string
@@ -31,8 +31,8 @@ func (o *AuditOptions) validate(given map[string]bool) problems {
 	return allNeed(given, "audit_log_path", "audit_log_maxage", "audit_log_maxbackup", "audit_log_maxsize", "audit_policy_file")
 }
 
-// ApplyTo lets the server write down who did what, if there is where to. The error joins one for
-// each flag that is wrong, which names the flag.
+// ApplyTo sets the server's audit log, if there is a path. The error joins one for each flag that
+// is wrong, which names the flag.
 func (o *AuditOptions) ApplyTo(c *server.Config) error {
 	if o.Log.Path == "" {
 		return nil
@@ -46,7 +46,7 @@ func (o *AuditOptions) ApplyTo(c *server.Config) error {
 	return nil
 }
 
-// maxAmount is such that nobody counts beyond what a number can hold.
+// maxAmount prevents overflows.
 const maxAmount = 1 << 20
 
 // asAmount reads a number that is not negative.

@@ -16,7 +16,7 @@ import (
 	"kube2014/pkg/webhook"
 )
 
-// AuthenticationOptions are about who sends a request.
+// AuthenticationOptions are about the users of requests.
 type AuthenticationOptions struct {
 	Anonymous              bool
 	ClientCAFile           string
@@ -29,7 +29,7 @@ type AuthenticationOptions struct {
 	anonymousByUser bool
 }
 
-// RequestHeaderOptions are about a proxy that tells who sends a request.
+// RequestHeaderOptions are about a proxy that authenticates users.
 type RequestHeaderOptions struct {
 	ClientCAFile    string // who signs the proxy's certificate
 	AllowedNames    util.StringList
@@ -67,15 +67,14 @@ func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) 
 	return errs
 }
 
-// wantsClientCerts reports whether a certificate tells who sends a request.
+// wantsClientCerts reports whether clients authenticate by certificates.
 func (o *AuthenticationOptions) wantsClientCerts() bool {
 	return o.ClientCAFile != "" || o.RequestHeader.ClientCAFile != ""
 }
 
-// ApplyTo lets the server find out who sends a request, and returns who knows bearer tokens, nil
-// if there are none. Nobody is anonymous where everybody may do everything. The error joins one
-// for each flag that is wrong, which names the flag. Today's server calls this
-// BuildAuthenticator.
+// ApplyTo sets the server's authenticator, and returns that of bearer tokens, nil if there is
+// none. With AlwaysAllow, nobody is anonymous. The error joins one for each flag that is wrong,
+// which names the flag. Today's server calls this BuildAuthenticator.
 func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *AuthorizationOptions) (authenticator.Token, error) {
 	var users []authenticator.Request
 	var errs []error
@@ -108,7 +107,7 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 	return tokens, errors.Join(errs...)
 }
 
-// tokens returns who knows bearer tokens, nil if nobody does.
+// tokens returns the authenticator of bearer tokens, nil if there is none.
 func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 	var all []authenticator.Token
 	var errs []error

@@ -26,7 +26,7 @@ const (
 
 var authorizationModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC}
 
-// AuthorizationOptions are about who may do what.
+// AuthorizationOptions are about the rights of users.
 type AuthorizationOptions struct {
 	Modes             util.StringList
 	PolicyFile        string // of ABAC
@@ -60,10 +60,9 @@ func (o *AuthorizationOptions) validate(given map[string]bool) (errs problems) {
 // Has reports whether a mode is on.
 func (o *AuthorizationOptions) Has(mode string) bool { return slices.Contains(o.Modes, mode) }
 
-// ApplyTo lets the server decide who may do what, and returns who decides: first that
-// system:masters may do everything, then the modes in their order. Roles are those of a source,
-// which only RBAC asks. The error joins one for each flag that is wrong, which names the flag.
-// Today's server calls this BuildAuthorizer.
+// ApplyTo sets the server's authorizer, and returns it: system:masters may do everything, then the
+// modes decide in their order. Only RBAC uses the roles. The error joins one for each flag that is
+// wrong, which names the flag. Today's server calls this BuildAuthorizer.
 func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source) (authorizer.United, error) {
 	all, errs := []authorizer.Authorizer{authorizer.PrivilegedGroups{user.Masters}}, []error(nil)
 	for _, mode := range o.Modes {

@@ -30,7 +30,7 @@ var validEtcdPrefix = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 // EtcdOptions are where objects are stored.
 type EtcdOptions struct {
 	etcd.Config        // without servers: in memory
-	Backend     string // "" is to be found out
+	Backend     string // "": the one that etcd serves
 	Prefix      string
 	EventTTL    time.Duration // how long an event stays after its last change; 0 is for ever
 
@@ -87,7 +87,7 @@ func (o *EtcdOptions) readPassword() error {
 	return nil
 }
 
-// needsEtcd returns an error for each flag that says nothing without an etcd.
+// needsEtcd returns an error for each flag that needs an etcd.
 func needsEtcd(given map[string]bool) (errs problems) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))

@@ -23,7 +23,7 @@ func (o *FeatureOptions) validate(map[string]bool) (errs problems) {
 	return errs
 }
 
-// ApplyTo lets the server serve its profiles.
+// ApplyTo sets whether the server serves its profiles.
 func (o *FeatureOptions) ApplyTo(c *server.Config) {
 	c.Profiling = o.Profiling
 	if o.ContentionProfiling {

@@ -15,7 +15,7 @@ import (
 	"kube2014/pkg/util"
 )
 
-// DefaultMachine is what tasks are placed on if nobody says more (D26).
+// DefaultMachine is the machine of tasks if no flag names machines (D26).
 const DefaultMachine = "127.0.0.1"
 
 // The values of -scheduler.
@@ -106,7 +106,7 @@ func (o *GenericOptions) ApplyTo(c *server.Config) {
 	c.MaxReads, c.MaxChanges = o.MaxReads, o.MaxChanges
 }
 
-// MachinesInWords tells the machines, and whether anybody has named them.
+// MachinesInWords returns the machines, and says if they are the default.
 func (o *GenericOptions) MachinesInWords() string {
 	if !o.MachinesByUser {
 		return o.Machines.String() + " (the default: -machines was not given)"
@@ -132,8 +132,8 @@ func checkMachines(machines []string) error {
 	return nil
 }
 
-// isHost tells whether a text is an IP address or a host name. A host name and
-// an id have the same letters, for the same reason: both stand in keys and URLs.
+// isHost reports whether a text is an IP address or a host name. A host name and
+// an id have the same letters, since both are parts of keys and URLs.
 func isHost(text string) bool {
 	if ip, err := netip.ParseAddr(text); err == nil {
 		return ip.Zone() == ""

@@ -41,7 +41,7 @@ func (o *InsecureServingOptions) validate(given map[string]bool) (errs problems)
 // ListenAddress returns where to listen.
 func (o *InsecureServingOptions) ListenAddress() string { return listenAddress(o.Address, o.Port) }
 
-// ApplyTo opens the port, unless it is to be closed.
+// ApplyTo opens the port unless -insecure=false closes it.
 func (o *InsecureServingOptions) ApplyTo(c *server.Config) {
 	if o.Insecure {
 		c.Insecure = &server.Serving{Address: o.ListenAddress()}

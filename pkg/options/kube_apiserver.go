@@ -1,9 +1,13 @@
 package options
 
-import "strings"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
 
 // ofKubeAPIServer has the flags of kube-apiserver of 2015 to 2018 that this server does not have.
-var ofKubeAPIServer = setOf(`
+var ofKubeAPIServer = sets.New(strings.Fields(`
 	advertise_address allow_privileged alsologtostderr
 	apiserver_count audit_log_batch_buffer_size audit_log_format audit_log_mode audit_webhook_config_file audit_webhook_mode
 	authorization_rbac_super_user authorization_webhook_cache_authorized_ttl authorization_webhook_cache_unauthorized_ttl
@@ -23,12 +27,4 @@ var ofKubeAPIServer = setOf(`
 	service_account_signing_key_file service_cluster_ip_range service_node_port_range ssh_keyfile ssh_user
 	stderrthreshold storage_media_type storage_version storage_versions target_ram_mb tls_ca_file tls_cipher_suites
 	tls_min_version tls_sni_cert_key v verify_only vmodule watch_cache watch_cache_sizes
-	authentication_token_webhook_version api_audiences`)
-
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		set[word] = true
-	}
-	return set
-}
+	authentication_token_webhook_version api_audiences`)...)

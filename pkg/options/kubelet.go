@@ -23,7 +23,7 @@ func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(value[time.Duration]{&o.Timeout, asDuration}, "kubelet_timeout", "")
 }
 
-// kubeletFlags has the flag of each field of a client.KubeletConfig that a file is named by.
+// kubeletFlags has the flag of each field of a client.KubeletConfig that names a file.
 var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
 
 func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
@@ -45,7 +45,7 @@ func kubeletError(err error) error {
 	return err
 }
 
-// ApplyTo returns who asks kubelets. The error names a flag.
+// ApplyTo returns a client of kubelets. The error names a flag.
 func (o *KubeletOptions) ApplyTo() (*client.HTTPContainerInfo, error) {
 	info, err := o.New()
 	if err != nil {

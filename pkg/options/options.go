@@ -44,7 +44,7 @@ func (o *ServerRunOptions) groups() []group {
 	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Parts}
 }
 
-// ErrHelp is the error of a command line that asks for help.
+// ErrHelp is the error of a command line with -h or -help.
 var ErrHelp = flag.ErrHelp
 
 // New returns the options of an empty command line.
@@ -75,8 +75,8 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	}
 	for _, g := range o.groups() {
 		for _, err := range g.validate(given) {
-			// A value that cannot be read has its default: what follows from that is no news.
-			if name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "-"), ":"); !isTold(errs, name) {
+			// A value that cannot be read has its default: further errors about it would mislead.
+			if name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "-"), ":"); !isReported(errs, name) {
 				errs = append(errs, err)
 			}
 		}
@@ -86,14 +86,14 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if o.Parts.Has(PartScheduler) && !given["scheduler"] { // else there would be nothing for it to do
+	if o.Parts.Has(PartScheduler) && !given["scheduler"] { // else it would have nothing to do
 		o.Generic.Scheduler = NoScheduler
 	}
 	return o, nil
 }
 
-// isTold reports whether there is an error about a flag.
-func isTold(errs []error, name string) bool {
+// isReported reports whether there is an error about a flag.
+func isReported(errs []error, name string) bool {
 	return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "-"+name+":") })
 }
 
@@ -132,19 +132,19 @@ func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs prob
 			value, args = args[0], args[1:]
 		}
 		given[name] = true
-		if err := known.Value.Set(value); err != nil && !isTold(errs, name) {
+		if err := known.Value.Set(value); err != nil && !isReported(errs, name) {
 			errs = append(errs, fmt.Errorf("-%s: %s %w", name, shown(value), err))
 		}
 	}
 	return given, errs
 }
 
-// unknownFlag tells about a flag that there is not.
+// unknownFlag returns the error of an unknown flag.
 func unknownFlag(spelled, name string) error {
 	switch {
 	case etcd.MayHoldPassword(spelled):
 		return errors.New("a flag is not known (not shown here)")
-	case ofKubeAPIServer[name]:
+	case ofKubeAPIServer.Has(name):
 		return fmt.Errorf("-%s: kube-apiserver has this flag, but this server does not", name)
 	}
 	if len(spelled) > maxShown {

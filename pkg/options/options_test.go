@@ -98,7 +98,7 @@ func TestNoTimeIsNegative(t *testing.T) {
 func TestNoFlagIsKnownAndNot(t *testing.T) {
 	t.Parallel()
 	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {
-		assert.False(t, ofKubeAPIServer[f.Name], f.Name)
+		assert.False(t, ofKubeAPIServer.Has(f.Name), f.Name)
 	})
 }
 

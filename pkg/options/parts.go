@@ -29,7 +29,7 @@ var parts = []string{PartAPIServer, PartScheduler, PartControllerManager, PartKu
 type PartsOptions struct {
 	Parts      []string // each one once
 	Master     string   // the URL of an apiserver elsewhere; "" for none
-	Kubeconfig string   // a file that says where it is and who asks; "" for none
+	Kubeconfig string   // a file with its URL and our credentials; "" for none
 
 	NodeStatusUpdateFrequency time.Duration // of kubelets
 	NodeMonitorPeriod         time.Duration // of the controller manager
@@ -135,12 +135,12 @@ func (o *PartsOptions) Connect(userAgent string) (*clientv1.Client, error) {
 	return c, nil
 }
 
-// podBits is the length of the prefix of the addresses that one machine has for pods.
+// podBits is the length of a machine's prefix for pods.
 const podBits = 24
 
-// PodCIDRs returns the addresses that each machine has for pods: the block whose number is the
-// last byte of the machine's own address, so that kubelets in several processes agree; or, if
-// there is none, or another machine has it, the next free one.
+// PodCIDRs returns the addresses of each machine for pods. Its block has the number that is the last
+// byte of the machine's own address, so that kubelets in several processes agree. Without such a
+// block, or if another machine has it, the machine has the next free one.
 func (o *PartsOptions) PodCIDRs(machines []string) []netip.Prefix {
 	blocks := 1 << (podBits - o.ClusterCIDR.Bits())
 	taken, all := map[int]bool{}, make([]netip.Prefix, len(machines))

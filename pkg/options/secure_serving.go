@@ -35,8 +35,8 @@ func (o *SecureServingOptions) validate(given map[string]bool) (errs problems) {
 	return errs
 }
 
-// ApplyTo opens the port, if it is to be open. Without a certificate it makes one. The error
-// names a flag.
+// ApplyTo opens the port if it was given. Without a certificate it creates one. The error names
+// a flag.
 func (o *SecureServingOptions) ApplyTo(c *server.Config, authentication *AuthenticationOptions) error {
 	if !o.Secure {
 		return nil

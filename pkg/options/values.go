@@ -14,10 +14,10 @@ import (
 
 const maxPort = 65535
 
-// maxShown is where the name of a flag that is not known is cut, in bytes.
+// maxShown is the length, in bytes, to which the name of an unknown flag is cut.
 const maxShown = 200
 
-// value is a flag whose text a function reads. The function's error says what the text is not.
+// value is a flag whose text is parsed by a function. Its error says what the text is not.
 type value[T any] struct {
 	at   *T
 	read func(text string) (T, error)
@@ -81,8 +81,8 @@ func asSeconds(text string) (time.Duration, error) {
 	return asDuration(text)
 }
 
-// shown returns a value as an error may tell it: without a password, which may have
-// been split among the values beside it.
+// shown returns a value for an error: without a password, which may have been split
+// among the values beside it.
 func shown(value string, beside ...string) string {
 	if etcd.MayHoldPassword(value) || slices.ContainsFunc(beside, etcd.MayHoldPassword) {
 		return "the value (not shown here)"
@@ -100,7 +100,7 @@ func (p *problems) addIf(wrong bool, format string, args ...any) {
 	}
 }
 
-// addNames adds an error for each name of a list that is not known, or there twice.
+// addNames adds an error for each name of a list that is unknown, or listed twice.
 func (p *problems) addNames(flag string, names, known []string, list string) {
 	for i, name := range names {
 		isKnown := slices.Contains(known, name)
@@ -109,10 +109,10 @@ func (p *problems) addNames(flag string, names, known []string, list string) {
 	}
 }
 
-// needs tells that a flag says nothing without another one.
+// needs returns the error of a flag without another one that it needs.
 func needs(name, other string) error { return fmt.Errorf("-%s: it needs -%s", name, other) }
 
-// allNeed tells so about each flag that was given.
+// allNeed returns such an error for each flag that was given.
 func allNeed(given map[string]bool, other string, names ...string) (errs problems) {
 	for _, name := range names {
 		errs.addIf(given[name], "%w", needs(name, other))

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// A port that cannot be opened is tried again after a pause that begins with minPause and
-	// doubles up to maxPause; so is a listener that accepts nothing, which happens when there
-	// are no more file descriptors, but up to maxAcceptPause.
+	// A port that cannot be opened is retried after a pause that begins with minPause and doubles
+	// up to maxPause. If a listener fails to accept, such as without free file descriptors, its
+	// pause doubles up to maxAcceptPause.
 	minPause       = 100 * time.Millisecond
 	maxPause       = 30 * time.Second
 	maxAcceptPause = time.Second
-	// logPause is how long a listener logs nothing more about connections.
+	// logPause is the least time between two lines of a listener about connections.
 	logPause = time.Minute
 )
 
@@ -38,23 +38,23 @@ type portListener struct {
 
 // run listens until the context ends. Its connections may go on after that.
 func (l *portListener) run(ctx context.Context) {
-	told := false
+	logged := false
 	for pause := minPause; ctx.Err() == nil; pause = min(2*pause, maxPause) {
 		listener, err := l.shared.Listen("tcp", l.address)
 		if err == nil {
-			pause, told = minPause, false
+			pause, logged = minPause, false
 			l.accept(ctx, listener)
-		} else if !told {
-			told = true
+		} else if !logged {
+			logged = true
 			port := l.port.Load()
 			log.Printf("proxy: service %s: %v", port.name, err)
 			l.shared.Recorder.Eventf(port.service, corev1.EventTypeWarning, "FailedToListen", "%v", err)
 		}
-		wait(ctx, pause)
+		util.Sleep(ctx, pause)
 	}
 }
 
-// accept serves the connections to a listener until the context ends, or somebody else closes it.
+// accept serves the connections to a listener until the context ends, or the listener is closed.
 func (l *portListener) accept(ctx context.Context, listener net.Listener) {
 	l.shared.own.Store(l.address, true)
 	defer l.shared.own.Delete(l.address)
@@ -77,7 +77,7 @@ func (l *portListener) accept(ctx context.Context, listener net.Listener) {
 		}
 		l.release()
 		l.logf("%v", err)
-		wait(ctx, pause)
+		util.Sleep(ctx, pause)
 		pause = min(2*pause, maxAcceptPause)
 	}
 }
@@ -100,8 +100,8 @@ func (l *portListener) take(ctx context.Context) bool {
 
 func (l *portListener) release() { <-l.slots }
 
-// serve passes a connection on. A client for which there is no endpoint is cut off. One that is gone already is
-// not passed on: two proxies could send each other nothing but such ones, for ever.
+// serve passes a connection on. Without an endpoint it is reset. One that the client has reset is not
+// passed on: two proxies could pass such connections to each other for ever.
 func (l *portListener) serve(client net.Conn) {
 	defer util.HandleCrash()
 	if wasReset(client) {
@@ -119,9 +119,8 @@ func (l *portListener) serve(client net.Conn) {
 
 var errNoEndpoint = errors.New("there is no endpoint")
 
-// dial connects to an endpoint, each of them at most once. The error is that of the last one. An
-// endpoint on which this process listens itself is passed over: there a connection would only come
-// here again.
+// dial connects to an endpoint. It tries each at most once; the error is that of the last one. It
+// skips endpoints on which this process itself listens: the connection would only come back.
 func (l *portListener) dial(from net.Addr) (net.Conn, error) {
 	err := errNoEndpoint
 	for tried := map[string]bool{}; l.shared.cut.Err() == nil; {
@@ -148,25 +147,18 @@ func (l *portListener) dialOne(endpoint string) (net.Conn, error) {
 	return l.shared.Dial(ctx, "tcp", endpoint)
 }
 
-// addressOf returns the address of a client, without its port. There is none if it is no IP
-// address: then all such clients are one.
+// addressOf returns the address of a client, without its port. Clients without an IP address all have
+// the zero address.
 func addressOf(from net.Addr) netip.Addr {
 	address, _ := netip.ParseAddrPort(from.String())
 	return address.Addr().Unmap()
 }
 
-// logf logs a line about connections, unless there was one not long ago.
+// logf logs a line about connections, at most once per logPause.
 func (l *portListener) logf(format string, args ...interface{}) {
 	now, last := time.Now().UnixNano(), l.logged.Load()
 	if last != 0 && now-last < int64(logPause) || !l.logged.CompareAndSwap(last, now) {
 		return
 	}
 	log.Printf("proxy: service %s at %s: "+format, append([]interface{}{l.port.Load().name, l.address}, args...)...)
-}
-
-func wait(ctx context.Context, pause time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
-	}
 }

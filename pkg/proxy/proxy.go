@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"log"
 	"net"
@@ -16,10 +17,10 @@ import (
 	"kube2014/pkg/client/record"
 )
 
-// What a Config has for 0.
+// The defaults of a Config.
 const (
 	defaultMaxConnections = 1000
-	defaultDialTimeout    = 3 * time.Second // the kernel asks twice in that time
+	defaultDialTimeout    = 3 * time.Second // enough for two attempts of the kernel
 	defaultDrainTimeout   = 3 * time.Second
 )
 
@@ -36,7 +37,7 @@ type Config struct {
 	// The kernel queues those beyond that, and refuses them when its queue is full.
 	MaxConnections int
 	DialTimeout    time.Duration // how long an endpoint is waited for; 0: 3 seconds
-	DrainTimeout   time.Duration // how long connections may go on when Run is to end; 0: 3 seconds
+	DrainTimeout   time.Duration // how long connections may go on after the end of the context; 0: 3 seconds
 }
 
 // Proxy has a Proxier for each machine. All take turns over the same endpoints.
@@ -47,7 +48,7 @@ type Proxy struct {
 	changed  chan struct{} // has a value if services may have changed
 	proxiers []*Proxier
 	shared   *shared
-	told     map[problem]bool // what is wrong with services, and was told
+	reported map[problem]bool // the problems of services that were reported
 }
 
 // shared is what the Proxiers of a process share.
@@ -67,15 +68,9 @@ func New(config Config) *Proxy {
 	if config.Dial == nil {
 		config.Dial = (&net.Dialer{}).DialContext
 	}
-	if config.MaxConnections == 0 {
-		config.MaxConnections = defaultMaxConnections
-	}
-	if config.DialTimeout == 0 {
-		config.DialTimeout = defaultDialTimeout
-	}
-	if config.DrainTimeout == 0 {
-		config.DrainTimeout = defaultDrainTimeout
-	}
+	config.MaxConnections = cmp.Or(config.MaxConnections, defaultMaxConnections)
+	config.DialTimeout = cmp.Or(config.DialTimeout, defaultDialTimeout)
+	config.DrainTimeout = cmp.Or(config.DrainTimeout, defaultDrainTimeout)
 	p := &Proxy{recorder: config.Recorder, changed: make(chan struct{}, 1), shared: &shared{Config: config, balancer: NewLoadBalancerRR()}}
 	for _, address := range config.Addresses {
 		p.proxiers = append(p.proxiers, newProxier(address, p.shared))
@@ -90,9 +85,9 @@ func (p *Proxy) watch(informers *informers.Informers) {
 	p.services = services.Store()
 	balancer := p.shared.balancer
 	p.synced = append(p.synced, services.AddHandler(cache.Handler[*corev1.Service]{
-		OnAdd:    func(*corev1.Service) { p.note() },
-		OnUpdate: func(_, _ *corev1.Service) { p.note() },
-		OnDelete: func(*corev1.Service) { p.note() },
+		OnAdd:    func(*corev1.Service) { p.wake() },
+		OnUpdate: func(_, _ *corev1.Service) { p.wake() },
+		OnDelete: func(*corev1.Service) { p.wake() },
 	}), endpoints.AddHandler(cache.Handler[*corev1.Endpoints]{
 		OnAdd:    balancer.OnUpdate,
 		OnUpdate: func(_, now *corev1.Endpoints) { balancer.OnUpdate(now) },
@@ -100,10 +95,10 @@ func (p *Proxy) watch(informers *informers.Informers) {
 	}))
 }
 
-func (p *Proxy) note() {
+func (p *Proxy) wake() {
 	select {
 	case p.changed <- struct{}{}:
-	default: // nobody has looked since the last one
+	default: // the channel has a value already
 	}
 }
 
@@ -131,19 +126,19 @@ func (p *Proxy) Run(ctx context.Context) {
 	p.shared.connections.Wait()
 }
 
-// sync lets all Proxiers have the listeners that they should have.
+// sync opens and closes the listeners of all Proxiers, and reports new problems.
 func (p *Proxy) sync(ctx context.Context) {
 	ports, problems := portsOf(p.services.List())
 	for _, proxier := range p.proxiers {
 		proxier.sync(ctx, ports)
 	}
-	told := map[problem]bool{}
+	reported := map[problem]bool{}
 	for problem, service := range problems {
-		if !p.told[problem] {
+		if !p.reported[problem] {
 			log.Printf("proxy: service %s: %s", cache.Key(service), problem.message)
 			p.recorder.Eventf(service, corev1.EventTypeWarning, problem.reason, "%s", problem.message)
 		}
-		told[problem] = true
+		reported[problem] = true
 	}
-	p.told = told
+	p.reported = reported
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// relay passes the bytes of two connections to each other, and closes both when both directions
-// have ended, or the context has. Who is slow to read holds up who writes.
+// relay copies the bytes of two connections to each other, and closes both when both directions
+// have ended, or the context has. A slow reader slows down the writer.
 func relay(ctx context.Context, client, server net.Conn) {
 	cut := func() {
 		reset(client)
@@ -25,12 +25,12 @@ func relay(ctx context.Context, client, server net.Conn) {
 	_, _ = client.Close(), server.Close() // all that was to be said is said
 }
 
-// maxSilence is how long nothing may come from one side when the other one has said all. Perhaps it has
-// gone: that cannot be seen.
+// maxSilence is how long one side may send nothing after the other one has ended. Whether it is gone
+// cannot be seen.
 const maxSilence = 5 * time.Minute
 
-// pass passes on one direction. Its end is passed on, too: the other direction may go on, as long as
-// something comes. A connection that fails cuts both, so that nobody takes half of an answer for a whole one.
+// pass copies one direction, and passes on its end. The other direction may go on, as long as
+// something comes. A connection that fails cuts both, so that a partial answer does not look complete.
 func pass(to, from net.Conn, cut func()) {
 	_, err := io.Copy(to, from)
 	if errors.Is(err, os.ErrDeadlineExceeded) { // the other direction has ended
@@ -47,7 +47,7 @@ func pass(to, from net.Conn, cut func()) {
 	}
 }
 
-// passRest passes on what comes without a long silence.
+// passRest copies until the end, or until maxSilence.
 func passRest(to, from net.Conn) error {
 	for piece := make([]byte, 32<<10); ; {
 		if err := from.SetReadDeadline(time.Now().Add(maxSilence)); err != nil {

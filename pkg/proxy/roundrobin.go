@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -39,8 +40,8 @@ func NewLoadBalancerRR() *LoadBalancerRR {
 	return &LoadBalancerRR{turns: map[string]map[string]*turn{}}
 }
 
-// OnUpdate takes the endpoints of a service. After the endpoint that had the last turn, it is
-// that of the one that now follows it in order.
+// OnUpdate sets the endpoints of a service. The next turn is that of the endpoint that now follows
+// the last one.
 func (l *LoadBalancerRR) OnUpdate(endpoints *corev1.Endpoints) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,9 +84,8 @@ func addressesByPort(endpoints *corev1.Endpoints) map[string][]string {
 	return all
 }
 
-// NextEndpoint returns the endpoint of a service port whose turn it is, but none of those that
-// were tried; false if there is no other. If the affinity is more than 0, a client comes to the
-// endpoint where it was last if that is no longer ago.
+// NextEndpoint returns the next endpoint of a service port, except those that were tried; false if
+// there is none. A client stays with its endpoint for the time of the affinity, unless that is 0.
 func (l *LoadBalancerRR) NextEndpoint(name ServicePortName, from netip.Addr, affinity time.Duration, tried map[string]bool) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,15 +132,11 @@ func (t *turn) of(from netip.Addr, affinity time.Duration, tried map[string]bool
 	return endpoint, true
 }
 
-// sweep removes the clients that were not here for long. It looks for them once in that time.
+// sweep removes the clients whose affinity is over, at most once per affinity.
 func (t *turn) sweep(now time.Time, affinity time.Duration) {
 	if now.Sub(t.swept) < affinity {
 		return
 	}
 	t.swept = now
-	for from, known := range t.clients {
-		if !now.Before(known.until) {
-			delete(t.clients, from)
-		}
-	}
+	maps.DeleteFunc(t.clients, func(_ netip.Addr, known client) bool { return !now.Before(known.until) })
 }

@@ -43,7 +43,7 @@ func (s *Scheduler) placed(pod *corev1.Pod, node string) {
 	s.config.Recorder.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", key, node)
 }
 
-// look looks where a pod is whose binding was refused: it may be on its node by an earlier one.
+// look finds out where a pod is whose binding was refused: an earlier binding may have succeeded.
 func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, refusal error) error {
 	key := cache.Key(pod)
 	current, err := s.config.Client.In(pod.Namespace).Pods().Get(ctx, pod.Name)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -25,8 +26,8 @@ type counted struct {
 	bound   bool        // the server has said that the assumed pod is bound
 }
 
-// cluster is what counts of nodes and pods, summed up per node, since to sum all pods for each
-// decision would make 5,000 pods slow. It is safe for concurrent use.
+// cluster has the sums of the pods of each node. To sum them up for each decision would be too slow
+// with 5,000 pods. It is safe for concurrent use.
 type cluster struct {
 	mu     sync.Mutex // guards what follows
 	nodes  map[string]*nodeInfo
@@ -40,13 +41,13 @@ func newCluster() *cluster {
 	return &cluster{nodes: map[string]*nodeInfo{}, pods: map[string]*counted{}, labels: labelSets{}}
 }
 
-// setNode takes a node as it is now. It reports whether anything has changed that counts.
+// setNode adds or updates a node. It reports whether anything has changed that matters.
 func (c *cluster) setNode(node *corev1.Node) bool {
 	facts := factsOf(node)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	info := c.node(node.Name)
-	if info.known && info.nodeFacts.equal(facts) {
+	if info.known && reflect.DeepEqual(info.nodeFacts, facts) {
 		return false
 	}
 	if !info.known {
@@ -76,19 +77,19 @@ func (c *cluster) find(name string) (int, bool) {
 // node returns the node of a name, which need not be known.
 func (c *cluster) node(name string) *nodeInfo {
 	if c.nodes[name] == nil {
-		c.nodes[name] = newNodeInfo(name)
+		c.nodes[name] = &nodeInfo{name: name, ports: map[int32]int{}}
 	}
 	return c.nodes[name]
 }
 
-// drop forgets a node that is nothing any more.
+// drop deletes a node that is unknown and has no pods.
 func (c *cluster) drop(info *nodeInfo) {
 	if !info.known && info.held == 0 {
 		delete(c.nodes, info.name)
 	}
 }
 
-// setPod takes a pod that has a node as it is now. It reports whether that may have made room.
+// setPod adds or updates a pod that has a node. It reports whether that may have made room.
 func (c *cluster) setPod(pod *corev1.Pod) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +99,7 @@ func (c *cluster) setPod(pod *corev1.Pod) bool {
 	return old != nil && (old.uid != next.uid || old.node != next.node || old.requests != next.requests || old.ended != next.ended)
 }
 
-// put counts a pod on a node, in the place of what was counted for its key.
+// put counts a pod on a node, instead of what was counted for its key.
 func (c *cluster) put(key string, pod *corev1.Pod, node string) *counted {
 	c.take(key)
 	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: pods.HasEnded(pod)}
@@ -126,8 +127,8 @@ func (c *cluster) take(key string) {
 	c.drop(info)
 }
 
-// remove stops counting a pod, unless its name has gone to another one. It reports whether that
-// made room.
+// remove stops counting a pod, unless another one has its name now. It reports whether that made
+// room.
 func (c *cluster) remove(key string, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

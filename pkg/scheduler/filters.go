@@ -1,21 +1,26 @@
 package scheduler
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
 
-// filter returns why a node is not one for a pod, nothing if it may be.
+	corev1 "k8s.io/api/core/v1"
+)
+
+// filter returns why a pod cannot go to a node, nothing if it can.
 type filter func(pod *wanted, node *nodeInfo) []string
 
-// filters are asked in this order, which is today's, and all have to say nothing.
+// filters are called in this order, which is today's. The first one with a reason decides.
 var filters = []filter{unschedulable, notReady, taints, selectors, hostPorts, resources}
 
-func reason(says bool, text string) []string {
-	if says {
+func reason(applies bool, text string) []string {
+	if applies {
 		return []string{text}
 	}
 	return nil
 }
 
-// cordon is the taint of a cordoned node, which it need not have: to tolerate it is enough.
+// cordon is the taint of a cordoned node. A pod that tolerates it may go there, even if the node
+// does not have it.
 var cordon = corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 
 func unschedulable(pod *wanted, node *nodeInfo) []string {
@@ -27,12 +32,8 @@ func notReady(_ *wanted, node *nodeInfo) []string {
 }
 
 func taints(pod *wanted, node *nodeInfo) []string {
-	for _, taint := range node.taints {
-		if !tolerated(taint, pod.tolerations) {
-			return reason(true, "node(s) had untolerated taint(s)")
-		}
-	}
-	return nil
+	repelled := slices.ContainsFunc(node.taints, func(taint corev1.Taint) bool { return !tolerated(taint, pod.tolerations) })
+	return reason(repelled, "node(s) had untolerated taint(s)")
 }
 
 func selectors(pod *wanted, node *nodeInfo) []string {
@@ -40,15 +41,11 @@ func selectors(pod *wanted, node *nodeInfo) []string {
 }
 
 func hostPorts(pod *wanted, node *nodeInfo) []string {
-	for _, port := range pod.ports {
-		if node.ports[port] > 0 {
-			return reason(true, "node(s) didn't have free ports for the requested pod ports")
-		}
-	}
-	return nil
+	taken := slices.ContainsFunc(pod.ports, func(port int32) bool { return node.ports[port] > 0 })
+	return reason(taken, "node(s) didn't have free ports for the requested pod ports")
 }
 
-// resources names all resources that are missing. Who requests nothing of one misses nothing.
+// resources returns all resources that are missing. One that is not requested is not missing.
 func resources(pod *wanted, node *nodeInfo) []string {
 	var missing []string
 	if node.maxPods != unlimited && node.pods >= node.maxPods {

@@ -1,13 +1,15 @@
 package scheduler
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/util/pods"
 )
 
-// labelSet is what the pods of a namespace with the same labels have in common. Pods of one
-// service have few of them, and none has to be looked at again when the selector changes.
+// labelSet counts the pods of a namespace with the same labels. There are few sets, and pods need
+// not be counted again when a selector changes.
 type labelSet struct {
 	namespace, key string
 	labels         labels.Set
@@ -32,7 +34,7 @@ func (l labelSets) add(namespace string, of labels.Set, node *nodeInfo) *labelSe
 	return set
 }
 
-// remove stops counting it.
+// remove stops counting a pod.
 func (l labelSets) remove(set *labelSet, node *nodeInfo) {
 	if set.nodes[node]--; set.nodes[node] == 0 {
 		delete(set.nodes, node)
@@ -45,27 +47,18 @@ func (l labelSets) remove(set *labelSet, node *nodeInfo) {
 	}
 }
 
-// count returns how many pods of a namespace each node has that one of the selectors selects.
+// count returns for each node how many pods of a namespace the selectors select.
 func (l labelSets) count(namespace string, selectors []map[string]string) map[*nodeInfo]int {
 	if len(selectors) == 0 {
 		return nil
 	}
 	counts := map[*nodeInfo]int{}
 	for _, set := range l[namespace] {
-		if selectedByAny(selectors, set.labels) {
+		if slices.ContainsFunc(selectors, func(selector map[string]string) bool { return pods.Selects(selector, set.labels) }) {
 			for node, count := range set.nodes {
 				counts[node] += count
 			}
 		}
 	}
 	return counts
-}
-
-func selectedByAny(selectors []map[string]string, of map[string]string) bool {
-	for _, selector := range selectors {
-		if pods.Selects(selector, of) {
-			return true
-		}
-	}
-	return false
 }

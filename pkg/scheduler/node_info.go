@@ -1,19 +1,18 @@
 package scheduler
 
 import (
-	"reflect"
-
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// nodeFacts are what of a node counts for where pods go. A heartbeat changes none of them.
+// nodeFacts is the part of a node that placement depends on. A heartbeat does not change it.
 type nodeFacts struct {
 	unschedulable bool
 	notReady      bool
 	labels        labels.Set
 	taints        []corev1.Taint // those that keep pods away
-	capacity      amounts        // unlimited where the node tells nothing
+	capacity      amounts        // unlimited where the node reports nothing
 	maxPods       int64
 }
 
@@ -32,30 +31,25 @@ func factsOf(node *corev1.Node) nodeFacts {
 			facts.taints = append(facts.taints, taint)
 		}
 	}
-	if list := told(node, corev1.ResourceCPU); list != nil {
-		facts.capacity.cpu = milli(list.Cpu(), maxCapacity)
+	if cpu, reported := reportedBy(node, corev1.ResourceCPU); reported {
+		facts.capacity.cpu = milli(&cpu, maxCapacity)
 	}
-	if list := told(node, corev1.ResourceMemory); list != nil {
-		facts.capacity.memory = units(list.Memory(), maxCapacity)
+	if memory, reported := reportedBy(node, corev1.ResourceMemory); reported {
+		facts.capacity.memory = units(&memory, maxCapacity)
 	}
-	if list := told(node, corev1.ResourcePods); list != nil {
-		facts.maxPods = units(list.Pods(), maxCapacity)
+	if pods, reported := reportedBy(node, corev1.ResourcePods); reported {
+		facts.maxPods = units(&pods, maxCapacity)
 	}
 	return facts
 }
 
-// told returns the list in which a node tells how much of a resource it has for pods, nil if it
-// does not tell.
-func told(node *corev1.Node, name corev1.ResourceName) corev1.ResourceList {
-	for _, list := range []corev1.ResourceList{node.Status.Allocatable, node.Status.Capacity} {
-		if _, there := list[name]; there {
-			return list
-		}
+// reportedBy returns how much of a resource a node reports for pods.
+func reportedBy(node *corev1.Node, name corev1.ResourceName) (quantity resource.Quantity, reported bool) {
+	if quantity, reported = node.Status.Allocatable[name]; !reported {
+		quantity, reported = node.Status.Capacity[name]
 	}
-	return nil
+	return quantity, reported
 }
-
-func (f nodeFacts) equal(g nodeFacts) bool { return reflect.DeepEqual(f, g) }
 
 // nodeInfo is a node with the sums of its pods.
 type nodeInfo struct {
@@ -69,8 +63,6 @@ type nodeInfo struct {
 	held      int           // pods, with those that ended: they only keep their host ports
 	ports     map[int32]int // how many pods have a host port
 }
-
-func newNodeInfo(name string) *nodeInfo { return &nodeInfo{name: name, ports: map[int32]int{}} }
 
 // count adds a pod to the sums, or with the sign -1 removes it.
 func (n *nodeInfo) count(p *counted, sign int) {

@@ -1,8 +1,12 @@
 package scheduler
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube2014/pkg/util/pods"
 )
 
 // amounts are amounts of the two resources that can be divided: thousandths of CPUs, and bytes.
@@ -52,9 +56,9 @@ func amountsOf(list corev1.ResourceList, limit int64) amounts {
 	return amounts{milli(list.Cpu(), limit), units(list.Memory(), limit)}
 }
 
-// requestsOf returns what a pod requests at most at one time: all containers and sidecars, or an
-// init container with the sidecars that were started before it. What it says for the pod as a whole
-// counts instead.
+// requestsOf returns the most that a pod requests at one time: all containers and sidecars, or an
+// init container with the sidecars that were started before it. Requests of the pod as a whole
+// replace that.
 func requestsOf(spec *corev1.PodSpec) amounts {
 	var together, sidecars, starting amounts
 	for i := range spec.Containers {
@@ -63,7 +67,7 @@ func requestsOf(spec *corev1.PodSpec) amounts {
 	for i := range spec.InitContainers {
 		container := &spec.InitContainers[i]
 		needs := amountsOf(container.Resources.Requests, tooMuch)
-		if isSidecar(container) {
+		if pods.IsSidecar(container) {
 			sidecars = sidecars.with(needs)
 			starting = starting.max(sidecars)
 		} else {
@@ -82,26 +86,16 @@ func requestsOf(spec *corev1.PodSpec) amounts {
 	return total.with(amountsOf(spec.Overhead, tooMuch))
 }
 
-func isSidecar(container *corev1.Container) bool {
-	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
-}
-
 // usualOf returns requests as they count in scores.
 func usualOf(requests amounts) amounts {
-	if requests.cpu == 0 {
-		requests.cpu = usualCPU
-	}
-	if requests.memory == 0 {
-		requests.memory = usualMemory
-	}
-	return requests
+	return amounts{cmp.Or(requests.cpu, usualCPU), cmp.Or(requests.memory, usualMemory)}
 }
 
-// hostPortsOf returns the ports of its node that a pod takes. The server gives a port once per
-// node, whatever its protocol and address.
+// hostPortsOf returns the host ports of a pod. The server gives a port once per node, whatever its
+// protocol and address.
 func hostPortsOf(spec *corev1.PodSpec) []int32 {
 	var ports []int32
-	note := func(container *corev1.Container) {
+	add := func(container *corev1.Container) {
 		for _, port := range container.Ports {
 			if port.HostPort != 0 {
 				ports = append(ports, port.HostPort)
@@ -109,11 +103,11 @@ func hostPortsOf(spec *corev1.PodSpec) []int32 {
 		}
 	}
 	for i := range spec.Containers {
-		note(&spec.Containers[i])
+		add(&spec.Containers[i])
 	}
 	for i := range spec.InitContainers {
-		if isSidecar(&spec.InitContainers[i]) {
-			note(&spec.InitContainers[i])
+		if pods.IsSidecar(&spec.InitContainers[i]) {
+			add(&spec.InitContainers[i])
 		}
 	}
 	return ports

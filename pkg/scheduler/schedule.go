@@ -15,7 +15,7 @@ type wanted struct {
 	ports       []int32
 	selects     nodeSelector
 	tolerations []corev1.Toleration
-	// alike is how many pods a node has that belong to the same services and replication
+	// alike has for each node the number of pods of the same services and replication
 	// controllers. These pods are spread.
 	alike map[*nodeInfo]int
 }
@@ -24,10 +24,10 @@ func wantedBy(spec *corev1.PodSpec) *wanted {
 	return &wanted{requests: requestsOf(spec), ports: hostPortsOf(spec), selects: selectorOf(spec), tolerations: spec.Tolerations}
 }
 
-// errNoNodes is told in today's words.
+// errNoNodes has today's text.
 var errNoNodes = errors.New("no nodes available to schedule pods")
 
-// fitError says why none of some nodes is one for a pod.
+// fitError reports why a pod fits on none of the nodes.
 type fitError struct {
 	nodes   int
 	reasons map[string]int // for how many nodes
@@ -67,7 +67,7 @@ func schedule(pod *wanted, nodes []*nodeInfo, turn int) (*nodeInfo, error) {
 	return best[turn%len(best)], nil
 }
 
-// misfits returns why a node is not one for a pod: what the first filter says that keeps it away.
+// misfits returns why a pod cannot go to a node: the reasons of the first filter that has any.
 func misfits(pod *wanted, node *nodeInfo) []string {
 	for _, filter := range filters {
 		if reasons := filter(pod, node); len(reasons) > 0 {

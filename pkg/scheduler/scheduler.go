@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util"
 	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
@@ -38,15 +40,14 @@ const (
 	// binders is how many bindings are posted at a time, while the next decisions are made. With a
 	// server in memory that places pods a quarter faster than one by one.
 	binders = 4
-	// lostPause is how long a worker pauses when the server has not answered, or has refused in
-	// earnest: it is then not asked at once for the next pod.
+	// lostPause is the pause of a worker after an error, before it sends the next request.
 	lostPause = time.Second
 )
 
-// Scheduler places pods. It never gives away more than a node has, nor one host port of a node to
-// two pods. It counts what it has placed and what it has seen: two schedulers at a time may together
-// overcommit a node's resources. Then only what the server checks holds: a pod that has a node keeps
-// it, and a host port is given once.
+// Scheduler places pods. It never overcommits a node, and never gives a host port of a node to two
+// pods. It only counts what it has placed or seen: two schedulers at a time may together overcommit
+// a node. Then only what the server checks holds: a pod that has a node keeps it, and a host port is
+// given once.
 type Scheduler struct {
 	config      Config
 	pods        *cache.SharedInformer[*corev1.Pod]
@@ -55,7 +56,7 @@ type Scheduler struct {
 	synced      []func() bool
 
 	cluster  *cluster
-	queue    *workqueue.Queue // pods that are to be placed, by one worker: in their order
+	queue    *workqueue.Queue // pods to place; one worker handles them in their order
 	bindings *workqueue.Queue // pods that are assumed on nodes
 	waiting  *waiting
 	started  atomic.Bool // before that pods are not queued: Run does that, in the order in which they came
@@ -63,9 +64,7 @@ type Scheduler struct {
 
 // New returns a scheduler that has its handlers at the informers. They must be run by the caller.
 func New(config Config) *Scheduler {
-	if config.Name == "" {
-		config.Name = corev1.DefaultSchedulerName
-	}
+	config.Name = cmp.Or(config.Name, corev1.DefaultSchedulerName)
 	i := config.Informers
 	s := &Scheduler{config: config, pods: i.Pods(), services: i.Services(), controllers: i.ReplicationControllers(),
 		cluster: newCluster(), queue: workqueue.New("scheduler"), bindings: workqueue.New("scheduler: binding")}
@@ -100,15 +99,12 @@ func (s *Scheduler) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// around returns what is done with a key, with a pause if that fails.
+// around returns the work on a key, with a pause if it fails.
 func (s *Scheduler) around(work workqueue.Sync) workqueue.Sync {
 	around := func(ctx context.Context, key string) error {
 		err := work(ctx, key)
 		if err != nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(lostPause):
-			}
+			util.Sleep(ctx, lostPause)
 		}
 		return err
 	}
@@ -118,27 +114,21 @@ func (s *Scheduler) around(work workqueue.Sync) workqueue.Sync {
 	return around
 }
 
-// inOrder sorts pods by when they came.
+// inOrder sorts pods by age.
 func inOrder(pods []*corev1.Pod) []*corev1.Pod {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-		if byTime := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); byTime != 0 {
-			return byTime
-		}
-		return strings.Compare(cache.Key(a), cache.Key(b))
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(cache.Key(a), cache.Key(b)))
 	})
 	return pods
 }
 
 // isMine reports whether a pod waits for this scheduler.
 func (s *Scheduler) isMine(pod *corev1.Pod) bool {
-	name := pod.Spec.SchedulerName
-	if name == "" {
-		name = corev1.DefaultSchedulerName
-	}
+	name := cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	return name == s.config.Name && pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && !pods.HasEnded(pod) && len(pod.Spec.SchedulingGates) == 0
 }
 
-// podSeen is told of a pod that is new, or has changed.
+// podSeen handles a pod that is new, or has changed.
 func (s *Scheduler) podSeen(old, pod *corev1.Pod) {
 	switch {
 	case pod.Spec.NodeName != "":
@@ -164,7 +154,7 @@ func (s *Scheduler) nodeSeen(node *corev1.Node) {
 	}
 }
 
-// place chooses a node for the pod of a key, if it is to be placed.
+// place chooses a node for the pod of a key, if it still needs one.
 func (s *Scheduler) place(ctx context.Context, key string) error {
 	pod, exists := s.pods.Store().Get(key)
 	if !exists || !s.isMine(pod) {

@@ -2,8 +2,8 @@ package scheduler
 
 const maxScore = 100
 
-// leastRequested is the higher the more of a node is free with the pod: the mean over the resources
-// that the node tells.
+// leastRequested is higher if more of a node is free with the pod. It is the mean over the resources
+// that the node reports.
 func leastRequested(pod *wanted, node *nodeInfo) int64 {
 	used := node.usual.plus(usualOf(pod.requests))
 	sum, resources := int64(0), int64(0)
@@ -22,7 +22,7 @@ func leastRequested(pod *wanted, node *nodeInfo) int64 {
 	return sum / resources
 }
 
-// spread is the higher the fewer of the pods alike a node has, compared with the node that has most.
+// spread is higher if a node has fewer pods alike, compared with the node that has most.
 func spread(count, most int) int64 {
 	if most == 0 {
 		return maxScore

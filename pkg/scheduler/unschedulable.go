@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/util/pods"
 )
 
-// unschedulable lets a pod that fits nowhere wait, and tells why.
+// unschedulable lets a pod that fits nowhere wait, and reports why.
 func (s *Scheduler) unschedulable(ctx context.Context, pod *corev1.Pod, why string, since uint64) error {
 	if s.waiting.add(cache.Key(pod), pod.UID, why, since) {
 		s.config.Recorder.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", why)
@@ -22,26 +23,22 @@ func (s *Scheduler) unschedulable(ctx context.Context, pod *corev1.Pod, why stri
 		return nil
 	}
 	_, err := s.config.Client.In(pod.Namespace).Pods().Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, "status")
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // it is gone, or has changed: the informer will tell
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // it is gone, or has changed: the informer will show it
 		return nil
 	}
 	return err
 }
 
-// patchFor returns what lets the status of a pod say why it is not placed, nil if it says so already.
+// patchFor returns a patch that says in the status of a pod why it is not placed, nil if the status
+// says so already.
 func patchFor(pod *corev1.Pod, why string, now metav1.Time) []byte {
 	next := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why,
 		LastTransitionTime: now}
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type != corev1.PodScheduled {
-			continue
-		}
-		if condition.Status == next.Status {
-			next.LastTransitionTime = condition.LastTransitionTime
-		}
-		if condition.Status == next.Status && condition.Reason == next.Reason && condition.Message == next.Message {
+	if last := pods.Condition(pod.Status.Conditions, next.Type); last != nil && last.Status == next.Status {
+		if last.Reason == next.Reason && last.Message == next.Message {
 			return nil
 		}
+		next.LastTransitionTime = last.LastTransitionTime
 	}
 	type object = map[string]interface{}
 	patch, _ := json.Marshal(object{ // it cannot fail: all of it is strings

@@ -14,13 +14,13 @@ const (
 	// with each failure up to maxPause. When something has changed that may help, minPause is enough.
 	minPause = time.Second
 	maxPause = time.Minute
-	// tellAgain is after how long the same reason is told again by an event.
-	tellAgain = 5 * time.Minute
+	// eventPause is the time between two events with the same reason.
+	eventPause = 5 * time.Minute
 )
 
 // waiting are the pods that fit nowhere for now. It is safe for concurrent use.
 type waiting struct {
-	again func(key string) // is called, in the order in which the pods came, when they are to be tried again
+	retry func(key string) // is called, in the order in which the pods came
 
 	mu      sync.Mutex // guards what follows
 	pods    map[string]*waiter
@@ -29,22 +29,22 @@ type waiting struct {
 }
 
 type waiter struct {
-	uid      types.UID
-	number   int // by which it came
-	failures int
-	tried    time.Time
-	timer    *time.Timer // for the next time
-	soon     bool        // that is minPause after the last one, or now
-	told     string      // why
-	toldAt   time.Time
+	uid        types.UID
+	number     int // by which it came
+	failures   int
+	tried      time.Time
+	timer      *time.Timer // for the next time
+	soon       bool        // that is minPause after the last one, or now
+	reported   string      // the reason in the last event
+	reportedAt time.Time
 }
 
-func newWaiting(again func(key string)) *waiting {
-	return &waiting{again: again, pods: map[string]*waiter{}}
+func newWaiting(retry func(key string)) *waiting {
+	return &waiting{retry: retry, pods: map[string]*waiter{}}
 }
 
-// now returns what is to be passed to add. It is taken before the pod is tried, so that no change
-// is missed.
+// now returns the argument of add. The caller gets it before it tries the pod, so that no change is
+// missed.
 func (w *waiting) now() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,8 +52,8 @@ func (w *waiting) now() uint64 {
 }
 
 // add adds a pod that has just been tried, and why it fits nowhere. It reports whether the reason
-// is to be told.
-func (w *waiting) add(key string, uid types.UID, why string, since uint64) (tell bool) {
+// needs an event.
+func (w *waiting) add(key string, uid types.UID, why string, since uint64) (needsEvent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	pod := w.pods[key]
@@ -71,13 +71,13 @@ func (w *waiting) add(key string, uid types.UID, why string, since uint64) (tell
 	pod.tried, pod.soon = now, pause == minPause
 	pod.failures++
 	w.wait(key, pod, pause)
-	if tell = why != pod.told || now.Sub(pod.toldAt) >= tellAgain; tell {
-		pod.told, pod.toldAt = why, now
+	if needsEvent = why != pod.reported || now.Sub(pod.reportedAt) >= eventPause; needsEvent {
+		pod.reported, pod.reportedAt = why, now
 	}
-	return tell
+	return needsEvent
 }
 
-// wait lets a pod be tried again after a pause.
+// wait retries a pod after a pause.
 func (w *waiting) wait(key string, pod *waiter, pause time.Duration) {
 	if pod.timer != nil {
 		pod.timer.Stop()
@@ -86,11 +86,11 @@ func (w *waiting) wait(key string, pod *waiter, pause time.Duration) {
 		w.mu.Lock()
 		pod.soon = true
 		w.mu.Unlock()
-		w.again(key)
+		w.retry(key)
 	})
 }
 
-// changed lets all pods be tried again, because something has changed that may help.
+// changed retries all pods, because something has changed that may help.
 func (w *waiting) changed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *waiting) changed() {
 	}
 	slices.SortFunc(due, func(a, b string) int { return cmp.Compare(w.pods[a].number, w.pods[b].number) })
 	for _, key := range due {
-		w.again(key)
+		w.retry(key)
 	}
 }
 

@@ -145,7 +145,7 @@ func TestAReasonIsToldWhenItIsNewAndAfterAWhile(t *testing.T) {
 		assert.True(t, told("a"))
 		assert.False(t, told("a"))
 		assert.True(t, told("b"))
-		settle(tellAgain)
+		settle(eventPause)
 		assert.True(t, told("b"))
 		assert.False(t, told("b"))
 		w.remove("p")

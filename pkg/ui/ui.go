@@ -14,18 +14,18 @@ const Path = "/ui/"
 //go:embed page
 var embedded embed.FS
 
-// policy lets the page load nothing but its own files, ask nobody but its own server, and stand in no
-// other page. No text becomes HTML or a script.
+// policy restricts the page to its own files and its own server, and forbids frames. No text becomes
+// HTML or a script.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Handler serves the page. It tells nothing of the cluster, so everybody may read it.
+// Handler serves the page. It contains nothing of the cluster, so everybody may read it.
 func Handler() http.Handler {
 	files, err := fs.Sub(embedded, "page")
 	if err != nil {
 		panic(err) // the folder is there, or the program would not have been built
 	}
-	served := http.NewServeMux() // which redirects who forgets the last slash
+	served := http.NewServeMux() // which redirects paths without the last slash
 	served.Handle(Path, http.StripPrefix(Path, http.FileServerFS(files)))
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		header := w.Header()

@@ -1,8 +1,11 @@
 package util
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
-// MaxLine is where a text in an answer or in the log is cut, in bytes.
+// MaxLine is the length, in bytes, to which a text in an answer or in the log is cut.
 const MaxLine = 1024
 
 // Loggable makes a part of a URI fit for the log: cut if it is long, quoted unless it is
@@ -11,10 +14,8 @@ func Loggable(uri string) string {
 	if len(uri) > MaxLine {
 		uri = uri[:MaxLine] + "..."
 	}
-	for i := range len(uri) {
-		if uri[i] <= ' ' || uri[i] > '~' {
-			return strconv.QuoteToASCII(uri)
-		}
+	if strings.ContainsFunc(uri, func(char rune) bool { return char <= ' ' || char > '~' }) {
+		return strconv.QuoteToASCII(uri)
 	}
 	return uri
 }

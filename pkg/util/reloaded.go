@@ -8,49 +8,44 @@ import (
 	"time"
 )
 
-// Reloaded is a value that is made of files, and made again when one of them changes. While a
-// changed file is broken, the value before it stays, and the log says so. It is safe for
-// concurrent use.
+// Reloaded is a value that is loaded from files, and reloaded when one of them changes. If a
+// reload fails, the old value stays and the error is logged. It is safe for concurrent use.
 type Reloaded[T any] struct {
 	what  string
 	load  func() (T, error)
 	paths []string
 
-	value atomic.Pointer[T]
-	made  time.Time    // with a monotonic clock, which nobody sets back
-	due   atomic.Int64 // when the files are looked at again, in nanoseconds since made
+	value   atomic.Pointer[T]
+	created time.Time    // by the monotonic clock
+	due     atomic.Int64 // when the files are checked again, in nanoseconds since created
 
-	mu      sync.Mutex // guards what follows, and lets one goroutine look
-	seen    []fileState
+	mu      sync.Mutex    // guards what follows, and lets only one goroutine check the files
+	seen    []os.FileInfo // nil for a missing file
 	readAt  time.Time
-	problem string // that the log has, "" for none
+	problem string // the last error that was logged, "" for none
 }
 
 // reloadPeriod is how long a change may stay unnoticed.
 const reloadPeriod = time.Second
 
-// settled is how old a change must be so that another one has another time.
+// settled is how old a modification time must be so that a later change has another one.
 const settled = 2 * time.Second
 
-// fileState tells whether a file has changed.
-type fileState struct {
-	info os.FileInfo // nil if there is no file
-}
-
-func (s fileState) same(other fileState) bool {
-	if s.info == nil || other.info == nil {
-		return s.info == nil && other.info == nil
+// isSame reports whether a file has not changed.
+func isSame(before, now os.FileInfo) bool {
+	if before == nil || now == nil {
+		return before == nil && now == nil
 	}
-	return os.SameFile(s.info, other.info) && s.info.Size() == other.info.Size() && s.info.ModTime().Equal(other.info.ModTime())
+	return os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
-// Reload makes a value of files: load reads them, and its error must not tell what is in them.
-// What says in the log what the value is, such as the flag that names the files. The
-// error is that of the first load.
+// Reload loads a value from files. The error of load must not contain what is in them. The log
+// calls the value by what, such as the flag that names the files. The error is that of the first
+// load.
 func Reload[T any](what string, load func() (T, error), paths ...string) (*Reloaded[T], error) {
 	now := time.Now()
-	r := &Reloaded[T]{what: what, load: load, paths: paths, made: now, readAt: now}
-	r.seen = r.look()
+	r := &Reloaded[T]{what: what, load: load, paths: paths, created: now, readAt: now}
+	r.seen = r.stat()
 	value, err := load()
 	if err != nil {
 		return nil, err
@@ -62,7 +57,7 @@ func Reload[T any](what string, load func() (T, error), paths ...string) (*Reloa
 
 // Get returns the value. It may be older than the files by a second.
 func (r *Reloaded[T]) Get() T {
-	if now := time.Since(r.made); int64(now) >= r.due.Load() && r.mu.TryLock() {
+	if now := time.Since(r.created); int64(now) >= r.due.Load() && r.mu.TryLock() {
 		defer r.mu.Unlock()
 		r.refresh()
 		r.due.Store(int64(now + reloadPeriod))
@@ -70,15 +65,15 @@ func (r *Reloaded[T]) Get() T {
 	return *r.value.Load()
 }
 
-// refresh makes the value again if a file has changed, or may have changed since it was read
-// without getting another time, or could not be read: what was in the way, such as its
-// permissions, can go without a change of the file.
+// refresh reloads the value if a file has changed, if it may have changed without a new
+// modification time, or if the last reload failed: its cause, such as missing permissions, can
+// disappear without a change of the file.
 func (r *Reloaded[T]) refresh() {
 	now := time.Now()
-	present, changed := r.look(), r.problem != ""
-	for i, state := range present {
-		recent := state.info != nil && r.readAt.Sub(state.info.ModTime()) < settled
-		changed = changed || recent || !state.same(r.seen[i])
+	present, changed := r.stat(), r.problem != ""
+	for i, info := range present {
+		recent := info != nil && r.readAt.Sub(info.ModTime()) < settled
+		changed = changed || recent || !isSame(r.seen[i], info)
 	}
 	if !changed {
 		return
@@ -94,13 +89,13 @@ func (r *Reloaded[T]) refresh() {
 	}
 }
 
-func (r *Reloaded[T]) look() (states []fileState) {
+func (r *Reloaded[T]) stat() (infos []os.FileInfo) {
 	for _, path := range r.paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			info = nil
 		}
-		states = append(states, fileState{info})
+		infos = append(infos, info)
 	}
-	return states
+	return infos
 }

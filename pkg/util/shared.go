@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// SharedCall lets concurrent callers share one read. Each gets the result of a
-// call that began after it asked, or an error that occurred after it asked.
+// SharedCall lets concurrent callers share one read. Each gets the result of a call
+// that began after its own, or an error that occurred after it.
 type SharedCall[Result any] struct {
 	mu      sync.Mutex // guards what follows
 	running *outcome[Result]
@@ -23,7 +23,7 @@ type outcome[Result any] struct {
 func (s *SharedCall[Result]) Do(f func() (Result, error)) (Result, error) {
 	s.mu.Lock()
 	own, before := s.next, s.running
-	if own != nil { // somebody else makes the next call
+	if own != nil { // another caller makes the next call
 		s.mu.Unlock()
 		<-own.done
 		return own.result, own.err

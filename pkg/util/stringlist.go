@@ -2,6 +2,7 @@ package util
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -18,10 +19,8 @@ func (list *StringList) String() string {
 // in it is refused as a whole.
 func (list *StringList) Set(value string) error {
 	items := strings.Split(value, ",")
-	for _, item := range items {
-		if item == "" {
-			return errors.New("has an empty value between its commas")
-		}
+	if slices.Contains(items, "") {
+		return errors.New("has an empty value between its commas")
 	}
 	*list = append(*list, items...)
 	return nil

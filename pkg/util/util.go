@@ -3,6 +3,7 @@
 package util
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log"
@@ -32,9 +33,19 @@ func Forever(f func(), period time.Duration) {
 	}
 }
 
+// Sleep waits until the pause is over or the context ends. It reports whether the context is
+// still alive.
+func Sleep(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}
+
 // MakeJSONString returns the compact JSON of a value. It panics on a value that
-// has none, such as a channel: it is meant for values of the wire types, which
-// always have one.
+// has none, such as a channel. The wire types always have one.
 func MakeJSONString(value interface{}) string {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -43,8 +54,8 @@ func MakeJSONString(value interface{}) string {
 	return string(data)
 }
 
-// SystemError returns what the system said about a call that failed, without the call and the addresses that Go
-// puts before it; or the error itself, if it is not the system's.
+// SystemError returns the system's own error, without the call and the addresses that Go puts
+// before it. Any other error is returned as it is.
 func SystemError(err error) error {
 	var refused *os.SyscallError
 	if errors.As(err, &refused) {

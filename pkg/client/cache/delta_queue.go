@@ -7,16 +7,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// delta is what has happened to the object of a key: it is now new, and was old when the handler
-// was last told of it. Without old it was added, without new it was deleted.
+// delta is a change of the object of a key: old is what the handler got last, new is the present
+// object. Without old it was added, without new it was deleted.
 type delta[T any] struct {
 	old, new       T
 	hasOld, hasNew bool
 }
 
-// deltaQueue has what a handler is still to be told: one delta for each key, in the order in which
-// their first changes came. A handler that is slow is told less often, and of the newest object;
-// the queue is never longer than there are objects. Today's is a DeltaFIFO.
+// deltaQueue has the pending changes of a handler: one delta for each key, in the order of their
+// first changes. A slow handler gets fewer changes, with the newest objects; the queue is never
+// longer than the number of objects. Today's is a DeltaFIFO.
 type deltaQueue[T metav1.Object] struct {
 	wake chan struct{} // has a value if there may be deltas
 
@@ -44,7 +44,7 @@ func (q *deltaQueue[T]) push(key string, next delta[T]) {
 	q.note()
 }
 
-// mark lets a function be called when all that is in the queue has been handled.
+// mark adds a function that is called when all earlier changes have been handled.
 func (q *deltaQueue[T]) mark(reached func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +55,7 @@ func (q *deltaQueue[T]) mark(reached func()) {
 func (q *deltaQueue[T]) note() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // nobody has looked since the last one
+	default: // the channel has a value already
 	}
 }
 
@@ -73,8 +73,7 @@ func (q *deltaQueue[T]) pop(ctx context.Context) (delta[T], bool) {
 	return delta[T]{}, false
 }
 
-// next returns the next delta, if there is one that is not over already: an object that came and
-// went is none.
+// next returns the next delta, if there is one. It skips objects that were added and deleted.
 func (q *deltaQueue[T]) next() (delta[T], bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util"
 )
 
 // ListerWatcher lists the objects of a kind, and watches them. A clientv1.Resource is one.
@@ -21,8 +22,8 @@ type ListerWatcher[T clientv1.Object] interface {
 	Watch(ctx context.Context, options metav1.ListOptions) iter.Seq2[clientv1.Event[T], error]
 }
 
-// Select returns who lists and watches those objects of a kind that two selectors, of labels and
-// of fields, select. An empty one selects all.
+// Select returns a ListerWatcher of the objects that two selectors, of labels and of fields,
+// select. An empty one selects all.
 func Select[T clientv1.Object](all ListerWatcher[T], labels, fields string) ListerWatcher[T] {
 	return selection[T]{all, labels, fields}
 }
@@ -44,39 +45,38 @@ func (s selection[T]) Watch(ctx context.Context, options metav1.ListOptions) ite
 	return s.all.Watch(ctx, options)
 }
 
-// sink takes what a reflector sees. Its methods are called one at a time.
+// sink receives what a reflector reads. Its methods are called one at a time.
 type sink[T any] interface {
-	// replace takes all objects, as of a version.
+	// replace receives all objects, as of a version.
 	replace(objects []T, version string)
-	// set and remove take an object that was changed or deleted, at a version.
+	// set and remove receive an object that was changed or deleted, at a version.
 	set(object T, version string)
 	remove(object T, version string)
-	// reached is told that there were no other changes up to a version.
+	// reached reports that there were no other changes up to a version.
 	reached(version string)
 }
 
 const (
-	// watchTime is how long a watch is to last, at least; at most it is twice that. A connection
-	// that is cut without a word is found out then.
+	// A watch lasts between watchTime and twice that, so that a dead connection is noticed.
 	watchTime = 5 * time.Minute
-	// watchLate is how long after that the end of a watch is waited for.
+	// watchLate is how long the server may be late to end a watch.
 	watchLate = 30 * time.Second
-	// After a failure the objects are listed again, after a pause that begins with minPause and
-	// doubles up to maxPause, each time up to twice as long, by chance: many clients lose a
-	// server in one moment, and are not to come back in one.
+	// After a failure the objects are listed again. The pause before it begins with minPause and
+	// doubles up to maxPause. Jitter of up to the same time is added, so that the clients of a
+	// server do not all return at once.
 	minPause = 250 * time.Millisecond
 	maxPause = 15 * time.Second
 )
 
-// Reflector lets a sink have what an apiserver has: it lists the objects, and then watches the
-// changes. Whatever goes wrong, it lists again.
+// reflector copies objects of an apiserver to a sink: it lists them, and then watches the
+// changes. After any failure it lists again.
 type reflector[T clientv1.Object] struct {
 	name   string // of the objects, for the log
 	source ListerWatcher[T]
 	sink   sink[T]
 
-	pause time.Duration // after the next failure
-	told  string        // the failure that was last logged
+	pause  time.Duration // after the next failure
+	logged string        // the last failure that was logged
 }
 
 // run reflects until the context ends.
@@ -88,15 +88,13 @@ func (r *reflector[T]) run(ctx context.Context) {
 			return
 		}
 		wait := r.pause + rand.N(r.pause) // no secret
-		if err.Error() != r.told {
-			r.told = err.Error()
+		if err.Error() != r.logged {
+			r.logged = err.Error()
 			log.Printf("%s: %v; listing them again", r.name, err)
 		}
 		r.pause = min(2*r.pause, maxPause)
-		select {
-		case <-ctx.Done():
+		if !util.Sleep(ctx, wait) {
 			return
-		case <-time.After(wait):
 		}
 	}
 }
@@ -118,7 +116,7 @@ func (r *reflector[T]) listAndWatch(ctx context.Context) error {
 var errShort = errors.New("the watch ended at once")
 
 // watch watches the objects after a version until the server ends the watch. It returns the
-// version that it has come to.
+// version that it has reached.
 func (r *reflector[T]) watch(ctx context.Context, version string) (string, error) {
 	lasts := watchTime + rand.N(watchTime) // no secret
 	ctx, cancel := context.WithTimeout(ctx, lasts+watchLate)
@@ -142,9 +140,9 @@ func (r *reflector[T]) watch(ctx context.Context, version string) (string, error
 			return "", fmt.Errorf("an event of a watch is of the unknown type %q", event.Type)
 		}
 		events++
-		r.pause, r.told = minPause, ""
+		r.pause, r.logged = minPause, ""
 	}
-	if events == 0 && time.Since(began) < time.Second { // else a server that does not watch would be asked without a pause
+	if events == 0 && time.Since(began) < time.Second { // without an error, a server that does not watch would be called without a pause
 		return "", errShort
 	}
 	return version, nil

@@ -8,8 +8,8 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// SharedInformer keeps a copy of the objects of a kind, and tells any number of handlers what
-// changes. It is safe for concurrent use.
+// SharedInformer has a copy of the objects of a kind, and calls any number of handlers for changes.
+// It is safe for concurrent use.
 type SharedInformer[T clientv1.Object] struct {
 	name   string
 	source ListerWatcher[T]
@@ -24,7 +24,7 @@ type SharedInformer[T clientv1.Object] struct {
 }
 
 // NewSharedInformer returns an informer of the objects of a source; the name is for the log. After
-// each resync period all handlers are told of all objects again, unless it is 0.
+// each resync period, unless it is 0, all handlers get all objects again.
 func NewSharedInformer[T clientv1.Object](name string, source ListerWatcher[T], resync time.Duration) *SharedInformer[T] {
 	return &SharedInformer[T]{name: name, source: source, resync: resync, store: NewStore[T]()}
 }
@@ -47,9 +47,8 @@ func (s *SharedInformer[T]) Version() string {
 	return s.version
 }
 
-// AddHandler lets a handler be told of the objects that are there, and then of all changes. The
-// function that it returns reports whether the handler has been told of all objects of the first
-// list.
+// AddHandler adds a handler. It gets the present objects, and then all changes. The function that
+// AddHandler returns reports whether the handler has got all objects of the first list.
 func (s *SharedInformer[T]) AddHandler(handler Handler[T]) (hasSynced func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +66,7 @@ func (s *SharedInformer[T]) AddHandler(handler Handler[T]) (hasSynced func() boo
 	return added.synced.Load
 }
 
-// Run keeps the copy until the context ends.
+// Run updates the copy until the context ends.
 func (s *SharedInformer[T]) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.running = ctx
@@ -89,22 +88,22 @@ func (s *SharedInformer[T]) resyncForever(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			s.tellAgain()
+			s.resyncOnce()
 		}
 	}
 }
 
-// tellAgain tells all handlers of all objects.
-func (s *SharedInformer[T]) tellAgain() {
+// resyncOnce passes all objects to all handlers.
+func (s *SharedInformer[T]) resyncOnce() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, object := range s.store.List() {
-		s.tell(Key(object), delta[T]{object, object, true, true})
+		s.distribute(Key(object), delta[T]{object, object, true, true})
 	}
 }
 
-// tell tells all handlers of a change.
-func (s *SharedInformer[T]) tell(key string, change delta[T]) {
+// distribute passes a change to all handlers.
+func (s *SharedInformer[T]) distribute(key string, change delta[T]) {
 	for _, listener := range s.listeners {
 		listener.queue.push(key, change)
 	}
@@ -156,19 +155,19 @@ func (s *SharedInformer[T]) reached(version string) {
 	s.version = version
 }
 
-// setLocked stores an object. One that has not changed since is no news.
+// setLocked stores an object. Handlers do not get one that has not changed.
 func (s *SharedInformer[T]) setLocked(object T) {
 	key := Key(object)
 	old, existed := s.store.set(key, object)
 	if existed && old.GetUID() == object.GetUID() && old.GetResourceVersion() == object.GetResourceVersion() {
 		return
 	}
-	s.tell(key, delta[T]{old, object, existed, true})
+	s.distribute(key, delta[T]{old, object, existed, true})
 }
 
 func (s *SharedInformer[T]) removeLocked(object T) {
 	key := Key(object)
 	if _, existed := s.store.remove(key); existed {
-		s.tell(key, delta[T]{old: object, hasOld: true})
+		s.distribute(key, delta[T]{old: object, hasOld: true})
 	}
 }

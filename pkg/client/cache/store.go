@@ -1,8 +1,10 @@
-// Package cache keeps copies of what an apiserver has: a Reflector lists the objects of a kind and
-// watches them, a SharedInformer keeps them in a Store and tells handlers what changes.
+// Package cache has copies of an apiserver's objects: a reflector lists and watches the objects of a
+// kind, a SharedInformer has them in a Store and calls handlers for changes.
 package cache
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,8 +15,7 @@ func Key(object metav1.Object) string {
 	return KeyOf(object.GetNamespace(), object.GetName())
 }
 
-// KeyOf returns the key of the object of a name in a namespace, which is empty for objects without
-// one.
+// KeyOf returns the key of the object of a name in a namespace, which may be empty.
 func KeyOf(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -50,8 +51,8 @@ func NewStore[T metav1.Object]() *Store[T] {
 	return &Store[T]{objects: map[string]T{}, indices: map[string]*index[T]{}}
 }
 
-// AddIndex lets objects be found by the values that a function has for them. The function must
-// depend on the object alone. An index of the same name that is there stays.
+// AddIndex adds an index of the values of a function. The function must depend on the object alone.
+// If there is an index of the same name, it stays.
 func (s *Store[T]) AddIndex(name string, values IndexFunc[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,15 +78,11 @@ func (s *Store[T]) Get(key string) (object T, exists bool) {
 func (s *Store[T]) List() []T {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	objects := make([]T, 0, len(s.objects))
-	for _, object := range s.objects {
-		objects = append(objects, object)
-	}
-	return objects
+	return slices.AppendSeq(make([]T, 0, len(s.objects)), maps.Values(s.objects))
 }
 
-// ByIndex returns the objects that an index has a value for, in no order. An index that was not
-// added is a mistake in the program: ByIndex panics.
+// ByIndex returns the objects that have a value in an index, in no order. It panics if the index was
+// not added.
 func (s *Store[T]) ByIndex(name, value string) []T {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -3,22 +3,20 @@ package cache
 import (
 	"context"
 	"time"
+
+	"kube2014/pkg/util"
 )
 
-// syncPoll is how often it is looked whether informers have synced.
+// syncPoll is the period in which WaitForSync calls its functions.
 const syncPoll = 50 * time.Millisecond
 
-// WaitForSync waits until all functions, such as SharedInformer.HasSynced, say true. It returns
-// false if the context ends before.
+// WaitForSync waits until all functions, such as SharedInformer.HasSynced, return true. It returns
+// false if the context ends first.
 func WaitForSync(ctx context.Context, hasSynced ...func() bool) bool {
-	ticker := time.NewTicker(syncPoll)
-	defer ticker.Stop()
 	for _, synced := range hasSynced {
 		for !synced() {
-			select {
-			case <-ctx.Done():
+			if !util.Sleep(ctx, syncPoll) {
 				return false
-			case <-ticker.C:
 			}
 		}
 	}

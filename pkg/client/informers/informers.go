@@ -12,9 +12,9 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// Informers are the informers of a server's objects, in all namespaces. An informer is made when
-// it is first asked for, and runs after Run has been called. Today's is a SharedInformerFactory.
-// It is safe for concurrent use.
+// Informers are the informers of a server's objects, in all namespaces. An informer is created at
+// its first use, and runs after Run has been called. Today's is a SharedInformerFactory. It is safe
+// for concurrent use.
 type Informers struct {
 	Pods                   func() *cache.SharedInformer[*corev1.Pod]
 	Nodes                  func() *cache.SharedInformer[*corev1.Node]
@@ -22,17 +22,17 @@ type Informers struct {
 	Endpoints              func() *cache.SharedInformer[*corev1.Endpoints]
 	ReplicationControllers func() *cache.SharedInformer[*corev1.ReplicationController]
 
-	mu       sync.Mutex // guards what follows
-	informer []informer
-	running  context.Context // nil before Run
+	mu      sync.Mutex // guards what follows
+	created []informer
+	running context.Context // nil before Run
 }
 
 type informer interface {
 	Run(ctx context.Context)
 }
 
-// New returns the informers of a client's server. After each resync period the handlers are told
-// of all objects again, unless it is 0.
+// New returns the informers of a client's server. After each resync period, unless it is 0, the
+// handlers get all objects again.
 func New(c *clientv1.Client, resync time.Duration) *Informers {
 	i := &Informers{}
 	i.Pods = once(i, "pods", resync, c.Pods().Everywhere())
@@ -43,30 +43,30 @@ func New(c *clientv1.Client, resync time.Duration) *Informers {
 	return i
 }
 
-// once returns a function that makes an informer when it is first called.
+// once returns a function that creates an informer at the first call.
 func once[T clientv1.Object](i *Informers, name string, resync time.Duration, source cache.ListerWatcher[T]) func() *cache.SharedInformer[T] {
 	return sync.OnceValue(func() *cache.SharedInformer[T] {
-		made := cache.NewSharedInformer(name, source, resync)
-		i.add(made)
-		return made
+		informer := cache.NewSharedInformer(name, source, resync)
+		i.add(informer)
+		return informer
 	})
 }
 
-func (i *Informers) add(made informer) {
+func (i *Informers) add(informer informer) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.informer = append(i.informer, made)
+	i.created = append(i.created, informer)
 	if i.running != nil {
-		go made.Run(i.running)
+		go informer.Run(i.running)
 	}
 }
 
-// Run lets the informers run until the context ends. It does not wait for that.
+// Run starts the informers. They run until the context ends.
 func (i *Informers) Run(ctx context.Context) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.running = ctx
-	for _, made := range i.informer {
-		go made.Run(ctx)
+	for _, informer := range i.created {
+		go informer.Run(ctx)
 	}
 }

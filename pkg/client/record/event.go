@@ -1,9 +1,11 @@
-// Package record writes events: what the parts of a cluster tell people about objects.
+// Package record writes events: what the parts of a cluster report to people about objects.
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,13 +23,10 @@ type EventRecorder interface {
 	Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{})
 }
 
-// makeEvent makes an event that has happened once. Those about nodes are in the namespace default.
+// makeEvent returns an event with the count 1. Those about nodes are in the namespace default.
 func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message string) *corev1.Event {
 	now := metav1.Now()
-	namespace := about.GetNamespace()
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
+	namespace := cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)
 	return &corev1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: about.GetName() + "." + r.suffix(now.Time)},
 		InvolvedObject:      referenceTo(about),
@@ -43,8 +42,8 @@ func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message s
 	}
 }
 
-// suffix returns the end of an event's name: of later events it is greater, and no two events of this
-// recorder have the same, nor, as good as certain, those of another one.
+// suffix returns the end of an event's name. Later events of this recorder have greater ones. Those
+// of other recorders are almost certainly different.
 func (r *Recorder) suffix(now time.Time) string {
 	for {
 		last := r.last.Load()
@@ -55,22 +54,13 @@ func (r *Recorder) suffix(now time.Time) string {
 	}
 }
 
-// referenceTo names an object. Objects from lists and informers do not tell their kind.
+// referenceTo returns a reference to an object. Its kind is the name of its Go type, since objects
+// from lists and informers have no kind.
 func referenceTo(object clientv1.Object) corev1.ObjectReference {
-	reference := corev1.ObjectReference{APIVersion: "v1", Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
-		ResourceVersion: object.GetResourceVersion()}
-	switch object.(type) {
-	case *corev1.Pod:
-		reference.Kind = "Pod"
-	case *corev1.Node:
-		reference.Kind = "Node"
+	reference := corev1.ObjectReference{APIVersion: "v1", Kind: reflect.TypeOf(object).Elem().Name(), Namespace: object.GetNamespace(),
+		Name: object.GetName(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
+	if _, isNode := object.(*corev1.Node); isNode {
 		reference.UID = types.UID(object.GetName()) // as today's kubelets say it: kubectl describe looks for that
-	case *corev1.ReplicationController:
-		reference.Kind = "ReplicationController"
-	case *corev1.Service:
-		reference.Kind = "Service"
-	case *corev1.Endpoints:
-		reference.Kind = "Endpoints"
 	}
 	return reference
 }

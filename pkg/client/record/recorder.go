@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -13,16 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util"
 )
 
 const (
-	// queueSize is how many events wait to be written. What comes then is lost.
+	// queueSize is how many events wait to be written. Further ones are lost.
 	queueSize = 1000
-	// memory is how many events are remembered, and memoryTime how long: an event alike is counted
-	// there.
-	memory     = 4096
-	memoryTime = 10 * time.Minute
-	// An event that cannot be written is tried again so often, after such a pause.
+	// cacheSize is how many events are cached, and cacheTime how long. An event like a cached one
+	// only increases its count.
+	cacheSize = 4096
+	cacheTime = 10 * time.Minute
+	// tries is how often an event is sent that cannot be written, with a pause between.
 	tries = 5
 	pause = 2 * time.Second
 )
@@ -30,30 +32,30 @@ const (
 // Config is what a Recorder needs.
 type Config struct {
 	Client    *clientv1.Client
-	Component string // who tells: the name of a part
+	Component string // the name of the part that reports
 	Host      string // of a kubelet: its node
 }
 
 // Recorder is an EventRecorder that writes to an apiserver. An event like one of the last minutes
-// is counted there instead. It is safe for concurrent use.
+// only increases the count of that one. It is safe for concurrent use.
 type Recorder struct {
 	Config
 	queue chan *corev1.Event
-	lost  chan struct{} // has a value if events were lost since that was last logged
-	known map[like]remembered
+	lost  atomic.Bool // events were lost since that was last logged
+	cache map[eventKey]cachedEvent
 	last  atomic.Int64 // in the names of events
 }
 
 var _ EventRecorder = (*Recorder)(nil)
 
-// like is what events have in common that are counted together.
-type like struct {
+// eventKey is what events have in common that are counted together.
+type eventKey struct {
 	about                 types.UID
 	name                  string
 	kind, reason, message string
 }
 
-type remembered struct {
+type cachedEvent struct {
 	namespace, name string
 	count           int32
 	last            time.Time
@@ -61,7 +63,7 @@ type remembered struct {
 
 // NewRecorder returns a recorder. Run writes its events.
 func NewRecorder(config Config) *Recorder {
-	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), lost: make(chan struct{}, 1), known: map[like]remembered{}}
+	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), cache: map[eventKey]cachedEvent{}}
 }
 
 // Eventf implements EventRecorder.
@@ -72,10 +74,7 @@ func (r *Recorder) Eventf(about clientv1.Object, eventType, reason, message stri
 	select {
 	case r.queue <- r.makeEvent(about, eventType, reason, message):
 	default:
-		select {
-		case r.lost <- struct{}{}:
-		default: // it will be logged
-		}
+		r.lost.Store(true)
 	}
 }
 
@@ -88,15 +87,13 @@ func (r *Recorder) Run(ctx context.Context) {
 		case event := <-r.queue:
 			r.write(ctx, event)
 		}
-		select {
-		case <-r.lost:
+		if r.lost.Swap(false) {
 			log.Printf("%s: there are more events than can be written: some are lost", r.Component)
-		default:
 		}
 	}
 }
 
-// write writes an event, or counts it where one alike is. One that cannot be written is dropped.
+// write writes an event, or increases the count of a like one. If that fails, it drops the event.
 func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	for range tries {
 		err := r.try(ctx, event)
@@ -109,19 +106,17 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 			log.Printf("%s: an event about %s is refused: %v", r.Component, event.InvolvedObject.Name, err)
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if !util.Sleep(ctx, pause) {
 			return
-		case <-time.After(pause):
 		}
 	}
 	log.Printf("%s: an event about %s is dropped: the server cannot be reached", r.Component, event.InvolvedObject.Name)
 }
 
 func (r *Recorder) try(ctx context.Context, event *corev1.Event) error {
-	key := like{event.InvolvedObject.UID, event.InvolvedObject.Name, event.Type, event.Reason, event.Message}
-	before, known := r.known[key]
-	if known && event.LastTimestamp.Sub(before.last) < memoryTime {
+	key := eventKey{event.InvolvedObject.UID, event.InvolvedObject.Name, event.Type, event.Reason, event.Message}
+	before, cached := r.cache[key]
+	if cached && event.LastTimestamp.Sub(before.last) < cacheTime {
 		patch, err := json.Marshal(map[string]any{"count": before.count + 1, "lastTimestamp": event.LastTimestamp})
 		if err != nil {
 			return err
@@ -129,7 +124,7 @@ func (r *Recorder) try(ctx context.Context, event *corev1.Event) error {
 		_, err = r.Client.In(before.namespace).Events().Patch(ctx, before.name, types.MergePatchType, patch)
 		if err == nil {
 			before.count, before.last = before.count+1, event.LastTimestamp.Time
-			r.known[key] = before
+			r.cache[key] = before
 		}
 		if !apierrors.IsNotFound(err) { // it has ended, or somebody has deleted it
 			return err
@@ -137,23 +132,19 @@ func (r *Recorder) try(ctx context.Context, event *corev1.Event) error {
 	}
 	_, err := r.Client.In(event.Namespace).Events().Create(ctx, event)
 	if err == nil {
-		r.forget(event.LastTimestamp.Time)
-		r.known[key] = remembered{event.Namespace, event.Name, 1, event.LastTimestamp.Time}
+		r.evict(event.LastTimestamp.Time)
+		r.cache[key] = cachedEvent{event.Namespace, event.Name, 1, event.LastTimestamp.Time}
 	}
 	return err
 }
 
-// forget makes room for one more event.
-func (r *Recorder) forget(now time.Time) {
-	if len(r.known) < memory {
+// evict makes room for one more event in the cache.
+func (r *Recorder) evict(now time.Time) {
+	if len(r.cache) < cacheSize {
 		return
 	}
-	for key, before := range r.known {
-		if now.Sub(before.last) >= memoryTime {
-			delete(r.known, key)
-		}
-	}
-	if len(r.known) >= memory { // all are young: those that come again are written again
-		clear(r.known)
+	maps.DeleteFunc(r.cache, func(_ eventKey, before cachedEvent) bool { return now.Sub(before.last) >= cacheTime })
+	if len(r.cache) >= cacheSize { // all are young: their next repetitions are new events
+		clear(r.cache)
 	}
 }

@@ -50,8 +50,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Client returns a client of the server, which asks as a user agent. Its connections end with the
-// test.
+// Client returns a client of the server with a user agent. Its connections end with the test.
 func (s *Server) Client(t testing.TB, userAgent string) *clientv1.Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return s.listener().Dial(ctx)
@@ -66,8 +65,8 @@ func (s *Server) listener() *loopback.Listener {
 	return s.network
 }
 
-// Intercept lets a function see each request before the server: it calls next, or answers itself.
-// Nil takes it away.
+// Intercept passes each request to a function first, which calls next or answers itself. Nil
+// removes it.
 func (s *Server) Intercept(between func(w http.ResponseWriter, req *http.Request, next http.Handler)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

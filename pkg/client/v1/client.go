@@ -15,7 +15,7 @@ import (
 // change after the first request.
 //
 // An error is an *errors.StatusError of k8s.io/apimachinery/pkg/api/errors if the server
-// refused the request, so that errors.IsNotFound and the like tell why; else it is an
+// refused the request, so that errors.IsNotFound and the like work; else it is an
 // error of the transport, or says what is wrong with the request or the answer. A request
 // is sent once. It ends with its context; without a deadline there, and but for watches, after
 // 30 seconds.
@@ -23,7 +23,7 @@ type Client struct {
 	Host      string       // the server's address, like http://127.0.0.1:8080
 	Namespace string       // of pods and the like; empty: default, the only one that kube2014 has
 	HTTP      *http.Client // nil: http.DefaultClient; a timeout of its own would also end watches
-	UserAgent string       // who asks, for the server's log and audit; empty: what Go's client says
+	UserAgent string       // for the server's log and audit; empty: that of Go's client
 
 	maxAnswer int // the size of the largest answer that is read, in bytes; 0: maxAnswerSize
 }

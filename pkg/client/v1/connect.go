@@ -19,7 +19,7 @@ const (
 	// idleTime is shorter than the ten seconds after which our server closes a connection: a request on
 	// one that is about to be closed would fail.
 	idleTime = 5 * time.Second
-	// maxIdle is how many connections to the server are kept for later requests.
+	// maxIdle is the number of idle connections to the server.
 	maxIdle = 100
 )
 

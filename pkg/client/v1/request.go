@@ -2,6 +2,7 @@ package v1
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,7 +96,7 @@ func (c *Client) do(ctx context.Context, r request, answer interface{}) error {
 		return err
 	}
 	defer resp.Body.Close()
-	most := c.mostBytes()
+	most := c.answerLimit()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
 	if err != nil {
 		return r.failed(fmt.Errorf("cannot read the answer: %w", err))
@@ -109,16 +110,11 @@ func (c *Client) do(ctx context.Context, r request, answer interface{}) error {
 	return nil
 }
 
-// mostBytes returns the size of the largest answer, or event, that is read.
-func (c *Client) mostBytes() int {
-	if c.maxAnswer > 0 {
-		return c.maxAnswer
-	}
-	return maxAnswerSize
-}
+// answerLimit returns the size of the largest answer, or event, that is read.
+func (c *Client) answerLimit() int { return cmp.Or(c.maxAnswer, maxAnswerSize) }
 
-// send sends a request, and returns an answer that is none of an error. The caller closes
-// its body.
+// send sends a request, and returns the answer, or an error if the server refuses. The caller
+// closes the body.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	address, err := r.url(c.Host)
 	if err != nil {
@@ -139,11 +135,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	if r.body != nil {
 		req.Header.Set("Content-Type", r.contentType)
 	}
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(req)
+	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
 	if err != nil || resp.StatusCode/100 == 2 {
 		return resp, err
 	}
@@ -151,8 +143,8 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	return nil, r.refusal(resp)
 }
 
-// refusal returns the error that the server answered: a status, or, if something between
-// here and the server answered, what can be told from the code.
+// refusal returns the error that the server answered: its status, or, if something between
+// here and the server answered, an error made from the code.
 func (r request) refusal(resp *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorSize))
 	if err != nil {
@@ -167,8 +159,8 @@ func (r request) refusal(resp *http.Response) error {
 		strings.TrimSpace(string(data)), later, true)
 }
 
-// IsRefusal reports whether an error says that the server has not done what it was asked, and will not,
-// however often it is asked the same. All others may mean that it did, or will later.
+// IsRefusal reports whether the server has refused a request, so that a retry is useless. After any
+// other error the request may have taken effect, or may later.
 func IsRefusal(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -38,25 +39,21 @@ type List[T Object] struct {
 	Items           []T `json:"items"`
 }
 
-// pageSize is how many objects All asks for at a time, if its caller does not say.
+// pageSize is the default number of objects of a page of All.
 const pageSize = 500
 
-func resource[S any, T interface {
+// pointer is the pointer to a struct, as an Object.
+type pointer[S any] interface {
 	*S
 	Object
-}](c *Client, parent []string, plural, kind string) Resource[T] {
+}
+
+func resource[S any, T pointer[S]](c *Client, parent []string, plural, kind string) Resource[T] {
 	return Resource[T]{c, parent, plural, kind, func() T { return new(S) }}
 }
 
-func namespaced[S any, T interface {
-	*S
-	Object
-}](c *Client, plural, kind string) Resource[T] {
-	namespace := c.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
-	return resource[S, T](c, []string{"namespaces", namespace}, plural, kind)
+func namespaced[S any, T pointer[S]](c *Client, plural, kind string) Resource[T] {
+	return resource[S, T](c, []string{"namespaces", cmp.Or(c.Namespace, metav1.NamespaceDefault)}, plural, kind)
 }
 
 // Everywhere returns the objects of all namespaces. They can only be listed and watched.
@@ -86,9 +83,9 @@ func (r Resource[T]) UpdateStatus(ctx context.Context, object T) (T, error) {
 	return r.send(ctx, r.to(http.MethodPut, object.GetName(), "status").with(object))
 }
 
-// Change gets an object, lets change edit it, and updates it; again from the start as long
-// as another client was faster. It returns the object as stored. An error of change ends it.
-// change must leave the uid and the resourceVersion as they are.
+// Change gets an object, lets change edit it, and updates it. After a conflict it retries. It
+// returns the object as stored, or the error of change. change must leave the uid and the
+// resourceVersion as they are.
 func (r Resource[T]) Change(ctx context.Context, name string, change func(T) error) (T, error) {
 	for {
 		object, err := r.Get(ctx, name)

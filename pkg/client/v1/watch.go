@@ -21,7 +21,7 @@ type Event[T Object] struct {
 	Type watch.EventType // watch.Added, watch.Modified, watch.Deleted or watch.Bookmark
 	// Object is the object after the change. One that was deleted, or is not selected any
 	// more, is as it was before, with the version of the change. That of a bookmark has only
-	// a version: all changes up to it have been told.
+	// a version: all changes up to it have been sent.
 	Object T
 }
 
@@ -36,7 +36,7 @@ type Event[T Object] struct {
 //     goes on as above;
 //   - ctx.Err() that the context has ended.
 //
-// The objects are the caller's own. Who leaves the loop ends the watch.
+// The objects are the caller's own. Leaving the loop ends the watch.
 func (r Resource[T]) Watch(ctx context.Context, options metav1.ListOptions) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		if err := r.watch(ctx, options, func(event Event[T]) bool { return yield(event, nil) }); err != nil {
@@ -60,7 +60,7 @@ func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send
 	}
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, r.client.mostBytes())
+	lines.Buffer(nil, r.client.answerLimit())
 	lines.Split(wholeLine)
 	for lines.Scan() {
 		event, err := r.decodeEvent(lines.Bytes())

@@ -24,8 +24,8 @@ const (
 	// sync endpoints that have it.
 	endpointsManagedBy, endpointsManager = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
 
-	// endpointsPause is how long after a conflict a service is looked at again: the informer is
-	// likely to have seen by then what another client has written.
+	// endpointsPause is the pause before a retry after a conflict. By then the informer has
+	// probably seen what another client has written.
 	endpointsPause = 100 * time.Millisecond
 )
 
@@ -37,10 +37,10 @@ type Config struct {
 	Around func(workqueue.Sync) workqueue.Sync
 }
 
-// EndpointController keeps the endpoints of services with a selector up to date with the pods that
-// they select. It may run beside the server's own sync of endpoints: what it has written once, with
-// its label, the server leaves alone. It leaves to the server what today's API cannot say: endpoints
-// at machines that have a name, and of which no kubelet tells the address.
+// EndpointController keeps the endpoints of services with a selector up to date with their pods. It
+// may run beside the server's own sync of endpoints, which ignores endpoints with the label of the
+// controller. The controller leaves to the server what today's API cannot express: endpoints at
+// machines with a name, whose address no kubelet reports.
 type EndpointController struct {
 	config    Config
 	services  *cache.Store[*corev1.Service]
@@ -71,7 +71,7 @@ func NewEndpointController(config Config) *EndpointController {
 	return e
 }
 
-// Run keeps endpoints with a number of workers until the context ends. It is called once.
+// Run syncs endpoints with a number of workers until the context ends. It is called once.
 func (e *EndpointController) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, e.synced...) {
 		return
@@ -89,7 +89,8 @@ func (e *EndpointController) endpointsChanged(endpoints *corev1.Endpoints) {
 	e.queue.Add(cache.Key(endpoints))
 }
 
-// podUpdated looks at what selected a pod, and what does now. In a resync nothing has changed: the services come by themselves.
+// podUpdated queues the services that selected a pod, or select it now. In a resync nothing has
+// changed: the services have their own.
 func (e *EndpointController) podUpdated(old, pod *corev1.Pod) {
 	if old != pod {
 		e.podChanged(old)
@@ -97,7 +98,7 @@ func (e *EndpointController) podUpdated(old, pod *corev1.Pod) {
 	}
 }
 
-// podChanged adds the services that select a pod.
+// podChanged queues the services that select a pod.
 func (e *EndpointController) podChanged(pod *corev1.Pod) {
 	for _, service := range e.services.ByIndex(cache.NamespaceIndex, pod.Namespace) {
 		if pods.Selects(service.Spec.Selector, pod.Labels) {
@@ -106,8 +107,7 @@ func (e *EndpointController) podChanged(pod *corev1.Pod) {
 	}
 }
 
-// sync brings the endpoints of a service to what they should be. What another client was faster
-// with is looked at again.
+// sync updates the endpoints of a service. It retries if another client was faster.
 func (e *EndpointController) sync(ctx context.Context, key string) error {
 	stored, exists := e.endpoints.Get(key)
 	err := e.write(ctx, key, stored)
@@ -118,7 +118,7 @@ func (e *EndpointController) sync(ctx context.Context, key string) error {
 	return err
 }
 
-// write writes what changes the stored endpoints, nil for none, to what they should be.
+// write replaces the stored endpoints, nil for none, by the right ones.
 func (e *EndpointController) write(ctx context.Context, key string, stored *corev1.Endpoints) error {
 	namespace, _, _ := strings.Cut(key, "/")
 	client := e.config.Client.In(namespace).Endpoints()
@@ -130,7 +130,7 @@ func (e *EndpointController) write(ctx context.Context, key string, stored *core
 		return client.Delete(ctx, stored.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &stored.UID}})
 	}
 	if len(service.Spec.Selector) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
-		return nil // somebody else writes them
+		return nil // other clients write them
 	}
 	var err error
 	switch next := endpointsOf(service, e.pods.ByIndex(cache.NamespaceIndex, namespace), stored); {
@@ -143,8 +143,8 @@ func (e *EndpointController) write(ctx context.Context, key string, stored *core
 	return err
 }
 
-// endpointsOf returns what is to be written as the endpoints of a service, nil if nothing. Stored
-// is what there is, nil if nothing.
+// endpointsOf returns the endpoints of a service to write, nil if the stored ones, which may be nil,
+// are right.
 func endpointsOf(service *corev1.Service, pods []*corev1.Pod, stored *corev1.Endpoints) *corev1.Endpoints {
 	subsets := endpointSubsetsOf(service, pods)
 	if !areEndpointsWritable(subsets) {

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -47,29 +48,30 @@ func isEndpoint(service *corev1.Service, pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && !pods.HasEnded(pod) && !leaves
 }
 
-// countsAsReady reports whether a pod is ready, or nobody reports about it, as in 2014.
+// countsAsReady reports whether a pod is ready, or has no kubelet that reports, as in 2014.
 func countsAsReady(pod *corev1.Pod) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue
-		}
+	if ready := pods.Condition(pod.Status.Conditions, corev1.PodReady); ready != nil {
+		return ready.Status == corev1.ConditionTrue
 	}
 	return pod.Status.PodIP == "" && len(pod.Status.ContainerStatuses) == 0
 }
 
-// firstHostPort returns the first host port of a pod, 0 if it has none.
-func firstHostPort(pod *corev1.Pod) int32 {
+// findPort returns the first port of a pod that is the wanted one, the zero value if there is none.
+func findPort(pod *corev1.Pod, isWanted func(port corev1.ContainerPort) bool) corev1.ContainerPort {
 	for _, container := range pod.Spec.Containers {
-		for _, port := range container.Ports {
-			if port.HostPort != 0 {
-				return port.HostPort
-			}
+		if i := slices.IndexFunc(container.Ports, isWanted); i >= 0 {
+			return container.Ports[i]
 		}
 	}
-	return 0
+	return corev1.ContainerPort{}
 }
 
-// machineAddressOf returns the address of a pod's machine: its name, as in 2014, or else what the kubelet tells.
+// firstHostPort returns the first host port of a pod, 0 if it has none.
+func firstHostPort(pod *corev1.Pod) int32 {
+	return findPort(pod, func(port corev1.ContainerPort) bool { return port.HostPort != 0 }).HostPort
+}
+
+// machineAddressOf returns the address of a pod's machine: its name, as in 2014, or else what the kubelet reports.
 func machineAddressOf(pod *corev1.Pod) string {
 	if _, err := netip.ParseAddr(pod.Spec.NodeName); err != nil && pod.Status.HostIP != "" {
 		return pod.Status.HostIP
@@ -93,18 +95,13 @@ func portsAtHost(service *corev1.Service, pod *corev1.Pod, first int32) []corev1
 
 // hostPortOf returns the host port of a port of a pod, 0 if it has none.
 func hostPortOf(pod *corev1.Pod, containerPort int32, protocol corev1.Protocol) int32 {
-	for _, container := range pod.Spec.Containers {
-		for _, port := range container.Ports {
-			if port.ContainerPort == containerPort && protocolOf(port.Protocol) == protocol && port.HostPort != 0 {
-				return port.HostPort
-			}
-		}
-	}
-	return 0
+	return findPort(pod, func(port corev1.ContainerPort) bool {
+		return port.ContainerPort == containerPort && protocolOf(port.Protocol) == protocol && port.HostPort != 0
+	}).HostPort
 }
 
-// portsAtPod returns the ports of a pod with an address of its own: the targets of the service's
-// ports. A port whose target has a name that the pod has not is passed.
+// portsAtPod returns the ports of a pod with its own address: the targets of the service's ports. It
+// skips a target whose name the pod does not have.
 func portsAtPod(service *corev1.Service, pod *corev1.Pod) []corev1.EndpointPort {
 	var ports []corev1.EndpointPort
 	for i := range service.Spec.Ports {
@@ -118,19 +115,11 @@ func portsAtPod(service *corev1.Service, pod *corev1.Pod) []corev1.EndpointPort 
 // targetPort returns the port of a pod that is meant by a port of a service, 0 if there is none.
 func targetPort(port *corev1.ServicePort, pod *corev1.Pod) int32 {
 	if port.TargetPort.Type == intstr.Int {
-		if port.TargetPort.IntVal == 0 {
-			return port.Port
-		}
-		return port.TargetPort.IntVal
+		return cmp.Or(port.TargetPort.IntVal, port.Port)
 	}
-	for _, container := range pod.Spec.Containers {
-		for _, own := range container.Ports {
-			if own.Name == port.TargetPort.StrVal && protocolOf(own.Protocol) == protocolOf(port.Protocol) {
-				return own.ContainerPort
-			}
-		}
-	}
-	return 0
+	return findPort(pod, func(own corev1.ContainerPort) bool {
+		return own.Name == port.TargetPort.StrVal && protocolOf(own.Protocol) == protocolOf(port.Protocol)
+	}).ContainerPort
 }
 
 func endpointPort(port *corev1.ServicePort, number int32) corev1.EndpointPort {
@@ -138,22 +127,17 @@ func endpointPort(port *corev1.ServicePort, number int32) corev1.EndpointPort {
 }
 
 func protocolOf(protocol corev1.Protocol) corev1.Protocol {
-	if protocol == "" {
-		return corev1.ProtocolTCP
-	}
-	return protocol
+	return cmp.Or(protocol, corev1.ProtocolTCP)
 }
 
-// areEndpointsWritable reports whether our server takes all addresses: also loopback ones (K69), where
-// hollow pods are.
+// areEndpointsWritable reports whether our server accepts all addresses. It accepts loopback ones (K69),
+// which hollow pods have.
 func areEndpointsWritable(subsets []corev1.EndpointSubset) bool {
 	for _, subset := range subsets {
-		for _, addresses := range [][]corev1.EndpointAddress{subset.Addresses, subset.NotReadyAddresses} {
-			for _, address := range addresses {
-				ip, err := netip.ParseAddr(address.IP)
-				if err != nil || !ip.Unmap().IsGlobalUnicast() && !ip.Unmap().IsLoopback() {
-					return false
-				}
+		for _, address := range slices.Concat(subset.Addresses, subset.NotReadyAddresses) {
+			ip, err := netip.ParseAddr(address.IP)
+			if err != nil || !ip.Unmap().IsGlobalUnicast() && !ip.Unmap().IsLoopback() {
+				return false
 			}
 		}
 	}

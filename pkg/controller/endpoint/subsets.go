@@ -16,8 +16,8 @@ type addressesOfPort struct {
 	ready, notReady map[string]corev1.EndpointAddress
 }
 
-// repackEndpointSubsets returns subsets that say the same, in the one form that today's endpoints
-// have: ports with the same addresses are one subset, and all is sorted.
+// repackEndpointSubsets returns equal subsets in the canonical form of today's endpoints: ports with
+// the same addresses are one subset, and all is sorted.
 func repackEndpointSubsets(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 	byPort := map[string]*addressesOfPort{}
 	for _, subset := range subsets {
@@ -28,24 +28,22 @@ func repackEndpointSubsets(subsets []corev1.EndpointSubset) []corev1.EndpointSub
 			addToPort(byPort, portText(subset.Ports[i]), &subset.Ports[i], subset)
 		}
 	}
-	byAddresses := map[string]*corev1.EndpointSubset{}
-	var packed []*corev1.EndpointSubset
+	index := map[string]int{} // in packed, by the addresses
+	var packed []corev1.EndpointSubset
 	for _, port := range slices.Sorted(maps.Keys(byPort)) {
 		of := byPort[port]
 		key := addressesText(of)
-		if byAddresses[key] == nil {
-			byAddresses[key] = &corev1.EndpointSubset{Addresses: sortedAddresses(of.ready), NotReadyAddresses: sortedAddresses(of.notReady)}
-			packed = append(packed, byAddresses[key])
+		i, exists := index[key]
+		if !exists {
+			i = len(packed)
+			index[key] = i
+			packed = append(packed, corev1.EndpointSubset{Addresses: sortedAddresses(of.ready), NotReadyAddresses: sortedAddresses(of.notReady)})
 		}
 		if of.port != nil {
-			byAddresses[key].Ports = append(byAddresses[key].Ports, *of.port)
+			packed[i].Ports = append(packed[i].Ports, *of.port)
 		}
 	}
-	var sorted []corev1.EndpointSubset
-	for _, subset := range packed {
-		sorted = append(sorted, *subset)
-	}
-	return sorted
+	return packed
 }
 
 func addToPort(byPort map[string]*addressesOfPort, key string, port *corev1.EndpointPort, subset corev1.EndpointSubset) {

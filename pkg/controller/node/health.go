@@ -7,12 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nodeHealth is what is known of kubelets from when their heartbeats changed, by our own clock. It
-// also has nodes that are gone, but have pods.
+// nodeHealth has the times when the heartbeats of kubelets changed, by our own clock. It also has
+// nodes that are gone, but have pods.
 type nodeHealth struct {
 	grace      time.Duration
 	nodes      map[string]*nodeSeen
-	asked      time.Time // of the last look
+	requested  time.Time // when the last list was requested
 	aliveSince time.Time // from when on some kubelet was heard at each look; zero if none is
 }
 
@@ -38,11 +38,11 @@ func (h *nodeHealth) forget() {
 	h.nodes, h.aliveSince = map[string]*nodeSeen{}, time.Time{}
 }
 
-// observe takes a fresh list of nodes, which was asked for and came at two times. Nodes that never
-// had a kubelet are passed.
-func (h *nodeHealth) observe(nodes []*corev1.Node, pods []*corev1.Pod, asked, came time.Time) {
+// observe updates the health from a new list of nodes, with the times when it was requested and when
+// it came. It skips nodes that never had a kubelet.
+func (h *nodeHealth) observe(nodes []*corev1.Node, pods []*corev1.Pod, requested, came time.Time) {
 	before, exists := h.nodes, make(map[string]bool, len(nodes))
-	h.nodes, h.asked = map[string]*nodeSeen{}, asked
+	h.nodes, h.requested = map[string]*nodeSeen{}, requested
 	for _, node := range nodes {
 		exists[node.Name] = true
 		if ready := nodeCondition(node, corev1.NodeReady); ready != nil {
@@ -58,7 +58,7 @@ func (h *nodeHealth) observe(nodes []*corev1.Node, pods []*corev1.Pod, asked, ca
 	case !h.isAnyAlive():
 		h.aliveSince = time.Time{}
 	case h.aliveSince.IsZero():
-		h.aliveSince = asked
+		h.aliveSince = requested
 	}
 }
 
@@ -69,11 +69,11 @@ func (h *nodeHealth) see(before *nodeSeen, name string, sign heartbeat, now time
 	h.nodes[name] = before
 }
 
-// isAnyAlive reports whether some kubelet was heard within half the grace period. When all are cut
-// off at once, this is over before the first of them counts as silent.
+// isAnyAlive reports whether some kubelet was heard within half the grace period. If all are cut off
+// at once, it becomes false before the first of them counts as silent.
 func (h *nodeHealth) isAnyAlive() bool {
 	for _, seen := range h.nodes {
-		if !seen.sign.gone && h.asked.Sub(seen.since) < h.grace/2 {
+		if !seen.sign.gone && h.requested.Sub(seen.since) < h.grace/2 {
 			return true
 		}
 	}
@@ -84,7 +84,7 @@ func (h *nodeHealth) isAnyAlive() bool {
 // period.
 func (h *nodeHealth) isSilent(name string) bool {
 	seen := h.nodes[name]
-	return seen != nil && h.asked.Sub(seen.since) >= h.grace
+	return seen != nil && h.requested.Sub(seen.since) >= h.grace
 }
 
 // isGone reports whether a node that has pods does not exist.
@@ -94,9 +94,9 @@ func (h *nodeHealth) isGone(name string) bool {
 }
 
 // mayDelete reports whether kubelets were heard for the whole grace period. After all were silent,
-// each has so the time to come back.
+// each so has time to come back.
 func (h *nodeHealth) mayDelete() bool {
-	return !h.aliveSince.IsZero() && h.asked.Sub(h.aliveSince) >= h.grace
+	return !h.aliveSince.IsZero() && h.requested.Sub(h.aliveSince) >= h.grace
 }
 
 func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *corev1.NodeCondition {

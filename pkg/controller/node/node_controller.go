@@ -26,22 +26,22 @@ type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
 	Recorder  record.EventRecorder
-	// MonitorPeriod is how often the nodes are looked at. 0: 5 s.
+	// MonitorPeriod is how often the nodes are checked. 0: 5 s.
 	MonitorPeriod time.Duration
 	// MonitorGracePeriod is how long the kubelet of a node may be silent. It is several times as
 	// long as the pause between two heartbeats. 0: 40 s.
 	MonitorGracePeriod time.Duration
 }
 
-// NodeController marks nodes whose kubelets are silent, and deletes their pods, so that the
-// controllers of these make others elsewhere. It goes by its own clock, from when it has seen a
-// heartbeat change; time without the server does not count. While no kubelet at all is heard, the
-// fault is more likely between them and the server: then no pod is deleted.
+// NodeController marks nodes whose kubelets are silent, and deletes their pods, so that their
+// controllers create others elsewhere. It measures the time since it has seen a heartbeat change, by
+// its own clock. Time without the server does not count. While all kubelets are silent, the fault is
+// probably between them and the server: then no pod is deleted.
 type NodeController struct {
 	config Config
 	pods   *cache.SharedInformer[*corev1.Pod]
 	health *nodeHealth
-	told   string // the failure that was last logged, "" if there is none
+	logged string // the last failure that was logged, "" if there is none
 }
 
 // NewNodeController returns a controller that uses the informers. They must be run by the caller.
@@ -55,7 +55,7 @@ func NewNodeController(config Config) *NodeController {
 	return &NodeController{config: config, pods: config.Informers.Pods(), health: newNodeHealth(config.MonitorGracePeriod)}
 }
 
-// Run looks at the nodes until the context ends. It is called once.
+// Run checks the nodes until the context ends. It is called once.
 func (n *NodeController) Run(ctx context.Context) {
 	if !cache.WaitForSync(ctx, n.pods.HasSynced) {
 		return
@@ -71,24 +71,24 @@ func (n *NodeController) Run(ctx context.Context) {
 	}
 }
 
-// look looks at the nodes once.
+// look checks the nodes once.
 func (n *NodeController) look(ctx context.Context) {
 	defer util.HandleCrash()
-	told := ""
+	failure := ""
 	if err := n.monitor(ctx); err != nil && ctx.Err() == nil {
-		told = strings.ReplaceAll(err.Error(), "\n", "; ")
+		failure = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	if told != "" && told != n.told {
-		log.Printf("node controller: %s", told)
+	if failure != "" && failure != n.logged {
+		log.Printf("node controller: %s", failure)
 	}
-	n.told = told
+	n.logged = failure
 }
 
-// monitor marks the nodes that are silent, and looks after their pods. Nodes that cannot be listed
-// all have a new grace period. Other failures are tried again the next time. When there is no answer,
-// or it has taken the time until the next look, the look ends: a kubelet may have been heard meanwhile.
+// monitor marks the silent nodes and their pods. If nodes cannot be listed, all get a new grace period.
+// Other failures are retried the next time. It ends early if the server does not answer, or after a
+// whole period: kubelets may have been heard meanwhile.
 func (n *NodeController) monitor(ctx context.Context) error {
-	asked := time.Now()
+	requested := time.Now()
 	list, err := n.config.Client.Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		n.health.forget()
@@ -96,10 +96,10 @@ func (n *NodeController) monitor(ctx context.Context) error {
 	}
 	pods := n.pods.Store().List()
 	came := time.Now()
-	if came.Sub(n.health.asked) > max(n.config.MonitorGracePeriod/2, 2*n.config.MonitorPeriod) {
+	if came.Sub(n.health.requested) > max(n.config.MonitorGracePeriod/2, 2*n.config.MonitorPeriod) {
 		n.health.forget() // the server hung, or this process did: the kubelets could not be heard either
 	}
-	n.health.observe(list.Items, pods, asked, came)
+	n.health.observe(list.Items, pods, requested, came)
 	isOver := func(err error) bool { return isUnanswered(err) || time.Since(came) >= n.config.MonitorPeriod }
 	var failures []error
 	for _, node := range list.Items {
@@ -125,7 +125,7 @@ func (n *NodeController) monitor(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// markNode says in the status of a node that nobody knows how it is.
+// markNode sets the conditions of a node to Unknown.
 func (n *NodeController) markNode(ctx context.Context, node *corev1.Node) error {
 	marked := node.DeepCopy()
 	if !markConditions(marked.Status.Conditions, metav1.Now()) {
@@ -142,8 +142,8 @@ func (n *NodeController) markNode(ctx context.Context, node *corev1.Node) error 
 	return nil
 }
 
-// losePod deletes a pod of a node that is silent, if something else will be made in its place, or
-// says in its status that it is lost.
+// losePod deletes a pod of a silent node if its controller will replace it. Otherwise it marks the pod
+// as lost.
 func (n *NodeController) losePod(ctx context.Context, pod *corev1.Pod) error {
 	client := n.config.Client.In(pod.Namespace).Pods()
 	isNodeGone := n.health.isGone(pod.Spec.NodeName)
@@ -167,5 +167,5 @@ func isUnanswered(err error) bool {
 	return err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 }
 
-// isOutrun reports whether another client was faster: the next look tells what is left to do.
+// isOutrun reports whether another client was faster. The next look finds what is left to do.
 func isOutrun(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

@@ -5,13 +5,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/util/pods"
 )
 
 const podNodeLost = "NodeLost"
 
-// isReplaced reports whether the controller of a pod makes another one, on another node, when it is
-// deleted. A daemon set would make it on the same node, where a node's own pod belongs, too. A stateful
-// set would make one of the same name, although the first may still run, unless its node is gone.
+// isReplaced reports whether the controller of a pod creates another one, on another node, when it is
+// deleted. A daemon set would create it on the same node; a node's own pod belongs there, too. A
+// stateful set would create one of the same name, although the first may still run, unless its node is
+// gone.
 func isReplaced(pod *corev1.Pod, isNodeGone bool) bool {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
@@ -26,7 +29,7 @@ func isReplaced(pod *corev1.Pod, isNodeGone bool) bool {
 	return true
 }
 
-// lostPod returns the pod with the status of one whose node is lost, nil if it has that.
+// lostPod returns the pod with the status of a lost node, nil if it has that status.
 func lostPod(pod *corev1.Pod, now metav1.Time) *corev1.Pod {
 	lost := pod.DeepCopy()
 	changed := markNotReady(lost, now)
@@ -38,18 +41,16 @@ func lostPod(pod *corev1.Pod, now metav1.Time) *corev1.Pod {
 	return lost
 }
 
-// markNotReady makes the condition Ready of a pod False. It reports whether it was not.
+// markNotReady sets the condition Ready of a pod to False. It reports whether that is a change.
 func markNotReady(pod *corev1.Pod, now metav1.Time) (changed bool) {
 	notReady := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: podNodeLost, LastTransitionTime: now}
-	for i, condition := range pod.Status.Conditions {
-		if condition.Type != corev1.PodReady {
-			continue
-		}
-		if condition.Status != corev1.ConditionFalse {
-			pod.Status.Conditions[i] = notReady
-		}
-		return condition.Status != corev1.ConditionFalse
+	switch ready := pods.Condition(pod.Status.Conditions, corev1.PodReady); {
+	case ready == nil:
+		pod.Status.Conditions = append(pod.Status.Conditions, notReady)
+	case ready.Status == corev1.ConditionFalse:
+		return false
+	default:
+		*ready = notReady
 	}
-	pod.Status.Conditions = append(pod.Status.Conditions, notReady)
 	return true
 }

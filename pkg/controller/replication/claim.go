@@ -14,8 +14,9 @@ import (
 	"kube2014/pkg/util/pods"
 )
 
-// claim adopts the pods that one selects and that have no controller, or a deleted one of the same name, and
-// releases its own that it does not select any more. After an error nobody knows how many it has.
+// claim adopts the pods that a controller selects and that have no controller, or a deleted one of the
+// same name. It releases its own that it does not select any more. After an error, the number of its
+// pods is unknown.
 func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationController) error {
 	adopted, released := m.claims(rc)
 	if len(adopted)+len(released) == 0 {
@@ -47,8 +48,8 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 	return m.await(ctx, expected)
 }
 
-// claims returns the pods that a controller is to adopt, and those that it is to release. What is
-// being deleted, or has ended, stays as it is.
+// claims returns the pods that a controller must adopt, and those that it must release. Pods that are
+// being deleted, or have ended, stay as they are.
 func (m *ReplicationManager) claims(rc *corev1.ReplicationController) (adopted, released []*corev1.Pod) {
 	for _, pod := range m.pods.Store().ByIndex(orphanIndex, rc.Namespace) {
 		if isActive(pod) && pods.Selects(rc.Spec.Selector, pod.Labels) {
@@ -68,7 +69,7 @@ func (m *ReplicationManager) claims(rc *corev1.ReplicationController) (adopted, 
 	return adopted, released
 }
 
-// patchOwners gives a pod other owners, if it is as the copy says.
+// patchOwners sets the owners of a pod, if the cache has its newest version.
 func (m *ReplicationManager) patchOwners(ctx context.Context, pod *corev1.Pod, owners []metav1.OwnerReference) (*corev1.Pod, error) {
 	patch, err := json.Marshal(map[string]interface{}{"metadata": map[string]interface{}{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion, "ownerReferences": owners,

@@ -13,18 +13,18 @@ import (
 	"kube2014/pkg/util/pods"
 )
 
-// Why there are never more pods than wanted, however old the copy is:
+// Why there are never more pods than wanted, however stale the cache is:
 //
-// A sync begins when the copy has all pods that earlier ones were told they have made. What they were
-// not told, when an answer was lost, is of one pod at most: that one is asked for again, before any
-// other, until it is there. As the names of pods are counted, not random, that makes no second one:
-// the server gives a name once. So since the state of the copy nothing was made that the sync does
-// not know of, and it makes as many pods as are missing there.
+// A sync begins when the cache has all pods whose creation was confirmed to earlier ones. A lost
+// answer leaves at most one pod unknown. That one is requested again, before any other, until it
+// exists. The names of pods are numbered, not random, and the server gives a name once, so a retry
+// creates no second pod. Therefore the sync knows all pods that were created since the state of the
+// cache, and it creates as many as are missing there.
 //
-// The next manager after a crash begins with a list: what was made before is in it. If a create of
-// the first one reaches the server still later, it has mostly the name that the next one asks for
-// too, as both take the lowest numbers that are free. Only if a lower one became free in between
-// there is one pod more, until it is seen. The same holds for two managers at a time.
+// The next manager after a crash begins with a list that has all earlier pods. If a create of the
+// first manager reaches the server even later, it mostly has the name that the next one requests
+// too, since both take the lowest free numbers. Only if a lower number became free in between, there
+// is one pod too many, until it is seen. The same holds for two managers at a time.
 
 // maxPodPrefix is how much of a controller's name is in the names of its pods: with up to five
 // digits they are as long as a host name may be, 63 bytes.
@@ -39,8 +39,8 @@ func podPrefix(rc *corev1.ReplicationController) string {
 	return name + "-"
 }
 
-// plan returns the pods that a controller has, and the names of those that are missing, burstReplicas
-// at most. Both are of one state of the server, or the error is errStale.
+// plan returns the pods of a controller, and the names of missing ones, at most burstReplicas. Both
+// are of one state of the server, or the error is errStale.
 func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*corev1.Pod, missing []string, err error) {
 	version := m.pods.Version()
 	for range maxPlans {
@@ -55,7 +55,7 @@ func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*c
 	return nil, nil, errStale
 }
 
-// maxPlans is how often it is planned again because pods have changed meanwhile.
+// maxPlans is how often plan tries, since pods may change meanwhile.
 const maxPlans = 10
 
 // activePods returns the pods of a controller that count.
@@ -68,7 +68,7 @@ func (m *ReplicationManager) activePods(rc *corev1.ReplicationController) (activ
 	return active
 }
 
-// freeNames returns the names of the lowest numbers that no pod has; the one that was asked for
+// freeNames returns the names of the lowest numbers that no pod has. A name that was requested
 // without an answer comes first.
 func (m *ReplicationManager) freeNames(rc *corev1.ReplicationController, count int) (names []string) {
 	isFree := func(name string) bool {
@@ -113,7 +113,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.Replicat
 		return err
 	}
 	if failed == nil {
-		m.queue.Add(cache.Key(rc)) // more may be missing, also one of these: handlers are not told of a pod that came and went
+		m.queue.Add(cache.Key(rc)) // more may be missing, also one of these: handlers do not see a pod that came and went
 	}
 	return failed
 }
@@ -139,7 +139,7 @@ func (m *ReplicationManager) createPod(ctx context.Context, rc *corev1.Replicati
 	return pod, err
 }
 
-// podOf makes a pod of a controller's template.
+// podOf returns a pod of a controller's template.
 func podOf(rc *corev1.ReplicationController, name string) *corev1.Pod {
 	template := rc.Spec.Template.DeepCopy()
 	return &corev1.Pod{

@@ -10,13 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/util/pods"
 )
 
 // deletePods deletes pods of a controller, one after the other, until the server refuses one.
-func (m *ReplicationManager) deletePods(ctx context.Context, rc *corev1.ReplicationController, pods []*corev1.Pod) error {
+func (m *ReplicationManager) deletePods(ctx context.Context, rc *corev1.ReplicationController, surplus []*corev1.Pod) error {
 	var expected []expectation
 	var failed error
-	for _, pod := range pods {
+	for _, pod := range surplus {
 		if failed = m.lookAhead(rc); failed != nil {
 			break
 		}
@@ -46,19 +48,19 @@ func (m *ReplicationManager) deletePod(ctx context.Context, rc *corev1.Replicati
 	return err
 }
 
-// victims returns those pods of a controller that are missed least.
+// victims returns the pods of a controller to delete first.
 func victims(active []*corev1.Pod, count int) []*corev1.Pod {
 	slices.SortFunc(active, compareLoss)
 	return active[:count]
 }
 
-// compareLoss is negative if the loss of a is smaller than that of b.
+// compareLoss is negative if a should be deleted before b.
 func compareLoss(a, b *corev1.Pod) int {
 	return cmp.Or(
 		compareTruth(a.Spec.NodeName != "", b.Spec.NodeName != ""),
 		cmp.Compare(phaseRank(a), phaseRank(b)),
 		compareTruth(readyCondition(a) != nil, readyCondition(b) != nil),
-		readySince(b).Compare(readySince(a)), // who came later goes first
+		readySince(b).Compare(readySince(a)), // the later one first
 		cmp.Compare(mostRestarts(b), mostRestarts(a)),
 		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
 		strings.Compare(a.Name, b.Name),
@@ -86,12 +88,10 @@ func phaseRank(pod *corev1.Pod) int {
 	return 0
 }
 
-// readyCondition returns the condition of a pod that is ready, or nil.
+// readyCondition returns the condition Ready of a pod if it is true, else nil.
 func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
-	for i, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
-			return &pod.Status.Conditions[i]
-		}
+	if ready := pods.Condition(pod.Status.Conditions, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
+		return ready
 	}
 	return nil
 }

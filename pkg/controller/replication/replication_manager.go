@@ -1,4 +1,4 @@
-// Package replication keeps as many pods as replication controllers want, as a client of the API.
+// Package replication creates and deletes the pods of replication controllers, as a client of the API.
 package replication
 
 import (
@@ -29,12 +29,12 @@ type Config struct {
 }
 
 const (
-	// stalePause is how long a controller waits whose copy was behind, unless a change of it or of
-	// its pods comes before.
+	// stalePause is the pause before a retry with a stale cache, unless a change of the controller
+	// or of its pods comes first.
 	stalePause = time.Second
 
-	// burstReplicas is how many pods a sync creates or deletes at most: then the status tells how far
-	// it is, and what is wanted is looked at again.
+	// burstReplicas is how many pods a sync creates or deletes at most. After that the status is
+	// updated, and the wanted number is read again.
 	burstReplicas = 500
 
 	ownerIndex     = "replication manager: uid of the controller"
@@ -42,8 +42,8 @@ const (
 	orphanIndex    = "replication manager: namespace of what has no controller"
 )
 
-// errStale says that the server has something newer than the copy: it is tried again, without a
-// word in the log.
+// errStale reports that the server has something newer than the cache. The sync is retried, and
+// nothing is logged.
 var errStale = errors.New("the copy is behind")
 
 // ReplicationManager gives each replication controller as many pods as it wants.
@@ -53,7 +53,7 @@ type ReplicationManager struct {
 	pods        *cache.SharedInformer[*corev1.Pod]
 	synced      []func() bool
 	queue       *workqueue.Queue
-	unsettled   sync.Map // by the uid of a controller, the name of a pod that was asked for without an answer
+	unsettled   sync.Map // by the uid of a controller, the name of a pod that was requested without an answer
 }
 
 // NewReplicationManager returns a manager that has its handlers at the informers. They must be run
@@ -91,7 +91,7 @@ func NewReplicationManager(config Config) *ReplicationManager {
 	return m
 }
 
-// Run manages, with so many workers, until the context ends. It is called once.
+// Run syncs controllers with a number of workers until the context ends. It is called once.
 func (m *ReplicationManager) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, m.synced...) {
 		return
@@ -113,7 +113,7 @@ func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {
 	m.podSeen(pod)
 }
 
-// podSeen adds the controller of a pod, or all that may adopt it.
+// podSeen queues the controller of a pod, or all that may adopt it.
 func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		if owner.Kind == "ReplicationController" {
@@ -128,12 +128,12 @@ func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 	}
 }
 
-// isActive reports whether a pod counts as there.
+// isActive reports whether a pod counts.
 func isActive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && !pods.HasEnded(pod)
 }
 
-// sync gives the controller of a key the pods that it wants, and tells its status.
+// sync gives the controller of a key the pods that it wants, and updates its status.
 func (m *ReplicationManager) sync(ctx context.Context, key string) error {
 	rc, exists := m.controllers.Store().Get(key)
 	if !exists || rc.DeletionTimestamp != nil || rc.Spec.Template == nil || len(rc.Spec.Selector) == 0 {
@@ -176,7 +176,7 @@ func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationC
 	switch {
 	case surplus > 0:
 		return m.deletePods(ctx, rc, victims(active, min(surplus, burstReplicas)))
-	case !pods.Selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, and more be made without end
+	case !pods.Selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, so it would create more without end
 		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedCreate", "Error creating: `selector` does not match template `labels`")
 		return nil
 	}
@@ -190,8 +190,8 @@ func wantedReplicas(rc *corev1.ReplicationController) int {
 	return int(*rc.Spec.Replicas)
 }
 
-// confirm asks the server whether a controller is there, and wants what the copy says: no garbage
-// is collected that would be made for one that is gone.
+// confirm checks with the server that a controller exists, and wants what the cache says. Nothing
+// would collect pods that were created for a deleted controller.
 func (m *ReplicationManager) confirm(ctx context.Context, rc *corev1.ReplicationController) error {
 	current, err := m.config.Client.In(rc.Namespace).ReplicationControllers().Get(ctx, rc.Name)
 	if apierrors.IsNotFound(err) {
@@ -203,7 +203,7 @@ func (m *ReplicationManager) confirm(ctx context.Context, rc *corev1.Replication
 	return err
 }
 
-// lookAhead returns an error if the copy has a newer wish already.
+// lookAhead returns errStale if the controller has changed in the cache meanwhile.
 func (m *ReplicationManager) lookAhead(rc *corev1.ReplicationController) error {
 	if current, exists := m.controllers.Store().Get(cache.Key(rc)); !exists || hasChanged(rc, current) {
 		return errStale

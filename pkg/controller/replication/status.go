@@ -12,8 +12,8 @@ import (
 	"kube2014/pkg/client/cache"
 )
 
-// updateStatus tells the status of a controller, if that has changed, and waits until the copy shows it: else
-// the server would refuse the next one.
+// updateStatus writes the status of a controller, if that has changed, and waits until the cache shows
+// it. Otherwise the server would refuse the next update.
 func (m *ReplicationManager) updateStatus(ctx context.Context, rc *corev1.ReplicationController) error {
 	status, next := replicationStatus(rc, m.activePods(rc), time.Now())
 	if next > 0 {
@@ -34,8 +34,8 @@ func (m *ReplicationManager) updateStatus(ctx context.Context, rc *corev1.Replic
 	return m.await(ctx, []expectation{m.hasStatus(written)})
 }
 
-// replicationStatus returns the status of a controller with those pods, and after which time
-// another one of them will be available if nothing happens; 0: none.
+// replicationStatus returns the status of a controller with those pods, and the time until the next
+// one of them becomes available; 0: none.
 func replicationStatus(rc *corev1.ReplicationController, active []*corev1.Pod, now time.Time) (status corev1.ReplicationControllerStatus, next time.Duration) {
 	status = corev1.ReplicationControllerStatus{Replicas: int32(len(active)), ObservedGeneration: rc.Generation, Conditions: rc.Status.Conditions}
 	template := labels.SelectorFromSet(rc.Spec.Template.Labels)

@@ -9,8 +9,8 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// noteAnswer notes what is known of a request that created a pod of a controller. That it is refused
-// says nothing of an earlier one for the same pod: a quota may be full by that.
+// noteAnswer records the result of a request to create a pod of a controller. A refusal says nothing
+// about an earlier request for the same pod: a quota may be full because of that.
 func (m *ReplicationManager) noteAnswer(rc *corev1.ReplicationController, pod string, err error) {
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
@@ -20,8 +20,8 @@ func (m *ReplicationManager) noteAnswer(rc *corev1.ReplicationController, pod st
 	}
 }
 
-// unsettledOf returns the name of the pod that was asked for last if nobody knows whether it was
-// made, or nothing.
+// unsettledOf returns the name of the last requested pod if it is unknown whether it was created, or
+// nothing.
 func (m *ReplicationManager) unsettledOf(rc *corev1.ReplicationController) string {
 	if name, exists := m.unsettled.Load(rc.UID); exists {
 		return name.(string)

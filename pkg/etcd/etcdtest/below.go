@@ -65,8 +65,8 @@ func (b *below) CompareAndDelete(key, prevValue string, prevIndex uint64) (*etcd
 	return b.strip(b.client.CompareAndDelete(b.dir+key, prevValue, prevIndex))
 }
 
-// Watch also shows what changes outside of the directory, if it is to show all
-// changes: etcd counts them.
+// Watch of the root also shows changes outside of the directory, since etcd counts
+// them.
 func (b *below) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, stop chan bool) (*etcd.Response, error) {
 	if prefix != "/" {
 		prefix = b.dir + prefix

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -38,8 +37,8 @@ const (
 
 // Fake is an etcd in memory with the rules of the v2 keys API: indexes, hidden
 // keys, directories that appear with their first key. Unlike a real etcd it
-// removes a directory with its last key, lets keys end only when it is asked something, and
-// shows only its history to those who watch. It is safe for concurrent use.
+// removes a directory with its last key, expires keys only at the next call, and watches
+// see only its history. It is safe for concurrent use.
 type Fake struct {
 	mu      sync.Mutex // guards what follows
 	index   uint64
@@ -83,7 +82,7 @@ func (f *Fake) below(dir string) []string {
 			keys = append(keys, key)
 		}
 	}
-	sort.Strings(keys)
+	slices.Sort(keys)
 	return keys
 }
 
@@ -107,19 +106,14 @@ func (f *Fake) Get(key string, _, recursive bool) (*etcd.Response, error) {
 func (f *Fake) directory(dir string, keys []string, recursive bool) *etcd.Node {
 	node := &etcd.Node{Key: dir, Dir: true}
 	groups := map[string][]string{}
-	var names []string
 	for _, key := range keys {
 		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(key, dir), "/"), "/")
 		if strings.HasPrefix(name, "_") {
 			continue
 		}
-		if groups[name] == nil {
-			names = append(names, name)
-		}
 		groups[name] = append(groups[name], key)
 	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		child := strings.TrimSuffix(dir, "/") + "/" + name
 		if file, ok := f.files[child]; ok {
 			node.Nodes = append(node.Nodes, &file)
@@ -235,7 +229,7 @@ func (f *Fake) CompareAndSwap(key, value string, ttl uint64, prevValue string, p
 	}
 	resp, err := f.put("compareAndSwap", key, value, ttl)
 	if err == nil {
-		resp.Node.CreatedIndex = 0 // as a real one answers when it is asked not to repeat the value
+		resp.Node.CreatedIndex = 0 // as a real one answers to noValueOnSuccess
 	}
 	return resp, err
 }
@@ -286,8 +280,7 @@ var errNotFaked = errors.New("the fake etcd does not do this")
 // AddChild implements Client.
 func (f *Fake) AddChild(string, string, uint64) (*etcd.Response, error) { return nil, errNotFaked }
 
-// Watch implements Client. It only returns one change that has been made, of all
-// keys.
+// Watch implements Client. It only returns one past change, of all keys.
 func (f *Fake) Watch(prefix string, waitIndex uint64, recursive bool, receiver chan *etcd.Response, _ chan bool) (*etcd.Response, error) {
 	f.lock()
 	defer f.mu.Unlock()

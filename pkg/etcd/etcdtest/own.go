@@ -36,9 +36,8 @@ var (
 	directories atomic.Int32
 )
 
-// Main is for the TestMain of a package whose tests call Shared, Own, their like for
-// v3, or OnEach: it runs
-// the tests, and ends the etcds.
+// Main is for the TestMain of a package whose tests start etcds by this package: it runs the
+// tests, and then ends the etcds.
 func Main(m *testing.M) {
 	code := m.Run()
 	if err := stopMembers(); err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // Refusing returns an address of 127.0.0.1 that refuses connections until it is
-// freed: its port is taken, so that nobody else gets it, and nobody listens there.
+// freed: a socket has its port, so that no other process gets it, but does not listen.
 func Refusing() (address string, free func() error, err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -15,7 +15,7 @@ func Refusing() (address string, free func() error, err error) {
 	syscall.CloseOnExec(socket)
 	free = func() error { return syscall.Close(socket) }
 	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		_ = free() // what is wrong is told already
+		_ = free() // the first error is returned
 		return "", nil, err
 	}
 	bound, err := syscall.Getsockname(socket)

@@ -41,17 +41,11 @@ var errPortTaken = errors.New("another process has the port of an etcd")
 // Start starts an etcd of one member with its data in dir. It returns when the
 // member answers. The caller stops it with Kill.
 func Start(dir string, flags ...string) (*Server, error) {
-	servers, err := StartCluster(dir, 1, flags...)
+	servers, err := Setup{Flags: flags}.Start(dir)
 	if err != nil {
 		return nil, err
 	}
 	return servers[0], nil
-}
-
-// StartCluster starts an etcd of n members with their data in dir. It returns
-// when all of them answer.
-func StartCluster(dir string, n int, flags ...string) ([]*Server, error) {
-	return Setup{Members: n, Flags: flags}.Start(dir)
 }
 
 // Setup is how an etcd is started. Its zero value is one member of the etcd that
@@ -91,7 +85,7 @@ func (s Setup) startOn(ports []int, dir string) (servers []*Server, err error) {
 	var cluster []string
 	for i := 0; i < len(ports); i += 2 {
 		client, peer := fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[i]), fmt.Sprintf("http://127.0.0.1:%d", ports[i+1])
-		name := fmt.Sprintf("member-%x", rand.Uint64()) // nobody else's
+		name := fmt.Sprintf("member-%x", rand.Uint64()) // unique
 		servers = append(servers, &Server{URL: client, name: name, tls: s.TLS, binary: binary, args: []string{
 			"--name", name, "--data-dir", filepath.Join(dir, name), "--logger", "zap", "--log-level", "error",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
@@ -160,10 +154,7 @@ func (s *Server) Restart() error {
 // Ready waits until the member answers on the v3 API, which it does once there is a
 // leader, and will not write anything by itself any more.
 func (s *Server) Ready() error {
-	client, err := s.httpClient()
-	if err != nil {
-		return err
-	}
+	client := s.httpClient()
 	for end := time.Now().Add(hangs); ; time.Sleep(20 * time.Millisecond) {
 		err := s.answers(client)
 		if err == nil {
@@ -188,20 +179,20 @@ func (s *Server) answers(client *http.Client) error {
 	switch {
 	case err != nil:
 		return err
-	case wantsUser(answer): // who it is may not be seen either
+	case wantsUser(answer): // the list of members needs a user, too
 	case status != http.StatusOK:
 		return fmt.Errorf("it answered %d: %s", status, answer)
 	case !s.isItself(client):
 		return errors.New("it is another one")
 	}
 	// What it writes by itself, at last, is the version of its cluster.
-	if _, version, err := get(client, s.URL+"/version"); err != nil || strings.Contains(version, "not_decided") {
+	if _, version, err := send(client, http.MethodGet, s.URL+"/version", ""); err != nil || strings.Contains(version, "not_decided") {
 		return errors.Join(errors.New("its cluster has no version"), err)
 	}
 	return nil
 }
 
-// isItself tells whether who answers has the member's name.
+// isItself reports whether the server at the URL has the member's name.
 func (s *Server) isItself(client *http.Client) bool {
 	_, answer, err := send(client, http.MethodPost, s.URL+"/v3/cluster/member/list", "{}")
 	var listed struct {
@@ -221,20 +212,12 @@ func (s *Server) isItself(client *http.Client) bool {
 	return false
 }
 
-func (s *Server) httpClient() (*http.Client, error) {
+func (s *Server) httpClient() *http.Client {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if s.tls != nil {
-		config, err := s.tls.client()
-		if err != nil {
-			return nil, err
-		}
-		transport.TLSClientConfig = config
+		transport.TLSClientConfig = s.tls.client.Clone()
 	}
-	return &http.Client{Timeout: hangs / 10, Transport: transport}, nil
-}
-
-func get(client *http.Client, url string) (status int, body string, err error) {
-	return send(client, http.MethodGet, url, "")
+	return &http.Client{Timeout: hangs / 10, Transport: transport}
 }
 
 func send(client *http.Client, method, url, body string) (status int, answer string, err error) {

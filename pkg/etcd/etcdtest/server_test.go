@@ -69,7 +69,7 @@ func TestAMemberThatIsPausedAnswersWhenItIsResumed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, server.Kill()) })
 	require.NoError(t, server.Pause())
-	_, _, err = get(&http.Client{Timeout: 200 * time.Millisecond}, server.URL+"/version")
+	_, _, err = send(&http.Client{Timeout: 200 * time.Millisecond}, http.MethodGet, server.URL+"/version", "")
 	assert.Error(t, err)
 	require.NoError(t, server.Resume())
 	assert.NoError(t, server.Ready())

@@ -9,8 +9,7 @@ import (
 
 func TestEachKindOfMemberIsReadyWhenItsStartReturns(t *testing.T) {
 	t.Parallel()
-	certificates, err := MakeTLS(t.TempDir())
-	require.NoError(t, err)
+	certificates := MakeTLS(t)
 	for _, version := range Versions() {
 		for name, setup := range map[string]Setup{
 			"with all":                     {},

@@ -1,20 +1,13 @@
 package etcdtest
 
 import (
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"errors"
-	"math/big"
 	"net"
-	"os"
 	"path/filepath"
-	"time"
+	"testing"
+
+	"kube2014/pkg/util/certtest"
 )
 
 // TLS are the files of an authority, and of certificates that it has signed: of members
@@ -23,72 +16,28 @@ type TLS struct {
 	CAFile, CertFile, KeyFile string // for clients
 
 	serverCert, serverKey string
+	client                *tls.Config
 }
 
-// MakeTLS makes the files in dir. The names in them are the same each time, the keys are
-// others.
-func MakeTLS(dir string) (*TLS, error) {
-	file := func(name string) string { return filepath.Join(dir, name) }
-	t := &TLS{
-		CAFile: file("ca.pem"), CertFile: file("client.pem"), KeyFile: file("client-key.pem"),
-		serverCert: file("server.pem"), serverKey: file("server-key.pem"),
+// MakeTLS creates an authority and its certificates, and writes the files.
+func MakeTLS(t testing.TB) *TLS {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name string, text []byte) (path string) {
+		path = filepath.Join(dir, name)
+		certtest.Replace(t, path, text)
+		return path
 	}
-	authority, signer, err := issue(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}, nil, nil, t.CAFile, file("ca-key.pem"))
-	if err != nil {
-		return nil, err
+	authority := certtest.Authority(t, "ca")
+	server := authority.Client(t, "etcd", func(template *x509.Certificate) {
+		// etcd calls itself with the certificate of a server, for its HTTP API: it is a client, too.
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	})
+	client := authority.Client(t, "client", nil)
+	return &TLS{
+		CAFile: write("ca.pem", authority.CertPEM), CertFile: write("client.pem", client.CertPEM), KeyFile: write("client-key.pem", client.KeyPEM),
+		serverCert: write("server.pem", server.CertPEM), serverKey: write("server-key.pem", server.KeyPEM),
+		client: &tls.Config{RootCAs: authority.Pool(), Certificates: []tls.Certificate{client.Certificate}},
 	}
-	// etcd calls itself with the certificate of a server, for its HTTP API.
-	usage := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	_, _, serverErr := issue(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "etcd"}, ExtKeyUsage: usage, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}, authority, signer, t.serverCert, t.serverKey)
-	_, _, clientErr := issue(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "client"}, ExtKeyUsage: usage[1:],
-	}, authority, signer, t.CertFile, t.KeyFile)
-	return t, errors.Join(serverErr, clientErr)
-}
-
-// issue makes a key, and a certificate for it that a parent signs, or itself if that is
-// nil. It writes both to files.
-func issue(template, parent *x509.Certificate, signer crypto.Signer, certFile, keyFile string) (*x509.Certificate, crypto.Signer, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	if parent == nil {
-		parent, signer = template, key
-	}
-	template.SerialNumber = big.NewInt(time.Now().UnixNano())
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
-	signed, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	if err != nil {
-		return nil, nil, err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := errors.Join(writePEM(certFile, "CERTIFICATE", signed), writePEM(keyFile, "PRIVATE KEY", private)); err != nil {
-		return nil, nil, err
-	}
-	certificate, err := x509.ParseCertificate(signed)
-	return certificate, key, err
-}
-
-func writePEM(file, kind string, data []byte) error {
-	return os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600)
-}
-
-// client is what a client needs that trusts the members, and is trusted by them.
-func (t *TLS) client() (*tls.Config, error) {
-	authority, err := os.ReadFile(t.CAFile)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(authority)
-	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}}, err
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// wantsUser tells whether etcd has answered that only users may ask that. What it calls a
-// gateway is its API over HTTP.
+// wantsUser reports whether etcd has answered that it needs a user. Its gateway is its API over
+// HTTP.
 func wantsUser(answer string) bool {
 	return strings.Contains(answer, "user name is empty") || strings.Contains(answer, "against gateway will be ignored")
 }
@@ -46,10 +46,7 @@ type step struct {
 
 // post posts one after the other to etcd's v3 API over HTTP.
 func (s *Server) post(steps ...step) error {
-	client, err := s.httpClient()
-	if err != nil {
-		return err
-	}
+	client := s.httpClient()
 	for _, step := range steps {
 		body, err := json.Marshal(step.body)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Package cri is what a kubelet asks of a container runtime. Today that is the CRI, over gRPC.
+// Package cri is the interface between a kubelet and a container runtime. Today's is the CRI, over gRPC.
 package cri
 
 import (
@@ -12,8 +12,8 @@ import (
 type Runtime interface {
 	// Version returns its name and version, such as docker://1.0.0.
 	Version() string
-	// Start makes a container and begins to start it. It does not wait for that: the container's
-	// state tells what has become of it.
+	// Start creates a container and begins to start it. It does not wait: the container's state
+	// shows the result.
 	Start(spec Spec) Container
 }
 
@@ -22,7 +22,7 @@ type Spec struct {
 	Pod       *corev1.Pod
 	Container *corev1.Container
 	Name      string // of the container; a task of 2014 may have some without one
-	Init      bool   // it is to end before others start
+	Init      bool   // it must end before others start
 	Attempt   int32  // how often it was started before
 	Node      string
 	HostIP    string
@@ -31,8 +31,8 @@ type Spec struct {
 	// Changed is called after each change of the state. It returns at once, and may be called while
 	// locks are held.
 	Changed func()
-	// Warn tells people what has gone wrong with a container that runs on: a word in CamelCase, and
-	// a sentence. It returns at once.
+	// Warn reports a problem of a container that runs on: a word in CamelCase, and a sentence for
+	// people. It returns at once.
 	Warn func(reason, message string)
 }
 
@@ -47,10 +47,9 @@ type Container interface {
 	// Stop begins to stop the container, and kills it when the grace period is over. Called again, it
 	// can only shorten that.
 	Stop(grace time.Duration)
-	// Update tells that something else than the containers of the pod has changed, such as its
-	// annotations.
+	// Update reports a change of the pod that is not in its containers, such as in its annotations.
 	Update(pod *corev1.Pod)
-	// Probe makes a probe that is made within the container, by a command or by gRPC. Nil is success.
+	// Probe runs a probe within the container, by a command or by gRPC. Nil is success.
 	Probe(ctx context.Context, kind ProbeKind) error
 }
 

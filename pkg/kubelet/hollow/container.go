@@ -31,14 +31,14 @@ type container struct {
 	state  cri.State
 	health health
 	timer  *time.Timer // of what it does next
-	stopAt time.Time   // when it has stopped of its own accord; zero if it was not told to
+	stopAt time.Time   // when it will have stopped by itself; zero without a Stop
 	killAt time.Time   // when it is killed if it has not
 	server *server
 }
 
 var _ cri.Container = (*container)(nil)
 
-// newContainer returns a container that is not started. It keeps nothing of the pod, which may
+// newContainer returns a container that is not started. It has no reference to the pod, which may
 // change often.
 func newContainer(spec cri.Spec, listen func(network, address string) (net.Listener, error)) *container {
 	return &container{
@@ -60,7 +60,7 @@ func (c *container) State() cri.State {
 // Log implements cri.Container.
 func (c *container) Log(from int) ([]cri.LogLine, int, <-chan struct{}) { return c.log.read(from) }
 
-// start lets the container run.
+// start begins to run the container.
 func (c *container) start() {
 	c.mu.Lock()
 	if c.state.Phase != cri.Created {

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Prefix is that of the annotations that tell the runtime what to do.
+// Prefix is the prefix of the annotations that control the runtime.
 const Prefix = "hollow.kube2014/"
 
 const (
@@ -21,21 +21,21 @@ const (
 	never         = -1
 )
 
-// orders are what a container is told to do.
+// orders are the instructions to a container.
 type orders struct {
 	startAfter, exitAfter, stopAfter time.Duration
 	exitCode                         int32
 	log                              []string
 }
 
-// annotations are those that are for a container.
+// annotations reads the annotations for a container.
 type annotations struct {
 	all       map[string]string
 	container string
 	warn      func(reason, message string)
 }
 
-// readOrders returns what a container is told to do when it starts.
+// readOrders returns the orders at the start of a container.
 func readOrders(spec cri.Spec, startAfter time.Duration) orders {
 	a := annotations{spec.Pod.Annotations, spec.Name, spec.Warn}
 	o := orders{startAfter: startAfter, exitAfter: never, stopAfter: stopAfter}
@@ -60,10 +60,10 @@ func readOrders(spec cri.Spec, startAfter time.Duration) orders {
 	return o
 }
 
-// health is what a container is told to answer probes.
+// health is which probes of a container should fail.
 type health struct{ unready, unhealthy bool }
 
-// readHealth returns what a container is told to answer probes.
+// readHealth returns which probes of a container should fail.
 func readHealth(pod *corev1.Pod, container string, warn func(reason, message string)) health {
 	a, h := annotations{pod.Annotations, container, warn}, health{}
 	a.readBool("unready", &h.unready)
@@ -71,7 +71,7 @@ func readHealth(pod *corev1.Pod, container string, warn func(reason, message str
 	return h
 }
 
-// read reads an annotation, and reports whether there is one. A bad value is told, and passed over.
+// read reads an annotation, and reports whether there is one. A bad value is reported, and ignored.
 func (a annotations) read(name, form string, parse func(text string) error) bool {
 	key := Prefix + name + "." + a.container
 	text, there := a.all[key]

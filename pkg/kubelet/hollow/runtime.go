@@ -45,7 +45,11 @@ func (r *Runtime) Version() string { return "hollow://1.0" }
 
 // Start implements cri.Runtime.
 func (r *Runtime) Start(spec cri.Spec) cri.Container {
-	c := newContainer(spec, r.listen())
+	listen := r.Listen
+	if listen == nil {
+		listen = net.Listen
+	}
+	c := newContainer(spec, listen)
 	c.orders = readOrders(spec, r.startAfter(spec))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,14 +58,7 @@ func (r *Runtime) Start(spec cri.Spec) cri.Container {
 	return c
 }
 
-func (r *Runtime) listen() func(network, address string) (net.Listener, error) {
-	if r.Listen == nil {
-		return net.Listen
-	}
-	return r.Listen
-}
-
-// startAfter returns how long a container takes to start if nobody says so.
+// startAfter returns how long a container takes to start by default.
 func (r *Runtime) startAfter(spec cri.Spec) time.Duration {
 	if r.StartAfter > 0 {
 		return r.StartAfter

@@ -1,6 +1,7 @@
 package hollow
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log"
@@ -39,7 +40,7 @@ func addressesOf(spec cri.Spec) (all []string) {
 	return all
 }
 
-// paths are those that probes ask for.
+// paths are those of the probes by HTTP.
 type paths struct{ readiness, liveness, startup string }
 
 func pathsOf(c *corev1.Container) paths {
@@ -50,10 +51,7 @@ func pathOf(probe *corev1.Probe) string {
 	if probe == nil || probe.HTTPGet == nil {
 		return ""
 	}
-	if probe.HTTPGet.Path == "" {
-		return "/"
-	}
-	return probe.HTTPGet.Path
+	return cmp.Or(probe.HTTPGet.Path, "/")
 }
 
 // server answers HTTP on the ports of a container.
@@ -62,8 +60,8 @@ type server struct {
 	serving sync.WaitGroup
 }
 
-// serve listens on the ports, and returns what serves there, nil if nothing does. What cannot be opened
-// is told: the container runs without it.
+// serve listens on the ports, and returns their server, nil if there is none. A port that cannot be opened
+// is reported; the container runs without it.
 func (c *container) serve() *server {
 	var open []net.Listener
 	for _, address := range c.ports {
@@ -100,22 +98,22 @@ func (s *server) close() {
 // maxPath is how much of a path is logged, in bytes.
 const maxPath = 200
 
-// answer says who answers, or, to a probe that is to fail, that it does.
+// answer answers with the container's name, or with an error to a probe that should fail.
 func (c *container) answer(w http.ResponseWriter, req *http.Request) {
 	status, text := http.StatusOK, fmt.Sprintf("%s on %s (%s)\n", c.pod, c.node, c.name)
 	if err := c.refuses(req); err != nil {
 		status, text = http.StatusServiceUnavailable, err.Error()+"\n"
 	}
-	if status != http.StatusOK || !strings.HasPrefix(req.UserAgent(), cri.ProbeAgent) { // else little besides probes would be in the log
+	if status != http.StatusOK || !strings.HasPrefix(req.UserAgent(), cri.ProbeAgent) { // else the log would have little besides probes
 		path := req.URL.EscapedPath()
 		c.log.add(fmt.Sprintf("%s %s %d from %s", req.Method, path[:min(len(path), maxPath)], status, req.RemoteAddr))
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // who asks has gone
+	_, _ = io.WriteString(w, text) // the client has gone
 }
 
-// refuses returns an error if a request asks for what a probe asks for that is to fail.
+// refuses returns an error if a request has the path of a probe that should fail.
 func (c *container) refuses(req *http.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

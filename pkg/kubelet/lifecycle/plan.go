@@ -1,8 +1,9 @@
-// Package lifecycle decides what is to be done with the containers of a pod, and what that makes of the pod. It
-// only computes: who calls it owns all that it is given.
+// Package lifecycle decides what to do with the containers of a pod, and computes the pod's status. It
+// only computes: the caller owns all arguments.
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	"kube2014/pkg/kubelet/cri"
@@ -20,18 +21,18 @@ const (
 	MainContainer
 )
 
-// View is what is decided by about a container.
+// View is what decisions about a container depend on.
 type View struct {
 	Kind     Kind
 	Phase    cri.Phase
 	Failed   bool      // it has exited, and not with 0
-	Restarts bool      // it has exited, and is to run again
+	Restarts bool      // it has exited, and must run again
 	Due      time.Time // of one that restarts: when it may
 	Started  bool      // its startup probe, if it has one, has succeeded
 	Ran      bool      // it has run before, and exited
 }
 
-// letsOthersStart reports whether the containers after it need not wait for it.
+// letsOthersStart reports whether the containers after this one need not wait for it.
 func (c View) letsOthersStart() bool {
 	switch c.Kind {
 	case InitContainer:
@@ -42,7 +43,7 @@ func (c View) letsOthersStart() bool {
 	return true
 }
 
-// Plan is what is to be done with the containers of a pod, by their numbers.
+// Plan is what to do with the containers of a pod, by their numbers.
 type Plan struct {
 	Start, Stop []int
 	Wake        time.Time // when there may be more to do, though nothing changes until then
@@ -50,12 +51,11 @@ type Plan struct {
 	Over        bool      // no container will run again
 }
 
-// MakePlan decides what is to be done with containers that are to run: init containers one after
-// the other, and then the others.
+// MakePlan decides what to do with containers that should run: init containers one after the other,
+// and then the others.
 func MakePlan(views []View, now time.Time) Plan {
 	p := Plan{}
-	blocked := p.initialize(views, now)
-	if blocked {
+	if blocked := p.initialize(views, now); blocked {
 		return p
 	}
 	p.Initialized = true
@@ -72,8 +72,8 @@ func MakePlan(views []View, now time.Time) Plan {
 	return p
 }
 
-// initialize goes through the init containers, and reports whether the others have to wait.
-// Those that have begun do not wait again for a sidecar.
+// initialize handles the init containers, and reports whether the others must wait. Once these have
+// begun, they do not wait again for a sidecar.
 func (p *Plan) initialize(views []View, now time.Time) (blocked bool) {
 	begun := anyRan(views)
 	for i, c := range views {
@@ -87,8 +87,7 @@ func (p *Plan) initialize(views []View, now time.Time) (blocked bool) {
 		case c.letsOthersStart():
 		default:
 			p.run(i, c, now)
-			p.Over = c.Phase == cri.Exited && !c.Restarts
-			if p.Over {
+			if c.Phase == cri.Exited && !c.Restarts {
 				p.end(views)
 			}
 			return true
@@ -97,7 +96,7 @@ func (p *Plan) initialize(views []View, now time.Time) (blocked bool) {
 	return false
 }
 
-// run starts a container that is to run and does not.
+// run starts a container that should run but does not.
 func (p *Plan) run(i int, c View, now time.Time) {
 	switch {
 	case c.Phase == "", c.Phase == cri.Exited && c.Restarts && !c.Due.After(now):
@@ -119,18 +118,10 @@ func (p *Plan) end(views []View) {
 
 // isInitialized reports whether the init containers are done.
 func isInitialized(views []View) bool {
-	if anyRan(views) {
-		return true
-	}
-	for _, c := range views {
-		if !c.letsOthersStart() {
-			return false
-		}
-	}
-	return true
+	return anyRan(views) || !slices.ContainsFunc(views, func(c View) bool { return !c.letsOthersStart() })
 }
 
-// EndPlan decides what is to be done with containers that are to end.
+// EndPlan decides what to do with containers that must end.
 func EndPlan(views []View) Plan {
 	p := Plan{Initialized: isInitialized(views)}
 	p.end(views)
@@ -139,12 +130,7 @@ func EndPlan(views []View) Plan {
 
 // anyRan reports whether a main container was started.
 func anyRan(views []View) bool {
-	for _, c := range views {
-		if c.Kind == MainContainer && c.Phase != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(views, func(c View) bool { return c.Kind == MainContainer && c.Phase != "" })
 }
 
 // RestartsAfter reports whether a container runs again after it has exited.
@@ -160,8 +146,8 @@ func RestartsAfter(policy corev1.RestartPolicy, kind Kind, failed bool) bool {
 	return true
 }
 
-// A container that exits is started again at once, when it does so again after a pause that begins with
-// minBackOff and doubles up to maxBackOff. One that has run for SteadyTime is started at once again.
+// A container that exits is restarted at once. When it exits again, the pause begins with minBackOff and
+// doubles up to maxBackOff. After a run of SteadyTime there is no pause.
 const (
 	minBackOff = 10 * time.Second
 	maxBackOff = 5 * time.Minute

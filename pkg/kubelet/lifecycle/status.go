@@ -2,13 +2,13 @@ package lifecycle
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/util/pods"
 )
 
 // PodPhase returns the phase of a pod from the containers' states. A pod that was ended before a
@@ -33,7 +33,7 @@ func PodPhase(views []View, p Plan) corev1.PodPhase {
 	return corev1.PodRunning
 }
 
-// Conditions returns those conditions of a pod that its kubelet sets, by its other status.
+// Conditions returns the conditions of a pod that its kubelet sets. They follow from its other status.
 func Conditions(pod *corev1.Pod, status *corev1.PodStatus, p Plan) []corev1.PodCondition {
 	is := func(kind corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
 		condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
@@ -44,13 +44,11 @@ func Conditions(pod *corev1.Pod, status *corev1.PodStatus, p Plan) []corev1.PodC
 	}
 	started := is(corev1.PodReadyToStartContainers, !p.Over, "", "")
 	incomplete, unready := lacking(pod, status)
-	var initialized corev1.PodCondition
+	initialized := is(corev1.PodInitialized, true, "", "")
 	switch {
 	case status.Phase == corev1.PodSucceeded:
-		initialized = is(corev1.PodInitialized, true, podCompleted, "")
-	case p.Initialized:
-		initialized = is(corev1.PodInitialized, true, "", "")
-	default:
+		initialized.Reason = podCompleted
+	case !p.Initialized:
 		initialized = is(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: %v", incomplete))
 	}
 	reason, message := "", ""
@@ -71,12 +69,12 @@ func Conditions(pod *corev1.Pod, status *corev1.PodStatus, p Plan) []corev1.PodC
 
 const podCompleted = "PodCompleted"
 
-// lacking returns the init containers that are not done, and the containers that are to be ready and
+// lacking returns the init containers that are not done, and the containers that should be ready but
 // are not.
 func lacking(pod *corev1.Pod, status *corev1.PodStatus) (incomplete, unready []string) {
 	for i, container := range status.InitContainerStatuses {
 		done := container.Ready
-		if IsSidecar(&pod.Spec.InitContainers[i]) {
+		if pods.IsSidecar(&pod.Spec.InitContainers[i]) {
 			done = *container.Started
 			if !container.Ready {
 				unready = append(unready, container.Name)
@@ -94,31 +92,21 @@ func lacking(pod *corev1.Pod, status *corev1.PodStatus) (incomplete, unready []s
 	return incomplete, unready
 }
 
-// IsSidecar reports whether an init container runs on beside the others.
-func IsSidecar(container *corev1.Container) bool {
-	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
-}
-
-// closedGates tells which readiness gates of a pod are not open. Others open them.
+// closedGates lists the readiness gates of a pod that are not open. Other clients open them.
 func closedGates(pod *corev1.Pod) string {
 	var closed []string
 	for _, gate := range pod.Spec.ReadinessGates {
-		switch i := conditionIndex(pod.Status.Conditions, gate.ConditionType); {
-		case i < 0:
+		switch condition := pods.Condition(pod.Status.Conditions, gate.ConditionType); {
+		case condition == nil:
 			closed = append(closed, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
-		case pod.Status.Conditions[i].Status != corev1.ConditionTrue:
-			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", gate.ConditionType, pod.Status.Conditions[i].Status))
+		case condition.Status != corev1.ConditionTrue:
+			closed = append(closed, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", gate.ConditionType, condition.Status))
 		}
 	}
 	return strings.Join(closed, ", ")
 }
 
-func conditionIndex(all []corev1.PodCondition, kind corev1.PodConditionType) int {
-	return slices.IndexFunc(all, func(c corev1.PodCondition) bool { return c.Type == kind })
-}
-
-// MergeStatus returns a pod's status with what its kubelet knows. What others have written besides
-// stays.
+// MergeStatus returns a pod's status with the kubelet's part replaced. The rest stays.
 func MergeStatus(there, own corev1.PodStatus, now metav1.Time) corev1.PodStatus {
 	merged := *there.DeepCopy()
 	merged.ObservedGeneration = own.ObservedGeneration
@@ -128,17 +116,16 @@ func MergeStatus(there, own corev1.PodStatus, now metav1.Time) corev1.PodStatus 
 	merged.InitContainerStatuses, merged.ContainerStatuses = own.InitContainerStatuses, own.ContainerStatuses
 	for _, condition := range own.Conditions {
 		condition.LastTransitionTime = now
-		i := conditionIndex(merged.Conditions, condition.Type)
-		if i < 0 {
+		before := pods.Condition(merged.Conditions, condition.Type)
+		if before == nil {
 			merged.Conditions = append(merged.Conditions, condition)
 			continue
 		}
-		before := merged.Conditions[i]
 		if before.Status == condition.Status {
 			condition.LastTransitionTime = before.LastTransitionTime
 		}
 		condition.LastProbeTime = before.LastProbeTime
-		merged.Conditions[i] = condition
+		*before = condition
 	}
 	return merged
 }

@@ -1,7 +1,8 @@
-// Package prober makes the probes of containers: by HTTP, by TCP, or by the runtime.
+// Package prober probes containers: by HTTP, by TCP, or by the runtime.
 package prober
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -30,8 +31,8 @@ type Target struct {
 	OnHost  bool // the pod has no address of its own: only host ports are open
 }
 
-// newProbeClient returns who makes one HTTP probe, on a connection of its own that ends with the
-// context. It follows no redirects, and takes any certificate, as today's kubelet does.
+// newProbeClient returns a client for one HTTP probe, with its own connection that ends with the
+// context. Like today's kubelet, it follows no redirects, and accepts any certificate.
 func (t Target) newProbeClient(ctx context.Context) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -46,7 +47,7 @@ func (t Target) newProbeClient(ctx context.Context) *http.Client {
 	}
 }
 
-// Probe makes a probe, until the context ends. Nil is success.
+// Probe runs a probe, until the context ends. Nil is success.
 func (t Target) Probe(ctx context.Context, kind cri.ProbeKind, probe *corev1.Probe) error {
 	switch {
 	case probe.HTTPGet != nil:
@@ -66,11 +67,8 @@ func (t Target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
 	if err != nil {
 		address = &url.URL{Path: action.Path}
 	}
-	address.Scheme = "http"
-	if action.Scheme != "" {
-		address.Scheme = strings.ToLower(string(action.Scheme))
-	}
-	address.Host = net.JoinHostPort(t.host(action.Host), port)
+	address.Scheme = strings.ToLower(string(cmp.Or(action.Scheme, corev1.URISchemeHTTP)))
+	address.Host = net.JoinHostPort(cmp.Or(action.Host, t.IP), port)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
 		return err
@@ -101,18 +99,11 @@ func (t Target) connect(ctx context.Context, action *corev1.TCPSocketAction) err
 	if err != nil {
 		return err
 	}
-	conn, err := t.Dial(ctx, "tcp", net.JoinHostPort(t.host(action.Host), port))
+	conn, err := t.Dial(ctx, "tcp", net.JoinHostPort(cmp.Or(action.Host, t.IP), port))
 	if err != nil {
 		return err
 	}
 	return conn.Close()
-}
-
-func (t Target) host(own string) string {
-	if own != "" {
-		return own
-	}
-	return t.IP
 }
 
 var errNoPort = errors.New("the container has no port of the probe's name")

@@ -109,8 +109,7 @@ type logWriter struct {
 	left int64 // how many bytes may still be written; -1 for any number
 }
 
-// write writes a log, and, if that is to be followed, goes on until its container has exited or the client
-// has gone.
+// write writes a log. With follow it goes on until the container has exited or the client has gone.
 func (w *logWriter) write(req *http.Request, run cri.Container) {
 	lines, next, more := run.Log(0)
 	lines = w.wanted(lines)

@@ -1,4 +1,4 @@
-// Package server answers questions about the pods of a machine over HTTP: those of June 2014, and the log as
+// Package server serves information about the pods of a machine over HTTP: as in June 2014, and the logs as
 // today.
 package server
 
@@ -36,8 +36,8 @@ type Pod interface {
 	Info(container string) (info Info, ok bool)
 	// LogNames returns the names of the containers that have a log.
 	LogNames() []string
-	// Log returns the container whose log is to be read, the one before its last start if that is asked for.
-	// The error says why there is none: ErrNotFound if there is no such container.
+	// Log returns the container with the log, or with previous the one before its last start. The error
+	// says why there is none: ErrNotFound if there is no such container.
 	Log(container string, previous bool) (cri.Container, error)
 }
 
@@ -67,7 +67,7 @@ func New(host Host) *http.Server {
 
 func writeText(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, text) // who asks has gone
+	_, _ = io.WriteString(w, text) // after an error, the client has gone
 }
 
 func writeJSON(w http.ResponseWriter, value any) {
@@ -77,7 +77,7 @@ func writeJSON(w http.ResponseWriter, value any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(text, '\n')) // who asks has gone
+	_, _ = w.Write(append(text, '\n')) // after an error, the client has gone
 }
 
 // servePods answers with the pods of the machine, as the kubelet knows them.
@@ -89,8 +89,8 @@ func (s *server) servePods(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, list)
 }
 
-// find returns the pod of a name: the one in the namespace default, if there are several. The questions of
-// 2014 know no namespaces.
+// find returns the pod of a name: the one in the namespace default, if there are several. The requests of
+// 2014 have no namespaces.
 func (s *server) find(name string) Pod {
 	if pod := s.host.Pod(metav1.NamespaceDefault + "/" + name); pod != nil {
 		return pod
@@ -118,7 +118,7 @@ func (s *server) servePodInfo(w http.ResponseWriter, req *http.Request) {
 }
 
 // serveContainerInfo answers with the first container of a pod, or with the one that is named after a
-// slash. The first door asks with the id of a task.
+// slash. The first door sends the id of a task.
 func (s *server) serveContainerInfo(w http.ResponseWriter, req *http.Request) {
 	asked := req.URL.Query().Get("container")
 	if asked == "" {

@@ -27,7 +27,7 @@ type Pair struct {
 	CertPEM, KeyPEM []byte // as they stand in files
 }
 
-// Authority makes a certificate that signs others, itself.
+// Authority creates a self-signed certificate that signs others.
 func Authority(t testing.TB, name string) *Pair {
 	t.Helper()
 	template := newTemplate(name)
@@ -35,7 +35,7 @@ func Authority(t testing.TB, name string) *Pair {
 	return sign(t, nil, newKey(t), template)
 }
 
-// Client makes the certificate of a client. Changes, which may be nil, change it before it is
+// Client creates the certificate of a client. Changes, which may be nil, edits it before it is
 // signed.
 func (p *Pair) Client(t testing.TB, name string, changes func(*x509.Certificate)) *Pair {
 	t.Helper()
@@ -46,7 +46,7 @@ func (p *Pair) Client(t testing.TB, name string, changes func(*x509.Certificate)
 	return sign(t, p, newKey(t), template)
 }
 
-// Server makes the certificate of a server of hosts, which are names and addresses.
+// Server creates the certificate of a server of hosts, which are names and addresses.
 func (p *Pair) Server(t testing.TB, hosts ...string) *Pair {
 	t.Helper()
 	return p.ServerWithKey(t, newKey(t), hosts...)
@@ -66,7 +66,7 @@ func (p *Pair) ServerWithKey(t testing.TB, key crypto.Signer, hosts ...string) *
 	return sign(t, p, key, template)
 }
 
-// Expired is a change for Client: what it makes has ended long ago.
+// Expired is a change for Client: the certificate has expired.
 func Expired(template *x509.Certificate) { template.NotAfter = template.NotBefore.Add(time.Hour) }
 
 // Pool returns a pool of this certificate only.
@@ -86,7 +86,7 @@ func (p *Pair) Files(t testing.TB) (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
-// Replace writes a file at once: a reader sees what was in it, or what is.
+// Replace writes a file atomically.
 func Replace(t testing.TB, path string, text []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new", text, 0o600))
@@ -107,7 +107,7 @@ func newTemplate(name string, usages ...x509.ExtKeyUsage) *x509.Certificate {
 	}
 }
 
-// sign makes a pair that a signer has signed, or itself if that is nil.
+// sign creates a pair that is signed by a signer, or by itself if that is nil.
 func sign(t testing.TB, signer *Pair, key crypto.Signer, template *x509.Certificate) *Pair {
 	t.Helper()
 	issuer, signingKey := template, key

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // current returns what the current context names.
@@ -51,7 +52,7 @@ func named[T any](list string, all []T, wanted func(i int) bool) (found T, err e
 	return found, nil
 }
 
-// check tells which fields are wrong, or contradict each other.
+// check returns an error if a field is wrong, or if two contradict each other.
 func (t *target) check() error {
 	parsed, err := url.Parse(t.at.Server)
 	switch {
@@ -92,10 +93,8 @@ func (t *target) hasCertificate() bool { return t.as.Certificate != "" || t.as.C
 
 // checkToken checks that a token can stand in a header.
 func checkToken(token string) error {
-	for _, char := range []byte(token) {
-		if char <= ' ' || char > '~' {
-			return wrong("token", errors.New("has a character that no token has"))
-		}
+	if strings.ContainsFunc(token, func(char rune) bool { return char <= ' ' || char > '~' }) {
+		return wrong("token", errors.New("has a character that no token has"))
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ type target struct {
 	as   userInfo
 }
 
-// wrong says which field is wrong. Err must not tell what is in it.
+// wrong returns the error of a field. Err must not contain its value.
 func wrong(field string, err error) error { return fmt.Errorf("%s: %w", field, err) }
 
 func readTarget(file string) (*target, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"kube2014/pkg/util"
@@ -17,7 +18,7 @@ import (
 type Target struct {
 	URL   *url.URL
 	TLS   *tls.Config   // for a URL of https
-	Token func() string // who asks, "" for nobody; it is safe for concurrent use
+	Token func() string // the bearer token, "" for none; it is safe for concurrent use
 }
 
 // Read reads a kubeconfig. An error names the file and the field, but no secret. Paths in it are
@@ -57,12 +58,7 @@ func (t *target) identify(security *tls.Config) error {
 	if !t.hasCertificate() {
 		return nil
 	}
-	var paths []string
-	for _, path := range []string{t.as.Certificate, t.as.Key} {
-		if path != "" {
-			paths = append(paths, path)
-		}
-	}
+	paths := slices.DeleteFunc([]string{t.as.Certificate, t.as.Key}, func(path string) bool { return path == "" })
 	pair, err := util.Reload("the client certificate of "+t.file, t.readPair, paths...)
 	if err != nil {
 		return err

@@ -15,12 +15,12 @@ import (
 type Network struct {
 	mu        sync.Mutex // guards what follows
 	listeners map[string]*bound
-	last      int // the port that was last given to who wanted any
+	last      int // the last port that was given for port 0
 	cut       bool
-	open      map[net.Conn]bool // the connections of those who have dialled
+	open      map[net.Conn]bool // the client ends of the connections
 }
 
-// firstPort is the first one that is given to who wants any.
+// firstPort is the first one that is given for port 0.
 const firstPort = 49152
 
 // Listen listens at an address of the form HOST:PORT, on a free port if that is 0, as net.Listen
@@ -72,7 +72,7 @@ func (n *Network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	return tracked, nil
 }
 
-// Cut cuts all connections. Until Mend, nobody can connect.
+// Cut cuts all connections. Until Mend, there are no new ones.
 func (n *Network) Cut() {
 	n.mu.Lock()
 	n.cut = true

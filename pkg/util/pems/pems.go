@@ -1,5 +1,5 @@
 // Package pems reads certificates and keys in the PEM format. Its errors name what they were
-// read from, a file or a field, and never tell what is in it.
+// read from, a file or a field, and never contain what is in it.
 package pems
 
 import (
@@ -96,7 +96,7 @@ func Pair(certName string, cert []byte, keyName string, key []byte) (*tls.Certif
 		return nil, err
 	}
 	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil { // which may tell what is in them
+	if err != nil { // its text may contain what is in them
 		return nil, fmt.Errorf("the certificate in %s and the private key in %s do not belong together", certName, keyName)
 	}
 	return &pair, nil

@@ -1,4 +1,4 @@
-// Package pods answers what several parts ask about pods. It only reads them.
+// Package pods has functions about pods that several parts share. They only read.
 package pods
 
 import corev1 "k8s.io/api/core/v1"
@@ -8,8 +8,23 @@ func HasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Selects reports whether the selector of a service or a replication controller selects what has such labels. An
-// empty one selects nothing.
+// Condition returns the condition of a type, nil if there is none.
+func Condition(conditions []corev1.PodCondition, conditionType corev1.PodConditionType) *corev1.PodCondition {
+	for i := range conditions {
+		if conditions[i].Type == conditionType {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
+
+// IsSidecar reports whether an init container runs on beside the others.
+func IsSidecar(container *corev1.Container) bool {
+	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// Selects reports whether the selector of a service or a replication controller matches labels. An
+// empty selector matches nothing.
 func Selects(selector, labels map[string]string) bool {
 	for name, value := range selector {
 		if has, there := labels[name]; !there || has != value {

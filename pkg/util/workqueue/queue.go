@@ -1,5 +1,5 @@
-// Package workqueue has the keys of what a controller is to look at: each one once, however often
-// it was added, and never at two workers at a time.
+// Package workqueue has a queue of keys for the workers of a controller. A key is in the queue once,
+// however often it was added, and is never handled by two workers at a time.
 package workqueue
 
 import (
@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// A key that fails is tried again after a pause that begins with minPause, and doubles with
-	// each failure up to maxPause.
+	// A key that fails is retried after a pause that begins with minPause, and doubles with each
+	// failure up to maxPause.
 	minPause = 10 * time.Millisecond
 	maxPause = time.Minute
 )
 
-// Sync brings what a key stands for to the state that it should have.
+// Sync brings the object of a key to its desired state.
 type Sync func(ctx context.Context, key string) error
 
 // Queue is a queue of keys. It is safe for concurrent use.
@@ -29,7 +29,7 @@ type Queue struct {
 	mu       sync.Mutex // guards what follows
 	order    []string
 	waiting  map[string]bool // keys in order
-	working  map[string]bool // keys that a worker has; true if it is to look at it again
+	working  map[string]bool // keys that a worker has; true if it was added again
 	failures map[string]int
 	delayed  map[string]delayed // keys that will be added, each at its earliest time
 }
@@ -45,7 +45,7 @@ func New(name string) *Queue {
 	return &Queue{name: name, wake: make(chan struct{}, 1), waiting: map[string]bool{}, working: map[string]bool{}, failures: map[string]int{}, delayed: map[string]delayed{}}
 }
 
-// Add adds a key, unless it waits already. A key that a worker has comes again when that is done.
+// Add adds a key, unless it waits already. A key that a worker has is added when that is done.
 func (q *Queue) Add(key string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,8 +65,8 @@ func (q *Queue) addLocked(key string) {
 	q.noteLocked()
 }
 
-// AddAfter adds a key after a while, or earlier if it was to be added earlier: only the earliest time is kept, so a
-// Sync that still needs a later one asks for it again.
+// AddAfter adds a key after a pause. Only the earliest time of a key counts: a Sync that still needs a
+// later one must call AddAfter again.
 func (q *Queue) AddAfter(key string, pause time.Duration) {
 	if pause <= 0 {
 		q.Add(key)
@@ -104,12 +104,12 @@ func (q *Queue) addDelayed(key string, at time.Time) {
 func (q *Queue) noteLocked() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // nobody has looked since the last one
+	default: // the channel has a value already
 	}
 }
 
-// Run lets workers look at the keys until the context ends, and waits for them. An error of work,
-// or a panic, is logged; the key comes again after a pause that grows with each failure in a row.
+// Run runs workers until the context ends, and waits for them. An error of work, or a panic, is
+// logged; the key is retried after a pause that grows with each failure in a row.
 func (q *Queue) Run(ctx context.Context, workers int, work Sync) {
 	var group sync.WaitGroup
 	for range workers {
@@ -170,7 +170,7 @@ func (q *Queue) call(ctx context.Context, key string, work Sync) (succeeded bool
 	return err == nil
 }
 
-// done ends a worker's look at a key.
+// done ends the work on a key.
 func (q *Queue) done(key string, succeeded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 // ToJSON returns the only document of a YAML or JSON text as JSON. An empty document is none; a field
-// may not be there twice. The error tells nothing of what is in the text, which may be a secret.
+// may not be there twice. The error contains nothing of the text, which may be a secret.
 func ToJSON(text []byte) (json.RawMessage, error) {
 	documents, err := documentsOf(text)
 	switch {

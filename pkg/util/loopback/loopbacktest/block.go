@@ -1,4 +1,4 @@
-// Package loopbacktest finds, for tests, loopback addresses and ports that nobody uses.
+// Package loopbacktest finds unused loopback addresses and ports for tests.
 package loopbacktest
 
 import (
@@ -16,11 +16,11 @@ type Block struct {
 	Pods     string // the flag -cluster_cidr
 }
 
-// claimPort is where who uses a block listens.
+// claimPort is the port on which the user of a block listens.
 const claimPort = 10249
 
-// Claim returns a block of three machines that is a test's until it ends, whatever other processes
-// test.
+// Claim returns a block of three machines that no other test, also of another process, has until this
+// one ends.
 func Claim(t testing.TB) Block {
 	for _, number := range rand.Perm(100) {
 		machines := 20 + 2*number
@@ -28,7 +28,7 @@ func Claim(t testing.TB) Block {
 		if err != nil {
 			continue
 		}
-		t.Cleanup(func() { _ = listener.Close() }) // nobody listens any more in any case
+		t.Cleanup(func() { _ = listener.Close() }) // an error means that it is closed
 		b := Block{Pods: fmt.Sprintf("127.%d.0.0/16", machines+1)}
 		for i := range 3 {
 			b.Machines = append(b.Machines, fmt.Sprintf("127.%d.0.%d", machines, i+1))
@@ -39,7 +39,7 @@ func Claim(t testing.TB) Block {
 	return Block{}
 }
 
-// FreePort returns a port that nobody listens on.
+// FreePort returns an unused port.
 func FreePort(t testing.TB) string {
 	listener, err := net.Listen("tcp", "0.0.0.0:0")
 	require.NoError(t, err)
