@@ -20,14 +20,14 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/master"
 	"kube2014/pkg/options"
-	"kube2014/pkg/util/loopback"
+	"kube2014/pkg/util/loopback/loopbacktest"
 )
 
 // bubbleCluster is what make cluster runs, in a synctest bubble: all in one process, with a clock
 // and a network of its own.
 type bubbleCluster struct {
 	t       *testing.T
-	network *loopback.Network
+	network *loopbacktest.Network
 	master  *master.Master
 	client  *clientv1.Client
 	slow    func() // is called before and after each request, unless it is nil
@@ -37,7 +37,7 @@ type bubbleCluster struct {
 
 // startCluster starts a server with parts around it.
 func startCluster(t *testing.T, flags string) *bubbleCluster {
-	c := &bubbleCluster{t: t, network: &loopback.Network{}, ended: make(chan error, 1)}
+	c := &bubbleCluster{t: t, network: &loopbacktest.Network{}, ended: make(chan error, 1)}
 	o, err := options.Parse(strings.Fields(flags))
 	require.NoError(t, err)
 	c.master, err = createMaster(c.host(), o, io.Discard)

@@ -17,11 +17,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/loopback/loopbacktest"
 
 	"kube2014/pkg/client/servertest"
 	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
-	"kube2014/pkg/util/loopback"
 )
 
 const machine = "127.0.0.2"
@@ -82,7 +82,7 @@ type cluster struct {
 	*servertest.Server
 	t       *testing.T
 	client  *clientv1.Client
-	network *loopback.Network
+	network *loopbacktest.Network
 	events  *recorded
 	config  kubelet.Config
 	ended   chan error
@@ -91,7 +91,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	server := servertest.Start(t)
-	c := &cluster{Server: server, t: t, client: server.Client(t, "test"), network: &loopback.Network{}, events: &recorded{}}
+	c := &cluster{Server: server, t: t, client: server.Client(t, "test"), network: &loopbacktest.Network{}, events: &recorded{}}
 	c.config = kubelet.Config{
 		Name: machine, Client: server.Client(t, "kubelet"), Recorder: c.events, Version: "v1.36.0", PodCIDR: netip.MustParsePrefix("127.1.2.0/24"),
 		Runtime: &hollow.Runtime{Listen: c.network.Listen, StartAfter: startAfter},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/util/loopback/loopbacktest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/kubelet/hollow"
-	"kube2014/pkg/util/loopback"
 )
 
 // started is a container that was started, with what it told.
@@ -224,7 +224,7 @@ func TestContainersStartAfterATimeThatTheirPodTells(t *testing.T) {
 }
 
 // get asks at an address of a network.
-func get(t *testing.T, network *loopback.Network, address string) (int, string) {
+func get(t *testing.T, network *loopbacktest.Network, address string) (int, string) {
 	client := &http.Client{Transport: &http.Transport{DialContext: network.DialContext, DisableKeepAlives: true}}
 	resp, err := client.Get("http://" + address)
 	if err != nil {
@@ -243,7 +243,7 @@ func ports(all ...corev1.ContainerPort) func(*cri.Spec) {
 func TestAContainerAnswersOnItsPortsWhileItRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := &loopback.Network{}
+		network := &loopbacktest.Network{}
 		s := start(&hollow.Runtime{Listen: network.Listen, StartAfter: time.Second}, map[string]string{"stop-after": "10s"}, ports(
 			corev1.ContainerPort{ContainerPort: 80, HostPort: 8080, Protocol: corev1.ProtocolTCP}, corev1.ContainerPort{ContainerPort: 53, Protocol: corev1.ProtocolUDP},
 			corev1.ContainerPort{ContainerPort: 81, HostPort: 8081, HostIP: "10.0.0.9"}, corev1.ContainerPort{HostPort: 8082, HostIP: "0.0.0.0"}))
@@ -276,7 +276,7 @@ func TestAContainerAnswersOnItsPortsWhileItRuns(t *testing.T) {
 func TestAPortThatCannotBeOpenedIsToldAndTheContainerRunsOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := &loopback.Network{}
+		network := &loopbacktest.Network{}
 		r := &hollow.Runtime{StartAfter: time.Second, Listen: func(n, address string) (net.Listener, error) {
 			if address == "10.1.0.1:80" {
 				return nil, errors.New("permission denied")
@@ -296,7 +296,7 @@ func TestAPortThatCannotBeOpenedIsToldAndTheContainerRunsOn(t *testing.T) {
 func TestAProbeFailsAsAnnotationsTellNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := &loopback.Network{}
+		network := &loopbacktest.Network{}
 		probe := func(path string) *corev1.Probe {
 			return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path}}}
 		}

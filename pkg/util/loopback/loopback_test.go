@@ -1,4 +1,4 @@
-package loopback
+package loopback_test
 
 import (
 	"context"
@@ -11,6 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	. "kube2014/pkg/util/loopback"
+	. "kube2014/pkg/util/loopback/loopbacktest"
 )
 
 // greet lets a listener say a word to each who comes.

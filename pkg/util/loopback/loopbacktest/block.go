@@ -1,4 +1,4 @@
-// Package loopbacktest finds unused loopback addresses and ports for tests.
+// Package loopbacktest has networks for tests: unused loopback addresses and ports, and a network within a process.
 package loopbacktest
 
 import (

@@ -1,4 +1,4 @@
-package loopback
+package loopbacktest
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+
+	"kube2014/pkg/util/loopback"
 )
 
 // Network is a network within a process in which there may be a listener at each address. It is
@@ -42,7 +44,7 @@ func (n *Network) Listen(_, address string) (net.Listener, error) {
 	if n.listeners == nil {
 		n.listeners = map[string]*bound{}
 	}
-	l := &bound{Listen(), n, address}
+	l := &bound{loopback.Listen(), n, address}
 	n.listeners[address] = l
 	return l, nil
 }
@@ -106,7 +108,7 @@ func (t *tracked) Close() error {
 
 // bound is a listener at an address of a network.
 type bound struct {
-	*Listener
+	*loopback.Listener
 	network *Network
 	at      string
 }
