@@ -11,6 +11,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -22,10 +23,6 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
 )
-
-// ballast and the percentage of the collector go together: a small heap is collected seldom, which makes a GET
-// faster, and a large one often, which saves memory. Nobody writes to it, so it takes none itself.
-var ballast []byte
 
 // version is set by the linker.
 var version = "devel"
@@ -56,8 +53,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer logged.flush()
 	log.SetOutput(logged)
 	if os.Getenv("GOGC") == "" {
+		// Together, these collect a small heap seldom, which makes a GET faster, and a large one often, which saves
+		// memory. Nobody writes to the ballast, so it takes none itself.
 		debug.SetGCPercent(50)
-		ballast = make([]byte, 64<<20)
+		ballast := make([]byte, 64<<20)
+		defer runtime.KeepAlive(ballast)
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
