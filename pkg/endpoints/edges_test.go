@@ -3,6 +3,7 @@ package endpoints_test
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
@@ -91,11 +92,14 @@ func TestAPatchThatNamesAnotherUIDIsAConflict(t *testing.T) {
 func TestAPathThatOnlyLooksLikeOneOfTodaysIsForOtherServers(t *testing.T) {
 	t.Parallel()
 	d := Open(t)
+	d.Handle("/healthz", http.NotFoundHandler())
 	for path, isServed := range map[string]bool{
 		"/api/v1/pods": true, "/api/v1/nothing": true, "/api": true, "//api/v1/pods": false, "/x/api/v1/pods": false, "/apiary/v1/pods": false, "/apisx/v1/y": false, "/": false,
+		"/healthz": false, "/healthz?verbose": true, "/healthz?exclude=x": true, "/version": false,
 	} {
-		req := httptest.NewRequest("GET", "http://x"+path, nil)
-		assert.Equal(t, isServed, d.Serves(req, &request.Record{}), path)
+		req, record := httptest.NewRequest("GET", "http://x"+path, nil), &request.Record{}
+		assert.Equal(t, isServed, d.Serves(req, record), path)
+		assert.Equal(t, isServed, record.IsToday, "the guards know what a request of this server asks for: %s", path)
 	}
 }
 

@@ -84,8 +84,9 @@ func (s *Server) Serves(req *http.Request, record *request.Record) bool {
 		return false
 	}
 	if path == healthzPath { // without details it is the first door's
-		query := req.URL.Query()
-		return s.others[path] != nil && (query.Has("verbose") || query.Has("exclude"))
+		if query := req.URL.Query(); !query.Has("verbose") && !query.Has("exclude") {
+			return false
+		}
 	}
 	switch today := isToday(path); {
 	case today && record.Today(req).IsResource:
