@@ -192,16 +192,14 @@ func list[T copier[T]](r *Registry, kind api.Kind, labels map[string]string) ([]
 	return own, nil
 }
 
-// deleteAdmitted deletes an object if it still is as it was when admission decided about it.
-func deleteAdmitted(objects storage.Interface, object api.Object) error {
-	key, version := object.Key(), object.Meta().ResourceVersion
-	changes := []storage.Change{storage.Delete(key, version)}
-	if key.Kind == api.ServiceKind {
-		changes = storage.DeleteService(key, version)
+// labelsOf returns the labels that a query asks for; a nil query asks for nothing.
+func labelsOf(query *map[string]string) map[string]string {
+	if query == nil {
+		return nil
 	}
-	_, err := objects.Commit(changes...)
-	if api.KindOf(err) == api.Conflict {
-		return api.NewOutdated(key)
-	}
-	return err
+	return *query
 }
+
+// objectsOf returns the objects of a registry, which has to be Versioned: the interfaces of the original
+// do not say so, but all registries are.
+func objectsOf(registry interface{}) storage.Interface { return registry.(Versioned).Objects() }
