@@ -32,25 +32,25 @@ func (r *Request) Mutate(object, old Object) (Object, error) {
 	}
 	a := r.about(object, old)
 	r.reinvoked, r.again = false, false
-	if err := r.mutate(a); err != nil {
-		return nil, err
-	}
-	if r.again {
+	err := callAll(r, Admit, a, MutationInterface.Admit)
+	if err == nil && r.again {
 		r.reinvoked = true
-		if err := r.mutate(a); err != nil {
-			return nil, err
-		}
+		err = callAll(r, Admit, a, MutationInterface.Admit)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return a.Object, nil
 }
 
-func (r *Request) mutate(a *Attributes) error {
-	for _, plugin := range r.chain.plugins {
-		changes, ok := plugin.Interface.(MutationInterface)
+// callAll calls the plugins that implement an interface and handle the operation, until one returns an error.
+func callAll[Plugin Interface](r *Request, step Step, a *Attributes, do func(Plugin, context.Context, *Attributes) error) error {
+	for _, one := range r.chain.plugins {
+		plugin, ok := one.Interface.(Plugin)
 		if !ok || !plugin.Handles(a.Operation) {
 			continue
 		}
-		if err := r.chain.call(Call{plugin.name, Admit, a}, func() error { return changes.Admit(r.ctx, a) }); err != nil {
+		if err := r.chain.call(Call{one.name, step, a}, func() error { return do(plugin, r.ctx, a) }); err != nil {
 			return err
 		}
 	}
@@ -63,22 +63,9 @@ func (r *Request) Validate(object, old Object) error {
 	if r == nil || r.chain == nil {
 		return nil
 	}
-	err := r.validate(r.about(object, old))
+	err := callAll(r, Validate, r.about(object, old), ValidationInterface.Validate)
 	r.refused = err != nil
 	return err
-}
-
-func (r *Request) validate(a *Attributes) error {
-	for _, plugin := range r.chain.plugins {
-		checks, ok := plugin.Interface.(ValidationInterface)
-		if !ok || !plugin.Handles(a.Operation) {
-			continue
-		}
-		if err := r.chain.call(Call{plugin.name, Validate, a}, func() error { return checks.Validate(r.ctx, a) }); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // End tells the plugins that the request has ended, with a nil error if the change was made. It is

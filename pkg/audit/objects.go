@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -63,16 +64,9 @@ func (e *Event) refer(text []byte) {
 		return
 	}
 	ref, own := e.event.ObjectRef, &object.Metadata
-	orElse(&ref.Namespace, own.Namespace)
-	orElse(&ref.Name, own.Name)
-	orElse(&ref.Name, object.ID)
+	ref.Namespace = cmp.Or(ref.Namespace, own.Namespace)
+	ref.Name = cmp.Or(ref.Name, own.Name, object.ID)
 	ref.UID, ref.ResourceVersion = own.UID, own.ResourceVersion
-}
-
-func orElse(text *string, other string) {
-	if *text == "" {
-		*text = other
-	}
 }
 
 // Keeps reports whether the body of an answer of a status is to be kept for Answered: if it is an

@@ -37,9 +37,8 @@ func (c *Codec) Marshal(object interface{}) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Unmarshal reads JSON into the internal object that into points to. A field that
-// is missing gets its default. An object that is not registered is read as its Go
-// type.
+// Unmarshal reads JSON into the internal object that into points to. An object
+// that is not registered is read as its Go type.
 func (c *Codec) Unmarshal(data []byte, into interface{}) error {
 	if !c.scheme.knows(into) {
 		return json.Unmarshal(data, into)
@@ -52,7 +51,6 @@ func (c *Codec) Unmarshal(data []byte, into interface{}) error {
 	if err := json.Unmarshal(data, wire); err != nil {
 		return err
 	}
-	c.scheme.Default(wire)
 	return c.scheme.Convert(wire, into)
 }
 

@@ -69,8 +69,7 @@ func outPod(in Task) (PodV2, error) {
 	return pod, err
 }
 
-// newScheme returns the scheme of the small API. In v1, a task without a host is on
-// localhost.
+// newScheme returns the scheme of the small API.
 func newScheme() *conversion.Scheme {
 	scheme := conversion.NewScheme()
 	scheme.AddKnownTypes(conversion.Internal, Task{})
@@ -78,11 +77,6 @@ func newScheme() *conversion.Scheme {
 	scheme.AddKnownTypeWithName("v1", "Task", TaskV1{})
 	conversion.AddFuncs(scheme, inTask, outTask)
 	conversion.AddFuncs(scheme, inPod, outPod)
-	conversion.AddDefaults(scheme, func(task *TaskV1) {
-		if task.Host == "" {
-			task.Host = "localhost"
-		}
-	})
 	return scheme
 }
 

@@ -23,7 +23,6 @@ type Scheme struct {
 	versions []string // in the order in which they were added: the first is preferred
 	types    map[VersionKind]reflect.Type
 	kinds    map[reflect.Type][]VersionKind
-	defaults map[reflect.Type]func(interface{})
 	targets  map[reflect.Type][]reflect.Type // what a type converts to, in the order in which it was added
 	converts map[fromTo]func(interface{}) (interface{}, error)
 }
@@ -35,7 +34,6 @@ func NewScheme() *Scheme {
 	return &Scheme{
 		types:    map[VersionKind]reflect.Type{},
 		kinds:    map[reflect.Type][]VersionKind{},
-		defaults: map[reflect.Type]func(interface{}){},
 		targets:  map[reflect.Type][]reflect.Type{},
 		converts: map[fromTo]func(interface{}) (interface{}, error){},
 	}
@@ -90,12 +88,6 @@ func addFunc[From, To any](s *Scheme, convert func(From) (To, error)) {
 	}
 }
 
-// AddDefaults registers how the fields are set that an object of a version leaves
-// out.
-func AddDefaults[Version any](s *Scheme, setDefaults func(*Version)) {
-	s.defaults[reflect.TypeFor[Version]()] = func(object interface{}) { setDefaults(object.(*Version)) }
-}
-
 // Versions returns the versions, the preferred one first.
 func (s *Scheme) Versions() []string { return slices.Clone(s.versions) }
 
@@ -122,13 +114,6 @@ func (s *Scheme) ObjectKinds(object interface{}) ([]VersionKind, error) {
 
 // knows reports whether an object's type is registered.
 func (s *Scheme) knows(object interface{}) bool { return s.kinds[structOf(object)] != nil }
-
-// Default sets the fields that the object, a pointer that is not nil, leaves out.
-func (s *Scheme) Default(object interface{}) {
-	if setDefaults := s.defaults[structOf(object)]; setDefaults != nil {
-		setDefaults(object)
-	}
-}
 
 // Convert converts an object into the one that out points to. It overwrites all of
 // it, or nothing if it fails. An object of the same type is copied; the copy shares

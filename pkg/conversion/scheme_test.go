@@ -156,17 +156,6 @@ func TestNewMakesAnEmptyObjectOfAKind(t *testing.T) {
 	assert.Nil(t, object)
 }
 
-func TestDefaultSetsWhatIsLeftOut(t *testing.T) {
-	t.Parallel()
-	scheme, empty, full, pod := newScheme(), TaskV1{}, TaskV1{Host: "machine-7"}, PodV2{}
-	for _, object := range []interface{}{&empty, &full, &pod} {
-		scheme.Default(object)
-	}
-	assert.Equal(t, TaskV1{Host: "localhost"}, empty)
-	assert.Equal(t, TaskV1{Host: "machine-7"}, full)
-	assert.Equal(t, PodV2{}, pod, "it has no defaults")
-}
-
 func TestTypesAreRegisteredByNameInOrder(t *testing.T) {
 	t.Parallel()
 	scheme := newScheme()
@@ -218,7 +207,6 @@ func TestASchemeIsSafeForConcurrentUse(t *testing.T) {
 				var back Task
 				assert.NoError(t, scheme.Convert(pod, &back))
 				assert.Equal(t, task, back)
-				scheme.Default(&TaskV1{})
 				assert.Len(t, scheme.Versions(), 2)
 			}
 		})

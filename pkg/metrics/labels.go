@@ -88,7 +88,7 @@ func pathsOf(begins ...string) map[string]*resource {
 // LabelsOf returns the labels of a request that asks for something.
 func (m *Metrics) LabelsOf(info *request.Info, req *http.Request) Labels {
 	if !info.IsResource {
-		return Labels{resource: pathOf(info.Path), verb: verbOfMethod(req.Method)}
+		return Labels{resource: pathOf(info.Path), verb: methodVerbs[req.Method]}
 	}
 	l := Labels{resource: unknown, verb: verbOf(info, req), scope: scopeOf(info), dryRun: dryRunOf(req)}
 	if info.IsServed {
@@ -109,46 +109,20 @@ func (l Labels) valuesWithDryRun() []string { return append(l.values(), dryRuns[
 // verbOf returns the verb of a request for a resource in today's words. To read a log is to be
 // connected to it.
 func verbOf(info *request.Info, req *http.Request) verb {
-	switch info.Verb {
-	case "get":
-		if info.Subresource == "log" {
-			return connect
-		}
-		return get
-	case "list":
-		return list
-	case "watch":
-		return watch
-	case "create":
-		return post
-	case "update":
-		return put
-	case "patch":
-		if strings.HasPrefix(req.Header.Get("Content-Type"), "application/apply-patch+") {
-			return apply
-		}
-		return patch
-	case "delete", "deletecollection":
-		return remove
+	switch {
+	case info.Verb == "get" && info.Subresource == "log":
+		return connect
+	case info.Verb == "patch" && strings.HasPrefix(req.Header.Get("Content-Type"), "application/apply-patch+"):
+		return apply
 	}
-	return otherVerb
+	return resourceVerbs[info.Verb]
 }
 
-func verbOfMethod(method string) verb {
-	switch method {
-	case http.MethodGet, http.MethodHead:
-		return get
-	case http.MethodPost:
-		return post
-	case http.MethodPut:
-		return put
-	case http.MethodPatch:
-		return patch
-	case http.MethodDelete:
-		return remove
-	}
-	return otherVerb
-}
+// resourceVerbs and methodVerbs have the verbs of requests for a resource, and for any other path.
+var (
+	resourceVerbs = map[string]verb{"get": get, "list": list, "watch": watch, "create": post, "update": put, "patch": patch, "delete": remove, "deletecollection": remove}
+	methodVerbs   = map[string]verb{"GET": get, "HEAD": get, "POST": post, "PUT": put, "PATCH": patch, "DELETE": remove}
+)
 
 func scopeOf(info *request.Info) scope {
 	switch {

@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -78,8 +79,8 @@ func sliceCells(slice *discoveryv1.EndpointSlice, now time.Time) []any {
 	return []any{
 		slice.Name,
 		string(slice.AddressType),
-		or(three(ports), "<unset>"),
-		or(three(addresses), "<unset>"),
+		cmp.Or(three(ports), "<unset>"),
+		cmp.Or(three(addresses), "<unset>"),
 		since(slice.CreationTimestamp.Time, now),
 	}
 }

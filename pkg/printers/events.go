@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -47,8 +48,8 @@ func eventCells(event *corev1.Event, now time.Time) []any {
 	if event.InvolvedObject.Name != "" {
 		object += "/" + event.InvolvedObject.Name
 	}
-	source := or(event.Source.Component, event.ReportingController)
-	if host := or(event.Source.Host, event.ReportingInstance); host != "" {
+	source := cmp.Or(event.Source.Component, event.ReportingController)
+	if host := cmp.Or(event.Source.Host, event.ReportingInstance); host != "" {
 		source += ", " + host
 	}
 	return []any{

@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -30,21 +31,21 @@ var Nodes = Printer{
 
 func nodeCells(node *corev1.Node, now time.Time) []any {
 	info := node.Status.NodeInfo
-	kernel := or(info.KernelVersion, "<unknown>")
+	kernel := cmp.Or(info.KernelVersion, "<unknown>")
 	if info.Architecture != "" {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return []any{
 		node.Name,
 		nodeStatus(node),
-		or(strings.Join(roles(node.Labels), ","), "<none>"),
+		cmp.Or(strings.Join(roles(node.Labels), ","), "<none>"),
 		since(node.CreationTimestamp.Time, now),
 		info.KubeletVersion,
 		address(node, corev1.NodeInternalIP),
 		address(node, corev1.NodeExternalIP),
-		or(info.OSImage, "<unknown>"),
+		cmp.Or(info.OSImage, "<unknown>"),
 		kernel,
-		or(info.ContainerRuntimeVersion, "<unknown>"),
+		cmp.Or(info.ContainerRuntimeVersion, "<unknown>"),
 	}
 }
 

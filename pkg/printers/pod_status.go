@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -19,7 +20,7 @@ type sight struct {
 // look takes the status of the pod, replaces it by what the containers say that hold it up,
 // the first init container before all others, and that by the pod's own end.
 func look(pod *corev1.Pod) sight {
-	s := sight{containers: len(pod.Spec.Containers), status: or(pod.Status.Reason, string(pod.Status.Phase))}
+	s := sight{containers: len(pod.Spec.Containers), status: cmp.Or(pod.Status.Reason, string(pod.Status.Phase))}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated {
 			s.status = corev1.PodReasonSchedulingGated

@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -43,9 +44,9 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 		seen.status,
 		seen.restarts.text(now),
 		since(pod.CreationTimestamp.Time, now),
-		or(ip, "<none>"),
-		or(pod.Spec.NodeName, "<none>"),
-		or(pod.Status.NominatedNodeName, "<none>"),
+		cmp.Or(ip, "<none>"),
+		cmp.Or(pod.Spec.NodeName, "<none>"),
+		cmp.Or(pod.Status.NominatedNodeName, "<none>"),
 		readinessGates(pod),
 	}
 }

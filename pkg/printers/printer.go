@@ -93,10 +93,3 @@ func since(then, now time.Time) string {
 	}
 	return duration.HumanDuration(now.Sub(then))
 }
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
-}

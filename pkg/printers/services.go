@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,9 +44,9 @@ func serviceCells(service *corev1.Service, now time.Time) []any {
 	return []any{
 		service.Name,
 		string(service.Spec.Type),
-		or(clusterIP, "<none>"),
+		cmp.Or(clusterIP, "<none>"),
 		externalIP(service),
-		or(strings.Join(ports, ","), "<none>"),
+		cmp.Or(strings.Join(ports, ","), "<none>"),
 		since(service.CreationTimestamp.Time, now),
 		labels.FormatLabels(service.Spec.Selector),
 	}
@@ -58,9 +59,9 @@ func externalIP(service *corev1.Service) string {
 	case corev1.ServiceTypeExternalName:
 		return service.Spec.ExternalName
 	case corev1.ServiceTypeLoadBalancer:
-		return or(strings.Join(append(balancers(service), own...), ","), "<pending>")
+		return cmp.Or(strings.Join(append(balancers(service), own...), ","), "<pending>")
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort:
-		return or(strings.Join(own, ","), "<none>")
+		return cmp.Or(strings.Join(own, ","), "<none>")
 	}
 	return "<unknown>"
 }
@@ -69,7 +70,7 @@ func externalIP(service *corev1.Service) string {
 func balancers(service *corev1.Service) []string {
 	var addresses []string
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		if address := or(ingress.IP, ingress.Hostname); address != "" {
+		if address := cmp.Or(ingress.IP, ingress.Hostname); address != "" {
 			addresses = append(addresses, address)
 		}
 	}

@@ -75,17 +75,17 @@ func imagesToPull(a *admission.Attributes) []usedImage {
 
 func imagesOf(pod *corev1.Pod) (images []usedImage) {
 	spec := field.NewPath("spec")
+	add := func(c *corev1.Container, at *field.Path) {
+		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, at.Child("imagePullPolicy")})
+	}
 	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, spec.Child("initContainers").Index(i).Child("imagePullPolicy")})
+		add(&pod.Spec.InitContainers[i], spec.Child("initContainers").Index(i))
 	}
 	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
-		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, spec.Child("containers").Index(i).Child("imagePullPolicy")})
+		add(&pod.Spec.Containers[i], spec.Child("containers").Index(i))
 	}
 	for i := range pod.Spec.EphemeralContainers {
-		c := &pod.Spec.EphemeralContainers[i]
-		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, spec.Child("ephemeralContainers").Index(i).Child("imagePullPolicy")})
+		add((*corev1.Container)(&pod.Spec.EphemeralContainers[i].EphemeralContainerCommon), spec.Child("ephemeralContainers").Index(i))
 	}
 	for i := range pod.Spec.Volumes {
 		if image := pod.Spec.Volumes[i].Image; image != nil {

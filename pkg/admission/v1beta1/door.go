@@ -60,29 +60,32 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	return object, end, nil
 }
 
-// admit returns the object that is to be stored. It has the metadata of the one that it replaces, so
-// that it replaces no other one, or says that there is to be none.
+// admit returns the object that the change stores or deletes. Its metadata are those of the stored object,
+// so that the change replaces or deletes no other one; without a stored object they say so.
 func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
 	if err := rest.CheckTime(ctx); err != nil {
 		return nil, err
-	}
-	if change.Verb == "delete" {
-		return d.admitDelete(begun, kind, change)
 	}
 	stored, err := d.stored(kind, change)
 	if err != nil {
 		return nil, err
 	}
-	old, err := out(kind, stored)
+	old, err := kind.out(stored)
 	if err != nil {
 		return nil, err
 	}
-	object := kind.pointer(change.Object)
+	if change.Verb == "delete" {
+		if _, err := begun.Mutate(nil, old); err != nil {
+			return nil, err
+		}
+		return stored, begun.Validate(nil, old)
+	}
+	object, admitted := kind.pointer(change.Object), kind.pointer(change.Object) // the latter stays as the client has sent it
 	if stored != nil {
-		*object.Meta() = *stored.Meta()
+		*object.Meta(), *admitted.Meta() = *stored.Meta(), *stored.Meta()
 		keepPlace(object, stored)
 	}
-	before, err := out(kind, object)
+	before, err := kind.out(object)
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +93,7 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	if err != nil {
 		return nil, err
 	}
-	kind.keep(after, before)
-	admitted := kind.pointer(change.Object) // as the client has sent it
-	if stored != nil {
-		*admitted.Meta() = *stored.Meta()
-	}
+	keep(after, before)
 	if !equality.Semantic.DeepEqual(before, after) {
 		if err := kind.complete(after, before); err != nil {
 			return nil, err
@@ -113,25 +112,9 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	return kind.value(admitted), begun.Validate(after, old)
 }
 
-// admitDelete lets an object be deleted. Of what is not there, nothing is checked.
-func (d *Door) admitDelete(begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
-	stored, err := d.stored(kind, change)
-	if err != nil {
-		return nil, err
-	}
-	old, err := out(kind, stored)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := begun.Mutate(nil, old); err != nil {
-		return nil, err
-	}
-	return stored, begun.Validate(nil, old)
-}
-
-// stored returns what a change replaces or deletes, nil for nothing that can be decoded.
+// stored returns what a change replaces or deletes, nil if there is none or it cannot be decoded.
 func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
-	if change.Verb == "create" || api.ValidateID(change.ID) != nil { // which the storage tells
+	if change.Verb == "create" || api.ValidateID(change.ID) != nil { // the storage reports that
 		return nil, nil
 	}
 	stored, err := d.Objects.Get(api.DefaultKey(kind.internal, change.ID))
@@ -152,7 +135,7 @@ func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
 	return nil, err
 }
 
-// keepPlace lets a task stay where it is.
+// keepPlace keeps the machine of a task.
 func keepPlace(object, stored api.Object) {
 	if task, ok := object.(*api.Task); ok {
 		before := stored.(*api.Task)
@@ -161,28 +144,28 @@ func keepPlace(object, stored api.Object) {
 }
 
 // out returns an object as plugins know it, nil for none.
-func out(kind kind, object api.Object) (admission.Object, error) {
+func (k kind) out(object api.Object) (admission.Object, error) {
 	if object == nil {
 		return nil, nil
 	}
-	converted, err := kind.converter().Out(object)
+	converted, err := k.converter().Out(object)
 	if err != nil {
 		return nil, err
 	}
-	converted.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind.name))
+	converted.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(k.name))
 	return converted.(admission.Object), nil
 }
 
-// changed returns the internal object with what plugins have made of it. What only June 2014 can
-// say stays as the client has said it.
+// changed returns the internal object with the changes of plugins. What only June 2014's API can say stays
+// as the client has sent it.
 func (k kind) changed(object api.Object, after admission.Object) (api.Object, error) {
 	changed, err := k.converter().In(after)
 	if err != nil {
 		return nil, err
 	}
 	changed.Inherit(object)
-	said := *changed.Meta()
+	annotations, remainder := changed.Meta().Annotations, changed.Meta().Remainder
 	*changed.Meta() = *object.Meta()
-	changed.Meta().Annotations, changed.Meta().Remainder = said.Annotations, said.Remainder
+	changed.Meta().Annotations, changed.Meta().Remainder = annotations, remainder
 	return changed, nil
 }

@@ -23,64 +23,59 @@ type kind struct {
 	pointer   func(value interface{}) api.Object
 	value     func(pointer api.Object) interface{}
 	validate  func(pointer api.Object) error
-	rules     // of today's API
-}
-
-// rules complete and check an object as today's API does.
-type rules struct {
-	keepStatus  func(object, before admission.Object)
-	setDefaults func(object admission.Object)
-	check       func(object admission.Object) field.ErrorList
 }
 
 var kinds = map[string]kind{
-	"tasks": kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask, rulesOf(keepPodStatus, setPodDefaults, validation.ValidatePodCreate)),
-	"replicationControllers": kindOf(api.ControllerKind, "ReplicationController", "replicationcontrollers", true, api.ValidateReplicationController,
-		rulesOf(keepControllerStatus, defaults.ReplicationController, validation.ValidateReplicationController)),
-	"services": kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService, rulesOf(keepServiceStatus, defaults.Service, validation.ValidateService)),
+	"tasks":                  kindOf(api.TaskKind, "Pod", "pods", false, api.ValidateTask),
+	"replicationControllers": kindOf(api.ControllerKind, "ReplicationController", "replicationcontrollers", true, api.ValidateReplicationController),
+	"services":               kindOf(api.ServiceKind, "Service", "services", true, api.ValidateService),
 }
 
 func (k kind) converter() v1.Converter {
 	return v1.NewConverter(corev1.SchemeGroupVersion.WithKind(k.name), k.internal, v1.Scheme)
 }
 
-// keepPodStatus keeps where a pod is, too.
-func keepPodStatus(pod, before *corev1.Pod) {
-	pod.Status, pod.Spec.NodeName = before.Status, before.Spec.NodeName
-}
-
-func setPodDefaults(pod *corev1.Pod) {
-	defaults.Pod(pod)
-	pod.Status.QOSClass = defaults.QOSClass(pod)
-}
-
-func keepControllerStatus(rc, before *corev1.ReplicationController) { rc.Status = before.Status }
-
-func keepServiceStatus(service, before *corev1.Service) { service.Status = before.Status }
-
 func kindOf[T any, P interface {
 	*T
 	api.Object
-}](internal api.Kind, name, resource string, mayCreate bool, validate func(T) error, today rules) kind {
+}](internal api.Kind, name, resource string, mayCreate bool, validate func(T) error) kind {
 	return kind{internal, name, resource, mayCreate,
 		func(value interface{}) api.Object { own := value.(T); return P(&own) },
 		func(pointer api.Object) interface{} { return *pointer.(P) },
 		func(pointer api.Object) error { return validate(*pointer.(P)) },
-		today,
 	}
 }
 
-func rulesOf[P admission.Object](keepStatus func(object, before P), setDefaults func(P), check func(P) field.ErrorList) rules {
-	return rules{
-		func(object, before admission.Object) { keepStatus(object.(P), before.(P)) },
-		func(object admission.Object) { setDefaults(object.(P)) },
-		func(object admission.Object) field.ErrorList { return check(object.(P)) },
+// keepStatus keeps the status of an object, and the machine of a pod.
+func keepStatus(after, before admission.Object) {
+	switch after := after.(type) {
+	case *corev1.Pod:
+		pod := before.(*corev1.Pod)
+		after.Status, after.Spec.NodeName = pod.Status, pod.Spec.NodeName
+	case *corev1.ReplicationController:
+		after.Status = before.(*corev1.ReplicationController).Status
+	case *corev1.Service:
+		after.Status = before.(*corev1.Service).Status
 	}
 }
 
-// keep keeps what no plugin changes: what only the server says of an object. What ends stays so: only
-// the second door lets it go.
-func (k kind) keep(after, before admission.Object) {
+// check sets the defaults of an object and validates it as today's API does.
+func check(object admission.Object) field.ErrorList {
+	v1.Scheme.Default(object)
+	switch object := object.(type) {
+	case *corev1.Pod:
+		object.Status.QOSClass = defaults.QOSClass(object)
+		return validation.ValidatePodCreate(object)
+	case *corev1.ReplicationController:
+		return validation.ValidateReplicationController(object)
+	default:
+		return validation.ValidateService(object.(*corev1.Service))
+	}
+}
+
+// keep restores what only the server sets. An object that is being deleted stays so: only the second door
+// removes its finalizers.
+func keep(after, before admission.Object) {
 	after.SetUID(before.GetUID())
 	after.SetResourceVersion(before.GetResourceVersion())
 	after.SetCreationTimestamp(before.GetCreationTimestamp())
@@ -93,20 +88,17 @@ func (k kind) keep(after, before admission.Object) {
 	if before.GetDeletionTimestamp() != nil {
 		after.SetFinalizers(before.GetFinalizers())
 	}
-	k.keepStatus(after, before)
+	keepStatus(after, before)
 }
 
-// complete sets what plugins have left out in an object, and returns an error if they have broken a rule
-// of today's API. What the client itself may say in June 2014's is no error.
+// complete sets what plugins have left out, and returns an error if they have broken a rule of today's API.
+// A rule that the client's own object breaks is not their fault: June 2014's API may allow it.
 func (k kind) complete(after, before admission.Object) error {
-	before = before.DeepCopyObject().(admission.Object)
-	k.setDefaults(before)
-	broken := map[string]bool{}
-	for _, err := range k.check(before) {
-		broken[err.Error()] = true
+	known := map[string]bool{}
+	for _, err := range check(before.DeepCopyObject().(admission.Object)) {
+		known[err.Error()] = true
 	}
-	k.setDefaults(after)
-	errs := slices.DeleteFunc(k.check(after), func(err *field.Error) bool { return broken[err.Error()] })
+	errs := slices.DeleteFunc(check(after), func(err *field.Error) bool { return known[err.Error()] })
 	if len(errs) > 0 {
 		return rest.Invalid(corev1.SchemeGroupVersion.WithKind(k.name).GroupKind(), after.GetName(), errs)
 	}

@@ -42,10 +42,8 @@ type PrivilegedGroups []string
 
 // Authorize allows if the user is in one of the groups.
 func (p PrivilegedGroups) Authorize(_ context.Context, a Attributes) (Decision, string, error) {
-	for _, group := range a.User.Groups {
-		if slices.Contains(p, group) {
-			return Allow, "", nil
-		}
+	if slices.ContainsFunc(a.User.Groups, func(group string) bool { return slices.Contains(p, group) }) {
+		return Allow, "", nil
 	}
 	return NoOpinion, "", nil
 }

@@ -39,11 +39,6 @@ func (e *Escalation) mayAll(ctx context.Context) bool {
 	return slices.Contains(request.UserFrom(ctx).Groups, user.Masters)
 }
 
-// mayEscalate reports whether who asks may put any rules into a role.
-func (e *Escalation) mayEscalate(ctx context.Context, resource string, key rest.Key) bool {
-	return e.allows(ctx, "escalate", resource, key)
-}
-
 // allows asks the authorizer. An error of it allows nothing.
 func (e *Escalation) allows(ctx context.Context, verb, resource string, key rest.Key) bool {
 	decision, _, err := e.Authorizer.Authorize(ctx, authorizer.Attributes{

@@ -76,7 +76,7 @@ func onlyForCollectors(object, old rest.Object) bool {
 
 // ofRole checks whether who asks may store a role.
 func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role) error {
-	if e.mayAll(ctx) || e.mayEscalate(ctx, "roles", key) {
+	if e.mayAll(ctx) || e.allows(ctx, "escalate", "roles", key) {
 		return nil
 	}
 	return forbidden("roles", role.Name, e.holds(ctx, key.Namespace, role.Rules))
@@ -85,7 +85,7 @@ func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role
 // ofClusterRole checks whether who asks may store a cluster role. One that gathers the rules of
 // others can get any.
 func (e *Escalation) ofClusterRole(ctx context.Context, key rest.Key, role *rbacv1.ClusterRole) error {
-	if e.mayAll(ctx) || e.mayEscalate(ctx, "clusterroles", key) {
+	if e.mayAll(ctx) || e.allows(ctx, "escalate", "clusterroles", key) {
 		return nil
 	}
 	err := e.holds(ctx, "", role.Rules)

@@ -1,6 +1,7 @@
 package reviews
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -104,11 +105,7 @@ func (q question) attributes(who *user.Info) authorizer.Attributes {
 	if r == nil {
 		return authorizer.Attributes{User: who, Verb: q.path.Verb, Path: q.path.Path}
 	}
-	version := r.Version
-	if version == "" {
-		version = "*"
-	}
-	return authorizer.Attributes{User: who, IsResource: true, Verb: r.Verb, APIGroup: r.Group, APIVersion: version,
+	return authorizer.Attributes{User: who, IsResource: true, Verb: r.Verb, APIGroup: r.Group, APIVersion: cmp.Or(r.Version, "*"),
 		Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name}
 }
 

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
@@ -47,10 +48,9 @@ func addHooks(hooks []*hook, path *field.Path, name string, configured []admissi
 	}
 	for i := range configured {
 		at := path.Child("webhooks").Index(i)
-		for _, other := range configured[:i] {
-			if other.Name == configured[i].Name {
-				return nil, wrong(at.Child("name"), "is also that of another webhook")
-			}
+		hasName := func(other admissionregistrationv1.MutatingWebhook) bool { return other.Name == configured[i].Name }
+		if slices.ContainsFunc(configured[:i], hasName) {
+			return nil, wrong(at.Child("name"), "is also that of another webhook")
 		}
 		h, err := newHook(at, &configured[i])
 		if err != nil {
@@ -119,20 +119,16 @@ func client(at *field.Path, config *admissionregistrationv1.WebhookClientConfig,
 		return nil, wrong(at.Child("url"), "has a query")
 	}
 	target.RawQuery = "timeout=" + timeout.String() // the server is told, as by today's
-	if config.CABundle == nil {
-		return once(webhook.NewAt(target.String(), nil), timeout), nil
+	var authorities *x509.CertPool                  // nil: those of the system
+	if config.CABundle != nil {
+		if authorities, err = pems.Pool(at.Child("caBundle").String(), config.CABundle); err != nil {
+			return nil, err
+		}
 	}
-	authorities, err := pems.Pool(at.Child("caBundle").String(), config.CABundle)
-	if err != nil {
-		return nil, err
-	}
-	return once(webhook.NewAt(target.String(), authorities), timeout), nil
-}
-
-func once(server *webhook.Client, timeout time.Duration) func(context.Context, any, any) error {
+	server := webhook.NewAt(target.String(), authorities)
 	return func(ctx context.Context, review, answer any) error {
 		return server.PostOnce(ctx, timeout, maxAnswer, review, answer)
-	}
+	}, nil
 }
 
 func selector(at *field.Path, of *metav1.LabelSelector) (labels.Selector, error) {

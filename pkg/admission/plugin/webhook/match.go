@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -10,49 +11,32 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// matches reports whether a webhook wants to know of a change.
+// matches reports whether a webhook must be called for a change.
 func (h *hook) matches(a *admission.Attributes) bool {
-	for i := range h.rules {
-		if matches(&h.rules[i], a) {
-			return h.selects(a)
-		}
-	}
-	return false
+	matched := slices.ContainsFunc(h.rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
+		return has(rule.Operations, admissionregistrationv1.OperationType(a.Operation)) && has(rule.APIGroups, a.Resource.Group) &&
+			has(rule.APIVersions, a.Resource.Version) && inScope(rule.Scope, a) && hasResource(rule.Resources, a)
+	})
+	return matched && h.selects(a)
 }
 
-func matches(rule *admissionregistrationv1.RuleWithOperations, a *admission.Attributes) bool {
-	return has(rule.Operations, admissionregistrationv1.OperationType(a.Operation)) && has(rule.APIGroups, a.Resource.Group) &&
-		has(rule.APIVersions, a.Resource.Version) && inScope(rule.Scope, a) && hasResource(rule.Resources, a)
-}
-
-// handles reports whether a webhook may want to know of an operation.
+// handles reports whether a webhook may have to be called for an operation.
 func (h *hook) handles(operation admission.Operation) bool {
-	for i := range h.rules {
-		if has(h.rules[i].Operations, admissionregistrationv1.OperationType(operation)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
+		return has(rule.Operations, admissionregistrationv1.OperationType(operation))
+	})
 }
 
 // has reports whether a list has a value, or "*".
 func has[Value ~string](list []Value, value Value) bool {
-	for _, entry := range list {
-		if entry == "*" || entry == value {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, "*") || slices.Contains(list, value)
 }
 
 func hasResource(resources []string, a *admission.Attributes) bool {
-	for _, entry := range resources {
+	return slices.ContainsFunc(resources, func(entry string) bool {
 		resource, sub, _ := strings.Cut(entry, "/")
-		if (resource == "*" || resource == a.Resource.Resource) && (sub == "*" || sub == a.Subresource) {
-			return true
-		}
-	}
-	return false
+		return (resource == "*" || resource == a.Resource.Resource) && (sub == "*" || sub == a.Subresource)
+	})
 }
 
 // inScope reports whether an object has a namespace, or none, as a rule wants it.

@@ -10,6 +10,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -93,10 +94,5 @@ func (p *plugin) set(observe func(Call)) { p.observe = observe }
 
 // Handles implements admission.Interface.
 func (p *plugin) Handles(operation admission.Operation) bool {
-	for _, h := range p.hooks {
-		if h.handles(operation) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.hooks, func(h *hook) bool { return h.handles(operation) })
 }

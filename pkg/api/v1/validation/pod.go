@@ -2,6 +2,7 @@ package validation
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -192,17 +193,12 @@ func (c checks) earlierDeadline(now, old *int64, at *field.Path) bool {
 }
 
 func (c checks) moreTolerations(now, old []corev1.Toleration, at *field.Path) {
-	kept := func(t corev1.Toleration) bool {
-		for _, other := range now {
-			t.TolerationSeconds = other.TolerationSeconds
-			if check.Same(t, other) {
-				return true
-			}
-		}
-		return false
-	}
 	for _, t := range old {
-		if !kept(t) {
+		isKept := slices.ContainsFunc(now, func(other corev1.Toleration) bool {
+			t.TolerationSeconds = other.TolerationSeconds
+			return check.Same(t, other)
+		})
+		if !isKept {
 			c.Add(field.Forbidden(at, "existing toleration can not be modified except its tolerationSeconds"))
 			return
 		}

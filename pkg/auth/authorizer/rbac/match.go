@@ -43,12 +43,11 @@ func (a *Authorizer) granted(who *user.Info, namespace string) iter.Seq2[*grant,
 
 // first returns the first subject that a user is, nil if there is none.
 func first(subjects []rbacv1.Subject, who *user.Info, namespace string) *rbacv1.Subject {
-	for i := range subjects {
-		if is(who, &subjects[i], namespace) {
-			return &subjects[i]
-		}
+	i := slices.IndexFunc(subjects, func(subject rbacv1.Subject) bool { return is(who, &subject, namespace) })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &subjects[i]
 }
 
 // is tells whether a user is a subject of a binding. A service account without a namespace is
@@ -84,12 +83,7 @@ func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes) bool {
 
 // has tells whether a value is in a list, or * for each.
 func has(list []string, value string) bool {
-	for _, one := range list {
-		if one == "*" || one == value {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, "*") || slices.Contains(list, value)
 }
 
 // isResource tells whether a resource of a rule, such as pods, pods/log, */scale or *, is one

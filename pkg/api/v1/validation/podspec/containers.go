@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,24 +60,14 @@ func (c checks) initContainer(s *podSpec, ctr *corev1.Container, names check.Uni
 		c.hooksAndProbes(s, ctr, at)
 		return
 	}
-	for name, there := range ordered("lifecycle", ctr.Lifecycle != nil, "livenessProbe", ctr.LivenessProbe != nil,
-		"readinessProbe", ctr.ReadinessProbe != nil, "startupProbe", ctr.StartupProbe != nil) {
-		c.Forbid(there, at.Child(name), "may not be set for init containers without restartPolicy=Always")
-	}
+	const onlySidecars = "may not be set for init containers without restartPolicy=Always"
+	c.Forbid(ctr.Lifecycle != nil, at.Child("lifecycle"), onlySidecars)
+	c.Forbid(ctr.LivenessProbe != nil, at.Child("livenessProbe"), onlySidecars)
+	c.Forbid(ctr.ReadinessProbe != nil, at.Child("readinessProbe"), onlySidecars)
+	c.Forbid(ctr.StartupProbe != nil, at.Child("startupProbe"), onlySidecars)
 	for j, policy := range ctr.ResizePolicy {
 		c.InvalidIf(policy.RestartPolicy == corev1.RestartContainer, at.Child("resizePolicy").Index(j).Child("restartPolicy"), policy.RestartPolicy,
 			"must not be set to 'RestartContainer' for non-sidecar initContainers")
-	}
-}
-
-// ordered yields pairs of a name and a flag.
-func ordered(pairs ...any) func(yield func(string, bool) bool) {
-	return func(yield func(string, bool) bool) {
-		for pair := range slices.Chunk(pairs, 2) {
-			if !yield(pair[0].(string), pair[1].(bool)) {
-				return
-			}
-		}
 	}
 }
 
@@ -167,13 +158,11 @@ func (c checks) resizePolicy(policies []corev1.ContainerResizePolicy, restart co
 }
 
 func (c checks) mounts(s *podSpec, ctr *corev1.Container, at *field.Path) {
-	names, paths := sets.New[string](), sets.New[string]()
-	devices := lastDevices(ctr)
-	for name, path := range devices {
-		names.Insert(name)
-		paths.Insert(path)
+	devices := map[string]string{} // the path of each; the last one of a name counts
+	for _, device := range ctr.VolumeDevices {
+		devices[device.Name] = device.DevicePath
 	}
-	seen := sets.New[string]()
+	names, paths, seen := sets.KeySet(devices), sets.New(slices.Collect(maps.Values(devices))...), sets.New[string]()
 	for i, mount := range ctr.VolumeMounts {
 		list, at := at, at.Index(i)
 		c.Require(at.Child("name"), mount.Name)
@@ -207,24 +196,12 @@ func (c checks) mounts(s *podSpec, ctr *corev1.Container, at *field.Path) {
 	}
 }
 
-// lastDevices returns the path of each device; the last one of a name counts.
-func lastDevices(ctr *corev1.Container) map[string]string {
-	paths := map[string]string{}
-	for _, device := range ctr.VolumeDevices {
-		paths[device.Name] = device.DevicePath
-	}
-	return paths
-}
-
 func (c checks) devices(s *podSpec, ctr *corev1.Container, at *field.Path) {
 	mounts := map[string]string{}
 	for _, mount := range ctr.VolumeMounts {
 		mounts[mount.Name] = mount.MountPath
 	}
-	mounted := sets.New[string]()
-	for _, path := range mounts {
-		mounted.Insert(path)
-	}
+	mounted := sets.New(slices.Collect(maps.Values(mounts))...)
 	names, paths := sets.New[string](), sets.New[string]()
 	for i, device := range ctr.VolumeDevices {
 		at, name, path := at.Index(i), device.Name, device.DevicePath

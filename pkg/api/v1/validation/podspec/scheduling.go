@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -125,30 +126,22 @@ func (c checks) matchedKeys(match, mismatch []string, selector *metav1.LabelSele
 	names(match, at.Child("matchLabelKeys"))
 	names(mismatch, at.Child("mismatchLabelKeys"))
 	if selector != nil {
-		seen := map[string]bool{}
-		for key := range selector.MatchLabels {
-			seen[key] = true
+		indices := map[string]int{} // of the last of equal keys
+		for i, key := range match {
+			indices[key] = i
 		}
+		seen := sets.KeySet(selector.MatchLabels)
 		for _, r := range selector.MatchExpressions {
 			// The first one may be what the server made of the key itself.
-			if i := lastIndex(match, r.Key); i >= 0 && seen[r.Key] {
-				c.Add(field.Invalid(at.Index(i), r.Key, "exists in both matchLabelKeys and labelSelector"))
+			if last, there := indices[r.Key]; there && seen.Has(r.Key) {
+				c.Add(field.Invalid(at.Index(last), r.Key, "exists in both matchLabelKeys and labelSelector"))
 			}
-			seen[r.Key] = true
+			seen.Insert(r.Key)
 		}
 	}
 	for i, key := range match {
 		c.InvalidIf(slices.Contains(mismatch, key), at.Child("matchLabelKeys").Index(i), key, "exists in both matchLabelKeys and mismatchLabelKeys")
 	}
-}
-
-func lastIndex(list []string, value string) int {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i] == value {
-			return i
-		}
-	}
-	return -1
 }
 
 func (c checks) topologySpread(constraints []corev1.TopologySpreadConstraint, at *field.Path) {

@@ -27,7 +27,8 @@ func (c checks) podSecurity(s *podSpec) {
 	if sc == nil {
 		return
 	}
-	c.ids(at, map[string]*int64{"fsGroup": sc.FSGroup, "runAsUser": sc.RunAsUser, "runAsGroup": sc.RunAsGroup})
+	c.group(at.Child("fsGroup"), sc.FSGroup)
+	c.runAs(at, sc.RunAsUser, sc.RunAsGroup)
 	for i, group := range sc.SupplementalGroups {
 		c.Each(at.Child("supplementalGroups").Index(i), group, utilvalidation.IsValidGroupID(group))
 	}
@@ -65,13 +66,16 @@ func sysctlWithDots(name string) string {
 	return strings.NewReplacer(".", "/", "/", ".").Replace(name)
 }
 
-func (c checks) ids(at *field.Path, ids map[string]*int64) {
-	for _, name := range []string{"fsGroup", "runAsUser", "runAsGroup"} {
-		if id := ids[name]; id != nil && name == "runAsUser" {
-			c.Each(at.Child(name), *id, utilvalidation.IsValidUserID(*id))
-		} else if id != nil {
-			c.Each(at.Child(name), *id, utilvalidation.IsValidGroupID(*id))
-		}
+func (c checks) runAs(at *field.Path, user, group *int64) {
+	if user != nil {
+		c.Each(at.Child("runAsUser"), *user, utilvalidation.IsValidUserID(*user))
+	}
+	c.group(at.Child("runAsGroup"), group)
+}
+
+func (c checks) group(at *field.Path, id *int64) {
+	if id != nil {
+		c.Each(at, *id, utilvalidation.IsValidGroupID(*id))
 	}
 }
 
@@ -80,7 +84,7 @@ func (c checks) securityContext(sc *corev1.SecurityContext, hostUsers bool, at *
 	if sc == nil {
 		return
 	}
-	c.ids(at, map[string]*int64{"runAsUser": sc.RunAsUser, "runAsGroup": sc.RunAsGroup})
+	c.runAs(at, sc.RunAsUser, sc.RunAsGroup)
 	if mount := sc.ProcMount; mount != nil {
 		check.Supported(c.Errors, at.Child("procMount"), *mount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
 		c.InvalidIf(hostUsers && *mount == corev1.UnmaskedProcMount, at.Child("procMount"), mount, "`hostUsers` must be false to use `Unmasked`")
