@@ -81,7 +81,7 @@ func KeyAt(path string) (key api.Key, ok bool) {
 	_, hasWord := directories[kind]
 	key.Kind = kind
 	switch {
-	case kind == "":
+	case kind == "", LacksNamespace(path):
 		return key, false
 	case len(rest) == 1 && rest[0] != "" && (!hasWord || kind == api.NodeKind):
 		key.ID = rest[0]

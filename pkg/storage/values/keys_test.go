@@ -49,7 +49,7 @@ func TestTheKeyOfAnObjectTellsItsKind(t *testing.T) {
 func TestAKeyOfNoObjectIsNone(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/", "//", "///", "pods/default/a", "/pods", "/pods/", "/pods/default/", "/pods//a", "/pods/a/b/c", "/pods/a",
-		"/minions/default/m1", "/services/specs/a", "/services/specs", "/services/a", "/services/a/b", "/services/other/default/a",
+		"/minions/default/m1", "/services/specs/a", "/services/specs", "/services/a", "/services/a/b", "/services/other/default/a", "/roles/a", "/events/a",
 		"/example.com/widgets", "/example.com//a", "/example.com/a.b/c", "/example.com/widgets/a/b/c", "/example.com/widgets/", "//a/b"} {
 		key, ok := KeyAt(path)
 		assert.False(t, ok, "%s: %v", path, key)
