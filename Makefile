@@ -21,9 +21,13 @@ CLIENTS      ?= 5000
 WATCHERS     ?= 1000
 VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 TOOL         := $(GO) tool -modfile=tools/go.mod
-# With -trimpath, and without the race detector, it needs only little more than what was compiled for kubectl.
-TEST_CLIENTS := $(GO) -C clients test -trimpath -count=1
+# Without the race detector, it needs only little more than what was compiled for kubectl.
+TEST_CLIENTS := $(GO) -C clients test -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
+# The packages in which goroutines meet. make test runs only these with the race detector, which compiles all that
+# they need once more; make long runs all with it.
+RACED        := /pkg/(admission|audit|auth|client|controller|endpoints|kubelet|metrics|proxy|registry|rest|scheduler|server|util|webhook)(/|$$)|/pkg/storage(/memory)?$$
+SHORT        := $(GO) test -short -vet=off -p 2 -timeout 20m
 COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(SCHEDULER),-scheduler $(SCHEDULER)) $(if $(TRACE),-trace)
 # The files are those that bin/secure makes.
@@ -34,7 +38,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-admission_control_config_file data/secure/admission.yaml \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test proof etcd-3.6 fuzz histories clients parts browser screenshots watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts browser screenshots watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,13 +89,13 @@ bin/etcd-3.6: tools/etcd3.6/go.mod
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
 bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.mod ## build today's programs; the first time takes minutes
-	$(GO) build -C tools/kubernetes -trimpath -o ../../$@ \
+	$(GO) build -C tools/kubernetes -o ../../$@ \
 		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/$(@F)
 
 build: ## build bin/apiserver, and bin/secure for make secure
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/apiserver ./secure
 
-fetch: bin/etcd bin/etcd-3.4 bin/kubectl ## fetch and build what check and test need; they need no network then
+fetch: bin/etcd ## fetch and build what check and test need; they need no network then
 	$(GO) mod download
 	$(GO) -C clients mod download
 	$(GO) -C browser mod download
@@ -99,12 +103,18 @@ fetch: bin/etcd bin/etcd-3.4 bin/kubectl ## fetch and build what check and test 
 
 # Nothing in it can fail by chance: fuzz targets run over their corpora only, and the
 # timeout is for a test that hangs.
-test: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, with the race detector, one package at a time
+test: bin/etcd ## run the tests but the long ones, some with the race detector; takes some minutes
 	@test -n "$(RACE)" || echo 'no C compiler: the tests run without the race detector'
-	$(GO) test -p 1 -timeout 30m $(RACE) ./...
+	$(SHORT) $$($(GO) list ./... | grep -Ev '$(RACED)')
+	GORACE=atexit_sleep_ms=50 $(SHORT) $(RACE) $$($(GO) list ./... | grep -E '$(RACED)')
+
+long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubectl, client-go and etcd 3.4, with the race detector; takes a quarter of an hour
+	$(GO) -C clients vet .
+	$(GO) test -p 1 -count=1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## decisions, etcd-3.6, fuzz, histories, clients, parts, browser, watches, chaos and soak, one after the other: half an hour
+proof: bin/kubectl ## long, decisions, etcd-3.6, fuzz, histories, clients, parts, browser, watches, chaos and soak, one after the other: three quarters of an hour
+	@$(MAKE) --no-print-directory long
 	@$(MAKE) --no-print-directory decisions
 	@$(MAKE) --no-print-directory etcd-3.6
 	@$(MAKE) --no-print-directory fuzz
@@ -148,6 +158,7 @@ parts: bin/etcd bin/kube-apiserver bin/kube-controller-manager ## run our contro
 
 browser: build bin/etcd ## test the page in a real Chromium, which is Debian's package chromium
 	@command -v chromium > /dev/null || { echo 'there is no chromium: apt-get install chromium' >&2; exit 2; }
+	$(GO) -C browser vet .
 	KUBE2014_SCREENSHOTS=$(SCREENSHOTS) $(GO) -C browser test -count=1 -v -timeout 30m .
 
 screenshots: SCREENSHOTS = $(CURDIR)/docs
@@ -186,15 +197,13 @@ decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who ma
 check: ## gofmt, go vet, go mod tidy and staticcheck
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet ./...
-	$(GO) -C clients vet -trimpath .
-	$(GO) -C browser vet .
 	$(GO) mod tidy -diff
 	$(GO) -C clients mod tidy -diff
 	$(GO) -C browser mod tidy -diff
 	$(TOOL) staticcheck ./...
 
-cover: bin/etcd bin/etcd-3.4 bin/kubectl ## print the coverage of each package
-	$(GO) test -cover ./...
+cover: bin/etcd ## print the coverage of each package
+	$(GO) test -short -cover ./...
 
 clean: ## remove what was built; the data of make etcd stays
 	rm -rf bin

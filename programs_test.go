@@ -33,7 +33,7 @@ func TestTheExampleOfTheClientPrintsWhatItSays(t *testing.T) {
 	require.Contains(t, example, documented)
 	program := filepath.Join(t.TempDir(), "main.go")
 	text := strings.NewReplacer("package v1_test", "package main", "func Example()", "func main()",
-		documented, start(t, build(t, "build")).address).Replace(example)
+		documented, start(t, build(t, asUsersRunIt)).address).Replace(example)
 	require.NoError(t, os.WriteFile(program, []byte(text), 0o644))
 	run := exec.Command("go", "run", program)
 	run.Stderr = os.Stderr
@@ -45,13 +45,10 @@ func TestTheExampleOfTheClientPrintsWhatItSays(t *testing.T) {
 // What make kubeconfig prints is for a shell, as are the comments in it.
 func TestWithWhatMakeKubeconfigPrintsKubectlAsksTheServer(t *testing.T) {
 	t.Parallel()
-	kubectl, err := filepath.Abs("bin/kubectl")
-	require.NoError(t, err)
-	require.FileExists(t, kubectl, "make bin/kubectl builds it")
-	quoted := `"` + kubectl + `"`
+	quoted := `"` + kubectl(t) + `"`
 	makefile, err := filepath.Abs("Makefile")
 	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(start(t, build(t, "build")).address)
+	_, port, err := net.SplitHostPort(start(t, build(t, asUsersRunIt)).address)
 	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "it's here") // whose data/ is written
 	require.NoError(t, os.Mkdir(dir, 0o755))

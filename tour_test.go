@@ -60,7 +60,7 @@ var (
 func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 	const tour = "docs/tour.md"
 	etcd := startEtcd(t)
-	server := start(t, build(t, unhurried...), "-trace", "-etcd_servers", etcd)
+	server := start(t, build(t, unhurried), "-trace", "-etcd_servers", etcd)
 	resp, err := http.Get("http://" + server.address + "/api/v1beta1/tasks") // the first request reads what is in etcd
 	require.NoError(t, err)
 	resp.Body.Close()
@@ -79,7 +79,7 @@ func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 // Not parallel, as above.
 func TestTheSecondDoorShowsWhatIsNarrated(t *testing.T) {
 	const document = "docs/second-door.md"
-	server := start(t, build(t, unhurried...), "-trace")
+	server := start(t, build(t, unhurried), "-trace")
 	checkSession(t, commandsIn(t, document, "## The way of a request"), map[string]string{"127.0.0.1:8080": server.address})
 	checkNarration(t, document, server.until(t, "POST /api/v1/"))
 }
@@ -87,7 +87,7 @@ func TestTheSecondDoorShowsWhatIsNarrated(t *testing.T) {
 // Not parallel, as above.
 func TestThePartsShowWhatIsNarrated(t *testing.T) {
 	const document = "docs/parts.md"
-	server := start(t, build(t, unhurried...), "-trace", "-run", "apiserver,controller_manager", "-node_monitor_period", "1h")
+	server := start(t, build(t, unhurried), "-trace", "-run", "apiserver,controller_manager", "-node_monitor_period", "1h")
 	checkSession(t, commandsIn(t, document, sessions[document]...), map[string]string{"127.0.0.1:8080": server.address})
 	checkNarration(t, document, server.until(t, `ReplicationManager.sync("default/web") → ok`))
 }

@@ -68,8 +68,13 @@ var makeRegistries = map[string]func(t *testing.T) registries{
 		require.NoError(t, err)
 		return stores
 	},
-	"etcd3":        func(t *testing.T) registries { return sharedEtcd3.newPlace(t).registries(t) },
-	"etcd3 of 3.4": func(t *testing.T) registries { return sharedEtcd34.newPlace(t).registries(t) },
+	"etcd3": func(t *testing.T) registries { return sharedEtcd3.newPlace(t).registries(t) },
+	"etcd3 of 3.4": func(t *testing.T) registries {
+		if testing.Short() {
+			t.Skip("make long runs etcd 3.4")
+		}
+		return sharedEtcd34.newPlace(t).registries(t)
+	},
 }
 
 // startEtcd starts a real etcd of one member, which ends with the test.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -49,6 +50,10 @@ func TestMain(m *testing.M) {
 	}
 	switch mode {
 	case "":
+		// Most tests wait for programs, so more of them run beside each other than there are processors.
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
 		code := m.Run()
 		if err := errors.Join(sharedEtcd3.stop(), sharedEtcd34.stop()); err != nil {
 			fmt.Fprintln(os.Stderr, err)

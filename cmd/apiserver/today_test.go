@@ -35,8 +35,11 @@ func noneDiffers(t *testing.T, steps []today.Step, known []today.Edit) {
 	}
 }
 
-// kubectlPath is where the real kubectl is.
+// kubectlPath is where the real kubectl is. Tests with it are long.
 func kubectlPath(t *testing.T) string {
+	if testing.Short() {
+		t.Skip("make long runs kubectl")
+	}
 	path, err := filepath.Abs("../../bin/kubectl")
 	require.NoError(t, err)
 	require.FileExists(t, path, "make bin/kubectl builds it")

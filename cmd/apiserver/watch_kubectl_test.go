@@ -36,9 +36,7 @@ type running struct {
 // onKubectl runs a test on the program, with a node whose kubelet is alive, on each store.
 func onKubectl(t *testing.T, test func(t *testing.T, u *kubectlUser)) {
 	t.Parallel()
-	path, err := filepath.Abs("../../bin/kubectl")
-	require.NoError(t, err)
-	require.FileExists(t, path, "make bin/kubectl builds it")
+	path := kubectlPath(t)
 	for name, flags := range flagsFor {
 		t.Run("backend="+name, func(t *testing.T) {
 			t.Parallel()

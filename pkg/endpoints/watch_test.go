@@ -363,7 +363,7 @@ func TestBookmarksComeAlsoWhileOthersChangeMuch(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(100 * time.Millisecond):
+				case <-time.After(500 * time.Millisecond):
 					d.Patch(Pods+"/a", MergePatch, fmt.Sprintf(`{"metadata":{"labels":{"n":"%d"}}}`, n))
 				}
 			}

@@ -387,7 +387,11 @@ func TestAServerThatFailsIsAskedWithGrowingPauses(t *testing.T) {
 // The changes of many clients, while the server is stopped and its watches are cut at random moments.
 func TestAnInformerConvergesAfterRandomFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

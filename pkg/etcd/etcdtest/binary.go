@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"testing"
 )
 
 // Each returns the path of an etcd, and builds it when it is not there yet.
@@ -68,10 +69,13 @@ func projectRoot() (string, error) {
 	}
 }
 
-// Versions returns the versions of etcd that tests of the v3 API run on: 3.4 and 3.5, and
-// with KUBE2014_ETCD36 in the environment 3.6.
+// Versions returns the versions of etcd that tests of the v3 API run on: 3.5, unless the tests
+// are short 3.4, and with KUBE2014_ETCD36 in the environment 3.6.
 func Versions() []string {
-	versions := []string{"3.4", "3.5"}
+	versions := []string{"3.5"}
+	if !testing.Short() {
+		versions = append(versions, "3.4")
+	}
 	if os.Getenv("KUBE2014_ETCD36") != "" {
 		versions = append(versions, "3.6")
 	}

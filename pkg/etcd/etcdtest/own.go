@@ -80,7 +80,7 @@ func OwnV3[C V3Client](t *testing.T, connect func(servers []string) (C, error)) 
 	return connectTo(t, ownMember(t), connect), ownPrefix()
 }
 
-// OnEach runs a test on a fake etcd and on the real one that tests share.
+// OnEach runs a test on a fake etcd and on a real one, to which nobody else writes meanwhile.
 func OnEach[C ClosableClient](t *testing.T, connect func(servers []string) (C, error), test func(t *testing.T, client Client)) {
 	t.Run("backend=fake", func(t *testing.T) {
 		t.Parallel()
@@ -88,7 +88,7 @@ func OnEach[C ClosableClient](t *testing.T, connect func(servers []string) (C, e
 	})
 	t.Run("backend=etcd", func(t *testing.T) {
 		t.Parallel()
-		test(t, Shared(t, connect))
+		test(t, Own(t, connect))
 	})
 }
 

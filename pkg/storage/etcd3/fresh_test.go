@@ -257,6 +257,9 @@ func TestWhatAReadHasFoundInEtcdServesTheNextOnes(t *testing.T) {
 // An etcd of 3.4 does not tell how far a watch is, and reads go to it.
 func TestReadsOfEtcd34AreNeverStale(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make long runs etcd 3.4")
+	}
 	p, _ := started(t, etcdtest.Setup{Version: "3.4"})
 	calls := count(p.connect(t))
 	store, other := p.storeOver(t, calls), &process{p.store(t), t}

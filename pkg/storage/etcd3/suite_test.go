@@ -28,6 +28,9 @@ func TestTheContractOfAStore(t *testing.T) {
 	})
 	t.Run("etcd=3.4", func(t *testing.T) {
 		t.Parallel()
+		if testing.Short() {
+			t.Skip("make long runs etcd 3.4")
+		}
 		members := &pool{setup: etcdtest.Setup{Version: "3.4"}, owner: t}
 		harness := twoProcesses(members.place)
 		harness.Kinds = []api.Kind{api.TaskKind}

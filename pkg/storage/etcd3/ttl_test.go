@@ -69,7 +69,7 @@ func TestAThousandEventsShareFewLeases(t *testing.T) {
 // Etcd has lost it with its data, or it has ended before the event was written.
 func TestALeaseThatEtcdDoesNotHaveIsGrantedAnewOnce(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"", "3.4"} {
+	for _, version := range etcdtest.Versions() {
 		t.Run("etcd="+version, func(t *testing.T) {
 			t.Parallel()
 			p, _ := started(t, etcdtest.Setup{Version: version})
@@ -114,7 +114,7 @@ func TestWithoutALeaseNothingIsWritten(t *testing.T) {
 // A process that is away sees later what has ended meanwhile, also if etcd was away too.
 func TestAnEventEndsWhileEtcdIsStartedAnew(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"", "3.4"} {
+	for _, version := range etcdtest.Versions() {
 		t.Run("etcd="+version, func(t *testing.T) {
 			t.Parallel()
 			p, server := started(t, etcdtest.Setup{Version: version})
