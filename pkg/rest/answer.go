@@ -54,7 +54,7 @@ func (a storedAnswer) Parts() (head, tail []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.codec.Head(), item[1:], nil // it has metadata, so it is not empty
+	return a.codec.Head, item[1:], nil // it has metadata, so it is not empty
 }
 
 const metadataBegins = `{"metadata":`

@@ -31,8 +31,7 @@ type endpointSlices struct {
 }
 
 func endpointSliceRows(b generic.Base) []rest.Resource {
-	kind := coreGroup.WithKind("Endpoints")
-	codec := v1.NewCodec(kind, v1.NewConverter(kind, api.EndpointsKind, v1.Scheme))
+	codec := v1.NewCodec(coreGroup.WithKind("Endpoints"), api.EndpointsKind, v1.Scheme)
 	return []rest.Resource{{GroupVersion: discoveryGroup, Name: "endpointslices", Kind: discoveryGroup.WithKind("EndpointSlice"), Singular: "endpointslice", Namespaced: true,
 		Storage: endpointSlices{b, codec}, Printer: printers.EndpointSlices}}
 }

@@ -46,7 +46,7 @@ type Store[T rest.Object] struct {
 // NewStore returns the store of the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: v1.NewCodec(row.Kind, v1.NewConverter(row.Kind, row.Stored, row.Types())), Strategy: strategy.complete(),
+		Base: base, Codec: v1.NewCodec(row.Kind, row.Stored, row.Types()), Strategy: strategy.complete(),
 		resource: row.GroupResource(), kind: row.Kind, stored: row.Stored, namespaced: row.Namespaced,
 	}
 }
