@@ -11,7 +11,7 @@ import (
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// aggregate returns one document with all that the groups have.
+// aggregate returns one document of all groups.
 func aggregate(groups []Group) apidiscovery.APIGroupDiscoveryList {
 	list := apidiscovery.APIGroupDiscoveryList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apidiscovery.SchemeGroupVersion.String()},

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Documents answers discovery. It never changes: all documents but one line of /api are
-// encoded when it is made.
+// Documents serves discovery. It is immutable, and safe for concurrent use. All documents but one line of /api
+// are encoded in advance.
 type Documents struct {
 	handlers map[string]http.Handler // by path
 }
 
-// New makes the documents of the groups, in this order. It keeps nothing of them.
+// New returns the documents of the groups, in this order. It does not retain the groups.
 func New(groups []Group) *Documents {
 	d := &Documents{map[string]http.Handler{}}
 	legacy := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{}}
@@ -62,8 +62,8 @@ func resources(group Group, version Version) metav1.APIResourceList {
 	return list
 }
 
-// Handler returns what answers a GET of a path, with or without a slash at its end. It
-// is nil if the path has no document.
+// Handler returns the handler of GETs of a path, with or without a trailing slash, nil if the path has no
+// document.
 func (d *Documents) Handler(path string) http.Handler {
 	return d.handlers[strings.TrimSuffix(path, "/")]
 }
@@ -85,7 +85,7 @@ func write(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body) // the client is gone if this fails
 }
 
-// addressed shows each client the address that it has used.
+// addressed adds the server's address as the client knows it.
 func addressed(versions metav1.APIVersions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := versions
@@ -94,7 +94,7 @@ func addressed(versions metav1.APIVersions) http.Handler {
 	})
 }
 
-// either answers with the aggregated document if the client prefers that.
+// either serves the aggregated document to clients that prefer it, and the plain one to others.
 func either(plain http.Handler, aggregated []byte) http.Handler {
 	tag := fmt.Sprintf(`"%X"`, sha512.Sum512(aggregated))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

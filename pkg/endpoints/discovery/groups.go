@@ -1,5 +1,5 @@
-// Package discovery makes the documents that show a client which groups, versions
-// and resources the server has.
+// Package discovery serves the documents by which a client finds the groups, versions and
+// resources of the server.
 package discovery
 
 import (
@@ -23,7 +23,7 @@ type Version struct {
 	Resources []metav1.APIResource
 }
 
-// Path returns where the group is served.
+// Path returns the path of the group.
 func (g Group) Path() string {
 	if g.Name == "" {
 		return "/api"

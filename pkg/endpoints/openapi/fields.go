@@ -12,7 +12,7 @@ type field struct {
 	required  bool
 }
 
-// fields returns what JSON has of a struct: its fields, and those of embedded structs.
+// fields returns the fields of a struct in JSON, with those of embedded structs.
 func fields(t reflect.Type) []field {
 	var docs map[string]string
 	if d, ok := reflect.Zero(t).Interface().(documented); ok {
