@@ -7,11 +7,10 @@ import (
 	"kube2014/pkg/util/pems"
 )
 
-// CAPool returns the certificates of authorities in a PEM file. They are read again when it
-// changes; while what is in it cannot be read, those before stay. What says in the log what
-// they are for, such as the flag. The function is safe for concurrent use; nobody changes the
-// pool that it returns. The error is that of the first time: a file without a certificate is
-// one.
+// CAPool returns a function that returns the certificates of authorities in a PEM file. They are read again
+// when the file changes; while it cannot be read, the previous ones stay. What names their purpose in the log,
+// such as the flag. The function is safe for concurrent use; the pool is read-only. The error is that of the
+// first read: a file without a certificate is one.
 func CAPool(what, file string) (func() *x509.CertPool, error) {
 	pool, err := util.Reload(what, func() (*x509.CertPool, error) { return pems.ReadPool(file) }, file)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package certs is the certificates and keys of a server: read from files, read again when
-// they change, made when there are none. Its errors name files, and never their content.
+// Package certs reads the certificates and keys of a server, reads them again when they change, and
+// creates them if there are none. Its errors name files, and never their content.
 package certs
 
 import (
@@ -13,10 +13,9 @@ import (
 // is safe for concurrent use.
 type GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// ServingCertificate returns the pair of a certificate, which those of its issuers may follow,
-// and its key. It is read again when a file changes: the files may be replaced one after the
-// other, for until they belong together the pair before stays. Connections that are open keep
-// theirs. The error is that of the first time.
+// ServingCertificate returns the certificate in a file, which may include its issuers, with its key. It is
+// read again when a file changes. The files may be replaced one after the other: the previous pair stays
+// until they match. Open connections keep theirs. The error is that of the first read.
 func ServingCertificate(certFile, keyFile string) (GetCertificate, error) {
 	pair, err := util.Reload("the server's certificate", func() (*tls.Certificate, error) {
 		return pems.ReadPair(certFile, keyFile)
