@@ -16,7 +16,7 @@ func WithMetrics(next http.Handler, m *metrics.Metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		answer := recorded(w)
 		info := &request.RecordOf(req.Context()).Info
-		labels := m.LabelsOf(info, req)
+		labels := metrics.LabelsOf(info, req)
 		if info.Unlimited {
 			defer m.LongRunning(labels)()
 		}
