@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/reviews"
@@ -94,7 +95,7 @@ func OpenWith(t testing.TB, more ...rest.Resource) *Door {
 	store := memory.New(1)
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
-	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Placer: unplaced{store}, Now: now}), more)
+	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: now}), more)
 	return &Door{Server: NewServer(now, resources...), Store: store, t: t}
 }
 
@@ -104,18 +105,6 @@ func (d *Door) As(who *user.Info) *Door {
 	door := *d
 	door.who = who
 	return &door
-}
-
-// unplaced stores pods as they are.
-type unplaced struct{ objects storage.Interface }
-
-// Create implements core.Placer.
-func (u unplaced) Create(task *api.Task) (*storage.Object, error) {
-	written, err := u.objects.Commit(storage.Create(task))
-	if err != nil {
-		return nil, err
-	}
-	return written[0], nil
 }
 
 // Answer is an answer to a request.

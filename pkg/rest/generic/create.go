@@ -118,23 +118,17 @@ func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dr
 		}
 		return s.answer(storage.NewObject(internal, 0, 0)), nil
 	}
-	write := s.Insert
-	if write == nil {
-		write = s.write
+	insert := s.Insert
+	if insert == nil {
+		insert = func(_ context.Context, object api.Object) (*storage.Object, error) {
+			return storage.CommitOne(s.Objects, storage.Create(object))
+		}
 	}
-	stored, err := write(ctx, internal)
+	stored, err := insert(ctx, internal)
 	if err != nil {
 		return nil, rest.StatusError(err, s.resource, object.GetName())
 	}
 	return s.answer(stored), nil
-}
-
-func (s *Store[T]) write(_ context.Context, internal api.Object) (*storage.Object, error) {
-	written, err := s.Objects.Commit(storage.Create(internal))
-	if err != nil {
-		return nil, err
-	}
-	return written[0], nil
 }
 
 func generatedName(base string) string {

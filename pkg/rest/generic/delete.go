@@ -95,11 +95,11 @@ func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bo
 	if dryRun {
 		return s.answer(unstored(next, stored)), nil
 	}
-	written, err := s.Objects.Commit(storage.Update(next, stored.Version()))
+	written, err := storage.CommitOne(s.Objects, storage.Update(next, stored.Version()))
 	if err != nil {
 		return nil, rest.StatusError(err, s.resource, object.GetName())
 	}
-	return s.answer(written[0]), nil
+	return s.answer(written), nil
 }
 
 // setDeletion lets an object end some seconds after its deletion was first requested.
