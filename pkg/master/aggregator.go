@@ -15,8 +15,8 @@ import (
 	"kube2014/pkg/server/healthz"
 )
 
-// createAggregatorServer creates the first link. It serves what describes all servers of today's API: discovery and
-// OpenAPI, versions, and the health of the chain. It passes nothing to other servers yet.
+// createAggregatorServer creates the first link. It serves what is common to all servers of today's API: discovery and
+// OpenAPI, the version, and the health of the chain. It does not proxy to other servers yet.
 func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	aggregator := endpoints.New(m.Second, &m.aggregated)
 	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(groupsOf(rows)) }, m.catalogs)
@@ -37,7 +37,7 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	return link
 }
 
-// groupsOf returns resources as discovery shows them.
+// groupsOf returns the groups of resources, for discovery.
 func groupsOf(rows []*rest.Resource) (groups []discovery.Group) {
 	at := map[string]int{}
 	for _, row := range rows {
@@ -59,7 +59,7 @@ func groupsOf(rows []*rest.Resource) (groups []discovery.Group) {
 	return groups
 }
 
-// typesOf returns an object of each kind that resources have, their lists and what all have included. Kinds
+// typesOf returns an object of each kind of the resources, of their lists, and of the kinds that all share. Kinds
 // without a Go type are left out.
 func typesOf(rows []*rest.Resource) map[schema.GroupVersionKind]any {
 	types := map[schema.GroupVersionKind]any{
