@@ -47,7 +47,6 @@ func serviceStrategy() generic.Strategy[*corev1.Service] {
 func serviceStatusStrategy() generic.Strategy[*corev1.Service] {
 	return generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
-		Fields:           serviceFields,
 	}
 }
 
