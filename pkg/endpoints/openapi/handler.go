@@ -32,27 +32,24 @@ type encoded struct {
 	hash string
 }
 
-// New returns the documents of the groups. The types have a value, or a pointer to one, for
-// each kind and each list of a kind; a kind without a type is described as any object. The
-// caller must not change the groups and types afterwards.
-func New(groups []discovery.Group, types map[schema.GroupVersionKind]any) *Documents {
+// New returns the documents of versions of groups. The types have a value, or a pointer to one,
+// for each kind and each list of a kind; a kind without a type is described as any object. The
+// caller must not change the versions and types afterwards.
+func New(versions []discovery.Version, types map[schema.GroupVersionKind]any) *Documents {
 	return &Documents{sync.OnceValue(func() map[string]encoded {
-		return makeAll(groups, newKindTypes(types))
+		return makeAll(versions, newKindTypes(types))
 	})}
 }
 
-func makeAll(groups []discovery.Group, types kindTypes) map[string]encoded {
+func makeAll(versions []discovery.Version, types kindTypes) map[string]encoded {
 	type location struct {
 		URL string `json:"serverRelativeURL"`
 	}
 	all, index := map[string]encoded{}, map[string]location{}
-	for _, group := range groups {
-		for _, version := range group.Versions {
-			path := group.Path() + "/" + version.Name
-			document := encode(newDocument(group, version, types))
-			all[root+path] = document
-			index[strings.TrimPrefix(path, "/")] = location{document.url(root + path)}
-		}
+	for _, version := range versions {
+		path, document := root+version.Path(), encode(newDocument(version, types))
+		all[path] = document
+		index[strings.TrimPrefix(version.Path(), "/")] = location{document.url(path)}
 	}
 	all[root] = encode(map[string]any{"paths": index})
 	return all
