@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// WithTTL returns a store of the same objects in which each change has the TTL, whatever it
-// says itself. A TTL of 0 leaves the changes as they are.
+// WithTTL returns a store of the same objects that sets the TTL of each change. A TTL of 0 leaves
+// the changes as they are.
 func WithTTL(store Interface, ttl time.Duration) Interface {
 	if ttl == 0 {
 		return store
