@@ -174,18 +174,16 @@ func (s *watching) send(events []rest.Event) error {
 
 // The text around the object of an event, whose body ends with a line break.
 var (
-	beforeObject = heads(watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error)
-	newline      = []byte("\n")
-	afterObject  = []byte("}")
-)
-
-func heads(types ...watch.EventType) map[watch.EventType][]byte {
-	all := map[watch.EventType][]byte{}
-	for _, eventType := range types {
-		all[eventType] = []byte(`{"type":"` + string(eventType) + `","object":`)
+	beforeObject = map[watch.EventType][]byte{
+		watch.Added:    []byte(`{"type":"ADDED","object":`),
+		watch.Modified: []byte(`{"type":"MODIFIED","object":`),
+		watch.Deleted:  []byte(`{"type":"DELETED","object":`),
+		watch.Bookmark: []byte(`{"type":"BOOKMARK","object":`),
+		watch.Error:    []byte(`{"type":"ERROR","object":`),
 	}
-	return all
-}
+	newline     = []byte("\n")
+	afterObject = []byte("}")
+)
 
 // writeEvent writes an event. The JSON of a stored object is shared by all watches.
 func (s *watching) writeEvent(event rest.Event) error {

@@ -79,18 +79,16 @@ func (unavailable) Commit(changes ...storage.Change) ([]*storage.Object, error) 
 	return nil, api.NewUnavailable(changes[0].InWords(), nil)
 }
 
-// lateStore forwards to the store of the present registries.
+// lateStore implements storage.Interface. It forwards to the store of the present registries.
 type lateStore struct {
 	storage.ReaderFunc
 	now *atomic.Pointer[Registries]
 }
 
-// Cached implements storage.Interface.
 func (s lateStore) Cached() storage.Reader {
 	return storage.ReaderFunc(func(string) (storage.Reader, error) { return s.now.Load().Objects.Cached(), nil })
 }
 
-// Commit implements storage.Interface.
 func (s lateStore) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	return s.now.Load().Objects.Commit(changes...)
 }

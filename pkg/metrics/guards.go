@@ -39,12 +39,12 @@ func (m *Metrics) Authorizer(next authorizer.Authorizer) authorizer.Authorizer {
 	return countingAuthorizer{m, next}
 }
 
+// countingAuthorizer implements authorizer.Authorizer.
 type countingAuthorizer struct {
 	m    *Metrics
 	next authorizer.Authorizer
 }
 
-// Authorize implements authorizer.Authorizer.
 func (c countingAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	decision, reason, err := c.next.Authorize(ctx, a)
 	c.m.decisions.WithLabelValues(decided(decision, err)).Inc()

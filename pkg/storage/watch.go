@@ -27,7 +27,6 @@ type watcher struct {
 	given []Event // the last ones; the slice is reused
 }
 
-// Watch implements Reader.
 func (c *Cache) Watch(selection Selection, after uint64) (Watcher, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,14 +44,12 @@ func (c *Cache) Watch(selection Selection, after uint64) (Watcher, error) {
 	return w, nil
 }
 
-// Stop implements Watcher.
 func (w *watcher) Stop() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.history.unwatch(w.scope)
 }
 
-// Next implements Watcher.
 func (w *watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, changed, err := w.read()
@@ -103,7 +100,6 @@ func (w *watcher) unread() []uint64 {
 	return w.scoped.numbers[first:]
 }
 
-// Version implements Watcher.
 func (w *watcher) Version() uint64 {
 	w.cache.mu.RLock()
 	defer w.cache.mu.RUnlock()

@@ -33,21 +33,19 @@ func NewConverter(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime
 	return one
 }
 
-// oneVersion converts a kind that June 2014 does not know: all but the metadata is remainder.
+// oneVersion implements Converter for a kind that June 2014 does not know: all but the metadata is remainder.
 type oneVersion struct {
 	kind   schema.GroupVersionKind
 	stored api.Kind
 	scheme *runtime.Scheme
 }
 
-// New implements Converter.
 func (c oneVersion) New() runtime.Object {
 	object, err := c.scheme.New(c.kind)
 	utilruntime.Must(err) // else the row of the kind is wrong
 	return object
 }
 
-// Out implements Converter.
 func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
 	whole, out := object.(*api.Any), c.New()
 	if err := decodeRemainder(whole, out); err != nil {
@@ -60,7 +58,6 @@ func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-// In implements Converter.
 func (c oneVersion) In(object runtime.Object) (api.Object, error) {
 	rest := reflect.New(reflect.TypeOf(object).Elem())
 	rest.Elem().Set(reflect.ValueOf(object).Elem())
@@ -81,10 +78,9 @@ func metaOf(object runtime.Object) *metav1.ObjectMeta {
 	return object.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 }
 
-// inTwoVersions converts a kind that June 2014 knows too.
+// inTwoVersions implements Converter for a kind that June 2014 knows too.
 type inTwoVersions struct{ oneVersion }
 
-// Out implements Converter.
 func (c inTwoVersions) Out(object api.Object) (runtime.Object, error) {
 	converted, err := twoVersions.ConvertToVersion(object, c.kind.Version)
 	if err != nil {
@@ -93,7 +89,6 @@ func (c inTwoVersions) Out(object api.Object) (runtime.Object, error) {
 	return converted.(runtime.Object), nil
 }
 
-// In implements Converter.
 func (c inTwoVersions) In(object runtime.Object) (api.Object, error) {
 	converted, err := twoVersions.ConvertToVersion(object, conversion.Internal)
 	if err != nil {

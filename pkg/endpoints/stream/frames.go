@@ -21,7 +21,7 @@ func IsWebSocket(req *http.Request) bool {
 	return httpstream.IsUpgradeRequest(req) && strings.EqualFold(req.Header.Get("Upgrade"), "websocket")
 }
 
-// frames are events as messages of a web socket.
+// frames implements Stream by messages of a web socket.
 type frames struct {
 	conn    *websocket.Conn
 	timeout Timeout
@@ -48,7 +48,6 @@ func Frames(w http.ResponseWriter, req *http.Request, timeout Timeout, gone cont
 	return &frames{conn, timeout}, true
 }
 
-// Write implements Stream.
 func (f *frames) Write(parts ...[]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), f.timeout())
 	defer cancel()
@@ -64,16 +63,14 @@ func (f *frames) Write(parts ...[]byte) error {
 	return message.Close()
 }
 
-// Flush implements Stream.
 func (f *frames) Flush() error { return nil }
 
-// End implements Stream: it closes the web socket. It does not wait for the client's answer, which takes
+// End closes the web socket. It does not wait for the client's answer, which takes
 // some seconds if the client has gone.
 func (f *frames) End() {
 	go func() { _ = f.conn.Close(websocket.StatusNormalClosure, "") }() // it fails only if the client has gone
 }
 
-// Limit implements Stream.
 func (f *frames) Limit() {
 	time.AfterFunc(f.timeout(), func() { _ = f.conn.CloseNow() }) // it may be closed already
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lines are events in the body of an answer, one per line.
+// lines implements Stream by the body of an answer, with one event per line.
 type lines struct {
 	w           http.ResponseWriter
 	control     *http.ResponseController
@@ -23,7 +23,6 @@ func Lines(w http.ResponseWriter, timeout Timeout) Stream {
 	return l
 }
 
-// Write implements Stream.
 func (l *lines) Write(parts ...[]byte) error {
 	l.setDeadline()
 	for _, part := range parts {
@@ -37,13 +36,12 @@ func (l *lines) Write(parts ...[]byte) error {
 
 var newline = []byte("\n")
 
-// Flush implements Stream.
 func (l *lines) Flush() error {
 	l.setDeadline()
 	return l.control.Flush()
 }
 
-// End implements Stream: net/http writes the end of the answer.
+// End leaves the end of the answer to net/http.
 func (l *lines) End() { l.Limit() }
 
 // setDeadline extends the deadline of writes. That costs half as much as all other work for an event, so
@@ -55,7 +53,6 @@ func (l *lines) setDeadline() {
 	}
 }
 
-// Limit implements Stream.
 func (l *lines) Limit() {
 	_ = l.control.SetWriteDeadline(time.Now().Add(l.timeout())) // a connection without deadlines needs none
 }

@@ -25,7 +25,6 @@ type etcd3Client struct {
 	prefix string
 }
 
-// Do implements etcd3.Client.
 func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	start := time.Now()
 	answer, err := c.Client.Do(ctx, op)

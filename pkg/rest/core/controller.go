@@ -24,7 +24,10 @@ func controllerRows(b generic.Base) []rest.Resource {
 	controllers := generic.NewStore(b, row, controllerStrategy())
 	scales := row.Subresource("scale", scale{controllers})
 	scales.Kind, scales.Printer = autoscalingv1.SchemeGroupVersion.WithKind("Scale"), printers.Scales
-	return []rest.Resource{row.With(controllers), scales, row.Subresource("status", partOf(controllers, controllerStatusStrategy()))}
+	return []rest.Resource{row.With(controllers), scales, row.Subresource("status", partOf(controllers, generic.Strategy[*corev1.ReplicationController]{
+		PrepareForUpdate: func(rc, old *corev1.ReplicationController) { rc.Spec = old.Spec },
+		ValidateUpdate:   validation.ValidateReplicationControllerStatusUpdate,
+	}))}
 }
 
 func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {
@@ -41,13 +44,6 @@ func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {
 		},
 		ValidateUpdate: validation.ValidateReplicationControllerUpdate,
 		Fields:         controllerFields,
-	}
-}
-
-func controllerStatusStrategy() generic.Strategy[*corev1.ReplicationController] {
-	return generic.Strategy[*corev1.ReplicationController]{
-		PrepareForUpdate: func(rc, old *corev1.ReplicationController) { rc.Spec = old.Spec },
-		ValidateUpdate:   validation.ValidateReplicationControllerStatusUpdate,
 	}
 }
 

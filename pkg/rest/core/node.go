@@ -25,15 +25,11 @@ func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
 		ValidateUpdate:   validation.ValidateNodeUpdate,
 		Fields:           nodeFields,
 	})
-	return []rest.Resource{row.With(store), row.Subresource("status", partOf(store, nodeStatusStrategy()))}, nodes{store}
-}
-
-func nodeStatusStrategy() generic.Strategy[*corev1.Node] {
-	return generic.Strategy[*corev1.Node]{
+	return []rest.Resource{row.With(store), row.Subresource("status", partOf(store, generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,
-	}
+	}))}, nodes{store}
 }
 
 func nodeFields(node *corev1.Node) fields.Set {
