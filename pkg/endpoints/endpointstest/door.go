@@ -2,6 +2,7 @@
 package endpointstest
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -99,6 +100,16 @@ func OpenWith(t testing.TB, more ...rest.Resource) *Door {
 	return &Door{Server: NewServer(now, resources...), Store: store, t: t}
 }
 
+// WithUser returns a context whose record has a user, and otherwise the record of ctx.
+func WithUser(ctx context.Context, who *user.Info) context.Context {
+	own := &request.Context{Context: ctx}
+	if known := request.RecordOf(ctx); known != nil {
+		own.Record = *known
+	}
+	own.Record.User = who
+	return own
+}
+
 // As returns the same door for another user. Without one, requests come as through the
 // insecure port.
 func (d *Door) As(who *user.Info) *Door {
@@ -120,7 +131,7 @@ func (d *Door) Do(method, path, body string, headers ...string) Answer {
 	d.t.Helper()
 	ctx := d.t.Context()
 	if d.who != nil {
-		ctx = request.WithUser(ctx, d.who)
+		ctx = WithUser(ctx, d.who)
 	}
 	req := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	for i := 0; i < len(headers); i += 2 {

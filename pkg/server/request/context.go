@@ -81,16 +81,6 @@ func (c *Context) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithUser returns a context whose record has a user, and otherwise the record of ctx.
-func WithUser(ctx context.Context, who *user.Info) context.Context {
-	own := &Context{Context: ctx}
-	if known := RecordOf(ctx); known != nil {
-		own.Record = *known
-	}
-	own.Record.User = who
-	return own
-}
-
 // RecordOf returns the record of a context, nil if there is none.
 func RecordOf(ctx context.Context) *Record {
 	record, _ := ctx.Value(recordKey{}).(*Record)
