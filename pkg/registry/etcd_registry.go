@@ -29,6 +29,10 @@ func (r *EtcdRegistry) Decorate(decorate func(storage.Interface) storage.Interfa
 	r.Registry = MakeRegistry(decorate(r.Store))
 }
 
+// Reconcile repairs inconsistencies after crashes and changes of other programs. Call it
+// periodically. The error joins all failures.
+func (r *EtcdRegistry) Reconcile() error { return r.Store.Reconcile() }
+
 // makeManifest returns a task's manifest for the given services.
 func makeManifest(machine string, task api.Task, services []api.Service) (api.ContainerManifest, error) {
 	factory := BasicManifestFactory{serviceRegistry: readServices{services: services}}
