@@ -18,17 +18,14 @@ type Codec struct {
 	indent  string
 }
 
-// NewCodec returns the codec of a version of the scheme. Its answers are indented
-// by so much at each level.
+// NewCodec returns the codec of a version of the scheme. Indent is the indentation
+// of each level of its answers.
 func NewCodec(scheme *Scheme, version, indent string) *Codec {
 	return &Codec{scheme: scheme, version: version, indent: indent}
 }
 
-// Version returns the version's name.
-func (c *Codec) Version() string { return c.version }
-
-// Marshal returns the compact JSON of an internal object, as it is stored. The error
-// for an object that the version does not have is one of Scheme.ConvertToVersion.
+// Marshal returns the compact JSON of an internal object, as it is stored. Its errors
+// are those of Scheme.ConvertToVersion, and of encoding/json.
 func (c *Codec) Marshal(object interface{}) ([]byte, error) {
 	out, err := c.scheme.ConvertToVersion(object, c.version)
 	if err != nil {
@@ -54,14 +51,14 @@ func (c *Codec) Unmarshal(data []byte, into interface{}) error {
 	return c.scheme.Convert(wire, into)
 }
 
-// Encodable is an object that keeps the JSON that was made of it.
+// Encodable is an object that caches its own JSON.
 type Encodable interface {
 	EncodedBy(*Codec) (Encoded, error)
 }
 
-// Encode returns an internal object's JSON as it is answered. An object that is not
-// registered has the JSON of its Go type; an Encodable one is asked itself. The
-// error is an api.Internal one.
+// Encode returns an internal object's JSON for an answer. An Encodable object encodes
+// itself; an object that is not registered has the JSON of its Go type. The error is an
+// api.Internal one.
 func (c *Codec) Encode(object interface{}) (Encoded, error) {
 	if encodable, ok := object.(Encodable); ok {
 		return encodable.EncodedBy(c)
@@ -96,10 +93,10 @@ func (c *Codec) marshalIndent(object interface{}, head, prefix string) ([]byte, 
 	return bytes.Clone(*buffer), nil
 }
 
-// Encoded is an object's JSON as it is answered. Whoever encodes it says whether a line break ends it.
+// Encoded is an object's JSON for an answer. Its encoder decides whether it ends with a line break.
 type Encoded struct {
-	Size   int              // the length of all pieces together
-	Pieces iter.Seq[[]byte] // made while they are sent; read-only
+	Size   int              // the length of all pieces together, in bytes
+	Pieces iter.Seq[[]byte] // created while they are sent; read-only
 }
 
 // EncodedBytes wraps a JSON text, which it does not copy.

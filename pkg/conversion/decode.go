@@ -69,8 +69,8 @@ func wanted(t reflect.Type) string {
 	return "an integer in range"
 }
 
-// IndentedSize estimates the size of a JSON text, in bytes, if each of its
-// values were on a line of its own, indented by four spaces a level.
+// IndentedSize estimates the size of a JSON text, in bytes, with each value on a line
+// of its own, indented by four spaces a level.
 func IndentedSize[Text string | []byte](text Text) int {
 	size, level, inString := len(text), 0, false
 	for i := 0; i < len(text); i++ {

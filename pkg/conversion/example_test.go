@@ -73,8 +73,8 @@ func outPod(in Task) (PodV2, error) {
 func newScheme() *conversion.Scheme {
 	scheme := conversion.NewScheme()
 	scheme.AddKnownTypes(conversion.Internal, Task{})
-	scheme.AddKnownTypeWithName("v2", "Pod", PodV2{})
-	scheme.AddKnownTypeWithName("v1", "Task", TaskV1{})
+	scheme.AddKnownTypes("v2", PodV2{})
+	scheme.AddKnownTypes("v1", TaskV1{})
 	conversion.AddFuncs(scheme, inTask, outTask)
 	conversion.AddFuncs(scheme, inPod, outPod)
 	return scheme
@@ -97,18 +97,4 @@ func ExampleScheme_ConvertToVersion() {
 	// *conversion_test.Task <nil>
 	// *conversion_test.PodV2 <nil> {NodeName:machine-7 Priority:0}
 	// converting (conversion_test.TaskV1) to (version v2): versions convert only to and from the internal one
-}
-
-// The scheme tells the version and the kind of an object by its Go type.
-func ExampleScheme_ObjectKinds() {
-	scheme := newScheme()
-	for _, object := range []interface{}{Task{}, &TaskV1{}, PodV2{}, "text"} {
-		kinds, err := scheme.ObjectKinds(object)
-		fmt.Printf("%q %v\n", kinds, err)
-	}
-	// Output:
-	// [{"" "Task"}] <nil>
-	// [{"v1" "Task"}] <nil>
-	// [{"v2" "Pod"}] <nil>
-	// [] no kind is registered for the type string
 }

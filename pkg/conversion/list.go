@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// An object that is answered again and again is kept as an item of a list: its JSON
-// is encoded once. An item begins with the comma and the line break before it.
+// The JSON of a stored object is encoded once and cached as an item of a list. An item
+// begins with the comma and the line break before it.
 
 // EncodeItem returns an internal object as an item of a list.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
@@ -16,12 +16,12 @@ func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 
 func (c *Codec) itemHead() string { return ",\n" + c.indent + c.indent }
 
-// buffers are used again for encoding, and for the answers with one object: without
-// that they would be two thirds of the garbage of an encoding, a quarter of that of a GET.
+// buffers are reused by encoders, and by answers with one object. Otherwise they would be
+// two thirds of the garbage of an encoding, and a quarter of that of a GET.
 var buffers = sync.Pool{New: func() interface{} { return new([]byte) }}
 
-// EncodeOne returns the answer with one object, which is given as an item. It takes
-// off the indentation.
+// EncodeOne returns the answer with one object, given as an item. It removes the
+// indentation.
 func (c *Codec) EncodeOne(item []byte) Encoded {
 	item = item[len(c.itemHead()):]
 	indentation := 2 * len(c.indent)
@@ -44,8 +44,8 @@ func (c *Codec) EncodeOne(item []byte) Encoded {
 	}}
 }
 
-// sendSize is about how many bytes of a list are sent at once. With a quarter of it the
-// reader sleeps and wakes more often, which makes a long list a tenth slower.
+// sendSize is the approximate size of the pieces of a list, in bytes. With pieces of a
+// quarter the reader sleeps and wakes more often, and a long list is a tenth slower.
 const sendSize = 512 << 10
 
 // EncodeList returns the answer with a list of items, at least one.
@@ -55,8 +55,8 @@ func (c *Codec) EncodeList(items [][]byte) Encoded {
 	return EncodedList([]byte("{\n"+c.indent+`"items": [`), nil, []byte("\n"+c.indent+"]\n}"), items)
 }
 
-// EncodedList returns items between a head and a tail, with a separator between each two.
-// They are put together while they are sent.
+// EncodedList returns items between a head and a tail, with separators between them.
+// The pieces are assembled while they are sent.
 func EncodedList(head, separator, tail []byte, items [][]byte) Encoded {
 	size := len(head) + len(tail) + max(0, len(items)-1)*len(separator)
 	for _, item := range items {

@@ -9,7 +9,7 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// admit lets the plugins decide about what a request changes, and reports to them how that ended.
+// admit makes a change with the admission plugins, and reports the outcome to them.
 func (r *call) admit(operation admission.Operation, dryRun bool, options runtime.Object, change func(rest.Admission) error) error {
 	if r.server.Admission == nil {
 		return change(nil)

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -19,7 +21,7 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// decodeBody reads the object in the body.
+// decodeBody decodes the object in the body.
 func (r *call) decodeBody(into rest.Object) error {
 	body, err := bodies.Read(r.w, r.Request)
 	if err != nil {
@@ -48,8 +50,8 @@ func (r *call) decodeBody(into rest.Object) error {
 	return r.reportUnknown(unknown, func(err error) error { return r.cannotHandle(r.resource.Kind, err) })
 }
 
-// fromProtobuf reads the object in a body in protobuf, as some commands of kubectl send
-// it. Its kind stands in an envelope around it.
+// fromProtobuf decodes the object in a protobuf body, which some commands of kubectl send. An
+// envelope around the object has its kind.
 func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	envelope, err := bodies.Unwrap(body)
 	if err != nil {
@@ -77,8 +79,7 @@ func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	return nil
 }
 
-// reportUnknown reports fields that are not known, or given twice: as warnings, as an error, or
-// not at all.
+// reportUnknown reports unknown and duplicate fields: as warnings, as an error, or not at all.
 func (r *call) reportUnknown(unknown []error, refuse func(error) error) error {
 	switch r.fieldValidation() {
 	case metav1.FieldValidationWarn:
@@ -87,22 +88,13 @@ func (r *call) reportUnknown(unknown []error, refuse func(error) error) error {
 		}
 	case metav1.FieldValidationStrict:
 		if len(unknown) > 0 {
-			return refuse(fmt.Errorf("strict decoding error: %s", joined(unknown)))
+			return refuse(runtime.NewStrictDecodingError(unknown))
 		}
 	}
 	return nil
 }
 
-func joined(errs []error) string {
-	var texts []string
-	for _, err := range errs {
-		texts = append(texts, err.Error())
-	}
-	return strings.Join(texts, ", ")
-}
-
-// decode reads an object of the resource's kind, and returns what it has that the kind
-// does not.
+// decode decodes an object of the resource's kind, and returns its unknown and duplicate fields.
 func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error) {
 	var named metav1.TypeMeta
 	if err := json.Unmarshal(text, &named); err != nil {
@@ -126,39 +118,31 @@ func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error
 	return unknown, nil
 }
 
-// kindOf returns the kind of which an object says to be: the resource's, if it does not say.
+// kindOf returns the kind that an object names. The default is the resource's kind.
 func (r *call) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error) {
 	given, err := schema.ParseGroupVersion(named.APIVersion)
 	if err != nil {
 		return schema.GroupVersionKind{}, err
 	}
-	kind := given.WithKind(named.Kind)
 	if named.APIVersion == "" {
-		kind.Group, kind.Version = r.resource.Kind.Group, r.resource.Kind.Version
+		given = r.resource.Kind.GroupVersion()
 	}
-	if named.Kind == "" {
-		kind.Kind = r.resource.Kind.Kind
-	}
-	return kind, nil
+	return given.WithKind(cmp.Or(named.Kind, r.resource.Kind.Kind)), nil
 }
 
-// isOfKind says why an object of another kind than the resource's cannot be used.
+// isOfKind returns an error for an object of another kind than the resource's.
 func (r *call) isOfKind(kind schema.GroupVersionKind) error {
 	if kind == r.resource.Kind {
 		return nil
 	}
-	group := r.resource.Kind.Group
 	if !r.resource.Types().Recognizes(kind) {
 		return fmt.Errorf("no kind %q is registered for version %q", kind.Kind, kind.GroupVersion())
 	}
-	if group == "" {
-		group = "core"
-	}
-	group, _, _ = strings.Cut(group, ".")
+	group, _, _ := strings.Cut(cmp.Or(r.resource.Kind.Group, "core"), ".")
 	return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", kind.Version, kind.Kind, group, r.resource.Kind.Kind)
 }
 
-// unrecognized says why the content of a body is unknown.
+// unrecognized returns the error for a body whose content is unknown.
 func (r *call) unrecognized(why error, body []byte) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", r.resource.Kind.Kind, why, bodies.Summary(body)))
 }
@@ -167,7 +151,7 @@ func (r *call) cannotHandle(kind schema.GroupVersionKind, why error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, r.resource.Kind.Kind, why))
 }
 
-// deleteOptions reads the options of a delete, which stand in the body or in the query.
+// deleteOptions decodes the options of a delete from the body or from the query.
 func (r *call) deleteOptions() (metav1.DeleteOptions, error) {
 	body, err := bodies.Read(r.w, r.Request)
 	if err != nil {
@@ -187,7 +171,7 @@ func (r *call) deleteOptions() (metav1.DeleteOptions, error) {
 	return deletion, query.CheckDelete(&deletion)
 }
 
-// decodeDeletion reads the options in the body of a delete.
+// decodeDeletion decodes the options in the body of a delete.
 func (r *call) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, err error) {
 	if bodies.Type(r.Header) == bodies.Protobuf {
 		envelope, err := bodies.Unwrap(body)
@@ -213,10 +197,7 @@ func (r *call) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, err e
 	return deletion, nil
 }
 
-// fieldValidation returns what is done about fields that are not known, or given twice.
+// fieldValidation returns the policy for unknown and duplicate fields.
 func (r *call) fieldValidation() string {
-	if asked := r.URL.Query().Get("fieldValidation"); asked != "" {
-		return asked
-	}
-	return metav1.FieldValidationWarn
+	return cmp.Or(r.URL.Query().Get("fieldValidation"), metav1.FieldValidationWarn)
 }

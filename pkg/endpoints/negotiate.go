@@ -10,13 +10,13 @@ import (
 	"kube2014/pkg/endpoints/accept"
 )
 
-// form is how a client wants to see an object: as it is, or as something made of it.
+// form is the representation of an object that a client requests: the object itself, a table, or its metadata.
 type form struct{ as, group, version string }
 
 func (f form) groupVersion() string { return f.group + "/" + f.version }
 
-// negotiate returns the form in the Accept headers that the client likes best, the first
-// of several, and that the server has: JSON. A client that names only others gets an error.
+// negotiate returns the form in the Accept headers that the client prefers among those that the server
+// supports: all are JSON. The error is a 406 if there is none.
 func negotiate(headers []string) (form, error) {
 	for _, one := range accept.Parse(headers) {
 		if wanted := (form{one.Parameters["as"], one.Parameters["g"], one.Parameters["v"]}); one.IsJSON() && wanted.isKnown() {
@@ -26,7 +26,7 @@ func negotiate(headers []string) (form, error) {
 	return form{}, notAcceptable()
 }
 
-// isKnown reports whether the server can answer in a form.
+// isKnown reports whether the server supports a form.
 func (f form) isKnown() bool {
 	switch f.as {
 	case "":

@@ -11,8 +11,8 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// notFound returns the error for a path that nothing serves. Its message begins with today's words. After them
-// it has the names that the server knows instead of the unknown one (K87).
+// notFound returns the error for a path that nothing serves. Its message begins with the words of today's
+// server; the known names follow (K87).
 func (s *Server) notFound(info *request.Info) error {
 	err := apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
 	if names := s.known(info); len(names) > 0 {

@@ -51,21 +51,18 @@ func (r *call) patch() error {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.APIGroup, Resource: r.info.Resource}, r.info.Name)
 		}
 		if unknown, err = r.patched(current, patched, changes, body); err == nil {
-			r.dropOwnersTwice(patched, asToBeKept)
+			r.dropDuplicateOwners(patched, asAdmitted)
 		}
 		return patched, err
 	})
 	if err == nil {
 		err = r.reportUnknown(unknown, nil) // a strict one has failed above
 	}
-	if err != nil {
-		return err
-	}
-	return r.respond(http.StatusOK, answer)
+	return r.respond(http.StatusOK, answer, err)
 }
 
-// patched fills into with the patched object, and returns what is wrong with its fields,
-// after what the patch gives twice.
+// patched fills into with the patched object. It returns the duplicate fields of the patch, and the
+// unknown and duplicate fields of the object.
 func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []byte) (unknown []error, err error) {
 	before, err := json.Marshal(current)
 	if err != nil {
@@ -98,15 +95,15 @@ func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []b
 	return unknown, err
 }
 
-// Today's server reads the result of a strategic merge out of a map, whatever kind it says
-// to be, and shows the patch if something is wrong. The result of another patch is JSON,
-// which is read like a body, and shown.
+// Today's server decodes the result of a strategic merge from a map, ignores its kind, and shows
+// the patch in errors. The result of another patch is JSON: it is decoded like a body, and shown
+// in errors.
 
 func (r *call) mergesStrategically() bool {
 	return types.PatchType(bodies.Type(r.Header)) == types.StrategicMergePatchType
 }
 
-// decodePatched reads the result of a patch, and returns what it has that its kind does not.
+// decodePatched decodes the result of a patch, and returns the fields that its kind does not have.
 func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, err error) {
 	if r.mergesStrategically() {
 		return decodeMerged(text, into)
@@ -137,7 +134,7 @@ func decodeMerged(text []byte, into rest.Object) (unknown []error, err error) {
 	return nil, err
 }
 
-// shown returns what an error about the result of a patch shows.
+// shown returns the value that an error about the result of a patch shows.
 func (r *call) shown(after, patch []byte) string {
 	var members map[string]any
 	if r.mergesStrategically() && kjson.UnmarshalCaseSensitivePreserveInts(patch, &members) == nil {

@@ -20,18 +20,20 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// respond answers with an object, in the form that the client accepts.
-func (r *call) respond(status int, answer rest.Answer) error {
-	body, err := r.encode(answer, true)
+// respond answers with an object, in the form that the client accepts, unless there is an error.
+func (r *call) respond(status int, answer rest.Answer, err error) error {
 	if err != nil {
 		return err
 	}
-	r.write(status, body)
-	return nil
+	body, err := r.encode(answer, true)
+	if err == nil {
+		r.write(status, body)
+	}
+	return err
 }
 
-// encode encodes an object in the form that the client accepts, a table with or without the
-// definitions of its columns. A status stays what it is.
+// encode encodes an object in the form that the client accepts: a table with or without the definitions of
+// its columns. A status is encoded as it is.
 func (r *call) encode(answer rest.Answer, columns bool) (conversion.Encoded, error) {
 	switch r.form.as {
 	case "PartialObjectMetadata":
@@ -51,22 +53,23 @@ func (r *call) encode(answer rest.Answer, columns bool) (conversion.Encoded, err
 	return answer.Encode()
 }
 
-// respondList answers with a list, in the form that the client accepts.
-func (r *call) respondList(list *rest.List) error {
+// respondList answers with a list, in the form that the client accepts, unless there is an error.
+func (r *call) respondList(list *rest.List, err error) error {
+	if err != nil {
+		return err
+	}
 	encode := r.converted
 	if r.form.as == "" {
 		encode = (*rest.List).Encode
 	}
 	body, err := encode(list)
-	if err != nil {
-		return err
+	if err == nil {
+		r.write(http.StatusOK, body)
 	}
-	r.write(http.StatusOK, body)
-	return nil
+	return err
 }
 
-// appendMetadata appends the JSON of an object of which only the metadata are shown, and
-// nothing if it has none.
+// appendMetadata appends the PartialObjectMetadata of an object, nothing if it has no metadata.
 func (r *call) appendMetadata(text []byte, answer rest.Answer) ([]byte, error) {
 	metadata, err := answer.Metadata()
 	if err != nil || metadata == nil {
@@ -84,13 +87,13 @@ func (r *call) warn(text string) {
 	}
 }
 
-// Limits of the warnings in an answer, in characters. If all are longer, each is cut.
+// Limits of the warnings in an answer, in characters. If their sum exceeds the first one, each is truncated.
 const (
 	maxWarnings = 4096
 	maxWarning  = 256
 )
 
-// writeWarnings puts the warnings into the header of the answer.
+// writeWarnings adds the warnings to the header of the answer.
 func (r *call) writeWarnings() {
 	all := 0
 	for _, text := range r.warnings {
@@ -112,7 +115,7 @@ func (r *call) writeWarnings() {
 	}
 }
 
-// statusOf returns an error as a status. One that is not the client's is logged.
+// statusOf returns an error as a status. An error of the server is logged.
 func (r *call) statusOf(err error) metav1.Status {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {
@@ -159,8 +162,8 @@ func (r *call) write(status int, body conversion.Encoded) {
 	}
 }
 
-// wantsIndented reports whether a person reads the answer: one who says so, or who uses
-// curl, wget or a browser.
+// wantsIndented reports whether a person reads the answer: the query requests it, or the client is curl,
+// wget or a browser.
 func wantsIndented(req *http.Request) bool {
 	if pretty := req.URL.Query().Get("pretty"); pretty != "" {
 		return pretty != "false" && pretty != "0"
@@ -169,7 +172,7 @@ func wantsIndented(req *http.Request) bool {
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// indented returns a JSON text with a line for each value.
+// indented returns a JSON text with each value on a line of its own.
 func indented(body conversion.Encoded) conversion.Encoded {
 	var text bytes.Buffer
 	if err := json.Indent(&text, bytes.TrimSpace(body.Bytes()), "", "  "); err != nil {

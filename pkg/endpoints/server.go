@@ -29,19 +29,19 @@ type Config struct {
 	// MaxWatches bounds how many watches are served at once: each holds a connection, and
 	// about 50 KB.
 	MaxWatches int64
-	// MinWatchTime is how long a watch takes, and up to twice that, if the client does not
-	// say.
+	// MinWatchTime is the minimum duration of a watch without a timeout of the client; the maximum
+	// is twice that.
 	MinWatchTime time.Duration
-	// WriteTimeout is how long a client of a watch may not read until it is cut off.
+	// WriteTimeout bounds how long a write waits for the client of a watch.
 	WriteTimeout time.Duration
-	// WatchEvents returns what is called with the size of each event that a watch sends, in
+	// WatchEvents returns a function that is called with the size of each event of a watch, in
 	// bytes. It may be nil.
 	WatchEvents func(group, version, resource string) func(size int)
 	// Admission decides about changes. If it is nil, all are admitted.
 	Admission *admission.Chain
-	// Hides reports whether a path belongs to another API, which is older. It may be nil.
+	// Hides reports whether a path belongs to the older API. It may be nil.
 	Hides func(path string) bool
-	// Now is the time.
+	// Now returns the time.
 	Now func() time.Time
 
 	watches watches
@@ -56,14 +56,14 @@ func NewConfig(now func() time.Time) *Config {
 type Server struct {
 	*Config
 	Catalog *rest.Catalog
-	// All has the catalogs of all servers if this is the last one of today's API: then it also answers what none
-	// of them serves, and says what there is.
+	// All has the catalogs of all servers of today's API. It is set in the last one of them only, which also
+	// answers requests that none of them serves, and lists the known names.
 	All rest.Catalogs
-	// Documents returns what serves a path of discovery, nil for another path. It may be nil.
+	// Documents returns the handler of a path of discovery, nil for any other path. It may be nil.
 	Documents func(path string) http.Handler
 
 	others map[string]http.Handler // by path
-	below  map[string]http.Handler // by the beginning of paths
+	below  map[string]http.Handler // by prefix
 }
 
 // New returns a server of a catalog. The configuration is not changed after the first request.
@@ -71,10 +71,10 @@ func New(config *Config, catalog *rest.Catalog) *Server {
 	return &Server{Config: config, Catalog: catalog, others: map[string]http.Handler{}, below: map[string]http.Handler{}}
 }
 
-// Handle lets a handler serve a path. All that it gets are GET and HEAD. Call it before the first request.
+// Handle lets a handler serve GET and HEAD of a path. Call it before the first request.
 func (s *Server) Handle(path string, handler http.Handler) { s.others[path] = handler }
 
-// HandlePrefix lets a handler serve all paths that begin so. Call it before the first request.
+// HandlePrefix lets a handler serve GET and HEAD of all paths with a prefix. Call it before the first request.
 func (s *Server) HandlePrefix(prefix string, handler http.Handler) { s.below[prefix] = handler }
 
 // Serves implements request.Server.
@@ -108,7 +108,7 @@ func isToday(path string) bool {
 	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") || path == "/api" || path == "/apis"
 }
 
-// other returns what serves a path that is no resource's, nil for nothing.
+// other returns the handler of a path that is no resource's, nil for none.
 func (s *Server) other(path string) http.Handler {
 	if handler := s.others[path]; handler != nil {
 		return handler
@@ -145,8 +145,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// Fail answers a request of this server with an error, which was found before the request
-// came here, or in a panic.
+// Fail implements request.Server.
 func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
 	var denied *authorizer.Denied
 	if errors.As(err, &denied) {
@@ -183,8 +182,8 @@ type call struct {
 	warnings []string
 }
 
-// serve answers the request, or returns why it cannot. A request whose answer the client
-// would not accept changes nothing.
+// serve answers the request, or returns an error. A request whose answer the client would not accept
+// changes nothing.
 func (r *call) serve() (err error) {
 	if r.form, err = negotiate(r.Header.Values("Accept")); err != nil {
 		return err
@@ -235,7 +234,7 @@ func (r *call) checkForm() error {
 
 func (r *call) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Name: r.info.Name} }
 
-// storageAs returns the storage as one that has a verb.
+// storageAs returns the storage if it has a verb, and else a 405.
 func storageAs[Verb any](r *call) (Verb, error) {
 	storage, ok := r.resource.Storage.(Verb)
 	if !ok {

@@ -13,17 +13,17 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// converted encodes a list as a table, or as one of metadata.
+// converted encodes a list as a table, or as a list of metadata.
 func (r *call) converted(list *rest.List) (conversion.Encoded, error) {
-	about := metav1.ListMeta{ResourceVersion: strconv.FormatUint(list.Version, 10), Continue: list.Continue}
+	meta := metav1.ListMeta{ResourceVersion: strconv.FormatUint(list.Version, 10), Continue: list.Continue}
 	if list.Remaining > 0 {
-		about.RemainingItemCount = &list.Remaining
+		meta.RemainingItemCount = &list.Remaining
 	}
 	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()},
-		ListMeta: about, Items: []metav1.PartialObjectMetadata{}}
+		ListMeta: meta, Items: []metav1.PartialObjectMetadata{}}
 	encode := func(item rest.Answer) ([]byte, error) { return r.appendMetadata(nil, item) }
 	if r.form.as == "Table" {
-		empty, encode = r.emptyTable(about), r.rowOf
+		empty, encode = r.emptyTable(meta), r.rowOf
 	}
 	items := make([][]byte, list.Len())
 	err := list.Each(r.Context(), func(i int, item rest.Answer) (err error) {
@@ -37,16 +37,16 @@ func (r *call) converted(list *rest.List) (conversion.Encoded, error) {
 }
 
 // emptyTable returns a table without rows.
-func (r *call) emptyTable(about metav1.ListMeta) *metav1.Table {
+func (r *call) emptyTable(meta metav1.ListMeta) *metav1.Table {
 	table := r.resource.Printer.Table()
-	table.APIVersion, table.ListMeta = r.form.groupVersion(), about
+	table.APIVersion, table.ListMeta = r.form.groupVersion(), meta
 	return table
 }
 
-// encodedList encodes an empty list with items, which are the last of what it has.
+// encodedList adds items to the JSON of an empty list, whose last field they are.
 func encodedList(empty runtime.Object, items ...[]byte) (conversion.Encoded, error) {
-	around, err := json.Marshal(empty)
-	return conversion.EncodedList(bytes.TrimSuffix(around, []byte("]}")), []byte(","), []byte("]}\n"), items), err
+	text, err := json.Marshal(empty)
+	return conversion.EncodedList(bytes.TrimSuffix(text, []byte("]}")), []byte(","), []byte("]}\n"), items), err
 }
 
 // tableOf encodes a table with one row.
@@ -70,8 +70,8 @@ func (r *call) rowOf(answer rest.Answer) ([]byte, error) {
 	return r.row(object, answer)
 }
 
-// row encodes a row of a table, as a metav1.TableRow would be. The object is that of the
-// answer, which has its JSON already.
+// row encodes a row of a table, as a metav1.TableRow. The object is that of the answer, whose JSON is
+// cached.
 func (r *call) row(object runtime.Object, answer rest.Answer) ([]byte, error) {
 	cells, conditions := r.resource.Printer.Row(object, r.server.Now())
 	text := append(make([]byte, 0, rowSize), `{"cells":[`...)
@@ -96,11 +96,11 @@ func (r *call) row(object runtime.Object, answer rest.Answer) ([]byte, error) {
 	return append(text, '}'), err
 }
 
-// rowSize is about that of a pod's row, in bytes.
+// rowSize is the approximate size of a pod's row, in bytes.
 const rowSize = 640
 
-// appendCell appends the JSON of a cell: as a rule a word, which needs no escapes. By
-// reflection the cells are a tenth of the time of a table.
+// appendCell appends the JSON of a cell. Most cells are words without escapes: to encode them by reflection
+// would take a tenth of the time of a table.
 func appendCell(text []byte, cell interface{}) ([]byte, error) {
 	needsEscape := func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }
 	if word, ok := cell.(string); ok && strings.IndexFunc(word, needsEscape) < 0 {
@@ -110,7 +110,7 @@ func appendCell(text []byte, cell interface{}) ([]byte, error) {
 	return append(text, encoded...), err
 }
 
-// appendIncluded appends what the client wants to see of the object of a row.
+// appendIncluded appends the part of a row's object that the client requests.
 func (r *call) appendIncluded(text []byte, answer rest.Answer) ([]byte, error) {
 	switch r.include {
 	case metav1.IncludeNone:

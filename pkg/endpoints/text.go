@@ -9,8 +9,8 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// stream answers with a text as it comes, until it ends, the client goes or does not read, or the
-// server ends.
+// stream sends a text as it arrives, until the text ends, the client goes or stops reading, or the server
+// ends.
 func (r *call) stream(storage rest.Streamer) error {
 	if _, err := bodies.Read(r.w, r.Request); err != nil { // as for a watch
 		return err
@@ -33,7 +33,7 @@ func (r *call) stream(storage rest.Streamer) error {
 		return err
 	}
 	defer text.Close()
-	_ = control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
+	_ = control.SetReadDeadline(time.Time{}) // the deadline was for the request; a connection without one needs none
 	r.w.Header().Set("Content-Type", "text/plain")
 	r.w.WriteHeader(http.StatusOK)
 	for piece := make([]byte, textPiece); ; {
@@ -46,10 +46,10 @@ func (r *call) stream(storage rest.Streamer) error {
 			_ = control.Flush() // the next write fails if the client has gone
 		}
 		if ended != nil {
-			return nil // what has been sent cannot be taken back
+			return nil // the answer has begun: an error cannot be sent any more
 		}
 	}
 }
 
-// textPiece is how much of a text is sent at once, at most, in bytes.
+// textPiece is the maximum size of the pieces of a text, in bytes.
 const textPiece = 32 << 10

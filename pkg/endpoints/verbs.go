@@ -20,10 +20,7 @@ func (r *call) get() error {
 		return err
 	}
 	answer, err := storage.Get(r.Context(), r.key())
-	if err != nil {
-		return err
-	}
-	return r.respond(http.StatusOK, answer)
+	return r.respond(http.StatusOK, answer, err)
 }
 
 func (r *call) list() error {
@@ -35,11 +32,7 @@ func (r *call) list() error {
 	if err != nil {
 		return err
 	}
-	list, err := storage.List(r.Context(), r.info.Namespace, options)
-	if err != nil {
-		return err
-	}
-	return r.respondList(list)
+	return r.respondList(storage.List(r.Context(), r.info.Namespace, options))
 }
 
 func (r *call) create() error {
@@ -55,16 +48,13 @@ func (r *call) create() error {
 	if err := r.decodeBody(object); err != nil {
 		return err
 	}
-	r.dropOwnersTwice(object, asSent)
+	r.dropDuplicateOwners(object, asSent)
 	dryRun, answer := len(options.DryRun) > 0, rest.Answer(nil)
 	err = r.admit(admission.Create, dryRun, &options, func(admission rest.Admission) error {
 		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return r.respond(http.StatusCreated, answer)
+	return r.respond(http.StatusCreated, answer, err)
 }
 
 func (r *call) update() error {
@@ -83,17 +73,15 @@ func (r *call) update() error {
 	if err := r.agreeOnName(object); err != nil {
 		return err
 	}
-	r.dropOwnersTwice(object, asSent)
+	r.dropDuplicateOwners(object, asSent)
 	answer, created, err := r.change(storage, len(options.DryRun) > 0, &options, func(rest.Object) (rest.Object, error) {
 		return object.DeepCopyObject().(rest.Object), nil
 	})
-	if err != nil {
-		return err
-	}
+	status := http.StatusOK
 	if created {
-		return r.respond(http.StatusCreated, answer)
+		status = http.StatusCreated
 	}
-	return r.respond(http.StatusOK, answer)
+	return r.respond(status, answer, err)
 }
 
 // change updates an object.
@@ -105,8 +93,8 @@ func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object,
 	return answer, created, err
 }
 
-// agreeOnName refuses an object of another name or namespace than the path says. One that says no
-// namespace is in that of the path. A namespace means nothing where there is none in the path.
+// agreeOnName refuses an object whose name or namespace differs from the path's. An object without a
+// namespace gets that of the path. If the path has none, the namespace of the object is ignored.
 func (r *call) agreeOnName(object rest.Object) error {
 	if r.info.Namespace != "" {
 		if err := rest.CheckNamespace(object, r.info.Namespace); err != nil {
@@ -137,10 +125,7 @@ func (r *call) delete() error {
 		answer, err = storage.Delete(r.Context(), r.key(), rest.DeleteOptions{DeleteOptions: options, Admission: admission})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return r.respond(http.StatusOK, answer)
+	return r.respond(http.StatusOK, answer, err)
 }
 
 func (r *call) deleteCollection() error {
@@ -161,8 +146,5 @@ func (r *call) deleteCollection() error {
 		list, err = storage.DeleteCollection(r.Context(), r.info.Namespace, listed, rest.DeleteOptions{DeleteOptions: options, Admission: admission})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return r.respondList(list)
+	return r.respondList(list, err)
 }

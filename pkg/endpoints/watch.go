@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// maxWatchTime is the longest that a client may say. The server may not notice that a
-	// client has gone for which it has no events.
+	// maxWatchTime bounds the duration of a watch: without events, the server may not notice that
+	// the client has gone.
 	maxWatchTime = time.Hour
-	// bookmarkPeriod is how often a client gets the version that it has seen.
+	// bookmarkPeriod is the time between two bookmarks.
 	bookmarkPeriod = time.Minute
 )
 
-// watches are those that a server serves. It is safe for concurrent use.
+// watches are the open watches of a server. It is safe for concurrent use.
 type watches struct {
-	serving context.Context // ends when they are to end
+	serving context.Context // ends when all watches must end
 	endAll  context.CancelFunc
 	open    atomic.Int64
 }
@@ -37,10 +37,10 @@ func makeWatches() watches {
 	return watches{serving: serving, endAll: endAll}
 }
 
-// EndWatches ends all watches of all servers at once, also those to come.
+// EndWatches ends all present and future watches of all servers at once.
 func (c *Config) EndWatches() { c.watches.endAll() }
 
-// openStream counts an answer without an end. It is over when release is called.
+// openStream counts an open stream until release is called. The error is a 429 if there are too many.
 func (s *Server) openStream() (release func(), err error) {
 	if s.watches.open.Add(1) > s.MaxWatches {
 		s.watches.open.Add(-1)
@@ -54,11 +54,11 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
-	asked, options, err := query.WatchOptions(r.URL.Query(), r.info.Name)
+	sent, options, err := query.WatchOptions(r.URL.Query(), r.info.Name)
 	if err != nil {
 		return err
 	}
-	if _, err := bodies.Read(r.w, r.Request); err != nil { // as long as there is some, net/http does not notice that the client has gone
+	if _, err := bodies.Read(r.w, r.Request); err != nil { // net/http detects a closed connection only after the body has been read
 		return err
 	}
 	release, err := r.server.openStream()
@@ -66,14 +66,14 @@ func (r *call) watch() error {
 		return err
 	}
 	defer release()
-	ctx, cancel := context.WithTimeout(r.Context(), r.server.watchTime(asked.TimeoutSeconds))
+	ctx, cancel := context.WithTimeout(r.Context(), r.server.watchTime(sent.TimeoutSeconds))
 	defer cancel()
 	watch, err := storage.Watch(ctx, r.info.Namespace, options)
 	if err != nil {
 		return err
 	}
 	defer watch.Stop()
-	s := &watching{call: r, watch: watch, bookmarks: asked.AllowWatchBookmarks,
+	s := &watching{call: r, watch: watch, bookmarks: sent.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod), sent: func(int) {}}
 	if observe := r.server.WatchEvents; observe != nil {
 		s.sent = observe(r.info.APIGroup, r.info.APIVersion, r.info.Resource)
@@ -96,8 +96,8 @@ func (r *call) watch() error {
 	return nil
 }
 
-// watchTimeout is how long a write may wait for the client of a watch: not so long if the server is ending,
-// which waits for it.
+// watchTimeout bounds how long a write waits for the client of a watch. It is shorter while the server is
+// ending, which waits for the write.
 func (s *Server) watchTimeout() time.Duration {
 	if s.watches.serving.Err() != nil {
 		return s.WriteTimeout / 10
@@ -105,8 +105,8 @@ func (s *Server) watchTimeout() time.Duration {
 	return s.WriteTimeout
 }
 
-// watchTime returns how long a watch takes of which the client says how long, or not: then
-// not all that began together end together.
+// watchTime returns the duration of a watch: the client's, or a random one, so that watches that began
+// together do not end together.
 func (s *Server) watchTime(seconds *int64) time.Duration {
 	if seconds == nil || *seconds == 0 {
 		return s.MinWatchTime + rand.N(max(s.MinWatchTime, 1))
@@ -123,11 +123,11 @@ type watching struct {
 	nextBookmark time.Time
 	sent         func(size int) // is called for each event
 	begun        bool           // an event has been sent
-	parts        [][]byte       // of the last event, to use the slice again
+	parts        [][]byte       // of the last event; the slice is reused
 }
 
-// serve sends events until the context ends, or the client does not read them. Those that
-// there are already are sent in any case.
+// serve sends events until the context ends, or the client stops reading. Pending events are sent in any
+// case.
 func (s *watching) serve(ctx context.Context) {
 	defer s.out.End()
 	for {
@@ -172,22 +172,20 @@ func (s *watching) send(events []rest.Event) error {
 	return s.out.Flush()
 }
 
-// What is written around the object of an event, whose body ends with a line break.
+// The text around the object of an event, whose body ends with a line break.
 var (
-	beforeObject = heads(watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error)
-	newline      = []byte("\n")
-	afterObject  = []byte("}")
+	beforeObject = map[watch.EventType][]byte{
+		watch.Added:    []byte(`{"type":"ADDED","object":`),
+		watch.Modified: []byte(`{"type":"MODIFIED","object":`),
+		watch.Deleted:  []byte(`{"type":"DELETED","object":`),
+		watch.Bookmark: []byte(`{"type":"BOOKMARK","object":`),
+		watch.Error:    []byte(`{"type":"ERROR","object":`),
+	}
+	newline     = []byte("\n")
+	afterObject = []byte("}")
 )
 
-func heads(types ...watch.EventType) map[watch.EventType][]byte {
-	all := map[watch.EventType][]byte{}
-	for _, happened := range types {
-		all[happened] = []byte(`{"type":"` + string(happened) + `","object":`)
-	}
-	return all
-}
-
-// writeEvent writes an event. What is stored was encoded once for all who watch.
+// writeEvent writes an event. The JSON of a stored object is shared by all watches.
 func (s *watching) writeEvent(event rest.Event) error {
 	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
 		head, tail, err := shared.Parts()
@@ -204,15 +202,15 @@ func (s *watching) writeEvent(event rest.Event) error {
 	return s.writeParts(event.Type, bytes.TrimSuffix(body.Bytes(), newline))
 }
 
-// failed logs why an event could not be encoded.
+// failed logs and returns the error of an event that could not be encoded.
 func (s *watching) failed(err error) error {
 	s.logError(err)
 	return err
 }
 
 // writeParts writes an event whose object is given as parts of its JSON.
-func (s *watching) writeParts(happened watch.EventType, object ...[]byte) error {
-	s.parts = append(append(append(s.parts[:0], beforeObject[happened]), object...), afterObject)
+func (s *watching) writeParts(eventType watch.EventType, object ...[]byte) error {
+	s.parts = append(append(append(s.parts[:0], beforeObject[eventType]), object...), afterObject)
 	err := s.out.Write(s.parts...)
 	size := 0
 	for _, part := range s.parts {

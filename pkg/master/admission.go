@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/admission/v1beta1"
 )
 
-// openAdmission lets the plugins decide about the changes at both doors. All tasks are in the namespace
-// default, which is there. The error names a flag.
+// openAdmission installs the plugins at both doors. At the first door all tasks are in the namespace default,
+// which exists, so the plugins about namespaces are left out. The error names a flag.
 func (m *Master) openAdmission() error {
 	var errs []error
 	m.admission.Each(func(name string, p admission.Interface) {

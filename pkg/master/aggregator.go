@@ -2,6 +2,7 @@ package master
 
 import (
 	"net/http"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,13 +16,13 @@ import (
 	"kube2014/pkg/server/healthz"
 )
 
-// createAggregatorServer creates the first link. It serves what describes all servers of today's API: discovery and
-// OpenAPI, versions, and the health of the chain. It passes nothing to other servers yet.
+// createAggregatorServer creates the first link. It serves what is common to all servers of today's API: discovery and
+// OpenAPI, the version, and the health of the chain. It does not proxy to other servers yet.
 func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	aggregator := endpoints.New(m.Second, &m.aggregated)
-	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(groupsOf(rows)) }, m.catalogs)
+	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(versionsOf(rows)) }, m.catalogs)
 	aggregator.Documents = func(path string) http.Handler { return documents().Handler(path) }
-	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents { return openapi.New(groupsOf(rows), typesOf(rows)) }, m.catalogs)
+	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents { return openapi.New(versionsOf(rows), typesOf(rows)) }, m.catalogs)
 	description := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { descriptions().ServeHTTP(w, req) })
 	aggregator.Handle("/openapi/v3", description)
 	aggregator.HandlePrefix("/openapi/v3/", description)
@@ -37,29 +38,20 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	return link
 }
 
-// groupsOf returns resources as discovery shows them.
-func groupsOf(rows []*rest.Resource) (groups []discovery.Group) {
-	at := map[string]int{}
+// versionsOf returns the versions of resources, for discovery.
+func versionsOf(rows []*rest.Resource) (versions []discovery.Version) {
 	for _, row := range rows {
-		name, version := row.GroupVersion.Group, row.GroupVersion.Version
-		i, known := at[name]
-		if !known {
-			i = len(groups)
-			at[name] = i
-			groups = append(groups, discovery.Group{Name: name})
+		i := slices.IndexFunc(versions, func(version discovery.Version) bool { return version.GroupVersion == row.GroupVersion })
+		if i < 0 {
+			i = len(versions)
+			versions = append(versions, discovery.Version{GroupVersion: row.GroupVersion})
 		}
-		versions := groups[i].Versions
-		if len(versions) == 0 || versions[len(versions)-1].Name != version { // the rows of a version are together
-			versions = append(versions, discovery.Version{Name: version})
-		}
-		last := &versions[len(versions)-1]
-		last.Resources = append(last.Resources, row.APIResource())
-		groups[i].Versions = versions
+		versions[i].Resources = append(versions[i].Resources, row.APIResource())
 	}
-	return groups
+	return versions
 }
 
-// typesOf returns an object of each kind that resources have, their lists and what all have included. Kinds
+// typesOf returns an object of each kind of the resources, of their lists, and of the kinds that all share. Kinds
 // without a Go type are left out.
 func typesOf(rows []*rest.Resource) map[schema.GroupVersionKind]any {
 	types := map[schema.GroupVersionKind]any{

@@ -13,8 +13,8 @@ import (
 	"kube2014/pkg/ui"
 )
 
-// servesToday reports whether today's API is served. It is not if paths of it belong to
-// June 2014's, whose flag is older.
+// servesToday reports whether today's API is served. It is not if the prefix of June 2014's
+// API, whose flag is older, includes one of its paths.
 func servesToday(o *options.ServerRunOptions) bool {
 	prefix := o.Generic.Prefix
 	hidden := o.APIEnablement.Serves(v1beta1.Version) && prefix != "" &&
@@ -23,7 +23,7 @@ func servesToday(o *options.ServerRunOptions) bool {
 	return o.APIEnablement.Serves(v1.Version) && !hidden
 }
 
-// pathsInWords returns where the versions of the API and the page are served.
+// pathsInWords returns the paths of the APIs and of the page, for the log.
 func pathsInWords(o *options.ServerRunOptions) string {
 	var paths []string
 	if o.APIEnablement.Serves(v1beta1.Version) {
@@ -35,7 +35,7 @@ func pathsInWords(o *options.ServerRunOptions) string {
 	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")
 }
 
-// announce logs where the server serves what. An address is nil if its port is closed.
+// announce logs the addresses and paths of the server. An address is nil if its port is closed.
 func (m *Master) announce(insecure, secure net.Addr) {
 	o := m.o
 	var at []string

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// SyncPeriod is how often the loops of a server look at everything again.
+	// SyncPeriod is the period of the loops of a server.
 	SyncPeriod = 10 * time.Second
 	syncPause  = time.Second
 )
 
-// Config is what no flag says about a server. Tests replace fields before they use it: a slow
-// machine is no reason for a failure, and the loops run when they say so. It is not changed
-// after that, and safe for concurrent use.
+// Config is the part of a server's configuration without flags. Tests replace fields before its first
+// use: longer timeouts for slow machines, and loops on demand. After that it is immutable, and safe for
+// concurrent use.
 type Config struct {
 	Version        string
 	RequestTimeout time.Duration // to read a request, and to answer it
 	DrainTimeout   time.Duration // to finish the requests in flight
-	Network        Network       // where the ports are
+	Network        Network
 
 	NewEtcdClient    func(etcd.Config) (*etcd.Client, error)
 	NewEtcd3Client   func(etcd.Config) (*etcd.V3, error)
@@ -31,7 +31,7 @@ type Config struct {
 	Forever          func(f func(), period time.Duration) // runs a loop until it ends its goroutine
 }
 
-// NewConfig returns the configuration that users have, of a version of the program.
+// NewConfig returns the default configuration of a version of the program.
 func NewConfig(version string) *Config {
 	return &Config{
 		Version: version, RequestTimeout: 10 * time.Second, DrainTimeout: 10 * time.Second, Network: hostNetwork,

@@ -13,7 +13,7 @@ import (
 	"kube2014/pkg/storage/etcd3"
 )
 
-// onEtcd puts registries on an etcd, by a client of each of its APIs.
+// onEtcd creates registries on an etcd, by a client of each of its APIs.
 type onEtcd struct {
 	config *Config
 	o      *options.ServerRunOptions
@@ -22,9 +22,8 @@ type onEtcd struct {
 	v3     *etcd.V3
 }
 
-// NewEtcdRegistries puts the registries on the etcd that the flags name. If it does not
-// answer yet, that is no error: requests are answered with 503 until it does. The error
-// names a flag.
+// NewEtcdRegistries returns the registries on the etcd of the flags. It is no error if etcd
+// does not answer yet: requests are answered with 503 until it does. The error names a flag.
 func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (Registries, error) {
 	e := onEtcd{config: c, o: o, d: d}
 	var err error
@@ -94,19 +93,19 @@ func (e onEtcd) close() {
 	e.v3.Close()
 }
 
-// needsUser reports whether an error stays until the user does something about it.
+// needsUser reports whether only the user can fix an error.
 func needsUser(err error) bool {
 	var unusable *etcd.UnusableError
 	var wrong *etcd.ConfigError
 	return errors.As(err, &unusable) || errors.As(err, &wrong)
 }
 
-// inDoubt is the error of an etcd of which only the user can say which backend to use.
+// inDoubt is the error for an etcd whose backend only the user can choose.
 func inDoubt(why string) error { return &etcd.ConfigError{Field: "Backend", Err: errors.New(why)} }
 
-// choose returns the backend that an etcd is for: the one that holds objects; or, if there
-// are none yet, etcd2 if it is served. June 2014's programs read only that one. It returns
-// soon after the context has ended.
+// choose returns the backend for an etcd: the one with objects; or, if there are no objects yet,
+// etcd2 if it is served, because June 2014's programs read only that one. It returns soon after
+// the context has ended.
 func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
 	v2, v3, err := etcd.Served(ctx, e.v2, e.v3, e.o.Etcd.Prefix+"/")
 	ours := e.o.Etcd.Prefix == options.DefaultEtcdPrefix // the keys of etcd2 are June 2014's
@@ -123,13 +122,13 @@ func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
 	return "", inDoubt("the etcd serves only its v2 API, whose keys begin with " + options.DefaultEtcdPrefix + ": leave -etcd_prefix out")
 }
 
-// flagOf has the flag of each field that an etcd.ConfigError names.
+// flagOf has the flags of the fields in an etcd.ConfigError.
 var flagOf = map[string]string{
 	"Servers": "-etcd_servers", "CAFile": "-etcd_cafile", "CertFile": "-etcd_certfile", "KeyFile": "-etcd_keyfile",
 	"Username": "-etcd_username", "Password": "-etcd_password_file", "Backend": "-storage_backend",
 }
 
-// inFlags returns an error that begins with the flag that is wrong.
+// inFlags returns an error that begins with the flag that caused it.
 func inFlags(err error) error {
 	var wrong *etcd.ConfigError
 	if errors.As(err, &wrong) {

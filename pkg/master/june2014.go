@@ -9,8 +9,8 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// createJune2014 creates the last link: the API of June 2014, with the loops that any registries need. What is not
-// found there is not found at all.
+// createJune2014 creates the last link: the API of June 2014, with the loops that any registries need. It answers
+// 404 to requests that no link serves.
 func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.Link {
 	for resource, storage := range table {
 		table[resource] = m.tracer.RESTStorage(storage)
@@ -35,14 +35,14 @@ func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.
 }
 
 // CreateFirstAPIServer returns the server of June 2014's API: a table of its resources below a
-// prefix. healthz is that of the registries.
+// prefix. Healthz is that of the registries.
 func CreateFirstAPIServer(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
 	first := apiserver.New(table, prefix)
 	first.Healthz, first.KnownAs = healthz, knownAs
 	return first
 }
 
-// knownAs lets one policy decide about both doors: a task is a pod.
+// knownAs maps the resources of June 2014 to today's, so that one policy applies to both doors: a task is a pod.
 var knownAs = map[string]request.Info{
 	"tasks":                  {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "pods"},
 	"replicationControllers": {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},

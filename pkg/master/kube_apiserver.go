@@ -12,7 +12,7 @@ import (
 	"kube2014/pkg/server"
 )
 
-// newTodaysConfig returns what the servers of today's API share.
+// newTodaysConfig returns the configuration that the servers of today's API share.
 func (m *Master) newTodaysConfig() *endpoints.Config {
 	config := endpoints.NewConfig(time.Now)
 	config.WriteTimeout, config.MinWatchTime = m.config.RequestTimeout, m.o.Generic.MinRequestTimeout
@@ -20,16 +20,16 @@ func (m *Master) newTodaysConfig() *endpoints.Config {
 	return config
 }
 
-// createAPIExtensionsServer creates the link that serves kinds that come and go. It has none yet. It is the last one
-// of today's API: it answers what none of them serves.
+// createAPIExtensionsServer creates the link for kinds that are added at run time. It has none yet. It is the last
+// one of today's API: it answers requests that none of them serves.
 func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	extensions := endpoints.New(m.Second, &m.Extensions)
 	extensions.All = m.catalogs
 	return &server.Link{Name: "extension server", Server: extensions, Next: next}
 }
 
-// CreateKubeAPIServer creates the link that serves the kinds that every server has, over the objects of June 2014
-// and their own. The placer chooses the machines of pods.
+// CreateKubeAPIServer creates the link of the built-in kinds. They share the store with the objects of June 2014.
+// The placer chooses the machines of pods.
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
 	link := &server.Link{Name: "master", Server: endpoints.New(m.Second, &m.built), Next: next}
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)

@@ -5,15 +5,15 @@ import (
 	"log"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
 )
 
-// late returns the registries on an etcd that did not answer when the program started: which of
-// its APIs is used is decided when it does. Until then the store is unavailable.
+// late returns the registries on an etcd that did not answer when the program started. The backend is
+// chosen when etcd answers. Until then the store is unavailable.
 func (e onEtcd) late() Registries {
 	now := &atomic.Pointer[Registries]{}
 	now.Store(&Registries{
@@ -23,7 +23,7 @@ func (e onEtcd) late() Registries {
 		Close:     e.close,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{}) // closed when the registries are opened, or will not be
+	ended := make(chan struct{}) // closed when the registries are open, or will never be
 	go func() {
 		defer close(ended)
 		if opened := await(ctx, e.choose, e.open); opened != nil {
@@ -51,8 +51,8 @@ func (e onEtcd) late() Registries {
 	return stores
 }
 
-// await asks an etcd which of its APIs to use until that is clear, and returns the registries on
-// it; or nil, when the context ends. Why it is not clear is logged once.
+// await chooses a backend, and tries again until that succeeds. It returns the registries on the backend, or
+// nil when the context ends. Repeated errors are logged once.
 func await(ctx context.Context, choose func(context.Context) (backend string, err error), open func(backend string) Registries) *Registries {
 	for logged := ""; ; {
 		backend, err := choose(ctx)
@@ -64,15 +64,13 @@ func await(ctx context.Context, choose func(context.Context) (backend string, er
 			log.Print(why)
 			logged = why
 		}
-		select {
-		case <-ctx.Done():
+		if !util.Sleep(ctx, syncPause) {
 			return nil
-		case <-time.After(syncPause):
 		}
 	}
 }
 
-// unavailable is a store that cannot be reached.
+// unavailable is a store that is unavailable.
 type unavailable struct{ storage.ReaderFunc }
 
 func (u unavailable) Cached() storage.Reader { return u.ReaderFunc }
@@ -81,18 +79,16 @@ func (unavailable) Commit(changes ...storage.Change) ([]*storage.Object, error) 
 	return nil, api.NewUnavailable(changes[0].InWords(), nil)
 }
 
-// lateStore is the store of the registries that there are now.
+// lateStore implements storage.Interface. It forwards to the store of the present registries.
 type lateStore struct {
 	storage.ReaderFunc
 	now *atomic.Pointer[Registries]
 }
 
-// Cached implements storage.Interface.
 func (s lateStore) Cached() storage.Reader {
 	return storage.ReaderFunc(func(string) (storage.Reader, error) { return s.now.Load().Objects.Cached(), nil })
 }
 
-// Commit implements storage.Interface.
 func (s lateStore) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	return s.now.Load().Objects.Commit(changes...)
 }

@@ -11,9 +11,9 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// Loops are what a server does by itself, besides answering requests.
+// Loops are the background tasks of a server.
 type Loops struct {
-	SyncEndpoints func() error // brings the endpoints up to date
+	SyncEndpoints func() error // updates the endpoints
 	PlacePending  func() error // places waiting pods; nil when there can be none
 	Register      func() error // creates nodes of the machines; nil when there can be none, or they have been created
 
@@ -32,8 +32,8 @@ func (m *Master) newLoops() Loops {
 		forever: m.config.Forever}
 }
 
-// RegisterMachines creates nodes of the machines, unless that has been done: a user who deletes such
-// a node later means it. It logs an error, and SyncForever repeats it.
+// RegisterMachines creates the nodes of the machines once: nodes that a user deletes later are not created
+// again. An error is logged; SyncForever calls it again.
 func (l *Loops) RegisterMachines() {
 	if l.Register == nil {
 		return
@@ -87,8 +87,8 @@ func (l *Loops) onChange(ctx context.Context, changes <-chan struct{}, do func()
 	}, syncPause)
 }
 
-// followForever follows the changes of other programs until ctx ends. After a panic, which
-// is logged, it goes on.
+// followForever follows the changes of other programs until ctx ends. A panic is logged, and does
+// not stop it.
 func (l *Loops) followForever(ctx context.Context) {
 	l.forever(func() {
 		l.follow(ctx)

@@ -1,5 +1,5 @@
-// Package master assembles an apiserver of what the flags ask for: registries on a store, a
-// server for each API, and the generic server around them.
+// Package master assembles an apiserver according to its flags: registries on a store, a server
+// for each API, and the generic server around them.
 package master
 
 import (
@@ -27,18 +27,18 @@ import (
 )
 
 // Master is an apiserver: its registries, the server of each API, and the generic server around
-// them. New, BuildGenericConfig and CreateServerChain make one, in this order, in one goroutine.
+// them. Call New, BuildGenericConfig and CreateServerChain in this order, in one goroutine.
 type Master struct {
 	Stores Registries
 	Loops  Loops
 	First  *apiserver.ApiServer // of June 2014's API
 	Second *endpoints.Config    // of the servers of today's API, nil if it is off
 	Server *server.Server
-	// Extensions has the kinds of the extension server, which come and go while it serves.
+	// Extensions has the kinds of the extension server, which may change at run time.
 	Extensions rest.Catalog
-	Kubelets   *client.HTTPContainerInfo // reads what runs on the machines
-	Parts      *Parts                    // around the server, nil for none
-	Roles      struct{ *rbac.Policy }    // of RBAC; nil without that
+	Kubelets   *client.HTTPContainerInfo // client of the kubelets
+	Parts      *Parts                    // of the cluster in this process, nil for none
+	Roles      struct{ *rbac.Policy }    // nil without RBAC
 
 	config  *Config
 	o       *options.ServerRunOptions
@@ -46,16 +46,16 @@ type Master struct {
 	metrics *metrics.Metrics
 	tracer  *trace.Tracer // nil for none
 
-	built      rest.Catalog  // of the kinds that every server has
-	aggregated rest.Catalog  // of the kinds that the aggregator serves itself
+	built      rest.Catalog  // the built-in kinds
+	aggregated rest.Catalog  // the kinds of the aggregator itself
 	catalogs   rest.Catalogs // of all servers of today's API
 
-	rights    authorizer.United   // who may do what
-	tokens    authenticator.Token // who knows bearer tokens, nil if nobody does
-	admission *admission.Chain    // decides about changes
+	rights    authorizer.United
+	tokens    authenticator.Token // nil without bearer tokens
+	admission *admission.Chain
 }
 
-// New returns a Master that serves nothing yet. A trace, if the flags ask for one, goes to narration.
+// New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to narration.
 func New(config *Config, o *options.ServerRunOptions, narration io.Writer) *Master {
 	m := &Master{config: config, o: o, metrics: metrics.New(server.VersionInfo(config.Version))}
 	m.catalogs = rest.Catalogs{&m.aggregated, &m.built, &m.Extensions}
@@ -72,8 +72,8 @@ func (m *Master) Close() {
 	}
 }
 
-// BuildGenericConfig lets the option groups fill in the configuration of the generic server, and
-// returns it. The error joins one for each flag that is wrong, which names the flag.
+// BuildGenericConfig returns the configuration of the generic server, filled in by the option groups. The
+// error joins one for each invalid flag, which names the flag.
 func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	o := m.o
 	config := &server.Config{ReadTimeout: m.config.RequestTimeout, WriteTimeout: m.config.RequestTimeout, DrainTimeout: m.config.DrainTimeout,
@@ -120,7 +120,7 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 	return m.createGenericServer(chain)
 }
 
-// createGenericServer creates the server that requests come to, with what runs beside it.
+// createGenericServer creates the server in front of the chain, and the parts of the cluster beside it.
 func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	config := m.generic
 	config.Chain, config.Around = chain, m.tracer.Handler

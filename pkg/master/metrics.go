@@ -9,7 +9,7 @@ import (
 	"kube2014/pkg/storage/etcd3"
 )
 
-// observeLayers lets the metrics see what is between the layers.
+// observeLayers inserts the metrics between the layers.
 func (m *Master) observeLayers() {
 	config := m.generic
 	config.Metrics = m.metrics
@@ -28,7 +28,7 @@ func (m *Master) observer() store.Observer {
 	return store.Observer{Metrics: m.metrics, Catalogs: m.catalogs}
 }
 
-// Decorators let the metrics, and a trace, see the calls to a store.
+// Decorators returns the decorators that measure and trace the calls to a store.
 func (m *Master) Decorators() Decorators {
 	return Decorators{
 		Etcd2: func(client registry.EtcdClient) registry.EtcdClient {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Network is where the ports of a process are.
+// Network opens and dials the ports of a process.
 type Network struct {
 	Listen func(network, address string) (net.Listener, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
@@ -17,13 +17,13 @@ type Network struct {
 
 var hostNetwork = Network{listen, new(net.Dialer).DialContext}
 
-// listen is net.Listen, whose error also has advice.
+// listen is net.Listen with advice in its errors.
 func listen(network, address string) (net.Listener, error) {
 	listener, err := net.Listen(network, address)
 	return listener, advised(address, err)
 }
 
-// advised adds to the system's error for an address what a person can do about it.
+// advised adds advice for the user to the system's error for an address.
 func advised(address string, err error) error {
 	var refused *os.SyscallError
 	if !errors.As(err, &refused) {

@@ -22,26 +22,26 @@ import (
 )
 
 const (
-	// resyncPeriod is how often the parts look at all objects again: as the original's endpoint sync.
+	// resyncPeriod is the period of the resyncs of the parts: that of the original's endpoint sync.
 	resyncPeriod = SyncPeriod
-	// syncWorkers is how many keys a controller looks at at once.
+	// syncWorkers is the number of workers of a controller.
 	syncWorkers = 4
-	// stopTimeout is how long the parts may take to stop until the server ends without them.
+	// stopTimeout bounds how long the server waits for its parts when it ends.
 	stopTimeout = 5 * time.Second
 )
 
-// Parts are what this process runs around an apiserver. Each is only a client of it. They are
-// safe for concurrent use.
+// Parts are the other programs of a cluster, run in the apiserver's process. Each is only a client of it.
+// They are safe for concurrent use.
 type Parts struct {
 	config    *Config
 	o         *options.ServerRunOptions
 	connect   func(userAgent string) (*clientv1.Client, error)
 	tracer    *trace.Tracer // nil for none
 	informers *informers.Informers
-	kubelets  sync.Map // has the addresses of those that listen, by machine
+	kubelets  sync.Map // the addresses of listening kubelets, by machine
 
 	runs   []func(ctx context.Context) error
-	failed chan error // has the first failure for good
+	failed chan error // receives the first permanent failure
 	ended  chan struct{}
 	ctx    context.Context
 	halt   context.CancelFunc
@@ -78,7 +78,7 @@ func (c *Config) NewParts(o *options.ServerRunOptions, connect func(userAgent st
 	return p, nil
 }
 
-// client returns a client for a part, whose name the server's log, audit and trace see.
+// client returns a client for a part. Its user agent has the name of the part, for log, audit and trace.
 func (p *Parts) client(part string) (*clientv1.Client, error) {
 	c, err := p.connect("kube2014-" + part)
 	if err == nil {
@@ -87,10 +87,10 @@ func (p *Parts) client(part string) (*clientv1.Client, error) {
 	return c, err
 }
 
-// add adds what runs until its context ends, or fails for good.
+// add adds a function that runs until its context ends, or fails permanently.
 func (p *Parts) add(run func(ctx context.Context) error) { p.runs = append(p.runs, run) }
 
-// addLoop is add for what cannot fail.
+// addLoop is add for functions that cannot fail.
 func (p *Parts) addLoop(run func(ctx context.Context)) {
 	p.add(func(ctx context.Context) error {
 		run(ctx)
@@ -98,7 +98,7 @@ func (p *Parts) addLoop(run func(ctx context.Context)) {
 	})
 }
 
-// Failure returns a channel that has the first failure of a part, nil without parts.
+// Failure returns a channel that receives the first failure of a part, nil without parts.
 func (p *Parts) Failure() <-chan error {
 	if p == nil {
 		return nil
@@ -125,7 +125,7 @@ func (p *Parts) Run(ctx context.Context) {
 	group.Wait()
 }
 
-// Stop ends the parts, which run, and waits for them a while. The error reports that they go on.
+// Stop ends the running parts, and waits for them up to a timeout. The error reports that they still run.
 func (p *Parts) Stop() error {
 	p.halt()
 	select {
@@ -136,12 +136,13 @@ func (p *Parts) Stop() error {
 	}
 }
 
+// makeScheduler adds the scheduler.
 func (p *Parts) makeScheduler(c *clientv1.Client) {
 	s := scheduler.New(scheduler.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "default-scheduler", ""), Around: p.tracer.Work("Scheduler")})
 	p.addLoop(s.Run)
 }
 
-// makeControllerManager makes the controllers.
+// makeControllerManager adds the controllers.
 func (p *Parts) makeControllerManager(c *clientv1.Client) {
 	replicas := replication.NewReplicationManager(replication.Config{Client: c, Informers: p.informers,
 		Recorder: p.recorder(c, "replication-controller", ""), Around: p.tracer.Work("ReplicationManager")})
@@ -153,7 +154,7 @@ func (p *Parts) makeControllerManager(c *clientv1.Client) {
 	p.addLoop(nodes.Run)
 }
 
-// makeKubelets makes a kubelet for each machine. Their containers are hollow.
+// makeKubelets adds a kubelet for each machine. Their containers are hollow.
 func (p *Parts) makeKubelets(c *clientv1.Client) {
 	runtime, machines := &hollow.Runtime{Listen: p.config.Network.Listen}, p.o.Generic.Machines
 	for i, cidr := range p.o.Parts.PodCIDRs(machines) {
@@ -168,8 +169,8 @@ func (p *Parts) makeKubelets(c *clientv1.Client) {
 	}
 }
 
-// dialKubelet connects to the kubelet of a machine. If it is in this process, and took any port, that
-// is not the one in the address.
+// dialKubelet connects to the kubelet of a machine. The address of a kubelet in this process may have port 0,
+// which stands for the port that it listens on.
 func (p *Parts) dialKubelet(ctx context.Context, network, address string) (net.Conn, error) {
 	if host, port, err := net.SplitHostPort(address); err == nil && port == "0" {
 		if at, ok := p.kubelets.Load(host); ok {
@@ -179,14 +180,14 @@ func (p *Parts) dialKubelet(ctx context.Context, network, address string) (net.C
 	return p.config.Network.Dial(ctx, network, address)
 }
 
-// makeProxy makes the proxy of the machines.
+// makeProxy adds the proxy of the machines.
 func (p *Parts) makeProxy(c *clientv1.Client) {
 	proxier := proxy.New(proxy.Config{Informers: p.informers, Recorder: p.recorder(c, "kube-proxy", ""), Addresses: p.o.Generic.Machines,
 		Listen: p.config.Network.Listen, Dial: p.config.Network.Dial})
 	p.addLoop(proxier.Run)
 }
 
-// recorder returns who writes the events of a part, on a host or on none.
+// recorder returns the recorder of a part's events. The host may be "".
 func (p *Parts) recorder(c *clientv1.Client, component, host string) record.EventRecorder {
 	r := record.NewRecorder(record.Config{Client: c, Component: component, Host: host})
 	p.addLoop(r.Run)

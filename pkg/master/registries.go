@@ -14,7 +14,7 @@ type Registries struct {
 	Tasks       registry.TaskRegistry
 	Controllers registry.ControllerRegistry
 	Services    registry.ServiceRegistry
-	Objects     storage.Interface // that all three keep their objects in
+	Objects     storage.Interface // the store of all three
 
 	Healthz   func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
 	Reconcile func() error             // repairs inconsistencies; nil when there cannot be any
@@ -22,7 +22,7 @@ type Registries struct {
 	Close     func()                   // closes connections; nil when there are none
 }
 
-// Decorators are put around the layers of a store: those of etcd's APIs, and the store.
+// Decorators wrap the clients of etcd's APIs, and the store.
 type Decorators struct {
 	Etcd2 func(registry.EtcdClient) registry.EtcdClient
 	Etcd3 func(etcd3.Client) etcd3.Client
@@ -34,7 +34,7 @@ func NewMemoryRegistries(d Decorators) Registries {
 	return newRegistries(registry.MakeRegistry(d.Store(registry.MakeMemoryRegistry().Objects())), "memory")
 }
 
-// newRegistries returns the three registries that one registry is.
+// newRegistries returns one registry as all three.
 func newRegistries(all *registry.Registry, name string) Registries {
 	return Registries{Name: name, Tasks: all, Controllers: all, Services: all, Objects: all.Objects()}
 }

@@ -6,17 +6,18 @@ import (
 
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest/rbac"
+	"kube2014/pkg/util"
 )
 
-// readRoles lets RBAC, if it is on, decide by the roles in the store.
+// readRoles sets the policy of RBAC, if it is on, to the roles in the store.
 func (m *Master) readRoles() {
 	if m.o.Authorization.Has(options.RBAC) {
 		m.Roles.Policy = rbac.NewPolicy(m.Stores.Objects)
 	}
 }
 
-// BootstrapRoles creates the default roles of RBAC, and follows the roles in the store, however
-// long it takes until the store can be reached. The error is the context's, which has ended.
+// BootstrapRoles creates the default roles of RBAC, and follows the roles in the store. It waits until the store is
+// available. The error is that of the context when it ends.
 func (m *Master) BootstrapRoles(ctx context.Context) error {
 	for logged := ""; ; {
 		err := m.Roles.Load()
@@ -30,10 +31,8 @@ func (m *Master) BootstrapRoles(ctx context.Context) error {
 			logError(err)
 			logged = err.Error()
 		}
-		select {
-		case <-ctx.Done():
+		if !util.Sleep(ctx, syncPause) {
 			return ctx.Err()
-		case <-time.After(syncPause):
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"kube2014/pkg/registry"
 )
 
-// schedulers by the name that -scheduler gives them.
+// schedulers has the schedulers by the values of -scheduler.
 var schedulers = map[string]func(machines []string, tasks registry.TaskRegistry) registry.Scheduler{
 	options.FirstFit: registry.MakeFirstFitScheduler,
 	options.Random: func(machines []string, tasks registry.TaskRegistry) registry.Scheduler {
@@ -21,15 +21,15 @@ var schedulers = map[string]func(machines []string, tasks registry.TaskRegistry)
 		scheduler.(*registry.RoundRobinScheduler).Registry = tasks
 		return scheduler
 	},
-	options.NoScheduler: registry.MakeFirstFitScheduler, // of pods; tasks cannot wait
+	options.NoScheduler: registry.MakeFirstFitScheduler, // for tasks, which cannot wait
 }
 
-// NewScheduler returns the scheduler of tasks that the flags name.
+// NewScheduler returns the scheduler of tasks according to the flags.
 func (m *Master) NewScheduler(tasks registry.TaskRegistry) registry.Scheduler {
 	return m.tracer.Scheduler(schedulers[m.o.Generic.Scheduler](m.o.Generic.Machines, tasks))
 }
 
-// newPlacer returns what places pods at once, and lets the loops place those that wait.
+// newPlacer returns the placer of new pods, and adds the placing of waiting ones to the loops.
 func (m *Master) newPlacer(scheduler registry.Scheduler) *registry.PodPlacer {
 	if m.o.Generic.Scheduler == options.NoScheduler {
 		scheduler = nil

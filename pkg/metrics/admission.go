@@ -9,7 +9,7 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// admissionMetrics are about who decides about changes.
+// admissionMetrics are about plugins and webhooks of admission.
 type admissionMetrics struct {
 	plugins   *handles[pluginCall, prometheus.Observer]
 	webhooks  *prometheus.HistogramVec
@@ -18,7 +18,7 @@ type admissionMetrics struct {
 	failOpens *prometheus.CounterVec
 }
 
-// pluginCall are calls of a plugin that ended alike.
+// pluginCall is the key of a plugin's calls with the same outcome.
 type pluginCall struct {
 	name      string
 	operation admission.Operation
@@ -43,7 +43,7 @@ func (m *Metrics) makeAdmission() admissionMetrics {
 	}
 }
 
-// Admission times a call of a plugin: it can be the Around of an admission.Chain.
+// Admission times a call of a plugin, as the Around of an admission.Chain.
 func (m *Metrics) Admission(call admission.Call, next func() error) error {
 	start := time.Now()
 	err := next()
@@ -51,8 +51,8 @@ func (m *Metrics) Admission(call admission.Call, next func() error) error {
 	return err
 }
 
-// WebhookCall is one call of an admission webhook. All texts are few: they do not come from
-// clients or webhooks.
+// WebhookCall is one call of an admission webhook. Its texts have few values: they come neither from
+// clients nor from webhooks.
 type WebhookCall struct {
 	Name      string // of the webhook in the configuration
 	Type      string // admit or validating
@@ -64,7 +64,7 @@ type WebhookCall struct {
 	FailOpen  bool   // the webhook failed, and the request was admitted
 }
 
-// maxCode is the highest status that is told: webhooks choose it.
+// maxCode is the highest reported status: webhooks choose it.
 const maxCode = 600
 
 // Webhook counts a call of an admission webhook.

@@ -9,7 +9,7 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Authenticator counts how often the sender of a request is known. A nil one stays nil.
+// Authenticator counts the results of an authenticator. A nil one stays nil.
 func (m *Metrics) Authenticator(next authenticator.Request) authenticator.Request {
 	if next == nil {
 		return nil
@@ -31,7 +31,7 @@ func attempt(ok bool, err error) string {
 	return "success"
 }
 
-// Authorizer counts what is decided. A nil one stays nil.
+// Authorizer counts the decisions of an authorizer. A nil one stays nil.
 func (m *Metrics) Authorizer(next authorizer.Authorizer) authorizer.Authorizer {
 	if next == nil {
 		return nil
@@ -39,12 +39,12 @@ func (m *Metrics) Authorizer(next authorizer.Authorizer) authorizer.Authorizer {
 	return countingAuthorizer{m, next}
 }
 
+// countingAuthorizer implements authorizer.Authorizer.
 type countingAuthorizer struct {
 	m    *Metrics
 	next authorizer.Authorizer
 }
 
-// Authorize implements authorizer.Authorizer.
 func (c countingAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	decision, reason, err := c.next.Authorize(ctx, a)
 	c.m.decisions.WithLabelValues(decided(decision, err)).Inc()

@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// handles keeps what keys were resolved to: to find a series by the values of its labels takes a
-// microsecond, and several objects. It is for few keys that are asked for often.
+// handles caches the series of a few frequent keys: to find a series by the values of its labels takes a
+// microsecond, and several allocations.
 type handles[Key comparable, Handle any] struct {
 	resolve func(Key) Handle
-	all     atomic.Pointer[map[Key]Handle] // never changed, but replaced
+	all     atomic.Pointer[map[Key]Handle] // immutable; replaced as a whole
 
-	mu sync.Mutex // of who replaces
+	mu sync.Mutex // held by the writer
 }
 
 func makeHandles[Key comparable, Handle any](resolve func(Key) Handle) *handles[Key, Handle] {

@@ -58,7 +58,7 @@ func TestLabelsAreInTodaysWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			req := &http.Request{Method: row.method, URL: &url.URL{RawQuery: row.query}, Header: http.Header{"Content-Type": {row.media}}}
-			assert.Equal(t, row.want, strings.Join(New(version.Info{}).LabelsOf(&row.info, req).valuesWithDryRun(), "|"))
+			assert.Equal(t, row.want, strings.Join(LabelsOf(&row.info, req).valuesWithDryRun(), "|"))
 		})
 	}
 }
@@ -81,7 +81,7 @@ func FuzzLabels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path, verb string, isResource bool, group, version, resource, subresource, namespace, name, servedAs, query, media string) {
 		info := &request.Info{Path: path, Verb: verb, IsResource: isResource, APIGroup: group, APIVersion: version, ServedAs: servedAs,
 			Resource: resource, Subresource: subresource, Namespace: namespace, Name: name}
-		labels := m.LabelsOf(info, &http.Request{Method: method, URL: &url.URL{RawQuery: query}, Header: http.Header{"Content-Type": {media}}})
+		labels := LabelsOf(info, &http.Request{Method: method, URL: &url.URL{RawQuery: query}, Header: http.Header{"Content-Type": {media}}})
 		for i, value := range labels.valuesWithDryRun() {
 			assert.Contains(t, bounds[i], value)
 		}
@@ -106,7 +106,7 @@ func TestHostileRequestsMakeFewSeries(t *testing.T) {
 		} {
 			req := httptest.NewRequest("GET", "/?dryRun="+url.QueryEscape(odd), nil)
 			req.Method = odd
-			m.Answered(m.LabelsOf(&info, req), 404, 1, 1)
+			m.Answered(LabelsOf(&info, req), 404, 1, 1)
 		}
 	}
 	assert.Equal(t, 4, testutil.CollectAndCount(m.requests.total), "an unknown path, one below /healthz, an unknown resource and pods")

@@ -1,5 +1,5 @@
-// Package metrics counts and times what a server does, and serves the numbers in Prometheus' format.
-// What kube-apiserver measures too has its name, labels and buckets; the rest begins with kube2014_.
+// Package metrics measures a server, and serves the metrics in Prometheus' format. Metrics of kube-apiserver
+// have its names, labels and buckets; the names of all others begin with kube2014_.
 package metrics
 
 import (
@@ -11,18 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Metrics are the numbers of one server. They are safe for concurrent use, but for what begins
-// with Read, which is for the time before the first request.
+// Metrics are the metrics of one server. They are safe for concurrent use, except the methods whose names begin
+// with Read: call these before the first request.
 type Metrics struct {
 	registry     *prometheus.Registry
 	descriptions []description
 
-	resources    *handles[served, *resource] // one value of each that is served
 	requests     requestMetrics
 	watchEvents  *prometheus.CounterVec
 	eventSizes   *prometheus.HistogramVec
 	admission    admissionMetrics
-	audit        auditMetrics
+	audit        Audit
 	attempts     *prometheus.CounterVec // to authenticate
 	decisions    *prometheus.CounterVec
 	storeCalls   storeCallMetrics
@@ -30,19 +29,19 @@ type Metrics struct {
 	syncErrors   prometheus.Counter
 }
 
-// description is what a metric is, whether or not it has been seen.
+// description describes a metric, even one without a value.
 type description struct {
 	Name, Type, Help string
 	Labels           []string
 	Buckets          []float64 // of a histogram
 }
 
-// latencies are the buckets of what takes as long as a request may, in seconds.
+// latencies are the buckets of the durations of requests, in seconds.
 var latencies = []float64{.005, .025, .05, .1, .2, .4, .6, .8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 
-// New returns metrics of a server of a version, all zero.
+// New returns the metrics of a server of a version.
 func New(build version.Info) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), resources: makeHandles(func(s served) *resource { return &resource{s, component} })}
+	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.gauge("kubernetes_build_info", "Always 1; the labels say what was built, and how.",
 		"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform").
@@ -62,7 +61,7 @@ func New(build version.Info) *Metrics {
 	return m
 }
 
-// Handler serves the numbers.
+// Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }

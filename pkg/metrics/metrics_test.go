@@ -29,8 +29,8 @@ import (
 func seen() *Metrics {
 	m := New(version.Info{Major: "1", Minor: "36"})
 	info, req := &request.Info{IsResource: true, IsServed: true, APIVersion: "v1", Resource: "pods", Verb: "list"}, httptest.NewRequest("GET", "/", nil)
-	m.Answered(m.LabelsOf(info, req), 429, 100, time.Second)
-	m.LongRunning(m.LabelsOf(info, req))
+	m.Answered(LabelsOf(info, req), 429, 100, time.Second)
+	m.LongRunning(LabelsOf(info, req))
 	m.ReadInFlight(func() (int64, int64) { return 3, 2 })
 	m.WatchEvents("", "v1", "pods")(1500)
 	_ = m.Admission(admission.Call{Plugin: "A", Step: admission.Admit, Attributes: &admission.Attributes{Operation: admission.Create}}, func() error { return nil })
@@ -156,7 +156,7 @@ apiserver_current_inflight_requests{request_kind="readOnly"} 3
 func TestALongRunningRequestCountsUntilItEnds(t *testing.T) {
 	t.Parallel()
 	m := New(version.Info{})
-	ended := m.LongRunning(Labels{resource: unknown, verb: watch, scope: ofCluster})
+	ended := m.LongRunning(Labels{resource: other, component: component, verb: "WATCH", scope: "cluster"})
 	line := `apiserver_longrunning_requests{component="apiserver",group="",resource="other",scope="cluster",subresource="",verb="WATCH",version=""} `
 	assert.Equal(t, line+"1\n", text(t, m, "apiserver_longrunning"))
 	ended()
@@ -166,9 +166,9 @@ func TestALongRunningRequestCountsUntilItEnds(t *testing.T) {
 func TestTheSizeOfAnAnswerCountsIfItWasRead(t *testing.T) {
 	t.Parallel()
 	m := New(version.Info{})
-	m.Answered(Labels{resource: unknown, verb: post, scope: ofResource}, 201, 1000, time.Second)
+	m.Answered(Labels{resource: other, component: component, verb: "POST", scope: "resource"}, 201, 1000, time.Second)
 	assert.Empty(t, text(t, m, "apiserver_response_sizes"))
-	m.Answered(Labels{resource: unknown, verb: list, scope: ofResource}, 200, 1000, time.Second)
+	m.Answered(Labels{resource: other, component: component, verb: "LIST", scope: "resource"}, 200, 1000, time.Second)
 	assert.Contains(t, text(t, m, "apiserver_response_sizes_sum"), "} 1000\n")
 }
 
@@ -176,7 +176,7 @@ func TestWhatTheServerEndsToProtectItselfIsATermination(t *testing.T) {
 	t.Parallel()
 	m := New(version.Info{})
 	for _, status := range []int{200, 403, 429, 500, 503, 504, 504} {
-		m.Answered(Labels{resource: unknown, verb: get, scope: ofResource}, status, 0, 0)
+		m.Answered(Labels{resource: other, component: component, verb: "GET", scope: "resource"}, status, 0, 0)
 	}
 	const labels = `component="apiserver",group="",resource="other",scope="resource",subresource="",verb="GET",version=""} `
 	assert.Equal(t, `apiserver_request_terminations_total{code="429",`+labels+`1

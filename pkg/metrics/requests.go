@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// requestMetrics are about what the server is asked for.
+// requestMetrics are about the requests to the server.
 type requestMetrics struct {
 	total, terminations *prometheus.CounterVec
 	durations, sizes    *prometheus.HistogramVec
@@ -17,18 +17,18 @@ type requestMetrics struct {
 	answered            *handles[answered, answers]
 }
 
-// labelNames are those of the values of Labels.
+// labelNames are the names of the values of Labels.
 var labelNames = []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 
-// answered are requests with the same labels and the same status.
+// answered is the key of requests with the same labels and status.
 type answered struct {
 	Labels
 	status int
 }
 
-// answers are what answers are counted by.
+// answers are the series of requests with the same key.
 type answers struct {
-	total, terminations prometheus.Counter // the latter is nil unless the server protected itself
+	total, terminations prometheus.Counter // terminations is nil unless the server protected itself
 	durations, sizes    prometheus.Observer
 }
 
@@ -49,13 +49,13 @@ func (m *Metrics) makeRequests() requestMetrics {
 	return r
 }
 
-// with returns a list with more at its end.
+// with returns a copy of a list with more items.
 func with(list []string, more ...string) []string { return append(slices.Clone(list), more...) }
 
 func (r *requestMetrics) resolve(key answered) answers {
 	code := strconv.Itoa(key.status)
 	a := answers{total: r.total.WithLabelValues(with(key.valuesWithDryRun(), code)...), durations: r.durations.WithLabelValues(key.valuesWithDryRun()...)}
-	if key.verb == get || key.verb == list {
+	if key.verb == "GET" || key.verb == "LIST" {
 		a.sizes = r.sizes.WithLabelValues(key.values()...)
 	}
 	if key.status == http.StatusTooManyRequests || key.status == http.StatusGatewayTimeout {
@@ -64,7 +64,7 @@ func (r *requestMetrics) resolve(key answered) answers {
 	return a
 }
 
-// Answered counts a request that was answered with a status and so many bytes, after a time.
+// Answered counts an answered request. Size is that of the answer in bytes, took the handling time.
 func (m *Metrics) Answered(l Labels, status int, size int64, took time.Duration) {
 	a := m.requests.answered.of(answered{l, status})
 	a.total.Inc()
@@ -84,8 +84,8 @@ func (m *Metrics) LongRunning(l Labels) (ended func()) {
 	return gauge.Dec
 }
 
-// ReadInFlight lets a function tell how many requests that read, and that change something, are
-// being served.
+// ReadInFlight sets the source of the numbers of requests that are being served: those that only read, and those
+// that change something.
 func (m *Metrics) ReadInFlight(read func() (reads, changes int64)) {
 	const name, help = "apiserver_current_inflight_requests", "Requests that are being served, without long-running ones and checks of the server's health."
 	desc := prometheus.NewDesc(name, help, []string{"request_kind"}, nil)
@@ -96,7 +96,7 @@ func (m *Metrics) ReadInFlight(read func() (reads, changes int64)) {
 	}}, description{Name: name, Type: "gauge", Help: help, Labels: []string{"request_kind"}})
 }
 
-// WatchEvents returns what is to be called with the size of each event of a watch, in bytes.
+// WatchEvents returns a function that must be called with the size of each event of a watch, in bytes.
 func (m *Metrics) WatchEvents(group, version, resource string) (sent func(size int)) {
 	events, sizes := m.watchEvents.WithLabelValues(group, version, resource), m.eventSizes.WithLabelValues(group, version, resource)
 	return func(size int) {
@@ -105,7 +105,7 @@ func (m *Metrics) WatchEvents(group, version, resource string) (sent func(size i
 	}
 }
 
-// collect is a collector of metrics that are read when somebody wants to know them.
+// collect is a collector of metrics that are read on each scrape.
 type collect struct {
 	descs []*prometheus.Desc
 	read  func(to chan<- prometheus.Metric)

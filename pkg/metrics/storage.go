@@ -21,10 +21,10 @@ func (m *Metrics) makeStoreCalls() storeCallMetrics {
 	}
 }
 
-// StoreCall is what a call to a store is for.
+// StoreCall describes a call to a store.
 type StoreCall struct {
 	Operation       string // get, list, create, update or delete
-	Group, Resource string // "" if it is for none, or for several
+	Group, Resource string // "" for none, or for several
 }
 
 // StoreCalled counts a call to a store.
@@ -36,14 +36,14 @@ func (m *Metrics) StoreCalled(c StoreCall, took time.Duration, failed bool) {
 	}
 }
 
-// Stored is what a cache knows of a resource.
+// Stored describes the cached objects of a resource.
 type Stored struct {
 	Group, Resource string
 	Objects         int
 	Version         uint64 // of the cache
 }
 
-// ReadStored lets a function tell what the cache has, one for each resource.
+// ReadStored sets the source of the numbers about the cache, one for each resource.
 func (m *Metrics) ReadStored(read func() []Stored) {
 	labels := []string{"group", "resource"}
 	objects := description{Name: "apiserver_resource_objects", Type: "gauge", Help: "Objects that this server knows of, from its cache.", Labels: labels}

@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
 )
 
 // EndpointController keeps the endpoints of all services up to date with the
@@ -21,7 +22,7 @@ type EndpointController struct {
 	store           storage.Interface // of both registries
 
 	mu     sync.Mutex // held while endpoints are synced; guards what follows
-	synced uint64     // the version of the store of which all endpoints are
+	synced uint64     // the version of the store to which all endpoints correspond
 }
 
 // MakeEndpointController returns a controller over the two registries, which have the same store.
@@ -59,8 +60,8 @@ func (e *EndpointController) SyncServiceEndpoints() error {
 	return errors.Join(failures...)
 }
 
-// syncService writes the endpoints of a service, unless they are known to be so
-// already (D31), or somebody else keeps them. It tells whether it did.
+// syncService writes the endpoints of a service, unless they are up to date
+// already (D31), or somebody else manages them. It reports whether it wrote them.
 func (e *EndpointController) syncService(service *api.Service) (wrote bool, err error) {
 	if service.SelectsNothing {
 		return false, nil
@@ -71,22 +72,22 @@ func (e *EndpointController) syncService(service *api.Service) (wrote bool, err 
 	}
 	if stored := e.stored(service.ID); stored != nil {
 		same := slices.Equal(stored.Endpoints, endpoints.Endpoints) && slices.Equal(stored.Targets, endpoints.Targets)
-		isKept := stored.Managed && len(service.Labels) > 0 // today's controllers know no service without labels
-		if same || isKept {
+		isManaged := stored.Managed && len(service.Labels) > 0 // today's controllers ignore services without labels
+		if same || isManaged {
 			return false, nil
 		}
-		endpoints.ObjectMeta = stored.ObjectMeta // what the second door has added stays
+		endpoints.ObjectMeta = stored.ObjectMeta // the additions of the second door stay
 	}
 	err = e.serviceRegistry.UpdateEndpoints(endpoints)
-	if api.KindOf(err) == api.NotFound { // deleted meanwhile: nothing to keep
+	if api.KindOf(err) == api.NotFound { // the service has been deleted meanwhile
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// endpointsOf returns the endpoints of the tasks that a service selects, sorted by the tasks' ids. They
-// are as old as the service: one of the first door has no age, so that etcd keeps what June 2014 does.
-// The services have just been read: what the store has cached is not older.
+// endpointsOf returns the endpoints of the tasks that a service selects, sorted by the tasks' ids. Their
+// creation time is that of the service: a service of the first door has none, so that etcd has the same JSON
+// as in June 2014. The cache of the store will do: it is not older than the services, which were just read.
 func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, error) {
 	endpoints := api.Endpoints{ObjectMeta: api.ObjectMeta{CreationTime: service.CreationTime}, Name: service.ID, Endpoints: []string{}}
 	tasks, err := e.store.Cached().List(storage.InDefault(api.TaskKind).With(service.Labels))
@@ -102,7 +103,7 @@ func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, e
 			behind, havePods = append(behind, task), havePods || task.IsPod
 		}
 	}
-	if havePods { // else etcd keeps what June 2014 does
+	if havePods { // else etcd has the same JSON as in June 2014
 		for _, task := range behind {
 			endpoints.Targets = append(endpoints.Targets, api.Target{TaskID: task.ID, UID: api.UIDOf(task)})
 		}
@@ -110,7 +111,7 @@ func (e *EndpointController) endpointsOf(service *api.Service) (api.Endpoints, e
 	return endpoints, nil
 }
 
-// stored returns the endpoints of a service, nil if they are not known.
+// stored returns the cached endpoints of a service, nil for none.
 func (e *EndpointController) stored(service string) *api.Endpoints {
 	stored, err := e.store.Cached().Get(api.DefaultKey(api.EndpointsKind, service))
 	if err != nil {
@@ -119,8 +120,8 @@ func (e *EndpointController) stored(service string) *api.Endpoints {
 	return stored.Object.(*api.Endpoints)
 }
 
-// noteSynced notes of which version of the store the endpoints are. If nobody else has
-// written since, that is the version after the own writes.
+// noteSynced records the version of the store to which the endpoints correspond. Without other
+// writers, that is the version after the own writes.
 func (e *EndpointController) noteSynced(version, written uint64) {
 	if now, err := e.store.Cached().Version(); err == nil && now == version+written {
 		version = now
@@ -138,9 +139,8 @@ func endpointOf(task api.Task) (string, bool) {
 	return net.JoinHostPort(task.CurrentState.Host, strconv.Itoa(ports[0])), true
 }
 
-// Changes returns a channel that gets a value at first, and after tasks or services have
-// changed, as far as this process knows, until the context ends. Several changes may be
-// one value.
+// Changes returns a channel that receives a value at first, and after changes of tasks or services
+// that this process sees, until the context ends. Several changes may share one value.
 func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind} {
@@ -149,11 +149,11 @@ func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	return changes
 }
 
-// watchRetry is how long a store that cannot be watched yet is left alone.
+// watchRetry is the pause before another attempt to watch an unavailable store.
 const watchRetry = time.Second
 
-// watchKind notes each change of a kind. It also notes that it begins to watch, at first
-// and after it was cut off: it may have missed a change before.
+// watchKind signals each change of a kind. It also signals each begin of a watch, because it may have
+// missed a change before.
 func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, changes chan<- struct{}) {
 	for {
 		version, err := cached.Version()
@@ -167,14 +167,8 @@ func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, change
 				watcher.Stop()
 			}
 		}
-		switch api.KindOf(err) {
-		case api.Expired:
-		case api.Unavailable: // it has not been found out yet what the store is
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(watchRetry):
-			}
+		switch kind := api.KindOf(err); {
+		case kind == api.Expired, kind == api.Unavailable && util.Sleep(ctx, watchRetry):
 		default:
 			return
 		}
@@ -184,6 +178,6 @@ func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, change
 func note(changes chan<- struct{}) {
 	select {
 	case changes <- struct{}{}:
-	default: // nobody has looked since the last one
+	default: // a signal is pending
 	}
 }

@@ -1,9 +1,6 @@
 package registry
 
 import (
-	"context"
-	"time"
-
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
@@ -16,7 +13,7 @@ type EtcdClient = etcd2.Client
 // apiservers may share one etcd.
 type EtcdRegistry struct {
 	*Registry
-	etcd *etcd2.Store
+	*etcd2.Store
 }
 
 // MakeEtcdRegistry returns a registry on etcd. The machines, a parameter of the
@@ -24,40 +21,25 @@ type EtcdRegistry struct {
 // visible when its machine is no longer in -machines.
 func MakeEtcdRegistry(client EtcdClient, machines []string) *EtcdRegistry {
 	store := etcd2.New(client, makeManifest)
-	return &EtcdRegistry{Registry: MakeRegistry(store), etcd: store}
+	return &EtcdRegistry{MakeRegistry(store), store}
 }
 
-// Decorate puts something around the store, such as a trace. It is to be called
-// before the first request.
+// Decorate wraps the store, for example with a trace. Call it before the first request.
 func (r *EtcdRegistry) Decorate(decorate func(storage.Interface) storage.Interface) {
-	r.Registry = MakeRegistry(decorate(r.etcd))
+	r.Registry = MakeRegistry(decorate(r.Store))
 }
 
-// SetClock lets the registry take the time from another clock than the system's. It
-// is to be called before the first request.
-func (r *EtcdRegistry) SetClock(now func() time.Time, after func(time.Duration) <-chan time.Time) {
-	r.etcd.SetClock(now, after)
-}
-
-// Healthz returns an api.Unavailable error when etcd does not answer. When it does,
-// the warnings name each key that cannot be decoded, one line a key.
-func (r *EtcdRegistry) Healthz() (warnings []string, err error) { return r.etcd.Healthz() }
-
-// Reconcile repairs what crashes and other programs have left inconsistent. Call it
+// Reconcile repairs inconsistencies after crashes and changes of other programs. Call it
 // periodically. The error joins all failures.
-func (r *EtcdRegistry) Reconcile() error { return r.etcd.Reconcile() }
+func (r *EtcdRegistry) Reconcile() error { return r.Store.Reconcile() }
 
-// Follow lets those who watch see the changes of other programs, until the context
-// ends.
-func (r *EtcdRegistry) Follow(ctx context.Context) { r.etcd.Follow(ctx) }
-
-// makeManifest makes a task's manifest when the services are known.
+// makeManifest returns a task's manifest for the given services.
 func makeManifest(machine string, task api.Task, services []api.Service) (api.ContainerManifest, error) {
 	factory := BasicManifestFactory{serviceRegistry: readServices{services: services}}
 	return factory.MakeManifest(machine, task)
 }
 
-// readServices is a ServiceRegistry whose services have been read.
+// readServices is a ServiceRegistry of services that have been read already.
 type readServices struct {
 	ServiceRegistry
 	services []api.Service

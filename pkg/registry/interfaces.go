@@ -63,8 +63,8 @@ type ServiceRegistry interface {
 	UpdateEndpoints(endpoints api.Endpoints) error
 }
 
-// Versioned is what a registry has to be too: it reads the objects as they are stored, with their versions
-// and with the JSON that was made of them, and watches them.
+// Versioned is implemented by all registries.
 type Versioned interface {
+	// Objects returns the store of the registry, whose objects have versions and cached JSON.
 	Objects() storage.Interface
 }

@@ -8,8 +8,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// RegisterMachines makes a node of each machine that is none yet. It stops at the first
-// failure: a store that is away would let each machine wait.
+// RegisterMachines creates the missing nodes of machines. It stops at the first failure: with an
+// unavailable store, each machine would wait for a timeout.
 func RegisterMachines(store storage.Interface, machines []string) error {
 	nodes, err := store.List(storage.InDefault(api.NodeKind))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// objectsOf returns the objects of a registry, which has to be Versioned: the interfaces of the original
-// do not say so, but all registries are.
+// objectsOf returns the store of a registry, which must be Versioned: the interfaces of the original do not
+// require that, but all registries are.
 func objectsOf(registry interface{}) storage.Interface { return registry.(Versioned).Objects() }
 
 // getObject returns an object for an answer.
@@ -21,7 +21,7 @@ func getObject(objects storage.Reader, kind api.Kind, id string) (*storage.Objec
 	return objects.Get(api.DefaultKey(kind, id))
 }
 
-// listObjects returns the objects for which a list's URL asks.
+// listObjects returns the objects that the query of a list's URL selects.
 func listObjects(objects storage.Reader, kind api.Kind, u *url.URL) (*storage.List, error) {
 	labels, err := labelQuery(u)
 	if err != nil {
@@ -39,7 +39,7 @@ func orError[Object any](object *Object, err error) (interface{}, error) {
 	return object, nil
 }
 
-// checked returns an object that Extract has returned, if it is valid.
+// checked returns an object of Extract, and an error if it is not valid.
 func checked[Object any](object interface{}, validate func(Object) error) (Object, error) {
 	extracted, ok := object.(Object)
 	if !ok {
@@ -48,7 +48,7 @@ func checked[Object any](object interface{}, validate func(Object) error) (Objec
 	return extracted, validate(extracted)
 }
 
-// labelsOf returns the labels that a query asks for; a nil query asks for nothing.
+// labelsOf returns the labels of a query; a nil query has none.
 func labelsOf(query *map[string]string) map[string]string {
 	if query == nil {
 		return nil

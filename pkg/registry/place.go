@@ -10,24 +10,24 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// placeTime is the age after which placing a task makes no further attempt. Each
+// placeTime is the age after which no further attempt is made to place a task. Each
 // attempt on etcd takes a bounded time, and the answer must be sent
 // within 10 seconds.
 const placeTime = 5 * time.Second
 
-// maxRefusals is how often one machine may refuse a task: a scheduler that does not
-// look at host ports may choose it again and again.
+// maxRefusals bounds how often one machine may refuse a task: a scheduler that ignores
+// host ports may choose it again and again.
 const maxRefusals = 3
 
-// attempts are those to place one task. The registry decides about host ports: another
-// task may have taken them since the scheduler looked.
+// attempts counts the attempts to place one task. The registry decides about host ports:
+// another task may have taken them since the scheduler chose the machine.
 type attempts struct {
 	began    time.Time
 	refusals map[string]int // by machine
 }
 
-// goOn reports whether the scheduler is to be asked again after a machine's outcome, and
-// returns the outcome of all if not.
+// goOn reports whether to make another attempt after the outcome of one. If not, it
+// returns the final outcome.
 func (a *attempts) goOn(taskID, machine string, outcome error, now time.Time) (bool, error) {
 	if api.KindOf(outcome) != api.HostPortTaken {
 		return false, outcome
@@ -49,7 +49,7 @@ func (a *attempts) goOn(taskID, machine string, outcome error, now time.Time) (b
 // which no machine is free is stored without a machine, and placed later.
 type PodPlacer struct {
 	store     storage.Interface
-	scheduler Scheduler // nil if somebody else places pods
+	scheduler Scheduler // nil if another process places pods
 	now       func() time.Time
 }
 
@@ -62,12 +62,12 @@ func MakePodPlacer(store storage.Interface, scheduler Scheduler) *PodPlacer {
 // Create stores a new pod, on a machine if one is free.
 func (p *PodPlacer) Create(task *api.Task) (stored *storage.Object, err error) {
 	if p.scheduler == nil || task.Held || task.CurrentState.Host != "" {
-		return p.commit(storage.Create(task))
+		return storage.CommitOne(p.store, storage.Create(task))
 	}
 	stored, err = p.place(*task, storage.Absent)
 	switch api.KindOf(err) {
 	case api.Conflict, api.HostPortTaken: // no machine is free
-		return p.commit(storage.Create(task))
+		return storage.CommitOne(p.store, storage.Create(task))
 	}
 	return stored, err
 }
@@ -81,28 +81,20 @@ func (p *PodPlacer) place(pod api.Task, expected uint64) (*storage.Object, error
 		}
 		placed := pod.DeepCopy()
 		placed.CurrentState.Host = machine
-		stored, err := p.commit(storage.Update(&placed, expected))
+		stored, err := storage.CommitOne(p.store, storage.Update(&placed, expected))
 		if again, err := tries.goOn(pod.ID, machine, err, p.now()); !again {
 			return stored, err
 		}
 	}
 }
 
-func (p *PodPlacer) commit(change storage.Change) (*storage.Object, error) {
-	written, err := p.store.Commit(change)
-	if err != nil {
-		return nil, err
-	}
-	return written[0], nil
-}
-
-// PlacePending places the pods that have no machine yet. Call it when a machine may have
-// become free. A pod that fails does not stop the others: the error joins all failures.
+// PlacePending places the pods without a machine. Call it when a machine may have become
+// free. A failure of one pod does not stop the others: the error joins all failures.
 func (p *PodPlacer) PlacePending() error {
 	if p.scheduler == nil {
 		return nil
 	}
-	pods, err := p.store.Cached().List(storage.InDefault(api.TaskKind)) // one that has changed since is not placed
+	pods, err := p.store.Cached().List(storage.InDefault(api.TaskKind)) // a stale version is not placed
 	if err != nil {
 		return fmt.Errorf("placing pods: %w", err)
 	}
@@ -122,8 +114,8 @@ func (p *PodPlacer) PlacePending() error {
 	return errors.Join(failures...)
 }
 
-// Changes returns a channel that gets a value at first, and after tasks have changed, as
-// far as this process knows, until the context ends.
+// Changes returns a channel that receives a value at first, and after changes of tasks that
+// this process sees, until the context ends.
 func (p *PodPlacer) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	if p.scheduler != nil {

@@ -5,8 +5,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Registry keeps tasks, controllers and services in a store, whichever it is. It is
-// safe for concurrent use (D22). What it returns is the caller's own.
+// Registry stores tasks, controllers and services in any store. It is safe for
+// concurrent use (D22). The caller owns its results.
 type Registry struct{ store storage.Interface }
 
 var (
@@ -133,8 +133,8 @@ func (r *Registry) UpdateEndpoints(endpoints api.Endpoints) error {
 	return err
 }
 
-// put replaces an object by a new one, or creates it; stored is nil then. What the server
-// knows of the object besides stays.
+// put replaces an object by a new one, or creates it; stored is nil then. The metadata
+// that only the server sets stays.
 func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Object) api.Object) error {
 	_, err := storage.GuaranteedUpdate(r.store, api.DefaultKey(kind, id), func(stored *storage.Object) (api.Object, error) {
 		if stored == nil {
@@ -147,22 +147,22 @@ func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Obj
 	return err
 }
 
-// keepMeta keeps what the server knows of an object, nothing if none is stored. An object with a version has
-// passed admission: what only v1 can say of it may be new, but it replaces the one of that version only.
+// keepMeta copies the metadata of the stored object, empty for none, to its successor. A successor with a version
+// has passed admission: its annotations and its remainder stay, but it may replace only that version.
 func keepMeta(next api.Object, stored *api.ObjectMeta) error {
-	said, isStored := *next.Meta(), stored.ResourceVersion != 0
+	own, isStored := *next.Meta(), stored.ResourceVersion != 0
 	switch {
-	case said.ResourceVersion == 0:
+	case own.ResourceVersion == 0:
 		if isStored {
 			*next.Meta() = *stored
 		}
 		return nil
-	case said.ResourceVersion == api.ToBeCreated && !isStored:
+	case own.ResourceVersion == api.ToBeCreated && !isStored:
 		next.Meta().ResourceVersion = 0
 		return nil
-	case said.ResourceVersion == stored.ResourceVersion:
+	case own.ResourceVersion == stored.ResourceVersion:
 		*next.Meta() = *stored
-		next.Meta().Annotations, next.Meta().Remainder = said.Annotations, said.Remainder
+		next.Meta().Annotations, next.Meta().Remainder = own.Annotations, own.Remainder
 		return nil
 	}
 	return api.NewOutdated(next.Key())

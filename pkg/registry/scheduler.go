@@ -20,8 +20,7 @@ type Scheduler interface {
 // RandomScheduler chooses any machine.
 type RandomScheduler struct {
 	// Registry has the tasks whose host ports count: machines where they are taken
-	// are passed over (D40). If it is nil, none is. It is to be set before the first
-	// call.
+	// are skipped (D40). If it is nil, none is. Set it before the first call.
 	Registry TaskRegistry
 
 	machines []string
@@ -50,8 +49,8 @@ func (s *RandomScheduler) shuffled() []string {
 
 // RoundRobinScheduler chooses the machines in turn.
 type RoundRobinScheduler struct {
-	// Registry is as in a RandomScheduler. A machine that is passed over gives its
-	// turn to the next one that is not.
+	// Registry is as in a RandomScheduler. The turn of a skipped machine goes to the
+	// next one.
 	Registry TaskRegistry
 
 	machines []string
@@ -119,7 +118,7 @@ func firstFree(registry TaskRegistry, machines []string, task api.Task) (string,
 	return "", api.NewConflict("no machine has the host ports of task %s free", api.Quote(task.ID))
 }
 
-// onEach passes on a task as it would be on each of the machines: one after the other, in the same place.
+// onEach yields a task as it would be on each of the machines, in the same variable.
 func onEach(machines []string, task api.Task) iter.Seq[api.Object] {
 	return func(send func(api.Object) bool) {
 		for _, machine := range machines {

@@ -13,8 +13,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// TaskRegistryStorage is the RESTStorage of tasks: it places a new task on a
-// machine and adds what the machine's kubelet knows to a task it returns.
+// TaskRegistryStorage is the RESTStorage of tasks. It places a new task on a
+// machine, and adds the info of the machine's kubelet to a task that it returns.
 type TaskRegistryStorage struct {
 	registry      TaskRegistry
 	objects       storage.Interface
@@ -44,8 +44,8 @@ func (s *TaskRegistryStorage) List(u *url.URL) (interface{}, error) {
 	return orError(listObjects(s.objects, api.TaskKind, u))
 }
 
-// Get returns a *storage.Object with an *api.Task; or, if its kubelet answers, an
-// *api.Task with what that knows.
+// Get returns a *storage.Object with an *api.Task; or, if the kubelet answers, an
+// *api.Task with its info.
 func (s *TaskRegistryStorage) Get(id string) (interface{}, error) {
 	object, err := getObject(s.objects, api.TaskKind, id)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *TaskRegistryStorage) Get(id string) (interface{}, error) {
 	return &task, nil
 }
 
-// info returns what a machine's kubelet knows about a task, nil when it does not
-// answer: a kubelet that is away does not hide the task (D21).
+// info returns the info of a machine's kubelet about a task, nil if it does not
+// answer: an unavailable kubelet does not hide the task (D21).
 func (s *TaskRegistryStorage) info(machine, id string) interface{} {
 	info, err := s.containerInfo.GetContainerInfo(machine, id)
 	if err == nil {
@@ -112,7 +112,7 @@ func (s *TaskRegistryStorage) Create(object interface{}) error {
 	return err
 }
 
-// place asks the scheduler for machines until one takes the task.
+// place tries the machines of the scheduler until one takes the task.
 func (s *TaskRegistryStorage) place(task api.Task) error {
 	for tries := (attempts{began: s.now()}); ; {
 		machine, err := s.scheduler.Schedule(task)

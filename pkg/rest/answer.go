@@ -12,16 +12,15 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// storedAnswer is an object that is stored. Its JSON is made once for all answers.
+// storedAnswer implements Answer and Shared for a stored object. All answers share its cached JSON.
 type storedAnswer struct {
 	codec  *v1.Codec
 	stored *storage.Object
 }
 
-// Stored returns an object that is stored as an answer.
+// Stored returns a stored object as an answer.
 func Stored(codec *v1.Codec, object *storage.Object) Answer { return storedAnswer{codec, object} }
 
-// Object implements Answer.
 func (a storedAnswer) Object() (runtime.Object, error) {
 	object, err := a.codec.Out(a.stored.Object)
 	if err != nil {
@@ -31,7 +30,6 @@ func (a storedAnswer) Object() (runtime.Object, error) {
 	return object, nil
 }
 
-// Encode implements Answer.
 func (a storedAnswer) Encode() (conversion.Encoded, error) {
 	head, tail, err := a.Parts()
 	if err != nil {
@@ -42,24 +40,23 @@ func (a storedAnswer) Encode() (conversion.Encoded, error) {
 
 var lineEnd = []byte("\n")
 
-// Shared is an answer whose JSON is kept for all who ask for it.
+// Shared is an answer with cached JSON.
 type Shared interface {
-	// Parts returns the two parts of its JSON, without a line break at its end.
+	// Parts returns the two parts of its JSON, without a trailing line break.
 	Parts() (head, tail []byte, err error)
 }
 
-// Parts implements Shared.
 func (a storedAnswer) Parts() (head, tail []byte, err error) {
 	item, err := a.stored.Item(a.codec)
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.codec.Head(), item[1:], nil // it has metadata, so it is not empty
+	return a.codec.Head, item[1:], nil // it has metadata, so it is not empty
 }
 
 const metadataBegins = `{"metadata":`
 
-// Metadata implements Answer. It is a part of the item, which begins with it.
+// Metadata returns a part of the item, which begins with it.
 func (a storedAnswer) Metadata() ([]byte, error) {
 	item, err := a.stored.Item(a.codec)
 	if err != nil {
@@ -84,19 +81,16 @@ func (a storedAnswer) Metadata() ([]byte, error) {
 	return nil, errors.New("an item does not begin with its metadata")
 }
 
-// unstoredAnswer is an answer that was created for one request.
+// unstoredAnswer implements Answer for an object that was created for one request.
 type unstoredAnswer struct{ object runtime.Object }
 
-// MakeAnswer returns an object, which has its kind set, as an answer.
+// MakeAnswer returns an object as an answer. Its kind must be set.
 func MakeAnswer(object runtime.Object) Answer { return unstoredAnswer{object} }
 
-// Object implements Answer.
 func (m unstoredAnswer) Object() (runtime.Object, error) { return m.object, nil }
 
-// Encode implements Answer.
 func (m unstoredAnswer) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
 
-// Metadata implements Answer.
 func (m unstoredAnswer) Metadata() ([]byte, error) {
 	accessor, err := meta.Accessor(m.object)
 	if err != nil {

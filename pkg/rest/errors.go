@@ -17,10 +17,10 @@ import (
 // ErrModified is the cause of a conflict, in the words of today's server.
 var ErrModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// retryAfter is when a client may try again whom the server had no time for, in seconds.
+// retryAfter is the time after which a client of a busy server should try again, in seconds.
 const retryAfter = 1
 
-// StatusError returns an error of a store in the words of today's server.
+// StatusError converts an error of a store to a status in the words of today's server.
 func StatusError(err error, resource schema.GroupResource, name string) error {
 	var status apierrors.APIStatus
 	if err == nil || errors.As(err, &status) {
@@ -51,13 +51,13 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 	case api.Expired:
 		return apierrors.NewResourceExpired(err.Error())
 	case api.Unavailable:
-		return unavailable(typed)
+		status := apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "", schema.GroupResource{}, "", typed.Error(), 0, true)
+		return &withCause{status, typed}
 	}
 	return err
 }
 
-// CheckTime returns an error if a request has taken too long, or nobody waits for its answer
-// any more.
+// CheckTime returns a timeout error if the context of a request has ended.
 func CheckTime(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", err), 0)
@@ -65,12 +65,7 @@ func CheckTime(ctx context.Context) error {
 	return nil
 }
 
-// unavailable keeps the cause, for the log.
-func unavailable(err *api.Error) error {
-	return &withCause{apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "", schema.GroupResource{}, "", err.Error(), 0, true), err}
-}
-
-// withCause is a status with a cause that only the log has.
+// withCause is a status with a cause for the log.
 type withCause struct {
 	*apierrors.StatusError
 	cause error
@@ -79,14 +74,11 @@ type withCause struct {
 // Unwrap returns the cause.
 func (w *withCause) Unwrap() error { return w.cause }
 
-// Status implements apierrors.APIStatus.
-func (w *withCause) Status() metav1.Status { return w.StatusError.Status() }
-
-// maxErrors bounds how many of an object's errors are reported, as the strict decoder bounds
-// its own. The time to join them is quadratic.
+// maxErrors bounds the number of reported errors of an object, like that of the strict decoder. The time
+// to join them is quadratic.
 const maxErrors = 100
 
-// Invalid returns the status for an object that breaks rules.
+// Invalid returns the status for an invalid object.
 func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
 	if all := len(errs); all > maxErrors {
 		errs = append(errs[:maxErrors:maxErrors], field.TooMany(field.NewPath("errors"), all, maxErrors))
@@ -94,7 +86,7 @@ func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(kind, name, errs)
 }
 
-// CheckNamespace returns an error if an object says that it is in another namespace than a request.
+// CheckNamespace returns an error if an object names another namespace than its request.
 func CheckNamespace(object metav1.Object, namespace string) error {
 	if own := object.GetNamespace(); own != "" && own != namespace {
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,32 +60,31 @@ func (r *Resource) GroupResource() schema.GroupResource {
 // Types returns the scheme that has the types of the kind.
 func (r *Resource) Types() *runtime.Scheme { return cmp.Or(r.Scheme, v1.Scheme) }
 
-// Verbs returns what can be done with the resource, sorted.
+// Verbs returns the verbs of the resource, sorted.
 func (r *Resource) Verbs() (verbs []string) {
-	if _, ok := r.Storage.(Creater); ok {
-		verbs = append(verbs, "create")
+	for _, verb := range []struct {
+		isThere bool
+		names   []string
+	}{
+		{is[Creater](r), []string{"create"}},
+		{is[Deleter](r), []string{"delete"}},
+		{is[CollectionDeleter](r), []string{"deletecollection"}},
+		{is[Getter](r) || is[Streamer](r), []string{"get"}},
+		{is[Lister](r), []string{"list"}},
+		{is[Updater](r), []string{"patch", "update"}},
+		{is[Watcher](r), []string{"watch"}},
+	} {
+		if verb.isThere {
+			verbs = append(verbs, verb.names...)
+		}
 	}
-	if _, ok := r.Storage.(Deleter); ok {
-		verbs = append(verbs, "delete")
-	}
-	if _, ok := r.Storage.(CollectionDeleter); ok {
-		verbs = append(verbs, "deletecollection")
-	}
-	_, isText := r.Storage.(Streamer)
-	if _, ok := r.Storage.(Getter); ok || isText {
-		verbs = append(verbs, "get")
-	}
-	if _, ok := r.Storage.(Lister); ok {
-		verbs = append(verbs, "list")
-	}
-	if _, ok := r.Storage.(Updater); ok {
-		verbs = append(verbs, "patch", "update")
-	}
-	if _, ok := r.Storage.(Watcher); ok {
-		verbs = append(verbs, "watch")
-	}
-	slices.Sort(verbs)
 	return verbs
+}
+
+// is reports whether the storage of a resource has a verb.
+func is[Verb any](r *Resource) bool {
+	_, ok := r.Storage.(Verb)
+	return ok
 }
 
 // APIResource returns the resource as discovery shows it.
@@ -96,7 +94,7 @@ func (r *Resource) APIResource() metav1.APIResource {
 	if r.Kind.GroupVersion() != r.GroupVersion {
 		resource.Group, resource.Version = r.Kind.Group, r.Kind.Version
 	}
-	if _, stored := r.Storage.(Lister); stored {
+	if is[Lister](r) {
 		resource.StorageVersionHash = r.storageVersionHash()
 	}
 	return resource

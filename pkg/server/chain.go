@@ -9,14 +9,14 @@ import (
 	"kube2014/pkg/ui"
 )
 
-// Guards decide who gets in at a port. At the insecure port there are none.
+// Guards authenticate and authorize the requests of a port. The insecure port has none.
 type Guards struct {
 	Authenticator authenticator.Request
 	Authorizer    authorizer.Authorizer
 }
 
-// BuildHandlerChain puts the chain before the API: what stands last here is asked first.
-// Today's server calls this DefaultBuildHandlerChain.
+// BuildHandlerChain returns the chain of handlers before the API. A request passes them from the last one here
+// to the first. Today's server calls this DefaultBuildHandlerChain.
 func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler := http.Handler(http.HandlerFunc(filters.Serve))
 	handler = filters.WithAuthorization(handler, guards.Authorizer)

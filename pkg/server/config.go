@@ -1,5 +1,5 @@
-// Package server is what is around the API: how a server starts, which handlers a request
-// passes, on which ports it listens, and how it ends. It knows none of the servers behind the handlers.
+// Package server is the generic part of a server: its start and its end, its ports, and the handlers that
+// a request passes. It knows none of the servers behind the handlers.
 package server
 
 import (
@@ -9,51 +9,52 @@ import (
 	"regexp"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/waitgroup"
+
 	"kube2014/pkg/audit"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/healthz"
 )
 
-// Config is what a server is made of. The option groups fill it in, and the assembly adds the chain.
+// Config configures a server. The option groups fill it in, and the assembly adds the chain.
 type Config struct {
-	Chain *Link        // of servers, the first one
+	Chain *Link        // the first link of the chain of servers
 	Page  http.Handler // served to everybody at ui.Path, nil for none
-	Mux   Mux          // where the server's own paths are served, nil for nowhere
+	Mux   Mux          // serves the server's own paths; nil if they are not served
 
 	Insecure *Serving // nil if the port is closed
 	Secure   *Serving // nil if the port is closed
 	Guards   Guards   // of the secure port
-	// Loopback is where the parts of the same process come in, as through the insecure port, whether
-	// that is open or not; nil for nowhere.
+	// Loopback accepts the connections of parts in the same process, like the insecure port, whether that is
+	// open or not; nil for none.
 	Loopback net.Listener
 
 	Audit *audit.Auditor // of both ports, nil for none
 
 	RequestTimeout     time.Duration // of requests that are not long-running
-	GetsWait           bool          // for another program: the get of one object needs the limit too
+	GetsWait           bool          // GETs may block on another process, so they time out
 	ReadTimeout        time.Duration // to read a request
 	WriteTimeout       time.Duration // to answer one that keeps the limits of 2014
-	MaxReads           int           // how many requests that only read are served at once at all ports; 0 for any number
-	MaxChanges         int           // likewise of the others
+	MaxReads           int           // limit of concurrent requests that only read, at all ports; 0 for none
+	MaxChanges         int           // limit of all other concurrent requests; 0 for none
 	DrainTimeout       time.Duration // for requests in flight when the server ends
-	ShutdownDelay      time.Duration // from when /readyz fails to when no more connections are taken
+	ShutdownDelay      time.Duration // between the failure of /readyz and the end of new connections
 	CORSAllowedOrigins []*regexp.Regexp
 	Profiling          bool
 
 	Metrics *metrics.Metrics // served at /metrics; nil for none
 
-	// BuildHandlerChain makes the handlers that a request passes. If it is not set, it is
-	// the function of this name.
+	// BuildHandlerChain returns the chain of handlers. The default is the function of this name.
 	BuildHandlerChain func(c *Config, guards Guards) http.Handler
-	// Around is put around the handlers that know what a request asks for, such as a trace. It may be nil.
+	// Around decorates the handlers behind WithRequestInfo, for example with a trace. It may be nil.
 	Around func(chain http.Handler) http.Handler
-	// Listen opens a port. If it is not set, it is net.Listen.
+	// Listen opens a port. The default is net.Listen.
 	Listen func(network, address string) (net.Listener, error)
 	// Listening is called with the addresses when the ports are open. It may be nil.
 	Listening func(insecure, secure net.Addr)
 
-	inFlight *filters.InFlight
+	inFlight *waitgroup.SafeWaitGroup
 	limits   *filters.Limits
 }
 
@@ -69,11 +70,11 @@ type Serving struct {
 	TLS     *tls.Config // nil for HTTP
 }
 
-// CompletedConfig is a Config in which nothing is missing.
+// CompletedConfig is a Config without missing fields.
 type CompletedConfig struct{ *Config }
 
-// Complete fills in what follows from the rest. To decide what users may do without knowing who
-// they are is a mistake in the program: Complete panics.
+// Complete sets missing fields to their defaults. It panics if there is an authorizer without an
+// authenticator.
 func (c *Config) Complete() CompletedConfig {
 	if c.Guards.Authorizer != nil && c.Guards.Authenticator == nil {
 		panic("server: there is an authorizer, but no authenticator")
@@ -88,7 +89,7 @@ func (c *Config) Complete() CompletedConfig {
 		c.Around = func(chain http.Handler) http.Handler { return chain }
 	}
 	if c.inFlight == nil {
-		c.inFlight = filters.NewInFlight()
+		c.inFlight = &waitgroup.SafeWaitGroup{}
 	}
 	if c.limits == nil {
 		c.limits = filters.NewLimits(c.MaxReads, c.MaxChanges)
@@ -99,7 +100,7 @@ func (c *Config) Complete() CompletedConfig {
 	return CompletedConfig{c}
 }
 
-// New makes a server.
+// New returns a server.
 func (c CompletedConfig) New() *Server {
 	return &Server{
 		config:   c.Config,

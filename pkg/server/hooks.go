@@ -10,14 +10,14 @@ import (
 	"kube2014/pkg/server/healthz"
 )
 
-// postStartHook is what is done once the ports are open.
+// postStartHook is a function that runs once the ports are open.
 type postStartHook struct {
 	name string
 	run  func(ctx context.Context) error
 	done atomic.Bool
 }
 
-// preShutdownHook is what is done before the ports are closed.
+// preShutdownHook is a function that runs before the ports are closed.
 type preShutdownHook struct {
 	name string
 	run  func() error
@@ -47,8 +47,8 @@ func (h *postStartHook) start(ctx context.Context) {
 	}()
 }
 
-// call runs the hook in a goroutine of its own, for Abort waits for nobody. The channel is closed
-// when it is done.
+// call runs the hook in a goroutine of its own, because Abort must not wait for it. The channel is closed
+// when the hook is done.
 func (h preShutdownHook) call() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

@@ -8,12 +8,12 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// Link is one of the servers behind the handler chain: a request is for the first one that serves it. Its
-// checks and hooks are added before PrepareRun is called. Articles on today's server call this delegation.
+// Link is one of the servers behind the handler chain. The first link that serves a request answers it. Checks
+// and hooks must be added before PrepareRun. Articles on today's server call this delegation.
 type Link struct {
 	request.Server
 	Name   string
-	Next   *Link           // gets what this one does not serve; nil for the last one, which takes all
+	Next   *Link           // gets the requests that this one does not serve; nil for the last one, which serves all
 	Checks []healthz.Check // of /healthz, /livez and /readyz
 
 	postStart   []*postStartHook
@@ -21,9 +21,8 @@ type Link struct {
 	loops       []func(ctx context.Context)
 }
 
-// AddPostStartHook lets a function run once the ports are open. Until it has returned without
-// an error, /readyz fails. The context ends when the server does. A name that is taken, here or in a link
-// behind, is a mistake in the program: AddPostStartHook panics.
+// AddPostStartHook lets a function run once the ports are open. /readyz fails until it has returned nil. The
+// context ends when the server does. It panics if this link, or one behind it, has a hook of the name.
 func (l *Link) AddPostStartHook(name string, run func(ctx context.Context) error) {
 	for _, hook := range l.merged().postStart {
 		if hook.name == name {
@@ -33,8 +32,8 @@ func (l *Link) AddPostStartHook(name string, run func(ctx context.Context) error
 	l.postStart = append(l.postStart, &postStartHook{name: name, run: run})
 }
 
-// AddLoop lets a function run, in a goroutine of its own, from when the ports are open until the
-// context ends. Nobody waits for it.
+// AddLoop lets a function run in a goroutine of its own, once the ports are open, until the context ends. The
+// server does not wait for it.
 func (l *Link) AddLoop(run func(ctx context.Context)) { l.loops = append(l.loops, run) }
 
 // AddPreShutdownHook lets a function run before the ports are closed.

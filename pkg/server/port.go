@@ -8,13 +8,13 @@ import (
 	"kube2014/pkg/util"
 )
 
-// ListenError says that a port cannot be opened.
+// ListenError is the error for a port that cannot be opened.
 type ListenError struct {
 	Address string
 	Err     error
 }
 
-// Error says the address and why.
+// Error returns the address and the cause.
 func (e *ListenError) Error() string {
 	return fmt.Sprintf("cannot listen on %s: %v", e.Address, e.Err)
 }
@@ -22,7 +22,7 @@ func (e *ListenError) Error() string {
 // Unwrap returns the cause.
 func (e *ListenError) Unwrap() error { return e.Err }
 
-// port is an open port and who serves it.
+// port is an open port and its server.
 type port struct {
 	listener net.Listener
 	server   *http.Server
@@ -44,7 +44,7 @@ func (p *port) serve() error {
 	return p.server.Serve(p.listener)
 }
 
-// open opens a port, nil for one that stays closed.
+// open opens a port. A nil Serving stays closed.
 func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
 	if serving == nil {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// installProfiling serves what go tool pprof reads. Who may read it is up to the authorizer.
+// installProfiling serves the profiles for go tool pprof. The authorizer decides who may read them.
 func installProfiling(mux Mux) {
 	mux.Handle("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound))
 	mux.HandlePrefix("/debug/pprof/", http.HandlerFunc(pprof.Index))
@@ -15,8 +15,7 @@ func installProfiling(mux Mux) {
 	}
 }
 
-// unhurried lets a request take longer than the time to read it: net/http would take it for one
-// whose client has gone.
+// unhurried removes the read deadline: net/http would cancel a request that outlives it.
 func unhurried(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a connection without one needs none

@@ -18,8 +18,8 @@ type Server struct {
 	insecure, secure http.Handler
 	chain            Link // has the checks and hooks of all links; PrepareRun sets it
 
-	ending  chan struct{} // closed when the server is about to end
-	aborted chan struct{} // closed when it is to end at once
+	ending  chan struct{} // closed when the server begins to end
+	aborted chan struct{} // closed when it must end at once
 	abort   sync.Once
 }
 
@@ -29,16 +29,16 @@ func (s *Server) InsecureHandler() http.Handler { return s.insecure }
 // SecureHandler returns the chain of the secure port.
 func (s *Server) SecureHandler() http.Handler { return s.secure }
 
-// Abort ends the server at once: what is in flight is cut off.
+// Abort ends the server at once, and cuts off the requests in flight.
 func (s *Server) Abort() { s.abort.Do(func() { close(s.aborted) }) }
 
 var errEnding = errors.New("the server is about to end")
 
-// PreparedServer is a server whose own paths are served. It can run.
+// PreparedServer is a server with its own paths installed, ready to run.
 type PreparedServer struct{ *Server }
 
-// PrepareRun installs the server's metrics, and its health: at /healthz and /livez by the checks of the
-// chain, at /readyz also by the hooks until they are done, and by whether it ends.
+// PrepareRun installs the server's own paths. /healthz and /livez have the checks of the chain; /readyz also
+// fails until the hooks are done, and when the server is ending.
 func (s *Server) PrepareRun() PreparedServer {
 	s.chain = s.config.Chain.merged()
 	if s.config.Mux == nil {
@@ -61,8 +61,8 @@ func (s *Server) PrepareRun() PreparedServer {
 	return PreparedServer{s}
 }
 
-// readyChecks returns the checks of /readyz: those of the chain, the hooks that are not
-// done, and that the server ends, if it does.
+// readyChecks returns the checks of /readyz: those of the chain, those of unfinished hooks, and a failing one if
+// the server is ending.
 func (s *Server) readyChecks() []healthz.Check {
 	checks := slices.Clone(s.chain.Checks)
 	for _, hook := range s.chain.postStart {
@@ -78,13 +78,13 @@ func (s *Server) readyChecks() []healthz.Check {
 	return checks
 }
 
-// ErrAborted is the error of a server that was ended at once.
+// ErrAborted is the error of Run after Abort.
 var ErrAborted = errors.New("the server was ended at once")
 
-// Run serves until the context ends, and then ends: /readyz fails for a while, no more
-// connections are taken, and the requests in flight are finished (D30), or cut off after a while.
-// It returns nil then, ErrAborted after Abort, a *ListenError if a port cannot be opened, and
-// another error if one breaks.
+// Run serves until the context ends. Then /readyz fails for a while, no more connections are
+// accepted, and the requests in flight are finished (D30), or cut off after a timeout. It returns
+// nil then, ErrAborted after Abort, a *ListenError if a port cannot be opened, and another error
+// if a port fails.
 func (p PreparedServer) Run(ctx context.Context) error {
 	s := p.Server
 	insecure, err := s.open(s.config.Insecure, s.insecure)
@@ -116,6 +116,7 @@ func (p PreparedServer) Run(ctx context.Context) error {
 	}
 	hooks, endHooks := context.WithCancel(context.WithoutCancel(ctx))
 	defer endHooks()
+	defer closeAll(ports)
 	for _, loop := range s.chain.loops {
 		go loop(hooks)
 	}
@@ -124,10 +125,8 @@ func (p PreparedServer) Run(ctx context.Context) error {
 	}
 	select {
 	case err = <-broken:
-		closeAll(ports)
 		return err
 	case <-s.aborted:
-		closeAll(ports)
 		return ErrAborted
 	case <-ctx.Done():
 	}
@@ -135,21 +134,19 @@ func (p PreparedServer) Run(ctx context.Context) error {
 	select {
 	case <-time.After(s.config.ShutdownDelay):
 	case <-s.aborted:
-		closeAll(ports)
 		return ErrAborted
 	}
 	for _, hook := range s.chain.preShutdown {
 		select {
 		case <-hook.call():
 		case <-s.aborted:
-			closeAll(ports)
 			return ErrAborted
 		}
 	}
 	return s.drain(ports)
 }
 
-// drain takes no more requests, and waits for those in flight.
+// drain accepts no more requests, and waits for those in flight.
 func (s *Server) drain(ports []*port) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)
 	defer cancel()
@@ -158,19 +155,22 @@ func (s *Server) drain(ports []*port) error {
 		open.silent.close()
 		go func() { drained <- open.server.Shutdown(ctx) }()
 	}
-	go func() { drained <- s.config.inFlight.Wait(ctx) }()
+	go func() {
+		s.config.inFlight.Wait()
+		drained <- nil
+	}()
 	for range len(ports) + 1 {
 		select {
 		case err := <-drained:
-			if err != nil {
-				log.Printf("some requests were not finished in %v and are cut off", s.config.DrainTimeout)
-				closeAll(ports)
-				return nil
+			if err == nil {
+				continue
 			}
+		case <-ctx.Done():
 		case <-s.aborted:
-			closeAll(ports)
 			return ErrAborted
 		}
+		log.Printf("some requests were not finished in %v and are cut off", s.config.DrainTimeout)
+		return nil
 	}
 	return nil
 }

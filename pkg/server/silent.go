@@ -7,17 +7,17 @@ import (
 	"sync/atomic"
 )
 
-// silent are the connections of a port on which nothing has been sent yet. http.Server.Shutdown would wait
-// for them for five seconds.
+// silent has the connections of a port without a request so far. http.Server.Shutdown would wait five seconds
+// for them.
 type silent struct {
-	count atomic.Int64 // of them, so that a request costs no lock if there are none
+	count atomic.Int64 // len(conns), so that requests need no lock if there are none
 
 	mu    sync.Mutex // guards what follows
 	conns map[net.Conn]bool
 	ended bool
 }
 
-// note is a ConnState of an http.Server.
+// note is the ConnState of an http.Server.
 func (s *silent) note(conn net.Conn, state http.ConnState) {
 	if state != http.StateNew && s.count.Load() == 0 {
 		return
@@ -28,14 +28,14 @@ func (s *silent) note(conn net.Conn, state http.ConnState) {
 	case state != http.StateNew:
 		delete(s.conns, conn)
 	case s.ended:
-		_ = conn.Close() // it only closes a connection
+		_ = conn.Close() // the error does not matter
 	default:
 		s.conns[conn] = true
 	}
 	s.count.Store(int64(len(s.conns)))
 }
 
-// close closes them, and those to come.
+// close closes them, and later ones.
 func (s *silent) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

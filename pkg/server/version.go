@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// VersionInfo returns which version of Kubernetes the server speaks, so that clients can
-// compute with it, and which of our own it is.
+// VersionInfo returns the version of Kubernetes that the server is compatible with, for clients, and
+// our own version as the commit.
 func VersionInfo(own string) version.Info {
 	return version.Info{
 		Major: "1", Minor: "36", EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
@@ -18,14 +18,14 @@ func VersionInfo(own string) version.Info {
 	}
 }
 
-// Version answers with VersionInfo.
+// Version serves VersionInfo.
 func Version(own string) http.Handler {
 	text, err := json.MarshalIndent(VersionInfo(own), "", "  ")
 	if err != nil {
-		panic(err) // it is made of strings
+		panic(err) // it has only strings
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text) // if that fails the client is gone
+		_, _ = w.Write(text) // it fails only if the client is gone
 	})
 }

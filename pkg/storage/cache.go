@@ -8,13 +8,13 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Cache holds the objects of a store by key, by label and by claim, and the
-// last changes. It is safe for concurrent use.
+// Cache holds the objects of a store by key, by label and by claim, and their
+// recent changes. It is safe for concurrent use.
 type Cache struct {
 	mu       sync.RWMutex // guards what follows
 	version  uint64
-	expected uint64 // the store has this version too
-	since    uint64 // the cache has seen all changes after this version
+	expected uint64 // the store has at least this version
+	since    uint64 // the cache has received all changes after this version
 	lanes    map[api.Kind]*lane
 	claims   claims
 	size     int // of all histories, in bytes
@@ -22,7 +22,7 @@ type Cache struct {
 
 var _ Reader = (*Cache)(nil)
 
-// NewCache returns an empty cache, of a store that has this version.
+// NewCache returns an empty cache of a store with this version.
 func NewCache(version uint64) *Cache {
 	return &Cache{version: version, since: version, lanes: map[api.Kind]*lane{}, claims: claims{}}
 }
@@ -55,8 +55,8 @@ func (c *Cache) get(key api.Key) *Object {
 	return nil
 }
 
-// All returns the objects of a key, sorted by machine: in a store that other programs
-// write to there may be several tasks.
+// All returns the objects of a key, sorted by machine: other programs may have stored
+// several tasks.
 func (c *Cache) All(key api.Key) (all []*Object) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -79,10 +79,10 @@ func (c *Cache) Len() (n int) {
 	return n
 }
 
-// Reset replaces all objects, as of a version of the store. The histories begin anew, and all
+// Reset replaces all objects, as of a version of the store. The histories are cleared, and all
 // watchers are cut off.
 func (c *Cache) Reset(version uint64, objects []*Object) {
-	fresh := NewCache(version) // others use the old objects meanwhile
+	fresh := NewCache(version) // readers use the old objects meanwhile
 	for _, object := range objects {
 		fresh.swap(nil, object)
 	}
@@ -94,8 +94,8 @@ func (c *Cache) Reset(version uint64, objects []*Object) {
 	c.version, c.since, c.expected, c.lanes, c.claims, c.size = version, version, 0, fresh.lanes, fresh.claims, 0
 }
 
-// Expect says that the store has a version of which the cache has not heard yet: whoever
-// has been told of it can watch from there on.
+// Expect records a version of the store that the cache has not reached yet, so that watches
+// may begin there.
 func (c *Cache) Expect(version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *Cache) List(selection Selection) (*List, error) {
 	return list, nil
 }
 
-// ListAt implements Reader. It reverts what the history has since the version.
+// ListAt implements Reader. It reverts the changes of the history after the version.
 func (c *Cache) ListAt(selection Selection, version uint64) (*List, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -134,8 +134,8 @@ func (c *Cache) ListAt(selection Selection, version uint64) (*List, error) {
 	return list, nil
 }
 
-// FirstFree implements Reader. Its cost depends on the candidates that it passes
-// over, not on the number of objects.
+// FirstFree implements Reader. Its cost depends on the number of skipped candidates, not
+// on the number of objects.
 func (c *Cache) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

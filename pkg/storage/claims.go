@@ -6,11 +6,11 @@ import (
 	"kube2014/pkg/api"
 )
 
-// claims are the objects that hold a claim. They have no lock of their own.
+// claims has the owner of each claim. It has no lock of its own.
 type claims map[api.Claim]api.Object
 
-// conflict returns the first of the claims that another object holds than the one of the key, and
-// that object; nil if there is none.
+// conflict returns the first of the claims that an object with another key holds, and that
+// object; nil if there is none.
 func (c claims) conflict(of api.Key, wanted []api.Claim) (api.Claim, api.Object) {
 	for _, claim := range wanted {
 		if owner := c[claim]; owner != nil && owner.Key() != of {
@@ -29,14 +29,14 @@ func (c claims) check(object api.Object) error {
 	return nil
 }
 
-// add lets an object hold its claims.
+// add adds the claims of an object.
 func (c claims) add(object api.Object) {
 	for _, claim := range object.AppendClaims(nil) {
 		c[claim] = object
 	}
 }
 
-// remove releases the claims of an object, but for those that another one holds by now.
+// remove releases the claims of an object, except those that another one holds by now.
 func (c claims) remove(object api.Object) {
 	for _, claim := range object.AppendClaims(nil) {
 		if c[claim] == object {
@@ -45,7 +45,7 @@ func (c claims) remove(object api.Object) {
 	}
 }
 
-// ClaimsInFlight are the claims of the objects that this process is about to write. They keep
+// ClaimsInFlight has the claims of the objects that this process is about to write. It keeps
 // concurrent requests from choosing the same machine for one port; the store decides. It is
 // safe for concurrent use.
 type ClaimsInFlight struct {
@@ -67,7 +67,7 @@ func (c *ClaimsInFlight) Take(object api.Object) error {
 	return nil
 }
 
-// Release gives back what Take has taken.
+// Release releases the claims of Take.
 func (c *ClaimsInFlight) Release(object api.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 const (
 	// maxEvents bounds the history of each kind.
 	maxEvents = 10000
-	// maxHistorySize bounds what all histories keep in memory of objects that are
-	// gone, in bytes.
+	// maxHistorySize bounds the memory of all histories for replaced and deleted objects,
+	// in bytes.
 	maxHistorySize = 64 << 20
 )
 
-// record adds events that were made together to the histories, drops the oldest ones if there
-// are too many, and wakes those who wait. The caller holds the lock.
+// record adds the events of a commit to the histories, drops the oldest ones if there are too
+// many, and wakes the watchers. The caller holds the lock.
 func (c *Cache) record(events []Event) {
 	for _, event := range events {
 		history := c.lane(event.Key().Kind).history
@@ -46,7 +46,7 @@ func (c *Cache) drop(from *history) {
 	from.drop()
 }
 
-// largest returns the history that keeps most in memory. The caller holds the lock.
+// largest returns the history that uses most memory. The caller holds the lock.
 func (c *Cache) largest() (largest *history) {
 	for _, lane := range c.lanes {
 		if largest == nil || lane.history.size > largest.size {
@@ -56,15 +56,15 @@ func (c *Cache) largest() (largest *history) {
 	return largest
 }
 
-// Since returns the version after which the cache has seen all changes.
+// Since returns the version after which the cache has received all changes.
 func (c *Cache) Since() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.since
 }
 
-// Events returns the changes that the cache has seen up to a version, kind by kind. It reports
-// false if it does not have all of them any more.
+// Events returns the changes that the cache has received up to a version, kind by kind. It reports
+// false if the histories have dropped some.
 func (c *Cache) Events(until uint64) (events []Event, all bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -78,10 +78,10 @@ func (c *Cache) Events(until uint64) (events []Event, all bool) {
 	return events, true
 }
 
-// Extend puts earlier events, of each kind sorted by version, before those of the histories. They are all
-// changes after the version since, up to the one after which the cache has seen all changes itself. So a
-// process can serve those who watched another one before. A history that does not begin there any
-// more, or would become too long, stays as it is.
+// Extend prepends earlier events, of each kind sorted by version, to the histories. They are all changes
+// after the version since, up to the one after which the cache has received all changes itself. So a
+// process can continue the watches of another one. A history that does not begin there any more, or
+// would become too long, stays as it is.
 func (c *Cache) Extend(since, until uint64, events []Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,21 +111,21 @@ func (c *Cache) Extend(since, until uint64, events []Event) {
 	c.since = since
 }
 
-// sizeOfReplaced estimates how much memory an event keeps from being freed. JSON that is made
-// later, for who lags behind or sees a last state, is not counted.
+// sizeOfReplaced estimates the memory that an event retains, in bytes. JSON that is encoded later, for
+// slow watchers or last states, is not counted.
 func sizeOfReplaced(event Event) int {
 	if event.Before == nil {
 		return 0
 	}
 	size := sizeOf(reflect.ValueOf(event.Before.Object))
-	for kept := event.Before.texts.Load(); kept != nil; kept = kept.next {
-		size += int(kept.size.Load())
+	for text := event.Before.texts.Load(); text != nil; text = text.next {
+		size += int(text.size.Load())
 	}
 	return size
 }
 
-// sizeOf estimates the memory that a value takes, in bytes, with all that it points
-// to. The zone of a time is not its own, and may be being loaded.
+// sizeOf estimates the memory of a value, in bytes, with all values that it points to. It skips
+// the zone of a time, which is shared, and may be loaded concurrently.
 func sizeOf(value reflect.Value) int {
 	size := int(value.Type().Size())
 	if value.Type() == reflect.TypeFor[time.Time]() {

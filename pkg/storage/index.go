@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// index holds the objects of one kind, sorted by name: all of them, and those that carry a
-// label. It has no lock of its own.
+// index holds the objects of one kind, sorted by name: all of them, and those with each label.
+// It has no lock of its own.
 type index struct {
 	byName  sorted
 	byLabel map[label]*sorted
@@ -19,7 +19,7 @@ type index struct {
 
 type label struct{ key, value string }
 
-// sorted are objects, sorted by name.
+// sorted has objects, sorted by name.
 type sorted struct{ btree.Map[string, *Object] }
 
 // all reports whether the names of all objects have a prefix.
@@ -29,15 +29,15 @@ func (s *sorted) all(prefix string) bool {
 	return strings.HasPrefix(first, prefix) && strings.HasPrefix(last, prefix)
 }
 
-// ascend passes on the objects whose names have a prefix, until one is not wanted.
+// ascend yields the objects whose names have a prefix.
 func (s *sorted) ascend(prefix string, send func(*Object) bool) {
 	s.Ascend(prefix, func(name string, object *Object) bool { return strings.HasPrefix(name, prefix) && send(object) })
 }
 
 func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
 
-// nameOf returns the index key of an object, unique within a kind. Names sort as namespaces
-// do, then as ids.
+// nameOf returns the index key of an object, unique within a kind. Names sort by namespace, then
+// by id.
 func nameOf(object *Object) string {
 	name := prefixOf(object.Key())
 	if placed, ok := object.Object.(api.Placed); ok {
@@ -46,7 +46,7 @@ func nameOf(object *Object) string {
 	return name
 }
 
-// prefixOf returns what the names of all objects of a key begin with, and no others.
+// prefixOf returns the common prefix of the names of all objects of a key, and of no others.
 func prefixOf(key api.Key) string { return key.Namespace + "\x00" + key.ID + "\x00" }
 
 // get returns the first object of a key, nil if there is none.
@@ -58,13 +58,12 @@ func (x *index) get(key api.Key) (found *Object) {
 	return found
 }
 
-// each passes on the objects of a key, until one is not wanted.
+// each yields the objects of a key.
 func (x *index) each(key api.Key, send func(*Object) bool) {
 	x.byName.ascend(prefixOf(key), send)
 }
 
-// list returns the selected objects. It looks only at those that carry the rarest of the
-// labels.
+// list returns the selected objects. It reads only the objects with the rarest of the labels.
 func (x *index) list(selection Selection) (found []*Object) {
 	rarest := &x.byName
 	for key, value := range selection.Labels {
@@ -93,9 +92,9 @@ func (x *index) list(selection Selection) (found []*Object) {
 	return found
 }
 
-// listAt returns all objects as they once were. Then has those that have changed since, by
-// name, nil for one that was not there. Somebody who reads page after page asks for the
-// list again for each one, and writers wait meanwhile: it takes one walk, and does not sort.
+// listAt returns all objects as of an earlier version. Then has the prior states of objects that
+// have changed since, by name, nil for one that did not exist. It is called for each page of a list,
+// and blocks writers: so it takes one walk, and does not sort.
 func (x *index) listAt(then map[string]*Object) []*Object {
 	list := make([]*Object, 0, x.byName.Len())
 	changed := slices.Sorted(maps.Keys(then))
@@ -120,7 +119,7 @@ func (x *index) listAt(then map[string]*Object) []*Object {
 	return list
 }
 
-// Carries reports whether labels has all of the query.
+// Carries reports whether labels includes all labels of the query.
 func Carries(labels, query map[string]string) bool {
 	for key, value := range query {
 		if own, ok := labels[key]; !ok || own != value {
@@ -130,8 +129,7 @@ func Carries(labels, query map[string]string) bool {
 	return true
 }
 
-// swap puts a version of an object into the place of another one; either may be
-// nil.
+// swap replaces a version of an object by another one; either may be nil.
 func (x *index) swap(before, after *Object) {
 	if before != nil {
 		x.remove(before)

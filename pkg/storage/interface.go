@@ -1,6 +1,5 @@
-// Package storage keeps versioned objects and tells those who watch of each
-// change. A store is one package that implements Interface: memory, and the
-// versions of etcd.
+// Package storage stores versioned objects, and reports each change to watchers.
+// Each package below it implements Interface: memory, and the versions of etcd.
 package storage
 
 import (
@@ -14,18 +13,18 @@ import (
 )
 
 // Reader reads the objects of a store. Its methods may be called concurrently.
-// What they return is shared: nobody may change it.
+// Their results are shared: the caller must not change them.
 //
-// A store has a version, a number that each change makes larger. Each object has
-// the version of its last change and that of its creation, each list that of the
-// moment of which it is.
+// A store has a version, a number that each change increases. Each object has
+// the version of its last change and that of its creation. Each list has the
+// version of the store that it shows.
 type Reader interface {
 	// Get returns an object, or an api.NotFound error.
 	Get(key api.Key) (*Object, error)
 	// List returns the selected objects, sorted by namespace and id.
 	List(selection Selection) (*List, error)
 	// ListAt is List as of an earlier version of the store. The error is an api.Expired one
-	// if the history does not reach back so far, or not yet there.
+	// if the history does not include that version.
 	ListAt(selection Selection, version uint64) (*List, error)
 	// FirstFree returns the first of the candidates whose claims no other object holds, nil if
 	// there is none. The candidates are one object in several forms, such as a task on
@@ -33,12 +32,12 @@ type Reader interface {
 	FirstFree(candidates iter.Seq[api.Object]) (api.Object, error)
 	// Version returns the store's present version.
 	Version() (uint64, error)
-	// Changed returns the version after the last change of a kind, or a later one if that is
-	// not known any more.
+	// Changed returns the version after the last change of a kind, or a later one if the
+	// history has dropped that change.
 	Changed(kind api.Kind) (uint64, error)
-	// Watch returns a watcher of the changes after a version of all objects that were selected
-	// before the change, or are after it. If the history does not have all of them, the error
-	// is an api.Expired one. The caller stops the watcher.
+	// Watch returns a watcher of the changes after a version: of all objects that are selected
+	// before or after the change. The error is an api.Expired one if the history does not have
+	// all of them. The caller must stop the watcher.
 	Watch(selection Selection, after uint64) (Watcher, error)
 }
 
@@ -55,7 +54,7 @@ func InDefault(kind api.Kind) Selection {
 	return Selection{Kind: kind, Namespace: api.DefaultKey(kind, "").Namespace}
 }
 
-// With returns the selection of those objects that carry the labels too.
+// With returns a selection that also requires labels.
 func (s Selection) With(labels map[string]string) Selection {
 	s.Labels = labels
 	return s
@@ -80,8 +79,8 @@ func machineOf(object *Object) string {
 }
 
 // Interface is a store. It is linearizable: a read sees every change that was
-// acknowledged before it began, by any process. An error is an api.Unavailable
-// one if the store cannot be reached; a change may have been made then.
+// acknowledged before the read began, by any process. An error is an api.Unavailable
+// one if the store cannot be reached; then it is unknown whether a change was made.
 //
 // It is the smallest form of what Kubernetes later named storage.Interface:
 // Create, Delete and a conditional update are a Change, GuaranteedUpdate is a
@@ -89,21 +88,20 @@ func machineOf(object *Object) string {
 // metadata of each object.
 type Interface interface {
 	Reader
-	// Cached returns a reader of what this process knows of the store. It does
-	// not ask the store, so it may be stale; it is never older than what the
-	// process has read from the store before.
+	// Cached returns a reader of the store's cache in this process. It may be
+	// stale, but is never older than anything that the process has read from
+	// the store before.
 	Cached() Reader
-	// Commit makes changes that hold together, and returns the objects that it
-	// wrote, nil for each change that wrote none. An atomic store makes all
-	// changes or none, and nobody sees some of them without the others. Another
-	// store makes them in their order: if it fails, or its process ends, between
-	// two, it repairs that later. The store owns the objects that are passed in,
-	// even if it fails.
+	// Commit makes related changes, and returns the objects that it wrote, nil
+	// for each change that wrote none. An atomic store makes all changes or none,
+	// and readers see all or none. Any other store makes them in their order: if
+	// it fails, or its process ends, between two, it repairs that later. The store
+	// owns the objects that are passed in, even if it fails.
 	//
 	// If an object does not have the expected version, nothing is changed. The
-	// error is an api.AlreadyExists one if there should be none, api.NotFound if
-	// there is none, else api.Conflict. It is api.HostPortTaken if another object
-	// holds a claim of one that is written, and that of CheckUpdate if an api.Placed
+	// error is an api.AlreadyExists one if the object must be absent, api.NotFound
+	// if it is absent, else api.Conflict. It is api.HostPortTaken if another object
+	// holds a claim of a written one, and that of CheckUpdate if an api.Placed
 	// object refuses its successor. A pod gets its machine, and takes its host ports
 	// there, when it is created or by one later change.
 	Commit(changes ...Change) ([]*Object, error)
@@ -116,12 +114,13 @@ type Change struct {
 	Action   Action
 	Object   api.Object // what to write
 
-	// TTL is how long the object stays after it is written; 0 is for ever, also if it was to
-	// end before. Then the store deletes it, within two seconds or so; etcd3 is up to a
-	// twentieth of the time later, at most a minute. It is not for tasks, and not negative.
+	// TTL is the time after the write until the store deletes the object; 0 is for ever, even
+	// if its previous version had a TTL. The store deletes it within about two seconds; etcd3
+	// is up to a twentieth of the TTL later, at most a minute. It must not be negative, and
+	// not be set for tasks.
 	TTL time.Duration
-	// Began is when the request began to which the change belongs; zero if that is
-	// now. A store that bounds the time of a request counts from then.
+	// Began is when the request of the change began; zero is now. A store that bounds the
+	// time of a request counts from then.
 	Began time.Time
 }
 
@@ -139,11 +138,11 @@ const (
 const (
 	Absent  uint64 = 0         // there must be no object
 	Present uint64 = 1<<64 - 1 // there must be one, of any version
-	Any     uint64 = 1<<64 - 2 // it does not matter
-	Blind   uint64 = 1<<64 - 3 // nor whether the object that is written counts as a new one
+	Any     uint64 = 1<<64 - 2 // there may be one or none
+	Blind   uint64 = 1<<64 - 3 // writes without reading first: a replaced object may count as new
 )
 
-// Unconditional reports whether it does not matter if there is an object, nor which.
+// Unconditional reports whether the change expects no version.
 func (c Change) Unconditional() bool { return c.Expected == Any || c.Expected == Blind }
 
 // TTLSeconds returns the TTL in seconds, rounded up.
@@ -155,7 +154,7 @@ func (c Change) TTLSeconds() int64 {
 	return seconds
 }
 
-// InWords returns what the change does, such as "create task", for errors.
+// InWords describes the change, for example "create task", for errors.
 func (c Change) InWords() string {
 	verb := "update "
 	switch {
@@ -167,7 +166,7 @@ func (c Change) InWords() string {
 	return verb + string(c.Key.Kind)
 }
 
-// ListInWords returns what a list is, such as "list tasks", for errors.
+// ListInWords describes a list, for example "list tasks", for errors.
 func ListInWords(kind api.Kind) string {
 	return "list " + strings.TrimSuffix(string(kind), "s") + "s"
 }
@@ -187,19 +186,28 @@ func Delete(key api.Key, expected uint64) Change {
 	return Change{Key: key, Expected: expected, Action: Remove}
 }
 
-// DeleteService returns the changes that delete a service: its endpoints end with it, if there are any (D14).
+// DeleteService returns the changes that delete a service and its endpoints, if there are any (D14).
 func DeleteService(key api.Key, expected uint64) []Change {
 	endpoints := api.Key{Kind: api.EndpointsKind, Namespace: key.Namespace, ID: key.ID}
 	return []Change{Delete(key, expected), Delete(endpoints, Any)}
 }
 
-// Require changes nothing, but lets a commit fail unless there is such an object.
+// Require changes nothing, but a commit fails unless the object exists.
 func Require(key api.Key) Change {
 	return Change{Key: key, Expected: Present, Action: Check}
 }
 
-// Undecodable is the cause of the error with which Get answers an object that is
-// there but cannot be decoded. An update may replace it, unless it is a task.
+// CommitOne makes one change, and returns the object that it wrote, nil for none.
+func CommitOne(store Interface, change Change) (*Object, error) {
+	written, err := store.Commit(change)
+	if err != nil {
+		return nil, err
+	}
+	return written[0], nil
+}
+
+// Undecodable wraps a decoding error. Get returns it, in an *api.Error, for corrupt
+// objects. An update may replace such an object, unless it is a task.
 type Undecodable struct {
 	Version uint64
 	Err     error
@@ -211,14 +219,13 @@ func (u *Undecodable) Error() string { return u.Err.Error() }
 // Unwrap returns why it cannot be decoded.
 func (u *Undecodable) Unwrap() error { return u.Err }
 
-// Clock is an optional interface of a store that takes the time from another clock
-// than the system's.
+// Clock is an optional interface of a store with a clock of its own.
 type Clock interface {
 	Now() time.Time
 }
 
-// CheckExpected returns an error if an object, nil for none, is not what the change
-// expects.
+// CheckExpected returns an error if an object, nil for none, does not have the version
+// that the change expects.
 func CheckExpected(change Change, object *Object) error {
 	switch {
 	case change.Unconditional(), change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
@@ -237,34 +244,33 @@ func CheckExpected(change Change, object *Object) error {
 	return nil
 }
 
-// Watcher gives out the changes of the selected objects, in their order, each once. It is for
-// one goroutine at a time. It holds up nobody.
+// Watcher returns the changes of the selected objects, in their order, each once. It is for
+// one goroutine at a time. A slow watcher blocks nobody.
 type Watcher interface {
-	// Next returns the next events, at least one; those that were made together come
-	// together. They are the watcher's own, and the caller's until the next call. It waits
-	// for them until the context ends, and returns its error then. A
-	// watcher that reads so slowly that the history has dropped an event before it was
-	// read is cut off: the error is an api.Expired one, from then on.
+	// Next returns the next events, at least one; those of one commit come together. The
+	// slice is valid until the next call. It blocks until there are events or the context
+	// ends, and returns the context's error then. If the history has dropped an event that
+	// the watcher has not read, this and all later calls return an api.Expired error.
 	Next(context.Context) ([]Event, error)
-	// Version returns the version of the store up to which Next has given out all events.
+	// Version returns the version of the store up to which Next has returned all events.
 	Version() uint64
 	// Stop releases the watcher. It must not be used any more.
 	Stop()
 }
 
-// Event is one change, as a watcher gets it.
+// Event is one change of an object.
 type Event struct {
 	Type    EventType
 	Version uint64  // of the store, after the change
 	Before  *Object // nil if it was added
 	After   *Object // nil if it was deleted
 
-	size int  // of what the history keeps for it, in bytes
-	last bool // of those that were made together
+	size int  // of the replaced object that the history retains, in bytes
+	last bool // event of its commit
 }
 
-// Last returns the object as it was before the change, with the version of the change: for
-// those who do not see it any more. It is made once for all watchers.
+// Last returns the prior state at the event's version, for DELETED events. All watchers share
+// it.
 func (e Event) Last() *Object {
 	if last := e.Before.last.Load(); last != nil && last.Version() == e.Version {
 		return last

@@ -7,31 +7,31 @@ import (
 	"kube2014/pkg/api"
 )
 
-// lane is what a cache has of one kind: the objects, and the last changes. A busy kind
-// neither expires the watchers of other kinds nor wakes them.
+// lane has the objects of one kind, and their recent changes. A busy kind neither expires the
+// watchers of other kinds nor wakes them.
 type lane struct {
 	*index
 	history *history
 }
 
-// history is the last changes of one kind, in their order. It has no lock of its own.
+// history has the recent changes of one kind, in their order. It has no lock of its own.
 type history struct {
 	events []Event
 	first  uint64 // the number of the first event: events are numbered without gaps
-	since  uint64 // all changes after this version are here
-	size   int    // of the objects that were replaced or deleted, in bytes
-	ended  bool   // another history has taken its place
+	since  uint64 // the history has all changes after this version
+	size   int    // of the replaced and deleted objects, in bytes
+	ended  bool   // another history has replaced it
 	scopes map[scope]*scoped
 }
 
-// scope is what a watcher is found by: a machine or a namespace, neither for all events.
+// scope is the part of a history that a watcher follows: a machine, a namespace, or everything if both are "".
 type scope struct{ machine, namespace string }
 
-// scoped is what is watched of a history.
+// scoped has the events of a watched scope.
 type scoped struct {
 	numbers  []uint64      // of the events of the scope
 	complete uint64        // numbers has all of them from this number on
-	watchers int           // how many there are
+	watchers int           // of the scope
 	changed  chan struct{} // closed at the next event
 }
 
@@ -42,7 +42,7 @@ func makeHistory(version uint64) *history {
 // next returns the number of the next event.
 func (h *history) next() uint64 { return h.first + uint64(len(h.events)) }
 
-// scopeOf returns what the watchers of a selection are found by.
+// scopeOf returns the scope of the watchers of a selection.
 func scopeOf(selection Selection) scope {
 	if selection.Machine != "" {
 		return scope{machine: selection.Machine}
@@ -50,7 +50,7 @@ func scopeOf(selection Selection) scope {
 	return scope{namespace: selection.Namespace}
 }
 
-// scopesOf passes on the scopes of an event.
+// scopesOf yields the scopes of an event.
 func scopesOf(event Event) iter.Seq[scope] {
 	return func(send func(scope) bool) {
 		was, is := machineOf(event.Before), machineOf(event.After)
@@ -68,7 +68,7 @@ func scopesOf(event Event) iter.Seq[scope] {
 	}
 }
 
-// watched passes on what is watched of an event's scopes.
+// watched yields the watched scopes of an event.
 func (h *history) watched(event Event) iter.Seq[*scoped] {
 	return func(send func(*scoped) bool) {
 		if len(h.scopes) == 0 {
@@ -125,7 +125,7 @@ func (h *history) end() {
 	}
 }
 
-// watch lets a watcher be found by a scope, from the event of a number on.
+// watch adds a watcher to a scope, from the event of a number on.
 func (h *history) watch(by scope, from uint64) *scoped {
 	watched := h.scopes[by]
 	if watched == nil {
@@ -147,7 +147,7 @@ func (h *history) watch(by scope, from uint64) *scoped {
 	return watched
 }
 
-// unwatch releases what watch has returned.
+// unwatch removes a watcher from a scope.
 func (h *history) unwatch(by scope) {
 	if watched := h.scopes[by]; watched.watchers > 1 {
 		watched.watchers--
@@ -156,7 +156,7 @@ func (h *history) unwatch(by scope) {
 	}
 }
 
-// extend puts earlier events before the others: all changes after a version.
+// extend prepends earlier events: all changes after a version.
 func (h *history) extend(since uint64, events []Event) {
 	for _, event := range events {
 		h.size += event.size
@@ -166,8 +166,8 @@ func (h *history) extend(since uint64, events []Event) {
 	h.since = since
 }
 
-// then returns the objects that have changed since a version as they were then, by name, nil
-// for one that did not exist.
+// then returns the prior states of the objects that have changed since a version, by name, nil for
+// one that did not exist.
 func (h *history) then(version uint64) map[string]*Object {
 	then := map[string]*Object{}
 	for _, event := range slices.Backward(h.events) {

@@ -10,28 +10,28 @@ import (
 )
 
 // Object is one version of an object. It is immutable, and so is the api.Object in
-// it. It keeps its JSON in each version of the API in which it was answered.
+// it. It caches its JSON in each version of the API.
 type Object struct {
 	api.Object
 	texts atomic.Pointer[text]
 	last  atomic.Pointer[Object] // see Event.Last
 }
 
-// text is the JSON of an object in one version of the API, and those in others. Many who
-// watch want it at the same time: one makes it, the others wait.
+// text is the JSON of an object in one version of the API, in a list of such texts. Many watches
+// need it at the same time: one encodes it, the others wait.
 type text struct {
 	codec Encoder
 	once  sync.Once
 	item  []byte
 	err   error
-	size  atomic.Int64 // of the item, 0 until it is made
+	size  atomic.Int64 // of the item, 0 until it is encoded
 	next  *text
 }
 
 var errNotEncoded = errors.New("the object could not be encoded")
 
-// Encoder makes the JSON of an internal object in a version of the API, as an item of a
-// list. It is comparable.
+// Encoder encodes an internal object in a version of the API, as an item of a list. It must
+// be comparable.
 type Encoder interface {
 	EncodeItem(object interface{}) ([]byte, error)
 }
@@ -46,24 +46,24 @@ func NewObject(object api.Object, version, created uint64) *Object {
 // Version returns the version of the object's last change.
 func (o *Object) Version() uint64 { return o.Meta().ResourceVersion }
 
-// Item returns the object's JSON as an item of a list. It is made once.
+// Item returns the object's JSON as an item of a list. It is encoded once.
 func (o *Object) Item(codec Encoder) ([]byte, error) {
-	kept := o.textBy(codec)
-	kept.once.Do(func() {
-		kept.err = errNotEncoded // if it panics
-		kept.item, kept.err = codec.EncodeItem(o.Object)
-		kept.size.Store(int64(len(kept.item)))
+	t := o.textBy(codec)
+	t.once.Do(func() {
+		t.err = errNotEncoded // if it panics
+		t.item, t.err = codec.EncodeItem(o.Object)
+		t.size.Store(int64(len(t.item)))
 	})
-	return kept.item, kept.err
+	return t.item, t.err
 }
 
-// textBy returns the place of the JSON that an encoder makes.
+// textBy returns the text of an encoder.
 func (o *Object) textBy(codec Encoder) *text {
 	for {
 		first := o.texts.Load()
-		for kept := first; kept != nil; kept = kept.next {
-			if kept.codec == codec {
-				return kept
+		for t := first; t != nil; t = t.next {
+			if t.codec == codec {
+				return t
 			}
 		}
 		if fresh := (&text{codec: codec, next: first}); o.texts.CompareAndSwap(first, fresh) {
@@ -81,8 +81,7 @@ func (o *Object) EncodedBy(codec *conversion.Codec) (conversion.Encoded, error) 
 	return codec.EncodeOne(item), nil
 }
 
-// List is the objects of a kind, or those of them that carry some labels, as of one
-// version of the store.
+// List has selected objects of a kind, as of one version of the store.
 type List struct {
 	Kind    api.Kind
 	Version uint64

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// WithTTL returns a store of the same objects in which each change has the TTL, whatever it
-// says itself. A TTL of 0 leaves the changes as they are.
+// WithTTL returns a store of the same objects that sets the TTL of each change. A TTL of 0 leaves
+// the changes as they are.
 func WithTTL(store Interface, ttl time.Duration) Interface {
 	if ttl == 0 {
 		return store
@@ -14,12 +14,12 @@ func WithTTL(store Interface, ttl time.Duration) Interface {
 	return ending{store, ttl}
 }
 
+// ending implements Interface and Clock.
 type ending struct {
 	Interface
 	ttl time.Duration
 }
 
-// Commit implements Interface.
 func (e ending) Commit(changes ...Change) ([]*Object, error) {
 	changes = slices.Clone(changes) // they are the caller's
 	for i := range changes {
@@ -28,5 +28,4 @@ func (e ending) Commit(changes ...Change) ([]*Object, error) {
 	return e.Interface.Commit(changes...)
 }
 
-// Now implements Clock.
 func (e ending) Now() time.Time { return clockOf(e.Interface)() }

@@ -8,17 +8,16 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Tx is a change of a cache while it is made. It must not be used after the
-// function that it was passed to.
+// Tx is a change of a cache in progress. It must not be used after the function that it
+// was passed to has returned.
 type Tx struct {
 	cache   *Cache
 	version uint64
 	events  []Event
 }
 
-// Update lets a function change the cache; nobody else sees the cache meanwhile. If
-// the function fails, its changes are undone. If not, they become the next events,
-// in their order.
+// Update lets a function change the cache, with exclusive access. If the function fails,
+// its changes are undone. Otherwise they become the next events, in their order.
 func (c *Cache) Update(change func(*Tx) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,8 +40,8 @@ func (c *Cache) Update(change func(*Tx) error) error {
 	return nil
 }
 
-// Try returns the events that a change would make, and undoes it: nobody sees it. It may
-// set the versions of the objects that it writes.
+// Try returns the events of a change, and undoes it: no reader sees it. It may set the
+// versions of the objects that it writes.
 func (c *Cache) Try(change func(*Tx) error) (events []Event, err error) {
 	err = c.Update(func(tx *Tx) error {
 		if err := change(tx); err != nil {
@@ -59,8 +58,8 @@ func (c *Cache) Try(change func(*Tx) error) (events []Event, err error) {
 
 var errTried = errors.New("the change was only tried")
 
-// Apply makes a change as a store does that numbers its changes one by one, and returns
-// the object that it wrote, if any.
+// Apply makes a change, which gets the next version, and returns the object that it wrote,
+// nil for none.
 func (tx *Tx) Apply(change Change) (*Object, error) {
 	before := tx.Get(change.Key)
 	if err := CheckExpected(change, before); err != nil {
@@ -91,11 +90,11 @@ func (tx *Tx) Get(key api.Key) *Object { return tx.cache.get(key) }
 // Version returns the version after the changes so far.
 func (tx *Tx) Version() uint64 { return tx.version }
 
-// Skip counts a change that changes no object: the store then has the version.
+// Skip sets the version for a change of no object.
 func (tx *Tx) Skip(version uint64) { tx.version = version }
 
-// Replace puts a version of an object into the place of another one. Either may be
-// nil: that there was none, or is none any more. The store then has the version.
+// Replace replaces a version of an object by another one. Before is nil for a new object,
+// after for a deleted one. It sets the version.
 func (tx *Tx) Replace(before, after *Object, version uint64) {
 	event := Event{Type: Modified, Version: version, Before: before, After: after}
 	switch {
@@ -109,8 +108,7 @@ func (tx *Tx) Replace(before, after *Object, version uint64) {
 	tx.events = append(tx.events, event)
 }
 
-// swap puts a version of an object into the place of another one. The caller holds
-// the lock.
+// swap replaces a version of an object by another one. The caller holds the lock.
 func (c *Cache) swap(before, after *Object) {
 	c.lane(cmp.Or(after, before).Key().Kind).swap(before, after)
 	if before != nil {

@@ -7,22 +7,21 @@ import (
 	"kube2014/pkg/api"
 )
 
-// updateTime bounds how long an update is tried again while others change the
+// updateTime bounds how long an update is retried while other writers change the
 // object first.
 const updateTime = 2 * time.Second
 
-// GuaranteedUpdate replaces an object by what change makes of it, or creates it: it
-// reads the object, calls change, and writes what that returns if nobody has changed
-// the object meanwhile; else it begins again. Stored is nil if there is no object, or
-// none that can be decoded; it must not be changed. If change fails, nothing is
-// written. It may take its time: who is asked about a change may be far away.
+// GuaranteedUpdate updates or creates an object: it reads the object, calls change, and
+// writes the result if the object has not changed meanwhile; else it tries again. Stored is
+// read-only, and nil if there is no object, or a corrupt one. If change fails, nothing is
+// written. The time that change takes does not count: it may call another server.
 func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) (api.Object, error)) (*Object, error) {
 	now := clockOf(store)
 	for began := now(); ; {
 		update, err := makeUpdate(store, key, func(stored *Object) (api.Object, error) {
-			asked := now()
+			called := now()
 			next, err := change(stored)
-			began = began.Add(now().Sub(asked)) // it is not the store that is slow
+			began = began.Add(now().Sub(called)) // only the time of the store counts
 			return next, err
 		})
 		if err != nil {
@@ -33,7 +32,7 @@ func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) 
 		switch api.KindOf(err) {
 		case "":
 			return written[0], nil
-		case api.Conflict, api.AlreadyExists, api.NotFound: // somebody else was first
+		case api.Conflict, api.AlreadyExists, api.NotFound: // another writer was first
 		default:
 			return nil, err
 		}
@@ -50,7 +49,7 @@ func clockOf(store Interface) func() time.Time {
 	return time.Now
 }
 
-// makeUpdate reads an object and returns the change that replaces it, or creates it.
+// makeUpdate reads an object and returns the change that updates or creates it.
 func makeUpdate(store Interface, key api.Key, change func(stored *Object) (api.Object, error)) (Change, error) {
 	stored, err := store.Get(key)
 	var undecodable *Undecodable

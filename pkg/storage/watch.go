@@ -9,8 +9,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// maxBatch bounds how many events a watcher gets at once, but for the rest of those
-// that were made together. While it looks at them, it keeps their objects.
+// maxBatch bounds the number of events of one call of Next, which may exceed it by the rest of a
+// commit. The watcher retains their objects.
 const maxBatch = 500
 
 // watcher implements Watcher over the history of a kind.
@@ -20,14 +20,13 @@ type watcher struct {
 	history   *history
 	scope     scope
 	scoped    *scoped
-	next      uint64 // the number of the first event that was not looked at
-	after     uint64 // the version from which on it watches, which may be one to come
-	seen      uint64 // the version up to which all events were given out
+	next      uint64 // the number of the first unread event
+	after     uint64 // the version after which it watches, which may be a future one
+	seen      uint64 // the version up to which all events were returned
 
-	given []Event // the last ones, whose place is used again
+	given []Event // the last ones; the slice is reused
 }
 
-// Watch implements Reader.
 func (c *Cache) Watch(selection Selection, after uint64) (Watcher, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,14 +44,12 @@ func (c *Cache) Watch(selection Selection, after uint64) (Watcher, error) {
 	return w, nil
 }
 
-// Stop implements Watcher.
 func (w *watcher) Stop() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.history.unwatch(w.scope)
 }
 
-// Next implements Watcher.
 func (w *watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, changed, err := w.read()
@@ -67,14 +64,14 @@ func (w *watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// read returns the events that there are, and what is closed when there are more.
+// read returns the unread events, and a channel that is closed when there are more.
 func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 	w.cache.mu.RLock()
 	defer w.cache.mu.RUnlock()
 	if w.missed() {
 		return nil, nil, expired(w.seen, w.history.since)
 	}
-	clear(w.given) // the objects may be gone
+	clear(w.given) // so that their objects can be freed
 	w.given = w.given[:0]
 	for _, number := range w.unread() {
 		w.next = number + 1
@@ -92,28 +89,27 @@ func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 	return w.given, w.scoped.changed, nil
 }
 
-// missed reports whether the history has dropped an event before it was read. The caller holds
-// the lock of the cache.
+// missed reports whether the history has dropped an unread event. The caller holds the lock of the
+// cache.
 func (w *watcher) missed() bool { return w.history.ended || w.next < w.scoped.complete }
 
-// unread returns the numbers of the events of the watcher's scope that were not looked at. The
-// caller holds the lock of the cache.
+// unread returns the numbers of the unread events of the watcher's scope. The caller holds the lock of
+// the cache.
 func (w *watcher) unread() []uint64 {
 	first, _ := slices.BinarySearch(w.scoped.numbers, w.next)
 	return w.scoped.numbers[first:]
 }
 
-// Version implements Watcher.
 func (w *watcher) Version() uint64 {
 	w.cache.mu.RLock()
 	defer w.cache.mu.RUnlock()
 	if !w.missed() && len(w.unread()) == 0 {
-		w.seen = max(w.seen, w.cache.version) // what has changed since does not concern it
+		w.seen = max(w.seen, w.cache.version) // later changes are of other scopes
 	}
 	return w.seen
 }
 
-// expired says that the changes after a version are not known, but those after another one.
+// expired returns the error for a version that is older than the history.
 func expired(version, since uint64) error {
 	return &api.Error{Kind: api.Expired, Message: fmt.Sprintf("too old resource version: %d (%d)", version, since)}
 }

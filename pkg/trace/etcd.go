@@ -12,13 +12,10 @@ import (
 	"kube2014/pkg/storage/etcd3"
 )
 
-// EtcdClient traces every call to etcd's v2 API but those that wait for changes. Its lines name the
+// EtcdClient traces all calls to etcd's v2 API except those that wait for changes. The lines name the
 // interface, because the calls lead into libraries.
 func (t *Tracer) EtcdClient(next registry.EtcdClient) registry.EtcdClient {
-	if t == nil {
-		return next
-	}
-	return etcdClient{next, t}
+	return orNext[registry.EtcdClient](t, next, etcdClient{next, t})
 }
 
 type etcdClient struct {
@@ -27,7 +24,7 @@ type etcdClient struct {
 }
 
 func (c etcdClient) Get(key string, sort, recursive bool) (*etcd.Response, error) {
-	return ask(c.t, "EtcdClient.Get "+key, func() (*etcd.Response, error) { return c.EtcdClient.Get(key, sort, recursive) })
+	return traceValue(c.t, "EtcdClient.Get "+key, func() (*etcd.Response, error) { return c.EtcdClient.Get(key, sort, recursive) })
 }
 
 func (c etcdClient) Set(key, data string, ttl uint64) (*etcd.Response, error) {
@@ -56,7 +53,7 @@ func (c etcdClient) CompareAndDelete(key, prevValue string, prevIndex uint64) (*
 
 func (c etcdClient) write(text string, f func() (*etcd.Response, error)) (*etcd.Response, error) {
 	c.t.change()
-	return ask(c.t, "EtcdClient."+text, f)
+	return traceValue(c.t, "EtcdClient."+text, f)
 }
 
 func becomes(data string, ttl uint64) string {
@@ -73,13 +70,9 @@ func condition(prevValue string, prevIndex uint64) string {
 	return fmt.Sprint(" if index ", prevIndex)
 }
 
-// Etcd3Client traces every call to etcd's v3 API, but not what a watch shows: that comes
-// when it comes.
+// Etcd3Client traces all calls to etcd's v3 API except its watches.
 func (t *Tracer) Etcd3Client(next etcd3.Client) etcd3.Client {
-	if t == nil {
-		return next
-	}
-	return etcd3Client{next, t}
+	return orNext[etcd3.Client](t, next, etcd3Client{next, t})
 }
 
 type etcd3Client struct {
@@ -91,11 +84,11 @@ func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpRespons
 	if !op.IsGet() {
 		c.t.change()
 	}
-	return ask(c.t, "EtcdClient."+operation(op), func() (clientv3.OpResponse, error) { return c.Client.Do(ctx, op) })
+	return traceValue(c.t, "EtcdClient."+operation(op), func() (clientv3.OpResponse, error) { return c.Client.Do(ctx, op) })
 }
 
 func (c etcd3Client) Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
-	return ask(c.t, fmt.Sprintf("EtcdClient.Grant a lease of %ds", seconds),
+	return traceValue(c.t, fmt.Sprintf("EtcdClient.Grant a lease of %ds", seconds),
 		func() (*clientv3.LeaseGrantResponse, error) { return c.Client.Grant(ctx, seconds) })
 }
 

@@ -16,10 +16,7 @@ import (
 
 // RESTStorage traces a storage.
 func (t *Tracer) RESTStorage(next apiserver.RESTStorage) apiserver.RESTStorage {
-	if t == nil {
-		return next
-	}
-	return restStorage{t, next}
+	return orNext[apiserver.RESTStorage](t, next, restStorage{t, next})
 }
 
 type restStorage struct {
@@ -28,15 +25,15 @@ type restStorage struct {
 }
 
 func (s restStorage) List(u *url.URL) (interface{}, error) {
-	return ask(s.t, called(s.next, "List", u.RawQuery), func() (interface{}, error) { return s.next.List(u) })
+	return traceValue(s.t, called(s.next, "List", u.RawQuery), func() (interface{}, error) { return s.next.List(u) })
 }
 
 func (s restStorage) Get(id string) (interface{}, error) {
-	return ask(s.t, called(s.next, "Get", api.Quote(id)), func() (interface{}, error) { return s.next.Get(id) })
+	return traceValue(s.t, called(s.next, "Get", api.Quote(id)), func() (interface{}, error) { return s.next.Get(id) })
 }
 
 func (s restStorage) Delete(id string) error {
-	return s.t.tell(called(s.next, "Delete", api.Quote(id)), func() error { return s.next.Delete(id) })
+	return s.t.traceError(called(s.next, "Delete", api.Quote(id)), func() error { return s.next.Delete(id) })
 }
 
 // DeleteAdmitted implements apiserver.AdmittedDeleter.
@@ -45,27 +42,24 @@ func (s restStorage) DeleteAdmitted(object api.Object) error {
 	if !ok {
 		return s.Delete(object.Key().ID)
 	}
-	return s.t.tell(called(s.next, "DeleteAdmitted", words(object)), func() error { return deleter.DeleteAdmitted(object) })
+	return s.t.traceError(called(s.next, "DeleteAdmitted", words(object)), func() error { return deleter.DeleteAdmitted(object) })
 }
 
 func (s restStorage) Extract(body string) (interface{}, error) {
-	return ask(s.t, called(s.next, "Extract", counted(len(body), "byte")), func() (interface{}, error) { return s.next.Extract(body) })
+	return traceValue(s.t, called(s.next, "Extract", counted(len(body), "byte")), func() (interface{}, error) { return s.next.Extract(body) })
 }
 
 func (s restStorage) Create(object interface{}) error {
-	return s.t.tell(called(s.next, "Create", words(object)), func() error { return s.next.Create(object) })
+	return s.t.traceError(called(s.next, "Create", words(object)), func() error { return s.next.Create(object) })
 }
 
 func (s restStorage) Update(object interface{}) error {
-	return s.t.tell(called(s.next, "Update", words(object)), func() error { return s.next.Update(object) })
+	return s.t.traceError(called(s.next, "Update", words(object)), func() error { return s.next.Update(object) })
 }
 
 // Scheduler traces a scheduler.
 func (t *Tracer) Scheduler(next registry.Scheduler) registry.Scheduler {
-	if t == nil {
-		return next
-	}
-	return scheduler{t, next}
+	return orNext[registry.Scheduler](t, next, scheduler{t, next})
 }
 
 type scheduler struct {
@@ -74,19 +68,16 @@ type scheduler struct {
 }
 
 func (s scheduler) Schedule(task api.Task) (machine string, err error) {
-	_, err = ask(s.t, called(s.next, "Schedule", words(task)), func() (string, error) {
+	_, err = traceValue(s.t, called(s.next, "Schedule", words(task)), func() (string, error) {
 		machine, err = s.next.Schedule(task)
 		return "machine " + machine, err
 	})
 	return machine, err
 }
 
-// Store traces a store, but not what waits for changes.
+// Store traces a store, but not its watches.
 func (t *Tracer) Store(next storage.Interface) storage.Interface {
-	if t == nil {
-		return next
-	}
-	return store{reader{next, t}, next}
+	return orNext[storage.Interface](t, next, store{reader{next, t}, next})
 }
 
 type store struct {
@@ -98,22 +89,22 @@ func (s store) Cached() storage.Reader { return reader{s.next.Cached(), s.t} }
 
 func (s store) Commit(changes ...storage.Change) (written []*storage.Object, err error) {
 	s.t.change()
-	var told []string
+	var arguments []string
 	for _, change := range changes {
 		words := verb(change) + " " + named(change.Key)
 		if change.Action == storage.Write && change.TTL > 0 {
 			words += " for " + change.TTL.String()
 		}
-		told = append(told, words)
+		arguments = append(arguments, words)
 	}
-	err = s.t.tell(called(s.next, "Commit", told...), func() error {
+	err = s.t.traceError(called(s.next, "Commit", arguments...), func() error {
 		written, err = s.next.Commit(changes...)
 		return err
 	})
 	return written, err
 }
 
-// verb says what a change does.
+// verb describes a change.
 func verb(change storage.Change) string {
 	switch {
 	case change.Action != storage.Write:
@@ -132,7 +123,7 @@ type reader struct {
 }
 
 func (r reader) Get(key api.Key) (*storage.Object, error) {
-	return ask(r.t, called(r.Reader, "Get", named(key)), func() (*storage.Object, error) { return r.Reader.Get(key) })
+	return traceValue(r.t, called(r.Reader, "Get", named(key)), func() (*storage.Object, error) { return r.Reader.Get(key) })
 }
 
 func (r reader) List(selection storage.Selection) (*storage.List, error) {
@@ -140,11 +131,11 @@ func (r reader) List(selection storage.Selection) (*storage.List, error) {
 	if selection.Machine != "" {
 		which += " on " + selection.Machine
 	}
-	return ask(r.t, called(r.Reader, "List", string(selection.Kind), which), func() (*storage.List, error) { return r.Reader.List(selection) })
+	return traceValue(r.t, called(r.Reader, "List", string(selection.Kind), which), func() (*storage.List, error) { return r.Reader.List(selection) })
 }
 
 func (r reader) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
-	return ask(r.t, called(r.Reader, "ListAt", string(selection.Kind), strconv.FormatUint(version, 10)),
+	return traceValue(r.t, called(r.Reader, "ListAt", string(selection.Kind), strconv.FormatUint(version, 10)),
 		func() (*storage.List, error) { return r.Reader.ListAt(selection, version) })
 }
 
@@ -155,5 +146,5 @@ func (r reader) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
 			machines = append(machines, placed.Machine())
 		}
 	}
-	return ask(r.t, called(r.Reader, "FirstFree", cut(strings.Join(machines, ", "), maxValue)), func() (api.Object, error) { return r.Reader.FirstFree(candidates) })
+	return traceValue(r.t, called(r.Reader, "FirstFree", cut(strings.Join(machines, ", "), maxValue)), func() (api.Object, error) { return r.Reader.FirstFree(candidates) })
 }

@@ -15,9 +15,9 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// Handler traces requests to next, which know which server they are for. It lets them through one at a time:
-// a slow client delays all others, but not one whose answer is a stream, from its first flush on. The
-// calls that are made for the stream stand where they happen.
+// Handler traces requests to next, whose records have their servers. It serves one at a time: a slow client
+// delays all others. A streamed answer does so only until its first flush; later calls for the stream are
+// written when they happen.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next
@@ -51,8 +51,8 @@ func destination(to request.Server) string {
 	return called(to, "ServeHTTP")
 }
 
-// response ends the trace of its request when the answer is written, so that the
-// server's log line comes after it.
+// response ends the trace of its request when the answer is written, so that it
+// precedes the server's log line.
 type response struct {
 	http.ResponseWriter
 	isSecret bool // an error may repeat what was sent
@@ -66,7 +66,7 @@ func (r *response) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write describes the answer: by the text of an error without secrets, by the size of anything else.
+// Write ends the trace with the text of an error, or the size of any other answer.
 func (r *response) Write(body []byte) (int, error) {
 	n, err := r.ResponseWriter.Write(body)
 	if r.status >= http.StatusBadRequest && !r.isSecret {
@@ -95,12 +95,9 @@ func (r *response) inWords(what string) string {
 	return fmt.Sprintf("%d %s, %s of %s", status, http.StatusText(status), what, kind)
 }
 
-// Guards traces who gets in, without the credentials.
+// Guards traces authentication, without the credentials, and authorization.
 func (t *Tracer) Guards(next server.Guards) server.Guards {
-	if t == nil {
-		return next
-	}
-	return server.Guards{Authenticator: guards{t, next}, Authorizer: guards{t, next}}
+	return orNext[server.Guards](t, next, server.Guards{Authenticator: guards{t, next}, Authorizer: guards{t, next}})
 }
 
 type guards struct {
@@ -109,7 +106,7 @@ type guards struct {
 }
 
 func (g guards) AuthenticateRequest(req *http.Request) (who *user.Info, ok bool, err error) {
-	_, err = ask(g.t, "Authenticator.AuthenticateRequest", func() (string, error) {
+	_, err = traceValue(g.t, "Authenticator.AuthenticateRequest", func() (string, error) {
 		if who, ok, err = g.next.Authenticator.AuthenticateRequest(req); who == nil {
 			return "nobody", err
 		}
@@ -123,15 +120,15 @@ func (g guards) Authorize(ctx context.Context, a authorizer.Attributes) (decisio
 	if a.IsResource {
 		what = strings.Trim(a.Namespace+"/"+a.Resource+"/"+a.Name+"/"+a.Subresource, "/")
 	}
-	_, err = ask(g.t, "Authorizer.Authorize("+value(a.User.Name)+", "+a.Verb+" "+value(what)+")", func() (string, error) {
+	_, err = traceValue(g.t, "Authorizer.Authorize("+value(a.User.Name)+", "+a.Verb+" "+value(what)+")", func() (string, error) {
 		decision, reason, err = g.next.Authorizer.Authorize(ctx, a)
-		told := map[authorizer.Decision]string{authorizer.Allow: "allowed", authorizer.Deny: "denied", authorizer.NoOpinion: "no opinion"}[decision]
-		return strings.TrimSuffix(told+": "+reason, ": "), err
+		word := map[authorizer.Decision]string{authorizer.Allow: "allowed", authorizer.Deny: "denied", authorizer.NoOpinion: "no opinion"}[decision]
+		return strings.TrimSuffix(word+": "+reason, ": "), err
 	})
 	return decision, reason, err
 }
 
-// Admission traces the calls of a chain's plugins, around what is around them already.
+// Admission traces the calls of a chain's plugins, around an existing decorator.
 func (t *Tracer) Admission(next func(admission.Call, func() error) error) func(admission.Call, func() error) error {
 	if t == nil {
 		return next
@@ -140,6 +137,6 @@ func (t *Tracer) Admission(next func(admission.Call, func() error) error) func(a
 		method := map[admission.Step]string{admission.Admit: "Admit", admission.Validate: "Validate"}[call.Step]
 		a := call.Attributes
 		what := strings.ToLower(string(a.Operation)) + " " + value(strings.Trim(a.Resource.Resource+"/"+a.Name+"/"+a.Subresource, "/"))
-		return t.tell(call.Plugin+"."+method+"("+what+")", func() error { return next(call, plugin) })
+		return t.traceError(call.Plugin+"."+method+"("+what+")", func() error { return next(call, plugin) })
 	}
 }

@@ -1,4 +1,4 @@
-// Package trace prints what happens to a request in each layer. A Tracer makes
+// Package trace prints the calls of a request in each layer. A Tracer returns
 // decorators for the interfaces between the layers, and the program inserts
 // them. The code on either side does not know of them.
 //
@@ -33,18 +33,26 @@ type Tracer struct {
 
 	mu      sync.Mutex // guards what follows
 	out     io.Writer
-	open    []*call // the calls that have begun and not ended, the innermost last
-	holding bool    // lines are held back until the sync ends
-	held    []byte
-	changed bool // something was written since holding began
+	open    []*call // the calls in progress, the innermost last
+	holding bool    // lines are buffered until the sync ends
+	held    []byte  // the buffered lines
+	changed bool    // something was written to a store since holding began
 }
 
 // call is a traced call. Its line is written when it ends, or when it makes
 // another call.
 type call struct {
-	text  string
-	began time.Time
-	told  bool
+	text    string
+	began   time.Time
+	written bool // the line about its begin
+}
+
+// orNext returns a decorator, or the decorated value if the tracer is nil.
+func orNext[T any](t *Tracer, next, decorator T) T {
+	if t == nil {
+		return next
+	}
+	return decorator
 }
 
 // New returns a tracer that writes to out, a line or several lines with each
@@ -58,8 +66,8 @@ func (t *Tracer) begin(text string) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for depth, outer := range t.open {
-		if !outer.told {
-			outer.told = true
+		if !outer.written {
+			outer.written = true
 			t.writeLocked("", depth, outer.text)
 		}
 	}
@@ -78,7 +86,7 @@ func (t *Tracer) end(c *call, result string) {
 	switch {
 	case depth < 0:
 		return
-	case c.told && innermost:
+	case c.written && innermost:
 		t.writeLocked(took, depth, "→ "+result)
 	default: // a call of another goroutine may have begun since: this one is named again
 		t.writeLocked(took, depth, c.text+" → "+result)
@@ -96,8 +104,8 @@ func (t *Tracer) writeLocked(took string, depth int, text string) {
 	_, _ = io.WriteString(t.out, line) // if it fails, nothing can report it
 }
 
-// ask traces a call that returns a value.
-func ask[Value any](t *Tracer, text string, f func() (Value, error)) (Value, error) {
+// traceValue traces a call that returns a value.
+func traceValue[Value any](t *Tracer, text string, f func() (Value, error)) (Value, error) {
 	c := t.begin(text)
 	result := "panic"
 	defer func() { t.end(c, result) }()
@@ -110,14 +118,14 @@ func ask[Value any](t *Tracer, text string, f func() (Value, error)) (Value, err
 	return value, err
 }
 
-// tell traces a call that returns only an error.
-func (t *Tracer) tell(text string, f func() error) error {
-	_, err := ask(t, text, func() (string, error) { return "ok", f() })
+// traceError traces a call that returns only an error.
+func (t *Tracer) traceError(text string, f func() error) error {
+	_, err := traceValue(t, text, func() (string, error) { return "ok", f() })
 	return err
 }
 
-// Sync traces a periodic function, by its name in the code, but only when it
-// tries to write something. Requests wait while it runs, and it waits for them.
+// Sync traces a periodic function, by its name in the code, but only if it
+// tries to write to a store. It and requests wait for each other.
 func (t *Tracer) Sync(name string, next func() error) func() error {
 	if t == nil || next == nil {
 		return next
@@ -127,11 +135,11 @@ func (t *Tracer) Sync(name string, next func() error) func() error {
 		defer t.turn.Unlock()
 		t.hold(true)
 		defer t.hold(false)
-		return t.tell(name+"()", next)
+		return t.traceError(name+"()", next)
 	}
 }
 
-// hold begins to hold lines back, or stops it: they are written if something was written to a
+// hold begins or ends the buffering of lines. At its end they are written if something was written to a
 // store meanwhile.
 func (t *Tracer) hold(holding bool) {
 	t.mu.Lock()

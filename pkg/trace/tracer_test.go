@@ -268,8 +268,8 @@ func TestALineIsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
 		_ = s.tasks.CreateTask(evil, api.Task{JSONBase: api.JSONBase{ID: evil}})
 		_, _ = s.tasks.ListTasks(&map[string]string{evil: evil})
 		_ = s.services.UpdateEndpoints(api.Endpoints{Name: evil, Endpoints: []string{evil}})
-		_ = s.tell(evil, func() error { return errors.New(evil) })
-		_, _ = ask(s.Tracer, evil, func() (string, error) { return evil, nil })
+		_ = s.traceError(evil, func() error { return errors.New(evil) })
+		_, _ = traceValue(s.Tracer, evil, func() (string, error) { return evil, nil })
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/"+evil, evil, 0)
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/x", "{"+evil, 0)
 		for line := range strings.SplitSeq(strings.TrimSuffix(s.narration(), "\n"), "\n") {

@@ -30,7 +30,7 @@ func called(on interface{}, method string, arguments ...string) string {
 	return name + "(" + strings.Join(arguments, ", ") + ")"
 }
 
-// words describes what a call takes or returns. A text stays as it is.
+// words describes an argument or a result. A text stays as it is.
 func words(value interface{}) string {
 	switch v := value.(type) {
 	case nil:
@@ -92,7 +92,7 @@ func counted(n int, kind string) string {
 	return fmt.Sprint(n, " ", kind, "s")
 }
 
-// answered describes an answer of etcd's v2 API: what was read, or the index of a write.
+// answered describes an answer of etcd's v2 API: the value, or the index of a write.
 func answered(answer *etcd.Response) string {
 	switch node := answer.Node; {
 	case node == nil:

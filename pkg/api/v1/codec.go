@@ -9,23 +9,21 @@ import (
 	"kube2014/pkg/conversion"
 )
 
-// Head returns what the JSON of an object begins with. Its item follows, without the opening
-// brace.
-func Head(apiVersion, kind string) []byte {
-	return []byte(`{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`)
+// ListMeta is the metadata of a list.
+type ListMeta struct {
+	Version   uint64 // the version of the store that the list shows
+	Continue  string // the token for the next page, "" for none
+	Remaining int64  // the number of items on the next pages
 }
 
-// ListMeta is what a list says of itself.
-type ListMeta struct {
-	Version   uint64 // of the store, at the moment of which the list is
-	Continue  string // the token for the next page, "" for none
-	Remaining int64  // how many items the next pages have
+// headOf returns the beginning of the JSON of an object or of a list.
+func headOf(apiVersion, kind string) string {
+	return `{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`
 }
 
 // EncodeList returns the answer with a list of items.
 func EncodeList(apiVersion, kind string, meta ListMeta, items [][]byte) conversion.Encoded {
-	head := `{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) +
-		`,"metadata":{"resourceVersion":"` + strconv.FormatUint(meta.Version, 10) + `"`
+	head := headOf(apiVersion, kind) + `"metadata":{"resourceVersion":"` + strconv.FormatUint(meta.Version, 10) + `"`
 	if meta.Continue != "" {
 		head += `,"continue":` + strconv.Quote(meta.Continue)
 	}

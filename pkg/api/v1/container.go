@@ -8,6 +8,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/conversion"
 )
 
 func inContainer(c corev1.Container) api.Container {
@@ -16,11 +17,11 @@ func inContainer(c corev1.Container) api.Container {
 		Image:        c.Image,
 		Command:      inCommand(c.Command),
 		WorkingDir:   c.WorkingDir,
-		Ports:        each(c.Ports, inPort),
-		Env:          each(c.Env, inEnvVar),
+		Ports:        conversion.Each(c.Ports, inPort),
+		Env:          conversion.Each(c.Env, inEnvVar),
 		Memory:       inLimit(c.Resources.Limits, memory),
 		CPU:          inLimit(c.Resources.Limits, cpu),
-		VolumeMounts: each(c.VolumeMounts, inVolumeMount),
+		VolumeMounts: conversion.Each(c.VolumeMounts, inVolumeMount),
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 type Converter interface {
 	// New returns an empty object of the API.
 	New() runtime.Object
-	// Out returns an object of the API, whose kind is not set. It shares parts with the stored one.
+	// Out converts a stored object to the API. The kind of the result is not set. The two share parts.
 	Out(object api.Object) (runtime.Object, error)
-	// In returns an object as it is stored. It shares parts with that of the API, which it does not change.
+	// In converts an object of the API to its stored form. It does not change the object; the two share parts.
 	In(object runtime.Object) (api.Object, error)
 }
 
@@ -33,21 +33,19 @@ func NewConverter(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime
 	return one
 }
 
-// oneVersion converts a kind that June 2014 does not know: apart from its metadata, an object is remainder.
+// oneVersion implements Converter for a kind that June 2014 does not know: all but the metadata is remainder.
 type oneVersion struct {
 	kind   schema.GroupVersionKind
 	stored api.Kind
 	scheme *runtime.Scheme
 }
 
-// New implements Converter.
 func (c oneVersion) New() runtime.Object {
 	object, err := c.scheme.New(c.kind)
 	utilruntime.Must(err) // else the row of the kind is wrong
 	return object
 }
 
-// Out implements Converter.
 func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
 	whole, out := object.(*api.Any), c.New()
 	if err := decodeRemainder(whole, out); err != nil {
@@ -60,7 +58,6 @@ func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-// In implements Converter.
 func (c oneVersion) In(object runtime.Object) (api.Object, error) {
 	rest := reflect.New(reflect.TypeOf(object).Elem())
 	rest.Elem().Set(reflect.ValueOf(object).Elem())
@@ -76,15 +73,14 @@ func (c oneVersion) In(object runtime.Object) (api.Object, error) {
 	return in, err
 }
 
-// metaOf returns the metadata of an object, which can be changed by it.
+// metaOf returns the metadata of an object itself, not a copy.
 func metaOf(object runtime.Object) *metav1.ObjectMeta {
 	return object.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 }
 
-// inTwoVersions converts a kind that June 2014 knows too.
+// inTwoVersions implements Converter for a kind that June 2014 knows too.
 type inTwoVersions struct{ oneVersion }
 
-// Out implements Converter.
 func (c inTwoVersions) Out(object api.Object) (runtime.Object, error) {
 	converted, err := twoVersions.ConvertToVersion(object, c.kind.Version)
 	if err != nil {
@@ -93,7 +89,6 @@ func (c inTwoVersions) Out(object api.Object) (runtime.Object, error) {
 	return converted.(runtime.Object), nil
 }
 
-// In implements Converter.
 func (c inTwoVersions) In(object runtime.Object) (api.Object, error) {
 	converted, err := twoVersions.ConvertToVersion(object, conversion.Internal)
 	if err != nil {
@@ -102,23 +97,20 @@ func (c inTwoVersions) In(object runtime.Object) (api.Object, error) {
 	return converted.(api.Object), nil
 }
 
-// Codec writes the JSON of the stored objects of a kind as the API has it. It is what a
-// storage.Object keeps its text by. It is safe for concurrent use.
+// Codec encodes the stored objects of a kind as JSON of the API. storage.Object caches the JSON by codec. A codec
+// is safe for concurrent use.
 type Codec struct {
 	Converter
 	Kind schema.GroupVersionKind
-	head []byte // of an object's JSON, before its item
+	Head []byte // the beginning of each object's JSON; its item follows, without the opening brace
 }
 
-// NewCodec returns the codec of a kind.
-func NewCodec(kind schema.GroupVersionKind, converter Converter) *Codec {
-	return &Codec{converter, kind, Head(kind.GroupVersion().String(), kind.Kind)}
+// NewCodec returns the codec of a kind of the API, whose type a scheme has.
+func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) *Codec {
+	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind))}
 }
 
-// Head returns what the JSON of each object begins with. Its item follows, without the opening brace.
-func (c *Codec) Head() []byte { return c.head }
-
-// EncodeItem returns a stored object's compact JSON as it stands in a list: without its kind.
+// EncodeItem returns a stored object's compact JSON as an item of a list: without its kind.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	converted, err := c.Out(object.(api.Object))
 	if err != nil {

@@ -46,22 +46,6 @@ func ExampleAddConversions_convertToVersion() {
 	// converting (v1beta1.Task) to (version v1): versions convert only to and from the internal one
 }
 
-// The Go type of an object tells its version and its kind, if it is registered.
-func ExampleAddConversions_objectKinds() {
-	scheme := newScheme()
-	for _, object := range []interface{}{&corev1.Pod{}, v1beta1.Task{}, &corev1.Secret{}} {
-		kinds, err := scheme.ObjectKinds(object)
-		fmt.Printf("%q %v\n", kinds, err)
-	}
-	_, err := scheme.New("v7", "Pod")
-	fmt.Println(err)
-	// Output:
-	// [{"v1" "Pod"}] <nil>
-	// [{"v1beta1" "Task"}] <nil>
-	// [] no kind is registered for the type v1.Secret
-	// no kind "Pod" is registered for version "v7"
-}
-
 // What June 2014 cannot say of a pod is kept for those who ask today's API.
 func ExampleAddConversions_remainder() {
 	scheme := newScheme()

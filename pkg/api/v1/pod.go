@@ -5,6 +5,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/conversion"
 )
 
 // manifestVersion is that of the manifests that June 2014's examples have.
@@ -42,11 +43,11 @@ func outPod(task api.Task) (corev1.Pod, error) {
 func inPodSpec(spec corev1.PodSpec) (api.ContainerManifest, corev1.PodSpec) {
 	manifest := api.ContainerManifest{
 		Version:    manifestVersion,
-		Volumes:    each(spec.Volumes, inVolume),
-		Containers: each(spec.Containers, inContainer),
+		Volumes:    conversion.Each(spec.Volumes, inVolume),
+		Containers: conversion.Each(spec.Containers, inContainer),
 	}
 	spec.Volumes = refinements(spec.Volumes, inVolume, outVolume)
-	spec.Containers = each(spec.Containers, restOfContainer)
+	spec.Containers = conversion.Each(spec.Containers, restOfContainer)
 	defaults.StripPodSpec(&spec)
 	return manifest, spec
 }
@@ -57,7 +58,7 @@ func outPodSpec(manifest api.ContainerManifest, rest corev1.PodSpec) corev1.PodS
 	for _, container := range rest.Containers {
 		byName[container.Name] = append(byName[container.Name], container)
 	}
-	rest.Containers = each(manifest.Containers, func(container api.Container) (own corev1.Container) {
+	rest.Containers = conversion.Each(manifest.Containers, func(container api.Container) (own corev1.Container) {
 		if named := byName[container.Name]; len(named) > 0 {
 			own, byName[container.Name] = named[0], named[1:]
 		}

@@ -1,23 +1,15 @@
 package v1
 
-import "k8s.io/apimachinery/pkg/api/equality"
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"kube2014/pkg/conversion"
+)
 
 // What v1 says of a part of an object may refine what June 2014 says of it: the probes of
 // a container, the list behind its command. A refinement is kept in the remainder. It
 // holds as long as it means the same to June 2014 as what the internal object says; if
 // the first door has changed that, the refinement is dropped.
-
-// each converts the items of a slice. No slice stays none.
-func each[From, To any](from []From, convert func(From) To) []To {
-	if from == nil {
-		return nil
-	}
-	to := make([]To, len(from))
-	for i := range from {
-		to[i] = convert(from[i])
-	}
-	return to
-}
 
 // refinements returns those of the items that say more than June 2014 can, and those
 // that mean the same as one of them, so that their order stays.
@@ -42,7 +34,7 @@ func refine[V any, In comparable](items []In, refined []V, in func(V) In, out fu
 	for _, one := range refined {
 		byMeaning[in(one)] = append(byMeaning[in(one)], one)
 	}
-	return each(items, func(item In) V {
+	return conversion.Each(items, func(item In) V {
 		if same := byMeaning[item]; len(same) > 0 {
 			byMeaning[item] = same[1:]
 			return same[0]

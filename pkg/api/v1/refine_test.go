@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/conversion"
 )
 
 // refined is a pod of which nearly every value says more than June 2014 can.
@@ -270,7 +271,7 @@ func TestARefinementIsFoundWithoutComparingAllWithAll(t *testing.T) {
 		vars[i] = corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{}}
 	}
 	refined := refinements(vars, in, out)
-	assert.Equal(t, vars, refine(each(vars, in), refined, in, out))
+	assert.Equal(t, vars, refine(conversion.Each(vars, in), refined, in, out))
 	assert.LessOrEqual(t, calls, 6*many)
 }
 

@@ -21,19 +21,13 @@ import (
 
 func TestASchemeOfBothVersionsSaysWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []string{"v1beta1", "v1"}, both.Versions())
-	internal := func(kind string) interface{} {
-		object, err := both.New(conversion.Internal, kind)
-		require.NoError(t, err)
-		return object
-	}
 	for text, row := range map[string]struct {
 		object  interface{}
 		version string
 	}{
 		`no kind "Pod" is registered for version "v7"`:                                                     {&corev1.Pod{}, "v7"},
-		`no kind "Task" is registered for version "v7"`:                                                    {internal("Task"), "v7"},
-		`no kind "TaskList" is registered for version "v1"`:                                                {internal("TaskList"), Version},
+		`no kind "Task" is registered for version "v7"`:                                                    {&api.Task{}, "v7"},
+		`no kind "TaskList" is registered for version "v1"`:                                                {&api.TaskList{}, Version},
 		`no kind is registered for the type v1.Secret`:                                                     {&corev1.Secret{}, Version},
 		`converting (v1.Pod) to (version v1beta1): versions convert only to and from the internal one`:     {&corev1.Pod{}, v1beta1.Version},
 		`converting (v1beta1.Service) to (version v1): versions convert only to and from the internal one`: {v1beta1.Service{}, Version},
@@ -267,7 +261,7 @@ func TestAnAnswerIsMadeOfItems(t *testing.T) {
 	require.NoError(t, err)
 	const text = `"metadata":{"name":"web","namespace":"default","uid":"u"}}`
 	assert.Equal(t, "{"+text, string(item))
-	assert.Equal(t, `{"kind":"Endpoints","apiVersion":"v1",`+text, string(Head("v1", "Endpoints"))+string(item[1:]))
+	assert.Equal(t, `{"kind":"Endpoints","apiVersion":"v1",`+text, headOf("v1", "Endpoints")+string(item[1:]))
 
 	for want, list := range map[string]conversion.Encoded{
 		`{"kind":"EndpointsList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}` + "\n": EncodeList("v1", "EndpointsList", ListMeta{Version: 7}, nil),

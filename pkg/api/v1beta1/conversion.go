@@ -10,13 +10,11 @@ const Version = "v1beta1"
 
 // Codec reads and writes the JSON of this version. Answers are indented, as in the
 // original.
-var Codec = conversion.NewCodec(scheme(), Version, "    ")
-
-func scheme() *conversion.Scheme {
+var Codec = func() *conversion.Codec {
 	scheme := conversion.NewScheme()
 	AddToScheme(scheme)
-	return scheme
-}
+	return conversion.NewCodec(scheme, Version, "    ")
+}()
 
 // AddToScheme registers the objects of this version and their conversions.
 func AddToScheme(scheme *conversion.Scheme) {
@@ -39,8 +37,8 @@ func total[In, Out any](convert func(In) Out) func(In) (Out, error) {
 	return func(in In) (Out, error) { return convert(in), nil }
 }
 
-// The functions in… make internal objects of those of this version, the functions
-// out… do the reverse. What they return shares maps with what they are given.
+// The functions in… convert from this version to the internal one, the functions out… back.
+// Their results share maps with their arguments.
 
 func inTask(in Task) api.Task {
 	return api.Task{
@@ -61,11 +59,11 @@ func outTask(in api.Task) Task {
 }
 
 func inTaskList(in TaskList) api.TaskList {
-	return api.TaskList{JSONBase: api.JSONBase(in.JSONBase), Items: each(in.Items, inTask)}
+	return api.TaskList{JSONBase: api.JSONBase(in.JSONBase), Items: conversion.Each(in.Items, inTask)}
 }
 
 func outTaskList(in api.TaskList) TaskList {
-	return TaskList{JSONBase: JSONBase(in.JSONBase), Items: each(in.Items, outTask)}
+	return TaskList{JSONBase: JSONBase(in.JSONBase), Items: conversion.Each(in.Items, outTask)}
 }
 
 func inController(in ReplicationController) api.ReplicationController {
@@ -101,11 +99,11 @@ func outController(in api.ReplicationController) ReplicationController {
 }
 
 func inControllerList(in ReplicationControllerList) api.ReplicationControllerList {
-	return api.ReplicationControllerList{JSONBase: api.JSONBase(in.JSONBase), Items: each(in.Items, inController)}
+	return api.ReplicationControllerList{JSONBase: api.JSONBase(in.JSONBase), Items: conversion.Each(in.Items, inController)}
 }
 
 func outControllerList(in api.ReplicationControllerList) ReplicationControllerList {
-	return ReplicationControllerList{JSONBase: JSONBase(in.JSONBase), Items: each(in.Items, outController)}
+	return ReplicationControllerList{JSONBase: JSONBase(in.JSONBase), Items: conversion.Each(in.Items, outController)}
 }
 
 func inService(in Service) api.Service {
@@ -117,11 +115,11 @@ func outService(in api.Service) Service {
 }
 
 func inServiceList(in ServiceList) api.ServiceList {
-	return api.ServiceList{Items: each(in.Items, inService)}
+	return api.ServiceList{Items: conversion.Each(in.Items, inService)}
 }
 
 func outServiceList(in api.ServiceList) ServiceList {
-	return ServiceList{Items: each(in.Items, outService)}
+	return ServiceList{Items: conversion.Each(in.Items, outService)}
 }
 
 func inEndpoints(in Endpoints) api.Endpoints {
@@ -143,8 +141,8 @@ func outState(in api.TaskState) TaskState {
 func inManifest(in ContainerManifest) api.ContainerManifest {
 	return api.ContainerManifest{
 		Version:    in.Version,
-		Volumes:    each(in.Volumes, func(v Volume) api.Volume { return api.Volume(v) }),
-		Containers: each(in.Containers, inContainer),
+		Volumes:    conversion.Each(in.Volumes, func(v Volume) api.Volume { return api.Volume(v) }),
+		Containers: conversion.Each(in.Containers, inContainer),
 		Id:         in.Id,
 	}
 }
@@ -152,8 +150,8 @@ func inManifest(in ContainerManifest) api.ContainerManifest {
 func outManifest(in api.ContainerManifest) ContainerManifest {
 	return ContainerManifest{
 		Version:    in.Version,
-		Volumes:    each(in.Volumes, func(v api.Volume) Volume { return Volume(v) }),
-		Containers: each(in.Containers, outContainer),
+		Volumes:    conversion.Each(in.Volumes, func(v api.Volume) Volume { return Volume(v) }),
+		Containers: conversion.Each(in.Containers, outContainer),
 		Id:         in.Id,
 	}
 }
@@ -164,11 +162,11 @@ func inContainer(in Container) api.Container {
 		Image:        in.Image,
 		Command:      in.Command,
 		WorkingDir:   in.WorkingDir,
-		Ports:        each(in.Ports, func(p Port) api.Port { return api.Port(p) }),
-		Env:          each(in.Env, func(v EnvVar) api.EnvVar { return api.EnvVar(v) }),
+		Ports:        conversion.Each(in.Ports, func(p Port) api.Port { return api.Port(p) }),
+		Env:          conversion.Each(in.Env, func(v EnvVar) api.EnvVar { return api.EnvVar(v) }),
 		Memory:       in.Memory,
 		CPU:          in.CPU,
-		VolumeMounts: each(in.VolumeMounts, func(m VolumeMount) api.VolumeMount { return api.VolumeMount(m) }),
+		VolumeMounts: conversion.Each(in.VolumeMounts, func(m VolumeMount) api.VolumeMount { return api.VolumeMount(m) }),
 	}
 }
 
@@ -178,22 +176,10 @@ func outContainer(in api.Container) Container {
 		Image:        in.Image,
 		Command:      in.Command,
 		WorkingDir:   in.WorkingDir,
-		Ports:        each(in.Ports, func(p api.Port) Port { return Port(p) }),
-		Env:          each(in.Env, func(v api.EnvVar) EnvVar { return EnvVar(v) }),
+		Ports:        conversion.Each(in.Ports, func(p api.Port) Port { return Port(p) }),
+		Env:          conversion.Each(in.Env, func(v api.EnvVar) EnvVar { return EnvVar(v) }),
 		Memory:       in.Memory,
 		CPU:          in.CPU,
-		VolumeMounts: each(in.VolumeMounts, func(m api.VolumeMount) VolumeMount { return VolumeMount(m) }),
+		VolumeMounts: conversion.Each(in.VolumeMounts, func(m api.VolumeMount) VolumeMount { return VolumeMount(m) }),
 	}
-}
-
-// each converts the items of a slice. No slice stays none: its JSON is null.
-func each[In, Out any](in []In, convert func(In) Out) []Out {
-	if in == nil {
-		return nil
-	}
-	out := make([]Out, len(in))
-	for i := range in {
-		out[i] = convert(in[i])
-	}
-	return out
 }

@@ -31,9 +31,8 @@ var onlyInternal = map[string]bool{
 }
 
 // object returns a pointer to a new object. What v1beta1 cannot say is empty.
-func (f filler) object(t testing.TB, scheme *conversion.Scheme, version, kind string) interface{} {
-	object, err := scheme.New(version, kind)
-	require.NoError(t, err)
+func (f filler) object(version, kind string) interface{} {
+	object := newObject(version, kind)
 	f.fill("", reflect.ValueOf(object).Elem())
 	return object
 }
@@ -118,7 +117,7 @@ func (f filler) json() interface{} {
 // Conversion loses nothing, tells nil from empty, and leaves its input as it was;
 // JSON that was decoded is encoded to the same.
 func FuzzRoundTrip(f *testing.F) {
-	scheme, kinds := scheme(), kinds(f)
+	scheme, kinds := newScheme(), kinds()
 	for i := range kinds {
 		for seed := range uint64(seeds) {
 			f.Add(uint(i), seed)
@@ -127,7 +126,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, i uint, seed uint64) {
 		kind := kinds[i%uint(len(kinds))]
 		for own, other := range map[string]string{Version: conversion.Internal, conversion.Internal: Version} {
-			object, same := newFiller(seed).object(t, scheme, own, kind), newFiller(seed).object(t, scheme, own, kind)
+			object, same := newFiller(seed).object(own, kind), newFiller(seed).object(own, kind)
 			there, err := scheme.ConvertToVersion(object, other)
 			require.NoError(t, err)
 			back, err := scheme.ConvertToVersion(there, own)
@@ -135,11 +134,10 @@ func FuzzRoundTrip(f *testing.F) {
 			require.Equal(t, same, back)
 			require.Equal(t, same, object, "conversion changed its input")
 		}
-		object := newFiller(seed).object(t, scheme, conversion.Internal, kind)
+		object := newFiller(seed).object(conversion.Internal, kind)
 		text, err := Codec.Marshal(object)
 		require.NoError(t, err)
-		decoded, err := scheme.New(conversion.Internal, kind)
-		require.NoError(t, err)
+		decoded := newObject(conversion.Internal, kind)
 		require.NoError(t, Codec.Unmarshal(text, decoded))
 		again, err := Codec.Marshal(decoded)
 		require.NoError(t, err)

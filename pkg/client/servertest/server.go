@@ -12,14 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"kube2014/pkg/api"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/request"
-	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 	"kube2014/pkg/util/loopback"
 )
@@ -41,7 +40,7 @@ func Start(t testing.TB) *Server {
 	store := memory.New(1)
 	s := &Server{Objects: store}
 	catalog := &rest.Catalog{}
-	catalog.Install(core.Resources(core.Config{Objects: store, Placer: unplaced{store}, Now: time.Now})...)
+	catalog.Install(core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: time.Now})...)
 	door := endpoints.New(endpoints.NewConfig(time.Now), catalog)
 	door.All = rest.Catalogs{catalog}
 	s.door = filters.WithRequestInfo(http.HandlerFunc(filters.Serve), []request.Server{door})
@@ -99,16 +98,4 @@ func (s *Server) Restart() {
 	s.network = loopback.Listen()
 	s.server = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
 	go func(server *http.Server, network *loopback.Listener) { _ = server.Serve(network) }(s.server, s.network) // it ends with Stop
-}
-
-// unplaced stores pods as they are.
-type unplaced struct{ objects storage.Interface }
-
-// Create implements core.Placer.
-func (u unplaced) Create(task *api.Task) (*storage.Object, error) {
-	written, err := u.objects.Commit(storage.Create(task))
-	if err != nil {
-		return nil, err
-	}
-	return written[0], nil
 }

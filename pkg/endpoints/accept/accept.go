@@ -1,4 +1,4 @@
-// Package accept reads which media types a client wants.
+// Package accept parses the Accept headers of requests.
 package accept
 
 import (
@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// maxRanges bounds how many media types of a request are looked at.
+// maxRanges bounds how many media types of a request are parsed.
 const maxRanges = 100
 
 // Range is a media type, or a pattern of some, that a client accepts.
 type Range struct {
-	Type       string // in small letters, such as application/json or */*
+	Type       string // in lower case, such as application/json or */*
 	Parameters map[string]string
 	quality    float64
 }
 
-// IsJSON reports whether JSON is of the type.
+// IsJSON reports whether the range includes JSON.
 func (r Range) IsJSON() bool {
 	return r.Type == "application/json" || r.Type == "application/*" || r.Type == "*/*"
 }
 
-// Parse returns what Accept headers say, what the client likes best first. What cannot be
-// read is left out, and what the client refuses: its weight is 0. A client that says nothing accepts everything.
+// Parse returns the media ranges in Accept headers, in the order of the client's preference. Malformed ranges
+// and those with a weight of 0 are left out. A client without Accept headers accepts everything.
 func Parse(headers []string) []Range {
 	text := strings.Join(headers, ",")
 	if strings.TrimSpace(text) == "" {
@@ -42,7 +42,7 @@ func Parse(headers []string) []Range {
 	return ranges
 }
 
-// quality returns how much a client likes a media type, which is 1 if it does not say.
+// quality returns the weight of a media range. The default is 1.
 func quality(parameter string) float64 {
 	if quality, err := strconv.ParseFloat(parameter, 64); err == nil && quality >= 0 {
 		return min(quality, 1)

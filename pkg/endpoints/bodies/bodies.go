@@ -28,7 +28,7 @@ var protobufHead = []byte("k8s\x00")
 // MaxSize is the size of the largest body that is read, in bytes.
 const MaxSize = 3 << 20
 
-// Read reads the body of a request. The connection has no deadline for reading then.
+// Read reads the body of a request, and removes the read deadline of the connection.
 func Read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxSize))
 	var limit *http.MaxBytesError
@@ -41,12 +41,12 @@ func Read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
 		return nil, apierrors.NewBadRequest("the body is incomplete: the client stopped sending it or was too slow")
 	}
-	// The deadline was for the body: net/http would take it for the client's end.
+	// The deadline was for the body: net/http would treat it as the end of the connection.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, nil
 }
 
-// JSON returns a body, which may be YAML, as JSON. The error is *Malformed if it is none.
+// JSON returns a body in JSON or YAML as JSON. The error is *Malformed if it is neither.
 func JSON(header http.Header, body []byte) ([]byte, error) {
 	switch Type(header) {
 	case "", "application/json":
@@ -60,7 +60,7 @@ func JSON(header http.Header, body []byte) ([]byte, error) {
 			"application/json, application/yaml, application/vnd.kubernetes.protobuf"}}
 }
 
-// Type returns the media type of a body, without parameters: "" if the client names none.
+// Type returns the media type of a body, without parameters, "" for none.
 func Type(header http.Header) string {
 	named := header.Get("Content-Type")
 	if named == "" {

@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Malformed is the error of a body that is not what its type says.
+// Malformed is the error for a body that does not have the format of its type.
 type Malformed struct{ error }
 
-// fromYAML converts YAML to JSON. Aliases may not make it larger than a body may be.
+// fromYAML converts YAML to JSON. With its aliases expanded it may not exceed the maximum size of a body.
 func fromYAML(body []byte) ([]byte, error) {
 	var root yamlv3.Node
 	if err := yamlv3.Unmarshal(body, &root); err == nil {
@@ -30,13 +30,13 @@ func fromYAML(body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// expansion is how large a YAML text becomes once its aliases are replaced by what they name.
+// expansion computes the size of a YAML text with its aliases expanded.
 type expansion struct {
-	sizes   map[*yamlv3.Node]int // -1 as long as it is not known
+	sizes   map[*yamlv3.Node]int // -1 until it is computed
 	endless string               // the anchor of a value that contains itself, "" if there is none
 }
 
-// sizeOf returns about the size of a node in bytes, or more than a body may have.
+// sizeOf returns the approximate size of a node in bytes, at most MaxSize+1.
 func (e *expansion) sizeOf(node *yamlv3.Node) int {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias

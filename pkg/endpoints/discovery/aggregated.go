@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"slices"
 	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
@@ -11,22 +12,23 @@ import (
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// aggregate returns one document with all that the groups have.
-func aggregate(groups []Group) apidiscovery.APIGroupDiscoveryList {
+// aggregate returns one document of all versions.
+func aggregate(versions []Version) apidiscovery.APIGroupDiscoveryList {
 	list := apidiscovery.APIGroupDiscoveryList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apidiscovery.SchemeGroupVersion.String()},
 		Items:    []apidiscovery.APIGroupDiscovery{},
 	}
-	for _, group := range groups {
-		item := apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: group.Name}}
-		for _, version := range group.Versions {
-			item.Versions = append(item.Versions, apidiscovery.APIVersionDiscovery{
-				Version:   version.Name,
-				Resources: aggregateResources(version.Resources),
-				Freshness: apidiscovery.DiscoveryFreshnessCurrent,
-			})
+	for _, version := range versions {
+		i := slices.IndexFunc(list.Items, func(group apidiscovery.APIGroupDiscovery) bool { return group.Name == version.Group })
+		if i < 0 {
+			i = len(list.Items)
+			list.Items = append(list.Items, apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: version.Group}})
 		}
-		list.Items = append(list.Items, item)
+		list.Items[i].Versions = append(list.Items[i].Versions, apidiscovery.APIVersionDiscovery{
+			Version:   version.GroupVersion.Version,
+			Resources: aggregateResources(version.Resources),
+			Freshness: apidiscovery.DiscoveryFreshnessCurrent,
+		})
 	}
 	return list
 }

@@ -6,55 +6,60 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Documents answers discovery. It never changes: all documents but one line of /api are
-// encoded when it is made.
+// Documents serves discovery. It is immutable, and safe for concurrent use. All documents but one line of /api
+// are encoded in advance.
 type Documents struct {
 	handlers map[string]http.Handler // by path
 }
 
-// New makes the documents of the groups, in this order. It keeps nothing of them.
-func New(groups []Group) *Documents {
+// New returns the documents of versions of groups, in this order: the first version of a group is the preferred
+// one. It does not retain the versions.
+func New(versions []Version) *Documents {
 	d := &Documents{map[string]http.Handler{}}
 	legacy := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{}}
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
-	var unnamed, named []Group
-	for _, group := range groups {
-		if group.Name == "" {
-			unnamed = append(unnamed, group)
-		} else {
-			named = append(named, group)
-			described := group.describe()
-			list.Groups = append(list.Groups, described)
-			described.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-			d.handlers[group.Path()] = plain(encode(described))
+	var unnamed, named []Version
+	for _, version := range versions {
+		d.handlers[version.Path()] = plain(encode(version.list()))
+		if version.Group == "" {
+			legacy.Versions = append(legacy.Versions, version.GroupVersion.Version)
+			unnamed = append(unnamed, version)
+			continue
 		}
-		for _, version := range group.Versions {
-			if group.Name == "" {
-				legacy.Versions = append(legacy.Versions, version.Name)
-			}
-			d.handlers[group.Path()+"/"+version.Name] = plain(encode(resources(group, version)))
+		named = append(named, version)
+		i := slices.IndexFunc(list.Groups, func(group metav1.APIGroup) bool { return group.Name == version.Group })
+		described := metav1.GroupVersionForDiscovery{GroupVersion: version.String(), Version: version.GroupVersion.Version}
+		if i < 0 {
+			i = len(list.Groups)
+			list.Groups = append(list.Groups, metav1.APIGroup{Name: version.Group, PreferredVersion: described})
 		}
+		list.Groups[i].Versions = append(list.Groups[i].Versions, described)
+	}
+	for _, group := range list.Groups {
+		group.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+		d.handlers[groupPath(group.Name)] = plain(encode(group))
 	}
 	d.handlers["/api"] = either(addressed(legacy), encode(aggregate(unnamed)))
 	d.handlers["/apis"] = either(plain(encode(list)), encode(aggregate(named)))
 	return d
 }
 
-func resources(group Group, version Version) metav1.APIResourceList {
+// list returns the list of the version's resources.
+func (v Version) list() metav1.APIResourceList {
 	list := metav1.APIResourceList{
 		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
-		GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Name}.String(),
-		APIResources: version.Resources,
+		GroupVersion: v.String(),
+		APIResources: v.Resources,
 	}
-	if group.Name == "" {
-		list.APIVersion = "" // as the real server, for its first clients
+	if v.Group == "" {
+		list.APIVersion = "" // as in the real server, for its first clients
 	}
 	if list.APIResources == nil {
 		list.APIResources = []metav1.APIResource{}
@@ -62,8 +67,8 @@ func resources(group Group, version Version) metav1.APIResourceList {
 	return list
 }
 
-// Handler returns what answers a GET of a path, with or without a slash at its end. It
-// is nil if the path has no document.
+// Handler returns the handler of GETs of a path, with or without a trailing slash, nil if the path has no
+// document.
 func (d *Documents) Handler(path string) http.Handler {
 	return d.handlers[strings.TrimSuffix(path, "/")]
 }
@@ -85,7 +90,7 @@ func write(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body) // the client is gone if this fails
 }
 
-// addressed shows each client the address that it has used.
+// addressed adds the server's address as the client knows it.
 func addressed(versions metav1.APIVersions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := versions
@@ -94,7 +99,7 @@ func addressed(versions metav1.APIVersions) http.Handler {
 	})
 }
 
-// either answers with the aggregated document if the client prefers that.
+// either serves the aggregated document to clients that prefer it, and the plain one to others.
 func either(plain http.Handler, aggregated []byte) http.Handler {
 	tag := fmt.Sprintf(`"%X"`, sha512.Sum512(aggregated))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

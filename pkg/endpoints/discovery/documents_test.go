@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // recording is an answer of today's server, without the groups and resources that this
@@ -27,22 +27,29 @@ func recordings(t *testing.T) []recording {
 	return all
 }
 
-// recordedGroups reads the table of groups from the recorded lists of resources.
-func recordedGroups(t *testing.T) []Group {
-	var groups []Group
+// recordedVersions reads the table of versions from the recorded lists of resources.
+func recordedVersions(t *testing.T) []Version {
+	var versions []Version
 	for _, r := range recordings(t) {
 		var list metav1.APIResourceList
 		require.NoError(t, json.Unmarshal([]byte(r.Answer), &list))
 		if list.Kind == "APIResourceList" {
-			name, version, isNamed := strings.Cut(list.GroupVersion, "/")
-			if !isNamed {
-				name, version = "", list.GroupVersion
-			}
-			groups = append(groups, Group{name, []Version{{version, list.APIResources}}})
+			named, err := schema.ParseGroupVersion(list.GroupVersion)
+			require.NoError(t, err)
+			versions = append(versions, Version{named, list.APIResources})
 		}
 	}
-	require.Len(t, groups, 4)
-	return groups
+	require.Len(t, versions, 4)
+	return versions
+}
+
+// empty returns versions without resources.
+func empty(names ...string) (versions []Version) {
+	for _, name := range names {
+		version, _ := schema.ParseGroupVersion(name)
+		versions = append(versions, Version{GroupVersion: version})
+	}
+	return versions
 }
 
 func get(t *testing.T, d *Documents, path string, header http.Header) *httptest.ResponseRecorder {
@@ -57,7 +64,7 @@ func get(t *testing.T, d *Documents, path string, header http.Header) *httptest.
 
 func TestDocumentsAreThoseOfTheRealServer(t *testing.T) {
 	t.Parallel()
-	d := New(recordedGroups(t))
+	d := New(recordedVersions(t))
 	for _, r := range recordings(t) {
 		t.Run(r.Path+" as "+r.ContentType, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +78,7 @@ func TestDocumentsAreThoseOfTheRealServer(t *testing.T) {
 
 func TestEachPathOfAGroupHasADocument(t *testing.T) {
 	t.Parallel()
-	d := New([]Group{{"", []Version{{Name: "v1"}}}, {"b", []Version{{Name: "v2"}, {Name: "v1"}}}, {"a", []Version{{Name: "v1"}}}})
+	d := New(empty("v1", "b/v2", "b/v1", "a/v1"))
 	for _, path := range []string{"/api", "/api/v1", "/apis", "/apis/", "/apis/a", "/apis/a/v1", "/apis/b", "/apis/b/v1", "/apis/b/v2"} {
 		assert.NotNil(t, d.Handler(path), path)
 	}
@@ -82,7 +89,7 @@ func TestEachPathOfAGroupHasADocument(t *testing.T) {
 
 func TestTheFirstVersionOfAGroupIsPreferred(t *testing.T) {
 	t.Parallel()
-	d := New([]Group{{"autoscaling", []Version{{Name: "v2"}, {Name: "v1"}}}})
+	d := New(empty("autoscaling/v2", "autoscaling/v1"))
 	assert.Equal(t, `{"kind":"APIGroup","apiVersion":"v1","name":"autoscaling","versions":[`+
 		`{"groupVersion":"autoscaling/v2","version":"v2"},{"groupVersion":"autoscaling/v1","version":"v1"}],`+
 		`"preferredVersion":{"groupVersion":"autoscaling/v2","version":"v2"}}`+"\n", get(t, d, "/apis/autoscaling", nil).Body.String())
@@ -95,7 +102,7 @@ func TestListsWithoutEntriesAreEmptyNotNull(t *testing.T) {
 		"/apis":      `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"a","versions":[{"groupVersion":"a/v1","version":"v1"}],"preferredVersion":{"groupVersion":"a/v1","version":"v1"}}]}`,
 		"/apis/a/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"a/v1","resources":[]}`,
 	} {
-		assert.Equal(t, want+"\n", get(t, New([]Group{{"a", []Version{{Name: "v1"}}}}), path, nil).Body.String())
+		assert.Equal(t, want+"\n", get(t, New(empty("a/v1")), path, nil).Body.String())
 	}
 	assert.Equal(t, `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`+"\n", get(t, New(nil), "/apis", nil).Body.String())
 }
@@ -131,7 +138,7 @@ func TestAClientGetsTheAggregatedDocumentIfItPrefersIt(t *testing.T) {
 
 func TestAnAggregatedDocumentThatTheClientHasIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	d := New(recordedGroups(t))
+	d := New(recordedVersions(t))
 	tag := get(t, d, "/apis", http.Header{"Accept": {aggregatedType}}).Header().Get("ETag")
 	assert.Regexp(t, `^"[0-9A-F]{128}"$`, tag)
 	again := get(t, d, "/apis", http.Header{"Accept": {aggregatedType}, "If-None-Match": {tag}})

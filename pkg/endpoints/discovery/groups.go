@@ -1,5 +1,5 @@
-// Package discovery makes the documents that show a client which groups, versions
-// and resources the server has.
+// Package discovery serves the documents by which a client finds the groups, versions and
+// resources of the server.
 package discovery
 
 import (
@@ -7,40 +7,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group is a group of the API. The one without a name is served at /api, each other
-// one at /apis/NAME.
-type Group struct {
-	Name     string
-	Versions []Version // the preferred version first
-}
-
 // Version is one version of a group.
 type Version struct {
-	Name string
+	schema.GroupVersion
 	// Resources are in the order of the documents. A subresource, such as
 	// "pods/status", comes after its resource. Group and Version are set only where
 	// they differ from where the resource is served.
 	Resources []metav1.APIResource
 }
 
-// Path returns where the group is served.
-func (g Group) Path() string {
-	if g.Name == "" {
+// groupPath returns the path of a group: the one without a name is at /api, each other one at /apis/NAME.
+func groupPath(group string) string {
+	if group == "" {
 		return "/api"
 	}
-	return "/apis/" + g.Name
+	return "/apis/" + group
 }
 
-func (g Group) describe() metav1.APIGroup {
-	described := metav1.APIGroup{Name: g.Name}
-	for _, version := range g.Versions {
-		described.Versions = append(described.Versions, metav1.GroupVersionForDiscovery{
-			GroupVersion: schema.GroupVersion{Group: g.Name, Version: version.Name}.String(),
-			Version:      version.Name,
-		})
-	}
-	if len(described.Versions) > 0 {
-		described.PreferredVersion = described.Versions[0]
-	}
-	return described
-}
+// Path returns the path of the version.
+func (v Version) Path() string { return groupPath(v.Group) + "/" + v.GroupVersion.Version }

@@ -2,6 +2,7 @@
 package endpointstest
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/reviews"
@@ -94,8 +96,18 @@ func OpenWith(t testing.TB, more ...rest.Resource) *Door {
 	store := memory.New(1)
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
-	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Placer: unplaced{store}, Now: now}), more)
+	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: now}), more)
 	return &Door{Server: NewServer(now, resources...), Store: store, t: t}
+}
+
+// WithUser returns a context whose record has a user, and otherwise the record of ctx.
+func WithUser(ctx context.Context, who *user.Info) context.Context {
+	own := &request.Context{Context: ctx}
+	if known := request.RecordOf(ctx); known != nil {
+		own.Record = *known
+	}
+	own.Record.User = who
+	return own
 }
 
 // As returns the same door for another user. Without one, requests come as through the
@@ -104,18 +116,6 @@ func (d *Door) As(who *user.Info) *Door {
 	door := *d
 	door.who = who
 	return &door
-}
-
-// unplaced stores pods as they are.
-type unplaced struct{ objects storage.Interface }
-
-// Create implements core.Placer.
-func (u unplaced) Create(task *api.Task) (*storage.Object, error) {
-	written, err := u.objects.Commit(storage.Create(task))
-	if err != nil {
-		return nil, err
-	}
-	return written[0], nil
 }
 
 // Answer is an answer to a request.
@@ -131,7 +131,7 @@ func (d *Door) Do(method, path, body string, headers ...string) Answer {
 	d.t.Helper()
 	ctx := d.t.Context()
 	if d.who != nil {
-		ctx = request.WithUser(ctx, d.who)
+		ctx = WithUser(ctx, d.who)
 	}
 	req := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	for i := 0; i < len(headers); i += 2 {

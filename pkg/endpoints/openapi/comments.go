@@ -1,15 +1,14 @@
 package openapi
 
-// What the Go source of the types says in comments only, where programs cannot read it.
-// More than this is left out: lists that are maps or sets for server-side apply, enums,
-// unions, defaults.
+// This file has information that the Go source of the types has in comments only. Left
+// out are enums, unions, defaults, and the list types of server-side apply.
 
 const (
 	core = "io.k8s.api.core.v1."
 	meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
 )
 
-// descriptions are of types that do not describe themselves.
+// descriptions are of types without documentation of their own.
 var descriptions = map[string]string{
 	meta + "MicroTime":  "A time with microseconds, as in RFC 3339: 2014-06-07T00:29:25.000000Z",
 	meta + "Time":       "A time, as in RFC 3339: 2014-06-07T00:29:25Z",
@@ -19,8 +18,8 @@ var descriptions = map[string]string{
 	"io.k8s.apimachinery.pkg.util.intstr.IntOrString": "A number or a name.",
 }
 
-// exceptions are fields that are required although JSON may omit them, and optional ones
-// that it always has.
+// exceptions are required fields that JSON may omit (true), and optional ones that it
+// always has (false).
 var exceptions = map[string]bool{
 	core + "ContainerRestartRule.action":                 true,
 	core + "ContainerRestartRuleOnExitCodes.operator":    true,

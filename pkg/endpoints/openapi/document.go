@@ -1,11 +1,12 @@
 package openapi
 
 import (
+	"cmp"
 	"strings"
 
-	"kube2014/pkg/endpoints/discovery"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/endpoints/discovery"
 )
 
 // document is the OpenAPI document of one version of a group.
@@ -23,22 +24,20 @@ type info struct {
 	Version string `json:"version"`
 }
 
-// builder writes a document.
+// builder builds a document.
 type builder struct {
 	schemas
 	document
-	group, version string
-	root           string
-	kindOf         map[string]string // by resource
+	version discovery.Version
+	kindOf  map[string]string // by resource
 }
 
-func newDocument(group discovery.Group, version discovery.Version, types kindTypes) document {
+func newDocument(version discovery.Version, types kindTypes) document {
 	b := &builder{
 		schemas:  schemas{types, map[string]*object{}},
-		document: document{OpenAPI: "3.0.0", Info: info{"kube2014", version.Name}, Paths: map[string]map[string]operation{}},
-		group:    group.Name, version: version.Name,
-		root:   group.Path() + "/" + version.Name,
-		kindOf: map[string]string{},
+		document: document{OpenAPI: "3.0.0", Info: info{"kube2014", version.GroupVersion.Version}, Paths: map[string]map[string]operation{}},
+		version:  version,
+		kindOf:   map[string]string{},
 	}
 	for _, resource := range version.Resources {
 		b.add(resource)
@@ -49,7 +48,7 @@ func newDocument(group discovery.Group, version discovery.Version, types kindTyp
 
 // add adds the operations of a resource, or of a subresource.
 func (b *builder) add(r metav1.APIResource) {
-	kind := groupKind{Group: b.group, Version: b.version, Kind: r.Kind}
+	kind := groupKind(b.version.WithKind(r.Kind))
 	if r.Version != "" {
 		kind.Group, kind.Version = r.Group, r.Version
 	}
@@ -90,19 +89,17 @@ func (b *builder) add(r metav1.APIResource) {
 }
 
 func (b *builder) operation(verb, path, id string, kind groupKind) {
-	group, _, _ := strings.Cut(b.group, ".")
-	if group == "" {
-		group = "core"
-	}
+	group, _, _ := strings.Cut(cmp.Or(b.version.Group, "core"), ".")
+	version := b.version.GroupVersion.Version
 	request, answer := b.bodies(verb, kind)
-	operations := b.Paths[b.root+path]
+	operations := b.Paths[b.version.Path()+path]
 	if operations == nil {
 		operations = map[string]operation{}
-		b.Paths[b.root+path] = operations
+		b.Paths[b.version.Path()+path] = operations
 	}
 	operations[verbs[verb].method] = operation{
-		Tags:        []string{group + "_" + b.version},
-		ID:          verbs[verb].word + title(group) + title(b.version) + id,
+		Tags:        []string{group + "_" + version},
+		ID:          verbs[verb].word + title(group) + title(version) + id,
 		Parameters:  parameters(path, verb),
 		RequestBody: request,
 		Responses:   responses(verb, answer),

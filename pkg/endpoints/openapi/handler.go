@@ -1,5 +1,5 @@
-// Package openapi describes the API in OpenAPI 3.0, from the Go types and what they say
-// of themselves: what kubectl explains, and where it finds out what the server checks.
+// Package openapi describes the API in OpenAPI 3.0, from the Go types and their own
+// documentation, for kubectl explain and for kubectl's own validation.
 package openapi
 
 import (
@@ -21,10 +21,10 @@ import (
 
 const root = "/openapi/v3"
 
-// Documents answers GETs of /openapi/v3, an index, and of the documents below it, one for
-// each version of a group. All are made together when the first one is asked for.
+// Documents serves /openapi/v3, an index, and the documents below it, one for each
+// version of a group. All are created on the first request.
 type Documents struct {
-	made func() map[string]encoded // by path; the index is at root
+	all func() map[string]encoded // by path; the index is at root
 }
 
 type encoded struct {
@@ -32,27 +32,24 @@ type encoded struct {
 	hash string
 }
 
-// New describes the operations of the groups. The types have a value, or a pointer to
-// one, for each kind and each list of a kind; another kind is described as any object.
-// Neither may change later.
-func New(groups []discovery.Group, types map[schema.GroupVersionKind]any) *Documents {
+// New returns the documents of versions of groups. The types have a value, or a pointer to one,
+// for each kind and each list of a kind; a kind without a type is described as any object. The
+// caller must not change the versions and types afterwards.
+func New(versions []discovery.Version, types map[schema.GroupVersionKind]any) *Documents {
 	return &Documents{sync.OnceValue(func() map[string]encoded {
-		return makeAll(groups, newKindTypes(types))
+		return makeAll(versions, newKindTypes(types))
 	})}
 }
 
-func makeAll(groups []discovery.Group, types kindTypes) map[string]encoded {
+func makeAll(versions []discovery.Version, types kindTypes) map[string]encoded {
 	type location struct {
 		URL string `json:"serverRelativeURL"`
 	}
 	all, index := map[string]encoded{}, map[string]location{}
-	for _, group := range groups {
-		for _, version := range group.Versions {
-			path := group.Path() + "/" + version.Name
-			made := encode(newDocument(group, version, types))
-			all[root+path] = made
-			index[strings.TrimPrefix(path, "/")] = location{made.url(root + path)}
-		}
+	for _, version := range versions {
+		path, document := root+version.Path(), encode(newDocument(version, types))
+		all[path] = document
+		index[strings.TrimPrefix(version.Path(), "/")] = location{document.url(path)}
 	}
 	all[root] = encode(map[string]any{"paths": index})
 	return all
@@ -67,13 +64,13 @@ func encode(document any) encoded {
 	return encoded{body, fmt.Sprintf("%X", sha512.Sum512(body))}
 }
 
-// url returns where a document is that will never change.
+// url returns the URL of this revision of a document, which never changes.
 func (e encoded) url(path string) string { return path + "?hash=" + e.hash }
 
 // ServeHTTP answers a GET.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
-	document, ok := d.made()[path]
+	document, ok := d.all()[path]
 	if !ok {
 		http.NotFound(w, r)
 		return

@@ -107,9 +107,9 @@ func (counted) SwaggerDoc() map[string]string {
 func TestDocumentsAreMadeOnceAtFirstUse(t *testing.T) {
 	t.Parallel()
 	timesDescribed.Store(0)
-	d := New([]discovery.Group{{Versions: []discovery.Version{{Name: "v1", Resources: []metav1.APIResource{
+	d := New([]discovery.Version{{GroupVersion: schema.GroupVersion{Version: "v1"}, Resources: []metav1.APIResource{
 		{Name: "counteds", Kind: "Counted", Verbs: metav1.Verbs{"get"}},
-	}}}}}, map[schema.GroupVersionKind]any{{Version: "v1", Kind: "Counted"}: counted{}})
+	}}}, map[schema.GroupVersionKind]any{{Version: "v1", Kind: "Counted"}: counted{}})
 	assert.Zero(t, timesDescribed.Load(), "nobody has asked yet")
 	get(d, root, nil)
 	once := timesDescribed.Load()

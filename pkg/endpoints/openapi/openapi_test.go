@@ -23,25 +23,25 @@ import (
 	"kube2014/pkg/endpoints/discovery"
 )
 
-// served returns the groups that discovery's recordings have, and the types of their kinds.
-func served(t *testing.T) ([]discovery.Group, map[schema.GroupVersionKind]any) {
+// served returns the versions that discovery's recordings have, and the types of their kinds.
+func served(t *testing.T) ([]discovery.Version, map[schema.GroupVersionKind]any) {
 	var recordings []struct{ Answer string }
 	readJSON(t, "../discovery/testdata/recorded.json", &recordings)
-	var groups []discovery.Group
+	var versions []discovery.Version
 	for _, r := range recordings {
 		var list metav1.APIResourceList
 		require.NoError(t, json.Unmarshal([]byte(r.Answer), &list))
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		require.NoError(t, err)
 		if gv.Version != "" {
-			groups = append(groups, discovery.Group{Name: gv.Group, Versions: []discovery.Version{{Name: gv.Version, Resources: list.APIResources}}})
+			versions = append(versions, discovery.Version{GroupVersion: gv, Resources: list.APIResources})
 		}
 	}
-	require.Len(t, groups, 4)
+	require.Len(t, versions, 4)
 	v1 := corev1.SchemeGroupVersion.WithKind
 	authentication, authorization := authenticationv1.SchemeGroupVersion.WithKind, authorizationv1.SchemeGroupVersion.WithKind
 	//lint:file-ignore SA1019 the server has Endpoints, as the real one does
-	return groups, map[schema.GroupVersionKind]any{
+	return versions, map[schema.GroupVersionKind]any{
 		v1("Binding"):                             corev1.Binding{},
 		v1("Endpoints"):                           corev1.Endpoints{},
 		v1("EndpointsList"):                       corev1.EndpointsList{},
@@ -273,9 +273,9 @@ func TestEachReferenceLeadsToASchema(t *testing.T) {
 
 func TestAKindWithoutATypeIsAnyObject(t *testing.T) {
 	t.Parallel()
-	d := New([]discovery.Group{{Name: "a", Versions: []discovery.Version{{Name: "v1", Resources: []metav1.APIResource{
+	d := New([]discovery.Version{{GroupVersion: schema.GroupVersion{Group: "a", Version: "v1"}, Resources: []metav1.APIResource{
 		{Name: "bs", Kind: "B", Verbs: metav1.Verbs{"get"}},
-	}}}}}, nil)
+	}}}, nil)
 	var document document
 	require.NoError(t, json.Unmarshal(get(d, root+"/apis/a/v1", nil).Body.Bytes(), &document))
 	answer := document.Paths["/apis/a/v1/bs/{name}"]["get"].Responses["200"].Content["application/json"].Schema

@@ -41,8 +41,8 @@ type media struct {
 	Schema object `json:"schema"`
 }
 
-// verbs has how an operation looks: its method, its action, the word in its id, and
-// what has its query parameters.
+// verbs has the properties of an operation: its method, its action, the word in its id, and
+// the structs that define its query parameters.
 var verbs = map[string]struct {
 	method, action, word string
 	options              []any
@@ -59,10 +59,10 @@ var verbs = map[string]struct {
 	"watchlist":        {"get", "watchlist", "watch", []any{metav1.ListOptions{}}},
 }
 
-// notHere are options of the real server that this one does not have.
+// notHere are options that only the real server has.
 var notHere = []string{"force", "ignoreStoreReadErrorWithClusterBreakingPotential", "shardSelector"}
 
-// parameters returns those of an operation, sorted: of its path, of its options, and pretty.
+// parameters returns the parameters of an operation, sorted by name: those of its path and its options, and pretty.
 func parameters(path, verb string) []parameter {
 	value := object{Type: "string", UniqueItems: true}
 	all := []parameter{{"pretty", "query", "If 'true', the answer is indented.", false, value}}

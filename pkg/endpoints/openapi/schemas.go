@@ -32,16 +32,16 @@ type object struct {
 
 type groupKind = metav1.GroupVersionKind
 
-// What the types of k8s.io say of themselves.
+// The optional interfaces of the types of k8s.io.
 type (
 	named      interface{ OpenAPIModelName() string }
 	documented interface{ SwaggerDoc() map[string]string }
-	// scalar is a struct that JSON writes as one value.
+	// scalar is a struct that is a single value in JSON.
 	scalar interface {
 		OpenAPISchemaType() []string
 		OpenAPISchemaFormat() string
 	}
-	// choice is a scalar of which JSON knows more than one type.
+	// choice is a scalar that has more than one type in JSON.
 	choice interface{ OpenAPIV3OneOfTypes() []string }
 )
 
@@ -75,7 +75,7 @@ type schemas struct {
 	byName map[string]*object
 }
 
-// kind returns the schema of a kind: any object, if its type is not known.
+// kind returns the schema of a kind: any object, if its type is unknown.
 func (s *schemas) kind(kind groupKind) object {
 	if t, ok := s.types[kind]; ok {
 		return s.of(t)
@@ -112,7 +112,7 @@ func (s *schemas) of(t reflect.Type) object {
 	}
 }
 
-// component adds the schema of a struct, and of all that it refers to, and returns its name.
+// component adds the schema of a struct, and of all types that it refers to, and returns its name.
 func (s *schemas) component(t reflect.Type) string {
 	value := reflect.Zero(t).Interface()
 	name := t.String()
@@ -122,23 +122,23 @@ func (s *schemas) component(t reflect.Type) string {
 	if s.byName[name] != nil {
 		return name
 	}
-	made := &object{Kinds: s.kinds[t], Description: descriptions[name]}
-	s.byName[name] = made // before its fields: types refer to themselves
+	own := &object{Kinds: s.kinds[t], Description: descriptions[name]}
+	s.byName[name] = own // before its fields: types refer to themselves
 	if d, ok := value.(documented); ok {
-		made.Description = d.SwaggerDoc()[""]
+		own.Description = d.SwaggerDoc()[""]
 	}
 	if v, ok := value.(scalar); ok {
-		made.Format = v.OpenAPISchemaFormat()
+		own.Format = v.OpenAPISchemaFormat()
 		if c, ok := value.(choice); ok {
 			for _, one := range c.OpenAPIV3OneOfTypes() {
-				made.OneOf = append(made.OneOf, object{Type: one})
+				own.OneOf = append(own.OneOf, object{Type: one})
 			}
 		} else {
-			made.Type = v.OpenAPISchemaType()[0]
+			own.Type = v.OpenAPISchemaType()[0]
 		}
 		return name
 	}
-	made.Type, made.Properties = "object", map[string]object{}
+	own.Type, own.Properties = "object", map[string]object{}
 	for _, f := range fields(t) {
 		property := s.of(f.Type)
 		if property.Ref != "" && f.doc != "" { // nothing may stand beside $ref
@@ -146,11 +146,38 @@ func (s *schemas) component(t reflect.Type) string {
 		}
 		property.Description = f.doc
 		property.PatchStrategy, property.PatchMergeKey = f.Tag.Get("patchStrategy"), f.Tag.Get("patchMergeKey")
-		made.Properties[f.name] = property
+		own.Properties[f.name] = property
 		required, isException := exceptions[name+"."+f.name]
 		if required || f.required && !isException {
-			made.Required = append(made.Required, f.name)
+			own.Required = append(own.Required, f.name)
 		}
 	}
 	return name
+}
+
+// field is a field of a struct as JSON has it.
+type field struct {
+	reflect.StructField
+	name, doc string
+	required  bool
+}
+
+// fields returns the fields of a struct in JSON, with those of embedded structs.
+func fields(t reflect.Type) []field {
+	var docs map[string]string
+	if d, ok := reflect.Zero(t).Interface().(documented); ok {
+		docs = d.SwaggerDoc()
+	}
+	var all []field
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported():
+		case name == "" && f.Anonymous:
+			all = append(all, fields(f.Type)...)
+		default:
+			all = append(all, field{f, name, docs[name], !strings.Contains(options, "omit")})
+		}
+	}
+	return all
 }

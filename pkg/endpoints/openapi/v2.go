@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Empty answers /openapi/v2 with a description that describes nothing. Clients ask for it
-// when version 3 does not have what they look for, and fail without it.
+// Empty serves /openapi/v2 with an empty description. Clients request it for kinds that version 3
+// lacks, and fail without it.
 func Empty() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		contentType, body := "application/json", `{"swagger":"2.0","info":{"title":"Kubernetes","version":"v1"},"paths":{}}`
@@ -14,6 +14,6 @@ func Empty() http.Handler {
 			contentType, body = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "\x0a\x032.0" // its first field: swagger
 		}
 		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write([]byte(body)) // if that fails the client is gone
+		_, _ = w.Write([]byte(body)) // it fails only if the client is gone
 	})
 }

@@ -1,5 +1,5 @@
-// Package query reads the options of the verbs out of the query of a URL, and checks them. Its errors
-// are those of the answer.
+// Package query decodes the options of the verbs from the query of a URL, and checks them. Its errors
+// are sent to the client.
 package query
 
 import (
@@ -10,6 +10,7 @@ import (
 	internalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,13 +19,12 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// read reads the options of a verb out of the query, and checks them.
-func read[T any](query url.Values, kind string, convert func(*url.Values, *T) error, check func(*T) field.ErrorList) (T, error) {
-	var asked T
-	if err := convert(&query, &asked); err != nil {
-		return asked, apierrors.NewBadRequest(err.Error())
+// read decodes the options of a verb, and checks them.
+func read[T any](query url.Values, kind string, convert func(*url.Values, *T, conversion.Scope) error, check func(*T) field.ErrorList) (options T, err error) {
+	if err := convert(&query, &options, nil); err != nil {
+		return options, apierrors.NewBadRequest(err.Error())
 	}
-	return asked, invalid(kind, check(&asked))
+	return options, invalid(kind, check(&options))
 }
 
 func invalid(kind string, errs field.ErrorList) error {
@@ -36,16 +36,12 @@ func invalid(kind string, errs field.ErrorList) error {
 
 // CreateOptions reads the options of a create.
 func CreateOptions(query url.Values) (metav1.CreateOptions, error) {
-	return read(query, "CreateOptions", func(query *url.Values, options *metav1.CreateOptions) error {
-		return metav1.Convert_url_Values_To_v1_CreateOptions(query, options, nil)
-	}, validation.ValidateCreateOptions)
+	return read(query, "CreateOptions", metav1.Convert_url_Values_To_v1_CreateOptions, validation.ValidateCreateOptions)
 }
 
 // UpdateOptions reads the options of an update.
 func UpdateOptions(query url.Values) (metav1.UpdateOptions, error) {
-	return read(query, "UpdateOptions", func(query *url.Values, options *metav1.UpdateOptions) error {
-		return metav1.Convert_url_Values_To_v1_UpdateOptions(query, options, nil)
-	}, validation.ValidateUpdateOptions)
+	return read(query, "UpdateOptions", metav1.Convert_url_Values_To_v1_UpdateOptions, validation.ValidateUpdateOptions)
 }
 
 // PatchOptions reads the options of a patch of a type.
@@ -59,9 +55,7 @@ func PatchOptions(query url.Values, patch types.PatchType) (metav1.PatchOptions,
 
 // DeleteOptions reads the options of a delete that has no body.
 func DeleteOptions(query url.Values) (metav1.DeleteOptions, error) {
-	return read(query, "DeleteOptions", func(query *url.Values, options *metav1.DeleteOptions) error {
-		return metav1.Convert_url_Values_To_v1_DeleteOptions(query, options, nil)
-	}, validation.ValidateDeleteOptions)
+	return read(query, "DeleteOptions", metav1.Convert_url_Values_To_v1_DeleteOptions, validation.ValidateDeleteOptions)
 }
 
 // CheckDelete returns an error if the options in the body of a delete are not valid.
@@ -75,41 +69,39 @@ func ListOptions(query url.Values) (rest.ListOptions, error) {
 	return list, err
 }
 
-// WatchOptions reads the options of a watch, which may be one of a single object: its name, if it is not
-// "", selects it then.
+// WatchOptions reads the options of a watch. A name that is not "" limits the watch to the object of that
+// name.
 func WatchOptions(query url.Values, name string) (metav1.ListOptions, rest.WatchOptions, error) {
-	asked, list, err := readList(query)
+	sent, list, err := readList(query)
 	if err != nil {
-		return asked, rest.WatchOptions{}, err
+		return sent, rest.WatchOptions{}, err
 	}
 	if name != "" {
 		switch selected, _ := list.Fields.RequiresExactMatch(metav1.ObjectNameField); {
 		case list.Fields.Empty():
 			list.Fields = fields.OneTermEqualSelector(metav1.ObjectNameField, name)
 		case selected != name:
-			return asked, rest.WatchOptions{}, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
+			return sent, rest.WatchOptions{}, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
 		}
 	}
-	return asked, rest.WatchOptions{ListOptions: list, Initial: asked.SendInitialEvents}, nil
+	return sent, rest.WatchOptions{ListOptions: list, Initial: sent.SendInitialEvents}, nil
 }
 
 // readList reads the options of a list or a watch.
 func readList(query url.Values) (metav1.ListOptions, rest.ListOptions, error) {
-	asked, err := read(query, "ListOptions", func(query *url.Values, options *metav1.ListOptions) error {
-		return metav1.Convert_url_Values_To_v1_ListOptions(query, options, nil)
-	}, func(*metav1.ListOptions) field.ErrorList { return nil })
+	sent, err := read(query, "ListOptions", metav1.Convert_url_Values_To_v1_ListOptions, func(*metav1.ListOptions) field.ErrorList { return nil })
 	if err != nil {
-		return asked, rest.ListOptions{}, err
+		return sent, rest.ListOptions{}, err
 	}
-	list := rest.ListOptions{Limit: asked.Limit, Continue: asked.Continue, ResourceVersion: asked.ResourceVersion, Match: asked.ResourceVersionMatch}
-	if list.Labels, err = labels.Parse(asked.LabelSelector); err != nil {
-		return asked, list, apierrors.NewBadRequest(err.Error())
+	list := rest.ListOptions{Limit: sent.Limit, Continue: sent.Continue, ResourceVersion: sent.ResourceVersion, Match: sent.ResourceVersionMatch}
+	if list.Labels, err = labels.Parse(sent.LabelSelector); err != nil {
+		return sent, list, apierrors.NewBadRequest(err.Error())
 	}
-	if list.Fields, err = fields.ParseSelector(asked.FieldSelector); err != nil {
-		return asked, list, apierrors.NewBadRequest(err.Error())
+	if list.Fields, err = fields.ParseSelector(sent.FieldSelector); err != nil {
+		return sent, list, apierrors.NewBadRequest(err.Error())
 	}
-	checked := &internalversion.ListOptions{ResourceVersion: asked.ResourceVersion, ResourceVersionMatch: asked.ResourceVersionMatch,
-		Continue: asked.Continue, Limit: asked.Limit, SendInitialEvents: asked.SendInitialEvents, Watch: asked.Watch}
+	checked := &internalversion.ListOptions{ResourceVersion: sent.ResourceVersion, ResourceVersionMatch: sent.ResourceVersionMatch,
+		Continue: sent.Continue, Limit: sent.Limit, SendInitialEvents: sent.SendInitialEvents, Watch: sent.Watch}
 	internalversion.SetListOptionsDefaults(checked, true)
-	return asked, list, invalid("ListOptions", internalvalidation.ValidateListOptions(checked, true))
+	return sent, list, invalid("ListOptions", internalvalidation.ValidateListOptions(checked, true))
 }

@@ -11,25 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/httpstream"
 )
 
-// subprotocol is what a client names beside the one that holds its token. It says how today's server
-// writes bytes; events are text.
+// subprotocol is the one that clients offer beside that with their token. In today's server it is the
+// encoding of bytes; events are text.
 const subprotocol = "base64.binary.k8s.io"
 
-// IsWebSocket reports whether a client wants a web socket: pages do, because a browser opens only six
+// IsWebSocket reports whether a client requests a web socket. Pages do, because a browser opens only six
 // other connections to a server.
 func IsWebSocket(req *http.Request) bool {
 	return httpstream.IsUpgradeRequest(req) && strings.EqualFold(req.Header.Get("Upgrade"), "websocket")
 }
 
-// frames are events as messages of a web socket.
+// frames implements Stream by messages of a web socket.
 type frames struct {
 	conn    *websocket.Conn
 	timeout Timeout
 }
 
-// Frames makes the connection of a request a web socket. When the client closes it, gone is called. A
-// request that is not as it should be, or comes from a page of another site, is answered here; then ok
-// is false.
+// Frames upgrades the connection of a request to a web socket. It calls gone when the client closes it. If
+// the request is malformed, or comes from a page of another site, Frames answers it with an error, and ok is
+// false.
 func Frames(w http.ResponseWriter, req *http.Request, timeout Timeout, gone context.CancelFunc) (s Stream, ok bool) {
 	conn, err := websocket.Accept(w, req, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
@@ -37,7 +37,7 @@ func Frames(w http.ResponseWriter, req *http.Request, timeout Timeout, gone cont
 	}
 	go func() {
 		defer gone()
-		for { // what the client says is ignored, as by today's server
+		for { // messages of the client are ignored, as by today's server
 			if _, message, err := conn.Reader(context.Background()); err != nil {
 				return
 			} else if _, err := io.Copy(io.Discard, message); err != nil {
@@ -48,7 +48,6 @@ func Frames(w http.ResponseWriter, req *http.Request, timeout Timeout, gone cont
 	return &frames{conn, timeout}, true
 }
 
-// Write implements Stream.
 func (f *frames) Write(parts ...[]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), f.timeout())
 	defer cancel()
@@ -64,16 +63,14 @@ func (f *frames) Write(parts ...[]byte) error {
 	return message.Close()
 }
 
-// Flush implements Stream.
 func (f *frames) Flush() error { return nil }
 
-// End implements Stream: it sends the client that there is no more. Nobody waits until the client has read
-// it, which takes some seconds if it has gone.
+// End closes the web socket. It does not wait for the client's answer, which takes
+// some seconds if the client has gone.
 func (f *frames) End() {
-	go func() { _ = f.conn.Close(websocket.StatusNormalClosure, "") }() // the error is that it has gone
+	go func() { _ = f.conn.Close(websocket.StatusNormalClosure, "") }() // it fails only if the client has gone
 }
 
-// Limit implements Stream.
 func (f *frames) Limit() {
 	time.AfterFunc(f.timeout(), func() { _ = f.conn.CloseNow() }) // it may be closed already
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lines are events in the body of an answer, one on each line.
+// lines implements Stream by the body of an answer, with one event per line.
 type lines struct {
 	w           http.ResponseWriter
 	control     *http.ResponseController
@@ -16,14 +16,13 @@ type lines struct {
 // Lines returns a stream of lines. It begins the answer.
 func Lines(w http.ResponseWriter, timeout Timeout) Stream {
 	l := &lines{w: w, control: http.NewResponseController(w), timeout: timeout}
-	_ = l.control.SetReadDeadline(time.Time{}) // it was for the request; a connection without one needs none
+	_ = l.control.SetReadDeadline(time.Time{}) // the deadline was for the request; a connection without one needs none
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	_ = l.Flush() // the next write fails if the client has gone
 	return l
 }
 
-// Write implements Stream.
 func (l *lines) Write(parts ...[]byte) error {
 	l.setDeadline()
 	for _, part := range parts {
@@ -37,17 +36,16 @@ func (l *lines) Write(parts ...[]byte) error {
 
 var newline = []byte("\n")
 
-// Flush implements Stream.
 func (l *lines) Flush() error {
 	l.setDeadline()
 	return l.control.Flush()
 }
 
-// End implements Stream: net/http writes the end of the answer.
+// End leaves the end of the answer to net/http.
 func (l *lines) End() { l.Limit() }
 
-// setDeadline lets the client have some time to read what is written next. It costs as much
-// as half of the other work for an event, so it is not done for each.
+// setDeadline extends the deadline of writes. That costs half as much as all other work for an event, so
+// it is not done for each event.
 func (l *lines) setDeadline() {
 	if now := time.Now(); now.Sub(l.deadlineSet) > l.timeout()/20 {
 		l.deadlineSet = now
@@ -55,7 +53,6 @@ func (l *lines) setDeadline() {
 	}
 }
 
-// Limit implements Stream.
 func (l *lines) Limit() {
 	_ = l.control.SetWriteDeadline(time.Now().Add(l.timeout())) // a connection without deadlines needs none
 }

@@ -20,8 +20,8 @@ type etcd2Client struct {
 // The keys of the v2 API are June 2014's.
 const etcd2Prefix = "/registry"
 
-// do makes a call. etcd refuses what is not there, or has changed, with a code below 200: that is
-// an answer.
+// do measures a call. A refusal of etcd with a code below 200 is no failure: a key does not exist, or has
+// changed.
 func (c etcd2Client) do(operation, key string, f func() (*etcd.Response, error)) (*etcd.Response, error) {
 	start := time.Now()
 	answer, err := f()

@@ -25,7 +25,6 @@ type etcd3Client struct {
 	prefix string
 }
 
-// Do implements etcd3.Client.
 func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	start := time.Now()
 	answer, err := c.Client.Do(ctx, op)
@@ -33,8 +32,8 @@ func (c etcd3Client) Do(ctx context.Context, op clientv3.Op) (clientv3.OpRespons
 	return answer, err
 }
 
-// call returns what an operation is for. A transaction is counted once, as what is done with its last
-// key: that is the task's, not one of its host ports, and the service's, not its endpoints'.
+// call describes an operation. A transaction counts once, as the operation on its last key: that of the task,
+// not of its host ports, and that of the service, not of its endpoints.
 func (c etcd3Client) call(op clientv3.Op) metrics.StoreCall {
 	switch {
 	case op.IsTxn():
@@ -62,7 +61,7 @@ func (c etcd3Client) transaction(op clientv3.Op) metrics.StoreCall {
 	return known
 }
 
-// isAbsent reports whether a condition is that a key is not there.
+// isAbsent reports whether a condition is that a key does not exist.
 func isAbsent(condition clientv3.Cmp, key []byte) bool {
 	revision, ok := condition.TargetUnion.(*etcdserverpb.Compare_ModRevision)
 	return ok && revision.ModRevision == 0 && bytes.Equal(condition.Key, key)

@@ -1,4 +1,4 @@
-// Package store measures what is between a server and its etcd.
+// Package store measures the calls of a server to its etcd.
 package store
 
 import (
@@ -13,13 +13,13 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// Observer sees the calls to a store. It names kinds as some catalogs do.
+// Observer measures the calls to a store. It names kinds by their resources in catalogs.
 type Observer struct {
 	Metrics  *metrics.Metrics
 	Catalogs rest.Catalogs
 }
 
-// call returns what a call is for that has a key below a prefix.
+// call describes a call with a key below a prefix.
 func (o Observer) call(operation, prefix, key string) metrics.StoreCall {
 	c := metrics.StoreCall{Operation: operation}
 	path, ok := strings.CutPrefix(key+"/", prefix)
@@ -38,7 +38,7 @@ func (o Observer) call(operation, prefix, key string) metrics.StoreCall {
 	return c
 }
 
-// resource returns the resource as which a kind is served, or the kind itself if it is not.
+// resource returns the resource of a kind, or the kind itself if it is not served.
 func (o Observer) resource(kind api.Kind) schema.GroupResource {
 	if row := o.Catalogs.Stored(kind); row != nil {
 		return row.GroupResource()
@@ -46,7 +46,7 @@ func (o Observer) resource(kind api.Kind) schema.GroupResource {
 	return schema.ParseGroupResource(string(kind))
 }
 
-// Cached returns a function that counts what the cache of a store has.
+// Cached returns a function that counts the objects in the cache of a store.
 func (o Observer) Cached(of storage.Interface) func() []metrics.Stored {
 	return func() (all []metrics.Stored) {
 		for _, row := range o.Catalogs.Rows() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
@@ -17,24 +18,20 @@ import (
 	"kube2014/pkg/rest/generic"
 )
 
-// bindings is POST bindings: the pod's name is in the body.
+// bindings implements POST bindings, with the pod's name in the body.
 type bindings struct{ pods *generic.Store[*corev1.Pod] }
 
-// New implements rest.Creater.
 func (bindings) New() rest.Object { return &corev1.Binding{} }
 
-// Create implements rest.Creater.
 func (b bindings) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
 	return podBinding(b).Create(ctx, rest.Key{Namespace: key.Namespace, Name: object.GetName()}, object, options)
 }
 
-// podBinding is POST pods/NAME/binding, by which a scheduler puts a pod on a node.
+// podBinding implements POST pods/NAME/binding, by which a scheduler assigns a pod to a node.
 type podBinding struct{ pods *generic.Store[*corev1.Pod] }
 
-// New implements rest.Creater.
 func (podBinding) New() rest.Object { return &corev1.Binding{} }
 
-// Create implements rest.Creater. A pod that has a node keeps it.
 func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
 	if err := rest.CheckNamespace(object, key.Namespace); err != nil {
 		return nil, err
@@ -49,7 +46,7 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		return nil, errors.NewBadRequest("name in URL does not match name in Binding object")
 	}
 	errs := validation.ValidateBinding(binding)
-	if name := binding.Target.Name; name != "" { // it becomes a part of keys, and no node has a worse one
+	if name := binding.Target.Name; name != "" { // it becomes a part of keys
 		for _, wrong := range apivalidation.NameIsDNSSubdomain(name, false) {
 			errs = append(errs, field.Invalid(field.NewPath("target", "name"), name, wrong))
 		}
@@ -83,7 +80,7 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		setScheduled(pod, metav1.Time{Time: b.pods.Now().UTC()}.Rfc3339Copy())
 		return pod, nil
 	}
-	unchecked := b.pods.With(generic.Strategy[*corev1.Pod]{}) // nothing but bind checks or sets anything
+	unchecked := b.pods.With(generic.Strategy[*corev1.Pod]{}) // only bind checks and changes the pod
 	if _, _, err := unchecked.Update(ctx, key, bind, rest.WriteOptions{DryRun: options.DryRun}); err != nil {
 		return nil, err
 	}
@@ -94,11 +91,10 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 // setScheduled sets the condition that the pod has a node.
 func setScheduled(pod *corev1.Pod, now metav1.Time) {
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
-	for i, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled {
-			pod.Status.Conditions[i] = scheduled
-			return
-		}
+	isScheduled := func(condition corev1.PodCondition) bool { return condition.Type == corev1.PodScheduled }
+	if i := slices.IndexFunc(pod.Status.Conditions, isScheduled); i >= 0 {
+		pod.Status.Conditions[i] = scheduled
+	} else {
+		pod.Status.Conditions = append(pod.Status.Conditions, scheduled)
 	}
-	pod.Status.Conditions = append(pod.Status.Conditions, scheduled)
 }

@@ -24,7 +24,10 @@ func controllerRows(b generic.Base) []rest.Resource {
 	controllers := generic.NewStore(b, row, controllerStrategy())
 	scales := row.Subresource("scale", scale{controllers})
 	scales.Kind, scales.Printer = autoscalingv1.SchemeGroupVersion.WithKind("Scale"), printers.Scales
-	return []rest.Resource{row.With(controllers), scales, row.Subresource("status", partOf(controllers, controllerStatusStrategy()))}
+	return []rest.Resource{row.With(controllers), scales, row.Subresource("status", partOf(controllers, generic.Strategy[*corev1.ReplicationController]{
+		PrepareForUpdate: func(rc, old *corev1.ReplicationController) { rc.Spec = old.Spec },
+		ValidateUpdate:   validation.ValidateReplicationControllerStatusUpdate,
+	}))}
 }
 
 func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {
@@ -44,32 +47,21 @@ func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {
 	}
 }
 
-func controllerStatusStrategy() generic.Strategy[*corev1.ReplicationController] {
-	return generic.Strategy[*corev1.ReplicationController]{
-		PrepareForUpdate: func(rc, old *corev1.ReplicationController) { rc.Spec = old.Spec },
-		ValidateUpdate:   validation.ValidateReplicationControllerStatusUpdate,
-		Fields:           controllerFields,
-	}
-}
-
 func controllerFields(rc *corev1.ReplicationController) fields.Set {
 	return fields.Set{"status.replicas": strconv.Itoa(int(rc.Status.Replicas))}
 }
 
-// scale is how many pods a controller should have, as kinds of many groups show it.
+// scale implements GET and PUT of replicationcontrollers/NAME/scale, by which clients scale any kind.
 type scale struct {
 	controllers *generic.Store[*corev1.ReplicationController]
 }
 
-// Get implements rest.Getter.
 func (s scale) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
 	return scaleAnswer(s.controllers.Get(ctx, key))
 }
 
-// New implements rest.Updater.
 func (scale) New() rest.Object { return &autoscalingv1.Scale{} }
 
-// Update implements rest.Updater.
 func (s scale) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
 	answer, _, err := s.controllers.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		rc := current.(*corev1.ReplicationController)
@@ -97,14 +89,11 @@ func (s scale) Update(ctx context.Context, key rest.Key, change rest.Change, opt
 
 // scaleAnswer returns the scale of the controller in an answer.
 func scaleAnswer(answer rest.Answer, err error) (rest.Answer, error) {
+	rc, err := objectIn[*corev1.ReplicationController](answer, err)
 	if err != nil {
 		return nil, err
 	}
-	object, err := answer.Object()
-	if err != nil {
-		return nil, err
-	}
-	return rest.MakeAnswer(scaleOf(object.(*corev1.ReplicationController))), nil
+	return rest.MakeAnswer(scaleOf(rc)), nil
 }
 
 func scaleOf(rc *corev1.ReplicationController) *autoscalingv1.Scale {

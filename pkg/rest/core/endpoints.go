@@ -27,11 +27,11 @@ func endpointsRows(b generic.Base) []rest.Resource {
 	}))}
 }
 
-// maxPairs bounds how many pairs of an address and a port endpoints have.
+// maxPairs bounds the number of pairs of an address and a port in endpoints.
 const maxPairs = 20_000
 
-// checkPairs returns an error for endpoints of too many pairs. June 2014 writes down each
-// of them, and a body that has room for a thousand million is no larger than others are.
+// checkPairs returns an error for endpoints with too many pairs. June 2014 stores each pair, and
+// a body of ordinary size may have a thousand million.
 func checkPairs(endpoints *corev1.Endpoints) field.ErrorList {
 	pairs, entries := 0, 0
 	for _, subset := range endpoints.Subsets {

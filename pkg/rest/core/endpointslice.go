@@ -24,20 +24,19 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// endpointSlices shows the endpoints of services as slices: one for each subset of them.
+// endpointSlices implements the verbs that read slices, which are derived from endpoints: one slice for each
+// subset.
 type endpointSlices struct {
 	generic.Base
 	endpoints *v1.Codec
 }
 
 func endpointSliceRows(b generic.Base) []rest.Resource {
-	kind := coreGroup.WithKind("Endpoints")
-	codec := v1.NewCodec(kind, v1.NewConverter(kind, api.EndpointsKind, v1.Scheme))
+	codec := v1.NewCodec(coreGroup.WithKind("Endpoints"), api.EndpointsKind, v1.Scheme)
 	return []rest.Resource{{GroupVersion: discoveryGroup, Name: "endpointslices", Kind: discoveryGroup.WithKind("EndpointSlice"), Singular: "endpointslice", Namespaced: true,
 		Storage: endpointSlices{b, codec}, Printer: printers.EndpointSlices}}
 }
 
-// Get implements rest.Getter.
 func (e endpointSlices) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
 	list, _, err := e.all(key.Namespace)
 	if err != nil {
@@ -51,7 +50,7 @@ func (e endpointSlices) Get(ctx context.Context, key rest.Key) (rest.Answer, err
 	return nil, errors.NewNotFound(discoveryv1.Resource("endpointslices"), key.Name)
 }
 
-// List implements rest.Lister. It does all in one page.
+// List returns all slices in one page.
 func (e endpointSlices) List(_ context.Context, namespace string, options rest.ListOptions) (*rest.List, error) {
 	if err := options.OnlyName(); err != nil {
 		return nil, err
@@ -87,7 +86,7 @@ func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.Endpoi
 	return slicesOfAll, list.Version, nil
 }
 
-// of returns the slices of stored endpoints, none if there are no endpoints.
+// of returns the slices of stored endpoints, none for nil.
 func (e endpointSlices) of(stored *storage.Object) ([]*discoveryv1.EndpointSlice, error) {
 	if stored == nil {
 		return nil, nil
@@ -99,7 +98,7 @@ func (e endpointSlices) of(stored *storage.Object) ([]*discoveryv1.EndpointSlice
 	return slicesOf(converted.(*corev1.Endpoints).DeepCopy()), nil
 }
 
-// Watch implements rest.Watcher. A change of endpoints may change, add and delete slices.
+// Watch derives its events from changes of endpoints, which may change, add and delete slices.
 func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.WatchOptions) (*rest.Watch, error) {
 	if err := options.OnlyName(); err != nil {
 		return nil, err
@@ -120,7 +119,7 @@ func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.
 	return w, nil
 }
 
-// translate appends what a change of endpoints is to who watches slices.
+// translate appends the events for a change of endpoints.
 func (e endpointSlices) translate(events []rest.Event, change storage.Event, options rest.ListOptions) ([]rest.Event, error) {
 	before, err := e.selected(change.Before, options)
 	if err != nil {
@@ -138,16 +137,16 @@ func (e endpointSlices) translate(events []rest.Event, change storage.Event, opt
 		}
 	}
 	for _, slice := range after {
-		happened := watch.Added
+		eventType := watch.Added
 		if was.Has(slice.Name) {
-			happened = watch.Modified
+			eventType = watch.Modified
 		}
-		events = append(events, rest.Event{Type: happened, Object: rest.MakeAnswer(slice)})
+		events = append(events, rest.Event{Type: eventType, Object: rest.MakeAnswer(slice)})
 	}
 	return events, nil
 }
 
-// selected returns the slices of stored endpoints that a list asks for.
+// selected returns the slices of stored endpoints that a list selects.
 func (e endpointSlices) selected(stored *storage.Object, options rest.ListOptions) ([]*discoveryv1.EndpointSlice, error) {
 	all, err := e.of(stored)
 	return slices.DeleteFunc(all, func(slice *discoveryv1.EndpointSlice) bool { return !options.Matches(slice, nil) }), err
@@ -161,8 +160,8 @@ func namesOf(all []*discoveryv1.EndpointSlice) sets.Set[string] {
 	return names
 }
 
-// slicesOf returns a slice for each subset. The first one has the name of the service, the
-// others also the beginning of their uid: another service may be named db-1.
+// slicesOf returns a slice for each subset. The first one has the name of the service. The names of the others
+// include the beginning of their uid, because another service may be named db-1.
 func slicesOf(endpoints *corev1.Endpoints) (all []*discoveryv1.EndpointSlice) {
 	subsets := endpoints.Subsets
 	if len(subsets) == 0 {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +14,7 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// eventRows returns the row of events, which end a time after their last change.
+// eventRows returns the row of events. They expire a TTL after their last change.
 func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
 	row := coreRow("Event", "events", "event", "events", printers.Events, "ev")
 	b.Objects = storage.WithTTL(b.Objects, ttl)
@@ -26,10 +27,7 @@ func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
 }
 
 func eventFields(event *corev1.Event) fields.Set {
-	object, source := event.InvolvedObject, event.Source.Component
-	if source == "" {
-		source = event.ReportingController
-	}
+	object := event.InvolvedObject
 	return fields.Set{
 		"involvedObject.kind":            object.Kind,
 		"involvedObject.namespace":       object.Namespace,
@@ -40,7 +38,7 @@ func eventFields(event *corev1.Event) fields.Set {
 		"involvedObject.fieldPath":       object.FieldPath,
 		"reason":                         event.Reason,
 		"reportingComponent":             event.ReportingController,
-		"source":                         source,
+		"source":                         cmp.Or(event.Source.Component, event.ReportingController),
 		"type":                           event.Type,
 	}
 }

@@ -23,32 +23,31 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// Kubelets asks the kubelets of nodes.
+// Kubelets is a client of the kubelets of nodes.
 type Kubelets interface {
-	// ContainerLogs returns the log of a container from the kubelet at a host and port, as it comes;
-	// the caller closes it. The error is a *KubeletError if the kubelet refuses.
+	// ContainerLogs streams the log of a container from the kubelet at a host and port; the caller
+	// closes it. The error is a KubeletError if the kubelet refuses.
 	ContainerLogs(ctx context.Context, host string, port uint, namespace, pod, container string, query url.Values) (io.ReadCloser, error)
 }
 
-// KubeletError is what a kubelet answers instead of a log. Its code is one of HTTP.
+// KubeletError is the answer of a kubelet that refuses a log.
 type KubeletError interface {
 	error
-	Code() int
+	Code() int // of HTTP
 }
 
-// podLog is GET pods/NAME/log.
+// podLog implements GET pods/NAME/log.
 type podLog struct {
 	pods     *generic.Store[*corev1.Pod]
 	nodes    nodes
 	kubelets Kubelets // nil for none
 }
 
-// Stream implements rest.Streamer.
 func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.ReadCloser, error) {
 	if errs := validateLogOptions(query); len(errs) > 0 {
 		return nil, rest.Invalid(coreGroup.WithKind("PodLogOptions").GroupKind(), key.Name, errs)
 	}
-	pod, err := l.pod(ctx, key)
+	pod, err := objectIn[*corev1.Pod](l.pods.Get(ctx, key))
 	if err != nil {
 		return nil, err
 	}
@@ -79,21 +78,8 @@ func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.
 	return nil, apierrors.NewGenericServerResponse(refused.Code(), "", schema.GroupResource{Resource: "pods/log"}, key.Name, refused.Error(), 0, false)
 }
 
-func (l podLog) pod(ctx context.Context, key rest.Key) (*corev1.Pod, error) {
-	answer, err := l.pods.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	object, err := answer.Object()
-	if err != nil {
-		return nil, err
-	}
-	return object.(*corev1.Pod), nil
-}
-
-// containerOf returns the name of the container that is asked for, which need not be said if there
-// is one.
-func containerOf(pod *corev1.Pod, asked string) (string, error) {
+// containerOf returns the name of the requested container. The name may be "" if there is only one.
+func containerOf(pod *corev1.Pod, name string) (string, error) {
 	names := func(containers []corev1.Container) (names []string) {
 		for _, container := range containers {
 			names = append(names, container.Name)
@@ -102,10 +88,10 @@ func containerOf(pod *corev1.Pod, asked string) (string, error) {
 	}
 	main, first := names(pod.Spec.Containers), names(pod.Spec.InitContainers)
 	switch {
-	case asked != "" && slices.Contains(append(main, first...), asked):
-		return asked, nil
-	case asked != "":
-		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", asked, pod.Name))
+	case name != "" && slices.Contains(append(main, first...), name):
+		return name, nil
+	case name != "":
+		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
 	case len(main) > 1:
 		text := fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod.Name, main)
 		if len(first) > 0 {
@@ -118,7 +104,7 @@ func containerOf(pod *corev1.Pod, asked string) (string, error) {
 	return main[0], nil
 }
 
-// kubelet returns where the kubelet of a node listens. The port is 0 if none has said that it does.
+// kubelet returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one.
 func (l podLog) kubelet(name string) (host string, port uint, err error) {
 	node, err := l.nodes.get(name)
 	if api.KindOf(err) == api.NotFound {
@@ -136,10 +122,10 @@ func (l podLog) kubelet(name string) (host string, port uint, err error) {
 	return name, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
 }
 
-// logNumbers are the options of a log that are numbers, with the smallest one.
+// logNumbers are the numeric options of a log, with their minimum.
 var logNumbers = map[string]int64{"sinceSeconds": 1, "tailLines": 0, "limitBytes": 1}
 
-// validateLogOptions returns what is wrong with the options of a log.
+// validateLogOptions returns all errors of the options of a log.
 func validateLogOptions(query url.Values) (errs field.ErrorList) {
 	for _, name := range slices.Sorted(maps.Keys(logNumbers)) {
 		text, least := query.Get(name), logNumbers[name]
@@ -167,10 +153,10 @@ func validateLogOptions(query url.Values) (errs field.ErrorList) {
 	return errs
 }
 
-// logSwitches are the options of a log that are true or false.
+// logSwitches are the boolean options of a log.
 var logSwitches = []string{"follow", "previous", "timestamps"}
 
-// forKubelet returns those options that a kubelet has. What is true, today's server says to it in this one word.
+// forKubelet returns the options for a kubelet. As in today's server, a true switch has the value true.
 func forKubelet(query url.Values) url.Values {
 	own := url.Values{}
 	for name, values := range query {

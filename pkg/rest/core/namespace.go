@@ -16,7 +16,8 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// namespaces has the one namespace that there is: June 2014 had none.
+// namespaces implements the verbs of the only namespace: June 2014 had none. It is not stored, so changes are
+// refused.
 type namespaces struct{}
 
 func namespaceRows() []rest.Resource {
@@ -25,7 +26,7 @@ func namespaceRows() []rest.Resource {
 	return []rest.Resource{row.With(namespaces{})}
 }
 
-// created is the hour of the first commit.
+// created is the time of the first commit.
 var created = time.Date(2014, 6, 6, 23, 40, 48, 0, time.UTC)
 
 func theNamespace() *corev1.Namespace {
@@ -38,7 +39,6 @@ func theNamespace() *corev1.Namespace {
 	}
 }
 
-// Get implements rest.Getter.
 func (namespaces) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
 	if key.Name != v1.Namespace {
 		return nil, errors.NewNotFound(corev1.Resource("namespaces"), key.Name)
@@ -46,7 +46,6 @@ func (namespaces) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
 	return rest.MakeAnswer(theNamespace()), nil
 }
 
-// List implements rest.Lister.
 func (namespaces) List(_ context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
 	objects, err := selected(options)
 	if err != nil {
@@ -55,7 +54,6 @@ func (namespaces) List(_ context.Context, _ string, options rest.ListOptions) (*
 	return rest.MakeList(coreGroup.WithKind("Namespace"), 1, objects), nil
 }
 
-// Watch implements rest.Watcher.
 func (namespaces) Watch(_ context.Context, _ string, options rest.WatchOptions) (*rest.Watch, error) {
 	objects, err := selected(options.ListOptions)
 	if err != nil {
@@ -65,7 +63,7 @@ func (namespaces) Watch(_ context.Context, _ string, options rest.WatchOptions) 
 	return rest.WatchMade(empty, 1, objects, options)
 }
 
-// selected returns the namespaces that a list asks for.
+// selected returns the namespaces that a list selects.
 func selected(options rest.ListOptions) ([]runtime.Object, error) {
 	objects, only := []runtime.Object{}, theNamespace()
 	known := fields.Set{"metadata.name": only.Name, "status.phase": string(only.Status.Phase)}
@@ -78,10 +76,8 @@ func selected(options rest.ListOptions) ([]runtime.Object, error) {
 	return objects, nil
 }
 
-// New implements rest.Creater and rest.Updater.
 func (namespaces) New() rest.Object { return &corev1.Namespace{} }
 
-// Create implements rest.Creater. It refuses.
 func (namespaces) Create(_ context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
 	if object.GetName() == v1.Namespace {
 		return nil, errors.NewAlreadyExists(corev1.Resource("namespaces"), object.GetName())
@@ -89,7 +85,6 @@ func (namespaces) Create(_ context.Context, _ rest.Key, object rest.Object, _ re
 	return nil, errors.NewForbidden(corev1.Resource("namespaces"), object.GetName(), stderrors.New("there were no namespaces in June 2014, so there is only default"))
 }
 
-// Update implements rest.Updater. It refuses.
 func (n namespaces) Update(ctx context.Context, key rest.Key, _ rest.Change, _ rest.WriteOptions) (rest.Answer, bool, error) {
 	if _, err := n.Get(ctx, key); err != nil {
 		return nil, false, err
@@ -97,7 +92,6 @@ func (n namespaces) Update(ctx context.Context, key rest.Key, _ rest.Change, _ r
 	return nil, false, errors.NewForbidden(corev1.Resource("namespaces"), key.Name, stderrors.New("it is not stored, so it cannot be changed"))
 }
 
-// Delete implements rest.Deleter. It refuses.
 func (n namespaces) Delete(ctx context.Context, key rest.Key, _ rest.DeleteOptions) (rest.Answer, error) {
 	if _, err := n.Get(ctx, key); err != nil {
 		return nil, err

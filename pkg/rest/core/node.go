@@ -25,24 +25,19 @@ func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
 		ValidateUpdate:   validation.ValidateNodeUpdate,
 		Fields:           nodeFields,
 	})
-	return []rest.Resource{row.With(store), row.Subresource("status", partOf(store, nodeStatusStrategy()))}, nodes{store}
-}
-
-func nodeStatusStrategy() generic.Strategy[*corev1.Node] {
-	return generic.Strategy[*corev1.Node]{
+	return []rest.Resource{row.With(store), row.Subresource("status", partOf(store, generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,
-		Fields:           nodeFields,
-	}
+	}))}, nodes{store}
 }
 
 func nodeFields(node *corev1.Node) fields.Set {
 	return fields.Set{"spec.unschedulable": strconv.FormatBool(node.Spec.Unschedulable)}
 }
 
-// heartbeatTime is how long a kubelet may be silent and count as alive, as for today's
-// node controller.
+// heartbeatTime is how long a kubelet counts as alive without a heartbeat, as for today's node
+// controller.
 const heartbeatTime = 40 * time.Second
 
 // nodes is the storage of nodes.
@@ -60,7 +55,7 @@ func (n nodes) get(name string) (*corev1.Node, error) {
 	return node.(*corev1.Node), nil
 }
 
-// isAlive reports whether the kubelet of a node has reported lately that it is ready.
+// isAlive reports whether the kubelet of a node has recently reported that it is ready.
 func (n nodes) isAlive(name string) bool {
 	if name == "" {
 		return false

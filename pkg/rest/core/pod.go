@@ -71,12 +71,11 @@ func podStatusStrategy() generic.Strategy[*corev1.Pod] {
 		},
 		Default:        defaults.Pod,
 		ValidateUpdate: validation.ValidatePodStatusUpdate,
-		Fields:         podFields,
 	}
 }
 
-// agreeOnIPs lets the list of a pod's addresses begin with its address, whichever of the
-// two a client knows.
+// agreeOnIPs makes the list of a pod's addresses begin with its address. Clients may set only one of the
+// two fields.
 func agreeOnIPs(status *corev1.PodStatus, old corev1.PodStatus) {
 	first := func(ips []corev1.PodIP) string {
 		if len(ips) == 0 {
@@ -106,8 +105,8 @@ func podFields(pod *corev1.Pod) fields.Set {
 	}
 }
 
-// podGrace returns how long a pod still runs. Only a kubelet that is alive can end it and
-// say so; without one a delete is immediate.
+// podGrace returns the grace period of a pod in seconds. It is 0 without a live kubelet, because nothing
+// would report the end of the pod.
 func podGrace(nodes nodes, pod *corev1.Pod, options metav1.DeleteOptions) int64 {
 	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if pod.Spec.TerminationGracePeriodSeconds != nil {

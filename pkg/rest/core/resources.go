@@ -1,5 +1,5 @@
-// Package core is the table of the second door's resources: for each kind its strategy,
-// and what its storage does besides.
+// Package core is the table of the second door's resources: each kind with its strategy and
+// its storage.
 package core
 
 import (
@@ -29,16 +29,16 @@ var (
 	inAll = []string{"all"} // what kubectl get all shows
 )
 
-// Config is what the resources need.
+// Config has the dependencies of the resources.
 type Config struct {
 	Objects  storage.Interface
 	Placer   Placer
 	Now      func() time.Time
-	EventTTL time.Duration // how long an event stays after its last change; 0 is for ever
+	EventTTL time.Duration // the time from an event's last change to its deletion; 0 is for ever
 	Kubelets Kubelets      // nil for none
 }
 
-// Resources returns the table: each kind, with its subresources, is made beside its strategy.
+// Resources returns the table. The rows of each kind are beside its strategy.
 func Resources(c Config) []rest.Resource {
 	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now}
 	nodeRows, nodes := nodeRows(b)
@@ -52,21 +52,34 @@ func coreRow(kind, name, singular string, stored api.Kind, printer printers.Prin
 		ShortNames: shortNames, Namespaced: true}
 }
 
-// countGeneration counts a change of what an object should be.
+// countGeneration increments the generation of an object if its spec has changed.
 func countGeneration(object rest.Object, spec, old interface{}) {
 	if !equality.Semantic.DeepEqual(spec, old) {
 		object.SetGeneration(object.GetGeneration() + 1)
 	}
 }
 
-// part is the storage of a part of the objects of a store: they are read and updated there, by a strategy
-// of its own.
+// part is the storage of a subresource. It reads and updates the objects of a store, by a strategy of its own.
 type part struct {
 	rest.Getter
 	rest.Updater
 }
 
+// partOf returns a part with a strategy. Its fields for selectors are those of the store.
 func partOf[T rest.Object](store *generic.Store[T], strategy generic.Strategy[T]) part {
+	strategy.Fields = store.Strategy.Fields
 	own := store.With(strategy)
 	return part{own, own}
+}
+
+// objectIn returns the object in an answer, which is read-only.
+func objectIn[T rest.Object](answer rest.Answer, err error) (object T, _ error) {
+	if err != nil {
+		return object, err
+	}
+	converted, err := answer.Object()
+	if err != nil {
+		return object, err
+	}
+	return converted.(T), nil
 }

@@ -24,7 +24,9 @@ func serviceRows(b generic.Base) []rest.Resource {
 		_, err := b.Objects.Commit(storage.DeleteService(api.DefaultKey(api.ServiceKind, name), version)...)
 		return err
 	}
-	return []rest.Resource{row.With(services), row.Subresource("status", partOf(services, serviceStatusStrategy()))}
+	return []rest.Resource{row.With(services), row.Subresource("status", partOf(services, generic.Strategy[*corev1.Service]{
+		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
+	}))}
 }
 
 func serviceStrategy() generic.Strategy[*corev1.Service] {
@@ -41,13 +43,6 @@ func serviceStrategy() generic.Strategy[*corev1.Service] {
 		ValidateUpdate:      validation.ValidateServiceUpdate,
 		AllowCreateOnUpdate: true,
 		Fields:              serviceFields,
-	}
-}
-
-func serviceStatusStrategy() generic.Strategy[*corev1.Service] {
-	return generic.Strategy[*corev1.Service]{
-		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
-		Fields:           serviceFields,
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// generatedLength is how many random characters a generated name ends with.
+	// generatedLength is the number of random characters of a generated name.
 	generatedLength = 5
-	// maxGenerated bounds how often another name is generated when one is taken.
+	// maxGenerated bounds the attempts to generate a name that is not taken.
 	maxGenerated = 8
 )
 
@@ -50,10 +50,9 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 	}
 }
 
-// admitNew sets the namespace of a new object, and returns what the plugins that change make of
-// it. They see its default values.
+// admitNew sets the namespace of a new object, and passes it, with its defaults, to the mutating plugins.
 func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (T, error) {
-	if s.namespaced { // else it means nothing
+	if s.namespaced { // else the namespace is ignored
 		if err := rest.CheckNamespace(object, key.Namespace); err != nil {
 			return object, err
 		}
@@ -78,7 +77,7 @@ func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (
 	return object, nil
 }
 
-// beforeCreate prepares a new object, completes and checks it.
+// beforeCreate prepares, completes and checks a new object.
 func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object, error) {
 	s.fillMeta(object)
 	s.Strategy.PrepareForCreate(object)
@@ -106,7 +105,7 @@ func (s *Store[T]) fillMeta(object T) {
 	object.SetManagedFields(nil)
 }
 
-// insert stores an object, unless that is only tried.
+// insert stores an object, unless it is a dry run.
 func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dryRun bool) (rest.Answer, error) {
 	if dryRun {
 		_, err := s.Objects.Get(internal.Key())
@@ -118,23 +117,17 @@ func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dr
 		}
 		return s.answer(storage.NewObject(internal, 0, 0)), nil
 	}
-	write := s.Insert
-	if write == nil {
-		write = s.write
+	insert := s.Insert
+	if insert == nil {
+		insert = func(_ context.Context, object api.Object) (*storage.Object, error) {
+			return storage.CommitOne(s.Objects, storage.Create(object))
+		}
 	}
-	stored, err := write(ctx, internal)
+	stored, err := insert(ctx, internal)
 	if err != nil {
 		return nil, rest.StatusError(err, s.resource, object.GetName())
 	}
 	return s.answer(stored), nil
-}
-
-func (s *Store[T]) write(_ context.Context, internal api.Object) (*storage.Object, error) {
-	written, err := s.Objects.Commit(storage.Create(internal))
-	if err != nil {
-		return nil, err
-	}
-	return written[0], nil
 }
 
 func generatedName(base string) string {

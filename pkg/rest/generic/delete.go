@@ -14,8 +14,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Delete implements rest.Deleter. An object that has finalizers, or that is granted time, is
-// only marked: it ends when its finalizers are gone, or when it is deleted again.
+// Delete implements rest.Deleter. An object with finalizers or a grace period is only marked: it is removed
+// when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
 	defer s.Turns.take(ctx, s.stored, key.Name)()
 	dryRun := len(options.DryRun) > 0
@@ -51,13 +51,13 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 		if !dryRun {
 			err := s.remove(ctx, key.Name, stored.Version())
 			if apierrors.IsConflict(err) && ctx.Err() == nil {
-				continue // somebody changed it first; the preconditions are checked again
+				continue // another writer was first; the preconditions are checked again
 			}
 			if err != nil {
 				return nil, err
 			}
-			// The version of the deletion, or a later one if others have changed something
-			// meanwhile. If the store cannot report it, the object's own stays.
+			// This is the version of the deletion, or a later one after changes of others. If
+			// the store is unavailable, the object's own version stays.
 			if version, err := s.Objects.Version(); err == nil {
 				object.SetResourceVersion(strconv.FormatUint(version, 10))
 			}
@@ -66,7 +66,7 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 	}
 }
 
-// checkPreconditions returns a conflict if the object is not the one that is meant.
+// checkPreconditions returns a conflict if the object does not meet the preconditions.
 func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) error {
 	if wanted == nil {
 		return nil
@@ -85,7 +85,7 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 	return nil
 }
 
-// mark sets when an object must end, and how long it has, in seconds.
+// mark stores the deletion timestamp and the grace period, in seconds, of an object.
 func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bool) (rest.Answer, error) {
 	s.setDeletion(object, grace)
 	next, err := s.internal(object, stored)
@@ -95,14 +95,14 @@ func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bo
 	if dryRun {
 		return s.answer(unstored(next, stored)), nil
 	}
-	written, err := s.Objects.Commit(storage.Update(next, stored.Version()))
+	written, err := storage.CommitOne(s.Objects, storage.Update(next, stored.Version()))
 	if err != nil {
 		return nil, rest.StatusError(err, s.resource, object.GetName())
 	}
-	return s.answer(written[0]), nil
+	return s.answer(written), nil
 }
 
-// setDeletion lets an object end some seconds after its deletion was first requested.
+// setDeletion sets the deletion timestamp: the grace period, in seconds, after the first delete.
 func (s *Store[T]) setDeletion(object T, grace int64) {
 	requested := metav1.Time{Time: s.Now().UTC()}.Rfc3339Copy()
 	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
@@ -126,7 +126,7 @@ func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err
 	return rest.StatusError(err, s.resource, name)
 }
 
-// deleted is the answer to a delete that is done.
+// deleted returns the answer to a delete that has removed the object.
 func (s *Store[T]) deleted(object T) rest.Answer {
 	if s.AnswersDeleted {
 		if s.Grace != nil {
@@ -141,8 +141,8 @@ func (s *Store[T]) deleted(object T) rest.Answer {
 	})
 }
 
-// DeleteCollection implements rest.CollectionDeleter. What others delete meanwhile is not
-// missed. It gives up when the context ends; what it has deleted then stays so.
+// DeleteCollection implements rest.CollectionDeleter. It ignores objects that others delete meanwhile. When the
+// context ends, it stops, and the objects that it has deleted stay deleted.
 func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, options rest.ListOptions, deletion rest.DeleteOptions) (*rest.List, error) {
 	list, err := s.List(ctx, namespace, options)
 	if err != nil {

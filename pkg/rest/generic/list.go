@@ -15,7 +15,7 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// List implements rest.Lister. It gives up when the context ends.
+// List implements rest.Lister. It stops when the context ends.
 func (s *Store[T]) List(ctx context.Context, namespace string, options rest.ListOptions) (*rest.List, error) {
 	page, err := s.page(options)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 		if !wanted {
 			continue
 		}
-		// A page does not end between two tasks of one id, which other programs may have made.
+		// A page does not end between two tasks with the same id, which other programs may have stored.
 		if n := len(list.Items); options.Limit > 0 && int64(n) >= options.Limit && item.Key().ID != list.Items[n-1].Key().ID {
 			list.Continue = tokenFor(int64(all.Version), item.Key().ID)
 			if options.Labels.Empty() && options.Fields.Empty() {
@@ -54,14 +54,14 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	return list, nil
 }
 
-// selection returns what the store can look up of what a list asks for.
+// selection returns the part of a list's options that the store has indexes for.
 func (s *Store[T]) selection(options rest.ListOptions) storage.Selection {
 	selection := storage.Selection{Kind: s.stored, Namespace: s.key("").Namespace, Labels: equalities(options.Labels, s.labelled())}
 	selection.Machine, _ = s.machine(options)
 	return selection
 }
 
-// machine returns the machine of which the objects are selected, which may be none.
+// machine returns the machine that a list selects. It may be "", which selects objects without a machine.
 func (s *Store[T]) machine(options rest.ListOptions) (name string, selected bool) {
 	if s.Strategy.MachineField == "" {
 		return "", false
@@ -69,7 +69,7 @@ func (s *Store[T]) machine(options rest.ListOptions) (name string, selected bool
 	return options.Fields.RequiresExactMatch(s.Strategy.MachineField)
 }
 
-// read returns the objects of the version that a page wants.
+// read returns the objects of the version of a page.
 func (s *Store[T]) read(page page, selection storage.Selection) (*storage.List, error) {
 	if !page.exact {
 		list, err := rest.ReadNew(s.Objects, selection, page.version, page.mayBeStale)
@@ -85,9 +85,8 @@ func (s *Store[T]) read(page page, selection storage.Selection) (*storage.List, 
 	return list, rest.StatusError(err, s.resource, "")
 }
 
-// matches reports whether an object is selected. One whose internal object says that it
-// is not is not converted to find that out: kubelets select their pods so, and who waits
-// for one object.
+// matches reports whether an object is selected. If possible, it decides without converting the
+// object: kubelets select their pods, and other clients wait for one object.
 func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool, error) {
 	if options.Labels.Empty() && options.Fields.Empty() {
 		return true, nil
@@ -111,7 +110,7 @@ func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool
 	return options.Matches(object, s.fieldsOf(object)), nil
 }
 
-// fieldsOf returns what field selectors can select an object by.
+// fieldsOf returns the fields of an object for selectors.
 func (s *Store[T]) fieldsOf(object T) fields.Set {
 	set := fields.Set{}
 	if s.Strategy.Fields != nil {
@@ -124,8 +123,7 @@ func (s *Store[T]) fieldsOf(object T) fields.Set {
 	return set
 }
 
-// checkFields returns an error if a selector selects by a field that it cannot select
-// by.
+// checkFields returns an error if a selector has an unknown field.
 func (s *Store[T]) checkFields(options rest.ListOptions) error {
 	if s.Strategy.Fields == nil {
 		return options.OnlyName()
@@ -133,8 +131,7 @@ func (s *Store[T]) checkFields(options rest.ListOptions) error {
 	return options.OnlyFields(s.fieldsOf(s.New().(T)))
 }
 
-// equalities returns the labels that objects must carry, as far as a selector says so in
-// so many words: the store looks up those that carry them.
+// equalities returns the labels that a selector requires exactly: the store has an index of them.
 func equalities(selector labels.Selector, labelled bool) map[string]string {
 	requirements, selectable := selector.Requirements()
 	if !labelled || !selectable {

@@ -13,16 +13,16 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// page is which objects of which version a list asks for.
+// page is the range and the version of the objects of a list.
 type page struct {
 	version    uint64 // 0 for the present one
-	exact      bool   // of that version; else of that or a later one
-	mayBeStale bool   // what is cached will do if it is of the version
+	exact      bool   // of exactly that version; else of that or a later one
+	mayBeStale bool   // the cache will do if it has the version
 	start      string // the first name of the page
 	continued  bool
 }
 
-// continueToken is what a token for the next page says. It is that of today's server.
+// continueToken is the content of the token for the next page. It is that of today's server.
 type continueToken struct {
 	APIVersion      string `json:"v"`
 	ResourceVersion int64  `json:"rv"`
@@ -31,7 +31,7 @@ type continueToken struct {
 
 const tokenVersion = "meta.k8s.io/v1"
 
-// page returns what a list asks for.
+// page returns the page for the options of a list.
 func (s *Store[T]) page(options rest.ListOptions) (page, error) {
 	if err := s.checkFields(options); err != nil {
 		return page{}, err
@@ -50,47 +50,46 @@ func (s *Store[T]) page(options rest.ListOptions) (page, error) {
 	return page{version: version, exact: exact, mayBeStale: !exact}, err
 }
 
-// continued returns the page that a token names.
+// continued returns the page of a token.
 func continued(options rest.ListOptions) (page, error) {
-	bad := func(why error) (page, error) {
-		return page{}, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", why))
+	bad := func(format string, args ...any) (page, error) {
+		return page{}, apierrors.NewBadRequest("invalid continue token: continue key is not valid: " + fmt.Sprintf(format, args...))
 	}
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
 		return page{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	text, err := base64.RawURLEncoding.DecodeString(options.Continue)
 	if err != nil {
-		return bad(fmt.Errorf("continue key is not valid: %w", err))
+		return bad("%v", err)
 	}
 	var token continueToken
 	if err := json.Unmarshal(text, &token); err != nil {
-		return bad(fmt.Errorf("continue key is not valid: %w", err))
+		return bad("%v", err)
 	}
 	switch {
 	case token.APIVersion != tokenVersion:
-		return bad(fmt.Errorf("continue key is not valid: server does not recognize this encoded version %q", token.APIVersion))
+		return bad("server does not recognize this encoded version %q", token.APIVersion)
 	case token.StartKey == "":
-		return bad(fmt.Errorf("continue key is not valid: encoded start key empty (version %s)", tokenVersion))
+		return bad("encoded start key empty (version %s)", tokenVersion)
 	case path.Clean("/"+token.StartKey) != "/"+strings.TrimPrefix(token.StartKey, "/"):
-		return bad(fmt.Errorf("continue key is not valid: %s", token.StartKey))
+		return bad("%s", token.StartKey)
 	case token.ResourceVersion == 0:
-		return bad(fmt.Errorf("continue key is not valid: incorrect encoded start resourceVersion (version %s)", tokenVersion))
+		return bad("incorrect encoded start resourceVersion (version %s)", tokenVersion)
 	case token.ResourceVersion < 0: // the list may be inconsistent
 		return page{start: token.StartKey, continued: true}, nil
 	}
 	return page{version: uint64(token.ResourceVersion), exact: true, start: token.StartKey, continued: true}, nil
 }
 
-// tokenFor returns the token for the page that begins with a name. The version -1 is the
-// present one.
+// tokenFor returns the token for the page that begins with a name. The version -1 is the present one.
 func tokenFor(version int64, start string) string {
 	token := continueToken{APIVersion: tokenVersion, ResourceVersion: version, StartKey: start}
 	text, _ := json.Marshal(token) // strings and a number
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// expired returns the error for a version that is not known any more. With the token in
-// it, a client may go on with what is there now.
+// expired returns the error for a version that the history has dropped. It has a token by which a client
+// may continue with the present version.
 func (p page) expired() error {
 	if !p.continued {
 		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")

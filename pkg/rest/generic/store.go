@@ -14,27 +14,27 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Base is what the stores of a table share.
+// Base has the dependencies that the stores of a table share.
 type Base struct {
 	Objects storage.Interface
 	Turns   *Turns
 	Now     func() time.Time
 }
 
-// Store keeps the objects of one kind in a store of internal objects. It has all verbs.
+// Store implements all verbs for the objects of one kind in a store of internal objects.
 type Store[T rest.Object] struct {
 	Base
 	Codec    *v1.Codec
 	Strategy Strategy[T]
 
-	// Insert stores a new object. It is not set where that is nothing but to write it.
+	// Insert stores a new object. The default is to write it.
 	Insert func(context.Context, api.Object) (*storage.Object, error)
-	// Remove deletes an object of a version. It is not set where that is all.
+	// Remove deletes an object of a version. The default is to delete its key.
 	Remove func(ctx context.Context, name string, version uint64) error
-	// Grace returns how long an object still runs when it is deleted with these
-	// options, in seconds. It is not set where a delete is immediate.
+	// Grace returns the grace period of an object for a delete with these options, in
+	// seconds. If it is nil, deletes are immediate.
 	Grace func(object T, options metav1.DeleteOptions) int64
-	// AnswersDeleted is whether a delete answers the object, not a status.
+	// AnswersDeleted lets a delete answer the object, not a status.
 	AnswersDeleted bool
 
 	resource   schema.GroupResource
@@ -46,13 +46,13 @@ type Store[T rest.Object] struct {
 // NewStore returns the store of the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: v1.NewCodec(row.Kind, v1.NewConverter(row.Kind, row.Stored, row.Types())), Strategy: strategy.complete(),
+		Base: base, Codec: v1.NewCodec(row.Kind, row.Stored, row.Types()), Strategy: strategy.complete(),
 		resource: row.GroupResource(), kind: row.Kind, stored: row.Stored, namespaced: row.Namespaced,
 	}
 }
 
 // labelled reports whether the labels of a stored object are those of its metadata, so that the store can
-// look them up: those of some kinds of June 2014 mean something else.
+// find objects by them. Labels of some kinds of June 2014 have another meaning.
 func (s *Store[T]) labelled() bool {
 	switch s.stored {
 	case api.ControllerKind, api.ServiceKind, api.EndpointsKind:
@@ -61,7 +61,7 @@ func (s *Store[T]) labelled() bool {
 	return true
 }
 
-// With returns a store of the same objects that has another strategy.
+// With returns a store of the same objects with another strategy.
 func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	own := *s
 	own.Strategy = strategy.complete()
@@ -106,7 +106,7 @@ func (s *Store[T]) answer(stored *storage.Object) rest.Answer {
 	return rest.Stored(s.Codec, stored)
 }
 
-// versioned returns an object of the API's version, the caller's own.
+// versioned converts a stored object to the API. The caller owns the result.
 func (s *Store[T]) versioned(stored *storage.Object) (T, error) {
 	object, err := s.answer(stored).Object()
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *Store[T]) versioned(stored *storage.Object) (T, error) {
 	return object.DeepCopyObject().(T), nil
 }
 
-// internal returns the internal object of one of the API's version, which inherits from
-// an earlier version, nil if there is none.
+// internal converts an object of the API to its stored form. It inherits from an earlier
+// version, nil for none.
 func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, error) {
 	internal, err := s.Codec.In(object)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 	return internal, nil
 }
 
-// hasNamespace reports whether there can be objects in a namespace.
+// hasNamespace reports whether objects may be in a namespace.
 func (s *Store[T]) hasNamespace(namespace string) bool {
 	return !s.namespaced || rest.HasObjects(namespace)
 }

@@ -1,5 +1,5 @@
-// Package generic stores the objects of any kind: a kind is a Strategy, and conversions to and
-// from the internal objects.
+// Package generic stores the objects of any kind, according to its Strategy and its conversions to
+// and from the internal objects.
 package generic
 
 import (
@@ -9,34 +9,33 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// Strategy is what is particular to a kind, or to a subresource of it, when an object is
-// created or updated. A function that is not set does nothing.
+// Strategy has the rules of a kind, or of a subresource, for creating and updating objects.
+// A nil function does nothing.
 type Strategy[T rest.Object] struct {
-	// PrepareForCreate drops what a client may not set, and sets what only the server
-	// does.
+	// PrepareForCreate resets the fields that clients may not set, and sets those of the
+	// server.
 	PrepareForCreate func(T)
-	// Default sets the fields that are left out.
+	// Default sets missing fields to their defaults.
 	Default func(T)
-	// Validate returns all that is wrong with a new object.
+	// Validate returns all errors of a new object.
 	Validate func(T) field.ErrorList
-	// Canonicalize brings a valid object into the form in which it is stored.
+	// Canonicalize converts a valid object to its stored form.
 	Canonicalize func(T)
-	// PrepareForUpdate is like PrepareForCreate for an object that is to replace another
-	// one, which it does not change.
+	// PrepareForUpdate is PrepareForCreate for an object that replaces an old one. It must not
+	// change the old one.
 	PrepareForUpdate func(object, old T)
-	// ValidateUpdate returns all that is wrong with such an object. It checks only what
-	// differs.
+	// ValidateUpdate returns all errors of such an object. It checks only changes.
 	ValidateUpdate func(object, old T) field.ErrorList
-	// AllowCreateOnUpdate is whether an update of an object that is not there creates it.
+	// AllowCreateOnUpdate lets an update of a missing object create it.
 	AllowCreateOnUpdate bool
-	// Fields are what field selectors can select by, besides the name and the namespace.
+	// Fields returns the fields for selectors, besides the name and the namespace.
 	Fields func(T) fields.Set
-	// MachineField is the one of the Fields that is the machine of an api.Placed object, if there is
-	// one: the store finds by it.
+	// MachineField names the one of the Fields that is the machine of an api.Placed object, "" for none.
+	// The store has an index by machine.
 	MachineField string
 }
 
-// complete sets the functions that are called for each object and are not set.
+// complete replaces nil functions by ones that do nothing.
 func (s Strategy[T]) complete() Strategy[T] {
 	nothing := func(T) {}
 	for _, function := range []*func(T){&s.PrepareForCreate, &s.Default, &s.Canonicalize} {

@@ -16,12 +16,12 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// errUnchanged ends an update that would change nothing; errDone one that lets an object
-// end which was only waiting for its finalizers.
+// errUnchanged ends an update that would change nothing; errDone one that removes the last finalizer
+// of an object, which must be deleted then.
 var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing holds the object any more")
 
-// Update implements rest.Updater. If somebody else changes the object meanwhile, change is
-// applied anew to what it is then.
+// Update implements rest.Updater. If another writer changes the object meanwhile, change is applied
+// to the new version.
 func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
 	if !s.hasNamespace(key.Namespace) {
 		return nil, false, apierrors.NewNotFound(s.resource, key.Name)
@@ -31,7 +31,7 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 		stored, created, err := s.update(key, change, options)
 		if errors.Is(err, errDone) {
 			if err = s.remove(ctx, key.Name, stored.Version()); apierrors.IsConflict(err) && ctx.Err() == nil {
-				continue // somebody else has changed it first
+				continue // another writer was first
 			}
 		}
 		if err != nil {
@@ -41,8 +41,8 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 	}
 }
 
-// update returns an object as it is now, or as it would be after a dry run, and whether
-// it is a new one. With errDone it returns the object that must be removed.
+// update returns the updated object, or the result of a dry run, and whether it is a new one. With
+// errDone it returns the object that must be deleted.
 func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOptions) (object *storage.Object, created bool, err error) {
 	var unwritten *storage.Object
 	written, err := storage.GuaranteedUpdate(s.Objects, s.key(key.Name), func(stored *storage.Object) (api.Object, error) {
@@ -65,7 +65,7 @@ func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOp
 	return written, created, err
 }
 
-// unstored returns an object as if it had replaced a stored one, nil if there is none.
+// unstored returns an object as if it had replaced a stored one, nil for none.
 func unstored(next api.Object, stored *storage.Object) *storage.Object {
 	if stored == nil {
 		return storage.NewObject(next, 0, 0)
@@ -74,8 +74,8 @@ func unstored(next api.Object, stored *storage.Object) *storage.Object {
 	return storage.NewObject(next, meta.ResourceVersion, meta.CreationVersion)
 }
 
-// next returns the internal object that replaces a stored one, which is nil if there is
-// none. With errDone the object ends with it; with errUnchanged there is nothing to write.
+// next returns the internal object that replaces a stored one, nil for none. With errDone the object
+// must be deleted; with errUnchanged there is nothing to write.
 func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change, options rest.WriteOptions) (api.Object, error) {
 	if stored == nil {
 		return s.firstVersion(key, change, options)
@@ -108,7 +108,7 @@ func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change
 	return next, s.compare(next, stored)
 }
 
-// isDone reports whether the deletion of an object was requested, and it has no time left, and nothing holds it.
+// isDone reports whether a deleted object has neither a grace period nor finalizers.
 func isDone(object rest.Object) bool {
 	grace := object.GetDeletionGracePeriodSeconds()
 	return object.GetDeletionTimestamp() != nil && (grace == nil || *grace == 0) && len(object.GetFinalizers()) == 0
@@ -139,8 +139,7 @@ func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.W
 	return s.beforeCreate(object, options)
 }
 
-// admitChanged returns what the plugins that change make of an object that is to replace another
-// one. They see its default values.
+// admitChanged passes an object that replaces another one, with its defaults, to the mutating plugins.
 func (s *Store[T]) admitChanged(object, old T, options rest.WriteOptions) (T, error) {
 	if options.Admission == nil {
 		return object, nil
@@ -153,7 +152,7 @@ func (s *Store[T]) admitChanged(object, old T, options rest.WriteOptions) (T, er
 	return admitted.(T), nil
 }
 
-// expectedVersion returns the version that an object that is sent replaces, 0 for whichever is there.
+// expectedVersion returns the version that an object may replace, 0 for any.
 func expectedVersion(object rest.Object) (uint64, error) {
 	version := object.GetResourceVersion()
 	if version == "" {
@@ -166,7 +165,7 @@ func expectedVersion(object rest.Object) (uint64, error) {
 	return expected, nil
 }
 
-// beforeUpdate completes and checks an object that is to replace another one.
+// beforeUpdate completes and checks an object that replaces another one.
 func (s *Store[T]) beforeUpdate(object, old T) error {
 	switch expected, err := expectedVersion(object); {
 	case err != nil:
@@ -187,7 +186,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	object.SetGeneration(old.GetGeneration())
 	object.SetSelfLink("")
 	object.SetManagedFields(nil)
-	s.Strategy.Default(object) // first, so that what is left out does not differ from the old one
+	s.Strategy.Default(object) // first, so that missing fields equal the old ones
 	s.Strategy.PrepareForUpdate(object, old)
 	if errs := s.Strategy.ValidateUpdate(object, old); len(errs) > 0 {
 		return rest.Invalid(s.kind.GroupKind(), old.GetName(), errs)
@@ -196,7 +195,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	return nil
 }
 
-// checkUID returns a conflict if an update names another uid than the object has.
+// checkUID returns a conflict if an update names another uid than the object's.
 func (s *Store[T]) checkUID(name string, named, has types.UID) error {
 	if named == "" || named == has {
 		return nil
@@ -205,7 +204,7 @@ func (s *Store[T]) checkUID(name string, named, has types.UID) error {
 	return apierrors.NewConflict(s.resource, name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", named, has))
 }
 
-// compare returns errUnchanged if an object would not differ from the stored one.
+// compare returns errUnchanged if an object equals the stored one.
 func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
 	text, err := unstored(next, stored).Item(s.Codec)
 	if err != nil {

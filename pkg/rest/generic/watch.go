@@ -27,18 +27,18 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 		if !s.hasNamespace(namespace) {
 			return into, nil
 		}
-		happened, object, err := s.selects(change, options.ListOptions)
+		eventType, object, err := s.selects(change, options.ListOptions)
 		if err != nil || object == nil {
 			return into, err
 		}
-		return append(into, rest.Event{Type: happened, Object: rest.Stored(s.Codec, object)}), nil
+		return append(into, rest.Event{Type: eventType, Object: rest.Stored(s.Codec, object)}), nil
 	}
 	return w, nil
 }
 
-// selects returns what a change is to the watcher of a selection, and the object as it is shown,
-// nil if it is nothing: an object may enter or leave the selection. One that leaves it is shown
-// as it last was in it, with the version of the change.
+// selects returns the type and the object of the event for a change, nil for no event. An object may enter
+// or leave the selection: if it leaves, the event has its last selected state, at the version of the
+// change.
 func (s *Store[T]) selects(change storage.Event, options rest.ListOptions) (watch.EventType, *storage.Object, error) {
 	was, err := s.isSelected(change.Before, options)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Store[T]) selects(change storage.Event, options rest.ListOptions) (watc
 	return "", nil, nil
 }
 
-// isSelected reports whether there is an object and it is selected.
+// isSelected reports whether an object, nil for none, is selected.
 func (s *Store[T]) isSelected(object *storage.Object, options rest.ListOptions) (bool, error) {
 	if object == nil {
 		return false, nil

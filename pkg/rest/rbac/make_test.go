@@ -21,7 +21,6 @@ import (
 	"kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
-	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 	"kube2014/pkg/storage/etcd3"
@@ -97,7 +96,7 @@ func open(t testing.TB, store storage.Interface, check *Escalation) door {
 // do sends a request: a body of JSON, and headers, which are names and values by turns.
 func (d door) do(who, method, path, body string, headers ...string) (status int, answer string) {
 	d.t.Helper()
-	req := httptest.NewRequestWithContext(request.WithUser(d.t.Context(), users[who]), method, path, strings.NewReader(body))
+	req := httptest.NewRequestWithContext(endpointstest.WithUser(d.t.Context(), users[who]), method, path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])

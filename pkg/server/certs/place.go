@@ -10,9 +10,8 @@ import (
 	"slices"
 )
 
-// place makes a file of one PEM block, which is there as a whole or not at all. Its mode is
-// that of a temporary file, for its owner only, unless it is public. By is os.Rename, which
-// replaces what is there, or os.Link, which does not.
+// place writes a PEM block to a file atomically. Only the owner may read it, unless it is public. By is
+// os.Rename, which replaces an existing file, or os.Link, which does not.
 func place(path string, block *pem.Block, public bool, by func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -45,7 +44,7 @@ func syncDir(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// names returns hosts as the names and the addresses of a certificate, each once.
+// names returns the names and the addresses of a certificate for hosts, without duplicates.
 func names(hosts []string) (dns []string, addresses []net.IP, err error) {
 	add := func(address net.IP) {
 		if !slices.ContainsFunc(addresses, address.Equal) {

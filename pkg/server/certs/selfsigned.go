@@ -19,7 +19,7 @@ import (
 	"kube2014/pkg/util/pems"
 )
 
-// Names of the files of a pair that SelfSigned makes.
+// Names of the files of SelfSigned.
 const (
 	CertName = "apiserver.crt"
 	KeyName  = "apiserver.key"
@@ -27,25 +27,24 @@ const (
 
 const (
 	validity = 365 * 24 * time.Hour
-	// renewal is how long before its end a certificate is made anew: a server runs for a
-	// while after its start.
+	// renewal is how long before its end a certificate is renewed: a server runs for a while
+	// after its start.
 	renewal = 30 * 24 * time.Hour
-	// skew is how much another machine's clock may be behind.
+	// skew is the tolerated difference between the clocks of machines.
 	skew = time.Hour
 )
 
-// serverNames are those by which any client may know the server, besides the machine's.
+// serverNames are the names of every server, besides that of its machine.
 var serverNames = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost", "127.0.0.1", "::1"}
 
-// SelfSigned returns the files of a pair in dir. It makes the pair if there is none, and
-// another certificate for its key if the one there is self-signed and ends soon. Otherwise a
-// pair that is there is used, whatever its names are. Hosts are names and addresses of the
-// server; an unspecified address, such as 0.0.0.0, stands for all of the machine. Several
-// processes may do this at once.
+// SelfSigned returns the files of a certificate and its key in dir. It creates them if there are none,
+// and renews a self-signed certificate that ends soon. Any other existing pair is used as it is,
+// whatever its names are. Hosts are names and addresses of the server; an unspecified address, such
+// as 0.0.0.0, stands for all addresses of the machine. Several processes may call it at once.
 //
-// The key is written first and never replaced, so files of a crash, or of two processes,
-// belong together: without a certificate, one is made for the key. What this could not have
-// left is an error, for it may be somebody's own.
+// The key is written first and never replaced. So the files of a crash, or of two processes,
+// match: a key without a certificate gets one. A certificate without a key is an error, because it
+// may belong to the user.
 func SelfSigned(dir string, hosts ...string) (certFile, keyFile string, err error) {
 	certFile, keyFile = filepath.Join(dir, CertName), filepath.Join(dir, KeyName)
 	pair, err := pems.ReadPair(certFile, keyFile)
@@ -69,7 +68,7 @@ func SelfSigned(dir string, hosts ...string) (certFile, keyFile string, err erro
 	return certFile, keyFile, nil
 }
 
-// endsSoon reports whether a self-signed certificate has ended, does so soon, or has not begun.
+// endsSoon reports whether a certificate is self-signed, and ends soon or is not valid yet.
 func endsSoon(certificate *x509.Certificate, now time.Time) bool {
 	selfSigned := bytes.Equal(certificate.RawIssuer, certificate.RawSubject)
 	return selfSigned && (now.Before(certificate.NotBefore) || now.Add(renewal).After(certificate.NotAfter))
@@ -100,7 +99,7 @@ func makeKey(keyFile string) error {
 	return err
 }
 
-// makeCertificate writes a certificate of the names of a server for the key that is there.
+// makeCertificate writes a certificate for the names of a server and an existing key.
 func makeCertificate(certFile, keyFile string, hosts []string) error {
 	text, err := pems.Read(keyFile)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// WithAuditInit lets each request be observed, and sends the client the id by which its lines are
-// found: also if it is refused, or takes too long, before or after WithAudit.
+// WithAuditInit creates the audit event of each request, and sends the client its id. It does so even if
+// another filter refuses the request, or it times out.
 func WithAuditInit(next http.Handler, auditor *audit.Auditor) http.Handler {
 	if auditor == nil {
 		return next
@@ -24,8 +24,8 @@ func WithAuditInit(next http.Handler, auditor *audit.Auditor) http.Handler {
 	})
 }
 
-// WithAudit writes a line when a request comes in, and one when it is answered; of those that may
-// take long, also one when the answer begins.
+// WithAudit writes a line when a request is received, and one when it has been answered; for a long-running
+// request also one when the answer begins.
 func WithAudit(next http.Handler, auditor *audit.Auditor) http.Handler {
 	if auditor == nil {
 		return next
@@ -54,8 +54,7 @@ func WithAudit(next http.Handler, auditor *audit.Auditor) http.Handler {
 	})
 }
 
-// WithFailedAuthenticationAudit writes the only line of a request that is refused because nobody
-// knows who sends it.
+// WithFailedAuthenticationAudit writes the only line of a request whose user could not be authenticated.
 func WithFailedAuthenticationAudit(refuse http.Handler, auditor *audit.Auditor) http.Handler {
 	if auditor == nil {
 		return refuse
@@ -73,14 +72,14 @@ func WithFailedAuthenticationAudit(refuse http.Handler, auditor *audit.Auditor) 
 	})
 }
 
-// audited is an answer that is audited.
+// audited is an audited answer.
 type audited struct {
 	http.ResponseWriter
 	event     *audit.Event
-	isLong    bool
-	isStarted bool // it is written that the answer has begun
-	keeps     bool // the body
-	status    int  // 0 before it has begun
+	isLong    bool // the request is long-running
+	isStarted bool // the line about the begin of the answer is written
+	keeps     bool // the event includes the body
+	status    int  // 0 until the answer begins
 	body      []byte
 }
 
@@ -124,7 +123,7 @@ func (r *audited) FlushError() error {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *audited) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// report reports to the event how the request was answered.
+// report adds the answer to the event.
 func (r *audited) report() {
 	switch {
 	case wasTooLate(r.ResponseWriter):
@@ -136,8 +135,8 @@ func (r *audited) report() {
 	}
 }
 
-// complete writes that the answer is complete. What is refused at once has begun then, too: how the
-// request ended is known only now.
+// complete writes the line about the complete answer. A long-running request that was refused gets the line
+// about the begin of its answer first.
 func (r *audited) complete() {
 	r.report()
 	if r.isLong && !r.isStarted {
@@ -146,8 +145,7 @@ func (r *audited) complete() {
 	r.event.Write(auditv1.StageResponseComplete)
 }
 
-// wasTooLate reports whether the client was sent that its time is over, instead of what is
-// written to an answer.
+// wasTooLate reports whether the client has received a timeout instead of the answer.
 func wasTooLate(w http.ResponseWriter) bool {
 	for {
 		switch answer := w.(type) {

@@ -12,10 +12,10 @@ import (
 	"kube2014/pkg/util"
 )
 
-// errUnauthorized says nothing more: why is only in the log.
+// errUnauthorized has no details: only the log has the reason.
 var errUnauthorized = &api.Error{Kind: api.Unauthorized, Message: "Unauthorized"}
 
-// WithAuthentication finds out who sends a request, and answers 401 if nobody knows. The
+// WithAuthentication authenticates the user of a request, and answers 401 if that fails. The
 // handlers after it do not see the credentials.
 func WithAuthentication(next http.Handler, users authenticator.Request, auditor *audit.Auditor) http.Handler {
 	if users == nil {
@@ -26,7 +26,7 @@ func WithAuthentication(next http.Handler, users authenticator.Request, auditor 
 	}), auditor)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		who, ok, err := users.AuthenticateRequest(req)
-		if err == nil && (!ok || who == nil) { // without a user, it would pass for the insecure port's
+		if err == nil && (!ok || who == nil) { // a request without a user would count as one of the insecure port
 			err = errors.New("there are no credentials")
 		}
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"kube2014/pkg/util"
 )
 
-// WithAuthorization answers 403 unless the authorizer allows what a request asks for.
+// WithAuthorization answers 403 unless the authorizer allows a request.
 func WithAuthorization(next http.Handler, rights authorizer.Authorizer) http.Handler {
 	if rights == nil {
 		return next
@@ -29,7 +29,7 @@ func WithAuthorization(next http.Handler, rights authorizer.Authorizer) http.Han
 	})
 }
 
-// annotate lets the audit show what was decided about a request, and why.
+// annotate records a decision and its reason for the audit.
 func annotate(req *http.Request, isAllowed bool, reason string) {
 	decision := "forbid"
 	if isAllowed {
@@ -40,7 +40,7 @@ func annotate(req *http.Request, isAllowed bool, reason string) {
 	observer.Annotate("authorization.k8s.io/reason", reason)
 }
 
-// authorize returns the reason of a decision, and an error unless something is allowed.
+// authorize returns the reason of the decision, and an error unless that is Allow.
 func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorizer.Attributes) (reason string, err error) {
 	decision, reason, err := rights.Authorize(req.Context(), wanted)
 	if decision == authorizer.Allow {
@@ -53,7 +53,7 @@ func authorize(req *http.Request, rights authorizer.Authorizer, wanted authorize
 	return reason, &api.Error{Kind: api.Forbidden, Message: denied.Error(), Err: denied}
 }
 
-// attributes returns what a request asks for as an authorizer reads it.
+// attributes returns the attributes of a request for an authorizer.
 func attributes(req *http.Request, who *user.Info) authorizer.Attributes {
 	info := &request.RecordOf(req.Context()).Info
 	wanted := authorizer.Attributes{User: who, Verb: info.Verb, IsResource: info.IsResource, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
@@ -62,12 +62,12 @@ func attributes(req *http.Request, who *user.Info) authorizer.Attributes {
 		wanted.Name = selectedName(req)
 	}
 	if info.Resource == "namespaces" && info.APIGroup == "" && info.Namespace == "" {
-		wanted.Namespace = info.Name // a namespace is in itself, as in today's server
+		wanted.Namespace = info.Name // a namespace object is in the namespace of its name, as in today's server
 	}
 	return wanted
 }
 
-// selectedName returns the only name that a query selects, "" if it may be more.
+// selectedName returns the name that the field selector of a query requires, "" for none.
 func selectedName(req *http.Request) string {
 	if req.URL.RawQuery == "" {
 		return ""

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// WithCORS lets pages of other sites read what the server answers, if their origin matches one
-// of the expressions. To change something stays forbidden to them (D32), so no method that
-// does is named.
+// WithCORS lets pages of other sites read answers, if their origin matches one of the expressions.
+// They may not change anything (D32), so only safe methods are listed.
 func WithCORS(next http.Handler, allowed []*regexp.Regexp) http.Handler {
 	if len(allowed) == 0 {
 		return next

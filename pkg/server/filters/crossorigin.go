@@ -6,7 +6,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// WithCrossOriginProtection refuses what a page of another site sends to change something (D32).
+// WithCrossOriginProtection refuses requests of other sites' pages that may change something (D32).
 func WithCrossOriginProtection(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

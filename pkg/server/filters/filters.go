@@ -1,32 +1,32 @@
-// Package filters has the handlers of the chain, one a file. Each does one thing, and lets the
-// next one do the rest. One that has nothing to do is not put into the chain: it returns the
-// next one.
+// Package filters has the handlers of the chain, one per file. Each does one thing, and calls
+// the next one. A constructor returns the next handler itself if there is nothing to do.
 package filters
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
 	"kube2014/pkg/server/request"
 )
 
-// fail answers a request with an error, in the words of the server that it is for.
+// fail answers a request with an error, in the format of its server.
 func fail(w http.ResponseWriter, req *http.Request, err error) {
 	request.RecordOf(req.Context()).Server.Fail(w, req, err)
 }
 
-// response records an answer for the filters that look at it when it is complete: logging, metrics, and
-// the recovery of panics. WithRequestInfo makes it.
+// response records an answer for the filters that use it afterwards: logging, metrics, and the recovery of
+// panics. WithRequestInfo creates it.
 type response struct {
 	http.ResponseWriter
-	status int   // 0 before it has begun; the log shows so of one that never did
+	status int   // 0 until the answer begins; the log shows 0 if it never does
 	size   int64 // in bytes
 
 	start  time.Time
-	served time.Duration // as took says; 0 before
+	served time.Duration // handling time; 0 until the first read
 }
 
-// recorded returns an answer that is recorded: itself, unless a trace is around it.
+// recorded returns the response itself, or a new one around a trace.
 func recorded(w http.ResponseWriter) *response {
 	if answer, ok := w.(*response); ok {
 		return answer
@@ -34,16 +34,10 @@ func recorded(w http.ResponseWriter) *response {
 	return &response{ResponseWriter: w, start: time.Now()}
 }
 
-// code returns the status of a complete answer: one that says none has 200.
-func (r *response) code() int {
-	if r.status == 0 {
-		return http.StatusOK
-	}
-	return r.status
-}
+// code returns the status of a complete answer. The default is 200.
+func (r *response) code() int { return cmp.Or(r.status, http.StatusOK) }
 
-// took returns the time from the start to the first time that somebody wants to know it: then the
-// request has been served.
+// took returns the handling time: that from the start to the first call of took.
 func (r *response) took() time.Duration {
 	if r.served == 0 {
 		r.served = time.Since(r.start)
@@ -56,11 +50,9 @@ func (r *response) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer with status 200 if nothing else has been said.
+// Write begins the answer with status 200 if it has not begun.
 func (r *response) Write(piece []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.status = cmp.Or(r.status, http.StatusOK)
 	n, err := r.ResponseWriter.Write(piece)
 	r.size += int64(n)
 	return n, err

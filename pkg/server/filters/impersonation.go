@@ -21,8 +21,8 @@ const (
 	impersonateExtra = "Impersonate-Extra-"
 )
 
-// WithImpersonation lets a user act as another one, if the user may impersonate that name and
-// each of the groups. The handlers after it see the other one only.
+// WithImpersonation lets a user act as another one, if the authorizer allows to impersonate the name, each of the
+// groups, and all other properties. The handlers after it see the impersonated user only.
 func WithImpersonation(next http.Handler, rights authorizer.Authorizer) http.Handler {
 	if rights == nil {
 		return next
@@ -57,7 +57,7 @@ func WithImpersonation(next http.Handler, rights authorizer.Authorizer) http.Han
 	})
 }
 
-// impersonated returns the user that headers name, nil for none.
+// impersonated returns the user in the headers, nil for none.
 func impersonated(header http.Header) (*user.Info, error) {
 	wanted := &user.Info{Name: header.Get(impersonateUser), UID: header.Get(impersonateUID), Groups: header[impersonateGroup]}
 	more := wanted.UID != "" || len(wanted.Groups) > 0
@@ -85,7 +85,7 @@ func impersonated(header http.Header) (*user.Info, error) {
 	return nil, nil
 }
 
-// rightsFor returns what a user must be allowed to impersonate to act as another one.
+// rightsFor returns the rights that are required to impersonate a user.
 func rightsFor(wanted *user.Info) []authorizer.Attributes {
 	var rights []authorizer.Attributes
 	add := func(resource, namespace, subresource, name string) {
@@ -114,7 +114,7 @@ func rightsFor(wanted *user.Info) []authorizer.Attributes {
 	return rights
 }
 
-// withGroups returns a user with the groups that follow from who it is.
+// withGroups adds the groups that every user of this kind has.
 func withGroups(wanted *user.Info) *user.Info {
 	who := *wanted
 	namespace, _, isServiceAccount := user.SplitServiceAccount(who.Name)

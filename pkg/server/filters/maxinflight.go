@@ -11,15 +11,15 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// Limits bounds how many requests are served at once. It is safe for concurrent use.
+// Limits bounds the number of concurrent requests. It is safe for concurrent use.
 type Limits struct{ reads, changes limit }
 
-// NewLimits returns limits for the requests that only read, and for the others; 0 is none.
+// NewLimits returns limits for requests that only read, and for all others; 0 is no limit.
 func NewLimits(reads, changes int) *Limits {
 	return &Limits{limit{max: int64(reads)}, limit{max: int64(changes)}}
 }
 
-// InFlight returns how many requests are being served.
+// InFlight returns the number of requests that are being served.
 func (l *Limits) InFlight() (reads, changes int64) {
 	return l.reads.inFlight.Load(), l.changes.inFlight.Load()
 }
@@ -40,13 +40,13 @@ type limit struct {
 	inFlight atomic.Int64
 }
 
-// errTooMany is in the words of today's server.
+// errTooMany has the words of today's server.
 var errTooMany = &api.Error{Kind: api.TooManyRequests, Message: "Too many requests, please try again later."}
 
 // WithMaxInFlightLimit answers 429 if too many requests are being served. Long-running requests, such
-// as watches, and checks of the server's health do not count. Those of the group system:masters
-// count, but are never refused, so that somebody can look at a busy server. At the insecure
-// port nobody is known to be in a group, so everybody may be refused there.
+// as watches, and health checks do not count. Requests of the group system:masters count, but are never
+// refused, so that somebody can inspect a busy server. At the insecure port users have no groups, so
+// all may be refused.
 func WithMaxInFlightLimit(next http.Handler, limits *Limits) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		limit := limits.of(&request.RecordOf(req.Context()).Info)
@@ -65,13 +65,13 @@ func WithMaxInFlightLimit(next http.Handler, limits *Limits) http.Handler {
 	})
 }
 
-// isMaster reports whether authentication has said that the user is in system:masters.
+// isMaster reports whether an authenticated user is in system:masters.
 func isMaster(req *http.Request) bool {
 	record := request.RecordOf(req.Context())
 	return record.User != nil && slices.Contains(record.User.Groups, user.Masters)
 }
 
-// isHealthCheck reports whether a path is a check of the server's health.
+// isHealthCheck reports whether a path is that of a health check.
 func isHealthCheck(path string) bool {
 	for _, check := range []string{"/healthz", "/livez", "/readyz"} {
 		if below, ok := strings.CutPrefix(path, check); ok && (below == "" || below[0] == '/') {

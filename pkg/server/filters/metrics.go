@@ -7,8 +7,8 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// WithMetrics counts and times each request, also one that the handlers after it refuse. One that
-// takes too long counts when it is answered so, whether or not somebody still works on it.
+// WithMetrics counts and times each request, including those that the handlers after it refuse. A request that
+// times out is counted at its timeout, even if its handler is still running.
 func WithMetrics(next http.Handler, m *metrics.Metrics) http.Handler {
 	if m == nil {
 		return next
@@ -16,7 +16,7 @@ func WithMetrics(next http.Handler, m *metrics.Metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		answer := recorded(w)
 		info := &request.RecordOf(req.Context()).Info
-		labels := m.LabelsOf(info, req)
+		labels := metrics.LabelsOf(info, req)
 		if info.Unlimited {
 			defer m.LongRunning(labels)()
 		}

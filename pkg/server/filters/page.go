@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// WithPage serves a page for people below a path. It stands before authentication: who opens the page has
-// still to say who they are.
+// WithPage serves a page below a path. It precedes authentication: users authenticate on the page.
 func WithPage(next http.Handler, path string, page http.Handler) http.Handler {
 	if page == nil {
 		return next

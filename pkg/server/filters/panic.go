@@ -16,11 +16,11 @@ func WithPanicRecovery(next http.Handler) http.Handler {
 		answer := recorded(w)
 		defer func() {
 			reason := recover()
-			if reason == nil || reason == http.ErrAbortHandler {
-				if reason != nil {
-					panic(reason)
-				}
+			switch reason {
+			case nil:
 				return
+			case http.ErrAbortHandler:
+				panic(reason)
 			}
 			failed, ok := reason.(panicked)
 			if !ok {
@@ -36,7 +36,7 @@ func WithPanicRecovery(next http.Handler) http.Handler {
 	})
 }
 
-// panicked is a panic, maybe of another goroutine.
+// panicked is a panic, possibly of another goroutine.
 type panicked struct {
 	reason interface{}
 	stack  []byte

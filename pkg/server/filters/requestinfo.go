@@ -7,9 +7,8 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// WithRequestInfo finds out what a request asks for, which of some servers it is for, and which resource of
-// that server, for all handlers after it. The servers are asked in their order; the last one takes what no
-// other does.
+// WithRequestInfo adds the record of a request to its context: the first of the servers that serves it, with
+// the info and the resource. The last server serves all requests that no other one does.
 func WithRequestInfo(next http.Handler, servers []request.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		e := &exchange{context: request.Context{Context: req.Context()}, response: response{ResponseWriter: w, start: time.Now()}}
@@ -24,13 +23,14 @@ func WithRequestInfo(next http.Handler, servers []request.Server) http.Handler {
 	})
 }
 
-// exchange is what the chain knows of a request and of its answer: one object, as each costs a GET a hundredth.
+// exchange has the data of the chain about a request and its answer. It is one object, because each allocation
+// is a hundredth of the time of a GET.
 type exchange struct {
 	context  request.Context
 	response response
 }
 
-// Serve lets the server answer a request that it is for.
+// Serve passes a request to its server.
 func Serve(w http.ResponseWriter, req *http.Request) {
 	request.RecordOf(req.Context()).Server.ServeHTTP(w, req)
 }

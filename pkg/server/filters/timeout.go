@@ -13,17 +13,17 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// readTime is how long a client has to read the answer to a request that has used all
-// its time.
+// readTime is the time for the client to read the answer to a request that has used all its
+// time.
 const readTime = 10 * time.Second
 
-// tooLate is the error then.
+// tooLate is the message of a timeout.
 const tooLate = "request did not complete within the allotted timeout"
 
-// WithTimeout answers 504 if a request takes longer than a time. What works on it goes on until
-// it notices that its context has ended, and its answer goes nowhere. Requests that may take
-// longer, such as watches, are let through. So are gets of one object if they wait for nobody:
-// a goroutine for each would make them a quarter slower. A client may ask for less time: ?timeout=1s.
+// WithTimeout answers 504 if a request takes longer than a timeout. Its handler continues until it notices
+// the end of its context; its answer is discarded. Requests without a time limit, such as watches, pass
+// through. So do GETs of one object unless they may block: a goroutine for each would make them a quarter
+// slower. A client may request a shorter timeout: ?timeout=1s.
 func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info := &request.RecordOf(req.Context()).Info
@@ -31,7 +31,7 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 			next.ServeHTTP(w, req)
 			return
 		}
-		timeout, err := askedTimeout(req, timeout)
+		timeout, err := requestedTimeout(req, timeout)
 		if err != nil {
 			fail(w, req, err)
 			return
@@ -39,12 +39,12 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 		control := http.NewResponseController(w)
 		_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
 		if req.ContentLength == 0 {
-			_ = control.SetReadDeadline(time.Time{}) // it was for the request
+			_ = control.SetReadDeadline(time.Time{}) // the deadline was for the request
 		}
 		ctx, cancel := context.WithTimeout(req.Context(), timeout)
 		defer cancel()
 		own := req.WithContext(ctx)
-		own.Header = maps.Clone(req.Header) // authentication changes it, while Fail may read the other one
+		own.Header = maps.Clone(req.Header) // authentication changes the copy, while Fail may read the original
 		answer, done := &timedResponse{connection: w, header: http.Header{}}, make(chan interface{}, 1)
 		go func() {
 			defer func() {
@@ -62,7 +62,7 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 				panic(reason)
 			}
 		case <-ctx.Done():
-			go func() { // nobody else hears of a panic from now on
+			go func() { // from now on, only this goroutine can log a panic
 				if failed, ok := (<-done).(panicked); ok {
 					failed.log(own)
 				}
@@ -75,16 +75,16 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 	})
 }
 
-// askedTimeout returns how long a request may take, which is at most a time.
-func askedTimeout(req *http.Request, most time.Duration) (time.Duration, error) {
+// requestedTimeout returns the timeout in the query, bounded by a maximum, which is the default.
+func requestedTimeout(req *http.Request, most time.Duration) (time.Duration, error) {
 	if !strings.Contains(req.URL.RawQuery, "timeout=") {
 		return most, nil
 	}
-	asked := req.URL.Query().Get("timeout")
-	if asked == "" {
+	text := req.URL.Query().Get("timeout")
+	if text == "" {
 		return most, nil
 	}
-	timeout, err := time.ParseDuration(asked)
+	timeout, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
 		return 0, &api.Error{Kind: api.Invalid, Message: "invalid timeout specified in the request URL - " + err.Error()}
@@ -94,11 +94,11 @@ func askedTimeout(req *http.Request, most time.Duration) (time.Duration, error) 
 	return min(timeout, most), nil
 }
 
-// timedResponse is the answer to a request as long as there is time for it. Then nothing of it
-// reaches the connection, which may already have the next request. So it has no Unwrap.
+// timedResponse is the answer to a request until its timeout. After that, nothing reaches the connection, which
+// may already have the next request. So it has no Unwrap.
 type timedResponse struct {
 	connection http.ResponseWriter
-	header     http.Header // until the answer begins: the other one belongs to who says that the time is over
+	header     http.Header // until the answer begins: the connection's belongs to the answer of a timeout
 
 	mu          sync.Mutex // guards what follows, and the answer
 	begun, over bool
@@ -121,7 +121,7 @@ func (r *timedResponse) begin(status int) {
 	r.connection.WriteHeader(status)
 }
 
-// end says that the time is over, and returns whether the answer has begun.
+// end marks the timeout, and returns whether the answer has begun.
 func (r *timedResponse) end() (begun bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package healthz reports over HTTP whether a server is healthy: by checks, each with a name.
+// Package healthz serves the health of a server: the results of named checks.
 package healthz
 
 import (
@@ -13,18 +13,17 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Check is one of the things that must hold for a server to be healthy.
+// Check is a named health check.
 type Check struct {
 	Name  string
 	Check func() error
 }
 
-// Ping is a check that holds whenever the server answers.
+// Ping is a check that always succeeds.
 var Ping = Check{"ping", func() error { return nil }}
 
-// Handler answers whether all checks hold that the client does not exclude: with "ok", or
-// with a line for each if one fails or the client asks for them. Why a check fails is only
-// logged.
+// Handler runs all checks that the query does not exclude. It answers "ok", or a line for each check if one
+// fails or the query has verbose. Only the log has the reason of a failure.
 func Handler(name string, checks func() []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var lines strings.Builder
@@ -58,7 +57,7 @@ func Handler(name string, checks func() []Check) http.Handler {
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(text)) // if that fails the client is gone
+		_, _ = w.Write([]byte(text)) // it fails only if the client is gone
 	})
 }
 
@@ -67,8 +66,7 @@ type Mux interface {
 	Handle(path string, handler http.Handler)
 }
 
-// Install serves the health at the path of a name, by the checks that there are when somebody asks, and each
-// of some checks at a path of its own.
+// Install serves the present checks at the path of a name, and each of some checks at a path of its own.
 func Install(mux Mux, name string, checks func() []Check, each ...Check) {
 	mux.Handle("/"+name, Handler(name, checks))
 	for _, check := range each {

@@ -8,19 +8,19 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Record is what the chain knows of a request. The handlers of the chain fill it in, one after
-// the other; those behind it only read it.
+// Record is the data of the chain about a request. The handlers of the chain fill it in, one after
+// the other; handlers behind the chain only read it.
 type Record struct {
 	Info     Info
 	Server   Server // that answers the request
 	Row      any    // of the resource in the server's catalog, nil for none
-	IsToday  bool   // Info is what today's API makes of the request
+	IsToday  bool   // Info is that of today's API
 	User     *user.Info
 	Received time.Time
-	Observer Observer // nil if nobody observes the request
+	Observer Observer // nil for none
 }
 
-// Today sets the info to what today's API makes of a request, unless that has been done.
+// Today returns the info of a request to today's API. It is parsed once.
 func (r *Record) Today(req *http.Request) *Info {
 	if !r.IsToday {
 		r.Info, r.IsToday = NewInfo(req), true
@@ -37,20 +37,20 @@ type Server interface {
 	Fail(w http.ResponseWriter, req *http.Request, err error)
 }
 
-// Observer learns what a request is about while it is served, for the audit. It is for one goroutine
+// Observer receives details of a request while it is served, for the audit. It is for one goroutine
 // at a time.
 type Observer interface {
-	// RequestObject gets the object or the patch in the body: as bytes or a
-	// string that are JSON, or as a value that has a form in JSON. Bytes are not changed afterwards.
+	// RequestObject receives the object or the patch in the body: JSON as bytes or a string, or a
+	// value that encoding/json can encode. The caller must not change the bytes afterwards.
 	RequestObject(object any)
-	// ActsAs gets on behalf of whom the request is served.
+	// ActsAs receives the impersonated user.
 	ActsAs(who *user.Info)
-	// Annotate gets why something was decided. Keys are those of today's server. The first
+	// Annotate receives the reason of a decision. Keys are those of today's server. The first
 	// value of a key stays.
 	Annotate(key, value string)
 }
 
-// ObserverFrom returns who observes the request of a context: nobody, if it is not observed.
+// ObserverFrom returns the observer of a request, one that does nothing if there is none.
 func ObserverFrom(ctx context.Context) Observer {
 	if record := RecordOf(ctx); record != nil && record.Observer != nil {
 		return record.Observer
@@ -64,8 +64,8 @@ func (nobody) RequestObject(any)       {}
 func (nobody) ActsAs(*user.Info)       {}
 func (nobody) Annotate(string, string) {}
 
-// Context is a context with a record: one of its own, because context.WithValue would make two
-// objects more for each request.
+// Context is a context with a record. It is a type of its own because context.WithValue would allocate two
+// more objects for each request.
 type Context struct {
 	context.Context
 	Record Record
@@ -81,25 +81,14 @@ func (c *Context) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithUser returns a context with a record that knows who sends its request, and what else ctx
-// knows.
-func WithUser(ctx context.Context, who *user.Info) context.Context {
-	own := &Context{Context: ctx}
-	if known := RecordOf(ctx); known != nil {
-		own.Record = *known
-	}
-	own.Record.User = who
-	return own
-}
-
 // RecordOf returns the record of a context, nil if there is none.
 func RecordOf(ctx context.Context) *Record {
 	record, _ := ctx.Value(recordKey{}).(*Record)
 	return record
 }
 
-// UserFrom returns who sends the request of a context. Without authentication that is the
-// user of the insecure port.
+// UserFrom returns the user of a request. Without authentication that is the user of the insecure
+// port.
 func UserFrom(ctx context.Context) *user.Info {
 	if record := RecordOf(ctx); record != nil && record.User != nil {
 		return record.User

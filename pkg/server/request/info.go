@@ -1,5 +1,5 @@
-// Package request is what the handlers of the chain know of a request: what it asks for, which server
-// answers it, and who sends it.
+// Package request has the data that the handlers of the chain share about a request: its target, its
+// server and its user.
 package request
 
 import (
@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// Info is what a request asks for, as its method and its path say. What a
-// context has of it is shared: nobody changes it.
+// Info describes the target of a request, derived from its method and its URL. It is read-only
+// once a context has it.
 type Info struct {
 	Path       string
 	Verb       string // get, list, watch, create, update, patch, delete or deletecollection; without a resource: the method, in lower case
 	IsResource bool
-	IsServed   bool // there is such a resource
+	IsServed   bool // the resource exists
 
 	APIGroup    string
 	APIVersion  string
-	ServedAs    string // the version of the API at whose door it came, "" if that is APIVersion
+	ServedAs    string // the version of the API in the path, "" if that is APIVersion
 	Resource    string
 	Subresource string
 	Namespace   string // "" for all, and for what has none
 	Name        string // "" for all
 
-	SelectsByField bool // the query may say fieldSelector, and what answers keeps to it
-	Unlimited      bool // it may take as long as it likes
-	KeepsTime      bool // it has a time limit without the chain
+	SelectsByField bool // the query may have a fieldSelector, and the handler honours it
+	Unlimited      bool // it has no time limit
+	KeepsTime      bool // it has a time limit of its own, not that of the chain
 }
 
-// NewInfo returns what a request asks for in today's API. A path that looks like a resource's is one, whether
-// or not there is such a resource. Today's server calls this RequestInfoFactory.
+// NewInfo parses a request to today's API. It does not check whether the resource in the path exists. Today's
+// server calls this RequestInfoFactory.
 func NewInfo(req *http.Request) Info {
 	info := Info{Path: req.URL.Path}
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
@@ -41,7 +41,7 @@ func NewInfo(req *http.Request) Info {
 		info.APIGroup, info.APIVersion, parts = parts[1], parts[2], parts[3:]
 	default:
 		info.Verb = strings.ToLower(req.Method)
-		info.Unlimited = strings.HasPrefix(req.URL.Path, "/debug/pprof/") // a profile takes as long as it is asked for
+		info.Unlimited = strings.HasPrefix(req.URL.Path, "/debug/pprof/") // the query has the duration of a profile
 		return info
 	}
 	info.IsResource = true
@@ -59,26 +59,27 @@ func NewInfo(req *http.Request) Info {
 	if len(parts) > 2 {
 		info.Subresource = strings.Join(parts[2:], "/")
 	}
-	info.Verb = verb(req, info.Name)
-	if isWatch {
-		info.Verb = watchVerb(req)
+	info.Verb = VerbOf(req.Method, info.Name)
+	if isWatch || info.Verb == "list" && IsOn(req.URL.Query()["watch"]) {
+		info.Verb = ""
+		if req.Method == http.MethodGet {
+			info.Verb = "watch"
+		}
 	}
-	info.SelectsByField = info.Verb == "list" || info.Verb == "watch" // as in today's server, no name allows to delete a collection
+	info.SelectsByField = info.Verb == "list" || info.Verb == "watch" // as in today's server, a name does not permit to delete a collection
 	info.Unlimited = info.Verb == "watch" || info.Subresource == "log"
 	return info
 }
 
-// watchVerb returns what is done at a path that only watches have, "" for nothing.
-func watchVerb(req *http.Request) string {
-	if req.Method == http.MethodGet {
-		return "watch"
-	}
-	return ""
-}
-
-// verb returns what is done at any other path, with an object of a name or with all.
-func verb(req *http.Request, name string) string {
-	switch req.Method {
+// VerbOf returns the verb of a method for an object, or for all objects if the name is "". A method that no API
+// serves has none.
+func VerbOf(method, name string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead:
+		if name == "" {
+			return "list"
+		}
+		return "get"
 	case http.MethodPost:
 		return "create"
 	case http.MethodPut:
@@ -90,21 +91,12 @@ func verb(req *http.Request, name string) string {
 			return "deletecollection"
 		}
 		return "delete"
-	case http.MethodGet, http.MethodHead:
-	default:
-		return ""
 	}
-	if name != "" {
-		return "get"
-	}
-	if IsOn(req.URL.Query()["watch"]) {
-		return watchVerb(req)
-	}
-	return "list"
+	return ""
 }
 
-// IsOn reports whether the values of a parameter of a query turn something on: any first value does but 0 and
-// false, also an empty one.
+// IsOn reports whether a boolean parameter of a query is true: its first value is neither 0 nor false. An empty
+// value is true.
 func IsOn(values []string) bool {
 	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }

@@ -2,8 +2,8 @@ package etcd3
 
 import "kube2014/pkg/storage"
 
-// cached is what this process knows of etcd: the cache or, if a read has had to go to etcd
-// since, what that has found.
+// cached reads the newest state of etcd in this process: the cache or, if it is newer, the state
+// that a read has found in etcd.
 type cached struct {
 	storage.ReaderFunc
 	store *Store
@@ -14,7 +14,7 @@ func (s *Store) Cached() storage.Reader {
 	return cached{func(string) (storage.Reader, error) { return s.newest().objects, nil }, s}
 }
 
-// Watch implements storage.Reader. Only the cache gets changes.
+// Watch implements storage.Reader. Only the cache receives changes.
 func (c cached) Watch(selection storage.Selection, after uint64) (storage.Watcher, error) {
 	if version, _ := c.store.newest().objects.Version(); after <= version {
 		c.store.cache.objects.Expect(after)
@@ -22,8 +22,8 @@ func (c cached) Watch(selection storage.Selection, after uint64) (storage.Watche
 	return c.store.cache.objects.Watch(selection, after)
 }
 
-// keep keeps what a read has found until the cache is newer, unless etcd has lost its data
-// since the read began.
+// keep retains the state that a read has found until the cache is newer, unless etcd has lost its
+// data since the read began.
 func (s *Store) keep(found *state, losses int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *Store) keep(found *state, losses int) {
 	}
 }
 
-// newest returns the newest state that this process knows.
+// newest returns the newest state in this process.
 func (s *Store) newest() *state {
 	s.mu.Lock()
 	defer s.mu.Unlock()

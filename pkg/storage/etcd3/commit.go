@@ -15,9 +15,9 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// Commit implements storage.Interface. It tries the changes on what is cached, and makes
-// what they come to in one transaction, unless something that they depend on is not as it
-// was cached; then it tries them again on what is there.
+// Commit implements storage.Interface. It tries the changes on the cached state, and makes the
+// resulting operations in one transaction, on condition that the state has not changed. If it
+// has, it tries the changes again on the new state.
 func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	s.begin()
 	operation, began := changes[0].InWords(), changes[0].Began
@@ -74,7 +74,7 @@ func (s *Store) commit(operation string, began time.Time, changes []storage.Chan
 			p.setVersions(uint64(revision))
 			return p.written, nil
 		}
-		if isFresh && p.revision >= revision { // so the conditions hold, if the cache is what etcd has
+		if isFresh && p.revision >= revision { // the conditions hold if the cache is correct
 			s.followAnew()
 			return nil, unavailable(operation, "etcd has other values than it has shown; try again", nil)
 		}
@@ -85,16 +85,16 @@ func (s *Store) commit(operation string, began time.Time, changes []storage.Chan
 	}
 }
 
-// plan is what a commit comes to.
+// plan has the operations of a commit.
 type plan struct {
-	revision   int64                  // of what it was tried on
-	conditions []clientv3.Cmp         // that everything that was looked at is still as it was
+	revision   int64                  // of the state on which it was tried
+	conditions []clientv3.Cmp         // the keys on which it depends are unchanged
 	last       map[string]clientv3.Op // the operation on each key
 	written    []*storage.Object      // for each change
-	created    map[api.Key]uint64     // of what was there
+	created    map[api.Key]uint64     // the creation versions of the existing objects
 }
 
-// plan tries changes on a state. Some objects that they write have leases.
+// plan tries changes on a state. The leases are those of the objects with a TTL.
 func (s *Store) plan(now *state, changes []storage.Change, leases map[api.Key]clientv3.LeaseID) (*plan, error) {
 	p := &plan{last: map[string]clientv3.Op{}, written: make([]*storage.Object, len(changes)), created: map[api.Key]uint64{}}
 	now.mu.Lock()
@@ -123,9 +123,8 @@ func (s *Store) plan(now *state, changes []storage.Change, leases map[api.Key]cl
 	return p, p.add(s.keys, events, now, leases)
 }
 
-// look notes what is in the key of a change, so that the transaction fails if that is not
-// there any more. What cannot be decoded is there too: it can be deleted and, but for a
-// task, replaced.
+// look adds the condition that the key of a change is unchanged. A corrupt object counts as
+// existing: it can be deleted and, unless it is a task, replaced.
 func (p *plan) look(key string, change storage.Change, object *storage.Object, bad *broken) (storage.Change, error) {
 	version, at := uint64(0), change.Key
 	p.created[at] = 0
@@ -140,7 +139,7 @@ func (p *plan) look(key string, change storage.Change, object *storage.Object, b
 		case change.Expected != bad.version && change.Expected != storage.Present && !change.Unconditional():
 			return change, api.NewConflict("%s has changed", at.InWords())
 		case isPlaced(change.Object):
-			return change, bad.err // nobody knows which claims it holds
+			return change, bad.err // its claims are unknown
 		case change.Action == storage.Remove:
 			p.last[key] = clientv3.OpDelete(key)
 		}
@@ -155,8 +154,8 @@ func isPlaced(object api.Object) bool {
 	return placed
 }
 
-// add adds the operations that some events come to: of each key the last one. The caller
-// holds the lock of the state.
+// add adds the operations of events: the last one for each key. The caller holds the lock of
+// the state.
 func (p *plan) add(k keys, events []storage.Event, now *state, leases map[api.Key]clientv3.LeaseID) error {
 	for _, event := range events {
 		at := event.Key()
@@ -203,8 +202,8 @@ func claimsOf(object *storage.Object) []api.Claim {
 	return object.AppendClaims(nil)
 }
 
-// owner returns the object that holds the claim of a key after the operations so far, if there is
-// one. The caller holds the lock of the state.
+// owner returns the object that holds the claim of a key after the operations so far. The caller holds
+// the lock of the state.
 func (p *plan) owner(k keys, key string, now *state) (of api.Key, held bool) {
 	if op, ok := p.last[key]; ok {
 		return values.KeyAt(string(op.ValueBytes()))
@@ -212,7 +211,7 @@ func (p *plan) owner(k keys, key string, now *state) (of api.Key, held bool) {
 	return now.owner(k, key)
 }
 
-// setVersions gives the objects the version that etcd has made them.
+// setVersions sets the versions of the written objects to the revision of the transaction.
 func (p *plan) setVersions(revision uint64) {
 	for i, object := range p.written {
 		if object == nil {

@@ -37,8 +37,8 @@ func unavailable(operation, why string, err error) error {
 	return &api.Error{Kind: api.Unavailable, Message: operation + ": " + why, Err: err}
 }
 
-// isAboutUser reports whether an error of etcd's is about a user, a password or a right.
-// Somebody can mend that while the server runs.
+// isAboutUser reports whether an error of etcd is about a user, a password or a permission, which
+// can be fixed while the server runs.
 func isAboutUser(err rpctypes.EtcdError) bool {
 	switch err.Code() {
 	case codes.PermissionDenied, codes.Unauthenticated:
@@ -47,7 +47,7 @@ func isAboutUser(err rpctypes.EtcdError) bool {
 	return errors.Is(err, rpctypes.ErrAuthFailed) || errors.Is(err, rpctypes.ErrUserEmpty)
 }
 
-// isFinal reports whether an error of etcd's is about the request, not about etcd.
+// isFinal reports whether an error of etcd is about the request, not about etcd.
 func isFinal(code codes.Code) bool {
 	switch code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.ResourceExhausted, codes.Unknown, codes.Internal:
@@ -56,11 +56,11 @@ func isFinal(code codes.Code) bool {
 	return true
 }
 
-// isTooLarge reports whether the connection has refused a message for its size.
+// isTooLarge reports whether the connection has refused a message because of its size.
 func isTooLarge(err error) bool {
 	var refused rpctypes.EtcdError
 	return status.Code(err) == codes.ResourceExhausted && !errors.As(err, &refused)
 }
 
-// isCompacted reports whether etcd does not know a revision any more.
+// isCompacted reports whether etcd has compacted a revision.
 func isCompacted(err error) bool { return errors.Is(err, rpctypes.ErrCompacted) }

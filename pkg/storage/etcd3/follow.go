@@ -8,18 +8,20 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kube2014/pkg/util"
 )
 
-// retryPause is how long nothing follows etcd after that has failed.
+// retryPause is the pause between two watches of etcd.
 const retryPause = 250 * time.Millisecond
 
-// maxExtension bounds how many revisions the history is extended by.
+// maxExtension bounds the number of revisions of an extension of the history.
 const maxExtension = 10000
 
-// watch is a watch of etcd that feeds the cache.
+// watch is the watch of etcd that updates the cache.
 type watch struct {
 	cancel   context.CancelFunc
-	progress func(context.Context) error // nil while everything is read
+	progress func(context.Context) error // nil before the watch begins, while everything is read
 }
 
 func (w watch) end() {
@@ -30,7 +32,7 @@ func (w watch) end() {
 
 var errNotWatching = errors.New("nothing follows etcd yet")
 
-// begin lets the cache follow etcd from now on.
+// begin starts following etcd, once.
 func (s *Store) begin() {
 	s.start.Do(func() {
 		ctx, end := context.WithCancel(context.Background())
@@ -39,7 +41,7 @@ func (s *Store) begin() {
 	})
 }
 
-// follow lets the cache follow etcd until the context ends.
+// follow applies the changes of etcd to the cache until the context ends.
 func (s *Store) follow(ctx context.Context) {
 	defer close(s.ended)
 	for ctx.Err() == nil {
@@ -47,14 +49,11 @@ func (s *Store) follow(ctx context.Context) {
 		s.setWatch(watch{cancel: cancel})
 		s.followOnce(watching)
 		cancel()
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryPause):
-		}
+		util.Sleep(ctx, retryPause)
 	}
 }
 
-// followOnce lets the cache follow etcd until that fails.
+// followOnce applies the changes of etcd to the cache until one watch fails.
 func (s *Store) followOnce(ctx context.Context) {
 	revision, loaded := s.cache.next()
 	if loaded {
@@ -69,7 +68,7 @@ func (s *Store) followOnce(ctx context.Context) {
 	if !loaded {
 		read, err := s.readAll(ctx)
 		if err != nil {
-			return // who waits for the cache tells that etcd does not answer
+			return // requests that wait for the cache report the failure
 		}
 		if !s.fill(ctx, read) {
 			return
@@ -82,7 +81,7 @@ func (s *Store) followOnce(ctx context.Context) {
 	s.mu.Unlock()
 	for response := range responses {
 		if response.Err() != nil {
-			if response.CompactRevision != 0 { // what has happened since, nobody knows any more
+			if response.CompactRevision != 0 { // etcd has compacted changes that the cache lacks
 				s.cache.forget()
 			}
 			return
@@ -91,8 +90,8 @@ func (s *Store) followOnce(ctx context.Context) {
 	}
 }
 
-// isAsCached reports whether etcd has had at a revision what the cache has. An etcd that was
-// restored from a backup has had something else then.
+// isAsCached reports whether etcd's keys at a revision are those of the cache. They are not if etcd
+// was restored from a backup.
 func (s *Store) isAsCached(ctx context.Context, revision int64) (bool, error) {
 	seen, same := 0, true
 	_, err := s.eachAt(ctx, s.keys.root(), revision, func(kv *mvccpb.KeyValue) {
@@ -107,8 +106,8 @@ func (s *Store) isAsCached(ctx context.Context, revision int64) (bool, error) {
 	return same && seen == s.cache.size(), err
 }
 
-// fill makes what was read the cache, unless the watch that it is for has ended: etcd may
-// have lost that meanwhile.
+// fill replaces the cache by what was read, unless the context of the watch has ended: etcd may have
+// lost its data meanwhile.
 func (s *Store) fill(ctx context.Context, read *contents) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,14 +124,14 @@ func (s *Store) setWatch(present watch) {
 	s.watch = present
 }
 
-// followAnew ends the present watch, so that another one begins.
+// followAnew ends the present watch, so that a new one begins.
 func (s *Store) followAnew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watch.end()
 }
 
-// askProgress asks the present watch how far it is.
+// askProgress requests a progress notification of the present watch.
 func (s *Store) askProgress(ctx context.Context) error {
 	s.mu.Lock()
 	progress := s.watch.progress
@@ -143,14 +142,14 @@ func (s *Store) askProgress(ctx context.Context) error {
 	return progress(ctx)
 }
 
-// extend lets whoever has watched another process go on after a version that this one has
-// not seen: it takes what etcd had then, and lets it follow etcd up to where the history
-// of the cache begins. If etcd has compacted it, or does not show all of it soon, nothing
-// changes.
+// extend prepends changes to the history, so that the client of another process can continue its
+// watch after a version that this process has not seen. It reads the state at that version, and
+// applies the changes up to the begin of the history. If etcd has compacted them, or does not send
+// them in time, the history stays as it is.
 func (s *Store) extend(after uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
-	select { // many may begin to watch at once: mostly one extension is enough
+	select { // many watches may begin at once: mostly one extension is enough
 	case s.extending <- struct{}{}:
 		defer func() { <-s.extending }()
 	case <-ctx.Done():
@@ -167,7 +166,7 @@ func (s *Store) extend(after uint64) {
 	earlier := stateOf(then)
 	responses, progress := s.client.Watch(ctx, s.keys.root(), int64(after)+1)
 	var enough <-chan time.Time
-	if progress(ctx) != nil { // then only a change can tell how far the watch is
+	if progress(ctx) != nil { // then only changes show the progress of the watch
 		enough = time.After(maxSilence)
 	}
 	asking := time.NewTicker(progressPeriod)
@@ -179,15 +178,15 @@ func (s *Store) extend(after uint64) {
 				return
 			}
 			earlier.apply(s.keys, response)
-		case <-asking.C: // etcd does not answer while it still sends what has happened
-			_ = progress(ctx) // without, the time is up
+		case <-asking.C: // etcd does not answer while it is still sending changes
+			_ = progress(ctx) // if it fails, a timeout follows
 		case <-enough:
 			return
 		case <-ctx.Done():
 			return
 		}
 	}
-	if events, all := earlier.objects.Events(since); all { // else there are more than a history holds
+	if events, all := earlier.objects.Events(since); all { // else they exceed the bounds of a history
 		s.cache.objects.Extend(after, since, events)
 	}
 }

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// eventPatience is how long a read waits for the watch to show what etcd has answered
-	// already. Mostly that is on its way.
+	// eventPatience is how long a read waits for changes that etcd has already made. Mostly the
+	// watch is about to receive them.
 	eventPatience = 10 * time.Millisecond
 	// progressPeriod is how often progress is requested while a read waits.
 	progressPeriod = 100 * time.Millisecond
-	// maxSilence is how long a read waits for the watch. Then it goes to etcd; and if the
-	// watch has shown nothing meanwhile, another one begins.
+	// maxSilence is how long a read waits for the watch. Then it reads from etcd; and if the
+	// watch has received nothing meanwhile, a new one begins.
 	maxSilence = 500 * time.Millisecond
 )
 
-// fresh returns a state that has every change that was acknowledged, by any process, before
-// the call: the cache, or what etcd has.
+// fresh returns a state with every change that was acknowledged, by any process, before the
+// call: the cache, or a state that was read from etcd.
 func (s *Store) fresh(operation string) (*state, error) {
 	s.begin()
 	revision, err := s.asking.Do(s.ask)
@@ -48,15 +48,15 @@ func (s *Store) ask() (int64, error) {
 	return revision, nil
 }
 
-// floor returns the revision that the answer to the next call must have at least.
+// floor returns the minimum revision of the next answer of etcd.
 func (s *Store) floor() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.highest
 }
 
-// hear notes the revision in the answer to a call before which the floor was asked for. If
-// it is lower, this is another etcd, or one that has lost its data: all is read anew.
+// hear records the revision in an answer. The floor is that before the call. A lower revision
+// means that this is another etcd, or one that has lost its data: everything is read again.
 func (s *Store) hear(revision, floor int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,14 +69,14 @@ func (s *Store) hear(revision, floor int64) {
 	s.highest = max(s.highest, revision)
 }
 
-// note notes a revision that etcd has answered.
+// note records a revision in an answer of etcd.
 func (s *Store) note(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.highest = max(s.highest, revision)
 }
 
-// reach returns a state that is not older than a revision that etcd has just answered.
+// reach returns a state that is not older than a revision of etcd.
 func (s *Store) reach(operation string, revision int64) (*state, error) {
 	if now := s.newest(); now.reaches(revision) {
 		return now, nil
@@ -97,8 +97,8 @@ func (s *Store) reach(operation string, revision int64) (*state, error) {
 var errBehind = errors.New("etcd has not shown its changes in time")
 
 // catchUp waits until the cache has reached the target, with the help of etcd's progress
-// notifications. If that takes too long, or if etcd's cannot be trusted, it reads
-// everything, for those who wait: the cache follows only its watch.
+// notifications. If that takes too long, or the notifications are not reliable, it reads everything
+// for the waiting requests; the cache itself is updated only by its watch.
 func (s *Store) catchUp() (*state, error) {
 	s.mu.Lock()
 	target := s.target
@@ -108,7 +108,7 @@ func (s *Store) catchUp() (*state, error) {
 	first, _ := s.cache.next()
 	for began := time.Now(); ; {
 		loaded, watching := s.cache.isLoaded(), false
-		if loaded { // else it is being filled, and waited for
+		if loaded { // else wait until it is filled
 			err := s.askProgress(ctx)
 			if err != nil && !errors.Is(err, errNotWatching) {
 				return s.readNow(ctx)
@@ -121,7 +121,7 @@ func (s *Store) catchUp() (*state, error) {
 		case ctx.Err() != nil:
 			return nil, errBehind
 		case loaded && time.Since(began) > s.watchPatience:
-			if now, _ := s.cache.next(); watching && now == first { // else it only takes long
+			if now, _ := s.cache.next(); watching && now == first { // else the watch is only slow
 				s.followAnew()
 			}
 			return s.readNow(ctx)
@@ -129,7 +129,7 @@ func (s *Store) catchUp() (*state, error) {
 	}
 }
 
-// readNow returns what etcd has.
+// readNow reads the state of etcd.
 func (s *Store) readNow(ctx context.Context) (*state, error) {
 	s.mu.Lock()
 	losses := s.losses

@@ -8,19 +8,19 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// keys are the keys below a prefix: one for each object, and one for each claim that an
-// object holds, whose value is the path of the object.
+// keys has the keys below a prefix: one for each object, and one for each claim of an object,
+// whose value is the path of the object.
 type keys struct {
 	prefix string
-	claims string // what the keys of all claims begin with
+	claims string // the prefix of the keys of claims
 }
 
 func makeKeys(prefix string) keys { return keys{prefix, prefix + "/" + api.HostPorts + "/"} }
 
-// root is what all keys begin with; it is none itself.
+// root is the common prefix of all keys. It is no key itself.
 func (k keys) root() string { return k.prefix + "/" }
 
-// all is what the keys of the objects of a namespace begin with, or those of all namespaces.
+// all is the common prefix of the keys of a kind in a namespace, or in all namespaces.
 func (k keys) all(selection storage.Selection) string {
 	directory := k.prefix + values.Directory(selection.Kind) + "/"
 	if selection.Namespace != "" {
@@ -31,7 +31,7 @@ func (k keys) all(selection storage.Selection) string {
 
 func (k keys) object(of api.Key) string { return k.prefix + values.Path(of) }
 
-// place returns the object that a key is for; ok is false if it is for none.
+// place returns the object of a key; ok is false if the key is for no object.
 func (k keys) place(key string) (of api.Key, ok bool) {
 	if k.isClaim(key) {
 		return of, false

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// Objects get the same lease for this long at most, and for a part of their TTL, by which
-	// it is longer than they need: a lease is a write, and one more thing that etcd keeps.
+	// Objects share a lease for at most this long, and at most a part of their TTL. The lease is
+	// longer than their TTL by that time. Each lease costs a write, and memory in etcd.
 	maxSharing  = time.Minute
 	sharingPart = 20
-	// maxKeys bounds how many objects have one lease, for etcd deletes them all at once.
+	// maxKeys bounds the number of objects of a lease, because etcd deletes them all at once.
 	maxKeys = 1000
 )
 
-// leases let objects end. Those that are written soon after each other share one.
+// leases grants leases to objects with a TTL. Objects that are written soon after each other share one.
 type leases struct {
 	client Client
 
@@ -28,7 +28,7 @@ type leases struct {
 	last lease      // that was granted
 }
 
-// lease is a lease as this process counts its time: it ends in etcd a little later.
+// lease is a lease with its end by the clock of this process. In etcd it ends a little later.
 type lease struct {
 	id   clientv3.LeaseID
 	ttl  time.Duration // of the objects that it is for
@@ -36,7 +36,7 @@ type lease struct {
 	keys int
 }
 
-// of returns the lease of each object that is to end after the changes.
+// of returns the lease of each object that has a TTL after the changes.
 func (l *leases) of(changes []storage.Change) (of map[api.Key]clientv3.LeaseID, err error) {
 	for _, change := range changes {
 		at := change.Key
@@ -56,8 +56,8 @@ func (l *leases) of(changes []storage.Change) (of map[api.Key]clientv3.LeaseID, 
 	return of, nil
 }
 
-// get returns a lease that does not end before the TTL of a change. Nobody waits for the call
-// of another one: of those who need a new lease at the same time, each gets its own.
+// get returns a lease that does not end before the TTL of a change. Concurrent calls do not wait for
+// each other: each of them may get a new lease.
 func (l *leases) get(change storage.Change) (clientv3.LeaseID, error) {
 	now := time.Now()
 	if id, ok := l.share(change.TTL, now); ok {
@@ -74,7 +74,7 @@ func (l *leases) get(change storage.Change) (clientv3.LeaseID, error) {
 	return granted.ID, nil
 }
 
-// share returns the last lease, if it is good for one more object with a TTL.
+// share returns the last lease, if one more object with the TTL may share it.
 func (l *leases) share(ttl time.Duration, now time.Time) (id clientv3.LeaseID, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *leases) share(ttl time.Duration, now time.Time) (id clientv3.LeaseID, o
 	return l.last.id, true
 }
 
-// forget lets nobody share the last lease any more: etcd does not have it.
+// forget drops the last lease, because etcd does not have it any more.
 func (l *leases) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

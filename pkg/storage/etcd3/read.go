@@ -10,11 +10,11 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// pageSize bounds how many keys are read in one call: large objects are to come within the
-// time that a call has.
+// pageSize bounds the number of keys of one call, so that even large objects arrive before its
+// timeout.
 const pageSize = 500
 
-// readAll reads everything, and again if etcd forgets meanwhile what that was.
+// readAll reads everything, and again if etcd compacts the revision meanwhile.
 func (s *Store) readAll(ctx context.Context) (*contents, error) {
 	for {
 		read, err := s.readAt(ctx, s.keys.root(), 0)
@@ -24,11 +24,11 @@ func (s *Store) readAll(ctx context.Context) (*contents, error) {
 	}
 }
 
-// readAt reads all keys with a prefix as of a revision; 0 is the present one. What the
-// cache has already is not decoded again.
+// readAt reads all keys with a prefix as of a revision; 0 is the present one. Cached objects are
+// not decoded again.
 func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*contents, error) {
 	known := s.cache.objects
-	if !s.cache.isLoaded() { // it may be of another etcd
+	if !s.cache.isLoaded() { // its objects may be those of another etcd
 		known = storage.NewCache(0)
 	}
 	read := &contents{others: newOthers()}
@@ -64,7 +64,7 @@ func (s *Store) eachAt(ctx context.Context, prefix string, revision int64, pass 
 	}
 }
 
-// add adds what is in a key to what was read.
+// add adds a key to what was read.
 func (s *Store) add(read *contents, kv *mvccpb.KeyValue, known *storage.Cache) {
 	at, ok := s.keys.place(string(kv.Key))
 	if !ok {
@@ -86,7 +86,7 @@ func knownOrDecoded(at api.Key, kv *mvccpb.KeyValue, known *storage.Cache) (*sto
 	return decode(at, kv)
 }
 
-// isVersion reports whether an object is what is in its key.
+// isVersion reports whether an object is this version of its key.
 func isVersion(object *storage.Object, kv *mvccpb.KeyValue) bool {
 	return object.Version() == uint64(kv.ModRevision) && object.Meta().CreationVersion == uint64(kv.CreateRevision)
 }

@@ -8,8 +8,8 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// Reconcile deletes the keys of claims whose object is gone: another program has deleted
-// it. This package leaves none. It ends with the first error.
+// Reconcile deletes the keys of claims whose object another program has deleted. This package
+// leaves none. It stops at the first error.
 func (s *Store) Reconcile() error {
 	now, err := s.fresh("reconcile")
 	if err != nil {
@@ -23,14 +23,14 @@ func (s *Store) Reconcile() error {
 	return nil
 }
 
-// orphans returns what deletes each key of a claim whose object does not hold it, unless
-// the key or the object has changed.
+// orphans returns the operations that delete keys of claims which their objects do not hold, on
+// condition that neither the key nor the object has changed.
 func (s *Store) orphans(now *state) (deletions []clientv3.Op) {
 	now.mu.Lock()
 	defer now.mu.Unlock()
 	for key, claim := range now.claims {
 		of, ok := values.KeyAt(claim.owner)
-		if _, held := now.owner(s.keys, key); held || !ok { // what is no path, another program means
+		if _, held := now.owner(s.keys, key); held || !ok { // a value that is no path is another program's
 			continue
 		}
 		version := int64(0)

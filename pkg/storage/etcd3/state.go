@@ -14,27 +14,27 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// contents is what etcd had below a prefix at a revision.
+// contents has the keys below a prefix at a revision.
 type contents struct {
 	revision int64
 	objects  []*storage.Object
 	others
 }
 
-// others is what there is besides the objects.
+// others has the keys that are no readable objects.
 type others struct {
 	broken  map[api.Key]*broken
 	claims  map[string]claim // by key
 	earlier map[string]bool  // the keys of objects in the layout without namespaces
 }
 
-// broken is what is in the key of an object but cannot be decoded.
+// broken is a corrupt object.
 type broken struct {
 	version, created uint64
 	err              error
 }
 
-// claim is what is in the key of a claim.
+// claim is the value of the key of a claim.
 type claim struct {
 	owner    string // its path
 	revision int64
@@ -44,7 +44,7 @@ func newOthers() others {
 	return others{map[api.Key]*broken{}, map[string]claim{}, map[string]bool{}}
 }
 
-// set notes what is in a key that is for no object.
+// set records a key that is for no object.
 func (o *others) set(k keys, kv *mvccpb.KeyValue) {
 	switch key := string(kv.Key); {
 	case k.isClaim(key):
@@ -54,17 +54,17 @@ func (o *others) set(k keys, kv *mvccpb.KeyValue) {
 	}
 }
 
-// remove forgets what was in a key.
+// remove drops a key.
 func (o *others) remove(key string) {
 	delete(o.claims, key)
 	delete(o.earlier, key)
 }
 
-// LayoutError is an error for objects in the layout without namespaces, which an earlier server has written.
-// They are not migrated, because a uid may be derived from the revision of the creation.
+// LayoutError is the error for objects of an earlier server, in a layout without namespaces. They are not migrated,
+// because a uid may be derived from the revision of the creation.
 type LayoutError struct{ Key string }
 
-// Error names a key, and what to do.
+// Error names a key, and gives advice.
 func (e *LayoutError) Error() string {
 	return "the etcd has objects of an earlier layout, without namespaces, such as key " + api.Printable(e.Key, '?') +
 		": use another prefix, or delete all keys below this one"
@@ -79,9 +79,8 @@ func (o *others) checkLayout() error {
 	return nil
 }
 
-// state is what etcd had at a revision. A state that follows etcd is changed, but not while
-// somebody holds its lock. The objects have a lock of their own as well, and may be read
-// without this one.
+// state has the objects and keys of etcd at a revision. The lock guards a state that follows etcd.
+// The objects also have a lock of their own, and may be read without this one.
 type state struct {
 	objects *storage.Cache
 
@@ -96,14 +95,14 @@ func newState() *state {
 	return &state{objects: storage.NewCache(0), waiters: map[*waiter]bool{}, others: newOthers()}
 }
 
-// stateOf returns a state that does not follow etcd.
+// stateOf returns a fixed state.
 func stateOf(read *contents) *state {
 	s := newState()
 	s.reset(read)
 	return s
 }
 
-// reset makes what was read the state. Whoever watches is cut off.
+// reset replaces the state by what was read, and cuts off all watchers.
 func (s *state) reset(read *contents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,13 +122,13 @@ func (s *state) move(revision int64) {
 	}
 }
 
-// waiter is somebody who waits for a revision.
+// waiter waits for a revision.
 type waiter struct {
 	revision int64
 	reached  chan struct{} // closed when the state has reached the revision
 }
 
-// forget lets everything be read anew.
+// forget marks the state as not loaded, so that everything is read again.
 func (s *state) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +142,8 @@ func (s *state) reaches(revision int64) bool {
 	return s.loaded && s.revision >= revision
 }
 
-// await waits until the state has reached a revision, or until there has been enough
-// waiting. It reports which.
+// await waits until the state has reached a revision, or enough receives a value. It reports whether
+// the state has reached the revision.
 func (s *state) await(revision int64, enough <-chan time.Time) bool {
 	s.mu.Lock()
 	if s.loaded && s.revision >= revision {
@@ -172,15 +171,15 @@ func (s *state) isLoaded() bool {
 	return s.loaded
 }
 
-// size returns how many keys the state has.
+// size returns the number of keys.
 func (s *state) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects.Len() + len(s.broken) + len(s.claims) + len(s.earlier)
 }
 
-// has reports whether a key means something to the store, and whether the state has this version of
-// it. It does not look at the value.
+// has reports whether the store uses a key, and whether the state has this version of it. It ignores the
+// value.
 func (s *state) has(k keys, kv *mvccpb.KeyValue) (ours, same bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,15 +212,15 @@ func (s *state) get(key api.Key) (*storage.Object, error) {
 	return s.objects.Get(key)
 }
 
-// unreadable returns all that cannot be decoded.
+// unreadable returns all corrupt objects.
 func (s *state) unreadable() []*broken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.broken))
 }
 
-// owner returns the object that holds the claim of a key, if there is one. An object that
-// cannot be decoded holds what its keys say. The caller holds the lock.
+// owner returns the object that holds the claim of a key. A corrupt object holds all claims whose
+// keys name it. The caller holds the lock.
 func (s *state) owner(k keys, key string) (of api.Key, held bool) {
 	of, ok := values.KeyAt(s.claims[key].owner)
 	if !ok || s.broken[of] != nil {
@@ -231,7 +230,7 @@ func (s *state) owner(k keys, key string) (of api.Key, held bool) {
 	return of, err == nil && slices.ContainsFunc(object.AppendClaims(nil), func(claim api.Claim) bool { return k.claim(claim) == key })
 }
 
-// apply makes the changes of one response of a watch: all of one revision together.
+// apply applies a response of a watch: all changes of a revision together.
 func (s *state) apply(k keys, response clientv3.WatchResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +250,7 @@ func (s *state) apply(k keys, response clientv3.WatchResponse) {
 	}
 }
 
-// applyTogether makes the changes of a revision. The caller holds the lock.
+// applyTogether applies the changes of a revision. The caller holds the lock.
 func (s *state) applyTogether(k keys, events []*clientv3.Event, revision int64) {
 	_ = s.objects.Update(func(tx *storage.Tx) error { // it fails only if the function does
 		for _, event := range events {
@@ -282,7 +281,7 @@ func (s *state) applyTogether(k keys, events []*clientv3.Event, revision int64) 
 	s.move(revision)
 }
 
-// decode returns the object in a key, or what is wrong with it. Its id is that of the key.
+// decode decodes the object of a key. Its id is that of the key.
 func decode(at api.Key, kv *mvccpb.KeyValue) (*storage.Object, *broken) {
 	object := values.New(at)
 	version, created := uint64(kv.ModRevision), uint64(kv.CreateRevision)

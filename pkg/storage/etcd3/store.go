@@ -20,15 +20,15 @@ import (
 // Client is what the store uses of etcd's v3 API. Its methods are called from many
 // goroutines at once.
 type Client interface {
-	// Do makes a call. It takes a bounded time. Reads see all writes that were
-	// acknowledged before. After an error nobody knows whether a write took effect.
+	// Do makes a call, in bounded time. Reads see all writes that were acknowledged
+	// before. After an error it is unknown whether a write took effect.
 	Do(context.Context, clientv3.Op) (clientv3.OpResponse, error)
-	// Grant makes a lease of at least so many seconds, after which etcd deletes the keys that
-	// were put with it. It takes a bounded time.
+	// Grant grants a lease of at least so many seconds, in bounded time. After that, etcd
+	// deletes the keys that were put with it.
 	Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error)
-	// Watch returns what happens to the keys with a prefix, from a revision on, until the
-	// context ends. Progress asks for a response that tells how far the watch is; if it
-	// fails, or if the etcd answers such requests too early, it returns an error.
+	// Watch returns the changes of the keys with a prefix, from a revision on, until the
+	// context ends. Progress requests a response with the progress of the watch. It returns
+	// an error if that fails, or if this etcd answers such requests too early.
 	Watch(ctx context.Context, prefix string, revision int64) (responses clientv3.WatchChan, progress func(context.Context) error)
 }
 
@@ -36,28 +36,28 @@ type Client interface {
 type Store struct {
 	client  Client
 	keys    keys
-	timeout time.Duration // of what a request waits for; no step begins later
+	timeout time.Duration // of a request: later it begins no step
 	claims  *storage.ClaimsInFlight
 	leases  *leases
 
-	watchPatience time.Duration // how long a watch that shows nothing is waited for
+	watchPatience time.Duration // how long requests wait for a silent watch
 
 	cache  *state                  // follows etcd
 	asking util.SharedCall[int64]  // for etcd's revision
 	behind util.SharedCall[*state] // waits until the cache has caught up
 
 	start     sync.Once
-	extending chan struct{} // full while somebody extends the history of the cache
+	extending chan struct{} // full while the history of the cache is being extended
 	end       context.CancelFunc
-	ended     chan struct{} // closed when nothing follows etcd any more
+	ended     chan struct{} // closed when follow has returned
 
 	mu      sync.Mutex        // guards what follows
 	highest int64             // the highest revision in an answer of etcd
-	target  int64             // the highest revision that somebody waits for
+	target  int64             // the highest revision that a request waits for
 	watch   watch             // the present one
-	found   *state            // what a read has found in etcd last; nil if nobody has asked for more than the cache has
+	found   *state            // read from etcd, and newer than the cache; nil for none
 	losses  int               // how often etcd has lost its data
-	warned  map[string]uint64 // the versions of what cannot be decoded that are logged
+	warned  map[string]uint64 // the logged versions of corrupt objects
 }
 
 var _ storage.Interface = (*Store)(nil)
@@ -75,12 +75,11 @@ func New(client Client, prefix string) *Store {
 		extending: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
-// SetTimeout replaces the times after which a request gives up, and after which a watch that
-// shows nothing is not waited for any more: tests do not depend on how fast a machine is. It
-// is to be called before the first request.
+// SetTimeout sets the timeout of requests, and that of a silent watch, for tests on slow machines.
+// Call it before the first request.
 func (s *Store) SetTimeout(timeout time.Duration) { s.timeout, s.watchPatience = timeout, timeout }
 
-// Close ends following etcd. The store must not be used any more.
+// Close stops following etcd. The store must not be used any more.
 func (s *Store) Close() {
 	s.start.Do(func() { close(s.ended) })
 	if s.end != nil {
@@ -98,7 +97,7 @@ func (s *Store) Get(key api.Key) (*storage.Object, error) {
 	return now.get(key)
 }
 
-// List implements storage.Reader. What cannot be decoded is logged and left out.
+// List implements storage.Reader. Corrupt objects are logged and left out.
 func (s *Store) List(selection storage.Selection) (*storage.List, error) {
 	now, err := s.fresh(storage.ListInWords(selection.Kind))
 	if err != nil {
@@ -108,8 +107,8 @@ func (s *Store) List(selection storage.Selection) (*storage.List, error) {
 	return now.objects.List(selection)
 }
 
-// ListAt implements storage.Reader. What the cache does not know any more, etcd does until
-// it has compacted it.
+// ListAt implements storage.Reader. Versions that the cache has dropped are read from etcd, until
+// it has compacted them.
 func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
 	operation := storage.ListInWords(selection.Kind)
 	now, err := s.fresh(operation)
@@ -130,9 +129,8 @@ func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.Li
 	return stateOf(then).objects.List(selection)
 }
 
-// FirstFree implements storage.Reader. It passes over candidates of which another request of
-// this process is about to take a claim, or the key of one names an object that
-// holds it or that cannot be decoded.
+// FirstFree implements storage.Reader. It skips candidates with a claim that another request of this
+// process is about to take, or whose key names an object that holds it or is corrupt.
 func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (free api.Object, err error) {
 	for candidate := range candidates {
 		if len(candidate.AppendClaims(nil)) == 0 {
@@ -186,8 +184,8 @@ func (s *Store) Watch(selection storage.Selection, after uint64) (storage.Watche
 	return s.Cached().Watch(selection, after)
 }
 
-// Healthz returns an api.Unavailable error when etcd does not answer. When it does, the
-// warnings name each key that cannot be decoded, one line a key.
+// Healthz returns an api.Unavailable error if etcd does not answer. The warnings name the keys of
+// corrupt objects, one line each.
 func (s *Store) Healthz() (warnings []string, err error) {
 	now, err := s.fresh("health check")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// unreadable returns what cannot be decoded. It logs each version of a key once.
+// unreadable returns all corrupt objects. It logs each version once.
 func (s *Store) unreadable(now *state) []*broken {
 	unreadable := now.unreadable()
 	if len(unreadable) == 0 {

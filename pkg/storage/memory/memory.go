@@ -8,18 +8,18 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Store keeps objects in memory: what it holds is the cache, and when objects end. It
-// is safe for concurrent use.
+// Store keeps objects in memory: its data is the cache, and the timers of TTLs. It is
+// safe for concurrent use.
 type Store struct {
 	*storage.Cache
-	ends map[api.Key]*time.Timer // of the objects with a TTL; who updates the cache has it for themselves
+	ends map[api.Key]*time.Timer // of the objects with a TTL; guarded by Cache.Update
 }
 
 var _ storage.Interface = (*Store)(nil)
 
-// New returns an empty store. Its versions begin after the given one, which should
-// be larger than any that an earlier process has given out: nobody can then go on
-// watching from a version of that process.
+// New returns an empty store. Its versions begin after the given one, which should be
+// larger than all versions of earlier processes, so that no client can continue a watch
+// of such a process.
 func New(version uint64) *Store {
 	return &Store{storage.NewCache(version), map[api.Key]*time.Timer{}}
 }
@@ -49,8 +49,8 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	return written, nil
 }
 
-// setEnd lets what was written, nil for nothing, be deleted after its TTL. If it has been
-// changed by then, the deletion fails, as it should.
+// setEnd schedules the deletion of a written object, nil for none, after its TTL. The
+// deletion fails if the object has changed by then.
 func (s *Store) setEnd(at api.Key, written *storage.Object, ttl time.Duration) {
 	if timer := s.ends[at]; timer != nil {
 		timer.Stop()

@@ -7,7 +7,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// directories are where today's server keeps the kinds that have a word of their own.
+// directories are today's directories of the kinds with a word of their own.
 var directories = map[api.Kind]string{
 	api.TaskKind:       "/pods",
 	api.ControllerKind: "/controllers",
@@ -16,7 +16,7 @@ var directories = map[api.Kind]string{
 	api.NodeKind:       "/minions",
 }
 
-// wordAt has the kinds of the directories.
+// wordAt is the inverse of directories.
 var wordAt = func() map[string]api.Kind {
 	all := map[string]api.Kind{}
 	for kind, directory := range directories {
@@ -25,8 +25,8 @@ var wordAt = func() map[string]api.Kind {
 	return all
 }()
 
-// Directory returns where the objects of a kind are, below the prefix of all keys: where
-// today's server keeps them. Those of a group that is not its own are in a directory of the group.
+// Directory returns the directory of the objects of a kind, below the prefix of all keys: that of
+// today's server. Kinds of other groups are in a directory of the group.
 func Directory(kind api.Kind) string {
 	if directory, hasWord := directories[kind]; hasWord {
 		return directory
@@ -38,7 +38,7 @@ func Directory(kind api.Kind) string {
 	return "/" + group + "/" + resource
 }
 
-// Path returns where an object is, below the prefix of all keys.
+// Path returns the path of an object below the prefix of all keys.
 func Path(key api.Key) string {
 	if key.Namespace == "" {
 		return Directory(key.Kind) + "/" + key.ID
@@ -46,13 +46,13 @@ func Path(key api.Key) string {
 	return Directory(key.Kind) + "/" + key.Namespace + "/" + key.ID
 }
 
-// KindAt returns the kind of the objects in whose directory a path is, empty for none. The first segments say it.
+// KindAt returns the kind of the directory of a path, which its first segments name; "" for none.
 func KindAt(path string) api.Kind {
 	kind, _ := cutKind(path)
 	return kind
 }
 
-// cutKind returns the kind of a path, and the segments after those that say it.
+// cutKind returns the kind of a path, and the segments after those of the kind.
 func cutKind(path string) (kind api.Kind, rest []string) {
 	segments := strings.Split(path, "/")
 	if len(segments) < 2 || segments[0] != "" || segments[1] == "" {
@@ -93,10 +93,10 @@ func KeyAt(path string) (key api.Key, ok bool) {
 	return key, true
 }
 
-// early are the directories of objects with a namespace that a layout without namespaces had.
+// early are the directories of namespaced kinds in the earlier layout without namespaces.
 var early = []string{"/pods", "/controllers", "/services/specs", "/services/endpoints", "/events", "/roles", "/rolebindings"}
 
-// LacksNamespace reports whether a path is that of an object with a namespace in a layout that had none.
+// LacksNamespace reports whether a path is that of a namespaced object in the earlier layout.
 func LacksNamespace(path string) bool {
 	end := strings.LastIndexByte(path, '/')
 	return end >= 0 && end < len(path)-1 && slices.Contains(early, path[:end])

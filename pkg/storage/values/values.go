@@ -1,6 +1,5 @@
-// Package values is the text of an object as a store keeps it: the JSON of June 2014,
-// which programs of that time read, and what only v1 can say of the object in one more
-// member at its end, which they pass over.
+// Package values encodes objects for a store: as the JSON of June 2014, which programs of
+// that time read, with an additional last member for the data of v1, which they ignore.
 package values
 
 import (
@@ -22,7 +21,7 @@ type extra struct {
 	CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"`
 	Annotations       map[string]string `json:"annotations,omitempty"`
 	Held              bool              `json:"held,omitempty"`
-	Pod               bool              `json:"pod,omitempty"` // only if the key does not say so
+	Pod               bool              `json:"pod,omitempty"` // only if the key does not have it
 	SelectsNothing    bool              `json:"selectsNothing,omitempty"`
 	Targets           []target          `json:"targets,omitempty"`
 	Managed           bool              `json:"managed,omitempty"`
@@ -43,12 +42,12 @@ type onlyV1 struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// Encode returns the compact JSON of an object. A task that is no pod has no host in it:
-// its key says that. The error is an api.Internal one.
+// Encode returns the compact JSON of an object, without the host of a task that is no pod:
+// the host is in its key. The error is an api.Internal one.
 func Encode(object api.Object) (string, error) { return inWords(encode(object, false)) }
 
-// EncodeWhole is like Encode, for a store whose keys tell neither the machine of a task
-// nor whether it is a pod: the value does.
+// EncodeWhole is like Encode, for a store whose keys have neither the machine of a task nor
+// whether it is a pod: the value has both.
 func EncodeWhole(object api.Object) (string, error) { return inWords(encode(object, true)) }
 
 func inWords(text string, err error) (string, error) {
@@ -119,14 +118,14 @@ func extraOf(object api.Object) extra {
 	return e
 }
 
-// Decode reads the text of an object into an empty one, which keeps its key. Whether a task is
-// a pod, its place says: into has it already, and a task that is none gets no host.
+// Decode decodes the text of an object into an empty one, which keeps its key. The caller sets IsPod
+// of a task; a task that is no pod gets no host.
 func Decode(text string, into api.Object) error {
 	_, err := decode(text, into)
 	return err
 }
 
-// DecodeWhole reads what EncodeWhole has made into an empty object.
+// DecodeWhole decodes a text of EncodeWhole into an empty object.
 func DecodeWhole(text string, into api.Object) error {
 	task, isTask := into.(*api.Task)
 	if isTask {
@@ -155,7 +154,7 @@ func decode(text string, into api.Object) (added extra, err error) {
 	return added, added.addTo(into)
 }
 
-// extraIn returns the last member of an object's JSON, if there is one.
+// extraIn returns the additional member of an object's JSON, if there is one.
 func extraIn(text string) (extra, error) {
 	var whole struct {
 		V1 extra `json:"v1"`
@@ -205,9 +204,9 @@ func (e extra) addTo(object api.Object) error {
 	return nil
 }
 
-// maxSize bounds an object's JSON when it is indented for an answer: another program
-// may have stored what D33 refuses. A body of the largest size stays below it, although
-// it is stored with the fields that it left out.
+// maxSize bounds the indented size of an object's JSON: another program may have stored
+// objects that D33 refuses. It exceeds the size of any accepted body, including the
+// defaults that are stored with it.
 const maxSize = 4 * conversion.MaxIndentedSize
 
 func checkSize(text string) error {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-etcd/etcd"
+
+	"kube2014/pkg/util"
 )
 
 const (
@@ -175,12 +177,7 @@ func (c *Cache) readAll() (uint64, error) {
 // Follow lets those who watch see the changes of other programs, until the context
 // ends. Own changes they see without it.
 func (c *Cache) Follow(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(followPeriod):
-		}
+	for util.Sleep(ctx, followPeriod) {
 		c.mu.Lock()
 		watched := c.watched
 		c.mu.Unlock()
