@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Selectors are checked as today's server does. An operator that nobody knows is no error:
-// without its requirement, the review asks for more than the client will do.
+// Selectors are checked as today's server does. An unknown operator is no error: without its
+// requirement, the review is about more objects than the client will use.
 
 func selectorErrors(r authorizationv1.ResourceAttributes) (errs field.ErrorList) {
 	if s := r.FieldSelector; s != nil {
@@ -40,8 +40,8 @@ const (
 	maxParts = 1000
 )
 
-// formErrors says why a selector does not have exactly one of its two forms, is too large, or
-// has a requirement that breaks rules.
+// formErrors returns the errors of a selector: it must have exactly one of its two forms, a
+// bounded size, and valid requirements.
 func formErrors[T any](path *field.Path, raw string, requirements []T, values func(T) int, check func(T, *field.Path) field.ErrorList) (errs field.ErrorList) {
 	parts := len(requirements)
 	for _, one := range requirements {
@@ -63,43 +63,38 @@ func formErrors[T any](path *field.Path, raw string, requirements []T, values fu
 	return errs
 }
 
-// unreadSelectors tells which selectors cannot be understood, as a whole or in part.
+// unreadSelectors names the selectors that cannot be parsed, as a whole or in part.
 func (q question) unreadSelectors() (problems []string) {
 	if q.resource == nil {
 		return nil
 	}
 	if s := q.resource.FieldSelector; s != nil {
 		_, err := fields.ParseSelector(s.RawSelector)
-		unread := unread(s.Requirements, func(one metav1.FieldSelectorRequirement) bool {
+		problems = append(problems, ignored("fieldSelector", err, s.Requirements, func(one metav1.FieldSelectorRequirement) bool {
 			return len(one.Values) == 1 && (one.Operator == metav1.FieldSelectorOpIn || one.Operator == metav1.FieldSelectorOpNotIn)
-		})
-		problems = append(problems, ignored("fieldSelector", err, unread, len(s.Requirements))...)
+		})...)
 	}
 	if s := q.resource.LabelSelector; s != nil {
 		_, err := labels.Parse(s.RawSelector)
-		unread := unread(s.Requirements, func(one metav1.LabelSelectorRequirement) bool {
+		problems = append(problems, ignored("labelSelector", err, s.Requirements, func(one metav1.LabelSelectorRequirement) bool {
 			return slices.Contains(labelOperators, one.Operator)
-		})
-		problems = append(problems, ignored("labelSelector", err, unread, len(s.Requirements))...)
+		})...)
 	}
 	return problems
 }
 
 var labelOperators = []metav1.LabelSelectorOperator{metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist}
 
-// unread counts the requirements that are not known.
-func unread[T any](requirements []T, known func(T) bool) (count int) {
+// ignored names a selector whose raw form has an error, or whose requirements are not all known.
+func ignored[T any](name string, err error, requirements []T, known func(T) bool) []string {
+	unread := 0
 	for _, one := range requirements {
 		if !known(one) {
-			count++
+			unread++
 		}
 	}
-	return count
-}
-
-func ignored(name string, err error, unread, all int) []string {
 	switch {
-	case err != nil, unread > 0 && unread == all:
+	case err != nil, unread > 0 && unread == len(requirements):
 		return []string{resourcePath.Child(name).String() + " ignored due to parse error"}
 	case unread > 0:
 		return []string{resourcePath.Child(name).String() + " partially ignored due to parse error"}

@@ -18,15 +18,15 @@ var (
 	otherPath    = specPath.Child("nonResourceAttributes")
 )
 
-// invalid returns the status for a review that breaks rules, nil if there are no errors.
-// Today's server does not name the kind in it.
+// invalid returns the status of an invalid review, nil without errors. Today's server does not
+// name the kind in it.
 func invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
 	for _, one := range errs {
 		if text, err := json.Marshal(one.BadValue); err != nil || len(text) > maxProblem {
-			one.BadValue = field.OmitValueType{} // it is told several times, each time escaped
+			one.BadValue = field.OmitValueType{} // it is repeated several times, each time escaped
 		}
 	}
 	return rest.Invalid(schema.GroupKind{Group: authorizationGroup.Group}, "", errs)
@@ -53,8 +53,7 @@ func subjectErrors(spec authorizationv1.SubjectAccessReviewSpec) field.ErrorList
 	if spec.User != "" || len(spec.Groups) > 0 {
 		return errs
 	}
-	nobody := field.Invalid(specPath.Child("user"), "", "at least one of user or group must be specified")
-	return append(errs, nobody)
+	return append(errs, field.Invalid(specPath.Child("user"), "", "at least one of user or group must be specified"))
 }
 
 func localErrors(review *authorizationv1.LocalSubjectAccessReview) field.ErrorList {
