@@ -6,8 +6,7 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Groups adds the group of all who are known to whom another authenticator knows, as
-// user.Info.Known does.
+// Groups adds the group of all authenticated users to the users of next, as user.Info.Known does.
 func Groups(next Request) Request {
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
 		who, ok, err := next.AuthenticateRequest(req)

@@ -8,22 +8,23 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/go-jose/go-jose/v4"
 
 	"kube2014/pkg/util/pems"
 )
 
-// key checks signatures, of the algorithms that it is made for only: a signer that uses
-// another one is not the owner of the key.
+// key checks signatures of its own algorithms only: who signs with another one does not have
+// the private key.
 type key struct {
 	public     any // *rsa.PublicKey or *ecdsa.PublicKey
 	algorithms []jose.SignatureAlgorithm
 }
 
-// algorithms are those of all keys.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
+var (
+	algorithmsOfRSA = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512}
+	algorithms      = append([]jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512}, algorithmsOfRSA...) // of all keys
+)
 
 func readKeys(files []string) (keys []key, err error) {
 	for _, file := range files {
@@ -46,7 +47,7 @@ func parseKeys(file string, text []byte) (keys []key, err error) {
 		return nil, err
 	}
 	for i, block := range blocks {
-		if block.Type == "EC PARAMETERS" { // stands before the key that openssl makes
+		if block.Type == "EC PARAMETERS" { // openssl writes it before the key
 			continue
 		}
 		parsed, err := parseKey(block)
@@ -61,7 +62,7 @@ func parseKeys(file string, text []byte) (keys []key, err error) {
 	return keys, nil
 }
 
-// parseKey keeps the error of a parser to itself: it may tell of the key.
+// parseKey hides the error of a parser, which may contain a part of the key.
 func parseKey(block *pem.Block) (key, error) {
 	var parsed any
 	var err error
@@ -97,7 +98,7 @@ func newKey(parsed any) (key, error) {
 	case *ecdsa.PrivateKey:
 		return newKey(&k.PublicKey)
 	case *rsa.PublicKey:
-		return key{k, []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512}}, nil
+		return key{k, algorithmsOfRSA}, nil
 	case *ecdsa.PublicKey:
 		switch k.Curve {
 		case elliptic.P256():
@@ -109,8 +110,4 @@ func newKey(parsed any) (key, error) {
 		}
 	}
 	return key{}, errors.New("is a key for other things than JWTs of RSA or ECDSA")
-}
-
-func (k key) isFor(algorithm string) bool {
-	return slices.Contains(k.algorithms, jose.SignatureAlgorithm(algorithm))
 }
