@@ -7,11 +7,11 @@ const (
 	serviceAccounts = "system:serviceaccounts"
 )
 
-// ServiceAccount returns the name of the user that a service account is.
+// ServiceAccount returns the user name of a service account.
 func ServiceAccount(namespace, name string) string { return serviceAccount + namespace + ":" + name }
 
-// SplitServiceAccount returns which service account a user of this name is. Ok is false if it
-// is none.
+// SplitServiceAccount returns the service account of a user name. Ok is false if the name is not
+// that of one.
 func SplitServiceAccount(user string) (namespace, name string, ok bool) {
 	rest, ok := strings.CutPrefix(user, serviceAccount)
 	if !ok {

@@ -1,27 +1,27 @@
-// Package user is who sends a request.
+// Package user describes the users of requests.
 package user
 
 import "slices"
 
-// The names that the server itself gives.
+// The names of users and groups that the server defines.
 const (
-	Anonymous          = "system:anonymous"       // who shows no credentials
+	Anonymous          = "system:anonymous"       // the user of requests without credentials
 	AllUnauthenticated = "system:unauthenticated" // the group of Anonymous
-	AllAuthenticated   = "system:authenticated"   // the group of all others
-	Unsecured          = "system:unsecured"       // who comes through the insecure port
-	Masters            = "system:masters"         // the group that may do everything, by any authorizer's first rules
+	AllAuthenticated   = "system:authenticated"   // the group of all other users
+	Unsecured          = "system:unsecured"       // the user of the insecure port
+	Masters            = "system:masters"         // the group that may do everything
 )
 
-// Info is a user, as an authenticator knows them. It is shared: nobody changes it.
+// Info is an authenticated user. It is shared and must not be changed.
 type Info struct {
 	Name   string
-	UID    string // tells two users of one name apart, "" if nobody does
+	UID    string // distinguishes users of the same name; may be ""
 	Groups []string
-	Extra  map[string][]string // what else an authenticator knows, by lower-case keys
+	Extra  map[string][]string // further data of an authenticator, by lower-case keys
 }
 
-// Known returns the user in the group of all who are known. Who is anonymous, or already in one of
-// the two groups of all users, stays as they are.
+// Known returns the user with the group AllAuthenticated. A user who is anonymous, or already in
+// one of the two groups of all users, is returned unchanged.
 func (i *Info) Known() *Info {
 	if i.Name == Anonymous || slices.Contains(i.Groups, AllAuthenticated) || slices.Contains(i.Groups, AllUnauthenticated) {
 		return i

@@ -16,8 +16,8 @@ const (
 	kind  = "Policy"
 )
 
-// parse reads a line. Unlike today's server it takes no field that it does not know: a rule
-// without it would allow more.
+// parse reads a line. Unlike today's server it refuses unknown fields: a rule without them would
+// allow more.
 func parse(line []byte) (rule, error) {
 	if line[0] != '{' {
 		return rule{}, errNoObject
@@ -56,7 +56,7 @@ func parseV1beta1(line []byte) (rule, error) {
 	return r, nil
 }
 
-// v0 is a line of 2014. In the very first ones the resource was the kind, and the namespace ns.
+// v0 is a line of 2014. The first policies called the resource kind, and the namespace ns.
 type v0 struct {
 	APIVersion string `json:"apiVersion"`
 	User       string `json:"user"`
@@ -73,7 +73,7 @@ func parseV0(line []byte) (rule, error) {
 	if err := decode(line, &v); err != nil {
 		return rule{}, err
 	}
-	if v.Kind == kind { // it is no resource
+	if v.Kind == kind { // not a resource
 		v.Kind = ""
 	} else if v.APIVersion != "" {
 		return rule{}, fmt.Errorf("kind: must be %s", kind)
@@ -108,7 +108,7 @@ func decode(line []byte, into any) error {
 
 var errNoObject = errors.New("must be a JSON object")
 
-// inWords says what is wrong with JSON without what stands in it.
+// inWords describes an error in JSON without its content.
 func inWords(err error) error {
 	if isSyntax, offset := kjson.SyntaxErrorOffset(err); isSyntax {
 		return fmt.Errorf("is no JSON at byte %d", offset)

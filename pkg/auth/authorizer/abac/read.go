@@ -12,7 +12,7 @@ import (
 // maxLine is the longest line of a policy, in bytes: that of today's server.
 const maxLine = bufio.MaxScanTokenSize
 
-// LineError says which line of a policy is bad.
+// LineError names an invalid line of a policy.
 type LineError struct {
 	Line int // from 1
 	Err  error
@@ -20,7 +20,7 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns what is bad about the line.
+// Unwrap returns what is wrong with the line.
 func (e *LineError) Unwrap() error { return e.Err }
 
 func readFile(path string) (Policy, error) {
@@ -36,8 +36,8 @@ func readFile(path string) (Policy, error) {
 	return policy, nil
 }
 
-// Read reads a policy. A bad line is a *LineError, in which nothing of the line stands but the
-// names of fields.
+// Read reads a policy. The error of an invalid line is a *LineError, which contains no values of the
+// line, only names of fields.
 func Read(from io.Reader) (Policy, error) {
 	lines := bufio.NewScanner(from)
 	policy, n := Policy{}, 0
