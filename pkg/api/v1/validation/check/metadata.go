@@ -10,21 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Metadata checks that of an object to be created.
+// Metadata checks the metadata of a new object.
 func (c *Errors) Metadata(meta *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc) {
 	path := field.NewPath("metadata")
 	c.Add(apivalidation.ValidateObjectMeta(meta, namespaced, name, path)...)
 	c.finalizers(meta, path)
 }
 
-// MetadataUpdate checks that of an object that replaces another one.
+// MetadataUpdate checks the metadata of an update.
 func (c *Errors) MetadataUpdate(now, old *metav1.ObjectMeta) {
 	path := field.NewPath("metadata")
 	c.Add(apivalidation.ValidateObjectMetaUpdate(now, old, path)...)
 	c.finalizers(now, path)
 }
 
-// LabelsAndAnnotations checks those of a template.
+// LabelsAndAnnotations checks the labels and annotations of a template.
 func (c *Errors) LabelsAndAnnotations(meta *metav1.ObjectMeta, at *field.Path) {
 	c.Add(metavalidation.ValidateLabels(meta.Labels, at.Child("labels"))...)
 	c.Add(apivalidation.ValidateAnnotations(meta.Annotations, at.Child("annotations"))...)

@@ -11,23 +11,23 @@ import (
 )
 
 var (
-	// ComputeResources are those that each container may ask for.
+	// ComputeResources are the standard resources of containers, except huge pages.
 	ComputeResources = []string{"cpu", "memory", "ephemeral-storage"}
-	// countedResources come in whole numbers.
+	// countedResources have integer quantities.
 	countedResources = []string{"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
 		"persistentvolumeclaims", "services.nodeports", "services.loadbalancers"}
 	otherResources = []string{"storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage", "requests.storage",
 		"limits.cpu", "limits.memory", "limits.ephemeral-storage"}
 )
 
-// Quantity checks that it is not negative, and whole where things are counted.
+// Quantity requires a quantity that is not negative, and an integer where objects are counted.
 func (c *Errors) Quantity(name corev1.ResourceName, q resource.Quantity, at *field.Path) {
 	c.InvalidIf(q.Sign() < 0, at, q.String(), "must be greater than or equal to 0")
 	counted := slices.Contains(countedResources, string(name)) || IsExtended(name)
 	c.InvalidIf(counted && q.MilliValue()%1000 != 0, at, q, "must be an integer")
 }
 
-// ResourceName tells whether the name is one of a resource.
+// ResourceName requires the name of a resource, and reports whether it is one.
 func (c *Errors) ResourceName(at *field.Path, name corev1.ResourceName) bool {
 	if messages := utilvalidation.IsQualifiedName(string(name)); len(messages) > 0 {
 		c.Each(at, name, messages)
@@ -39,17 +39,17 @@ func (c *Errors) ResourceName(at *field.Path, name corev1.ResourceName) bool {
 	return !bad
 }
 
-// IsHugePages tells whether a resource is memory in large pages.
+// IsHugePages reports whether a resource is memory in huge pages.
 func IsHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// IsNative tells Kubernetes' own resources from those of others, which have a domain.
+// IsNative reports whether a resource is one of Kubernetes. Other ones have a domain.
 func IsNative(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
 }
 
-// IsExtended tells whether a resource is one of others that a container may ask for.
+// IsExtended reports whether a resource is an extended resource that a container may request.
 func IsExtended(name corev1.ResourceName) bool {
 	return !IsNative(name) && !strings.HasPrefix(string(name), "requests.") && len(utilvalidation.IsQualifiedName("requests."+string(name))) == 0
 }

@@ -1,4 +1,4 @@
-// Package podspec says what is wrong with the spec of a pod, or of a template.
+// Package podspec validates the spec of a pod or of a pod template.
 package podspec
 
 import (
@@ -13,10 +13,10 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// checks are the rules of this package, and the errors that they have found.
+// checks has the rules of this package and collects their errors.
 type checks struct{ *check.Errors }
 
-// podSpec is the spec of a pod, or of a template, with what its parts refer to.
+// podSpec is the spec of a pod or of a template, with what its parts refer to.
 type podSpec struct {
 	corev1.PodSpec
 	at      *field.Path
@@ -24,7 +24,7 @@ type podSpec struct {
 	claims  map[string]bool
 }
 
-// hostUsers tells whether users in the pod are the host's.
+// hostUsers reports whether the users in the pod are those of the host.
 func (s *podSpec) hostUsers() bool { return s.HostUsers == nil || *s.HostUsers }
 
 func (s *podSpec) eachContainer(visit func(*corev1.Container, *field.Path)) {
@@ -39,7 +39,7 @@ func (s *podSpec) eachContainer(visit func(*corev1.Container, *field.Path)) {
 	}
 }
 
-// Validate checks the spec of a pod, whose name is empty if it is a template.
+// Validate checks the spec of a pod, whose name is empty if it is a template's, and adds the errors.
 func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.Path) {
 	c := checks{errors}
 	s := &podSpec{PodSpec: *spec, at: at, claims: map[string]bool{}}
@@ -106,7 +106,7 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 	c.filesForVariables(s)
 }
 
-// claims checks the pod's resource claims, and notes their names.
+// claims checks the pod's resource claims and records their names.
 func (c checks) claims(s *podSpec) {
 	for _, claim := range s.ResourceClaims {
 		if claim.Name != "" {
@@ -175,7 +175,7 @@ func (c checks) hostname(s *podSpec) {
 	c.Subdomain(at, *name)
 }
 
-// filesForVariables checks that files with variables are in volumes of the pod's own.
+// filesForVariables checks that files with variables are in emptyDir volumes.
 func (c checks) filesForVariables(s *podSpec) {
 	sources := map[string]corev1.VolumeSource{}
 	for _, v := range s.Volumes {
