@@ -20,6 +20,19 @@ type Info struct {
 	Extra  map[string][]string // further data of an authenticator, by lower-case keys
 }
 
+// ConvertExtra returns the extra data of a user with another type of values, nil for none. The values
+// are shared.
+func ConvertExtra[To, From ~[]string](extra map[string]From) map[string]To {
+	if len(extra) == 0 {
+		return nil
+	}
+	converted := make(map[string]To, len(extra))
+	for key, values := range extra {
+		converted[key] = To(values)
+	}
+	return converted
+}
+
 // Known returns the user with the group AllAuthenticated. A user who is anonymous, or already in
 // one of the two groups of all users, is returned unchanged.
 func (i *Info) Known() *Info {

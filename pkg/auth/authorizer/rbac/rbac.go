@@ -80,7 +80,7 @@ func (a *Authorizer) held(who *user.Info, namespace string) (rules []rbacv1.Poli
 }
 
 // RulesOf returns the rules of a role that a binding in a namespace, "" for none, refers to. The
-// error is a *MissingRoleError, or about the kind of the role.
+// error names a role that does not exist.
 func (a *Authorizer) RulesOf(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	switch role.Kind {
 	case "ClusterRole":
@@ -94,14 +94,7 @@ func (a *Authorizer) RulesOf(role rbacv1.RoleRef, namespace string) ([]rbacv1.Po
 	default:
 		return nil, fmt.Errorf("unsupported role reference kind: %q", role.Kind)
 	}
-	return nil, &MissingRoleError{role}
-}
-
-// MissingRoleError names a role that does not exist.
-type MissingRoleError struct{ Role rbacv1.RoleRef }
-
-func (e *MissingRoleError) Error() string {
-	return fmt.Sprintf("%s.%s %q not found", strings.ToLower(e.Role.Kind), rbacv1.GroupName, e.Role.Name)
+	return nil, fmt.Errorf("%s.%s %q not found", strings.ToLower(role.Kind), rbacv1.GroupName, role.Name)
 }
 
 // grant is a role that a binding grants to a user.

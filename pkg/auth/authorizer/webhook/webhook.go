@@ -86,13 +86,8 @@ func (a *Authorizer) RulesFor(context.Context, *user.Info, string) ([]authorizer
 }
 
 func specOf(a authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
-	spec := authorizationv1.SubjectAccessReviewSpec{User: a.User.Name, UID: a.User.UID, Groups: a.User.Groups}
-	if len(a.User.Extra) > 0 {
-		spec.Extra = map[string]authorizationv1.ExtraValue{}
-		for key, values := range a.User.Extra {
-			spec.Extra[key] = values
-		}
-	}
+	spec := authorizationv1.SubjectAccessReviewSpec{
+		User: a.User.Name, UID: a.User.UID, Groups: a.User.Groups, Extra: user.ConvertExtra[authorizationv1.ExtraValue](a.User.Extra)}
 	if !a.IsResource {
 		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
 		return spec

@@ -9,16 +9,9 @@ import (
 
 // Of returns a user in the form of reviews and of the audit, the zero value for nil. It shares the
 // values of the user, which must not be changed.
-func Of(who *user.Info) (info authenticationv1.UserInfo) {
+func Of(who *user.Info) authenticationv1.UserInfo {
 	if who == nil {
-		return info
+		return authenticationv1.UserInfo{}
 	}
-	info.Username, info.UID, info.Groups = who.Name, who.UID, who.Groups
-	for key, values := range who.Extra {
-		if info.Extra == nil {
-			info.Extra = map[string]authenticationv1.ExtraValue{}
-		}
-		info.Extra[key] = values
-	}
-	return info
+	return authenticationv1.UserInfo{Username: who.Name, UID: who.UID, Groups: who.Groups, Extra: user.ConvertExtra[authenticationv1.ExtraValue](who.Extra)}
 }
