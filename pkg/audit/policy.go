@@ -10,29 +10,29 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Policy says what is written of which request. It is not changed once it is made.
+// Policy sets the level of each request. It is immutable.
 type Policy auditv1.Policy
 
-// metadataOfAll is the policy if there is no file: of each request the lines of 2015.
+// metadataOfAll is the default policy.
 var metadataOfAll = &Policy{Rules: []auditv1.PolicyRule{{Level: auditv1.LevelMetadata}}}
 
-// levels are in the order in which they tell more.
+// levels are ordered: each one includes those before it.
 var levels = []auditv1.Level{auditv1.LevelNone, auditv1.LevelMetadata, auditv1.LevelRequest, auditv1.LevelRequestResponse}
 
-// Decision is what is written of a request.
+// Decision is what the policy says about a request.
 type Decision struct {
 	Level             auditv1.Level
 	OmitStages        []auditv1.Stage
 	OmitManagedFields bool
 }
 
-// tells reports whether as much as a level is written.
-func (d *Decision) tells(level auditv1.Level) bool {
+// includes reports whether the decided level includes another one.
+func (d *Decision) includes(level auditv1.Level) bool {
 	return slices.Index(levels, d.Level) >= slices.Index(levels, level)
 }
 
-// Decide returns what the first rule that matches says. If none does, nothing is written. The user
-// is nil if nobody knows who asks: rules for some users do not match then.
+// Decide returns the decision of the first rule that matches, the level None without one. The user is
+// nil if the request is not authenticated; then rules for users do not match.
 func (p *Policy) Decide(a authorizer.Attributes) Decision {
 	for i := range p.Rules {
 		r := (*rule)(&p.Rules[i])
@@ -78,17 +78,17 @@ func (r *rule) matchesResource(a *authorizer.Attributes) bool {
 	})
 }
 
-// all stands for every group, resource or path.
+// all matches every group, resource or path.
 const all = "*"
 
-// isAnyOf reports whether a value is one of those that are wanted: of none, any is.
+// isAnyOf reports whether a list has a value, or is empty.
 func isAnyOf(wanted []string, value string) bool {
 	return len(wanted) == 0 || slices.Contains(wanted, value)
 }
 
-// resourceMatches reports whether a rule for RESOURCE, RESOURCE/SUBRESOURCE, with * for either, or
-// * is about what a request asks for. As in today's server, pods is not about pods/log, and pods/*
-// is about pods too.
+// resourceMatches reports whether an entry of the form RESOURCE, RESOURCE/SUBRESOURCE, with * for
+// either, or * matches a request. As in today's server, pods does not match pods/log, and pods/*
+// matches pods too.
 func resourceMatches(wanted string, a *authorizer.Attributes) bool {
 	resource, subresource, isPair := strings.Cut(wanted, "/")
 	switch {
@@ -102,7 +102,7 @@ func resourceMatches(wanted string, a *authorizer.Attributes) bool {
 	return a.Subresource != "" && a.Subresource == subresource && (resource == all || a.Resource == resource)
 }
 
-// pathMatches reports whether a rule for a path, or for all that begin so, is about a path.
+// pathMatches reports whether an entry, a path or a prefix with *, matches a path.
 func pathMatches(wanted, path string) bool {
 	beginning, isPrefix := strings.CutSuffix(wanted, all)
 	return wanted == path || isPrefix && strings.HasPrefix(path, beginning)

@@ -17,7 +17,7 @@ import (
 	"kube2014/pkg/util/yamls"
 )
 
-// PolicyError says what is wrong with a policy: all of it, each with its field.
+// PolicyError has all mistakes in a policy, each with its field.
 type PolicyError struct{ Problems []string }
 
 func (e *PolicyError) Error() string { return strings.Join(e.Problems, "; ") }
@@ -38,8 +38,8 @@ func readFile(path string) (*Policy, error) {
 	return policy, nil
 }
 
-// Read reads a policy in YAML or JSON. Unlike today's server it takes no field that it does not
-// know: who writes one expects something of it. The error is a *PolicyError, which tells no value.
+// Read reads a policy in YAML or JSON. Unlike today's server it refuses unknown fields, because their
+// author expects an effect. The error is a *PolicyError, which contains no values.
 func Read(text []byte) (*Policy, error) {
 	data, err := yamls.ToJSON(text)
 	if err != nil {
@@ -60,7 +60,7 @@ func Read(text []byte) (*Policy, error) {
 	return (*Policy)(&policy), nil
 }
 
-// check returns what is wrong with a policy. Of what is none, no field is told.
+// check returns the mistakes in a policy. It names no fields of a text that is not a policy.
 func check(policy *auditv1.Policy, unknown []error) *PolicyError {
 	e := &PolicyError{}
 	if policy.APIVersion != auditv1.SchemeGroupVersion.String() {
