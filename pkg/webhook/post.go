@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// How long one call may take, and all of them for one answer. A request may have to wait for two
-// answers, who sends it and whether it is allowed, and has 10 seconds at the first door. They are
-// variables for tests on slow machines, which set them before they begin.
+// CallTimeout bounds one call, AnswerTimeout all calls for one answer. A request may wait for two
+// answers, its user and its authorization, and has 10 seconds at the first door. They are variables
+// for tests on slow machines, which set them before they begin.
 var (
 	CallTimeout   = 3 * time.Second
 	AnswerTimeout = 4 * time.Second
@@ -31,16 +31,15 @@ const (
 
 var errUnencoded = errors.New("the review cannot be encoded")
 
-// errUnwanted is the error of a server that answers something else than it was asked for.
+// errUnwanted is the error of an answer of another kind than the review.
 var errUnwanted = errors.New("the answer is of another kind or version, or broken")
 
-// Post sends a review, and decodes the answer of the server, which must be of the same kind
-// and version. It tries again if the server cannot be reached, or answers that it cannot
-// answer now; it ends with its context, and after four seconds at the latest. A call that
-// takes too long is not made again.
+// Post sends a review and decodes the answer, which must be of the same kind and version. It
+// retries if the server cannot be reached or is temporarily unavailable, but not after a timeout
+// of a call. It ends with its context, and after AnswerTimeout at the latest.
 //
-// An error names the kubeconfig and the cause, but nothing of what was sent or answered. After
-// an error, answer is undefined.
+// An error names the kubeconfig and the cause, but nothing of the review and the answer. After an
+// error, answer is undefined.
 func (c *Client) Post(ctx context.Context, review, answer any) error {
 	body, err := stdjson.Marshal(review)
 	if err != nil {
@@ -70,11 +69,11 @@ func (c *Client) Post(ctx context.Context, review, answer any) error {
 	}
 }
 
-// PostOnce sends a review in one call, and decodes the answer of at most limit bytes, which must be
+// PostOnce sends a review in one call and decodes the answer of at most limit bytes, which must be
 // of the same kind and version. It ends with its context, and after the timeout at the latest.
 //
-// An error tells the cause, without the URL, and nothing of what was sent or answered. It is
-// Answered if the server did not answer with a 2xx status. After an error, answer is undefined.
+// An error has the cause, but not the URL, the review or the answer. It is Answered if the status
+// is not 2xx. After an error, answer is undefined.
 func (c *Client) PostOnce(ctx context.Context, timeout time.Duration, limit int64, review, answer any) error {
 	body, err := stdjson.Marshal(review)
 	if err != nil {
@@ -87,13 +86,13 @@ func (c *Client) PostOnce(ctx context.Context, timeout time.Duration, limit int6
 	return decode(text, body, answer)
 }
 
-// Answered is the error of a server that answers with this HTTP status.
+// Answered is the error of an answer with this HTTP status.
 type Answered int
 
 // Error implements error.
 func (code Answered) Error() string { return fmt.Sprintf("it answered %d", int(code)) }
 
-// callFor makes one call, and reports whether another one may do better.
+// callFor makes one call, and reports whether a retry may succeed.
 func (c *Client) callFor(ctx context.Context, timeout time.Duration, body []byte, limit int64) (text []byte, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -112,7 +111,7 @@ func (c *Client) callFor(ctx context.Context, timeout time.Duration, body []byte
 		return nil, ctx.Err() == nil && !errors.As(err, &distrusted), bare(err)
 	}
 	defer resp.Body.Close()
-	if err := ctx.Err(); err != nil { // a server that sees us leave may still answer, with nothing
+	if err := ctx.Err(); err != nil { // the server may have answered without a body because of that
 		return nil, false, err
 	}
 	if code := resp.StatusCode; code < 200 || code > 299 {
@@ -128,7 +127,7 @@ func (c *Client) callFor(ctx context.Context, timeout time.Duration, body []byte
 	return text, false, nil
 }
 
-// bare takes the URL out of an error: a secret may stand in its query.
+// bare removes the URL from an error: its query may contain a secret.
 func bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -142,9 +141,9 @@ func decode(text, review []byte, answer any) error {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	var asked, answered meta
-	if json.UnmarshalCaseSensitivePreserveInts(review, &asked) != nil ||
-		json.UnmarshalCaseSensitivePreserveInts(text, &answered) != nil || answered != asked ||
+	var sent, answered meta
+	if json.UnmarshalCaseSensitivePreserveInts(review, &sent) != nil ||
+		json.UnmarshalCaseSensitivePreserveInts(text, &answered) != nil || answered != sent ||
 		json.UnmarshalCaseSensitivePreserveInts(text, answer) != nil {
 		return errUnwanted
 	}

@@ -1,4 +1,4 @@
-// Package webhook asks a server by POST what it thinks of something, in the form of a review.
+// Package webhook calls webhooks: it sends a review to a server by POST, and receives it with a status.
 package webhook
 
 import (
@@ -11,9 +11,9 @@ import (
 	"kube2014/pkg/util/kubeconfig"
 )
 
-// Client asks one server. It is safe for concurrent use.
+// Client calls one server. It is safe for concurrent use.
 type Client struct {
-	file  string // that tells of the server; "" for none
+	file  string // the kubeconfig; "" for none
 	url   string
 	http  *http.Transport
 	token func() string
@@ -22,8 +22,8 @@ type Client struct {
 // New returns a client of the server that a kubeconfig names. An error names the file and the
 // field, but no secret.
 //
-// The server is reached directly, not through a proxy that the environment names. Files
-// of a certificate with its key or of a token are read again when they change.
+// The client ignores proxies of the environment. Files of a certificate and its key, or of a token,
+// are read again when they change.
 func New(file string) (*Client, error) {
 	target, err := kubeconfig.Read(file)
 	if err != nil {
@@ -32,18 +32,17 @@ func New(file string) (*Client, error) {
 	return &Client{file: file, url: target.URL.String(), token: target.Token, http: newTransport(target.TLS, CallTimeout)}, nil
 }
 
-// NewAt returns a client of the server at a URL of https, for PostOnce. A pool of nil means the
-// authorities that the system trusts. Nobody is told who asks. There may be any number of calls at once:
-// one that had to wait for others would have less time.
+// NewAt returns a client of the server at an https URL, for PostOnce. A nil pool means the authorities
+// of the system. The client sends no credentials. The number of concurrent calls is not limited: a call
+// that had to wait would have less time.
 func NewAt(url string, authorities *x509.CertPool) *Client {
 	connections := newTransport(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, 0)
 	connections.MaxConnsPerHost = 0
 	return &Client{url: url, http: connections, token: func() string { return "" }}
 }
 
-// newTransport returns the connections to one server: what it answers of another place, which is
-// not the one that is trusted, is an answer like any other. The timeout bounds how long it takes
-// to connect, 0 for no other bound than that of the context.
+// newTransport returns the connections to one server. It does not follow redirects, which may lead to
+// servers that are not trusted. The timeout is for connecting; 0 means that of the context.
 func newTransport(security *tls.Config, timeout time.Duration) *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: timeout}).DialContext,
@@ -57,5 +56,5 @@ func newTransport(security *tls.Config, timeout time.Duration) *http.Transport {
 	}
 }
 
-// maxCallsAtOnce bounds what strangers, whose tokens nobody knows, can ask of the server.
+// maxCallsAtOnce bounds the load that requests with unknown tokens can cause.
 const maxCallsAtOnce = 32

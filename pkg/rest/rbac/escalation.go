@@ -14,14 +14,14 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// Escalation checks that nobody grants what they do not have, neither to others nor to
-// themselves, unless an authorizer allows them to escalate a role, or to bind it. A member of
-// system:masters may always. All fields are to be set; it is safe for concurrent use.
+// Escalation checks that users grant only rights that they have, unless an authorizer allows them to
+// escalate or to bind a role, or they are members of system:masters. All fields must be set. It is
+// safe for concurrent use.
 type Escalation struct {
-	// Authorizer is asked for the verbs escalate and bind.
+	// Authorizer decides about the verbs escalate and bind.
 	Authorizer authorizer.Authorizer
-	// CheckGrant returns an error that tells the user what of the wanted rules no role of theirs
-	// allows, in a namespace or, if that is "", everywhere.
+	// CheckGrant returns an error that lists the wanted rules that the user does not have, in a
+	// namespace or, if that is "", everywhere.
 	CheckGrant func(who *user.Info, namespace string, wanted []rbacv1.PolicyRule) error
 }
 
@@ -34,12 +34,12 @@ var (
 	}
 )
 
-// mayAll reports whether who asks may do everything.
+// mayAll reports whether the caller may do everything.
 func (e *Escalation) mayAll(ctx context.Context) bool {
 	return slices.Contains(request.UserFrom(ctx).Groups, user.Masters)
 }
 
-// allows asks the authorizer. An error of it allows nothing.
+// allows returns the decision of the authorizer. An error allows nothing.
 func (e *Escalation) allows(ctx context.Context, verb, resource string, key rest.Key) bool {
 	decision, _, err := e.Authorizer.Authorize(ctx, authorizer.Attributes{
 		User: request.UserFrom(ctx), Verb: verb, IsResource: true,
@@ -48,8 +48,8 @@ func (e *Escalation) allows(ctx context.Context, verb, resource string, key rest
 	return err == nil && decision == authorizer.Allow
 }
 
-// mayGrant returns an error if who asks may not give others a role by a binding of this name.
-// One whose reference to a role is wrong is left to its validation.
+// mayGrant returns an error if the caller may not grant a role by a binding of this name. It
+// ignores invalid references to roles, which the validation refuses.
 func (e *Escalation) mayGrant(ctx context.Context, s stores, resource, namespace, name string, role rbacv1.RoleRef) error {
 	at, roles := rest.Key{Name: role.Name, Namespace: namespace}, map[string]string{"Role": "roles", "ClusterRole": "clusterroles"}[role.Kind]
 	isWrong := roles == "" || (namespace == "" && role.Kind == "Role")
@@ -86,12 +86,12 @@ func (s stores) rulesOf(ctx context.Context, kind string, key rest.Key) ([]rbacv
 	return object.(*rbacv1.Role).Rules, nil
 }
 
-// holds returns an error if who asks does not have all that rules allow.
+// holds returns an error if the caller does not have all rights of some rules.
 func (e *Escalation) holds(ctx context.Context, namespace string, rules []rbacv1.PolicyRule) error {
 	return e.CheckGrant(request.UserFrom(ctx), namespace, rules)
 }
 
-// forbidden returns the status for an object that may not be stored, nil if nothing is wrong.
+// forbidden returns the status for an object that may not be stored, nil without a reason.
 func forbidden(resource, name string, why error) error {
 	if why == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/rest/generic"
 )
 
-// guarded is a storage of objects that give rights. Before one is stored, it is checked whether
-// who asks may give them.
+// guarded is a storage of objects that grant rights. It stores an object only if the caller may grant
+// them.
 type guarded[T rest.Object] struct {
 	*generic.Store[T]
 	check func(ctx context.Context, key rest.Key, object T) error
@@ -29,7 +29,8 @@ func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change
 	return g.Store.Update(ctx, key, change, options)
 }
 
-// guard asks an admission, and then whether who asks may store what that has made of an object.
+// guard is an admission that also checks whether the caller may store the object that another
+// admission returns.
 type guard[T rest.Object] struct {
 	admission rest.Admission // may be nil
 	guarded   guarded[T]
@@ -37,8 +38,7 @@ type guard[T rest.Object] struct {
 	key       rest.Key
 }
 
-// Mutate implements rest.Admission. Rights are checked here, not in Validate: as on today's server, who may not
-// give a right is told that before the object's mistakes.
+// Mutate implements rest.Admission. It checks the rights before the validation, as today's server does.
 func (g guard[T]) Mutate(object, old rest.Object) (rest.Object, error) {
 	object, err := rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
 	if err != nil || (old != nil && onlyForCollectors(object, old)) {
@@ -52,8 +52,8 @@ func (g guard[T]) Validate(object, old rest.Object) error {
 	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
 }
 
-// mayStore returns an error if who asks may not store an object. One that the store refuses
-// without looking at it is left to the store.
+// mayStore returns an error if the caller may not store an object. It ignores objects in unknown
+// namespaces, which the store refuses.
 func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object T) error {
 	if g.Namespaced() && !rest.HasObjects(key.Namespace) {
 		return nil
@@ -64,8 +64,8 @@ func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object T) error 
 	return g.check(ctx, key, object)
 }
 
-// onlyForCollectors reports whether an object differs from an earlier version at most in what
-// garbage collectors need to change, who have no other rights.
+// onlyForCollectors reports whether an update changes only the fields that garbage collectors, which
+// have no other rights, must be able to change.
 func onlyForCollectors(object, old rest.Object) bool {
 	same := object.DeepCopyObject().(rest.Object)
 	same.SetOwnerReferences(old.GetOwnerReferences())
@@ -74,7 +74,7 @@ func onlyForCollectors(object, old rest.Object) bool {
 	return equality.Semantic.DeepEqual(same, old)
 }
 
-// ofRole checks whether who asks may store a role.
+// ofRole checks whether the caller may store a role.
 func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role) error {
 	if e.mayAll(ctx) || e.allows(ctx, "escalate", "roles", key) {
 		return nil
@@ -82,31 +82,16 @@ func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role
 	return forbidden("roles", role.Name, e.holds(ctx, key.Namespace, role.Rules))
 }
 
-// ofClusterRole checks whether who asks may store a cluster role. One that gathers the rules of
-// others can get any.
+// ofClusterRole checks whether the caller may store a cluster role. One that aggregates other roles
+// can have any rules.
 func (e *Escalation) ofClusterRole(ctx context.Context, key rest.Key, role *rbacv1.ClusterRole) error {
 	if e.mayAll(ctx) || e.allows(ctx, "escalate", "clusterroles", key) {
 		return nil
 	}
 	err := e.holds(ctx, "", role.Rules)
-	if aggregation := role.AggregationRule; err == nil && aggregation != nil && len(aggregation.ClusterRoleSelectors) > 0 {
-		if e.holds(ctx, "", everything) != nil {
-			err = errAggregation
-		}
+	aggregates := role.AggregationRule != nil && len(role.AggregationRule.ClusterRoleSelectors) > 0
+	if err == nil && aggregates && e.holds(ctx, "", everything) != nil {
+		err = errAggregation
 	}
 	return forbidden("clusterroles", role.Name, err)
-}
-
-// ofRoleBinding returns the check whether who asks may store a role binding.
-func (e *Escalation) ofRoleBinding(s stores) func(context.Context, rest.Key, *rbacv1.RoleBinding) error {
-	return func(ctx context.Context, key rest.Key, binding *rbacv1.RoleBinding) error {
-		return e.mayGrant(ctx, s, "rolebindings", key.Namespace, binding.Name, binding.RoleRef)
-	}
-}
-
-// ofClusterRoleBinding returns the check whether who asks may store a cluster role binding.
-func (e *Escalation) ofClusterRoleBinding(s stores) func(context.Context, rest.Key, *rbacv1.ClusterRoleBinding) error {
-	return func(ctx context.Context, _ rest.Key, binding *rbacv1.ClusterRoleBinding) error {
-		return e.mayGrant(ctx, s, "clusterrolebindings", "", binding.Name, binding.RoleRef)
-	}
 }
