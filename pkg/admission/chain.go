@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Chain is an ordered list of plugins. A nil one admits everything. It is safe for concurrent use.
+// Chain is an ordered list of plugins. A nil chain admits everything. It is safe for concurrent use.
 type Chain struct {
-	// Around is called around each call of a plugin, which next makes: for metrics and traces.
-	// It is to be set before the first request, or nil.
+	// Around decorates each call of a plugin, for metrics and traces: it must call next. It may be
+	// nil, and must be set before the first request.
 	Around func(call Call, next func() error) error
 
 	plugins []plugin
@@ -26,24 +26,24 @@ type Call struct {
 	Attributes *Attributes
 }
 
-// Step is what a plugin is asked for.
+// Step is a phase of admission.
 type Step string
 
-// The steps, in today's words.
+// The steps, with today's names.
 const (
 	Admit    Step = "admit"
 	Validate Step = "validate"
 )
 
-// Begin begins the admission of one request. The attributes are without the objects. The context
-// is the request's.
+// Begin begins the admission of one request. The attributes have no objects yet. The context is that
+// of the request.
 func (c *Chain) Begin(ctx context.Context, a Attributes) *Request {
 	r := &Request{ctx: ctx, chain: c, attributes: a, operation: a.Operation}
 	r.attributes.request = r
 	return r
 }
 
-// Without returns a chain of the same plugins but one, nil if there are no others.
+// Without returns a chain without one plugin, nil if there are no others.
 func (c *Chain) Without(name string) *Chain {
 	if c == nil {
 		return nil
@@ -64,12 +64,4 @@ func (c *Chain) Each(do func(name string, plugin Interface)) {
 	for _, plugin := range c.plugins {
 		do(plugin.name, plugin.Interface)
 	}
-}
-
-// call asks a plugin.
-func (c *Chain) call(called Call, next func() error) error {
-	if c.Around == nil {
-		return next()
-	}
-	return c.Around(called, next)
 }

@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// Factory makes a plugin of its configuration, which is nil if there is none. The error tells
-// what is wrong with the configuration, by the path of the field, and nothing secret of it.
+// Factory creates a plugin from its configuration, which may be nil. The error names the invalid field
+// of the configuration, and contains no values.
 type Factory func(configuration json.RawMessage) (Interface, error)
 
 // Plugins are factories by name.
 type Plugins struct{ factories map[string]Factory }
 
-// Register adds a factory. A name that is taken is a mistake in the program: Register panics.
+// Register adds a factory. It panics if the name is registered already.
 func (p *Plugins) Register(name string, factory Factory) {
 	if p.factories == nil {
 		p.factories = map[string]Factory{}
@@ -29,8 +29,8 @@ func (p *Plugins) Register(name string, factory Factory) {
 // Names returns the names of all plugins, sorted.
 func (p *Plugins) Names() []string { return slices.Sorted(maps.Keys(p.factories)) }
 
-// New makes the plugins of a list, in its order. The error joins one for each plugin whose
-// configuration is wrong, or that there is not.
+// New creates the plugins of a list, in its order. The error joins one for each plugin that is unknown
+// or has an invalid configuration.
 func (p *Plugins) New(names []string, configurations map[string]json.RawMessage) (*Chain, error) {
 	chain := &Chain{}
 	var errs []error
@@ -40,12 +40,12 @@ func (p *Plugins) New(names []string, configurations map[string]json.RawMessage)
 			errs = append(errs, fmt.Errorf("there is no plugin %s", name))
 			continue
 		}
-		made, err := factory(configurations[name])
+		created, err := factory(configurations[name])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			continue
 		}
-		chain.plugins = append(chain.plugins, plugin{name, made})
+		chain.plugins = append(chain.plugins, plugin{name, created})
 	}
 	return chain, errors.Join(errs...)
 }

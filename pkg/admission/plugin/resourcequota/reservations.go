@@ -10,15 +10,15 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// reservation is a place that a request has taken for an object that it is about to create.
+// reservation is the place that a request has reserved for an object.
 type reservation struct {
-	Request string    `json:"request"` // who ends it: two requests may want to create the same object
+	Request string    `json:"request"` // two requests may want to create the same object
 	ID      string    `json:"id"`      // of the object
 	Until   time.Time `json:"until"`
 }
 
-// reservationsIn returns those in a stored object, nil for none. What another program has made of
-// it, and nobody can read, has none.
+// reservationsIn returns the reservations in a stored object, which may be nil. An object that cannot
+// be read has none.
 func reservationsIn(stored *storage.Object) (all []reservation) {
 	if stored == nil || json.Unmarshal([]byte(stored.Meta().Remainder), &all) != nil {
 		return nil
@@ -26,10 +26,10 @@ func reservationsIn(stored *storage.Object) (all []reservation) {
 	return all
 }
 
-// keyOf returns the key of the object that has the reservations of a resource. No API serves it.
+// keyOf returns the key of the object with the reservations of a resource. No API serves it.
 func keyOf(resource string) api.Key { return api.DefaultKey("quotas", resource) }
 
-// quotaOf returns the object that has reservations.
+// quotaOf returns an object with reservations.
 func quotaOf(id string, all []reservation) (api.Object, error) {
 	key := keyOf(id)
 	quota := &api.Any{Kind: key.Kind, ID: key.ID, ObjectMeta: api.ObjectMeta{Namespace: key.Namespace}}
@@ -41,8 +41,8 @@ func quotaOf(id string, all []reservation) (api.Object, error) {
 	return quota, err
 }
 
-// count returns how many objects there are or may be soon, and whether that of an id is one of
-// them. The list is sorted by id.
+// count returns the number of stored and reserved objects, and whether an id is one of theirs. The
+// list is sorted by id.
 func count(list []*storage.Object, reserved []reservation, id string) (used int64, has bool) {
 	isStored := func(id string) bool {
 		_, found := slices.BinarySearchFunc(list, id, func(object *storage.Object, id string) int { return strings.Compare(object.Key().ID, id) })

@@ -3,15 +3,20 @@ package resourcequota
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
 
-// reserve reserves a place for an object, and reports whether the request may have one now: if the
-// store could not even be read, it has none.
+// reserve reserves a place for an object. It reports whether the request may have a reservation now,
+// which is possible after some errors too.
 func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (mayHave bool, err error) {
 	if err := c.takeTurn(ctx, p.patience); err != nil {
 		return false, err
@@ -35,9 +40,9 @@ func (p *Plugin) tryReserve(c *counter, request, id string) error {
 	return err
 }
 
-// reserved returns the reservations with one more, instead of an earlier one of the same request. The
-// time is taken before the objects are listed: of what is not reserved any more then, the objects
-// are in the list.
+// reserved returns the object with one more reservation, which replaces an earlier one of the same
+// request. It reads the time before it lists the objects: if a reservation has expired by then, its
+// object is in the list.
 func (p *Plugin) reserved(c *counter, stored *storage.Object, request, id string) (api.Object, error) {
 	now := p.Now()
 	list, err := p.objects.List(storage.InDefault(c.kind))
@@ -53,7 +58,7 @@ func (p *Plugin) reserved(c *counter, stored *storage.Object, request, id string
 
 var errNothing = errors.New("there is no such reservation")
 
-// release removes the reservation of a request. If that fails, it ends by itself.
+// release removes the reservation of a request. If that fails, the reservation expires.
 func (p *Plugin) release(c *counter, request string) {
 	err := c.takeTurn(context.Background(), p.patience)
 	if err == nil {
@@ -70,4 +75,38 @@ func (p *Plugin) release(c *counter, request string) {
 	if err != nil && !errors.Is(err, errNothing) {
 		log.Printf("quota: a place for one of %s stays reserved for up to %v: %s", c.id, lifetime, api.InFull(err))
 	}
+}
+
+// storeTime is the time that a request needs after its turn has come, to reserve a place or to
+// receive an error of the store.
+const storeTime = 5 * time.Second
+
+// takeTurn waits until no other request of this process changes the reservations. Without turns, each
+// update would make all others start again.
+func (c *counter) takeTurn(ctx context.Context, patience time.Duration) error {
+	select { // without waiting, little time is enough
+	case c.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)-storeTime)
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-late.C:
+		return tooMany(c)
+	case <-ctx.Done():
+		return rest.CheckTime(ctx)
+	}
+}
+
+func (c *counter) endTurn() { <-c.turn }
+
+// tooMany refuses a request whose turn has not come in time.
+func tooMany(c *counter) error {
+	return apierrors.NewTooManyRequests(fmt.Sprintf("too many requests count %s at once; please try again later", c.id), 1)
 }

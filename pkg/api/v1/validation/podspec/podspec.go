@@ -27,15 +27,17 @@ type podSpec struct {
 // hostUsers reports whether the users in the pod are those of the host.
 func (s *podSpec) hostUsers() bool { return s.HostUsers == nil || *s.HostUsers }
 
-func (s *podSpec) eachContainer(visit func(*corev1.Container, *field.Path)) {
-	for i := range s.InitContainers {
-		visit(&s.InitContainers[i], s.at.Child("initContainers").Index(i))
+// EachContainer calls a function with all containers of a spec at a path: first the init containers,
+// last the ephemeral ones.
+func EachContainer(spec *corev1.PodSpec, at *field.Path, visit func(*corev1.Container, *field.Path)) {
+	for i := range spec.InitContainers {
+		visit(&spec.InitContainers[i], at.Child("initContainers").Index(i))
 	}
-	for i := range s.Containers {
-		visit(&s.Containers[i], s.at.Child("containers").Index(i))
+	for i := range spec.Containers {
+		visit(&spec.Containers[i], at.Child("containers").Index(i))
 	}
-	for i := range s.EphemeralContainers {
-		visit((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon), s.at.Child("ephemeralContainers").Index(i))
+	for i := range spec.EphemeralContainers {
+		visit((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon), at.Child("ephemeralContainers").Index(i))
 	}
 }
 
@@ -181,7 +183,7 @@ func (c checks) filesForVariables(s *podSpec) {
 	for _, v := range s.Volumes {
 		sources[v.Name] = v.VolumeSource
 	}
-	s.eachContainer(func(ctr *corev1.Container, at *field.Path) {
+	EachContainer(&s.PodSpec, s.at, func(ctr *corev1.Container, at *field.Path) {
 		for i, v := range ctr.Env {
 			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
 				continue

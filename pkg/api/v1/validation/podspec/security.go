@@ -151,7 +151,7 @@ func (c checks) userNamespaces(s *podSpec) {
 	c.Forbid(s.HostNetwork, s.at.Child("hostNetwork"), why)
 	c.Forbid(s.HostPID, s.at.Child("HostPID"), why)
 	c.Forbid(s.HostIPC, s.at.Child("HostIPC"), why)
-	s.eachContainer(func(ctr *corev1.Container, at *field.Path) {
+	EachContainer(&s.PodSpec, s.at, func(ctr *corev1.Container, at *field.Path) {
 		c.Forbid(len(ctr.VolumeDevices) > 0, at.Child("volumeDevices"), why)
 	})
 }
