@@ -62,29 +62,23 @@ func parseKeys(file string, text []byte) (keys []key, err error) {
 	return keys, nil
 }
 
+// parsers has the parser of each type of PEM block.
+var parsers = map[string]func(der []byte) (any, error){
+	"PUBLIC KEY":      x509.ParsePKIXPublicKey,
+	"RSA PUBLIC KEY":  func(der []byte) (any, error) { return x509.ParsePKCS1PublicKey(der) },
+	"CERTIFICATE":     func(der []byte) (any, error) { return x509.ParseCertificate(der) },
+	"PRIVATE KEY":     x509.ParsePKCS8PrivateKey,
+	"RSA PRIVATE KEY": func(der []byte) (any, error) { return x509.ParsePKCS1PrivateKey(der) },
+	"EC PRIVATE KEY":  func(der []byte) (any, error) { return x509.ParseECPrivateKey(der) },
+}
+
 // parseKey hides the error of a parser, which may contain a part of the key.
 func parseKey(block *pem.Block) (key, error) {
-	var parsed any
-	var err error
-	switch block.Type {
-	case "PUBLIC KEY":
-		parsed, err = x509.ParsePKIXPublicKey(block.Bytes)
-	case "RSA PUBLIC KEY":
-		parsed, err = x509.ParsePKCS1PublicKey(block.Bytes)
-	case "CERTIFICATE":
-		var certificate *x509.Certificate
-		if certificate, err = x509.ParseCertificate(block.Bytes); err == nil {
-			parsed = certificate.PublicKey
-		}
-	case "PRIVATE KEY":
-		parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	case "RSA PRIVATE KEY":
-		parsed, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-	case "EC PRIVATE KEY":
-		parsed, err = x509.ParseECPrivateKey(block.Bytes)
-	default:
+	parse := parsers[block.Type]
+	if parse == nil {
 		return key{}, errors.New("is neither a key without a password nor a certificate")
 	}
+	parsed, err := parse(block.Bytes)
 	if err != nil {
 		return key{}, errors.New("is broken")
 	}
@@ -93,6 +87,8 @@ func parseKey(block *pem.Block) (key, error) {
 
 func newKey(parsed any) (key, error) {
 	switch k := parsed.(type) {
+	case *x509.Certificate:
+		return newKey(k.PublicKey)
 	case *rsa.PrivateKey:
 		return newKey(&k.PublicKey)
 	case *ecdsa.PrivateKey:
