@@ -58,7 +58,6 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 	return chain, errors.Join(errs...)
 }
 
-// admissionPlugins returns all known plugins.
 func admissionPlugins() *admission.Plugins {
 	all := &admission.Plugins{}
 	exists := plugin.NewNamespaceExists(func(namespace string) bool { return namespace == v1.Namespace })

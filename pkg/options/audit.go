@@ -49,7 +49,6 @@ func (o *AuditOptions) ApplyTo(c *server.Config) error {
 // maxAmount prevents overflows.
 const maxAmount = 1 << 20
 
-// asAmount parses a number that is not negative.
 func asAmount(text string) (int, error) {
 	amount, err := strconv.Atoi(text)
 	if err != nil || amount < 0 || amount > maxAmount {

@@ -90,7 +90,6 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	return o, nil
 }
 
-// isReported reports whether a flag has an error.
 func isReported(errs []error, name string) bool {
 	return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "-"+name+":") })
 }
@@ -137,7 +136,6 @@ func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs prob
 	return given, errs
 }
 
-// unknownFlag returns the error of an unknown flag.
 func unknownFlag(spelled, name string) error {
 	switch {
 	case etcd.MayHoldPassword(spelled):

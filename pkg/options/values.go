@@ -48,7 +48,6 @@ func asPort(text string) (uint, error) {
 	return uint(port), nil
 }
 
-// asCount parses a number.
 func asCount(text string) (int, error) {
 	count, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
@@ -90,7 +89,6 @@ func shown(value string, beside ...string) string {
 	return api.Quote(value)
 }
 
-// problems are the errors of flags.
 type problems []error
 
 // addIf adds an error if a flag is wrong. The format begins with the flag.

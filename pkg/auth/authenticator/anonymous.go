@@ -10,8 +10,8 @@ import (
 // ErrNotUnderstood is the error of credentials of a kind that no authenticator knows.
 var ErrNotUnderstood = errors.New("no authenticator understands the credentials of the request")
 
-// Anonymous makes the anonymous user the sender of a request without credentials. Credentials
-// that next does not know, an Authorization header or a client certificate, are an error.
+// Anonymous authenticates a request without credentials as the anonymous user. Credentials that
+// next does not know, an Authorization header or a client certificate, are an error.
 func Anonymous(next Request) Request {
 	anonymous := &user.Info{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {

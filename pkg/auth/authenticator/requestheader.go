@@ -1,6 +1,7 @@
 package authenticator
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"net/http"
@@ -26,9 +27,7 @@ func RequestHeader(proxy FrontProxy) Request {
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
 		who := &user.Info{}
 		for _, name := range proxy.UsernameHeaders {
-			if value := req.Header.Get(name); who.Name == "" {
-				who.Name = value
-			}
+			who.Name = cmp.Or(who.Name, req.Header.Get(name))
 		}
 		for _, name := range proxy.GroupHeaders {
 			groups := slices.DeleteFunc(slices.Clone(req.Header.Values(name)), func(group string) bool { return group == "" })

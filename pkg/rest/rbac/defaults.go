@@ -55,7 +55,6 @@ func defaultRoles() []*rbacv1.ClusterRole {
 	}
 }
 
-// defaultBindings returns the bindings of the default roles.
 func defaultBindings() []*rbacv1.ClusterRoleBinding {
 	return []*rbacv1.ClusterRoleBinding{
 		defaultBinding("cluster-admin", user.Masters),

@@ -149,7 +149,6 @@ func (c *kubeconfig) current() (*target, error) {
 	return t, nil
 }
 
-// named returns the only wanted element of a list.
 func named[T any](list string, all []T, wanted func(i int) bool) (found T, err error) {
 	count := 0
 	for i, one := range all {

@@ -39,7 +39,6 @@ func hasResource(resources []string, a *admission.Attributes) bool {
 	})
 }
 
-// inScope reports whether an object is in the scope of a rule.
 func inScope(scope *admissionregistrationv1.ScopeType, a *admission.Attributes) bool {
 	switch {
 	case scope == nil || *scope == admissionregistrationv1.AllScopes:

@@ -35,7 +35,6 @@ func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) 
 	return r, err
 }
 
-// encode returns an object's JSON, with its kind.
 func encode(object runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 	object = object.DeepCopyObject() // the original must not be changed
 	object.GetObjectKind().SetGroupVersionKind(kind)
@@ -60,7 +59,6 @@ func encodeOptions(options runtime.Object) ([]byte, error) {
 	return encode(options, metav1.SchemeGroupVersion.WithKind(kind))
 }
 
-// newReview returns the review of one call.
 func newReview(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionReview {
 	own := *request
 	own.UID = uuid.NewUUID()

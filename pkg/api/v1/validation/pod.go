@@ -132,7 +132,7 @@ func (c checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *cor
 	return rest
 }
 
-// narrowerAffinity allows that required terms become stricter, but not weaker.
+// narrowerAffinity lets required terms become stricter, but not weaker.
 func (c checks) narrowerAffinity(now, old *corev1.NodeAffinity, at *field.Path) {
 	terms := func(n *corev1.NodeAffinity) []corev1.NodeSelectorTerm {
 		if n == nil || n.RequiredDuringSchedulingIgnoredDuringExecution == nil {

@@ -39,7 +39,7 @@ func ValidateServiceUpdate(now, old *corev1.Service) field.ErrorList {
 	})
 }
 
-// keptAddresses allows that the second address changes, but not the first.
+// keptAddresses lets the second address change, but not the first.
 func (c checks) keptAddresses(now, old *corev1.ServiceSpec, at *field.Path) {
 	ips, before, first := now.ClusterIPs, old.ClusterIPs, at.Child("clusterIPs").Index(0)
 	switch {

@@ -64,7 +64,6 @@ func parts(rule *rbacv1.PolicyRule) (all []part) {
 	return all
 }
 
-// in reports whether a rule allows the part.
 func (p *part) in(rule *rbacv1.PolicyRule) bool {
 	if !has(rule.Verbs, p.verb) {
 		return false

@@ -61,7 +61,6 @@ func compact(rules []rbacv1.PolicyRule) (compacted []rbacv1.PolicyRule) {
 	return compacted
 }
 
-// describe returns a rule as one line.
 func describe(rule rbacv1.PolicyRule) string {
 	var members []string
 	for _, member := range []struct {

@@ -124,7 +124,6 @@ func (c checks) hostPorts(ctr *corev1.Container, taken check.Unique, at *field.P
 
 const rulesNeedPolicy = "must specify restartPolicy when restart rules are used"
 
-// restartPolicy checks the restart policy of one container.
 func (c checks) restartPolicy(ctr *corev1.Container, at *field.Path) {
 	rules := at.Child("restartPolicyRules")
 	c.RequiredIf(ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0, at.Child("restartPolicy"), rulesNeedPolicy)

@@ -67,7 +67,6 @@ func (c checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Pat
 	}
 }
 
-// count returns how many values are true.
 func count(values ...bool) (n int) {
 	for _, value := range values {
 		if value {

@@ -84,7 +84,6 @@ func (c checks) usedClaims(used []corev1.ResourceClaim, claims map[string]bool, 
 	}
 }
 
-// podResources checks the resources of the whole pod.
 func (c checks) podResources(s *podSpec) {
 	whole, at := s.Resources, s.at.Child("resources")
 	if whole == nil {

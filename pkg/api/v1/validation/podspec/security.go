@@ -79,7 +79,6 @@ func (c checks) group(at *field.Path, id *int64) {
 	}
 }
 
-// securityContext checks the security context of one container.
 func (c checks) securityContext(sc *corev1.SecurityContext, hostUsers bool, at *field.Path) {
 	if sc == nil {
 		return
