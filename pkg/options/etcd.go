@@ -55,7 +55,10 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
 	_, err := etcd.ParseServers(o.Servers)
 	errs.addIf(err != nil, "-etcd_servers: %w", err)
 	if !given["etcd_servers"] {
-		return append(errs, needsEtcd(given)...)
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))
+		}
+		return errs
 	}
 	errs.addIf(o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3, "-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend))
 	switch {
@@ -85,12 +88,4 @@ func (o *EtcdOptions) readPassword() error {
 		return errors.New("the file is empty")
 	}
 	return nil
-}
-
-// needsEtcd returns an error for each given flag that needs an etcd.
-func needsEtcd(given map[string]bool) (errs problems) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))
-	}
-	return errs
 }

@@ -83,7 +83,10 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	object, admitted := kind.pointer(change.Object), kind.pointer(change.Object) // the latter stays as the client sent it
 	if stored != nil {
 		*object.Meta(), *admitted.Meta() = *stored.Meta(), *stored.Meta()
-		keepPlace(object, stored)
+		if task, ok := object.(*api.Task); ok { // it stays on its machine
+			before := stored.(*api.Task)
+			task.CurrentState, task.IsPod, task.Held = before.CurrentState, before.IsPod, before.Held
+		}
 	}
 	before, err := kind.out(object)
 	if err != nil {
@@ -133,14 +136,6 @@ func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
 		return nil, wrong
 	}
 	return nil, err
-}
-
-// keepPlace keeps the machine of a task.
-func keepPlace(object, stored api.Object) {
-	if task, ok := object.(*api.Task); ok {
-		before := stored.(*api.Task)
-		task.CurrentState, task.IsPod, task.Held = before.CurrentState, before.IsPod, before.Held
-	}
 }
 
 // out converts an object to the form of the plugins, nil to nil.

@@ -11,6 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kube2014/pkg/admission"
@@ -35,8 +36,11 @@ func (h *hook) call(ctx context.Context, request *admissionv1.AdmissionRequest, 
 			err = &failed{errors.New("the call has panicked"), http.StatusInternalServerError}
 		}
 	}()
-	review, answer := newReview(request), &admissionv1.AdmissionReview{}
-	if err := h.post(ctx, review, answer); err != nil {
+	own := *request
+	own.UID = uuid.NewUUID()
+	kind := metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
+	var answer admissionv1.AdmissionReview
+	if err := h.post(ctx, &admissionv1.AdmissionReview{TypeMeta: kind, Request: &own}, &answer); err != nil {
 		code := http.StatusServiceUnavailable
 		var answered webhook.Answered
 		if errors.As(err, &answered) {
@@ -44,7 +48,7 @@ func (h *hook) call(ctx context.Context, request *admissionv1.AdmissionRequest, 
 		}
 		return nil, &failed{fmt.Errorf("failed to call webhook: %w", err), code}
 	}
-	if err := check(answer.Response, review.Request.UID, mayPatch); err != nil {
+	if err := check(answer.Response, own.UID, mayPatch); err != nil {
 		return nil, &failed{fmt.Errorf("received invalid webhook response: %w", err), http.StatusServiceUnavailable}
 	}
 	return answer.Response, nil

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/auth/user/userinfo"
@@ -57,13 +56,6 @@ func encodeOptions(options runtime.Object) ([]byte, error) {
 		options = &metav1.UpdateOptions{DryRun: of.DryRun, FieldManager: of.FieldManager, FieldValidation: of.FieldValidation}
 	}
 	return encode(options, metav1.SchemeGroupVersion.WithKind(kind))
-}
-
-func newReview(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionReview {
-	own := *request
-	own.UID = uuid.NewUUID()
-	kind := metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
-	return &admissionv1.AdmissionReview{TypeMeta: kind, Request: &own}
 }
 
 // check returns the error of an invalid response in the words of today's server, without its values.

@@ -25,12 +25,9 @@ func Pod(pod *corev1.Pod) {
 	}
 	point(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	PodSpec(spec)
-	podStatus(&pod.Status)
-}
-
-// podStatus sets the phase, and synchronizes the two fields of addresses.
-func podStatus(status *corev1.PodStatus) {
+	status := &pod.Status
 	set(&status.Phase, corev1.PodPending)
+	// The two fields of addresses are synchronized.
 	if ips := status.PodIPs; status.PodIP != "" && (len(ips) == 0 || ips[0].IP != status.PodIP) {
 		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
 	} else if len(ips) > 0 {

@@ -79,19 +79,14 @@ func (c checks) podUpdate(now, old *corev1.Pod) {
 	c.moreTolerations(now.Spec.Tolerations, old.Spec.Tolerations, at.Child("tolerations"))
 	c.fewerGates(now.Spec.SchedulingGates, old.Spec.SchedulingGates, at.Child("schedulingGates"))
 	rest := c.withoutChangeable(&now.Spec, &old.Spec, at)
-	c.Forbid(!check.Same(*rest, old.Spec), at, "pod updates may not change fields other than "+changeable+"\n"+diffIfChanged(&old.Spec, rest))
+	if !check.Same(*rest, old.Spec) {
+		c.Add(field.Forbidden(at, "pod updates may not change fields other than "+changeable+"\n"+diff.Diff(&old.Spec, rest)))
+	}
 }
 
 const changeable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
 	"`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-
-func diffIfChanged(old, now *corev1.PodSpec) string {
-	if check.Same(*old, *now) {
-		return ""
-	}
-	return diff.Diff(old, now)
-}
 
 // withoutChangeable returns the new spec with the old values of all fields that may change.
 func (c checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *corev1.PodSpec {

@@ -49,7 +49,10 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 	s.volumes = c.volumes(s.Volumes, pod, at.Child("volumes"))
 	c.claims(s)
 	c.containers(s)
-	c.podResources(s)
+	if whole := s.Resources; whole != nil {
+		c.Forbid(whole.Claims != nil, at.Child("resources", "claims"), "claims may not be set for Resources at pod-level")
+		c.resources(whole, c.podResource, s.claims, at.Child("resources"))
+	}
 	for i, ctr := range s.Containers {
 		for j, port := range ctr.Ports {
 			c.InvalidIf(s.HostNetwork && port.HostPort != port.ContainerPort && (pod != "" || port.HostPort != 0),

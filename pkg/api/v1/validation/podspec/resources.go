@@ -83,12 +83,3 @@ func (c checks) usedClaims(used []corev1.ResourceClaim, claims map[string]bool, 
 		}
 	}
 }
-
-func (c checks) podResources(s *podSpec) {
-	whole, at := s.Resources, s.at.Child("resources")
-	if whole == nil {
-		return
-	}
-	c.Forbid(whole.Claims != nil, at.Child("claims"), "claims may not be set for Resources at pod-level")
-	c.resources(whole, c.podResource, s.claims, at)
-}
