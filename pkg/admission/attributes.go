@@ -1,6 +1,6 @@
-// Package admission decides about changes of objects after it is clear who asks for them and
-// that they may: plugins, in an order, change what is to be stored and then check it. It knows
-// neither door, and no plugin.
+// Package admission controls changes of objects after authentication and authorization: a chain of
+// plugins first mutates the object, then validates it. The package does not depend on the doors or
+// on any plugin.
 package admission
 
 import (
@@ -11,7 +11,7 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Operation is what a request does with an object.
+// Operation is the kind of a change.
 type Operation string
 
 // The operations.
@@ -21,84 +21,80 @@ const (
 	Delete Operation = "DELETE"
 )
 
-// Object is an object of today's API: a pointer to one of its types. As an alias it is the same type as
-// rest.Object.
+// Object is an object of today's API: a pointer to one of its types. It is the same type as rest.Object.
 type Object = interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Attributes are what a plugin may know of a change. They belong to one request, and to one
-// goroutine at a time.
+// Attributes describe a change to plugins. They belong to one request, and are for one goroutine at a
+// time.
 type Attributes struct {
 	Operation   Operation
 	Kind        schema.GroupVersionKind
 	Resource    schema.GroupVersionResource
 	Subresource string
-	Namespace   string // "" for what has none
-	Name        string // "" for a name that is generated later, and for a collection that is deleted
+	Namespace   string // "" for cluster-scoped objects
+	Name        string // "" for a name that is generated later, and for the delete of a collection
 	User        *user.Info
 	DryRun      bool           // nothing is stored
 	Options     runtime.Object // of the request; nil at the first door
 
-	// MayCreate is whether an update creates the object if somebody deletes it meanwhile.
+	// MayCreate reports whether an update creates the object if it is deleted meanwhile.
 	MayCreate bool
 
-	// Object is what is to be stored, nil for a delete. A plugin that changes may change it, or
-	// put another one of the same type into its place; one that checks leaves it alone.
+	// Object is the object to store, nil for a delete. A mutating plugin may change it, or replace it
+	// by another one of the same type; a validating plugin must not change it.
 	Object Object
-	// OldObject is what is stored, nil for a new object. Nobody changes it.
+	// OldObject is the stored object, nil for a new object. It must not be changed.
 	OldObject Object
 
 	request *Request
 }
 
-// Reinvoked reports whether the plugins that change are asked for the second time, because one of
-// them wanted so.
-func (a *Attributes) Reinvoked() bool { return a.request != nil && a.request.reinvoked }
-
-// Reinvoke asks for a second round of the plugins that change. There is no third one.
-func (a *Attributes) Reinvoke() {
-	if a.request != nil {
-		a.request.again = true
-	}
-}
-
-// Warn tells the client something. The first door cannot.
-func (a *Attributes) Warn(text string) {
-	if a.request != nil && a.request.Warn != nil {
-		a.request.Warn(text)
-	}
-}
-
-// Annotate tells the audit something.
-func (a *Attributes) Annotate(key, value string) {
-	if a.request != nil && a.request.Annotate != nil {
-		a.request.Annotate(key, value)
-	}
-}
-
-// OnEnd lets a function run when the request has ended. Known is whether it is known if the change
-// was made: after some errors of a store it is not. OnEnd may be called several times.
-func (a *Attributes) OnEnd(ended func(known bool)) {
-	if a.request != nil {
-		a.request.onEnd = append(a.request.onEnd, ended)
-	}
-}
-
-// Memory returns what a plugin remembers between the calls for one request, under a key of its
-// own: a pointer to a value that was zero at first.
-func Memory[Value any](a *Attributes, key any) *Value {
+// of returns the request of the attributes. Those of a test may have none.
+func (a *Attributes) of() *Request {
 	if a.request == nil {
-		return new(Value)
+		a.request = &Request{}
 	}
-	if kept, ok := a.request.memory[key].(*Value); ok {
-		return kept
+	return a.request
+}
+
+// Reinvoked reports whether this is the second round of the mutating plugins.
+func (a *Attributes) Reinvoked() bool { return a.of().reinvoked }
+
+// Reinvoke requests a second round of the mutating plugins. There is no third one.
+func (a *Attributes) Reinvoke() { a.of().again = true }
+
+// Warn sends a warning to the client. The first door cannot.
+func (a *Attributes) Warn(text string) {
+	if warn := a.of().Warn; warn != nil {
+		warn(text)
 	}
-	kept := new(Value)
-	if a.request.memory == nil {
-		a.request.memory = map[any]any{}
+}
+
+// Annotate adds an annotation to the audit event.
+func (a *Attributes) Annotate(key, value string) {
+	if annotate := a.of().Annotate; annotate != nil {
+		annotate(key, value)
 	}
-	a.request.memory[key] = kept
-	return kept
+}
+
+// OnEnd registers a function that is called when the request has ended. Known is false if an error of
+// a store leaves open whether the change was stored. OnEnd may be called several times.
+func (a *Attributes) OnEnd(ended func(known bool)) { a.of().onEnd = append(a.of().onEnd, ended) }
+
+// Memory returns the state of a plugin during one request, by a key of its own: a pointer to a value
+// that is zero at first.
+func Memory[Value any](a *Attributes, key any) *Value {
+	r := a.of()
+	if stored, ok := r.memory[key].(*Value); ok {
+		return stored
+	}
+	if r.memory == nil {
+		r.memory = map[any]any{}
+	}
+	value := new(Value)
+	r.memory[key] = value
+	return value
 }

@@ -2,13 +2,17 @@ package admission
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 )
 
-// Chain is an ordered list of plugins. A nil one admits everything. It is safe for concurrent use.
+// Chain is an ordered list of plugins. A nil chain admits everything. It is safe for concurrent use.
 type Chain struct {
-	// Around is called around each call of a plugin, which next makes: for metrics and traces.
-	// It is to be set before the first request, or nil.
+	// Around decorates each call of a plugin, for metrics and traces: it must call next. It may be
+	// nil, and must be set before the first request.
 	Around func(call Call, next func() error) error
 
 	plugins []plugin
@@ -26,24 +30,24 @@ type Call struct {
 	Attributes *Attributes
 }
 
-// Step is what a plugin is asked for.
+// Step is a phase of admission.
 type Step string
 
-// The steps, in today's words.
+// The steps, with today's names.
 const (
 	Admit    Step = "admit"
 	Validate Step = "validate"
 )
 
-// Begin begins the admission of one request. The attributes are without the objects. The context
-// is the request's.
+// Begin begins the admission of one request. The attributes have no objects yet. The context is that
+// of the request.
 func (c *Chain) Begin(ctx context.Context, a Attributes) *Request {
 	r := &Request{ctx: ctx, chain: c, attributes: a, operation: a.Operation}
 	r.attributes.request = r
 	return r
 }
 
-// Without returns a chain of the same plugins but one, nil if there are no others.
+// Without returns a chain without one plugin, nil if there are no others.
 func (c *Chain) Without(name string) *Chain {
 	if c == nil {
 		return nil
@@ -66,10 +70,44 @@ func (c *Chain) Each(do func(name string, plugin Interface)) {
 	}
 }
 
-// call asks a plugin.
-func (c *Chain) call(called Call, next func() error) error {
-	if c.Around == nil {
-		return next()
+// Factory creates a plugin from its configuration, which may be nil. The error names the invalid field
+// of the configuration, and contains no values.
+type Factory func(configuration json.RawMessage) (Interface, error)
+
+// Plugins are factories by name.
+type Plugins struct{ factories map[string]Factory }
+
+// Register adds a factory. It panics if the name is registered already.
+func (p *Plugins) Register(name string, factory Factory) {
+	if p.factories == nil {
+		p.factories = map[string]Factory{}
 	}
-	return c.Around(called, next)
+	if p.factories[name] != nil {
+		panic("admission: two plugins have the name " + name)
+	}
+	p.factories[name] = factory
+}
+
+// Names returns the names of all plugins, sorted.
+func (p *Plugins) Names() []string { return slices.Sorted(maps.Keys(p.factories)) }
+
+// New creates the plugins of a list, in its order. The error joins one for each plugin that is unknown
+// or has an invalid configuration.
+func (p *Plugins) New(names []string, configurations map[string]json.RawMessage) (*Chain, error) {
+	chain := &Chain{}
+	var errs []error
+	for _, name := range names {
+		factory := p.factories[name]
+		if factory == nil {
+			errs = append(errs, fmt.Errorf("there is no plugin %s", name))
+			continue
+		}
+		created, err := factory(configurations[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		chain.plugins = append(chain.plugins, plugin{name, created})
+	}
+	return chain, errors.Join(errs...)
 }

@@ -17,8 +17,8 @@ const (
 	configKind    = "AdmissionConfiguration"
 )
 
-// config is what a file says of plugins. Any other field is an error: who writes it expects
-// something of it.
+// config is the configuration of plugins. Unknown fields are errors, because their author expects an
+// effect.
 type config struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -31,23 +31,23 @@ type pluginConfig struct {
 	Configuration stdjson.RawMessage `json:"configuration"`
 }
 
-// ReadConfig reads a file that is an AdmissionConfiguration of today's server, YAML or JSON, and
-// returns the configuration of each plugin that has one, as JSON. A configuration may be a file of
-// its own, whose path is relative to this file's directory. The error names the file and the path
-// of the field, and tells nothing of what is in it.
+// ReadConfig reads an AdmissionConfiguration of today's server, YAML or JSON, and returns the
+// configuration of each plugin that has one, as JSON. A configuration may be another file, whose path
+// is relative to the directory of this one. The error names the file and the field, and contains no
+// values.
 func ReadConfig(file string) (map[string]stdjson.RawMessage, error) {
-	configurations, err := readConfig(file)
-	if err != nil && !isAbout(err, file) {
-		err = fmt.Errorf("%s: %w", file, err)
-	}
-	return configurations, err
-}
-
-func readConfig(file string) (map[string]stdjson.RawMessage, error) {
 	text, err := readDocument(file)
 	if err != nil {
 		return nil, err
 	}
+	configurations, err := parseConfig(text, filepath.Dir(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return configurations, nil
+}
+
+func parseConfig(text []byte, directory string) (map[string]stdjson.RawMessage, error) {
 	var read config
 	if err := decodeStrictly(text, &read, nil, configKind, func() bool { return read.Kind == configKind }); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func readConfig(file string) (map[string]stdjson.RawMessage, error) {
 			return nil, fmt.Errorf("%s: is also the name of %s", path.Child("name"), other)
 		}
 		all[plugin.Name] = path
-		configuration, err := plugin.read(filepath.Dir(file))
+		configuration, err := plugin.read(directory)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path.Child("path"), err)
 		}
@@ -79,7 +79,7 @@ func readConfig(file string) (map[string]stdjson.RawMessage, error) {
 	return configurations, nil
 }
 
-// read returns the configuration of a plugin, nil if there is none. The error is about its path.
+// read returns the configuration of a plugin, nil if it has none. The error is about its path.
 func (p pluginConfig) read(directory string) (stdjson.RawMessage, error) {
 	isHere := len(p.Configuration) > 0 && string(p.Configuration) != "null"
 	switch {
@@ -94,24 +94,18 @@ func (p pluginConfig) read(directory string) (stdjson.RawMessage, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(directory, file)
 	}
-	text, err := readDocument(file)
-	if err != nil && !isAbout(err, file) {
-		err = fmt.Errorf("%s: %w", file, err)
-	}
-	return text, err
+	return readDocument(file)
 }
 
-// isAbout reports whether an error names a file already.
-func isAbout(err error, file string) bool {
-	var path *os.PathError
-	return errors.As(err, &path) && path.Path == file
-}
-
-// readDocument returns the only YAML document in a file, as JSON.
+// readDocument returns the only YAML document in a file, as JSON. The error names the file.
 func readDocument(file string) (stdjson.RawMessage, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return yamls.ToJSON(text)
+	document, err := yamls.ToJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return document, nil
 }

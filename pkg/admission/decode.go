@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// Configured is an object of a configuration, and where it is there.
+// Configured is an object of a configuration, and its path.
 type Configured[T any] struct {
 	Path   *field.Path
 	Object T
 }
 
-// ObjectsIn decodes the configuration of a plugin that is one object of a kind, or a list of such
-// objects. There may be none. The error names the field, and tells nothing of what is in it.
+// ObjectsIn decodes the configuration of a plugin: one object of a kind, a list of such objects, or
+// nothing. The error names the field, and contains no values.
 func ObjectsIn[T any, P interface {
 	*T
 	runtime.Object
@@ -53,8 +53,8 @@ func ObjectsIn[T any, P interface {
 	return objects, nil
 }
 
-// decodeStrictly decodes JSON that is at a path, nil for the root. Names of fields that are not
-// known are told if what was decoded is what was wanted: others may be secrets.
+// decodeStrictly decodes the JSON at a path, nil for the root. The error names an unknown field only if
+// the object is of the wanted kind: fields of other texts may be secrets.
 func decodeStrictly(text []byte, into any, path *field.Path, wanted string, isWanted func() bool) error {
 	strict, err := json.UnmarshalStrict(text, into)
 	var mistyped *stdjson.UnmarshalTypeError
@@ -74,7 +74,7 @@ func decodeStrictly(text []byte, into any, path *field.Path, wanted string, isWa
 	return nil
 }
 
-// wrong says which field below a path is wrong.
+// wrong returns the error of a field below a path.
 func wrong(path *field.Path, below, why string) error {
 	if path == nil && below == "" {
 		return errors.New(why)

@@ -1,28 +1,42 @@
 package admission
 
-import "context"
+import (
+	"cmp"
+	"context"
 
-// Interface is a plugin. It is also a MutationInterface, a ValidationInterface, or both. Its
-// methods are called concurrently.
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Interface is a plugin. It is also a MutationInterface, a ValidationInterface, or both. Its methods
+// are called concurrently. Their errors are *errors.StatusError of apimachinery, such as those of
+// Forbidden; any other error is an internal one.
 type Interface interface {
-	// Handles reports whether the plugin wants to know of an operation.
+	// Handles reports whether the plugin is called for an operation.
 	Handles(operation Operation) bool
 }
 
-// MutationInterface may change what is to be stored. What it leaves out gets its default value,
-// and is checked, afterwards.
+// MutationInterface may change the object to store. Defaults are set, and the object is validated,
+// afterwards.
 type MutationInterface interface {
 	Interface
 	// Admit returns an error to refuse a change.
 	Admit(ctx context.Context, a *Attributes) error
 }
 
-// ValidationInterface checks what is to be stored, complete and valid.
+// ValidationInterface checks the object to store, which is complete and valid.
 type ValidationInterface interface {
 	Interface
 	// Validate returns an error to refuse a change.
 	Validate(ctx context.Context, a *Attributes) error
 }
 
-// The error of a plugin is a *errors.StatusError of apimachinery, such as Forbidden makes; any
-// other error is an internal one.
+// Forbidden returns the error that refuses a change, in the words of today's server. Why must contain
+// no secrets.
+func Forbidden(a *Attributes, why error) error {
+	name := a.Name
+	if name == "" && a.Object != nil {
+		name = cmp.Or(a.Object.GetName(), a.Object.GetGenerateName())
+	}
+	// A collection has no name.
+	return apierrors.NewForbidden(a.Resource.GroupResource(), cmp.Or(name, "Unknown"), why)
+}

@@ -10,8 +10,8 @@ import (
 
 // Request is the admission of one request. It is for one goroutine at a time.
 type Request struct {
-	Warn     func(text string)       // tells the client; may be nil
-	Annotate func(key, value string) // tells the audit; may be nil
+	Warn     func(text string)       // sends a warning to the client; may be nil
+	Annotate func(key, value string) // annotates the audit event; may be nil
 
 	ctx        context.Context
 	chain      *Chain
@@ -24,8 +24,8 @@ type Request struct {
 	memory           map[any]any
 }
 
-// Mutate lets the plugins change an object that is to be stored, nil for a delete, and returns it.
-// Old is what it replaces, nil for nothing: then the change is a create, whatever the request is.
+// Mutate calls the mutating plugins with the object to store, nil for a delete, and returns the
+// result. Old is the stored object; if it is nil, the change is a create, whatever the request is.
 func (r *Request) Mutate(object, old Object) (Object, error) {
 	if r == nil || r.chain == nil {
 		return object, nil
@@ -50,14 +50,20 @@ func callAll[Plugin Interface](r *Request, step Step, a *Attributes, do func(Plu
 		if !ok || !plugin.Handles(a.Operation) {
 			continue
 		}
-		if err := r.chain.call(Call{one.name, step, a}, func() error { return do(plugin, r.ctx, a) }); err != nil {
+		var err error
+		if next := func() error { return do(plugin, r.ctx, a) }; r.chain.Around == nil {
+			err = next()
+		} else {
+			err = r.chain.Around(Call{one.name, step, a}, next)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Validate lets the plugins check an object that is to be stored, nil for a delete. Old is as for
+// Validate calls the validating plugins with the object to store, nil for a delete. Old is as for
 // Mutate. It may be called again for another name.
 func (r *Request) Validate(object, old Object) error {
 	if r == nil || r.chain == nil {
@@ -68,8 +74,8 @@ func (r *Request) Validate(object, old Object) error {
 	return err
 }
 
-// End tells the plugins that the request has ended, with a nil error if the change was made. It is
-// to be called once.
+// End calls the functions of OnEnd. The outcome is nil if the change was stored. End must be called
+// once.
 func (r *Request) End(outcome error) {
 	if r == nil {
 		return
@@ -93,7 +99,7 @@ func (r *Request) about(object, old Object) *Attributes {
 	if r.operation == Update && old == nil {
 		a.Operation = Create
 	}
-	if object != nil && object.GetName() != "" { // else it is the request's
+	if object != nil && object.GetName() != "" { // otherwise the name is that of the request
 		a.Name = object.GetName()
 	}
 	return a

@@ -1,5 +1,5 @@
-// Package audit writes who did what: a line of JSON for each stage of a request, as much as a policy
-// says. The lines are events of audit.k8s.io/v1, as today's server writes them.
+// Package audit writes the audit log: a line of JSON for each stage of a request, at the level that a
+// policy sets. The lines are events of audit.k8s.io/v1, as today's server writes them.
 package audit
 
 import (
@@ -16,13 +16,13 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Counters count what is audited. They are safe for concurrent use.
+// Counters count events for metrics. They are safe for concurrent use.
 type Counters interface {
-	// Level is told what is written of a request: None, Metadata, Request or RequestResponse.
+	// Level counts a request at its level: None, Metadata, Request or RequestResponse.
 	Level(level string)
-	// Event is told that there is an event to write.
+	// Event counts an event before it is written.
 	Event()
-	// Error is told that an event is lost.
+	// Error counts a lost event.
 	Error()
 }
 
@@ -32,31 +32,31 @@ func (noCounters) Level(string) {}
 func (noCounters) Event()       {}
 func (noCounters) Error()       {}
 
-// complaintPeriod is how often the log says that events are lost.
+// complaintPeriod is the shortest time between two log lines about lost events.
 const complaintPeriod = 10 * time.Second
 
 // Auditor writes events. It is safe for concurrent use.
 type Auditor struct {
-	// Counters count what is audited. Set them before serving.
+	// Counters must be set before the first request.
 	Counters Counters
 
 	policy func() *Policy
 
 	mu        sync.Mutex // guards what follows
 	out       io.Writer
-	torn      bool // the last line has no end
-	lost      int  // events, since the log has said so
+	torn      bool // the last line was written in part
+	lost      int  // events since the last log line
 	complaint rate.Sometimes
 }
 
-// New returns who writes to a writer what a policy says. An event that cannot be written is lost,
-// counted and logged: it stops no request.
+// New returns an auditor with a policy. An event that cannot be written is lost: it is counted and
+// logged, and fails no request.
 func New(policy *Policy, out io.Writer) *Auditor {
 	return newAuditor(func() *Policy { return policy }, out)
 }
 
-// FromFile returns who writes to a writer what the policy in a file says, which is read again when it
-// changes. Without a file, it is the metadata of all requests. The error is that of the file.
+// FromFile returns an auditor with the policy of a file, which is read again when it changes. If the
+// path is "", it writes the metadata of all requests. The error is that of the file.
 func FromFile(path string, out io.Writer) (*Auditor, error) {
 	if path == "" {
 		return New(metadataOfAll, out), nil
@@ -72,15 +72,15 @@ func newAuditor(policy func() *Policy, out io.Writer) *Auditor {
 	return &Auditor{Counters: noCounters{}, policy: policy, out: out, complaint: rate.Sometimes{First: 1, Interval: complaintPeriod}}
 }
 
-// write writes an event, and returns when that is done: what a request does is not done before its
-// first line is there.
+// write writes an event. It returns when the line is written, so that a request changes nothing
+// before its first line.
 func (a *Auditor) write(event *auditv1.Event) {
 	a.Counters.Event()
 	line, err := json.Marshal(event)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
-		err = a.writeLine(append(line, '\n'))
+		err = a.writeLineLocked(append(line, '\n'))
 	}
 	if err == nil {
 		return
@@ -93,8 +93,8 @@ func (a *Auditor) write(event *auditv1.Event) {
 	})
 }
 
-// writeLine writes a line. One that was written in part is ended first.
-func (a *Auditor) writeLine(line []byte) error {
+// writeLineLocked writes a line. It first ends a line that was written in part.
+func (a *Auditor) writeLineLocked(line []byte) error {
 	if a.torn {
 		line = append([]byte("\n"), line...)
 	}

@@ -17,20 +17,20 @@ import (
 	"kube2014/pkg/auth/user/userinfo"
 )
 
-// maxUserAgent is where the name of a client's program is cut, in bytes.
+// maxUserAgent is the length, in bytes, to which a user agent is cut.
 const maxUserAgent = 1024
 
-// Event is what is known of a request. It implements request.Observer, and is for one goroutine at
+// Event collects the data of a request. It implements request.Observer, and is for one goroutine at
 // a time.
 type Event struct {
 	auditor  *Auditor
 	decision Decision
-	secret   bool // what is sent and answered holds tokens
+	secret   bool // the bodies contain tokens
 	event    auditv1.Event
 }
 
-// Begin returns the event of a request that comes in now. Its id is the client's if that says one, as
-// in today's server.
+// Begin returns the event of a request that was just received. As in today's server, the client may
+// choose the id.
 func (a *Auditor) Begin(req *http.Request) *Event {
 	id := req.Header.Get(auditv1.HeaderAuditID)
 	if id == "" {
@@ -42,15 +42,15 @@ func (a *Auditor) Begin(req *http.Request) *Event {
 	}}
 }
 
-// ID returns what the lines of the request have in common.
+// ID returns the audit id, which all lines of the request share.
 func (e *Event) ID() string { return string(e.event.AuditID) }
 
-// Decide asks the policy what is written of a request, and reports whether it is anything. The user
-// is nil if nobody knows who asks.
+// Decide applies the policy to a request, and reports whether any event must be written. The user is
+// nil if the request is not authenticated.
 func (e *Event) Decide(req *http.Request, a authorizer.Attributes) bool {
 	e.decision = e.auditor.policy().Decide(a)
 	e.secret = a.APIGroup == authnv1.GroupName && a.Resource == "tokenreviews"
-	if e.secret && e.decision.tells(auditv1.LevelRequest) {
+	if e.secret && e.decision.includes(auditv1.LevelRequest) {
 		e.decision.Level = auditv1.LevelMetadata
 	}
 	e.auditor.Counters.Level(string(e.decision.Level))
@@ -88,7 +88,7 @@ func (e *Event) Annotate(key, value string) {
 	}
 }
 
-// Write writes what is known at a stage, unless the policy omits that.
+// Write writes the event of a stage, unless the policy omits the stage.
 func (e *Event) Write(stage auditv1.Stage) {
 	if slices.Contains(e.decision.OmitStages, stage) {
 		return

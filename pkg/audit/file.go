@@ -11,17 +11,17 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 )
 
-// File is where the lines are written.
+// File is the file of the audit log.
 type File struct {
-	Path       string // - is standard output
-	MaxAge     int    // of an old file in days, 0 for any
-	MaxBackups int    // how many old files are kept, 0 for all
+	Path       string // - for standard output
+	MaxAge     int    // of an old file in days, 0 for no limit
+	MaxBackups int    // number of old files, 0 for no limit
 	MaxSize    int    // of the file in megabytes, 0 for 100
 }
 
-// Open opens the file, or makes it: who may not write it finds out here. Beyond its size it is
-// renamed, and a new one is begun; a device or a pipe is not. Who reads a pipe, or standard output, is
-// to go on reading: requests wait for that.
+// Open opens or creates the file; an error shows that it cannot be written. A file that exceeds its
+// size is renamed, and a new one is created; devices and pipes are not renamed. The reader of a pipe,
+// or of standard output, must continue to read, because requests wait for it.
 func (f File) Open() (io.Writer, error) {
 	if f.Path == "-" {
 		return os.Stdout, nil
@@ -29,8 +29,8 @@ func (f File) Open() (io.Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return nil, err
 	}
-	const neverWait = syscall.O_NONBLOCK                                                   // for somebody who reads a pipe
-	file, err := os.OpenFile(f.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|neverWait, 0o600) // it tells what nobody else is to read
+	const neverWait = syscall.O_NONBLOCK // for the reader of a pipe
+	file, err := os.OpenFile(f.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|neverWait, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +47,11 @@ func (f File) Open() (io.Writer, error) {
 // rotated is a file that is renamed when it is full. It is for one goroutine at a time.
 type rotated struct {
 	lumberjack.Logger
-	maxSize int // in megabytes, 0 for the library's own
+	maxSize int // in megabytes, 0 for the library's default
 }
 
-// Write writes a line. For one that is larger than a file may be, the file may be larger: the library
-// would refuse it, and nobody would see what a client has done with a large request.
+// Write writes a line. A line that is larger than the file may be raises the limit: the library would
+// refuse it, and a client could hide an action in a large request.
 func (r *rotated) Write(line []byte) (int, error) {
 	const libraryMaxSize, megabyte = 100, 1 << 20
 	r.MaxSize = max(cmp.Or(r.maxSize, libraryMaxSize), len(line)/megabyte+1)

@@ -17,11 +17,11 @@ import (
 	"kube2014/pkg/api"
 )
 
-// RequestObject implements request.Observer. What is no JSON is left out: today's server loses the
-// whole line then.
+// RequestObject implements request.Observer. It omits an object that is not JSON, for which today's
+// server would lose the whole line.
 func (e *Event) RequestObject(object any) {
-	isPatch, isTold := e.event.Verb == "patch", e.decision.tells(auditv1.LevelRequest)
-	if e.secret || e.event.ObjectRef == nil || isPatch && !isTold {
+	isPatch, isIncluded := e.event.Verb == "patch", e.decision.includes(auditv1.LevelRequest)
+	if e.secret || e.event.ObjectRef == nil || isPatch && !isIncluded {
 		return
 	}
 	text := asJSON(object)
@@ -31,7 +31,7 @@ func (e *Event) RequestObject(object any) {
 	if !isPatch {
 		e.refer(text)
 	}
-	if isTold {
+	if isIncluded {
 		e.event.RequestObject = e.unknown(text)
 	}
 }
@@ -51,7 +51,7 @@ func asJSON(object any) []byte {
 	return text
 }
 
-// refer adds to what the path says of the object what the object itself does.
+// refer completes the reference in the path with the metadata of the object.
 func (e *Event) refer(text []byte) {
 	var object struct {
 		ID       string // at the first door
@@ -69,13 +69,13 @@ func (e *Event) refer(text []byte) {
 	ref.UID, ref.ResourceVersion = own.UID, own.ResourceVersion
 }
 
-// Keeps reports whether the body of an answer of a status is to be kept for Answered: if it is an
-// object that is told, or says how a request ended.
+// Keeps reports whether Answered needs the body of an answer with a status: an object of the level
+// RequestResponse, or a Status that says how the request ended.
 func (e *Event) Keeps(status int) bool {
-	return status >= http.StatusBadRequest || e.event.Verb == "delete" || e.event.ObjectRef != nil && e.decision.tells(auditv1.LevelRequestResponse)
+	return status >= http.StatusBadRequest || e.event.Verb == "delete" || e.event.ObjectRef != nil && e.decision.includes(auditv1.LevelRequestResponse)
 }
 
-// Answered is told the status of an answer, and the body, nil if it is not kept.
+// Answered records the status of an answer, and the body, which may be nil if Keeps is false.
 func (e *Event) Answered(status int, contentType string, body []byte) {
 	e.event.ResponseStatus = &metav1.Status{Code: int32(status)}
 	mediaType, _, _ := mime.ParseMediaType(contentType)
@@ -85,7 +85,7 @@ func (e *Event) Answered(status int, contentType string, body []byte) {
 	case mediaType == "text/plain" && status >= http.StatusBadRequest:
 		e.event.ResponseStatus.Status, e.event.ResponseStatus.Message = metav1.StatusFailure, api.Line(strings.TrimSpace(string(body)))
 	}
-	if e.secret { // what is wrong with a body may tell some of it
+	if e.secret { // an error may quote the body
 		e.event.ResponseStatus.Message, e.event.ResponseStatus.Details = "", nil
 	}
 }
@@ -97,12 +97,12 @@ func (e *Event) answeredJSON(body []byte) {
 		code := e.event.ResponseStatus.Code
 		e.event.ResponseStatus = &metav1.Status{Status: status.Status, Message: status.Message, Reason: status.Reason, Details: status.Details, Code: code}
 	}
-	if e.event.ObjectRef != nil && e.decision.tells(auditv1.LevelRequestResponse) {
+	if e.event.ObjectRef != nil && e.decision.includes(auditv1.LevelRequestResponse) {
 		e.event.ResponseObject = e.unknown(body)
 	}
 }
 
-// Failed is told that a request ended without an answer of its own.
+// Failed records that a request ended without an answer of its handler.
 func (e *Event) Failed(status int, reason metav1.StatusReason, message string) {
 	e.event.ResponseStatus = &metav1.Status{Status: metav1.StatusFailure, Code: int32(status), Reason: reason, Message: message}
 	e.event.ResponseObject = nil
@@ -117,8 +117,8 @@ func (e *Event) unknown(text []byte) *runtime.Unknown {
 	return &runtime.Unknown{Raw: text, ContentType: runtime.ContentTypeJSON}
 }
 
-// withoutManagedFields returns the JSON of an object, a list or a table without who changed which
-// field. What has none stays as it is.
+// withoutManagedFields removes the managed fields from the JSON of an object, a list or a table. A
+// text without them is returned unchanged.
 func withoutManagedFields(text []byte) []byte {
 	const name = "managedFields"
 	if !bytes.Contains(text, []byte(name)) {
@@ -130,22 +130,20 @@ func withoutManagedFields(text []byte) []byte {
 	if numbers.Decode(&object) != nil {
 		return text
 	}
-	forget := func(object any) {
-		if members, ok := object.(map[string]any); ok {
-			metadata, _ := members["metadata"].(map[string]any)
-			delete(metadata, name)
-		}
+	remove := func(object any) {
+		members, _ := object.(map[string]any)
+		metadata, _ := members["metadata"].(map[string]any)
+		delete(metadata, name)
 	}
-	forget(object)
+	remove(object)
 	items, _ := object["items"].([]any)
 	for _, item := range items {
-		forget(item)
+		remove(item)
 	}
 	rows, _ := object["rows"].([]any)
 	for _, row := range rows {
-		if members, ok := row.(map[string]any); ok {
-			forget(members["object"])
-		}
+		members, _ := row.(map[string]any)
+		remove(members["object"])
 	}
 	text, _ = json.Marshal(object) // it was JSON before
 	return text

@@ -1,2 +1,2 @@
-// Package auth has who sends a request and what they may do: its folders authenticator, authorizer and user.
+// Package auth is about users and their rights: its folders are authenticator, authorizer and user.
 package auth

@@ -16,7 +16,7 @@ import (
 	"kube2014/pkg/util"
 )
 
-// AdmissionOptions are about which changes are let in.
+// AdmissionOptions configure the admission of changes.
 type AdmissionOptions struct {
 	Plugins    util.StringList
 	ConfigFile string
@@ -33,14 +33,14 @@ func (o *AdmissionOptions) validate(map[string]bool) (errs problems) {
 	if len(o.Plugins) == 0 {
 		o.Plugins = util.StringList{plugin.NameNamespaceExists}
 	}
-	if i := slices.Index(o.Plugins, resourcequota.Name); i >= 0 { // quota must not be reserved before the others have decided
+	if i := slices.Index(o.Plugins, resourcequota.Name); i >= 0 { // it must be last, as it reserves quota
 		o.Plugins = append(slices.Delete(o.Plugins, i, i+1), resourcequota.Name)
 	}
 	return errs
 }
 
-// ApplyTo returns the plugins, in their order. The error joins one for each flag that is wrong,
-// which names the flag.
+// ApplyTo returns the plugins in their order. The error joins one for each invalid flag, which it
+// names.
 func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 	var configurations map[string]json.RawMessage
 	if o.ConfigFile != "" {
@@ -58,7 +58,6 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 	return chain, errors.Join(errs...)
 }
 
-// admissionPlugins returns all known plugins.
 func admissionPlugins() *admission.Plugins {
 	all := &admission.Plugins{}
 	exists := plugin.NewNamespaceExists(func(namespace string) bool { return namespace == v1.Namespace })

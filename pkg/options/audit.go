@@ -10,9 +10,9 @@ import (
 	"kube2014/pkg/server"
 )
 
-// AuditOptions are about the audit log.
+// AuditOptions configure the audit log.
 type AuditOptions struct {
-	Log        audit.File // without a path, nothing is written
+	Log        audit.File // the path "" turns it off
 	PolicyFile string
 }
 
@@ -31,8 +31,8 @@ func (o *AuditOptions) validate(given map[string]bool) problems {
 	return allNeed(given, "audit_log_path", "audit_log_maxage", "audit_log_maxbackup", "audit_log_maxsize", "audit_policy_file")
 }
 
-// ApplyTo sets the server's audit log, if there is a path. The error joins one for each flag that
-// is wrong, which names the flag.
+// ApplyTo sets the server's audit log, if there is a path. The error joins one for each invalid flag,
+// which it names.
 func (o *AuditOptions) ApplyTo(c *server.Config) error {
 	if o.Log.Path == "" {
 		return nil
@@ -49,7 +49,6 @@ func (o *AuditOptions) ApplyTo(c *server.Config) error {
 // maxAmount prevents overflows.
 const maxAmount = 1 << 20
 
-// asAmount reads a number that is not negative.
 func asAmount(text string) (int, error) {
 	amount, err := strconv.Atoi(text)
 	if err != nil || amount < 0 || amount > maxAmount {

@@ -16,7 +16,7 @@ import (
 	"kube2014/pkg/webhook"
 )
 
-// AuthenticationOptions are about the users of requests.
+// AuthenticationOptions configure the authentication of requests.
 type AuthenticationOptions struct {
 	Anonymous              bool
 	ClientCAFile           string
@@ -29,9 +29,9 @@ type AuthenticationOptions struct {
 	anonymousByUser bool
 }
 
-// RequestHeaderOptions are about a proxy that authenticates users.
+// RequestHeaderOptions configure a proxy that authenticates users.
 type RequestHeaderOptions struct {
-	ClientCAFile    string // who signs the proxy's certificate
+	ClientCAFile    string // the authorities of the proxy's certificate
 	AllowedNames    util.StringList
 	UsernameHeaders util.StringList
 	GroupHeaders    util.StringList
@@ -72,9 +72,9 @@ func (o *AuthenticationOptions) wantsClientCerts() bool {
 	return o.ClientCAFile != "" || o.RequestHeader.ClientCAFile != ""
 }
 
-// ApplyTo sets the server's authenticator, and returns that of bearer tokens, nil if there is
-// none. With AlwaysAllow, nobody is anonymous. The error joins one for each flag that is wrong,
-// which names the flag. Today's server calls this BuildAuthenticator.
+// ApplyTo sets the server's authenticator, and returns that of bearer tokens, nil if there is none.
+// AlwaysAllow turns anonymous requests off. The error joins one for each invalid flag, which it
+// names. Today's server calls this BuildAuthenticator.
 func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *AuthorizationOptions) (authenticator.Token, error) {
 	var users []authenticator.Request
 	var errs []error
@@ -129,9 +129,9 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 	return authenticator.UnionOfTokens(all...), errors.Join(errs...)
 }
 
-func orDefault(list util.StringList, one string) []string {
+func orDefault(list util.StringList, name string) []string {
 	if len(list) == 0 {
-		return []string{one}
+		return []string{name}
 	}
 	return list
 }

@@ -26,7 +26,7 @@ const (
 
 var authorizationModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC}
 
-// AuthorizationOptions are about the rights of users.
+// AuthorizationOptions configure the authorization of requests.
 type AuthorizationOptions struct {
 	Modes             util.StringList
 	PolicyFile        string // of ABAC
@@ -48,8 +48,7 @@ func (o *AuthorizationOptions) validate(given map[string]bool) (errs problems) {
 		return append(errs, allNeed(given, "secure_port", "authorization_mode", "authorization_policy_file", "authorization_webhook_config_file")...)
 	}
 	for _, file := range []struct{ mode, flag, path string }{
-		{ABAC, "authorization_policy_file", o.PolicyFile},
-		{Webhook, "authorization_webhook_config_file", o.WebhookConfigFile},
+		{ABAC, "authorization_policy_file", o.PolicyFile}, {Webhook, "authorization_webhook_config_file", o.WebhookConfigFile},
 	} {
 		errs.addIf(o.Has(file.mode) && file.path == "", "-authorization_mode: %s needs -%s", file.mode, file.flag)
 		errs.addIf(!o.Has(file.mode) && file.path != "", "-%s: it needs -authorization_mode %s", file.flag, file.mode)
@@ -57,12 +56,12 @@ func (o *AuthorizationOptions) validate(given map[string]bool) (errs problems) {
 	return errs
 }
 
-// Has reports whether a mode is on.
+// Has reports whether a mode is enabled.
 func (o *AuthorizationOptions) Has(mode string) bool { return slices.Contains(o.Modes, mode) }
 
 // ApplyTo sets the server's authorizer, and returns it: system:masters may do everything, then the
-// modes decide in their order. Only RBAC uses the roles. The error joins one for each flag that is
-// wrong, which names the flag. Today's server calls this BuildAuthorizer.
+// modes decide in their order. Only RBAC uses the roles. The error joins one for each invalid flag,
+// which it names. Today's server calls this BuildAuthorizer.
 func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source) (authorizer.United, error) {
 	all, errs := []authorizer.Authorizer{authorizer.PrivilegedGroups{user.Masters}}, []error(nil)
 	for _, mode := range o.Modes {

@@ -22,17 +22,17 @@ const (
 	Etcd3 = "etcd3"
 )
 
-// DefaultEtcdPrefix is what all keys begin with.
+// DefaultEtcdPrefix is the default prefix of all keys.
 const DefaultEtcdPrefix = "/registry"
 
 var validEtcdPrefix = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
-// EtcdOptions are where objects are stored.
+// EtcdOptions configure the store of objects.
 type EtcdOptions struct {
-	etcd.Config        // without servers: in memory
-	Backend     string // "": the one that etcd serves
+	etcd.Config        // without servers, the store is in memory
+	Backend     string // "" for the one that etcd serves
 	Prefix      string
-	EventTTL    time.Duration // how long an event stays after its last change; 0 is for ever
+	EventTTL    time.Duration // the lifetime of events after their last change; 0 for no limit
 
 	passwordFile string
 }
@@ -55,7 +55,10 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
 	_, err := etcd.ParseServers(o.Servers)
 	errs.addIf(err != nil, "-etcd_servers: %w", err)
 	if !given["etcd_servers"] {
-		return append(errs, needsEtcd(given)...)
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))
+		}
+		return errs
 	}
 	errs.addIf(o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3, "-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend))
 	switch {
@@ -74,7 +77,7 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
 func (o *EtcdOptions) readPassword() error {
 	password, err := os.ReadFile(o.passwordFile)
 	if err != nil {
-		var read *fs.PathError // its path may be a password, given by mistake
+		var read *fs.PathError // the path may be a password, given by mistake
 		if errors.As(err, &read) {
 			err = read.Err
 		}
@@ -85,12 +88,4 @@ func (o *EtcdOptions) readPassword() error {
 		return errors.New("the file is empty")
 	}
 	return nil
-}
-
-// needsEtcd returns an error for each flag that needs an etcd.
-func needsEtcd(given map[string]bool) (errs problems) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))
-	}
-	return errs
 }

@@ -7,7 +7,7 @@ import (
 	"kube2014/pkg/server"
 )
 
-// FeatureOptions are about looking into the process.
+// FeatureOptions configure profiling.
 type FeatureOptions struct {
 	Profiling           bool
 	ContentionProfiling bool
@@ -23,7 +23,7 @@ func (o *FeatureOptions) validate(map[string]bool) (errs problems) {
 	return errs
 }
 
-// ApplyTo sets whether the server serves its profiles.
+// ApplyTo enables profiling of the server.
 func (o *FeatureOptions) ApplyTo(c *server.Config) {
 	c.Profiling = o.Profiling
 	if o.ContentionProfiling {

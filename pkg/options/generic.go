@@ -15,7 +15,7 @@ import (
 	"kube2014/pkg/util"
 )
 
-// DefaultMachine is the machine of tasks if no flag names machines (D26).
+// DefaultMachine is the machine of tasks without -machines (D26).
 const DefaultMachine = "127.0.0.1"
 
 // The values of -scheduler.
@@ -27,24 +27,24 @@ const (
 )
 
 var (
-	// What the server serves besides APIs, by the first segment of its paths.
+	// ownPaths are the first segments of the server's paths that are not APIs.
 	ownPaths      = []string{"index.html", "healthz", "livez", "readyz", "metrics", "version", "openapi", "debug", "ui"}
 	validPrefix   = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
 	looksLikeAnIP = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
 )
 
-// GenericOptions are about the server as a whole.
+// GenericOptions configure the server as a whole.
 type GenericOptions struct {
-	Prefix             string // of June 2014's API, without a slash at its end
+	Prefix             string // of June 2014's API, without a trailing slash
 	Machines           util.StringList
-	MachinesByUser     bool // they are no default
+	MachinesByUser     bool // -machines was given
 	Scheduler          string
 	Trace              bool
 	RequestTimeout     time.Duration
 	MinRequestTimeout  time.Duration // of a watch
 	ShutdownDelay      time.Duration
-	MaxReads           int // requests that are served at once; 0 for any number
-	MaxChanges         int // likewise of those that may change something
+	MaxReads           int // bounds concurrent requests that only read; 0 for no limit
+	MaxChanges         int // bounds concurrent requests that may change objects; 0 for no limit
 	CORSAllowedOrigins []*regexp.Regexp
 
 	origins util.StringList
@@ -94,19 +94,18 @@ func (o *GenericOptions) validate(map[string]bool) (errs problems) {
 	if !o.MachinesByUser { // D26
 		o.Machines = util.StringList{DefaultMachine}
 	}
-	if err := checkMachines(o.Machines); err != nil {
-		errs = append(errs, err)
-	}
+	err := checkMachines(o.Machines)
+	errs.addIf(err != nil, "%w", err)
 	return errs
 }
 
-// ApplyTo fills in the server's limits.
+// ApplyTo sets the server's limits.
 func (o *GenericOptions) ApplyTo(c *server.Config) {
 	c.RequestTimeout, c.ShutdownDelay, c.CORSAllowedOrigins = o.RequestTimeout, o.ShutdownDelay, o.CORSAllowedOrigins
 	c.MaxReads, c.MaxChanges = o.MaxReads, o.MaxChanges
 }
 
-// MachinesInWords returns the machines, and says if they are the default.
+// MachinesInWords returns the machines for the log, and whether they are the default.
 func (o *GenericOptions) MachinesInWords() string {
 	if !o.MachinesByUser {
 		return o.Machines.String() + " (the default: -machines was not given)"
@@ -132,8 +131,8 @@ func checkMachines(machines []string) error {
 	return nil
 }
 
-// isHost reports whether a text is an IP address or a host name. A host name and
-// an id have the same letters, since both are parts of keys and URLs.
+// isHost reports whether a text is an IP address or a host name. Host names must be valid ids, since
+// both are parts of keys and URLs.
 func isHost(text string) bool {
 	if ip, err := netip.ParseAddr(text); err == nil {
 		return ip.Zone() == ""

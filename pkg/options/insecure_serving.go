@@ -8,7 +8,7 @@ import (
 	"kube2014/pkg/server"
 )
 
-// InsecureServingOptions are about the port without authentication.
+// InsecureServingOptions configure the port without authentication.
 type InsecureServingOptions struct {
 	Port     uint
 	Address  string
@@ -38,7 +38,7 @@ func (o *InsecureServingOptions) validate(given map[string]bool) (errs problems)
 	return errs
 }
 
-// ListenAddress returns where to listen.
+// ListenAddress returns the address of the port.
 func (o *InsecureServingOptions) ListenAddress() string { return listenAddress(o.Address, o.Port) }
 
 // ApplyTo opens the port unless -insecure=false closes it.

@@ -10,7 +10,7 @@ import (
 	"kube2014/pkg/client"
 )
 
-// KubeletOptions are how kubelets are reached.
+// KubeletOptions configure the connections to kubelets.
 type KubeletOptions struct{ client.KubeletConfig }
 
 func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
@@ -23,7 +23,7 @@ func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(value[time.Duration]{&o.Timeout, asDuration}, "kubelet_timeout", "")
 }
 
-// kubeletFlags has the flag of each field of a client.KubeletConfig that names a file.
+// kubeletFlags has the flags of the files in a client.KubeletConfig.
 var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
 
 func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
@@ -31,9 +31,8 @@ func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
 	if !o.HTTPS {
 		return append(errs, allNeed(given, "kubelet_https", kubeletFlags["CAFile"], kubeletFlags["CertFile"], kubeletFlags["KeyFile"])...)
 	}
-	if _, err := o.New(); err != nil {
-		errs = append(errs, kubeletError(err))
-	}
+	_, err := o.New()
+	errs.addIf(err != nil, "%w", kubeletError(err))
 	return errs
 }
 

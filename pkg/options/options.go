@@ -1,5 +1,5 @@
-// Package options is the command line of the server: groups of flags, one a file. A group has
-// its flags, its checks, and what it makes of them for the configuration of the server.
+// Package options is the command line of the server. It has groups of flags, one for each file. A group
+// defines its flags, validates them, and applies them to the configuration of the server.
 package options
 
 import (
@@ -14,7 +14,7 @@ import (
 	"kube2014/pkg/etcd"
 )
 
-// ServerRunOptions are all flags, in their groups.
+// ServerRunOptions are all groups of flags.
 type ServerRunOptions struct {
 	Generic         GenericOptions
 	Etcd            EtcdOptions
@@ -29,14 +29,13 @@ type ServerRunOptions struct {
 	APIEnablement   APIEnablementOptions
 	Parts           PartsOptions
 
-	Version bool // print it, and do nothing else
+	Version bool // print the version and exit
 }
 
-// group is an option group.
+// group is a group of flags.
 type group interface {
 	addFlags(flags *flag.FlagSet)
-	// validate returns what is wrong, each error with its flag; given has the names of the
-	// flags that were given.
+	// validate returns errors, each with its flag. Given has the names of the flags in the command line.
 	validate(given map[string]bool) problems
 }
 
@@ -54,7 +53,7 @@ func New() *ServerRunOptions {
 	return o
 }
 
-// flagSet returns the flags, and sets them to their defaults.
+// flagSet returns the flags and sets the options to their defaults.
 func (o *ServerRunOptions) flagSet() *flag.FlagSet {
 	flags := flag.NewFlagSet("apiserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -65,8 +64,7 @@ func (o *ServerRunOptions) flagSet() *flag.FlagSet {
 	return flags
 }
 
-// Parse reads and checks a command line. The error joins one error for each flag that is
-// wrong, which names the flag.
+// Parse parses and validates a command line. The error joins one for each invalid flag, which it names.
 func Parse(args []string) (*ServerRunOptions, error) {
 	o := &ServerRunOptions{}
 	given, errs := parse(o.flagSet(), args)
@@ -75,7 +73,7 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	}
 	for _, g := range o.groups() {
 		for _, err := range g.validate(given) {
-			// A value that cannot be read has its default: further errors about it would mislead.
+			// A flag with an invalid value has its default, about which an error would mislead.
 			if name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "-"), ":"); !isReported(errs, name) {
 				errs = append(errs, err)
 			}
@@ -86,19 +84,18 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if o.Parts.Has(PartScheduler) && !given["scheduler"] { // else it would have nothing to do
+	if o.Parts.Has(PartScheduler) && !given["scheduler"] { // otherwise it would have nothing to do
 		o.Generic.Scheduler = NoScheduler
 	}
 	return o, nil
 }
 
-// isReported reports whether there is an error about a flag.
 func isReported(errs []error, name string) bool {
 	return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "-"+name+":") })
 }
 
-// parse sets the flags, and returns the names of those that were given, and what is wrong.
-// Unlike the package flag, it goes on after an error, and takes - for _ in a name.
+// parse sets the flags. It returns the names of the given flags, and all errors. Unlike the package
+// flag, it continues after an error, and accepts - for _ in a name.
 func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs problems) {
 	given = map[string]bool{}
 	for len(args) > 0 {
@@ -120,7 +117,7 @@ func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs prob
 			}
 			given[name] = true
 			if !hasValue && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-				args = args[1:] // it is a value of the flag, as likely as not
+				args = args[1:] // probably the value of the flag
 			}
 			continue
 		case hasValue:
@@ -139,7 +136,6 @@ func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs prob
 	return given, errs
 }
 
-// unknownFlag returns the error of an unknown flag.
 func unknownFlag(spelled, name string) error {
 	switch {
 	case etcd.MayHoldPassword(spelled):

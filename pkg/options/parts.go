@@ -14,7 +14,7 @@ import (
 	"kube2014/pkg/util"
 )
 
-// What -run may name.
+// The values of -run.
 const (
 	PartAPIServer         = "apiserver"
 	PartScheduler         = "scheduler"
@@ -25,11 +25,11 @@ const (
 
 var parts = []string{PartAPIServer, PartScheduler, PartControllerManager, PartKubelet, PartProxy}
 
-// PartsOptions are what this process runs, the apiserver or parts around one.
+// PartsOptions select what this process runs: the apiserver, or parts that use one.
 type PartsOptions struct {
-	Parts      []string // each one once
-	Master     string   // the URL of an apiserver elsewhere; "" for none
-	Kubeconfig string   // a file with its URL and our credentials; "" for none
+	Parts      []string // without duplicates
+	Master     string   // the URL of an apiserver in another process; "" for none
+	Kubeconfig string   // a file with its URL and credentials for it; "" for none
 
 	NodeStatusUpdateFrequency time.Duration // of kubelets
 	NodeMonitorPeriod         time.Duration // of the controller manager
@@ -72,7 +72,7 @@ func (o *PartsOptions) validate(given map[string]bool) (errs problems) {
 	return errs
 }
 
-// takenBy returns the parts that take a flag, none if it is for all.
+// takenBy returns the parts that use a flag, none if all do.
 func takenBy(flag string) []string {
 	switch flag {
 	case "run", "master", "kubeconfig", "trace", "version":
@@ -118,12 +118,12 @@ func (o *PartsOptions) validateRun() (errs problems) {
 // Has reports whether this process runs a part.
 func (o *PartsOptions) Has(part string) bool { return slices.Contains(o.Parts, part) }
 
-// Around reports whether this process runs a part around an apiserver.
+// Around reports whether this process runs a part that uses an apiserver.
 func (o *PartsOptions) Around() bool {
 	return slices.ContainsFunc(o.Parts, func(part string) bool { return part != PartAPIServer })
 }
 
-// Connect returns a client of the apiserver elsewhere. The error names a flag.
+// Connect returns a client of the apiserver in another process. The error names a flag.
 func (o *PartsOptions) Connect(userAgent string) (*clientv1.Client, error) {
 	c, err := clientv1.Connect(o.Master, o.Kubeconfig, userAgent)
 	switch {
@@ -135,12 +135,12 @@ func (o *PartsOptions) Connect(userAgent string) (*clientv1.Client, error) {
 	return c, nil
 }
 
-// podBits is the length of a machine's prefix for pods.
+// podBits is the prefix length of a machine's block of pod addresses.
 const podBits = 24
 
-// PodCIDRs returns the addresses of each machine for pods. Its block has the number that is the last
-// byte of the machine's own address, so that kubelets in several processes agree. Without such a
-// block, or if another machine has it, the machine has the next free one.
+// PodCIDRs returns the block of pod addresses of each machine. Its number is the last byte of the
+// machine's address, so that kubelets in several processes agree, or the next free one. If there are
+// no free blocks, a machine has the zero prefix.
 func (o *PartsOptions) PodCIDRs(machines []string) []netip.Prefix {
 	blocks := 1 << (podBits - o.ClusterCIDR.Bits())
 	taken, all := map[int]bool{}, make([]netip.Prefix, len(machines))
@@ -151,7 +151,7 @@ func (o *PartsOptions) PodCIDRs(machines []string) []netip.Prefix {
 			number = int(bytes[len(bytes)-1])
 		}
 		if len(taken) == blocks {
-			return all // those without one have no addresses for pods
+			return all
 		}
 		for number %= blocks; taken[number]; {
 			number = (number + 1) % blocks

@@ -7,14 +7,14 @@ import (
 	"kube2014/pkg/server/certs"
 )
 
-// SecureServingOptions are about the port with TLS.
+// SecureServingOptions configure the port with TLS.
 type SecureServingOptions struct {
 	Port     uint
 	Secure   bool // the port is open
 	Address  string
 	CertFile string
 	KeyFile  string
-	CertDir  string // of a certificate that the server makes itself, if no file is given
+	CertDir  string // of the self-signed certificate, which is used without CertFile
 }
 
 func (o *SecureServingOptions) addFlags(flags *flag.FlagSet) {
@@ -35,8 +35,8 @@ func (o *SecureServingOptions) validate(given map[string]bool) (errs problems) {
 	return errs
 }
 
-// ApplyTo opens the port if it was given. Without a certificate it creates one. The error names
-// a flag.
+// ApplyTo opens the port if it was given, and creates a certificate if there is none. The error names a
+// flag.
 func (o *SecureServingOptions) ApplyTo(c *server.Config, authentication *AuthenticationOptions) error {
 	if !o.Secure {
 		return nil

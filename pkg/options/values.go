@@ -14,21 +14,21 @@ import (
 
 const maxPort = 65535
 
-// maxShown is the length, in bytes, to which the name of an unknown flag is cut.
+// maxShown is the length, in bytes, to which the name of an unknown flag is cut in an error.
 const maxShown = 200
 
-// value is a flag whose text is parsed by a function. Its error says what the text is not.
+// value is a flag whose text is parsed by a function. Its error describes a valid text.
 type value[T any] struct {
-	at   *T
-	read func(text string) (T, error)
+	at    *T
+	parse func(text string) (T, error)
 }
 
 func (v value[T]) String() string { return fmt.Sprint(*v.at) }
 
 func (v value[T]) Set(text string) error {
-	read, err := v.read(text)
+	parsed, err := v.parse(text)
 	if err == nil {
-		*v.at = read
+		*v.at = parsed
 	}
 	return err
 }
@@ -39,7 +39,7 @@ func isBool(f *flag.Flag) bool {
 	return ok
 }
 
-// asPort reads the number of a port, in any base that Go reads, as in the original.
+// asPort parses the number of a port in any base of Go, as the original does.
 func asPort(text string) (uint, error) {
 	port, err := strconv.ParseUint(text, 0, 16)
 	if err != nil {
@@ -48,7 +48,6 @@ func asPort(text string) (uint, error) {
 	return uint(port), nil
 }
 
-// asCount reads a number of things.
 func asCount(text string) (int, error) {
 	count, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
@@ -73,7 +72,7 @@ func asDuration(text string) (time.Duration, error) {
 	return duration, nil
 }
 
-// asSeconds reads a time that may also be a number of seconds.
+// asSeconds parses a duration, or a number of seconds.
 func asSeconds(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second, nil
@@ -81,8 +80,8 @@ func asSeconds(text string) (time.Duration, error) {
 	return asDuration(text)
 }
 
-// shown returns a value for an error: without a password, which may have been split
-// among the values beside it.
+// shown returns a value for an error, but not a password, which may be split among the values beside
+// it.
 func shown(value string, beside ...string) string {
 	if etcd.MayHoldPassword(value) || slices.ContainsFunc(beside, etcd.MayHoldPassword) {
 		return "the value (not shown here)"
@@ -90,10 +89,9 @@ func shown(value string, beside ...string) string {
 	return api.Quote(value)
 }
 
-// problems are what is wrong with flags.
 type problems []error
 
-// addIf adds an error if something is wrong. The format begins with the flag.
+// addIf adds an error if a flag is wrong. The format begins with the flag.
 func (p *problems) addIf(wrong bool, format string, args ...any) {
 	if wrong {
 		*p = append(*p, fmt.Errorf(format, args...))
@@ -109,10 +107,10 @@ func (p *problems) addNames(flag string, names, known []string, list string) {
 	}
 }
 
-// needs returns the error of a flag without another one that it needs.
+// needs returns the error of a flag that needs another one.
 func needs(name, other string) error { return fmt.Errorf("-%s: it needs -%s", name, other) }
 
-// allNeed returns such an error for each flag that was given.
+// allNeed returns such an error for each given flag.
 func allNeed(given map[string]bool, other string, names ...string) (errs problems) {
 	for _, name := range names {
 		errs.addIf(given[name], "%w", needs(name, other))
@@ -120,7 +118,7 @@ func allNeed(given map[string]bool, other string, names ...string) (errs problem
 	return errs
 }
 
-// inFlag returns an error that begins with its flag, nil for none.
+// inFlag returns an error that begins with the flag, nil for none.
 func inFlag(name string, err error) error {
 	if err == nil {
 		return nil

@@ -25,8 +25,8 @@ var Endpoints = Printer{
 	}),
 }
 
-// addresses has the ready addresses of endpoints with each of their ports, or without one if
-// a subset has none.
+// addresses returns the ready addresses of endpoints with each of their ports, or without a port
+// if a subset has none.
 func addresses(subsets []corev1.EndpointSubset) string {
 	if len(subsets) == 0 {
 		return "<none>"
@@ -85,7 +85,7 @@ func sliceCells(slice *discoveryv1.EndpointSlice, now time.Time) []any {
 	}
 }
 
-// three has the first three of a list, and how many follow.
+// three returns the first three of a list, and how many more there are.
 func three(list []string) string {
 	if len(list) <= 3 {
 		return strings.Join(list, ",")

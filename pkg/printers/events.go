@@ -28,8 +28,8 @@ var Events = Printer{
 	Cells: of(eventCells),
 }
 
-// eventCells reads events of both kinds: the older have a count and two times, the newer one
-// time and perhaps a series.
+// eventCells reads both forms of events: the old one has a count and two times, the new one has a
+// time and may have a series.
 func eventCells(event *corev1.Event, now time.Time) []any {
 	first := event.FirstTimestamp.Time
 	if first.IsZero() {

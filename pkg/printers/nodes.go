@@ -65,7 +65,7 @@ func nodeStatus(node *corev1.Node) string {
 	return status
 }
 
-// roles are named by keys of labels, and by the value of an older one.
+// roles returns the roles in the keys of labels, and in the value of an older label.
 func roles(labels map[string]string) []string {
 	var roles []string
 	for key, value := range labels {
@@ -88,4 +88,12 @@ func address(node *corev1.Node, kind corev1.NodeAddressType) string {
 		}
 	}
 	return "<none>"
+}
+
+// Namespaces prints *corev1.Namespace.
+var Namespaces = Printer{
+	Columns: []metav1.TableColumnDefinition{nameColumn, text("Status", "The status of the namespace"), ageColumn},
+	Cells: of(func(namespace *corev1.Namespace, now time.Time) []any {
+		return []any{namespace.Name, string(namespace.Status.Phase), since(namespace.CreationTimestamp.Time, now)}
+	}),
 }

@@ -8,26 +8,28 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/util/pods"
 )
 
-// sight is what a glance at a pod tells: one status of all its containers.
-type sight struct {
+// summary is the state of a pod as kubectl get shows it.
+type summary struct {
 	ready, containers int
 	status            string
 	restarts          restarts
 }
 
-// look takes the status of the pod, replaces it by what the containers say that hold it up,
-// the first init container before all others, and that by the pod's own end.
-func look(pod *corev1.Pod) sight {
-	s := sight{containers: len(pod.Spec.Containers), status: cmp.Or(pod.Status.Reason, string(pod.Status.Phase))}
+// summaryOf begins with the status of the pod. The state of the first init container that is not
+// done, or else of the containers, replaces it. The end of the pod replaces that.
+func summaryOf(pod *corev1.Pod) summary {
+	s := summary{containers: len(pod.Spec.Containers), status: cmp.Or(pod.Status.Reason, string(pod.Status.Phase))}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated {
 			s.status = corev1.PodReasonSchedulingGated
 		}
 	}
-	if s.setUp(pod) {
-		s.run(pod)
+	if s.addInitContainers(pod) {
+		s.addContainers(pod)
 	}
 	if pod.DeletionTimestamp != nil {
 		switch {
@@ -40,15 +42,13 @@ func look(pod *corev1.Pod) sight {
 	return s
 }
 
-// setUp looks at the init containers up to the first that is not done, and reports whether
-// the others count yet: all are done, or were once. Then of init containers only sidecars
-// still count, which go on beside the others.
-func (s *sight) setUp(pod *corev1.Pod) bool {
+// addInitContainers adds the init containers up to the first that is not done. It reports whether
+// all are done, or were once: then only the restarts of sidecars count, and those of containers.
+func (s *summary) addInitContainers(pod *corev1.Pod) bool {
 	sidecars := map[string]bool{}
-	for _, container := range pod.Spec.InitContainers {
-		isSidecar := container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
-		sidecars[container.Name] = isSidecar
-		if isSidecar {
+	for i := range pod.Spec.InitContainers {
+		container := &pod.Spec.InitContainers[i]
+		if sidecars[container.Name] = pods.IsSidecar(container); sidecars[container.Name] {
 			s.containers++
 		}
 	}
@@ -70,9 +70,9 @@ func (s *sight) setUp(pod *corev1.Pod) bool {
 	return false
 }
 
-// initialized reports whether an init container no longer holds up the ones after it. If it
-// does, it is the status of the pod.
-func (s *sight) initialized(container corev1.ContainerStatus, isSidecar bool, index, count int) bool {
+// initialized reports whether an init container lets the next one start. If not, it sets the status
+// of the pod.
+func (s *summary) initialized(container corev1.ContainerStatus, isSidecar bool, index, count int) bool {
 	ended, waiting := container.State.Terminated, container.State.Waiting
 	switch {
 	case ended != nil && ended.ExitCode == 0:
@@ -92,9 +92,9 @@ func (s *sight) initialized(container corev1.ContainerStatus, isSidecar bool, in
 	return false
 }
 
-// run looks at the containers, the last first, so that the status is that of the first one
-// that waits or has ended. One that completed does not hide one that runs or failed.
-func (s *sight) run(pod *corev1.Pod) {
+// addContainers adds the containers in reverse order, so that the status is that of the first one
+// that waits or has ended. A completed container does not hide one that runs or failed.
+func (s *summary) addContainers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		container := pod.Status.ContainerStatuses[i]
@@ -126,7 +126,7 @@ func (s *sight) run(pod *corev1.Pod) {
 	}
 }
 
-// end says why a container ended.
+// end returns the reason why a container ended.
 func end(ended *corev1.ContainerStateTerminated) string {
 	switch {
 	case ended.Reason != "":
@@ -137,10 +137,10 @@ func end(ended *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", ended.ExitCode)
 }
 
-// restarts counts those of containers.
+// restarts counts the restarts of containers.
 type restarts struct {
 	count int
-	last  metav1.Time // zero if no container tells when it last ended
+	last  metav1.Time // zero if it is unknown
 }
 
 func (r *restarts) add(container corev1.ContainerStatus) {

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"kube2014/pkg/util/pods"
 )
 
 var (
@@ -15,7 +17,7 @@ var (
 	podStatusDoc = corev1.PodStatus{}.SwaggerDoc()
 )
 
-// Pods prints *corev1.Pod. The row of one that has ended says so in a condition.
+// Pods prints *corev1.Pod. The row of a pod that has ended has a condition.
 var Pods = Printer{
 	Columns: []metav1.TableColumnDefinition{
 		nameColumn,
@@ -33,16 +35,16 @@ var Pods = Printer{
 }
 
 func podCells(pod *corev1.Pod, now time.Time) []any {
-	seen := look(pod)
+	s := summaryOf(pod)
 	ip := pod.Status.PodIP
 	if ip == "" && len(pod.Status.PodIPs) > 0 {
 		ip = pod.Status.PodIPs[0].IP
 	}
 	return []any{
 		pod.Name,
-		fmt.Sprintf("%d/%d", seen.ready, seen.containers),
-		seen.status,
-		seen.restarts.text(now),
+		fmt.Sprintf("%d/%d", s.ready, s.containers),
+		s.status,
+		s.restarts.text(now),
 		since(pod.CreationTimestamp.Time, now),
 		cmp.Or(ip, "<none>"),
 		cmp.Or(pod.Spec.NodeName, "<none>"),
@@ -66,26 +68,16 @@ func readinessGates(pod *corev1.Pod) string {
 
 // isTrue reports whether the first condition of a type is true.
 func isTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == kind {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	condition := pods.Condition(pod.Status.Conditions, kind)
+	return condition != nil && condition.Status == corev1.ConditionTrue
 }
 
-// ended marks the rows of pods that ran to their end, so that they can be shown as less
-// important.
+// ended returns the condition of the row of a pod that has ended, so that a client can gray it out.
 func ended(object runtime.Object) []metav1.TableRowCondition {
-	message := map[corev1.PodPhase]string{
-		corev1.PodSucceeded: "The pod has completed successfully.",
-		corev1.PodFailed:    "The pod failed.",
-	}
 	phase := object.(*corev1.Pod).Status.Phase
-	if message[phase] == "" {
+	message := map[corev1.PodPhase]string{corev1.PodSucceeded: "The pod has completed successfully.", corev1.PodFailed: "The pod failed."}[phase]
+	if message == "" {
 		return nil
 	}
-	return []metav1.TableRowCondition{{
-		Type: metav1.RowCompleted, Status: metav1.ConditionTrue, Reason: string(phase), Message: message[phase],
-	}}
+	return []metav1.TableRowCondition{{Type: metav1.RowCompleted, Status: metav1.ConditionTrue, Reason: string(phase), Message: message}}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// RoleBindings prints *rbacv1.RoleBinding. Roles have no printer of their own.
+// RoleBindings prints *rbacv1.RoleBinding. Roles need no printer.
 var RoleBindings = bindings("roleBinding", rbacv1.RoleBinding{}.SwaggerDoc(), of(func(binding *rbacv1.RoleBinding, now time.Time) []any {
 	return bindingCells(binding, binding.RoleRef, binding.Subjects, now)
 }))

@@ -1,6 +1,5 @@
-// Package printers makes rows of objects: the table that today's server answers to who asks
-// for one, and that kubectl get shows. Its functions change nothing and may be called
-// concurrently; the time is an argument.
+// Package printers converts objects to rows of the tables that kubectl get shows. Its functions
+// change nothing and are safe for concurrent use; the time is an argument.
 package printers
 
 import (
@@ -11,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Printer has the columns of a kind, and how an object fills them. One that has none prints
-// an object's name and when it was created.
+// Printer has the columns of a kind, and a function that returns the cells of an object. The zero
+// value prints the name and the creation time.
 type Printer struct {
-	// Columns are those of kubectl get, with priority 1 those that only -o wide shows.
-	// They are shared: nobody changes them.
+	// Columns are those of kubectl get. Those with priority 1 are only for -o wide. They are shared and
+	// must not be changed.
 	Columns []metav1.TableColumnDefinition
-	// Cells has a value for each column. It panics if the object is of another kind.
+	// Cells returns a value for each column. It panics if the object is of another kind.
 	Cells func(object runtime.Object, now time.Time) []any
-	// conditions of the row, if the kind has any.
+	// conditions returns those of the row; nil for none.
 	conditions func(runtime.Object) []metav1.TableRowCondition
 }
 
@@ -42,7 +41,7 @@ func (p Printer) Row(object runtime.Object, now time.Time) (cells []any, conditi
 	return cells, conditions
 }
 
-// orDefault returns the printer, or that for all kinds if it is none.
+// orDefault returns the printer, or byDefault for the zero value.
 func (p Printer) orDefault() Printer {
 	if p.Cells == nil {
 		return byDefault
@@ -50,7 +49,7 @@ func (p Printer) orDefault() Printer {
 	return p
 }
 
-// byDefault prints objects of every kind that has no printer of its own.
+// byDefault prints objects of kinds without a printer.
 var byDefault = Printer{
 	Columns: []metav1.TableColumnDefinition{
 		nameColumn,
@@ -81,12 +80,12 @@ func wide(column metav1.TableColumnDefinition) metav1.TableColumnDefinition {
 	return column
 }
 
-// of makes a function on one kind of objects one on objects.
+// of adapts a typed function to runtime.Object.
 func of[T any](cells func(T, time.Time) []any) func(runtime.Object, time.Time) []any {
 	return func(object runtime.Object, now time.Time) []any { return cells(object.(T), now) }
 }
 
-// since says how long ago it was, as briefly as a column of ages wants it.
+// since returns the time that has passed, in the short form of a column of ages.
 func since(then, now time.Time) string {
 	if then.IsZero() {
 		return "<unknown>"

@@ -52,7 +52,7 @@ func serviceCells(service *corev1.Service, now time.Time) []any {
 	}
 }
 
-// externalIP has what reaches a service from outside; which it is, its type says.
+// externalIP returns the addresses or names outside the cluster, which depend on the service's type.
 func externalIP(service *corev1.Service) string {
 	own := service.Spec.ExternalIPs
 	switch service.Spec.Type {

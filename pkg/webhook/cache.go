@@ -12,57 +12,57 @@ import (
 	"time"
 )
 
-// Cache keeps answers for a time. It is bounded, and safe for concurrent use. It does not keep
-// what was asked, only a digest that tells nothing without a key of this cache.
+// Cache caches answers for a time. It is bounded, and safe for concurrent use. It stores no
+// questions, only keyed digests of them.
 type Cache[V any] struct {
 	limit int
 	key   [32]byte
 
-	mu    sync.Mutex // guards what follows
-	kept  map[digest]kept[V]
-	calls map[digest]*call[V]
+	mu      sync.Mutex // guards what follows
+	answers map[digest]answer[V]
+	calls   map[digest]*call[V]
 }
 
 type digest [sha256.Size]byte
 
-type kept[V any] struct {
+type answer[V any] struct {
 	value V
 	until time.Time
 }
 
-// call is one that several may wait for.
+// call is a call that several goroutines may wait for.
 type call[V any] struct {
-	waiting int           // how many do; guarded by the cache
-	cancel  func()        // for when nobody does
-	done    chan struct{} // closed when the rest is there
+	waiting int           // number of waiting goroutines; guarded by the cache
+	cancel  func()        // called when no goroutine waits any more
+	done    chan struct{} // closed when value and err are set
 	value   V
 	err     error
 }
 
-// NewCache returns a cache of at most limit answers. If there are more, any one is forgotten.
+// NewCache returns a cache of at most limit answers. If it is full, a new answer replaces any other.
 func NewCache[V any](limit int) *Cache[V] {
-	c := &Cache[V]{limit: limit, kept: map[digest]kept[V]{}, calls: map[digest]*call[V]{}}
+	c := &Cache[V]{limit: limit, answers: map[digest]answer[V]{}, calls: map[digest]*call[V]{}}
 	rand.Read(c.key[:]) // never fails
 	return c
 }
 
-// Do returns what ask answers to a question, or has answered not long ago: its second result
-// says for how long an answer is kept. Errors are not kept. Those who ask the same at the
-// same time share one call, which ends when nobody waits for it any more. Do ends with its
-// context, with the error of it.
+// Do returns the cached answer to a question, or calls ask, whose second result is how long the
+// answer is cached. Errors are not cached. Concurrent calls with the same question share one call
+// of ask, whose context ends when no goroutine waits any more. Do returns the error of its own
+// context when that ends.
 func (c *Cache[V]) Do(ctx context.Context, question []byte, ask func(context.Context) (V, time.Duration, error)) (V, error) {
 	sum := c.digest(question)
 	c.mu.Lock()
-	if found, ok := c.kept[sum]; ok {
+	if found, ok := c.answers[sum]; ok {
 		if time.Now().Before(found.until) {
 			c.mu.Unlock()
 			return found.value, nil
 		}
-		delete(c.kept, sum)
+		delete(c.answers, sum)
 	}
 	shared := c.calls[sum]
 	if shared == nil {
-		// The context of who asks first must not end the call of the others.
+		// The context of the first goroutine must not end the call of the others.
 		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		shared = &call[V]{cancel: cancel, done: make(chan struct{})}
 		c.calls[sum] = shared
@@ -88,13 +88,19 @@ func (c *Cache[V]) run(ctx context.Context, sum digest, shared *call[V], ask fun
 	defer c.mu.Unlock()
 	shared.value, shared.err = value, err
 	if err == nil && ttl > 0 {
-		c.keep(sum, kept[V]{value, time.Now().Add(ttl)})
+		for other := range c.answers { // in any order
+			if len(c.answers) < c.limit {
+				break
+			}
+			delete(c.answers, other)
+		}
+		c.answers[sum] = answer[V]{value, time.Now().Add(ttl)}
 	}
-	c.forget(sum, shared)
+	c.forgetLocked(sum, shared)
 	close(shared.done)
 }
 
-// guarded asks. A panic ends this call only, and not the program.
+// guarded calls ask, and converts a panic to an error.
 func guarded[V any](ctx context.Context, ask func(context.Context) (V, time.Duration, error)) (value V, ttl time.Duration, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -105,30 +111,20 @@ func guarded[V any](ctx context.Context, ask func(context.Context) (V, time.Dura
 	return ask(ctx)
 }
 
-// leave ends a call when the last one who waits for it leaves. Who comes later makes another.
+// leave ends a call when the last waiting goroutine leaves. A later question starts another call.
 func (c *Cache[V]) leave(sum digest, shared *call[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if shared.waiting--; shared.waiting == 0 {
 		shared.cancel()
-		c.forget(sum, shared)
+		c.forgetLocked(sum, shared)
 	}
 }
 
-func (c *Cache[V]) forget(sum digest, shared *call[V]) {
+func (c *Cache[V]) forgetLocked(sum digest, shared *call[V]) {
 	if c.calls[sum] == shared {
 		delete(c.calls, sum)
 	}
-}
-
-func (c *Cache[V]) keep(sum digest, value kept[V]) {
-	for other := range c.kept { // in any order
-		if len(c.kept) < c.limit {
-			break
-		}
-		delete(c.kept, other)
-	}
-	c.kept[sum] = value
 }
 
 func (c *Cache[V]) digest(question []byte) (sum digest) {

@@ -134,7 +134,7 @@ func TestACacheIsBounded(t *testing.T) {
 	for i := range 1000 {
 		_, err := c.Do(t.Context(), fmt.Append(nil, i), a.ask)
 		assert.NoError(t, err)
-		assert.LessOrEqual(t, len(c.kept), 100)
+		assert.LessOrEqual(t, len(c.answers), 100)
 	}
 	answer, _ := c.Do(t.Context(), fmt.Append(nil, 999), a.ask)
 	assert.Equal(t, 1000, answer, "the last one is there")

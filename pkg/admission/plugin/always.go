@@ -10,7 +10,7 @@ import (
 
 type alwaysAdmit struct{}
 
-// NewAlwaysAdmit makes a plugin that admits everything. It is an admission.Factory.
+// NewAlwaysAdmit creates a plugin that admits everything. It is an admission.Factory.
 func NewAlwaysAdmit(configuration json.RawMessage) (admission.Interface, error) {
 	return withoutConfiguration(alwaysAdmit{}, configuration)
 }
@@ -26,7 +26,7 @@ func (alwaysAdmit) Validate(context.Context, *admission.Attributes) error { retu
 
 type alwaysDeny struct{}
 
-// NewAlwaysDeny makes a plugin that refuses every change. It is an admission.Factory.
+// NewAlwaysDeny creates a plugin that refuses every change. It is an admission.Factory.
 func NewAlwaysDeny(configuration json.RawMessage) (admission.Interface, error) {
 	return withoutConfiguration(alwaysDeny{}, configuration)
 }
@@ -34,8 +34,8 @@ func NewAlwaysDeny(configuration json.RawMessage) (admission.Interface, error) {
 // Handles implements admission.Interface.
 func (alwaysDeny) Handles(admission.Operation) bool { return true }
 
-// Admit implements admission.MutationInterface. Before one object is deleted, the client is to
-// know if it is not there.
+// Admit implements admission.MutationInterface. It leaves the delete of one object to Validate, so that
+// the client learns first if the object does not exist.
 func (d alwaysDeny) Admit(ctx context.Context, a *admission.Attributes) error {
 	if a.Operation == admission.Delete && a.Name != "" {
 		return nil

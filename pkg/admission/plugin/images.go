@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/api/v1/validation/podspec"
 )
 
 type alwaysPullImages struct{ changes }
 
-// NewAlwaysPullImages makes a plugin that lets machines pull all images of a pod each time, so that
-// nobody uses a private image because somebody else has pulled it. It is an admission.Factory.
+// NewAlwaysPullImages creates a plugin that sets the pull policy Always, so that a pod cannot use a
+// private image that was pulled for another user. It is an admission.Factory.
 func NewAlwaysPullImages(configuration json.RawMessage) (admission.Interface, error) {
 	return withoutConfiguration(alwaysPullImages{}, configuration)
 }
@@ -41,7 +42,7 @@ func (alwaysPullImages) Validate(_ context.Context, a *admission.Attributes) err
 	return nil
 }
 
-// usedImage is an image that a pod uses, and when it is pulled.
+// usedImage is an image of a pod, with its pull policy.
 type usedImage struct {
 	user   string // the name of the container or the volume
 	name   string
@@ -49,8 +50,8 @@ type usedImage struct {
 	path   *field.Path // of the policy
 }
 
-// imagesToPull returns the images of a pod, none if an update brings no new one. An image is new, too,
-// to a container that has come with the update, as the first door lets it.
+// imagesToPull returns the images of a pod, none for an update without a new one. The image of a new
+// container, which the first door allows, is new too.
 func imagesToPull(a *admission.Attributes) []usedImage {
 	pod := podIn(a)
 	if pod == nil {
@@ -59,7 +60,7 @@ func imagesToPull(a *admission.Attributes) []usedImage {
 	images := imagesOf(pod)
 	if old, ok := a.OldObject.(*corev1.Pod); ok && a.Operation == admission.Update {
 		type use struct{ user, name string }
-		known := map[use]int{} // a name may be there twice in a task of 2014
+		known := map[use]int{} // a task of 2014 may have a name twice
 		for _, used := range imagesOf(old) {
 			known[use{used.user, used.name}]++
 		}
@@ -75,18 +76,9 @@ func imagesToPull(a *admission.Attributes) []usedImage {
 
 func imagesOf(pod *corev1.Pod) (images []usedImage) {
 	spec := field.NewPath("spec")
-	add := func(c *corev1.Container, at *field.Path) {
+	podspec.EachContainer(&pod.Spec, spec, func(c *corev1.Container, at *field.Path) {
 		images = append(images, usedImage{c.Name, c.Image, &c.ImagePullPolicy, at.Child("imagePullPolicy")})
-	}
-	for i := range pod.Spec.InitContainers {
-		add(&pod.Spec.InitContainers[i], spec.Child("initContainers").Index(i))
-	}
-	for i := range pod.Spec.Containers {
-		add(&pod.Spec.Containers[i], spec.Child("containers").Index(i))
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		add((*corev1.Container)(&pod.Spec.EphemeralContainers[i].EphemeralContainerCommon), spec.Child("ephemeralContainers").Index(i))
-	}
+	})
 	for i := range pod.Spec.Volumes {
 		if image := pod.Spec.Volumes[i].Image; image != nil {
 			images = append(images, usedImage{pod.Spec.Volumes[i].Name, image.Reference, &image.PullPolicy, spec.Child("volumes").Index(i).Child("image", "pullPolicy")})

@@ -15,14 +15,14 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// limitRanger limits what containers and pods may request and use. As in today's server, an update
-// is limited only if it changes that: only the first door lets it.
+// limitRanger limits the resources of containers and pods. As in today's server, an update is limited
+// only if it changes them, which only the first door allows.
 type limitRanger struct {
 	changes
 	limits [][]corev1.LimitRangeItem // of each object
 }
 
-// NewLimitRanger makes a plugin of LimitRange objects. It is an admission.Factory.
+// NewLimitRanger creates a plugin from LimitRange objects. It is an admission.Factory.
 func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) {
 	objects, err := admission.ObjectsIn[corev1.LimitRange](configuration, corev1.SchemeGroupVersion.WithKind("LimitRange"))
 	if err != nil {
@@ -40,7 +40,7 @@ func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) 
 
 const limitedAnnotation = "kubernetes.io/limit-ranger"
 
-// Admit implements admission.MutationInterface. It sets what a pod leaves out.
+// Admit implements admission.MutationInterface. It sets missing requests and limits.
 func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
 	pod := limited(a)
 	if pod == nil {
@@ -66,16 +66,16 @@ func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// limited returns the pod in a change that is to be limited, nil if there is none.
+// limited returns the pod of a change that must be limited, nil if there is none.
 func limited(a *admission.Attributes) *corev1.Pod {
 	pod := podIn(a)
-	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || ok && sameResources(pod, old) {
+	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || ok && apiequality.Semantic.DeepEqual(resourcesOf(pod), resourcesOf(old)) {
 		return nil
 	}
 	return pod
 }
 
-// defaultsIn returns what containers request, and what their limits are, if they do not say.
+// defaultsIn returns the default requests and limits of containers.
 func defaultsIn(items []corev1.LimitRangeItem) (requests, limits corev1.ResourceList) {
 	requests, limits = corev1.ResourceList{}, corev1.ResourceList{}
 	for _, item := range items {
@@ -87,7 +87,7 @@ func defaultsIn(items []corev1.LimitRangeItem) (requests, limits corev1.Resource
 	return requests, limits
 }
 
-// setMissing sets what a container leaves out, and returns what that was, in words.
+// setMissing sets the missing requests and limits of a container, and describes them.
 func setMissing(c *corev1.Container, kind string, requests, limits corev1.ResourceList) (set []string) {
 	for _, one := range []struct {
 		what     string
@@ -126,11 +126,7 @@ func (l *limitRanger) Validate(_ context.Context, a *admission.Attributes) error
 	return nil
 }
 
-func sameResources(pod, other *corev1.Pod) bool {
-	return apiequality.Semantic.DeepEqual(resourcesOf(pod), resourcesOf(other))
-}
-
-// resourcesOf returns what a pod, and each of its containers, requests and may use.
+// resourcesOf returns the requests and limits of a pod and of each of its containers.
 func resourcesOf(pod *corev1.Pod) (all [][]corev1.ResourceRequirements) {
 	whole := []corev1.ResourceRequirements{{}}
 	if pod.Spec.Resources != nil {

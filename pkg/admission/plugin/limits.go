@@ -12,7 +12,7 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 )
 
-// checkLimits returns what a pod has against the limits of one object, in their order.
+// checkLimits returns how a pod violates the limits of one object, in their order.
 func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) {
 	for i := range items {
 		switch item := &items[i]; item.Type {
@@ -29,8 +29,8 @@ func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) 
 	return errs
 }
 
-// resourcesOfPod returns what the containers of a pod request and may use together, but where the
-// pod says it of the whole.
+// resourcesOfPod returns the requests and limits of all containers together. Those of the whole pod
+// override them.
 func resourcesOfPod(pod *corev1.Pod) corev1.ResourceRequirements {
 	sum := corev1.ResourceRequirements{
 		Requests: defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }),
@@ -43,7 +43,7 @@ func resourcesOfPod(pod *corev1.Pod) corev1.ResourceRequirements {
 	return sum
 }
 
-// checkItem returns what is against one item.
+// checkItem returns the violations of one item.
 func checkItem(item *corev1.LimitRangeItem, has corev1.ResourceRequirements) (errs []error) {
 	for _, one := range []struct {
 		enforced corev1.ResourceList
@@ -59,7 +59,7 @@ func checkItem(item *corev1.LimitRangeItem, has corev1.ResourceRequirements) (er
 	return errs
 }
 
-// in returns what a list has of a resource, nil for nothing.
+// in returns the quantity of a resource in a list, nil for none.
 func in(list corev1.ResourceList, name corev1.ResourceName) *resource.Quantity {
 	if quantity, there := list[name]; there {
 		return &quantity
@@ -67,8 +67,8 @@ func in(list corev1.ResourceList, name corev1.ResourceName) *resource.Quantity {
 	return nil
 }
 
-// usage is what a container or a pod requests of a resource and may use, and what is enforced. Its
-// methods return what is wrong, in the words of today's server, "" for nothing.
+// usage has the request and the limit of a container or a pod for one resource, and the enforced
+// quantity. Its methods return the violation in the words of today's server, "" for none.
 type usage struct {
 	resource, per  string
 	enforced       resource.Quantity

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// completeLimitRange completes and checks an object of the configuration. The error names a field.
+// completeLimitRange sets the defaults of an object of the configuration and checks it. The error
+// names a field.
 func completeLimitRange(path *field.Path, object *corev1.LimitRange) error {
 	if namespace := object.Namespace; namespace != "" && namespace != corev1.NamespaceDefault {
 		return fmt.Errorf("%s: there is only the namespace default", path.Child("metadata", "namespace"))
@@ -31,7 +32,10 @@ func completeLimitRange(path *field.Path, object *corev1.LimitRange) error {
 			return fmt.Errorf("%s: is only for the type Container", at.Child("defaultRequest"))
 		}
 		seen[item.Type] = true
-		completeItem(item)
+		if item.Type == corev1.LimitTypeContainer { // the defaults that today's server sets
+			item.Default = with(item.Default, item.Max)
+			item.DefaultRequest = with(with(item.DefaultRequest, item.Default), item.Min)
+		}
 		if err := checkItemItself(at, item); err != nil {
 			return err
 		}
@@ -39,27 +43,16 @@ func completeLimitRange(path *field.Path, object *corev1.LimitRange) error {
 	return nil
 }
 
-// completeItem sets the defaults that follow from others, as today's server does.
-func completeItem(item *corev1.LimitRangeItem) {
-	if item.Type != corev1.LimitTypeContainer {
-		return
-	}
-	item.Default = with(item.Default, item.Max)
-	item.DefaultRequest = with(with(item.DefaultRequest, item.Default), item.Min)
-}
-
-// with returns a list, with what only another one has.
+// with returns a list with the missing resources of another one.
 func with(list, other corev1.ResourceList) corev1.ResourceList {
-	both := maps.Clone(other)
-	if both == nil {
-		both = corev1.ResourceList{}
-	}
+	both := corev1.ResourceList{}
+	maps.Copy(both, other)
 	maps.Copy(both, list)
 	return both
 }
 
-// checkItemItself returns an error if no container or pod could be as the item says. What may follow
-// from other fields is compared last, so that the error names a field that is there.
+// checkItemItself returns an error if no container or pod could satisfy the item. Fields that may have
+// defaults are compared last, so that the error names a field of the configuration.
 func checkItemItself(at *field.Path, item *corev1.LimitRangeItem) error {
 	type list struct {
 		field string
@@ -94,7 +87,7 @@ func checkItemItself(at *field.Path, item *corev1.LimitRangeItem) error {
 	return nil
 }
 
-// isResource reports whether a container can have a resource. Those of others have a prefix.
+// isResource reports whether a container can have a resource. Extended resources have a prefix.
 func isResource(name corev1.ResourceName) bool {
 	switch name {
 	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
@@ -103,7 +96,7 @@ func isResource(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) || strings.Contains(string(name), "/")
 }
 
-// checkRatio returns an error if a ratio limits nothing, or all. Least and most may be nil.
+// checkRatio returns an error if a ratio forbids everything or nothing. Least and most may be nil.
 func checkRatio(ratio resource.Quantity, least, most *resource.Quantity) error {
 	if ratio.Cmp(resource.MustParse("1")) < 0 {
 		return errors.New("is less than 1")

@@ -16,20 +16,20 @@ type namespaceExists struct {
 	exists func(namespace string) bool
 }
 
-// NewNamespaceExists returns a factory of a plugin that refuses to store something in a namespace
-// that does not exist. Exists is called concurrently.
+// NewNamespaceExists returns a factory of a plugin that refuses to store objects in a namespace that
+// does not exist. Exists is called concurrently.
 func NewNamespaceExists(exists func(namespace string) bool) admission.Factory {
 	return func(configuration json.RawMessage) (admission.Interface, error) {
 		return withoutConfiguration(namespaceExists{exists: exists}, configuration)
 	}
 }
 
-// Admit implements admission.MutationInterface: what else is wrong is told later.
+// Admit implements admission.MutationInterface, because this error comes before all others.
 func (n namespaceExists) Admit(_ context.Context, a *admission.Attributes) error {
 	switch resource := a.Resource.GroupResource(); {
 	case a.Namespace == "", resource == corev1.Resource("namespaces"):
 		return nil
-	case resource == authorizationv1.Resource("localsubjectaccessreviews"): // who asks is not to learn which namespaces there are
+	case resource == authorizationv1.Resource("localsubjectaccessreviews"): // they must not reveal which namespaces exist
 		return nil
 	case n.exists(a.Namespace):
 		return nil

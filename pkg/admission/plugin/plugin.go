@@ -1,6 +1,5 @@
-// Package plugin has the plugins of admission that need no store: those that admit or deny
-// everything, that want images pulled, that look for the namespace, and that limit what containers
-// and pods use.
+// Package plugin has the admission plugins that need no store: they admit or deny everything, set the
+// pull policy of images, check the namespace, and limit the resources of containers and pods.
 package plugin
 
 import (
@@ -12,7 +11,7 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// The names of the plugins. A namespace lifecycle is the existence of a namespace, as none ends.
+// The names of the plugins. NamespaceLifecycle is the same as NamespaceExists, as no namespace ends.
 const (
 	NameAlwaysAdmit        = "AlwaysAdmit"
 	NameAlwaysDeny         = "AlwaysDeny"
@@ -22,7 +21,8 @@ const (
 	NameLimitRanger        = "LimitRanger"
 )
 
-// withoutConfiguration makes a plugin that has none. Who writes one expects something of it.
+// withoutConfiguration returns a plugin, or an error if it has a configuration, whose author would
+// expect an effect.
 func withoutConfiguration(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
 	if configuration != nil {
 		return nil, errors.New("configuration: the plugin has none")
@@ -36,7 +36,7 @@ type changes struct{}
 // Handles implements admission.Interface.
 func (changes) Handles(operation admission.Operation) bool { return operation != admission.Delete }
 
-// podIn returns the pod that a change is about, nil if it is about something else.
+// podIn returns the pod of a change, nil for other objects.
 func podIn(a *admission.Attributes) *corev1.Pod {
 	if a.Resource.GroupResource() != corev1.Resource("pods") || a.Subresource != "" {
 		return nil

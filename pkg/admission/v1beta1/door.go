@@ -1,5 +1,5 @@
-// Package v1beta1 lets admission decide about the changes of June 2014's API. Its plugins know today's
-// objects only: to them a task is a pod.
+// Package v1beta1 controls the changes of June 2014's API by admission. The plugins know only today's
+// objects: for them a task is a pod.
 package v1beta1
 
 import (
@@ -20,14 +20,14 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// decisionTime is how much of the first door's 10 seconds has passed when admission ends. Storing needs
-// the rest.
+// decisionTime bounds admission, from the start of a request. The rest of the first door's 10 seconds is for
+// the store.
 const decisionTime = 8 * time.Second
 
 // Door implements apiserver.Admission. It is safe for concurrent use.
 type Door struct {
 	Chain   *admission.Chain
-	Objects storage.Reader // with those that are changed
+	Objects storage.Reader // has the stored objects
 }
 
 var operations = map[string]admission.Operation{"create": admission.Create, "update": admission.Update, "delete": admission.Delete}
@@ -60,8 +60,8 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	return object, end, nil
 }
 
-// admit returns the object that the change stores or deletes. Its metadata are those of the stored object,
-// so that the change replaces or deletes no other one; without a stored object they say so.
+// admit returns the object that the change stores or deletes. It has the metadata of the stored object, or is
+// marked as new, so that the change cannot replace or delete another one.
 func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
 	if err := rest.CheckTime(ctx); err != nil {
 		return nil, err
@@ -80,10 +80,13 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 		}
 		return stored, begun.Validate(nil, old)
 	}
-	object, admitted := kind.pointer(change.Object), kind.pointer(change.Object) // the latter stays as the client has sent it
+	object, admitted := kind.pointer(change.Object), kind.pointer(change.Object) // the latter stays as the client sent it
 	if stored != nil {
 		*object.Meta(), *admitted.Meta() = *stored.Meta(), *stored.Meta()
-		keepPlace(object, stored)
+		if task, ok := object.(*api.Task); ok { // it stays on its machine
+			before := stored.(*api.Task)
+			task.CurrentState, task.IsPod, task.Held = before.CurrentState, before.IsPod, before.Held
+		}
 	}
 	before, err := kind.out(object)
 	if err != nil {
@@ -112,7 +115,7 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 	return kind.value(admitted), begun.Validate(after, old)
 }
 
-// stored returns what a change replaces or deletes, nil if there is none or it cannot be decoded.
+// stored returns the object that a change replaces or deletes, nil if there is none or it cannot be decoded.
 func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
 	if change.Verb == "create" || api.ValidateID(change.ID) != nil { // the storage reports that
 		return nil, nil
@@ -135,15 +138,7 @@ func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
 	return nil, err
 }
 
-// keepPlace keeps the machine of a task.
-func keepPlace(object, stored api.Object) {
-	if task, ok := object.(*api.Task); ok {
-		before := stored.(*api.Task)
-		task.CurrentState, task.IsPod, task.Held = before.CurrentState, before.IsPod, before.Held
-	}
-}
-
-// out returns an object as plugins know it, nil for none.
+// out converts an object to the form of the plugins, nil to nil.
 func (k kind) out(object api.Object) (admission.Object, error) {
 	if object == nil {
 		return nil, nil
@@ -156,8 +151,8 @@ func (k kind) out(object api.Object) (admission.Object, error) {
 	return converted.(admission.Object), nil
 }
 
-// changed returns the internal object with the changes of plugins. What only June 2014's API can say stays
-// as the client has sent it.
+// changed returns the internal object with the changes of plugins. Fields that only June 2014's API has stay
+// as the client sent them.
 func (k kind) changed(object api.Object, after admission.Object) (api.Object, error) {
 	changed, err := k.converter().In(after)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// kindOfStatus has the kinds of error that a plugin may answer with.
+// kindOfStatus has the kinds of errors by HTTP status.
 var kindOfStatus = map[int32]api.ErrorKind{
 	http.StatusBadRequest: api.Invalid, http.StatusUnauthorized: api.Unauthorized, http.StatusForbidden: api.Forbidden, http.StatusNotFound: api.NotFound,
 	http.StatusMethodNotAllowed: api.MethodNotAllowed, http.StatusConflict: api.Conflict, http.StatusGone: api.Expired,
@@ -18,8 +18,8 @@ var kindOfStatus = map[int32]api.ErrorKind{
 	http.StatusInternalServerError: api.Internal, http.StatusServiceUnavailable: api.Unavailable, http.StatusGatewayTimeout: api.Timeout,
 }
 
-// inWords returns the error of a plugin as one of the first door, which says in its first words what
-// kind of error it is.
+// inWords converts the error of a plugin to one of the first door, which puts the kind of the error before the
+// message.
 func inWords(err error) error {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {
@@ -27,12 +27,11 @@ func inWords(err error) error {
 	}
 	status := known.Status()
 	kind, ok := kindOfStatus[status.Code]
-	switch {
-	case ok:
-	case status.Code >= 400 && status.Code < 500:
-		kind = api.Forbidden
-	default:
+	if !ok {
 		kind = api.Internal
+		if status.Code >= 400 && status.Code < 500 {
+			kind = api.Forbidden
+		}
 	}
 	message := status.Message
 	if _, why, found := strings.Cut(message, " is forbidden: "); found && kind == api.Forbidden {

@@ -17,9 +17,9 @@ import (
 // kind is a kind of object of the first door.
 type kind struct {
 	internal  api.Kind
-	name      string // of the kind as plugins know it
+	name      string // of the kind in today's API
 	resource  string
-	mayCreate bool // an update creates what is not there
+	mayCreate bool // an update creates a missing object
 	pointer   func(value interface{}) api.Object
 	value     func(pointer api.Object) interface{}
 	validate  func(pointer api.Object) error
@@ -59,7 +59,7 @@ func keepStatus(after, before admission.Object) {
 	}
 }
 
-// check sets the defaults of an object and validates it as today's API does.
+// check sets the defaults of an object and validates it by the rules of today's API.
 func check(object admission.Object) field.ErrorList {
 	v1.Scheme.Default(object)
 	switch object := object.(type) {
@@ -73,8 +73,8 @@ func check(object admission.Object) field.ErrorList {
 	}
 }
 
-// keep restores what only the server sets. An object that is being deleted stays so: only the second door
-// removes its finalizers.
+// keep restores the fields that only the server may set. An object that is being deleted stays so: only the
+// second door removes its finalizers.
 func keep(after, before admission.Object) {
 	after.SetUID(before.GetUID())
 	after.SetResourceVersion(before.GetResourceVersion())
@@ -91,8 +91,8 @@ func keep(after, before admission.Object) {
 	keepStatus(after, before)
 }
 
-// complete sets what plugins have left out, and returns an error if they have broken a rule of today's API.
-// A rule that the client's own object breaks is not their fault: June 2014's API may allow it.
+// complete sets the defaults of an object, and returns an error if plugins have broken a rule of today's API.
+// It ignores errors that the client's own object has, as June 2014's API may allow them.
 func (k kind) complete(after, before admission.Object) error {
 	known := map[string]bool{}
 	for _, err := range check(before.DeepCopyObject().(admission.Object)) {

@@ -7,15 +7,15 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// ErrNotUnderstood is the error of credentials that no authenticator knows what to do with.
+// ErrNotUnderstood is the error of credentials of a kind that no authenticator knows.
 var ErrNotUnderstood = errors.New("no authenticator understands the credentials of the request")
 
-// Anonymous lets a request without any credentials be that of the anonymous user. Credentials
-// that next does not understand, an Authorization header or a client certificate, are an error.
+// Anonymous authenticates a request without credentials as the anonymous user. Credentials that
+// next does not know, an Authorization header or a client certificate, are an error.
 func Anonymous(next Request) Request {
 	anonymous := &user.Info{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
-		// Bearer takes the header away only from a known user.
+		// Bearer removes the header only if it knows the user.
 		who, ok, err := next.AuthenticateRequest(req)
 		switch {
 		case ok || err != nil:
@@ -24,5 +24,16 @@ func Anonymous(next Request) Request {
 			return nil, false, ErrNotUnderstood
 		}
 		return anonymous, true, nil
+	})
+}
+
+// Groups adds the group of all authenticated users to the users of next, as user.Info.Known does.
+func Groups(next Request) Request {
+	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
+		who, ok, err := next.AuthenticateRequest(req)
+		if ok {
+			who = who.Known()
+		}
+		return who, ok, err
 	})
 }

@@ -1,4 +1,4 @@
-// Package authenticator finds out who sends a request.
+// Package authenticator identifies the user who sends a request.
 package authenticator
 
 import (
@@ -8,21 +8,21 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Request finds out who sends a request. It is safe for concurrent use.
+// Request identifies the user of a request. It is safe for concurrent use.
 //
-// Without credentials that it knows, ok is false and err nil: another one may know them. If
-// the credentials are wrong or cannot be checked, err tells why, without them: it is logged,
-// and never told to the client.
+// If the request has no credentials of its kind, ok is false and err nil: another authenticator
+// may know them. If the credentials are wrong or cannot be checked, err has the reason, but not
+// the credentials. It is logged, and never sent to the client.
 type Request interface {
 	AuthenticateRequest(req *http.Request) (who *user.Info, ok bool, err error)
 }
 
-// Token finds out whose a bearer token is, as Request does.
+// Token identifies the owner of a bearer token. Its results are those of a Request.
 type Token interface {
 	AuthenticateToken(ctx context.Context, token string) (who *user.Info, ok bool, err error)
 }
 
-// RequestFunc is a function that is a Request.
+// RequestFunc adapts a function to a Request.
 type RequestFunc func(req *http.Request) (*user.Info, bool, error)
 
 // AuthenticateRequest implements Request.

@@ -8,12 +8,12 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// ErrInvalidToken is the error of a bearer token that nobody knows.
+// ErrInvalidToken is the error of an unknown bearer token.
 var ErrInvalidToken = errors.New("invalid bearer token")
 
-// Bearer finds out who sends a request by the token in its header "Authorization: Bearer
-// TOKEN". It takes the header of a known user out of the request, so that nobody behind it
-// can tell the token on. A token that nobody knows is an error.
+// Bearer identifies the user by the token in the header "Authorization: Bearer TOKEN". It
+// removes the header of a known user, so that no later handler can leak the token. An unknown
+// token is an error.
 func Bearer(tokens Token) Request {
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
 		fields := strings.Fields(req.Header.Get("Authorization"))
@@ -32,7 +32,7 @@ func Bearer(tokens Token) Request {
 	})
 }
 
-// ownerOf returns whose token a request shows. A token that nobody knows is an error.
+// ownerOf returns the owner of a request's token. An unknown token is an error.
 func ownerOf(req *http.Request, tokens Token, token string) (*user.Info, error) {
 	who, ok, err := tokens.AuthenticateToken(req.Context(), token)
 	if err == nil && !ok {

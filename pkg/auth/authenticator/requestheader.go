@@ -1,6 +1,7 @@
 package authenticator
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"net/http"
@@ -9,33 +10,28 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// FrontProxy is a proxy that finds out who sends a request, and tells it in headers.
+// FrontProxy is a proxy that authenticates users and names them in headers.
 type FrontProxy struct {
-	Roots           func() *x509.CertPool // whose client certificates the proxy has; asked for each request
-	AllowedNames    []string              // the common names that the certificate may have; all if empty
-	UsernameHeaders []string              // the first that is not empty names the user
+	Roots           func() *x509.CertPool // the authorities of the proxy's certificate; called for each request
+	AllowedNames    []string              // the common names that the certificate may have; empty for any
+	UsernameHeaders []string              // the first one with a value names the user
 	GroupHeaders    []string              // all their values are groups
 }
 
-// RequestHeader believes the headers of a request that comes from a front proxy. It takes
-// them out of every request, so that nobody behind it believes what anybody may write.
+// RequestHeader trusts the headers of a request that comes from a front proxy. It removes them
+// from every request, so that no later handler trusts what any client may send.
 //
-// A client certificate that the proxy cannot have is an error, as it may not be one for
-// another authenticator. From the proxy itself, a request without a user is not known.
+// A client certificate that is not the proxy's is an error; another authenticator may accept it.
+// A request of the proxy that names no user has no credentials.
 func RequestHeader(proxy FrontProxy) Request {
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
 		who := &user.Info{}
 		for _, name := range proxy.UsernameHeaders {
-			if value := req.Header.Get(name); who.Name == "" {
-				who.Name = value
-			}
+			who.Name = cmp.Or(who.Name, req.Header.Get(name))
 		}
 		for _, name := range proxy.GroupHeaders {
-			for _, value := range req.Header.Values(name) {
-				if value != "" {
-					who.Groups = append(who.Groups, value)
-				}
-			}
+			groups := slices.DeleteFunc(slices.Clone(req.Header.Values(name)), func(group string) bool { return group == "" })
+			who.Groups = append(who.Groups, groups...)
 		}
 		for _, name := range slices.Concat(proxy.UsernameHeaders, proxy.GroupHeaders) {
 			req.Header.Del(name)

@@ -14,14 +14,14 @@ const (
 	tokenProtocol = "base64url.bearer.authorization.k8s.io."
 )
 
-// errNoProtocol is the error of a web socket whose only protocol is a token: the server has to name one in
-// its answer, and must not repeat the token.
+// errNoProtocol is the error of a web socket whose only protocol is a token: the answer must name a
+// protocol, and must not repeat the token.
 var errNoProtocol = errors.New("the token is the only protocol of the web socket")
 
-// WebSocket finds out who opens a web socket by the bearer token among its protocols, for a browser
-// gives it no other header. The token is written as base64url without padding, after
-// "base64url.bearer.authorization.k8s.io."; another protocol stands beside it. WebSocket takes the token of
-// a known user out of the request. A token that nobody knows is an error.
+// WebSocket identifies who opens a web socket by the bearer token among its protocols, because browsers
+// cannot set other headers. The token is encoded as base64url without padding, after the prefix
+// "base64url.bearer.authorization.k8s.io."; there must be another protocol too. WebSocket removes the token
+// of a known user from the request. An unknown token is an error.
 func WebSocket(tokens Token) Request {
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
 		token, others := "", []string(nil)

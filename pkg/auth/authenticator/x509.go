@@ -9,10 +9,10 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// X509 finds out who sends a request by the client certificate of its connection: the common
-// name is the user, the organizations are the groups. Roots returns whose certificates count;
-// it is asked for each request, as they may change. A certificate that cannot be verified, or
-// without a common name, is an error.
+// X509 identifies the user by the client certificate of the connection: the common name is the
+// user, the organizations are the groups. Roots returns the trusted authorities; it is called for
+// each request, as they may change. A certificate that cannot be verified, or has no common name,
+// is an error.
 func X509(roots func() *x509.CertPool) Request {
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
 		certificate, err := verify(req, roots)
@@ -27,7 +27,7 @@ func X509(roots func() *x509.CertPool) Request {
 	})
 }
 
-// peer returns the certificates that a client has shown, its own first.
+// peer returns the certificates that the client sent, its own first.
 func peer(req *http.Request) []*x509.Certificate {
 	if req.TLS == nil {
 		return nil
@@ -35,15 +35,15 @@ func peer(req *http.Request) []*x509.Certificate {
 	return req.TLS.PeerCertificates
 }
 
-// verify returns the client certificate of a request if it is signed by one of the roots, and
-// nil if it has none, which is no error, or a wrong one.
+// verify returns the client certificate of a request, nil if there is none, which is no error. A
+// certificate that is not signed by one of the roots is an error.
 func verify(req *http.Request, roots func() *x509.CertPool) (*x509.Certificate, error) {
 	chain := peer(req)
 	if len(chain) == 0 {
 		return nil, nil
 	}
 	options := x509.VerifyOptions{Roots: roots(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
-	if options.Roots == nil { // would be those of the system
+	if options.Roots == nil { // nil would mean those of the system
 		return nil, errors.New("the client certificate cannot be verified: there are no authorities")
 	}
 	if len(chain) > 1 {

@@ -21,8 +21,8 @@ func (AlwaysAllow) RulesFor(context.Context, *user.Info, string) ([]Rule, bool, 
 	return []Rule{{Verbs: all, APIGroups: all, Resources: all}, {Verbs: all, NonResourceURLs: all}}, false, nil
 }
 
-// AlwaysDeny allows nothing. Like that of today's server it says so without an opinion: the
-// next authorizer may still allow.
+// AlwaysDeny allows nothing. As in today's server it has no opinion: the next authorizer may still
+// allow.
 type AlwaysDeny struct{}
 
 // Authorize has no opinion, but a reason.
@@ -35,9 +35,9 @@ func (AlwaysDeny) RulesFor(context.Context, *user.Info, string) ([]Rule, bool, e
 	return nil, false, nil
 }
 
-// PrivilegedGroups allows everything to the members of these groups, and has no opinion of
-// others. Ahead of all others, with user.Masters, it lets nobody lock themselves out. As in
-// today's server its rules are not listed.
+// PrivilegedGroups allows everything to the members of these groups, and has no opinion on other
+// users. With user.Masters, and before all other authorizers, it keeps administrators from locking
+// themselves out. As in today's server its rules are not listed.
 type PrivilegedGroups []string
 
 // Authorize allows if the user is in one of the groups.

@@ -1,4 +1,4 @@
-// Package authorizer decides who may do what.
+// Package authorizer decides whether a user may do what a request asks for.
 package authorizer
 
 import (
@@ -7,31 +7,31 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Attributes are what a decision is about: a user, and what the user wants to do.
+// Attributes describe what a decision is about: a user and an action.
 type Attributes struct {
 	User       *user.Info // not nil
 	Verb       string     // get, list, watch, create, update, patch, delete, deletecollection, ...; for a path: the method, in lower case
-	IsResource bool       // it is about a resource; if not, Path says about what
+	IsResource bool       // the request is about a resource, otherwise about Path
 
 	APIGroup    string
 	APIVersion  string
 	Resource    string
 	Subresource string
-	Namespace   string // "" for all, and for what has none
+	Namespace   string // "" for all, and for cluster-scoped resources
 	Name        string // "" for all
 
 	Path string
 }
 
-// IsReadOnly tells whether it is a verb that changes nothing.
+// IsReadOnly reports whether the verb changes nothing.
 func (a Attributes) IsReadOnly() bool {
 	return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch"
 }
 
-// Decision is what an authorizer says.
+// Decision is the result of an authorizer.
 type Decision int
 
-// An authorizer without an opinion leaves it to the next one. Who forgets to decide denies.
+// NoOpinion leaves the decision to the next authorizer. The zero value denies.
 const (
 	Deny Decision = iota
 	Allow
@@ -44,7 +44,7 @@ type Authorizer interface {
 	Authorize(ctx context.Context, a Attributes) (decision Decision, reason string, err error)
 }
 
-// Rule is something that a user may do: resources, or paths.
+// Rule is a right of a user: verbs for resources, or for paths.
 type Rule struct {
 	Verbs         []string
 	APIGroups     []string
@@ -54,8 +54,8 @@ type Rule struct {
 	NonResourceURLs []string
 }
 
-// RuleResolver lists what a user may do in a namespace. Incomplete says that there may be more,
-// why says why.
+// RuleResolver lists what a user may do in a namespace. If incomplete is true, there may be more
+// rules. Why has the errors of the look-up.
 type RuleResolver interface {
 	RulesFor(ctx context.Context, who *user.Info, namespace string) (rules []Rule, incomplete bool, why error)
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Denied is the error of a request that is not allowed, in the words of today's server. A
-// Status says before them what is forbidden, such as "pods is forbidden: ".
+// Denied is the error of a request that is not allowed, in the words of today's server. In a
+// Status, the forbidden resource comes first: "pods is forbidden: ".
 type Denied struct {
 	Attributes Attributes
 	Reason     string // of the authorizer, "" for none
 }
 
-// Error tells who may not do what. What the client has sent looks in it like no HTML, for a
-// browser may show it.
+// Error names the user and the action. What the client sent is escaped, because a browser may show
+// the text as HTML.
 func (d *Denied) Error() string {
 	text := withoutHTML.Replace(d.Attributes.cannot())
 	if d.Reason != "" {

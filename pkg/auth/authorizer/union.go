@@ -8,14 +8,13 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// United is several authorizers in one. It is an Authorizer and a RuleResolver.
+// United combines authorizers. It is an Authorizer and a RuleResolver.
 type United []Authorizer
 
-// Union unites authorizers: the first that has an opinion decides.
+// Union combines authorizers: the first one with an opinion decides.
 func Union(authorizers ...Authorizer) United { return authorizers }
 
-// Authorize returns the first opinion. If there is none, the reasons and the errors are those
-// of all.
+// Authorize returns the first opinion. Without one, it joins the reasons and the errors of all.
 func (u United) Authorize(ctx context.Context, a Attributes) (Decision, string, error) {
 	var reasons []string
 	var errs []error
@@ -32,7 +31,7 @@ func (u United) Authorize(ctx context.Context, a Attributes) (Decision, string, 
 	return NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
 }
 
-// RulesFor returns the rules of all who can list rules.
+// RulesFor returns the rules of all authorizers that can list them.
 func (u United) RulesFor(ctx context.Context, who *user.Info, namespace string) (rules []Rule, incomplete bool, why error) {
 	var errs []error
 	for _, one := range u {

@@ -1,27 +1,43 @@
-// Package user is who sends a request.
+// Package user describes the users of requests.
 package user
 
-import "slices"
-
-// The names that the server itself gives.
-const (
-	Anonymous          = "system:anonymous"       // who shows no credentials
-	AllUnauthenticated = "system:unauthenticated" // the group of Anonymous
-	AllAuthenticated   = "system:authenticated"   // the group of all others
-	Unsecured          = "system:unsecured"       // who comes through the insecure port
-	Masters            = "system:masters"         // the group that may do everything, by any authorizer's first rules
+import (
+	"slices"
+	"strings"
 )
 
-// Info is a user, as an authenticator knows them. It is shared: nobody changes it.
+// The names of users and groups that the server defines.
+const (
+	Anonymous          = "system:anonymous"       // the user of requests without credentials
+	AllUnauthenticated = "system:unauthenticated" // the group of Anonymous
+	AllAuthenticated   = "system:authenticated"   // the group of all other users
+	Unsecured          = "system:unsecured"       // the user of the insecure port
+	Masters            = "system:masters"         // the group that may do everything
+)
+
+// Info is an authenticated user. It is shared and must not be changed.
 type Info struct {
 	Name   string
-	UID    string // tells two users of one name apart, "" if nobody does
+	UID    string // distinguishes users of the same name; may be ""
 	Groups []string
-	Extra  map[string][]string // what else an authenticator knows, by lower-case keys
+	Extra  map[string][]string // further data of an authenticator, by lower-case keys
 }
 
-// Known returns the user in the group of all who are known. Who is anonymous, or already in one of
-// the two groups of all users, stays as they are.
+// ConvertExtra returns the extra data of a user with another type of values, nil for none. The values
+// are shared.
+func ConvertExtra[To, From ~[]string](extra map[string]From) map[string]To {
+	if len(extra) == 0 {
+		return nil
+	}
+	converted := make(map[string]To, len(extra))
+	for key, values := range extra {
+		converted[key] = To(values)
+	}
+	return converted
+}
+
+// Known returns the user with the group AllAuthenticated. A user who is anonymous, or already in
+// one of the two groups of all users, is returned unchanged.
 func (i *Info) Known() *Info {
 	if i.Name == Anonymous || slices.Contains(i.Groups, AllAuthenticated) || slices.Contains(i.Groups, AllUnauthenticated) {
 		return i
@@ -29,4 +45,31 @@ func (i *Info) Known() *Info {
 	known := *i
 	known.Groups = append(slices.Clone(i.Groups), AllAuthenticated)
 	return &known
+}
+
+const (
+	serviceAccount  = "system:serviceaccount:"
+	serviceAccounts = "system:serviceaccounts"
+)
+
+// ServiceAccount returns the user name of a service account.
+func ServiceAccount(namespace, name string) string { return serviceAccount + namespace + ":" + name }
+
+// SplitServiceAccount returns the service account of a user name. Ok is false if the name is not
+// that of one.
+func SplitServiceAccount(user string) (namespace, name string, ok bool) {
+	rest, ok := strings.CutPrefix(user, serviceAccount)
+	if !ok {
+		return "", "", false
+	}
+	namespace, name, _ = strings.Cut(rest, ":")
+	if namespace == "" || name == "" || strings.Contains(name, ":") {
+		return "", "", false
+	}
+	return namespace, name, true
+}
+
+// ServiceAccountGroups returns the groups of the service accounts of a namespace.
+func ServiceAccountGroups(namespace string) []string {
+	return []string{serviceAccounts, serviceAccounts + ":" + namespace}
 }

@@ -17,27 +17,24 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Bootstrap makes the roles and bindings that every server has, and puts back what they lack. What
-// they have besides stays, and so does one that is annotated not to be updated. What is as it
-// should be is not written. Several servers may do this at once, and it may be done again when it
-// fails.
+// Bootstrap creates the default roles and bindings, and restores missing parts of existing ones. It
+// does not remove additional parts, does not change objects that are annotated not to be updated,
+// and does not write complete objects. It is safe to run on several servers at once, and to repeat
+// after an error.
 func Bootstrap(ctx context.Context, objects storage.Interface, now func() time.Time) error {
-	s := makeStores(objects, now)
+	s := newStores(objects, now)
 	var errs []error
 	for _, role := range defaultRoles() {
-		errs = append(errs, failed("cluster role", role, s.repairRole(ctx, role)))
+		if err := s.repairRole(ctx, role); err != nil {
+			errs = append(errs, fmt.Errorf("the default cluster role %s: %w", role.Name, err))
+		}
 	}
 	for _, binding := range defaultBindings() {
-		errs = append(errs, failed("cluster role binding", binding, s.repairBinding(ctx, binding)))
+		if err := s.repairBinding(ctx, binding); err != nil {
+			errs = append(errs, fmt.Errorf("the default cluster role binding %s: %w", binding.Name, err))
+		}
 	}
 	return errors.Join(errs...)
-}
-
-func failed(kind string, object rest.Object, err error) error {
-	if err != nil {
-		err = fmt.Errorf("the default %s %s: %w", kind, object.GetName(), err)
-	}
-	return err
 }
 
 func (s stores) repairRole(ctx context.Context, wanted *rbacv1.ClusterRole) error {
@@ -56,7 +53,7 @@ func (s stores) repairRole(ctx context.Context, wanted *rbacv1.ClusterRole) erro
 	return err
 }
 
-// errOtherRole ends the repair of a binding of another role.
+// errOtherRole ends the repair of a binding that refers to another role.
 var errOtherRole = errors.New("it grants another role, and does not go away")
 
 func (s stores) repairBinding(ctx context.Context, wanted *rbacv1.ClusterRoleBinding) error {
@@ -81,7 +78,7 @@ func (s stores) repairBinding(ctx context.Context, wanted *rbacv1.ClusterRoleBin
 		if !errors.Is(err, errOtherRole) {
 			return err
 		}
-		// The role of a binding cannot be changed: it is made anew.
+		// The role of a binding is immutable: the binding is created again.
 		_, err = s.clusterRoleBindings.Delete(ctx, rest.Key{Name: wanted.Name}, rest.DeleteOptions{DeleteOptions: metav1.DeleteOptions{Preconditions: &other}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return err
@@ -90,23 +87,19 @@ func (s stores) repairBinding(ctx context.Context, wanted *rbacv1.ClusterRoleBin
 	return errOtherRole
 }
 
-// isFixed reports whether an object is to stay as it is.
+// isFixed reports whether an object must not be repaired.
 func isFixed(object rest.Object) bool { return object.GetAnnotations()[autoupdate] == "false" }
 
 // repairMeta adds the labels and annotations that an object lacks.
 func repairMeta(object, wanted rest.Object) {
-	object.SetLabels(both(wanted.GetLabels(), object.GetLabels()))
-	object.SetAnnotations(both(wanted.GetAnnotations(), object.GetAnnotations()))
+	labels, annotations := maps.Clone(wanted.GetLabels()), maps.Clone(wanted.GetAnnotations())
+	maps.Copy(labels, object.GetLabels())
+	maps.Copy(annotations, object.GetAnnotations())
+	object.SetLabels(labels)
+	object.SetAnnotations(annotations)
 }
 
-// both returns what two maps have, and of the second one what both have.
-func both(first, second map[string]string) map[string]string {
-	joined := maps.Clone(first)
-	maps.Copy(joined, second)
-	return joined
-}
-
-// with returns a list that has others too.
+// with returns a list with the missing elements of another one.
 func with[T any](list, others []T) []T {
 	for _, other := range others {
 		if !slices.ContainsFunc(list, func(one T) bool { return equality.Semantic.DeepEqual(one, other) }) {

@@ -9,7 +9,7 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// autoupdate is the annotation that says false of a default that is to stay as it was made.
+// autoupdate is the annotation that is false for a default that must not be repaired.
 const autoupdate = rbacv1.AutoUpdateAnnotationKey
 
 var (
@@ -36,8 +36,8 @@ var (
 	}, editRules)
 )
 
-// defaultRoles returns those of today's server that are of use here, limited to what there is.
-// Nobody gathers the rules of admin, edit and view here, so they have them.
+// defaultRoles returns the useful roles of today's server, limited to the resources of this server.
+// There is no aggregation here, so admin, edit and view have their rules themselves.
 func defaultRoles() []*rbacv1.ClusterRole {
 	get, post := []string{"get"}, []string{"create"}
 	return []*rbacv1.ClusterRole{
@@ -55,7 +55,6 @@ func defaultRoles() []*rbacv1.ClusterRole {
 	}
 }
 
-// defaultBindings returns who has which of the default roles everywhere.
 func defaultBindings() []*rbacv1.ClusterRoleBinding {
 	return []*rbacv1.ClusterRoleBinding{
 		defaultBinding("cluster-admin", user.Masters),
@@ -69,7 +68,7 @@ func defaultRole(name string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{ObjectMeta: defaultMeta(name), Rules: rules}
 }
 
-// defaultBinding gives a role to groups, under the role's name.
+// defaultBinding grants a role to groups. The binding has the name of the role.
 func defaultBinding(role string, groups ...string) *rbacv1.ClusterRoleBinding {
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: defaultMeta(role), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}}
 	for _, group := range groups {

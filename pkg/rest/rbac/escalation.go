@@ -6,22 +6,24 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/request"
 )
 
-// Escalation checks that nobody grants what they do not have, neither to others nor to
-// themselves, unless an authorizer allows them to escalate a role, or to bind it. A member of
-// system:masters may always. All fields are to be set; it is safe for concurrent use.
+// Escalation checks that users grant only rights that they have, unless an authorizer allows them to
+// escalate or to bind a role, or they are members of system:masters. All fields must be set. It is
+// safe for concurrent use.
 type Escalation struct {
-	// Authorizer is asked for the verbs escalate and bind.
+	// Authorizer decides about the verbs escalate and bind.
 	Authorizer authorizer.Authorizer
-	// CheckGrant returns an error that tells the user what of the wanted rules no role of theirs
-	// allows, in a namespace or, if that is "", everywhere.
+	// CheckGrant returns an error that lists the wanted rules that the user does not have, in a
+	// namespace or, if that is "", everywhere.
 	CheckGrant func(who *user.Info, namespace string, wanted []rbacv1.PolicyRule) error
 }
 
@@ -34,12 +36,11 @@ var (
 	}
 )
 
-// mayAll reports whether who asks may do everything.
 func (e *Escalation) mayAll(ctx context.Context) bool {
 	return slices.Contains(request.UserFrom(ctx).Groups, user.Masters)
 }
 
-// allows asks the authorizer. An error of it allows nothing.
+// allows returns the decision of the authorizer. An error allows nothing.
 func (e *Escalation) allows(ctx context.Context, verb, resource string, key rest.Key) bool {
 	decision, _, err := e.Authorizer.Authorize(ctx, authorizer.Attributes{
 		User: request.UserFrom(ctx), Verb: verb, IsResource: true,
@@ -48,8 +49,8 @@ func (e *Escalation) allows(ctx context.Context, verb, resource string, key rest
 	return err == nil && decision == authorizer.Allow
 }
 
-// mayGrant returns an error if who asks may not give others a role by a binding of this name.
-// One whose reference to a role is wrong is left to its validation.
+// mayGrant returns an error if the caller may not grant a role by a binding of this name. It
+// ignores invalid references to roles, which the validation refuses.
 func (e *Escalation) mayGrant(ctx context.Context, s stores, resource, namespace, name string, role rbacv1.RoleRef) error {
 	at, roles := rest.Key{Name: role.Name, Namespace: namespace}, map[string]string{"Role": "roles", "ClusterRole": "clusterroles"}[role.Kind]
 	isWrong := roles == "" || (namespace == "" && role.Kind == "Role")
@@ -66,7 +67,6 @@ func (e *Escalation) mayGrant(ctx context.Context, s stores, resource, namespace
 	return forbidden(resource, name, e.holds(ctx, namespace, rules))
 }
 
-// rulesOf returns the rules of a role.
 func (s stores) rulesOf(ctx context.Context, kind string, key rest.Key) ([]rbacv1.PolicyRule, error) {
 	get := s.roles.Get
 	if kind == "ClusterRole" {
@@ -86,15 +86,100 @@ func (s stores) rulesOf(ctx context.Context, kind string, key rest.Key) ([]rbacv
 	return object.(*rbacv1.Role).Rules, nil
 }
 
-// holds returns an error if who asks does not have all that rules allow.
+// holds returns an error if the caller does not have all rights of some rules.
 func (e *Escalation) holds(ctx context.Context, namespace string, rules []rbacv1.PolicyRule) error {
 	return e.CheckGrant(request.UserFrom(ctx), namespace, rules)
 }
 
-// forbidden returns the status for an object that may not be stored, nil if nothing is wrong.
+// forbidden returns the status for an object that may not be stored, nil without a reason.
 func forbidden(resource, name string, why error) error {
 	if why == nil {
 		return nil
 	}
 	return apierrors.NewForbidden(rbacv1.Resource(resource), name, why)
+}
+
+// guarded is a storage of objects that grant rights. It stores an object only if the caller may grant
+// them.
+type guarded[T rest.Object] struct {
+	*generic.Store[T]
+	check func(ctx context.Context, key rest.Key, object T) error
+}
+
+// Create implements rest.Creater.
+func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	options.Admission = guard[T]{options.Admission, g, ctx, key}
+	return g.Store.Create(ctx, key, object, options)
+}
+
+// Update implements rest.Updater. It may create an object too.
+func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
+	options.Admission = guard[T]{options.Admission, g, ctx, key}
+	return g.Store.Update(ctx, key, change, options)
+}
+
+// guard is an admission that also checks whether the caller may store the object that another
+// admission returns.
+type guard[T rest.Object] struct {
+	admission rest.Admission // may be nil
+	guarded   guarded[T]
+	ctx       context.Context
+	key       rest.Key
+}
+
+// Mutate implements rest.Admission. It checks the rights before the validation, as today's server does.
+func (g guard[T]) Mutate(object, old rest.Object) (rest.Object, error) {
+	object, err := rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
+	if err != nil || (old != nil && onlyForCollectors(object, old)) {
+		return object, err
+	}
+	return object, g.guarded.mayStore(g.ctx, g.key, object.(T))
+}
+
+// Validate implements rest.Admission.
+func (g guard[T]) Validate(object, old rest.Object) error {
+	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
+}
+
+// mayStore returns an error if the caller may not store an object. It ignores objects in unknown
+// namespaces, which the store refuses.
+func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object T) error {
+	if g.Namespaced() && !rest.HasObjects(key.Namespace) {
+		return nil
+	}
+	if setDefaults := g.Strategy.Default; setDefaults != nil {
+		setDefaults(object)
+	}
+	return g.check(ctx, key, object)
+}
+
+// onlyForCollectors reports whether an update changes only the fields that garbage collectors, which
+// have no other rights, must be able to change.
+func onlyForCollectors(object, old rest.Object) bool {
+	same := object.DeepCopyObject().(rest.Object)
+	same.SetOwnerReferences(old.GetOwnerReferences())
+	same.SetFinalizers(old.GetFinalizers())
+	same.SetManagedFields(old.GetManagedFields())
+	return equality.Semantic.DeepEqual(same, old)
+}
+
+func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role) error {
+	if e.mayAll(ctx) || e.allows(ctx, "escalate", "roles", key) {
+		return nil
+	}
+	return forbidden("roles", role.Name, e.holds(ctx, key.Namespace, role.Rules))
+}
+
+// ofClusterRole checks whether the caller may store a cluster role. One that aggregates other roles
+// can have any rules.
+func (e *Escalation) ofClusterRole(ctx context.Context, key rest.Key, role *rbacv1.ClusterRole) error {
+	if e.mayAll(ctx) || e.allows(ctx, "escalate", "clusterroles", key) {
+		return nil
+	}
+	err := e.holds(ctx, "", role.Rules)
+	aggregates := role.AggregationRule != nil && len(role.AggregationRule.ClusterRoleSelectors) > 0
+	if err == nil && aggregates && e.holds(ctx, "", everything) != nil {
+		err = errAggregation
+	}
+	return forbidden("clusterroles", role.Name, err)
 }

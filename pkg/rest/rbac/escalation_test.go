@@ -104,7 +104,7 @@ func TestK41WhatIsRefusedAnywayIsToldAsToEverybody(t *testing.T) {
 
 func TestARoleThatCannotBeReadIsNotBound(t *testing.T) {
 	t.Parallel()
-	s := makeStores(unreachable{memory.New(1)}, clock)
+	s := newStores(unreachable{memory.New(1)}, clock)
 	for _, kind := range []string{"Role", "ClusterRole"} {
 		_, err := s.rulesOf(t.Context(), kind, rest.Key{Namespace: "default", Name: "x"})
 		assert.Error(t, err)

@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"errors"
 	"log"
 	"slices"
 	"sync"
@@ -14,44 +15,44 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Policy is the roles and bindings of a store, as this process knows them, for an authorizer,
-// which asks for each request. It never asks the store: own changes it has at once, those of
-// other apiservers as soon as the store's cache has them. Each object is converted once. It is
-// safe for concurrent use; what it returns is shared, and nobody changes it.
+// Policy has the roles and bindings in the cache of a store, for an authorizer that reads them for
+// each request. It sees the changes of this process at once, those of other apiservers as soon as
+// the cache does. Each object is converted once. It is safe for concurrent use; the objects that it
+// returns are shared and must not be changed.
 type Policy struct {
 	objects storage.Interface
-	mu      sync.Mutex // held by who replaces known
-	known   atomic.Pointer[policy]
+	mu      sync.Mutex // held while the snapshot is replaced
+	latest  atomic.Pointer[snapshot]
 }
 
-// policyKinds are the kinds of a policy.
+// policyKinds are the kinds of objects in a policy.
 var policyKinds = [4]api.Kind{rows.clusterRoleBindings.Stored, rows.roleBindings.Stored, rows.clusterRoles.Stored, rows.roles.Stored}
 
-// policy is what was known after the last change of each kind. It does not change.
-type policy struct {
-	changed             [4]uint64 // as policyKinds says
-	roles               kept[*rbacv1.Role]
-	roleBindings        kept[*rbacv1.RoleBinding]
-	clusterRoles        kept[*rbacv1.ClusterRole]
-	clusterRoleBindings kept[*rbacv1.ClusterRoleBinding]
+// snapshot is the immutable state of a policy.
+type snapshot struct {
+	changed             [4]uint64 // the versions of the last changes, in the order of policyKinds
+	roles               converted[*rbacv1.Role]
+	roleBindings        converted[*rbacv1.RoleBinding]
+	clusterRoles        converted[*rbacv1.ClusterRole]
+	clusterRoleBindings converted[*rbacv1.ClusterRoleBinding]
 }
 
-// kept are the objects of a kind.
-type kept[T rest.Object] struct {
+// converted has the objects of a kind. Unreadable ones are only in stored.
+type converted[T rest.Object] struct {
 	stored []*storage.Object
-	byName map[string]T // those that can be read
-	all    []T          // likewise
+	byName map[string]T
+	all    []T
 }
 
-// NewPolicy returns a policy. Until Load has succeeded it may have nothing.
+// NewPolicy returns a policy. It may be empty until Load has succeeded.
 func NewPolicy(objects storage.Interface) *Policy {
 	p := &Policy{objects: objects}
-	p.known.Store(&policy{})
+	p.latest.Store(&snapshot{})
 	return p
 }
 
-// Load asks the store once, and lets it follow what others change from then on. It may be called
-// again if it fails.
+// Load fills the store's cache and keeps it following the changes of other apiservers. It may be
+// called again after an error.
 func (p *Policy) Load() error {
 	list, err := p.objects.List(selectionOf(rows.clusterRoles))
 	if err != nil {
@@ -59,14 +60,14 @@ func (p *Policy) Load() error {
 	}
 	watcher, err := p.objects.Watch(selectionOf(rows.clusterRoles), list.Version)
 	if err == nil {
-		watcher.Stop() // the store goes on following
+		watcher.Stop() // the cache continues to follow
 	}
 	return err
 }
 
 // ClusterRole returns a cluster role, nil if there is none.
 func (p *Policy) ClusterRole(name string) *rbacv1.ClusterRole {
-	return p.now().clusterRoles.byName[name]
+	return p.snapshot().clusterRoles.byName[name]
 }
 
 // Role returns a role of a namespace, nil if there is none.
@@ -74,47 +75,47 @@ func (p *Policy) Role(namespace, name string) *rbacv1.Role {
 	if namespace != v1.Namespace {
 		return nil
 	}
-	return p.now().roles.byName[name]
+	return p.snapshot().roles.byName[name]
 }
 
 // ClusterRoleBindings returns all cluster role bindings, sorted by name.
 func (p *Policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
-	return p.now().clusterRoleBindings.all
+	return p.snapshot().clusterRoleBindings.all
 }
 
-// RoleBindings returns those of a namespace, sorted by name.
+// RoleBindings returns the role bindings of a namespace, sorted by name.
 func (p *Policy) RoleBindings(namespace string) []*rbacv1.RoleBinding {
 	if namespace != v1.Namespace {
 		return nil
 	}
-	return p.now().roleBindings.all
+	return p.snapshot().roleBindings.all
 }
 
-// now returns what the process knows now.
-func (p *Policy) now() *policy {
+// snapshot returns the present state. If the cache cannot be read, it returns the last state.
+func (p *Policy) snapshot() *snapshot {
 	reader := p.objects.Cached()
 	changed, err := changes(reader)
-	if was := p.known.Load(); err != nil || was.changed == changed {
-		return was
+	if last := p.latest.Load(); err != nil || last.changed == changed {
+		return last
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	was := p.known.Load()
-	if changed, err = changes(reader); err != nil || was.changed == changed {
-		return was // somebody else was first
+	last := p.latest.Load()
+	if changed, err = changes(reader); err != nil || last.changed == changed {
+		return last // another goroutine was first
 	}
-	// What changes after that was read may be seen already, or with the next one. Bindings
-	// come first: whoever sees a new one sees its role, which is older as a rule.
-	next := &policy{changed: changed}
+	// Changes after this may already be in the lists, or come with the next snapshot. Bindings are
+	// read first: a snapshot with a new binding also has its role, which is usually older.
+	next := &snapshot{changed: changed}
 	var errs [4]error
-	next.clusterRoleBindings, errs[0] = newest(reader, rows.clusterRoleBindings, was.clusterRoleBindings)
-	next.roleBindings, errs[1] = newest(reader, rows.roleBindings, was.roleBindings)
-	next.clusterRoles, errs[2] = newest(reader, rows.clusterRoles, was.clusterRoles)
-	next.roles, errs[3] = newest(reader, rows.roles, was.roles)
-	if slices.ContainsFunc(errs[:], func(err error) bool { return err != nil }) {
-		return was
+	next.clusterRoleBindings, errs[0] = update(reader, rows.clusterRoleBindings, last.clusterRoleBindings)
+	next.roleBindings, errs[1] = update(reader, rows.roleBindings, last.roleBindings)
+	next.clusterRoles, errs[2] = update(reader, rows.clusterRoles, last.clusterRoles)
+	next.roles, errs[3] = update(reader, rows.roles, last.roles)
+	if errors.Join(errs[:]...) != nil {
+		return last
 	}
-	p.known.Store(next)
+	p.latest.Store(next)
 	return next
 }
 
@@ -125,7 +126,7 @@ func selectionOf(row rest.Resource) storage.Selection {
 	return storage.Selection{Kind: row.Stored}
 }
 
-// changes returns when each kind has changed last.
+// changes returns the versions of the last changes, in the order of policyKinds.
 func changes(reader storage.Reader) (changed [4]uint64, err error) {
 	for i, kind := range policyKinds {
 		if changed[i], err = reader.Changed(kind); err != nil {
@@ -135,21 +136,21 @@ func changes(reader storage.Reader) (changed [4]uint64, err error) {
 	return changed, nil
 }
 
-// newest returns the objects of a kind as a reader has them. What has not changed is not
-// converted again. What cannot be read gives nobody any right; it is logged once.
-func newest[T rest.Object](reader storage.Reader, row rest.Resource, was kept[T]) (kept[T], error) {
+// update returns the objects of a kind that a reader has. It converts only changed objects.
+// Unreadable objects grant nothing; they are logged once.
+func update[T rest.Object](reader storage.Reader, row rest.Resource, last converted[T]) (converted[T], error) {
 	list, err := reader.List(selectionOf(row))
-	if err != nil || slices.Equal(list.Items, was.stored) {
-		return was, err
+	if err != nil || slices.Equal(list.Items, last.stored) {
+		return last, err
 	}
-	converted := make(map[*storage.Object]T, len(was.stored))
-	for _, stored := range was.stored {
-		converted[stored] = was.byName[stored.Key().ID] // nil if it cannot be read
+	known := make(map[*storage.Object]T, len(last.stored))
+	for _, stored := range last.stored {
+		known[stored] = last.byName[stored.Key().ID] // nil if it is unreadable
 	}
 	converter := v1.NewConverter(row.Kind, row.Stored, row.Types())
-	next := kept[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
+	next := converted[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
 	for _, stored := range list.Items {
-		object, seen := converted[stored]
+		object, seen := known[stored]
 		if !seen {
 			object = convert[T](converter, stored)
 		}
@@ -161,7 +162,7 @@ func newest[T rest.Object](reader storage.Reader, row rest.Resource, was kept[T]
 	return next, nil
 }
 
-// convert returns a stored object in the API's version, nil if it cannot be read.
+// convert returns a stored object in the API's version, nil if it is unreadable.
 func convert[T rest.Object](converter v1.Converter, stored *storage.Object) (object T) {
 	converted, err := converter.Out(stored.Object)
 	if err != nil {

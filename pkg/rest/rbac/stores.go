@@ -1,6 +1,10 @@
+// Package rbac serves and stores the objects of role-based access control: the table of roles and
+// bindings, their defaults, and a cached copy of them for an authorizer. Users can only grant rights
+// that they have.
 package rbac
 
 import (
+	"context"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -15,9 +19,29 @@ import (
 	"kube2014/pkg/storage"
 )
 
-var group = rbacv1.SchemeGroupVersion
+// Resources returns the table of roles and bindings. Without an escalation check everybody may
+// grant everything.
+func Resources(objects storage.Interface, now func() time.Time, check *Escalation) []rest.Resource {
+	s := newStores(objects, now)
+	if check == nil {
+		return []rest.Resource{rows.clusterRoleBindings.With(s.clusterRoleBindings), rows.clusterRoles.With(s.clusterRoles),
+			rows.roleBindings.With(s.roleBindings), rows.roles.With(s.roles)}
+	}
+	ofClusterRoleBinding := func(ctx context.Context, _ rest.Key, binding *rbacv1.ClusterRoleBinding) error {
+		return check.mayGrant(ctx, s, "clusterrolebindings", "", binding.Name, binding.RoleRef)
+	}
+	ofRoleBinding := func(ctx context.Context, key rest.Key, binding *rbacv1.RoleBinding) error {
+		return check.mayGrant(ctx, s, "rolebindings", key.Namespace, binding.Name, binding.RoleRef)
+	}
+	return []rest.Resource{
+		rows.clusterRoleBindings.With(guarded[*rbacv1.ClusterRoleBinding]{s.clusterRoleBindings, ofClusterRoleBinding}),
+		rows.clusterRoles.With(guarded[*rbacv1.ClusterRole]{s.clusterRoles, check.ofClusterRole}),
+		rows.roleBindings.With(guarded[*rbacv1.RoleBinding]{s.roleBindings, ofRoleBinding}),
+		rows.roles.With(guarded[*rbacv1.Role]{s.roles, check.ofRole}),
+	}
+}
 
-// stores are the storages of the four kinds, which do not check who may grant what.
+// stores has the storages of the four kinds, without the escalation check.
 type stores struct {
 	roles               *generic.Store[*rbacv1.Role]
 	roleBindings        *generic.Store[*rbacv1.RoleBinding]
@@ -25,7 +49,7 @@ type stores struct {
 	clusterRoleBindings *generic.Store[*rbacv1.ClusterRoleBinding]
 }
 
-// rows are the four kinds, without their storages.
+// rows has the rows of the table without their storages.
 var rows = struct{ roles, roleBindings, clusterRoles, clusterRoleBindings rest.Resource }{
 	roles:               row("Role", "roles", "role", true, printers.Printer{}),
 	roleBindings:        row("RoleBinding", "rolebindings", "rolebinding", true, printers.RoleBindings),
@@ -34,10 +58,11 @@ var rows = struct{ roles, roleBindings, clusterRoles, clusterRoleBindings rest.R
 }
 
 func row(kind, name, singular string, namespaced bool, printer printers.Printer) rest.Resource {
+	group := rbacv1.SchemeGroupVersion
 	return rest.Resource{GroupVersion: group, Kind: group.WithKind(kind), Name: name, Singular: singular, Namespaced: namespaced, Stored: api.Kind(name), Printer: printer}
 }
 
-func makeStores(objects storage.Interface, now func() time.Time) stores {
+func newStores(objects storage.Interface, now func() time.Time) stores {
 	b := generic.Base{Objects: atOnce{objects}, Turns: &generic.Turns{}, Now: now}
 	return stores{
 		roles: generic.NewStore(b, rows.roles,
@@ -55,10 +80,33 @@ func strategy[T rest.Object](setDefaults func(T), validate func(T) field.ErrorLi
 	return generic.Strategy[T]{Default: setDefaults, Validate: validate, ValidateUpdate: validateUpdate, Canonicalize: canonicalize, AllowCreateOnUpdate: true}
 }
 
-// orNone makes an empty list none: today's server does not tell the two apart.
+// orNone returns nil for an empty list: today's server does not distinguish them.
 func orNone(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	if len(rules) == 0 {
 		return nil
 	}
 	return rules
+}
+
+// atOnce is a store that updates its cache before it acknowledges a change, so that granted and
+// revoked rights take effect at once. That costs one more call of the store for each change.
+type atOnce struct{ storage.Interface }
+
+var _ storage.Clock = atOnce{}
+
+// Commit implements storage.Interface.
+func (a atOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	written, err := a.Interface.Commit(changes...)
+	if err == nil {
+		_, _ = a.Version() // a cache is never older than what was read; if that fails, it follows a moment later
+	}
+	return written, err
+}
+
+// Now implements storage.Clock.
+func (a atOnce) Now() time.Time {
+	if clock, ok := a.Interface.(storage.Clock); ok {
+		return clock.Now()
+	}
+	return time.Now()
 }

@@ -6,86 +6,78 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
-	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
 
-// Who may ask for somebody else's access is up to the authorizer in front of the reviews.
-type (
-	selfSubjectAccessReviews  struct{ authorizer authorizer.Authorizer }
-	subjectAccessReviews      struct{ authorizer authorizer.Authorizer }
-	localSubjectAccessReviews struct{ authorizer authorizer.Authorizer }
-)
+// The authorizer in front of the reviews decides who may review the access of other users.
 
-// New implements rest.Creater.
-func (selfSubjectAccessReviews) New() rest.Object { return &authorizationv1.SelfSubjectAccessReview{} }
-
-// Create implements rest.Creater.
-func (s selfSubjectAccessReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
-	review := object.(*authorizationv1.SelfSubjectAccessReview)
-	enter(review, "")
-	asked := question{review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes}
-	if err := invalid(append(asked.errors(), mustBeEmpty(review.ObjectMeta, "must be empty")...)); err != nil {
-		return nil, err
+func (c Config) selfSubjectAccess(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) error {
+	q := question{review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes}
+	if err := invalid(append(q.errors(), mustBeEmpty(review.ObjectMeta, "must be empty")...)); err != nil {
+		return err
 	}
-	review.Status = asked.answer(ctx, s.authorizer, request.UserFrom(ctx))
-	return rest.MakeAnswer(review), nil
+	review.Status = q.answer(ctx, c.Authorizer, request.UserFrom(ctx))
+	return nil
 }
 
-// New implements rest.Creater.
-func (subjectAccessReviews) New() rest.Object { return &authorizationv1.SubjectAccessReview{} }
-
-// Create implements rest.Creater.
-func (s subjectAccessReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
-	review := object.(*authorizationv1.SubjectAccessReview)
-	enter(review, "")
+func (c Config) subjectAccess(ctx context.Context, review *authorizationv1.SubjectAccessReview) error {
 	if err := invalid(append(subjectErrors(review.Spec), mustBeEmpty(review.ObjectMeta, "must be empty")...)); err != nil {
-		return nil, err
+		return err
 	}
-	review.Status = answerOf(ctx, s.authorizer, review.Spec)
-	return rest.MakeAnswer(review), nil
+	review.Status = accessOf(ctx, c.Authorizer, review.Spec)
+	return nil
 }
 
-// New implements rest.Creater.
-func (localSubjectAccessReviews) New() rest.Object {
-	return &authorizationv1.LocalSubjectAccessReview{}
-}
-
-// Create implements rest.Creater. The namespace need not be there.
-func (l localSubjectAccessReviews) Create(ctx context.Context, key rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
-	review := object.(*authorizationv1.LocalSubjectAccessReview)
-	if err := rest.CheckNamespace(review, key.Namespace); err != nil {
-		return nil, err
-	}
-	enter(review, key.Namespace)
+// localSubjectAccess answers about one namespace, which need not exist.
+func (c Config) localSubjectAccess(ctx context.Context, review *authorizationv1.LocalSubjectAccessReview) error {
 	if err := invalid(append(subjectErrors(review.Spec), localErrors(review)...)); err != nil {
-		return nil, err
+		return err
 	}
-	review.Status = answerOf(ctx, l.authorizer, review.Spec)
-	return rest.MakeAnswer(review), nil
+	review.Status = accessOf(ctx, c.Authorizer, review.Spec)
+	return nil
 }
 
-func answerOf(ctx context.Context, decides authorizer.Authorizer, spec authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
-	who := &user.Info{Name: spec.User, UID: spec.UID, Groups: spec.Groups}
-	for key, values := range spec.Extra {
-		if who.Extra == nil {
-			who.Extra = map[string][]string{}
-		}
-		who.Extra[key] = values
+func (c Config) selfSubjectRules(ctx context.Context, review *authorizationv1.SelfSubjectRulesReview) error {
+	if review.Spec.Namespace == "" {
+		return apierrors.NewBadRequest("no namespace on request")
 	}
+	rules, incomplete, why := c.Rules.RulesFor(ctx, request.UserFrom(ctx), review.Spec.Namespace)
+	status := authorizationv1.SubjectRulesReviewStatus{
+		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}, Incomplete: incomplete}
+	for _, rule := range rules {
+		if len(rule.NonResourceURLs) > 0 {
+			status.NonResourceRules = append(status.NonResourceRules,
+				authorizationv1.NonResourceRule{Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs})
+		}
+		if len(rule.Resources) > 0 {
+			status.ResourceRules = append(status.ResourceRules,
+				authorizationv1.ResourceRule{Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources, ResourceNames: rule.ResourceNames})
+		}
+	}
+	if why != nil {
+		status.EvaluationError = short(why)
+	}
+	review.Status = status
+	return nil
+}
+
+// accessOf returns the access of the user that a review names.
+func accessOf(ctx context.Context, decides authorizer.Authorizer, spec authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	who := &user.Info{Name: spec.User, UID: spec.UID, Groups: spec.Groups, Extra: user.ConvertExtra[[]string](spec.Extra)}
 	return question{spec.ResourceAttributes, spec.NonResourceAttributes}.answer(ctx, decides, who)
 }
 
-// question is what a review asks: whether one of the two is allowed.
+// question is what a review is about: a resource or a path.
 type question struct {
 	resource *authorizationv1.ResourceAttributes
 	path     *authorizationv1.NonResourceAttributes
 }
 
-// answer asks the authorizer whether a user may do it.
+// answer returns the decision of the authorizer about a user.
 func (q question) answer(ctx context.Context, decides authorizer.Authorizer, who *user.Info) authorizationv1.SubjectAccessReviewStatus {
 	decision, reason, err := decides.Authorize(ctx, q.attributes(who))
 	var problems []string
@@ -98,8 +90,8 @@ func (q question) answer(ctx context.Context, decides authorizer.Authorizer, who
 	}
 }
 
-// attributes leaves the selectors out: an authorizer here does not know them, so what it
-// allows it allows for all objects.
+// attributes omits the selectors. Authorizers do not know them here: what one allows, it allows
+// for all objects.
 func (q question) attributes(who *user.Info) authorizer.Attributes {
 	r := q.resource
 	if r == nil {

@@ -1,5 +1,5 @@
-// Package reviews is the table of the resources that store nothing: they answer who asks, and
-// what somebody may do.
+// Package reviews has the resources that store nothing: each review is answered at once. They
+// report who the caller is, whose a token is, and what a user may do.
 package reviews
 
 import (
@@ -22,50 +22,68 @@ var (
 	authorizationGroup  = authorizationv1.SchemeGroupVersion
 )
 
-// Config is whom the reviews ask.
+// Config has what the answers come from.
 type Config struct {
 	Authorizer authorizer.Authorizer
 	Rules      authorizer.RuleResolver
-	Tokens     authenticator.Token // nil if there are no tokens: none is known then
+	Tokens     authenticator.Token // nil if there are no tokens: then each one is unknown
 	Now        func() time.Time
 }
 
-// Resources returns the table.
+// Resources returns the table of the reviews.
 func Resources(config Config) []rest.Resource {
 	return []rest.Resource{
-		line(authenticationGroup, "SelfSubjectReview", selfSubjectReviews{config.Now}),
-		line(authenticationGroup, "TokenReview", tokenReviews{config.Tokens}),
-		local(line(authorizationGroup, "LocalSubjectAccessReview", localSubjectAccessReviews{config.Authorizer})),
-		line(authorizationGroup, "SelfSubjectAccessReview", selfSubjectAccessReviews{config.Authorizer}),
-		line(authorizationGroup, "SelfSubjectRulesReview", selfSubjectRulesReviews{config.Rules}),
-		line(authorizationGroup, "SubjectAccessReview", subjectAccessReviews{config.Authorizer}),
+		row(authenticationGroup, "SelfSubjectReview", false, config.selfSubject),
+		row(authenticationGroup, "TokenReview", false, config.token),
+		row(authorizationGroup, "LocalSubjectAccessReview", true, config.localSubjectAccess),
+		row(authorizationGroup, "SelfSubjectAccessReview", false, config.selfSubjectAccess),
+		row(authorizationGroup, "SelfSubjectRulesReview", false, config.selfSubjectRules),
+		row(authorizationGroup, "SubjectAccessReview", false, config.subjectAccess),
 	}
 }
 
-func line(group schema.GroupVersion, kind string, storage rest.Creater) rest.Resource {
-	singular := strings.ToLower(kind)
-	return rest.Resource{GroupVersion: group, Name: singular + "s", Kind: group.WithKind(kind), Singular: singular, Storage: admitted{storage}}
+// pointerTo is a pointer to a type of review.
+type pointerTo[T any] interface {
+	*T
+	rest.Object
 }
 
-// admitted asks the admission before a review is answered.
-type admitted struct{ rest.Creater }
+func row[T any, P pointerTo[T]](group schema.GroupVersion, kind string, namespaced bool, answer func(context.Context, P) error) rest.Resource {
+	singular := strings.ToLower(kind)
+	return rest.Resource{GroupVersion: group, Name: singular + "s", Kind: group.WithKind(kind), Singular: singular, Namespaced: namespaced,
+		Storage: storage[T, P]{namespaced, answer}}
+}
+
+// storage answers the reviews of a kind.
+type storage[T any, P pointerTo[T]] struct {
+	namespaced bool
+	// answer sets the status of a review. An error refuses the review.
+	answer func(ctx context.Context, review P) error
+}
+
+// New implements rest.Creater.
+func (storage[T, P]) New() rest.Object { return P(new(T)) }
 
 // Create implements rest.Creater.
-func (a admitted) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+func (s storage[T, P]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
 	object, err := options.Admit(object, nil)
 	if err != nil {
 		return nil, err
 	}
-	return a.Creater.Create(ctx, key, object, options)
+	if s.namespaced {
+		if err := rest.CheckNamespace(object, key.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	resetMetadata(object, key.Namespace)
+	if err := s.answer(ctx, object.(P)); err != nil {
+		return nil, err
+	}
+	return rest.MakeAnswer(object), nil
 }
 
-func local(resource rest.Resource) rest.Resource {
-	resource.Namespaced = true
-	return resource
-}
-
-// enter drops what a client cannot say of itself, and sets the namespace of the path.
-func enter(object rest.Object, namespace string) {
+// resetMetadata removes what only a server may set, and sets the namespace of the path.
+func resetMetadata(object rest.Object, namespace string) {
 	object.SetNamespace(namespace)
 	object.SetUID("")
 	object.SetSelfLink("")

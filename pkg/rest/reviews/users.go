@@ -4,53 +4,34 @@ import (
 	"context"
 	"log"
 	"strings"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/user/userinfo"
-	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
 
-type (
-	selfSubjectReviews struct{ now func() time.Time }
-	tokenReviews       struct{ tokens authenticator.Token }
-)
-
-// New implements rest.Creater.
-func (selfSubjectReviews) New() rest.Object { return &authenticationv1.SelfSubjectReview{} }
-
-// Create implements rest.Creater.
-func (s selfSubjectReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
-	review := object.(*authenticationv1.SelfSubjectReview)
-	enter(review, "")
-	review.CreationTimestamp = metav1.Time{Time: s.now().UTC()}.Rfc3339Copy()
+func (c Config) selfSubject(ctx context.Context, review *authenticationv1.SelfSubjectReview) error {
+	review.CreationTimestamp = metav1.Time{Time: c.Now().UTC()}.Rfc3339Copy()
 	review.Status.UserInfo = userinfo.Of(request.UserFrom(ctx))
-	return rest.MakeAnswer(review), nil
+	return nil
 }
 
-// New implements rest.Creater.
-func (tokenReviews) New() rest.Object { return &authenticationv1.TokenReview{} }
-
-// Create implements rest.Creater. Audiences are not known here: as the API has it, an answer
-// without any says that the token is good for this server.
-func (t tokenReviews) Create(ctx context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
-	review := object.(*authenticationv1.TokenReview)
+// token answers without audiences, which are not known here. In the API this means that the
+// token is valid for this server.
+func (c Config) token(ctx context.Context, review *authenticationv1.TokenReview) error {
 	token := review.Spec.Token
 	if token == "" {
-		return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
+		return apierrors.NewBadRequest("token is required for TokenReview in authentication")
 	}
-	enter(review, "")
 	review.Status = authenticationv1.TokenReviewStatus{}
-	if t.tokens == nil {
-		return rest.MakeAnswer(review), nil
+	if c.Tokens == nil {
+		return nil
 	}
-	who, ok, err := t.tokens.AuthenticateToken(ctx, token)
+	who, ok, err := c.Tokens.AuthenticateToken(ctx, token)
 	if err != nil && !strings.Contains(err.Error(), token) {
 		log.Printf("A token to be reviewed is not accepted: %s", api.Printable(short(err), ' '))
 	}
@@ -59,5 +40,5 @@ func (t tokenReviews) Create(ctx context.Context, _ rest.Key, object rest.Object
 	} else {
 		review.Status.Error = "invalid bearer token"
 	}
-	return rest.MakeAnswer(review), nil
+	return nil
 }

@@ -1,4 +1,4 @@
-// Package kubeconfig reads which server a client talks to, and as whom.
+// Package kubeconfig reads the server and the credentials of a client.
 package kubeconfig
 
 import (
@@ -18,42 +18,41 @@ import (
 type Target struct {
 	URL   *url.URL
 	TLS   *tls.Config   // for a URL of https
-	Token func() string // the bearer token, "" for none; it is safe for concurrent use
+	Token func() string // returns the bearer token, "" for none; safe for concurrent use
 }
 
-// Read reads a kubeconfig. An error names the file and the field, but no secret. Paths in it are
-// relative to it. Files of a certificate with its key or of a token are read again when they change.
+// Read reads a kubeconfig. An error names the file and the field, but contains no secret. Paths in the
+// file are relative to it. Files of a certificate and its key, or of a token, are read again when they
+// change.
 func Read(file string) (*Target, error) {
 	t, err := readTarget(file)
 	if err != nil {
 		return nil, err
 	}
 	read := &Target{URL: t.url, TLS: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.at.ServerName, InsecureSkipVerify: t.at.Insecure}}
-	if err := errors.Join(t.trust(read.TLS), t.identify(read.TLS)); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if err = errors.Join(t.trust(read.TLS), t.identify(read.TLS)); err == nil {
+		read.Token, err = t.readToken()
 	}
-	if read.Token, err = t.readToken(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return read, nil
 }
 
-// trust sets whose certificates of the server count.
-func (t *target) trust(security *tls.Config) error {
-	var err error
+// trust sets the authorities of the server's certificate.
+func (t *target) trust(security *tls.Config) (err error) {
 	switch {
-	case !t.hasCA():
-	case t.at.CA == "":
-		security.RootCAs, err = pems.Pool("certificate-authority-data", t.at.CAData)
-	default:
+	case t.at.CA != "":
 		if security.RootCAs, err = pems.ReadPool(t.at.CA); err != nil {
 			err = wrong("certificate-authority", err)
 		}
+	case t.at.CAData != nil:
+		security.RootCAs, err = pems.Pool("certificate-authority-data", t.at.CAData)
 	}
 	return err
 }
 
-// identify sets the certificate that the server sees.
+// identify sets the certificate of the client.
 func (t *target) identify(security *tls.Config) error {
 	if !t.hasCertificate() {
 		return nil

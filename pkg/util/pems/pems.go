@@ -1,15 +1,18 @@
-// Package pems reads certificates and keys in the PEM format. Its errors name what they were
-// read from, a file or a field, and never contain what is in it.
+// Package pems reads certificates and keys in the PEM format. Its errors name the source, a file or a
+// field, and never contain the content.
 package pems
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 )
 
 // maxFile is the size of the largest file that is read, in bytes.
@@ -29,8 +32,8 @@ func Read(path string) ([]byte, error) {
 	return text, err
 }
 
-// Blocks returns the blocks of a text, none if it has none. A broken block, which pem.Decode
-// skips, is an error.
+// Blocks returns the blocks of a text, which may be none. A broken block, which pem.Decode skips, is an
+// error.
 func Blocks(name string, text []byte) (blocks []*pem.Block, err error) {
 	begun := bytes.Count(text, []byte("-----BEGIN "))
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -42,8 +45,8 @@ func Blocks(name string, text []byte) (blocks []*pem.Block, err error) {
 	return blocks, nil
 }
 
-// Certificates returns the certificates of a text, which may have other blocks too. None is
-// an error.
+// Certificates returns the certificates of a text, which may have other blocks too. A text without
+// certificates is an error.
 func Certificates(name string, text []byte) (all []*x509.Certificate, err error) {
 	blocks, err := Blocks(name, text)
 	if err != nil {
@@ -65,7 +68,7 @@ func Certificates(name string, text []byte) (all []*x509.Certificate, err error)
 	return all, nil
 }
 
-// Pool is Certificates as a pool.
+// Pool returns the certificates of a text as a pool. Its errors are those of Certificates.
 func Pool(name string, text []byte) (*x509.CertPool, error) {
 	all, err := Certificates(name, text)
 	if err != nil {
@@ -78,7 +81,7 @@ func Pool(name string, text []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// ReadPool is Pool of a file.
+// ReadPool is Pool for a file.
 func ReadPool(file string) (*x509.CertPool, error) {
 	text, err := Read(file)
 	if err != nil {
@@ -87,7 +90,7 @@ func ReadPool(file string) (*x509.CertPool, error) {
 	return Pool(file, text)
 }
 
-// Pair returns a certificate, which those of its issuers may follow, and its private key.
+// Pair returns a certificate with its private key. The certificates of its issuers may follow it.
 func Pair(certName string, cert []byte, keyName string, key []byte) (*tls.Certificate, error) {
 	if _, err := Certificates(certName, cert); err != nil {
 		return nil, err
@@ -96,13 +99,13 @@ func Pair(certName string, cert []byte, keyName string, key []byte) (*tls.Certif
 		return nil, err
 	}
 	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil { // its text may contain what is in them
+	if err != nil { // the error may contain a part of them
 		return nil, fmt.Errorf("the certificate in %s and the private key in %s do not belong together", certName, keyName)
 	}
 	return &pair, nil
 }
 
-// ReadPair is Pair of two files.
+// ReadPair is Pair for two files.
 func ReadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	cert, err := Read(certFile)
 	if err != nil {
@@ -113,4 +116,33 @@ func ReadPair(certFile, keyFile string) (*tls.Certificate, error) {
 		return nil, err
 	}
 	return Pair(certFile, cert, keyFile, key)
+}
+
+// PrivateKey returns the first private key of a text, which may have other blocks too: OpenSSL writes
+// a curve before its key.
+func PrivateKey(name string, text []byte) (crypto.Signer, error) {
+	blocks, err := Blocks(name, text)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(blocks, func(block *pem.Block) bool { return strings.HasSuffix(block.Type, "PRIVATE KEY") })
+	if at < 0 {
+		return nil, fmt.Errorf("%s has no private key (BEGIN PRIVATE KEY)", name)
+	}
+	block := blocks[at]
+	if block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "" {
+		return nil, fmt.Errorf("%s: the private key is encrypted, and there is nobody to ask for its password", name)
+	}
+	if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+		if signer, ok := key.(crypto.Signer); ok {
+			return signer, nil
+		}
+	}
+	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	return nil, fmt.Errorf("%s: the private key cannot be read", name)
 }

@@ -16,14 +16,14 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// limit is how many objects there may be, in the words of the quota that says so.
+// limit is the limit of a quota for the number of objects of a resource.
 type limit struct {
-	quota, resource string
+	quota, resource string // the names in the quota
 	hard            int64
-	at              *field.Path // where it says so
+	at              *field.Path // in the configuration
 }
 
-// limitsIn returns the limits of ResourceQuota objects: for each resource the lowest one.
+// limitsIn returns the lowest limit of each resource in ResourceQuota objects.
 func limitsIn(configuration json.RawMessage) (map[schema.GroupResource]limit, error) {
 	objects, err := admission.ObjectsIn[corev1.ResourceQuota](configuration, corev1.SchemeGroupVersion.WithKind("ResourceQuota"))
 	if err != nil {
@@ -50,8 +50,8 @@ func limitsIn(configuration json.RawMessage) (map[schema.GroupResource]limit, er
 	return limits, nil
 }
 
-// counted returns the resource whose objects a name in a quota counts: count/RESOURCE.GROUP, or
-// RESOURCE where there is no group.
+// counted returns the resource of a name in a quota: count/RESOURCE.GROUP, or RESOURCE of the core
+// group.
 func counted(name string) schema.GroupResource {
 	if resource, ok := strings.CutPrefix(name, "count/"); ok {
 		return schema.ParseGroupResource(resource)
@@ -59,7 +59,7 @@ func counted(name string) schema.GroupResource {
 	return corev1.Resource(name)
 }
 
-// check returns an error if a quota has what cannot be kept.
+// check returns an error if a quota has a field that is not supported.
 func check(path *field.Path, quota *corev1.ResourceQuota) error {
 	switch {
 	case quota.Name == "":
@@ -74,8 +74,8 @@ func check(path *field.Path, quota *corev1.ResourceQuota) error {
 	return nil
 }
 
-// countable returns the resources whose objects can be counted: those that are in a namespace, but for endpoints,
-// which the server makes itself, without asking.
+// countable returns the resources whose objects can be counted: those in a namespace, except endpoints, which
+// the server creates itself, without admission.
 func countable(catalogs rest.Catalogs) map[schema.GroupResource]api.Kind {
 	kinds := map[schema.GroupResource]api.Kind{}
 	for _, row := range catalogs.Rows() {

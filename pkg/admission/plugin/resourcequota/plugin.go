@@ -1,17 +1,15 @@
-// Package resourcequota is a plugin of admission that limits how many objects of a resource there
-// are. There are never more, with any number of servers over one store.
+// Package resourcequota is an admission plugin that limits the number of objects of a resource. The
+// limit holds for any number of servers over one store.
 //
 // A server that is about to create an object reserves a place for it, by a conditional update of an
-// object that has all reservations of the resource. It first reads that object, then the list of what
-// is there: what is stored, and what is reserved, counts. A reservation that was removed between the
-// two makes the update begin again; one that was removed before belongs to an object that is in the
-// list, or was not stored. When the request has ended, its reservation is removed; if nobody knows
-// whether the object was stored, or if the server has ended, the reservation ends by itself. Until
-// then there may be fewer objects than allowed.
+// object that has all reservations of the resource. It reads that object first, then the list of
+// stored objects, and counts both. If a reservation is removed between the two, the update fails and
+// starts again; one that was removed before belongs to an object in the list, or to one that was not
+// stored. The end of the request removes its reservation. If it is unknown whether the object was
+// stored, or if the server ends, the reservation expires. Until then fewer objects may be allowed.
 //
-// This relies on the clocks of the servers: they must not differ by more than a reservation lasts
-// beyond the longest time between admission and the end of a write. So the plugin should be the last
-// one that checks.
+// The clocks of the servers may differ by at most the lifetime of a reservation minus the longest
+// time from admission to the end of a write. So the plugin should be the last one that validates.
 package resourcequota
 
 import (
@@ -36,27 +34,27 @@ import (
 const Name = "ResourceQuota"
 
 const (
-	// lifetime is how long a reservation lasts at most: longer than a request that stores something.
+	// lifetime is the time until a reservation expires. It is longer than any request.
 	lifetime = time.Minute
-	// maxWait is how long a request waits for its turn.
+	// maxWait bounds how long a request waits for its turn.
 	maxWait = 5 * time.Second
 )
 
 // WantsObjects is a plugin that needs the store of the objects, and the catalogs of their resources, before
-// the first request.
+// the first request. Plugin implements it.
 type WantsObjects interface {
-	// SetObjects returns an error if the plugin's configuration names what the catalogs do not have.
+	// SetObjects returns an error if the plugin's configuration names a resource that the catalogs do not have.
 	SetObjects(storage.Interface, rest.Catalogs) error
 }
 
-// Plugin limits how many objects there are. Its fields are to be set before the first request. It is
-// safe for concurrent use.
+// Plugin limits the number of objects. Its fields must be set before the first request. It is safe for
+// concurrent use.
 type Plugin struct {
-	// Now is the time. That of all servers must be about the same.
+	// Now returns the time, which must be about the same on all servers.
 	Now func() time.Time
 
 	objects  storage.Interface
-	patience time.Duration // of a request that waits for its turn
+	patience time.Duration // how long a request waits for its turn
 	counters map[schema.GroupResource]*counter
 }
 
@@ -65,15 +63,15 @@ var (
 	_ WantsObjects                  = (*Plugin)(nil)
 )
 
-// counter is what is known of a resource whose objects are counted.
+// counter counts the objects of a resource.
 type counter struct {
 	limit
 	kind api.Kind
-	id   string        // of the object that has the reservations
-	turn chan struct{} // holds a value while a request of this process changes that object
+	id   string        // of the object with the reservations
+	turn chan struct{} // a lock: it holds a value while a request of this process changes that object
 }
 
-// New makes the plugin of ResourceQuota objects. It is an admission.Factory.
+// New creates the plugin from ResourceQuota objects. It is an admission.Factory.
 func New(configuration json.RawMessage) (admission.Interface, error) {
 	limits, err := limitsIn(configuration)
 	if err != nil {
@@ -98,7 +96,7 @@ func (p *Plugin) SetObjects(objects storage.Interface, catalogs rest.Catalogs) e
 	return nil
 }
 
-// names returns what a quota may call resources.
+// names returns the names of resources that a quota may have.
 func names(kinds map[schema.GroupResource]api.Kind) string {
 	var all []string
 	for resource := range kinds {
@@ -115,11 +113,11 @@ func names(kinds map[schema.GroupResource]api.Kind) string {
 // Handles implements admission.Interface.
 func (p *Plugin) Handles(operation admission.Operation) bool { return operation != admission.Delete }
 
-// place is what a request has reserved. It has at most one reservation: it asks for another one only
-// if it has not stored the object of the first.
+// place is the state of a request. It has at most one reservation: it needs another one only if it has
+// not stored the object of the first.
 type place struct {
-	request string
-	asked   bool // it may have a reservation
+	request  string // the id of the request
+	reserved bool   // it may have a reservation
 }
 
 type placeKey struct{}
@@ -138,8 +136,8 @@ func (p *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 		return refusal(p.tryReserve(c, own.request, id), c, a)
 	}
 	mayHave, err := p.reserve(ctx, c, own.request, id)
-	if mayHave && !own.asked {
-		own.asked = true
+	if mayHave && !own.reserved {
+		own.reserved = true
 		a.OnEnd(func(known bool) {
 			if known {
 				p.release(c, own.request)
@@ -149,7 +147,7 @@ func (p *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	return refusal(err, c, a)
 }
 
-// refusal returns an error as the answer to a request; nil stays nil.
+// refusal converts an error to the answer of a request; nil stays nil.
 func refusal(err error, c *counter, a *admission.Attributes) error {
 	var exceeded *exceededError
 	switch {
@@ -161,7 +159,7 @@ func refusal(err error, c *counter, a *admission.Attributes) error {
 	return rest.StatusError(err, a.Resource.GroupResource(), a.Object.GetName())
 }
 
-// exceededError is the refusal of one object more, in the words of today's server.
+// exceededError is the error of a request that exceeds a quota, in the words of today's server.
 type exceededError struct {
 	limit
 	used int64

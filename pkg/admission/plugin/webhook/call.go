@@ -11,32 +11,36 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/webhook"
 )
 
-// failed is the error of a webhook that cannot be asked, or whose answer cannot be used: its
-// failure policy says what follows.
+// failed is the error of a call that fails, or has an invalid answer. The failure policy of the
+// webhook applies.
 type failed struct {
-	why  error // has no secrets
-	code int   // the status that tells of it
+	why  error // contains no secrets
+	code int   // the HTTP status, for metrics
 }
 
 // Error implements error.
 func (f *failed) Error() string { return f.why.Error() }
 
-// ask calls a webhook once. The error is failed. A panic is a failure, too: the process goes on.
-func (h *hook) ask(ctx context.Context, request *admissionv1.AdmissionRequest, mayPatch bool) (response *admissionv1.AdmissionResponse, err error) {
+// call calls a webhook once. The error is failed, also after a panic.
+func (h *hook) call(ctx context.Context, request *admissionv1.AdmissionRequest, mayPatch bool) (response *admissionv1.AdmissionResponse, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			log.Printf("the call of the admission webhook %s: panic: %v\n%s", h.name, reason, debug.Stack())
 			err = &failed{errors.New("the call has panicked"), http.StatusInternalServerError}
 		}
 	}()
-	review, answer := newReview(request), &admissionv1.AdmissionReview{}
-	if err := h.post(ctx, review, answer); err != nil {
+	own := *request
+	own.UID = uuid.NewUUID()
+	kind := metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
+	var answer admissionv1.AdmissionReview
+	if err := h.post(ctx, &admissionv1.AdmissionReview{TypeMeta: kind, Request: &own}, &answer); err != nil {
 		code := http.StatusServiceUnavailable
 		var answered webhook.Answered
 		if errors.As(err, &answered) {
@@ -44,14 +48,14 @@ func (h *hook) ask(ctx context.Context, request *admissionv1.AdmissionRequest, m
 		}
 		return nil, &failed{fmt.Errorf("failed to call webhook: %w", err), code}
 	}
-	if err := check(answer.Response, review.Request.UID, mayPatch); err != nil {
+	if err := check(answer.Response, own.UID, mayPatch); err != nil {
 		return nil, &failed{fmt.Errorf("received invalid webhook response: %w", err), http.StatusServiceUnavailable}
 	}
 	return answer.Response, nil
 }
 
-// tell tells the audit and the client what a webhook wants them to know.
-func (h *hook) tell(a *admission.Attributes, response *admissionv1.AdmissionResponse) {
+// report adds the annotations of a response to the audit event, and sends its warnings to the client.
+func (h *hook) report(a *admission.Attributes, response *admissionv1.AdmissionResponse) {
 	for name, value := range response.AuditAnnotations {
 		if key := h.name + "/" + name; len(validation.IsQualifiedName(key)) == 0 {
 			a.Annotate(key, value)
@@ -64,8 +68,8 @@ func (h *hook) tell(a *admission.Attributes, response *admissionv1.AdmissionResp
 	}
 }
 
-// denied returns the error of a webhook that refuses a change: the status that it gives. A status
-// that does not say so, or that HTTP has not, is a bad request.
+// denied returns the error of a webhook that refuses a change: its status. A success, or a code that
+// HTTP does not have, becomes a bad request.
 func (h *hook) denied(result *metav1.Status) error {
 	var status metav1.Status
 	if result != nil {
@@ -90,15 +94,15 @@ func (h *hook) denied(result *metav1.Status) error {
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
-// broken is the error of a webhook whose patch makes something that cannot be: whatever its
-// failure policy says, the request fails.
+// broken is the error of a webhook with an invalid patch. The request fails, whatever the failure
+// policy is.
 type broken struct{ status error }
 
 // Error implements error.
 func (b *broken) Error() string { return b.status.Error() }
 
-// conclude returns the error of a request after a call, nil if it goes on. A webhook that has
-// failed open is told to the audit under a key.
+// conclude returns the error of a request after a call, nil if the request continues, and observes
+// the call. If a webhook fails open, the audit event has its name under a key.
 func (p *plugin) conclude(ctx context.Context, a *admission.Attributes, h *hook, call Call, err error, openKey string) error {
 	call.Name, call.Operation, call.Code, call.Rejected, call.ErrorType = h.name, a.Operation, http.StatusOK, err != nil, "no_error"
 	switch of := err.(type) {
@@ -118,10 +122,10 @@ func (p *plugin) conclude(ctx context.Context, a *admission.Attributes, h *hook,
 	return err
 }
 
-// afterFailure returns the error of a request after a webhook has failed, nil if it goes on.
+// afterFailure returns the error of a request after a webhook has failed, nil if the request continues.
 func (h *hook) afterFailure(ctx context.Context, a *admission.Attributes, failure *failed, openKey string) error {
 	switch {
-	case ctx.Err() != nil: // the request has no time left, whatever the policy says
+	case ctx.Err() != nil: // the request has no time left, whatever the policy is
 		return apierrors.NewTimeoutError("request did not complete within requested timeout", 0)
 	case h.failOpen:
 		log.Printf("the admission webhook %s failed, and the request goes on: %v", h.name, failure)

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,21 +27,16 @@ func checkPolicies(at *field.Path, w *admissionregistrationv1.MutatingWebhook) e
 	if w.SideEffects == nil {
 		return wrong(at.Child("sideEffects"), "is missing")
 	}
-	for _, err := range []error{
+	return cmp.Or(
 		oneOf(at.Child("sideEffects"), w.SideEffects, admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun),
 		oneOf(at.Child("failurePolicy"), w.FailurePolicy, admissionregistrationv1.Fail, admissionregistrationv1.Ignore),
 		oneOf(at.Child("matchPolicy"), w.MatchPolicy, admissionregistrationv1.Equivalent, admissionregistrationv1.Exact),
 		oneOf(at.Child("reinvocationPolicy"), w.ReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy, admissionregistrationv1.IfNeededReinvocationPolicy),
 		checkVersions(at.Child("admissionReviewVersions"), w.AdmissionReviewVersions),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
-// oneOf checks that a value is one of two. A nil one is the default.
+// oneOf requires one of two values. A nil value means the default.
 func oneOf[Value ~string](at *field.Path, value *Value, either, or Value) error {
 	if value == nil || *value == either || *value == or {
 		return nil
@@ -76,10 +72,7 @@ func checkRule(at *field.Path, rule *admissionregistrationv1.RuleWithOperations)
 			return wrong(at.Child("operations").Index(i), "is none of CREATE, UPDATE, DELETE, CONNECT, *")
 		}
 	}
-	if err := checkList(at.Child("apiGroups"), rule.APIGroups, true); err != nil {
-		return err
-	}
-	if err := checkList(at.Child("apiVersions"), rule.APIVersions, false); err != nil {
+	if err := cmp.Or(checkList(at.Child("apiGroups"), rule.APIGroups, true), checkList(at.Child("apiVersions"), rule.APIVersions, false)); err != nil {
 		return err
 	}
 	if scope := rule.Scope; scope != nil && !slices.Contains([]string{"*", "Cluster", "Namespaced"}, string(*scope)) {
@@ -88,7 +81,7 @@ func checkRule(at *field.Path, rule *admissionregistrationv1.RuleWithOperations)
 	return checkResources(at.Child("resources"), rule.Resources)
 }
 
-// checkList checks a list whose "*" stands for all.
+// checkList checks a list in which "*" matches all.
 func checkList(at *field.Path, list []string, mayBeEmpty bool) error {
 	switch empty := slices.Index(list, ""); {
 	case len(list) == 0:
@@ -101,7 +94,7 @@ func checkList(at *field.Path, list []string, mayBeEmpty bool) error {
 	return nil
 }
 
-// checkResources refuses what stands for something that another entry stands for already.
+// checkResources refuses entries that another entry includes.
 func checkResources(at *field.Path, resources []string) error {
 	if len(resources) == 0 {
 		return wrong(at, "is missing")

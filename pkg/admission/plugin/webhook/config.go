@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -29,16 +30,16 @@ const (
 // hook is a webhook.
 type hook struct {
 	name          string
-	configuration string // the name of the object that it is of
+	configuration string // the name of its object of the configuration
 	post          func(ctx context.Context, review, answer any) error
 	rules         []admissionregistrationv1.RuleWithOperations
 	namespaces    labels.Selector
 	objects       labels.Selector
 	failOpen      bool // a request is admitted if the webhook fails
-	ifNeeded      bool // it is asked again about what others changed afterwards
+	ifNeeded      bool // it is called again after later changes by others
 }
 
-// addHooks returns hooks and those of one more object of the configuration.
+// addHooks adds the hooks of one object of the configuration.
 func addHooks(hooks []*hook, path *field.Path, name string, configured []admissionregistrationv1.MutatingWebhook) ([]*hook, error) {
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return nil, wrong(path.Child("metadata", "name"), "is no name")
@@ -62,16 +63,13 @@ func addHooks(hooks []*hook, path *field.Path, name string, configured []admissi
 	return hooks, nil
 }
 
-// newHook returns a webhook at a path of the configuration. The error names the field, but
-// nothing of what is in it.
+// newHook returns the webhook at a path of the configuration. The error names the field, and contains
+// no values.
 func newHook(at *field.Path, w *admissionregistrationv1.MutatingWebhook) (*hook, error) {
 	h := &hook{name: w.Name, rules: w.Rules}
 	h.failOpen = w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 	h.ifNeeded = w.ReinvocationPolicy != nil && *w.ReinvocationPolicy == admissionregistrationv1.IfNeededReinvocationPolicy
-	if err := checkName(at.Child("name"), w.Name); err != nil {
-		return nil, err
-	}
-	if err := checkPolicies(at, w); err != nil {
+	if err := cmp.Or(checkName(at.Child("name"), w.Name), checkPolicies(at, w)); err != nil {
 		return nil, err
 	}
 	for i := range w.Rules {
@@ -118,8 +116,8 @@ func client(at *field.Path, config *admissionregistrationv1.WebhookClientConfig,
 	case target.RawQuery != "":
 		return nil, wrong(at.Child("url"), "has a query")
 	}
-	target.RawQuery = "timeout=" + timeout.String() // the server is told, as by today's
-	var authorities *x509.CertPool                  // nil: those of the system
+	target.RawQuery = "timeout=" + timeout.String() // as today's server does
+	var authorities *x509.CertPool                  // nil for those of the system
 	if config.CABundle != nil {
 		if authorities, err = pems.Pool(at.Child("caBundle").String(), config.CABundle); err != nil {
 			return nil, err
@@ -141,5 +139,5 @@ func selector(at *field.Path, of *metav1.LabelSelector) (labels.Selector, error)
 	return metav1.LabelSelectorAsSelector(of)
 }
 
-// wrong says which field is wrong. Why must not tell what is in it.
+// wrong returns the error of a field. Why must not contain its value.
 func wrong(at *field.Path, why string) error { return errors.New(at.String() + ": " + why) }

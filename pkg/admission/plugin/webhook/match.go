@@ -20,7 +20,7 @@ func (h *hook) matches(a *admission.Attributes) bool {
 	return matched && h.selects(a)
 }
 
-// handles reports whether a webhook may have to be called for an operation.
+// handles reports whether a rule of a webhook has an operation.
 func (h *hook) handles(operation admission.Operation) bool {
 	return slices.ContainsFunc(h.rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return has(rule.Operations, admissionregistrationv1.OperationType(operation))
@@ -39,7 +39,6 @@ func hasResource(resources []string, a *admission.Attributes) bool {
 	})
 }
 
-// inScope reports whether an object has a namespace, or none, as a rule wants it.
 func inScope(scope *admissionregistrationv1.ScopeType, a *admission.Attributes) bool {
 	switch {
 	case scope == nil || *scope == admissionregistrationv1.AllScopes:
@@ -50,8 +49,8 @@ func inScope(scope *admissionregistrationv1.ScopeType, a *admission.Attributes) 
 	return a.Namespace == ""
 }
 
-// selects reports whether the labels of the namespace, and those of the new or the old object, are
-// those that a webhook wants. A namespace has only the label of its name.
+// selects reports whether the selectors of a webhook match the labels of the namespace, and those of
+// the new or the old object. A namespace has only the label of its name.
 func (h *hook) selects(a *admission.Attributes) bool {
 	if a.Namespace != "" && !h.namespaces.Matches(labels.Set{corev1.LabelMetadataName: a.Namespace}) {
 		return false

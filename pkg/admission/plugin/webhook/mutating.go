@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -16,22 +17,22 @@ import (
 // mutating is the plugin MutatingAdmissionWebhook.
 type mutating struct{ plugin }
 
-// Admit implements admission.MutationInterface. It asks one webhook after another.
+// Admit implements admission.MutationInterface. It calls one webhook after another.
 func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
-	seen := admission.Memory[rounds](a, p)
-	seen.begin(a)
-	defer seen.end(a)
+	state := admission.Memory[rounds](a, p)
+	state.begin(a)
+	defer state.end(a)
 	for i, h := range p.hooks {
-		if !h.matches(a) || a.Reinvoked() && !seen.again[i] {
+		if !h.matches(a) || a.Reinvoked() && !state.again[i] {
 			continue
 		}
-		changed, err := p.ask(ctx, a, h, i)
+		changed, err := p.call(ctx, a, h, i)
 		if changed {
-			seen.changed()
+			state.changed()
 			a.Reinvoke()
 		}
 		if h.ifNeeded {
-			seen.asked[i] = true
+			state.called[i] = true
 		}
 		if err != nil {
 			return err
@@ -40,8 +41,8 @@ func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// ask lets a webhook change the object, and reports whether it has.
-func (p *mutating) ask(ctx context.Context, a *admission.Attributes, h *hook, index int) (changed bool, err error) {
+// call lets a webhook change the object, and reports whether it has.
+func (p *mutating) call(ctx context.Context, a *admission.Attributes, h *hook, index int) (changed bool, err error) {
 	request, err := newRequest(a)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
@@ -52,9 +53,9 @@ func (p *mutating) ask(ctx context.Context, a *admission.Attributes, h *hook, in
 	}
 	key := fmt.Sprintf("mutation.webhook.admission.k8s.io/round_%d_index_%d", round, index)
 	start := time.Now()
-	response, err := h.ask(ctx, request, true)
+	response, err := h.call(ctx, request, true)
 	if err == nil {
-		h.tell(a, response)
+		h.report(a, response)
 		if response.Allowed {
 			changed, err = h.patch(a, request.Object.Raw, response)
 		} else {
@@ -66,9 +67,9 @@ func (p *mutating) ask(ctx context.Context, a *admission.Attributes, h *hook, in
 	return changed, p.conclude(ctx, a, h, call, err, "failed-open."+key)
 }
 
-// mutation is what the audit is told of a call.
+// mutation returns the annotation of a call.
 func (h *hook) mutation(changed bool) string {
-	text, _ := json.Marshal(struct { // which cannot fail
+	text, _ := json.Marshal(struct { // never fails
 		Configuration string `json:"configuration"`
 		Webhook       string `json:"webhook"`
 		Mutated       bool   `json:"mutated"`
@@ -76,33 +77,31 @@ func (h *hook) mutation(changed bool) string {
 	return string(text)
 }
 
-// rounds is what is known of a request between the two rounds. Webhooks are known by their index.
+// rounds is the state of a request during its two rounds. The keys are indices of webhooks.
 type rounds struct {
-	asked map[int]bool   // those that are asked again if somebody changes the object
-	again map[int]bool   // those that are asked in the second round
-	last  runtime.Object // as the last round has left it, nil if nobody is to be asked again
+	called map[int]bool   // webhooks that are called again if the object changes
+	again  map[int]bool   // webhooks of the second round
+	last   runtime.Object // the object after the last round, nil if no webhook is called again
 }
 
-// begin begins a round. The first round forgets what was before: the request may be tried again.
+// begin begins a round. The first round resets the state, as a request may be retried.
 func (r *rounds) begin(a *admission.Attributes) {
 	if !a.Reinvoked() {
-		*r = rounds{asked: map[int]bool{}, again: map[int]bool{}}
+		*r = rounds{called: map[int]bool{}, again: map[int]bool{}}
 	} else if r.last != nil && !apiequality.Semantic.DeepEqual(r.last, a.Object) {
 		r.changed() // by another plugin
 	}
 }
 
-// changed lets those who were asked be asked again.
+// changed adds the called webhooks to the second round.
 func (r *rounds) changed() {
-	for i := range r.asked {
-		r.again[i] = true
-	}
-	clear(r.asked)
+	maps.Copy(r.again, r.called)
+	clear(r.called)
 }
 
 // end ends a round.
 func (r *rounds) end(a *admission.Attributes) {
-	if r.last = nil; len(r.asked) > 0 && a.Object != nil {
+	if r.last = nil; len(r.called) > 0 && a.Object != nil {
 		r.last = a.Object.DeepCopyObject()
 	}
 }

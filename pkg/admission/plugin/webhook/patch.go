@@ -20,13 +20,12 @@ import (
 	"kube2014/pkg/api/v1/quantity"
 )
 
-// maxObject is the size of the largest object that a patch may make, in bytes: that of the largest
-// body that a client may send.
+// maxObject bounds a patched object, in bytes, as the body of a client's request.
 const maxObject = 3 << 20
 
-// patch puts another object into the place of the one that is to be stored, if a webhook wants
-// that, and reports whether it differs. Before is the JSON of that object. The error is failed or
-// broken; then nothing has changed.
+// patch replaces the object of the attributes by a patched one, if the response has a patch, and reports
+// whether it differs. Before is the JSON of the object. The error is failed or broken; then nothing
+// has changed.
 func (h *hook) patch(a *admission.Attributes, before []byte, response *admissionv1.AdmissionResponse) (changed bool, err error) {
 	if len(response.Patch) == 0 {
 		return false, nil
@@ -57,7 +56,7 @@ func (h *hook) patch(a *admission.Attributes, before []byte, response *admission
 	return changed, nil
 }
 
-// read returns the object of a patched text, which is of the type of the one before.
+// read decodes a patched object, which has the type of the one before.
 func (h *hook) read(text []byte, a *admission.Attributes) (admission.Object, error) {
 	if len(text) > maxObject {
 		return nil, h.internal("patched the object to one of more than %d bytes", maxObject)
@@ -69,24 +68,24 @@ func (h *hook) read(text []byte, a *admission.Attributes) (admission.Object, err
 	err := kjson.UnmarshalCaseSensitivePreserveInts(text, object)
 	var mistyped *json.UnmarshalTypeError
 	kind := object.GetObjectKind()
-	made := kind.GroupVersionKind()
+	patched := kind.GroupVersionKind()
 	switch {
 	case errors.As(err, &mistyped) && mistyped.Field != "":
 		return nil, h.internal("patched %s to a value of another type", mistyped.Field)
 	case err != nil:
 		return nil, h.internal("patched the object to one that cannot be read")
-	case made.Kind != "" && made.Kind != a.Kind.Kind, !made.GroupVersion().Empty() && made.GroupVersion() != a.Kind.GroupVersion():
+	case patched.Kind != "" && patched.Kind != a.Kind.Kind, !patched.GroupVersion().Empty() && patched.GroupVersion() != a.Kind.GroupVersion():
 		return nil, h.internal("patched the object to one of another kind")
 	}
-	kind.SetGroupVersionKind(a.Object.GetObjectKind().GroupVersionKind()) // as the one before has it, or has not
+	kind.SetGroupVersionKind(a.Object.GetObjectKind().GroupVersionKind()) // the object before may have none
 	if err := checkIdentity(object, a); err != nil {
 		return nil, &broken{err}
 	}
 	return object, nil
 }
 
-// checkIdentity refuses an object that is not the one that the request is about. Only what a client
-// creates may get another name.
+// checkIdentity refuses an object with another namespace, name or uid. Only a new object may get
+// another name.
 func checkIdentity(object admission.Object, a *admission.Attributes) error {
 	immutable := func(name, value string) error {
 		wrong := field.Invalid(field.NewPath("metadata", name), value, "field is immutable")
@@ -107,7 +106,7 @@ func checkIdentity(object admission.Object, a *admission.Attributes) error {
 	return nil
 }
 
-// internal returns the error of a webhook that does what it may not do.
+// internal returns the error of a webhook with an invalid patch.
 func (h *hook) internal(what string, args ...any) error {
 	return &broken{apierrors.NewInternalError(fmt.Errorf("admission webhook %q "+what, append([]any{h.name}, args...)...))}
 }

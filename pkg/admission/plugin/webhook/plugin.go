@@ -1,11 +1,10 @@
-// Package webhook lets other servers change or refuse what is to be stored, by an AdmissionReview
-// of admission.k8s.io/v1, as the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook
-// of today's server do.
+// Package webhook has the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook of today's
+// server. They let other servers change or refuse objects, by an AdmissionReview of
+// admission.k8s.io/v1.
 //
-// Which servers are asked stands in the configuration of a plugin: an object of
-// admissionregistration.k8s.io/v1, of the kind MutatingWebhookConfiguration or
-// ValidatingWebhookConfiguration, or a list of such objects. Their webhooks are asked in the order
-// in which they stand there.
+// The configuration of a plugin is an object of admissionregistration.k8s.io/v1, of the kind
+// MutatingWebhookConfiguration or ValidatingWebhookConfiguration, or a list of such objects. The
+// webhooks are called in the order of the configuration.
 package webhook
 
 import (
@@ -24,7 +23,7 @@ const (
 	NameValidating = "ValidatingAdmissionWebhook"
 )
 
-// Call is one call of a webhook, as metrics tell it.
+// Call describes a call of a webhook for metrics.
 type Call struct {
 	Name      string // of the webhook
 	Type      string // admit or validating
@@ -32,19 +31,19 @@ type Call struct {
 	Took      time.Duration
 	Rejected  bool   // the request was refused
 	ErrorType string // no_error if the webhook refused it, else calling_webhook_error or apiserver_internal_error
-	Code      int    // with which the request was refused, or the call failed; 200 for neither
+	Code      int    // of the refusal or of the failed call; otherwise 200
 	FailOpen  bool   // the webhook failed, and the request was admitted
 }
 
-// Observe lets a function be called after each call of a webhook, if a plugin is one of this
-// package. It is for the time before the first request. The function is called concurrently.
+// Observe sets the function that is called after each call of a webhook, if the plugin is one of this
+// package. It must be called before the first request. The function is called concurrently.
 func Observe(plugin admission.Interface, observe func(Call)) {
 	if p, ok := plugin.(interface{ set(func(Call)) }); ok {
 		p.set(observe)
 	}
 }
 
-// NewMutating makes the plugin that may change what is to be stored. It is an admission.Factory.
+// NewMutating creates the plugin that may change objects. It is an admission.Factory.
 func NewMutating(configuration json.RawMessage) (admission.Interface, error) {
 	configured, err := admission.ObjectsIn[admissionregistrationv1.MutatingWebhookConfiguration](configuration,
 		admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"))
@@ -60,7 +59,7 @@ func NewMutating(configuration json.RawMessage) (admission.Interface, error) {
 	return p, nil
 }
 
-// NewValidating makes the plugin that checks what is to be stored. It is an admission.Factory.
+// NewValidating creates the plugin that checks objects. It is an admission.Factory.
 func NewValidating(configuration json.RawMessage) (admission.Interface, error) {
 	configured, err := admission.ObjectsIn[admissionregistrationv1.ValidatingWebhookConfiguration](configuration,
 		admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"))
@@ -84,7 +83,7 @@ func NewValidating(configuration json.RawMessage) (admission.Interface, error) {
 	return p, nil
 }
 
-// plugin is what both plugins are.
+// plugin is the common part of both plugins.
 type plugin struct {
 	hooks   []*hook
 	observe func(Call) // may be nil

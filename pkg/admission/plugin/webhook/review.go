@@ -9,13 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/auth/user/userinfo"
 )
 
-// newRequest returns what webhooks are told of a change, still without the uid of a call.
+// newRequest returns the request of all reviews of a change, without the uid of a call.
 func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) {
 	kind, resource := metav1.GroupVersionKind(a.Kind), metav1.GroupVersionResource(a.Resource)
 	r := &admissionv1.AdmissionRequest{
@@ -35,9 +34,8 @@ func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) 
 	return r, err
 }
 
-// encode returns an object's JSON, with its kind.
 func encode(object runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
-	object = object.DeepCopyObject() // it is nobody's to change
+	object = object.DeepCopyObject() // the original must not be changed
 	object.GetObjectKind().SetGroupVersionKind(kind)
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -46,7 +44,7 @@ func encode(object runtime.Object, kind schema.GroupVersionKind) ([]byte, error)
 	return text, nil
 }
 
-// encodeOptions returns the JSON of a request's options. A patch is an update, as webhooks see it.
+// encodeOptions returns the JSON of a request's options. For webhooks, a patch is an update.
 func encodeOptions(options runtime.Object) ([]byte, error) {
 	kind := "UpdateOptions"
 	switch of := options.(type) {
@@ -60,17 +58,7 @@ func encodeOptions(options runtime.Object) ([]byte, error) {
 	return encode(options, metav1.SchemeGroupVersion.WithKind(kind))
 }
 
-// newReview returns the review of one call.
-func newReview(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionReview {
-	own := *request
-	own.UID = uuid.NewUUID()
-	return &admissionv1.AdmissionReview{TypeMeta: reviewType, Request: &own}
-}
-
-var reviewType = metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
-
-// check returns why a response cannot be used, in the words of today's server, but with nothing of
-// the response.
+// check returns the error of an invalid response in the words of today's server, without its values.
 func check(response *admissionv1.AdmissionResponse, uid types.UID, mayPatch bool) error {
 	switch {
 	case response == nil:

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -15,8 +16,8 @@ import (
 // validating is the plugin ValidatingAdmissionWebhook.
 type validating struct{ plugin }
 
-// Validate implements admission.ValidationInterface. It asks all webhooks at once. The error is
-// that of the first one in their order.
+// Validate implements admission.ValidationInterface. It calls all webhooks concurrently, and returns
+// the error of the first one in their order.
 func (p *validating) Validate(ctx context.Context, a *admission.Attributes) error {
 	var hooks []*hook
 	for _, h := range p.hooks {
@@ -31,37 +32,33 @@ func (p *validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
+	type answer struct {
+		response *admissionv1.AdmissionResponse
+		err      error
+		took     time.Duration
+	}
 	answers := make([]answer, len(hooks))
 	var all sync.WaitGroup
 	for i, h := range hooks {
 		all.Go(func() {
 			start := time.Now()
-			response, err := h.ask(ctx, request, false)
+			response, err := h.call(ctx, request, false)
 			answers[i] = answer{response, err, time.Since(start)}
 		})
 	}
 	all.Wait()
 	var first error
 	for i, h := range hooks { // the attributes are for one goroutine at a time
-		err := answers[i].err
+		response, err := answers[i].response, answers[i].err
 		if err == nil {
-			h.tell(a, answers[i].response)
-			if !answers[i].response.Allowed {
-				err = h.denied(answers[i].response.Result)
+			h.report(a, response)
+			if !response.Allowed {
+				err = h.denied(response.Result)
 			}
 		}
 		call := Call{Type: "validating", Took: answers[i].took}
 		err = p.conclude(ctx, a, h, call, err, fmt.Sprintf("failed-open.validating.webhook.admission.k8s.io/round_0_index_%d", i))
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return first
-}
-
-// answer is how a call has ended.
-type answer struct {
-	response *admissionv1.AdmissionResponse
-	err      error
-	took     time.Duration
 }

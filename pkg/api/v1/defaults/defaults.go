@@ -1,33 +1,33 @@
-// Package defaults fills in what a client of today's API left out, as kube-apiserver
-// 1.36 does. The functions change the object that they get; doing so twice is the same as
-// doing so once. They set nothing that a real server allocates or that its admission
-// plugins add: no cluster IP and what follows from it, no tolerations, no priority.
+// Package defaults sets the default values of today's API as kube-apiserver 1.36 does. The
+// functions change their argument and are idempotent. They do not set what a real server
+// allocates or what its admission plugins add: cluster IPs and their families, tolerations,
+// the priority.
 package defaults
 
 import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// set gives *field the value if it has none.
+// set sets a field that has the zero value.
 func set[T comparable](field *T, value T) {
-	var none T
-	if *field == none {
+	if *field == *new(T) {
 		*field = value
 	}
 }
 
-// point makes *field point at the value if it points at nothing.
+// point sets a nil pointer to a value.
 func point[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
 	}
 }
 
-// ReplicationController sets the replicas, takes selector and labels from the template's
-// labels, and defaults the template.
+// ReplicationController sets the replicas, copies the template's labels to the selector and the
+// labels, and sets the defaults of the template.
 func ReplicationController(rc *corev1.ReplicationController) {
 	point(&rc.Spec.Replicas, 1)
 	template := rc.Spec.Template
@@ -43,8 +43,8 @@ func ReplicationController(rc *corev1.ReplicationController) {
 	PodSpec(&template.Spec)
 }
 
-// Service sets what does not depend on an allocated cluster IP. One that the client names,
-// or None, is the first of the service's addresses.
+// Service sets the defaults that do not depend on an allocated cluster IP. A cluster IP of the
+// client, or None, becomes the first of the service's addresses.
 func Service(service *corev1.Service) {
 	spec := &service.Spec
 	if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
@@ -87,7 +87,7 @@ func Service(service *corev1.Service) {
 	}
 }
 
-// Endpoints sets the ports' protocol.
+// Endpoints sets the protocol of the ports.
 func Endpoints(endpoints *corev1.Endpoints) {
 	for i := range endpoints.Subsets {
 		for j := range endpoints.Subsets[i].Ports {
@@ -96,8 +96,7 @@ func Endpoints(endpoints *corev1.Endpoints) {
 	}
 }
 
-// Node makes all of the node's capacity allocatable and its range of addresses the first
-// one of its ranges.
+// Node makes the whole capacity allocatable, and synchronizes the two fields of pod CIDRs.
 func Node(node *corev1.Node) {
 	if node.Status.Allocatable == nil {
 		node.Status.Allocatable = node.Status.Capacity.DeepCopy()
@@ -111,14 +110,19 @@ func Node(node *corev1.Node) {
 	roundUp(node.Status.Allocatable)
 }
 
-// Namespace sets the phase and the label that has the name.
-func Namespace(namespace *corev1.Namespace) {
-	set(&namespace.Status.Phase, corev1.NamespaceActive)
-	if namespace.Name == "" {
-		return
+// RoleBinding sets the API groups of the role and the subjects.
+func RoleBinding(binding *rbacv1.RoleBinding) { bound(&binding.RoleRef, binding.Subjects) }
+
+// ClusterRoleBinding sets the API groups of the role and the subjects.
+func ClusterRoleBinding(binding *rbacv1.ClusterRoleBinding) {
+	bound(&binding.RoleRef, binding.Subjects)
+}
+
+func bound(role *rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	set(&role.APIGroup, rbacv1.GroupName)
+	for i := range subjects {
+		if subject := &subjects[i]; subject.Kind == rbacv1.UserKind || subject.Kind == rbacv1.GroupKind {
+			set(&subject.APIGroup, rbacv1.GroupName)
+		}
 	}
-	if namespace.Labels == nil {
-		namespace.Labels = map[string]string{}
-	}
-	namespace.Labels[corev1.LabelMetadataName] = namespace.Name
 }

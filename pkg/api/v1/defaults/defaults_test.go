@@ -32,7 +32,6 @@ func controllerFilled(t *testing.T, text string) string {
 func serviceFilled(t *testing.T, text string) string      { return filled(t, text, Service) }
 func endpointsFilled(t *testing.T, text string) string    { return filled(t, text, Endpoints) }
 func nodeFilled(t *testing.T, text string) string         { return filled(t, text, Node) }
-func namespaceFilled(t *testing.T, text string) string    { return filled(t, text, Namespace) }
 func templateSpecFilled(t *testing.T, text string) string { return filled(t, text, PodSpec) }
 
 const (
@@ -88,8 +87,7 @@ func TestWhatWasLeftOutIsFilledInAsARealServerDoes(t *testing.T) {
 			`{metadata: {}, spec: {clusterIP: None, clusterIPs: [None], sessionAffinity: None, type: ClusterIP, internalTrafficPolicy: Cluster}, status: {loadBalancer: {}}}`},
 		"a service that is a name": {serviceFilled, `{spec: {type: ExternalName, externalName: a}}`,
 			`{metadata: {}, spec: {type: ExternalName, externalName: a, sessionAffinity: None}, status: {loadBalancer: {}}}`},
-		"endpoints":   {endpointsFilled, `{subsets: [{ports: [{port: 80}]}]}`, `{metadata: {}, subsets: [{ports: [{port: 80, protocol: TCP}]}]}`},
-		"a namespace": {namespaceFilled, `{metadata: {name: default}}`, `{metadata: {name: default, labels: {kubernetes.io/metadata.name: default}}, spec: {}, status: {phase: Active}}`},
+		"endpoints": {endpointsFilled, `{subsets: [{ports: [{port: 80}]}]}`, `{metadata: {}, subsets: [{ports: [{port: 80, protocol: TCP}]}]}`},
 		"a node": {nodeFilled, `{spec: {podCIDR: 10.0.0.0/24}, status: {capacity: {cpu: 0.0001}}}`,
 			`{metadata: {}, spec: {podCIDR: 10.0.0.0/24, podCIDRs: [10.0.0.0/24]}, status: {capacity: {cpu: 1m}, allocatable: {cpu: 1m}, daemonEndpoints: {kubeletEndpoint: {Port: 0}},
 			nodeInfo: {architecture: "", bootID: "", containerRuntimeVersion: "", kernelVersion: "", kubeProxyVersion: "", kubeletVersion: "", machineID: "", operatingSystem: "", osImage: "", systemUUID: ""}}}`},

@@ -13,8 +13,8 @@ var (
 	identifier = regexp.MustCompile(`^[a-f0-9]{64}$`)
 )
 
-// pullPolicy is Always for the tag latest, which is also the tag of an image without tag
-// and digest. An image that cannot be understood has no tag.
+// pullPolicy returns Always for the tag latest, which is also the tag of an image without tag
+// and digest. An invalid image has no tag.
 func pullPolicy(image string) corev1.PullPolicy {
 	name, _, hasDigest := strings.Cut(image, "@")
 	tag := "latest"
@@ -32,7 +32,7 @@ func pullPolicy(image string) corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// isHost tells a registry from the first part of a path.
+// isHost reports whether the first segment of an image is a registry.
 func isHost(name string) bool {
 	return registry.MatchString(name) && (name == "localhost" || strings.ContainsAny(name, ".:") || strings.ToLower(name) != name)
 }

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Pod sets what PodSpec sets and what only pods have, not templates: requests, host
-// ports, enableServiceLinks, the phase. A negative grace period becomes one second.
+// Pod sets the defaults of PodSpec, and those that templates do not have: requests, host ports,
+// enableServiceLinks, the phase. A negative grace period becomes one second.
 func Pod(pod *corev1.Pod) {
 	spec := &pod.Spec
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
@@ -25,12 +25,9 @@ func Pod(pod *corev1.Pod) {
 	}
 	point(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	PodSpec(spec)
-	podStatus(&pod.Status)
-}
-
-// podStatus sets the phase, and makes the pod's address the first one of its addresses.
-func podStatus(status *corev1.PodStatus) {
+	status := &pod.Status
 	set(&status.Phase, corev1.PodPending)
+	// The two fields of addresses are synchronized.
 	if ips := status.PodIPs; status.PodIP != "" && (len(ips) == 0 || ips[0].IP != status.PodIP) {
 		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
 	} else if len(ips) > 0 {
@@ -38,7 +35,7 @@ func podStatus(status *corev1.PodStatus) {
 	}
 }
 
-// PodSpec sets what pods and templates of pods have.
+// PodSpec sets the defaults of pods and of pod templates.
 func PodSpec(spec *corev1.PodSpec) {
 	set(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	set(&spec.RestartPolicy, corev1.RestartPolicyAlways)
@@ -48,11 +45,10 @@ func PodSpec(spec *corev1.PodSpec) {
 	for i := range spec.Volumes {
 		volume(&spec.Volumes[i].VolumeSource)
 	}
-	for i := range spec.InitContainers {
-		container(&spec.InitContainers[i])
-	}
-	for i := range spec.Containers {
-		container(&spec.Containers[i])
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			container(&containers[i])
+		}
 	}
 	for i := range spec.EphemeralContainers {
 		container((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
@@ -62,7 +58,7 @@ func PodSpec(spec *corev1.PodSpec) {
 		roundUp(spec.Resources.Limits)
 		roundUp(spec.Resources.Requests)
 	}
-	// The old name of the field is served beside the new one.
+	// The field is served under its old name too.
 	set(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 }
@@ -119,7 +115,7 @@ func fieldRef(ref *corev1.ObjectFieldSelector) {
 	}
 }
 
-// roundUp makes thousandths the smallest quantities.
+// roundUp rounds quantities up to thousandths.
 func roundUp(list corev1.ResourceList) {
 	for name, quantity := range list {
 		quantity.RoundUp(resource.Milli)

@@ -1,19 +1,24 @@
 package defaults
 
 import (
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube2014/pkg/util/pods"
 )
 
-// requestLimits requests what is limited and not requested.
+// requestLimits sets missing requests to the limits.
 func requestLimits(resources *corev1.ResourceRequirements) {
 	if resources.Limits != nil && resources.Requests == nil {
 		resources.Requests = corev1.ResourceList{}
 	}
-	addMissing(resources.Requests, resources.Limits, func(corev1.ResourceName) bool { return true })
+	addMissing(resources.Requests, resources.Limits, anyResource)
 }
 
+// addMissing adds the wanted resources of another list that a list does not have.
 func addMissing(list, other corev1.ResourceList, wanted func(corev1.ResourceName) bool) {
 	for name, quantity := range other {
 		if _, there := list[name]; !there && wanted(name) {
@@ -22,8 +27,10 @@ func addMissing(list, other corev1.ResourceList, wanted func(corev1.ResourceName
 	}
 }
 
-// podResources completes the resources of the whole pod, if some are given: its limits of
-// huge pages from those of the containers, its requests from theirs and from its limits.
+func anyResource(corev1.ResourceName) bool { return true }
+
+// podResources completes the resources of the whole pod, if it has some: the limits of huge pages
+// from the containers, the requests from the containers and from the limits.
 func podResources(spec *corev1.PodSpec) {
 	whole := spec.Resources
 	if whole == nil {
@@ -31,7 +38,7 @@ func podResources(spec *corev1.PodSpec) {
 	}
 	if len(whole.Limits)+len(whole.Requests) > 0 {
 		limits := corev1.ResourceList{}
-		addMissing(limits, whole.Limits, func(corev1.ResourceName) bool { return true })
+		addMissing(limits, whole.Limits, anyResource)
 		addMissing(limits, Aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }), func(name corev1.ResourceName) bool {
 			_, requested := whole.Requests[name]
 			return isHugePages(name) && !requested
@@ -44,7 +51,7 @@ func podResources(spec *corev1.PodSpec) {
 		return
 	}
 	requests := corev1.ResourceList{}
-	addMissing(requests, whole.Requests, func(corev1.ResourceName) bool { return true })
+	addMissing(requests, whole.Requests, anyResource)
 	addMissing(requests, Aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }), isCompute)
 	addMissing(requests, whole.Limits, func(name corev1.ResourceName) bool { return isCompute(name) || isHugePages(name) })
 	if len(requests) > 0 {
@@ -53,7 +60,7 @@ func podResources(spec *corev1.PodSpec) {
 }
 
 // Aggregate returns what the containers need at the same time: the sum of those that run
-// together, or an init container with the sidecars started before it, if that is more.
+// together or, if that is more, an init container with the sidecars before it.
 func Aggregate(spec *corev1.PodSpec, list func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
 	together, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.Containers {
@@ -61,7 +68,7 @@ func Aggregate(spec *corev1.PodSpec, list func(*corev1.Container) corev1.Resourc
 	}
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if pods.IsSidecar(c) {
 			add(together, list(c))
 			add(sidecars, list(c))
 			raise(most, sidecars)
@@ -99,20 +106,18 @@ func isHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// QOSClass returns Guaranteed if every container limits both its CPU and its memory and
-// all together request what they limit, BestEffort if none requests or limits any of
-// them, else Burstable. The resources of the whole pod, if given, stand for those of the
-// containers.
+// QOSClass returns Guaranteed if every container limits CPU and memory and the sums of requests
+// and limits are equal, BestEffort if there are no requests and limits of CPU and memory,
+// otherwise Burstable. The resources of the whole pod, if set, replace those of the containers.
 func QOSClass(pod *corev1.Pod) corev1.PodQOSClass {
 	var all []corev1.ResourceRequirements
-	if whole := pod.Spec.Resources; whole != nil {
-		all = append(all, *whole)
-	} else {
-		for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-			for i := range containers {
-				all = append(all, containers[i].Resources)
-			}
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			all = append(all, containers[i].Resources)
 		}
+	}
+	if whole := pod.Spec.Resources; whole != nil {
+		all = []corev1.ResourceRequirements{*whole}
 	}
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	guaranteed := true
@@ -135,13 +140,11 @@ func QOSClass(pod *corev1.Pod) corev1.PodQOSClass {
 	return corev1.PodQOSBurstable
 }
 
-// compute returns what the list has of CPU and memory.
+// compute returns the CPU and the memory of a list that are more than 0.
 func compute(list corev1.ResourceList) corev1.ResourceList {
-	some := corev1.ResourceList{}
-	for name, quantity := range list {
-		if isCompute(name) && quantity.Sign() > 0 {
-			some[name] = quantity
-		}
-	}
+	some := maps.Clone(list)
+	maps.DeleteFunc(some, func(name corev1.ResourceName, quantity resource.Quantity) bool {
+		return !isCompute(name) || quantity.Sign() <= 0
+	})
 	return some
 }

@@ -5,15 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// StripPod unsets what only Pod sets, and to the same value in every pod: it need not be
-// kept.
+// StripPod removes the constant defaults that only Pod sets, which need not be stored.
 func StripPod(pod *corev1.Pod) {
 	unpoint(&pod.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	unset(&pod.Status.Phase, corev1.PodPending)
 }
 
-// StripPodSpec unsets what PodSpec sets to the same value in every pod, but for what is in
-// slices.
+// StripPodSpec removes the constant defaults of PodSpec, except those in slices.
 func StripPodSpec(spec *corev1.PodSpec) {
 	unset(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	unset(&spec.RestartPolicy, corev1.RestartPolicyAlways)
@@ -24,7 +22,7 @@ func StripPodSpec(spec *corev1.PodSpec) {
 	}
 }
 
-// StripContainer unsets what PodSpec sets to the same value in every container.
+// StripContainer removes the constant defaults of a container.
 func StripContainer(c *corev1.Container) {
 	unset(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
 	unset(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)

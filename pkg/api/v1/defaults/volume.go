@@ -52,7 +52,7 @@ func fieldRefs(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// disks defaults the volumes that stand for the storage of one product.
+// disks sets the defaults of the volumes of single products.
 func disks(v *corev1.VolumeSource) {
 	if v.ISCSI != nil {
 		set(&v.ISCSI.ISCSIInterface, "default")

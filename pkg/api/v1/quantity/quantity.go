@@ -1,6 +1,5 @@
-// Package quantity finds quantities that take minutes to compute with: those with a huge
-// exponent, or with very many digits. None may reach the library that reads them. Its functions
-// are safe for concurrent use.
+// Package quantity finds quantities with a huge exponent, or with very many digits, which would block
+// the library that parses them for minutes. Its functions are safe for concurrent use.
 package quantity
 
 import (
@@ -14,11 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// maybeHuge reports whether there could be such a quantity in a text: a number of 64 digits
-// and points, or an exponent of four digits. Each body is looked through, for which a
-// regular expression takes longer than to decode the body.
+// maybeHuge reports whether a text may contain such a quantity: a number of 64 digits and points, or an
+// exponent of four digits. It scans each body, for which a regular expression would take longer than
+// the decoding.
 func maybeHuge(text []byte) bool {
-	length := 0 // of the number before
+	length := 0 // of the number so far
 	for i, c := range text {
 		switch {
 		case isDigit(c), c == '.' && length > 0:
@@ -35,7 +34,7 @@ func maybeHuge(text []byte) bool {
 	return false
 }
 
-// isExponent reports whether a text begins with four digits, and maybe a sign before them.
+// isExponent reports whether a text begins with an optional sign and four digits.
 func isExponent(text []byte) bool {
 	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
 		text = text[1:]
@@ -45,12 +44,12 @@ func isExponent(text []byte) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// hugeQuantity matches one.
+// hugeQuantity matches such a quantity.
 var hugeQuantity = regexp.MustCompile(`^[+-]?([\d.]*[eE][+-]?\d{4,}|[\d.]{64}.*)$`)
 
-// HugeInProtobuf reports whether a string of a message is one: protobuf does not tell what is
-// a quantity. A string stands behind its length, of which all forms that a reader accepts
-// are looked for, also where there is none.
+// HugeInProtobuf reports whether any string of a protobuf message may be such a quantity, as the
+// encoding does not have the types of fields. A string follows its length; all encodings of a length
+// that a decoder accepts are tried at each position.
 func HugeInProtobuf(message []byte) bool {
 	if !maybeHuge(message) {
 		return false
@@ -87,24 +86,24 @@ func isHuge(text []byte) bool {
 	return false
 }
 
-// quantities are the members of today's objects that are quantities, or hold them.
+// quantities are the names of the members of today's objects that are or contain quantities.
 var quantities = []string{"allocatable", "allocatedResources", "capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}
 
-// CheckJSON returns a bad request if an object's JSON has such a quantity. What else looks like
-// one is left alone.
+// CheckJSON returns a bad request if the JSON of an object has such a quantity. It ignores other members
+// that look like one.
 func CheckJSON(text []byte) error {
 	if !maybeHuge(text) {
 		return nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	var path []string // the member, or "" in a list, that each open object or list is
+	var path []string // the name of each open object or list, "" in a list
 	member, isName := "", false
 	var inObject []bool
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return nil // its end; or no JSON, which is told later
+			return nil // the end, or invalid JSON, which the decoder reports
 		}
 		switch token := token.(type) {
 		case json.Delim:
@@ -132,7 +131,7 @@ func CheckJSON(text []byte) error {
 	}
 }
 
-// isQuantity reports whether a member is one, or stands in an object that holds them.
+// isQuantity reports whether a member is a quantity, or its object contains quantities.
 func isQuantity(path []string, member string) bool {
 	return !slices.Contains(path, "metadata") && (slices.Contains(quantities, member) || slices.Contains(quantities, path[len(path)-1]))
 }

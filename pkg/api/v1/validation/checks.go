@@ -1,12 +1,11 @@
-// Package validation says what is wrong with an object of today's API, in the order and
-// the words of kube-apiserver 1.36. Its functions expect objects that were defaulted (see
-// package defaults), report all errors at once, and change nothing. They are safe for
-// concurrent use as long as nobody changes the objects.
+// Package validation validates objects of today's API. The errors have the order and the words of
+// kube-apiserver 1.36. Its functions expect defaulted objects (see package defaults), return all
+// errors at once, and change nothing. They are safe for concurrent use as long as nobody changes
+// the objects.
 //
-// An update is held to the rules of today only in what it changes: an object that came
-// through the first door may have a name, or labels, that could not be created here.
-// Callers give the new object the old one's resourceVersion, uid and creationTimestamp
-// before they ask, if the client left them out.
+// An update must obey the rules only in what it changes: an object of the first door may have a
+// name, or labels, that the second door would not create. If the client left out resourceVersion,
+// uid or creationTimestamp, the caller sets them to those of the old object before.
 package validation
 
 import (
@@ -18,13 +17,13 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// checks are the rules of this package, and the errors that they have found.
+// checks has the rules of this package and collects their errors.
 type checks struct{ *check.Errors }
 
 func newChecks() checks { return checks{&check.Errors{}} }
 
-// update returns the errors of the rules that the old object, checked against itself, does
-// not have: what it always had wrong may stay.
+// update returns the errors of the rules, except those of an update of the old object to itself:
+// old mistakes may stay.
 func update[T any](now, old *T, rules func(c checks, now, old *T)) field.ErrorList {
 	after, before := newChecks(), newChecks()
 	rules(after, now, old)

@@ -14,7 +14,7 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// ValidateEndpoints checks endpoints that are to be created.
+// ValidateEndpoints checks new endpoints.
 func ValidateEndpoints(endpoints *corev1.Endpoints) field.ErrorList {
 	c := newChecks()
 	c.endpoints(endpoints)
@@ -66,8 +66,8 @@ func (c checks) addresses(addresses []corev1.EndpointAddress, at *field.Path) {
 	}
 }
 
-// endpointIP asks for an address that can be reached. It may be a loopback address (K69): there are
-// the machines of June 2014, and hollow pods.
+// endpointIP requires a reachable address. It may be a loopback address (K69), which the machines of
+// June 2014 and hollow pods have.
 func (c checks) endpointIP(at *field.Path, ip string) {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -80,14 +80,14 @@ func (c checks) endpointIP(at *field.Path, ip string) {
 	c.InvalidIf(addr.IsLinkLocalMulticast(), at, ip, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 }
 
-// externalIP asks for an address that others can reach.
+// externalIP requires an address that other machines can reach.
 func (c checks) externalIP(at *field.Path, ip string) {
 	c.endpointIP(at, ip)
 	addr, err := netip.ParseAddr(ip)
 	c.InvalidIf(err == nil && addr.Unmap().IsLoopback(), at, ip, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
 }
 
-// ValidateNode checks a node that is to be created.
+// ValidateNode checks a new node.
 func ValidateNode(node *corev1.Node) field.ErrorList {
 	c := newChecks()
 	c.Metadata(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
@@ -147,7 +147,7 @@ func (c checks) capacity(status *corev1.NodeStatus) {
 	}
 }
 
-// taints checks them where the real server says that they stand.
+// taints reports errors at the path that the real server uses.
 func (c checks) taints(taints []corev1.Taint) {
 	seen := map[[2]string]bool{}
 	for i, taint := range taints {
@@ -167,8 +167,8 @@ func (c checks) taints(taints []corev1.Taint) {
 	}
 }
 
-// ValidateEventCreate checks an event that is to be created. An event without an event
-// time is of the old kind, of which little is asked.
+// ValidateEventCreate checks a new event. An event without an event
+// time is of the old kind, which has few rules.
 func ValidateEventCreate(event *corev1.Event) field.ErrorList {
 	c := newChecks()
 	c.event(event)

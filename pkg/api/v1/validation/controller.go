@@ -11,7 +11,7 @@ import (
 	"kube2014/pkg/api/v1/validation/podspec"
 )
 
-// ValidateReplicationController checks a replication controller that is to be created.
+// ValidateReplicationController checks a new replication controller.
 func ValidateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
 	c := newChecks()
 	c.Metadata(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)

@@ -16,7 +16,7 @@ import (
 	"kube2014/pkg/api/v1/validation/podspec"
 )
 
-// ValidatePodCreate checks a pod that is to be created.
+// ValidatePodCreate checks a new pod.
 func ValidatePodCreate(pod *corev1.Pod) field.ErrorList {
 	c := newChecks()
 	c.pod(pod)
@@ -26,7 +26,7 @@ func ValidatePodCreate(pod *corev1.Pod) field.ErrorList {
 	return c.List
 }
 
-// pod checks what is said in a pod, whichever request it came with.
+// pod checks the metadata and the spec of a pod, for all kinds of requests.
 func (c checks) pod(pod *corev1.Pod) {
 	c.Metadata(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	c.podAnnotations(pod.Annotations, pod.Spec.NodeName != "", field.NewPath("metadata", "annotations"))
@@ -48,7 +48,7 @@ func (c checks) pod(pod *corev1.Pod) {
 	}
 }
 
-// podAnnotations checks those that mean something to a server.
+// podAnnotations checks the annotations that a server uses.
 func (c checks) podAnnotations(annotations map[string]string, bound bool, at *field.Path) {
 	if value, mirror := annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		c.InvalidIf(!bound, at.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
@@ -79,21 +79,16 @@ func (c checks) podUpdate(now, old *corev1.Pod) {
 	c.moreTolerations(now.Spec.Tolerations, old.Spec.Tolerations, at.Child("tolerations"))
 	c.fewerGates(now.Spec.SchedulingGates, old.Spec.SchedulingGates, at.Child("schedulingGates"))
 	rest := c.withoutChangeable(&now.Spec, &old.Spec, at)
-	c.Forbid(!check.Same(*rest, old.Spec), at, "pod updates may not change fields other than "+changeable+"\n"+diffIfChanged(&old.Spec, rest))
+	if !check.Same(*rest, old.Spec) {
+		c.Add(field.Forbidden(at, "pod updates may not change fields other than "+changeable+"\n"+diff.Diff(&old.Spec, rest)))
+	}
 }
 
 const changeable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
 	"`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-func diffIfChanged(old, now *corev1.PodSpec) string {
-	if check.Same(*old, *now) {
-		return ""
-	}
-	return diff.Diff(old, now)
-}
-
-// withoutChangeable returns the new spec with the old values of all that may change.
+// withoutChangeable returns the new spec with the old values of all fields that may change.
 func (c checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *corev1.PodSpec {
 	rest := now.DeepCopy()
 	for i := range rest.Containers {
@@ -109,7 +104,7 @@ func (c checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *cor
 	if len(old.SchedulingGates) == 0 {
 		return rest
 	}
-	// A pod that is held back from scheduling may still be told where it should run.
+	// The node selector and affinity of a gated pod may still become stricter.
 	for _, key := range check.SortedKeys(old.NodeSelector) {
 		if value, there := now.NodeSelector[key]; !there || value != old.NodeSelector[key] {
 			c.Add(field.Invalid(at.Child("nodeSelector"), now.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)"))
@@ -132,7 +127,7 @@ func (c checks) withoutChangeable(now, old *corev1.PodSpec, at *field.Path) *cor
 	return rest
 }
 
-// narrowerAffinity lets the terms that were required ask for more, but not for less.
+// narrowerAffinity lets required terms become stricter, but not weaker.
 func (c checks) narrowerAffinity(now, old *corev1.NodeAffinity, at *field.Path) {
 	terms := func(n *corev1.NodeAffinity) []corev1.NodeSelectorTerm {
 		if n == nil || n.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -164,7 +159,7 @@ func (c checks) mirror(now, old map[string]string) {
 	c.Forbid(is && !was, at, "may not add mirror pod annotation")
 }
 
-// imagesOnly tells whether the containers are still as many, and checks their images.
+// imagesOnly reports whether the number of containers is unchanged, and checks their images.
 func (c checks) imagesOnly(now, old []corev1.Container, at *field.Path) bool {
 	if len(now) != len(old) {
 		c.Add(field.Forbidden(at, "pod updates may not add or remove containers"))
@@ -177,7 +172,7 @@ func (c checks) imagesOnly(now, old []corev1.Container, at *field.Path) bool {
 	return true
 }
 
-// earlierDeadline tells whether there is no reason to look further.
+// earlierDeadline checks a deadline, and reports whether the validation should continue.
 func (c checks) earlierDeadline(now, old *int64, at *field.Path) bool {
 	switch {
 	case now == nil && old != nil:

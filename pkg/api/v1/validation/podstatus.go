@@ -49,7 +49,7 @@ func (c checks) notNegative(at *field.Path, generation int64) {
 	c.InvalidIf(generation < 0, at, generation, "must be a non-negative integer")
 }
 
-// ips asks for addresses, at most one of each family; those that were there may be odd.
+// ips requires addresses, at most one of each family. Old addresses may have a legacy form.
 func ips[T any](c checks, now, old []T, ip func(T) string, at *field.Path) {
 	var all, known []string
 	for _, address := range old {
@@ -62,8 +62,8 @@ func ips[T any](c checks, now, old []T, ip func(T) string, at *field.Path) {
 	c.InvalidIf(len(all) > 1 && !check.DualStack(all), at, now, "may specify no more than one IP for each IP family")
 }
 
-// restarts returns which of the containers start again after an exit code. One with rules
-// of its own may.
+// restarts returns a function that reports whether a container restarts after an exit code. One
+// with restart rules may.
 func restarts(spec *corev1.PodSpec, containers []corev1.Container) func(name string, code int32) bool {
 	return func(name string, code int32) bool {
 		policy := string(spec.RestartPolicy)
@@ -79,7 +79,7 @@ func restarts(spec *corev1.PodSpec, containers []corev1.Container) func(name str
 	}
 }
 
-// terminated checks that what has ended stays so, unless it is started again.
+// terminated checks that a terminated container stays so unless it restarts.
 func (c checks) terminated(now, old []corev1.ContainerStatus, at *field.Path, restarted func(name string, code int32) bool) {
 	for i, before := range old {
 		if before.State.Terminated == nil {
@@ -94,7 +94,7 @@ func (c checks) terminated(now, old []corev1.ContainerStatus, at *field.Path, re
 	}
 }
 
-// ValidateBinding checks which node a pod is to be bound to.
+// ValidateBinding checks the binding of a pod to a node.
 func ValidateBinding(binding *corev1.Binding) field.ErrorList {
 	c := newChecks()
 	if binding.Target.Kind != "" && binding.Target.Kind != "Node" {

@@ -14,8 +14,8 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// segmentName is the rule for the names of roles and bindings: all that can be a segment of a
-// path. They are parts of keys too, which is why they have a longest length.
+// segmentName is the rule for the names of roles and bindings: they must be segments of paths. Their
+// length is bounded because they are also parts of keys.
 func segmentName(name string, prefix bool) []string {
 	wrong := path.ValidatePathSegmentName(name, prefix)
 	if len(name) > utilvalidation.DNS1123SubdomainMaxLength {
@@ -27,7 +27,7 @@ func segmentName(name string, prefix bool) []string {
 	return wrong
 }
 
-// ValidateRole checks a role that is to be created.
+// ValidateRole checks a new role.
 func ValidateRole(role *rbacv1.Role) field.ErrorList {
 	c := newChecks()
 	c.Metadata(&role.ObjectMeta, true, segmentName)
@@ -40,7 +40,7 @@ func ValidateRoleUpdate(now, old *rbacv1.Role) field.ErrorList {
 	return append(ValidateRole(now), metadataUpdate(now, old)...)
 }
 
-// ValidateClusterRole checks a cluster role that is to be created.
+// ValidateClusterRole checks a new cluster role.
 func ValidateClusterRole(role *rbacv1.ClusterRole) field.ErrorList {
 	c := newChecks()
 	c.Metadata(&role.ObjectMeta, false, segmentName)
@@ -63,7 +63,7 @@ func ValidateClusterRoleUpdate(now, old *rbacv1.ClusterRole) field.ErrorList {
 	return append(ValidateClusterRole(now), metadataUpdate(now, old)...)
 }
 
-// metadataUpdate checks what of metadata may not change: all else has been checked.
+// metadataUpdate checks that immutable metadata do not change.
 func metadataUpdate(now, old metav1.Object) field.ErrorList {
 	return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
 }
@@ -83,7 +83,7 @@ func (c checks) policyRules(rules []rbacv1.PolicyRule, namespaced bool) {
 	}
 }
 
-// ValidateRoleBinding checks a role binding that is to be created.
+// ValidateRoleBinding checks a new role binding.
 func ValidateRoleBinding(binding *rbacv1.RoleBinding) field.ErrorList {
 	return validateBinding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, true)
 }
@@ -93,7 +93,7 @@ func ValidateRoleBindingUpdate(now, old *rbacv1.RoleBinding) field.ErrorList {
 	return slices.Concat(ValidateRoleBinding(now), metadataUpdate(now, old), sameRole(now.RoleRef, old.RoleRef))
 }
 
-// ValidateClusterRoleBinding checks a cluster role binding that is to be created.
+// ValidateClusterRoleBinding checks a new cluster role binding.
 func ValidateClusterRoleBinding(binding *rbacv1.ClusterRoleBinding) field.ErrorList {
 	return validateBinding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, false)
 }
@@ -103,8 +103,8 @@ func ValidateClusterRoleBindingUpdate(now, old *rbacv1.ClusterRoleBinding) field
 	return slices.Concat(ValidateClusterRoleBinding(now), metadataUpdate(now, old), sameRole(now.RoleRef, old.RoleRef))
 }
 
-// sameRole refuses to let a binding grant something else: who may change its subjects could
-// not have made such a binding.
+// sameRole refuses another role: a user who may change the subjects may not be allowed to create
+// a binding of that role.
 func sameRole(now, old rbacv1.RoleRef) field.ErrorList {
 	c := newChecks()
 	c.InvalidIf(now != old, field.NewPath("roleRef"), now, "cannot change roleRef")

@@ -14,7 +14,7 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// ValidateService checks a service that is to be created.
+// ValidateService checks a new service.
 func ValidateService(service *corev1.Service) field.ErrorList {
 	c := newChecks()
 	c.Metadata(&service.ObjectMeta, true, apivalidation.NameIsDNSLabel)
@@ -22,8 +22,8 @@ func ValidateService(service *corev1.Service) field.ErrorList {
 	return c.List
 }
 
-// ValidateServiceUpdate checks an update of a service. What it says of its addresses and
-// their families stays, except when it becomes an ExternalName or was one.
+// ValidateServiceUpdate checks an update of a service. The first cluster IP is immutable unless the
+// service becomes an ExternalName or was one.
 func ValidateServiceUpdate(now, old *corev1.Service) field.ErrorList {
 	return update(now, old, func(c checks, now, old *corev1.Service) {
 		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
@@ -39,7 +39,7 @@ func ValidateServiceUpdate(now, old *corev1.Service) field.ErrorList {
 	})
 }
 
-// keptAddresses lets a second address come and go, but not the first.
+// keptAddresses lets the second address change, but not the first.
 func (c checks) keptAddresses(now, old *corev1.ServiceSpec, at *field.Path) {
 	ips, before, first := now.ClusterIPs, old.ClusterIPs, at.Child("clusterIPs").Index(0)
 	switch {
@@ -55,7 +55,7 @@ func isHeadless(spec *corev1.ServiceSpec) bool {
 	return len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == corev1.ClusterIPNone
 }
 
-// service checks all but the metadata; addresses that the old one had may be odd.
+// service checks all but the metadata. Addresses of the old service may have a legacy form.
 func (c checks) service(service, old *corev1.Service) {
 	at, spec := field.NewPath("spec"), &service.Spec
 	hints, hinted := service.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
@@ -175,7 +175,7 @@ func (c checks) clusterIPs(spec *corev1.ServiceSpec, old []string, at *field.Pat
 	}
 }
 
-// portNumbers checks that each port, and each port of a node, is there once for a protocol.
+// portNumbers checks that ports and node ports are unique for each protocol.
 func (c checks) portNumbers(spec *corev1.ServiceSpec, at *field.Path) {
 	for i, port := range spec.Ports {
 		c.Forbid(port.NodePort != 0 && spec.Type == corev1.ServiceTypeClusterIP, at.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'")
@@ -243,7 +243,7 @@ func (c checks) traffic(spec *corev1.ServiceSpec, at *field.Path) {
 	} else {
 		c.InvalidIf(spec.ExternalTrafficPolicy != "", policy, spec.ExternalTrafficPolicy, "may only be set for externally-accessible services")
 	}
-	// A real server gives such services a port for health checks; there is none to be had here.
+	// A real server allocates a health check port for such services; this server has none.
 	checked := spec.Type == corev1.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 	c.InvalidIf(!checked && spec.HealthCheckNodePort != 0, at.Child("healthCheckNodePort"), spec.HealthCheckNodePort,
 		"may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")

@@ -11,10 +11,10 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// legacyIssuer signs the tokens that stood in secrets: for the server alone, and for ever.
+// legacyIssuer signs the tokens of secrets. They never expire and have no audience.
 const legacyIssuer = "kubernetes/serviceaccount"
 
-// claims are those of both forms. Which one a token has says its issuer.
+// claims has the claims of both forms of tokens. The issuer tells them apart.
 type claims struct {
 	jwt.Claims
 
@@ -31,7 +31,7 @@ type claims struct {
 	} `json:"kubernetes.io"`
 }
 
-// user returns the service account that the claims are about, if they hold now and here.
+// user returns the service account of valid claims.
 func (c *claims) user(audiences []string) (*user.Info, error) {
 	switch err := c.Validate(jwt.Expected{Time: time.Now()}); {
 	case errors.Is(err, jwt.ErrExpired):
@@ -73,8 +73,8 @@ func (c *claims) user(audiences []string) (*user.Info, error) {
 	return &user.Info{Name: full, UID: uid, Groups: user.ServiceAccountGroups(namespace)}, nil
 }
 
-// isFor checks the audience: whoever else gets a token must not be able to use it here. As in
-// today's server, without other words this is its issuer.
+// isFor checks the audience: another server that receives a token must not be able to use it
+// here. As in today's server, the default audience is the issuer.
 func (c *claims) isFor(audiences []string) error {
 	if c.Issuer == legacyIssuer && len(c.Audience) == 0 {
 		return nil

@@ -8,22 +8,23 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/go-jose/go-jose/v4"
 
 	"kube2014/pkg/util/pems"
 )
 
-// key checks signatures, of the algorithms that it is made for only: a signer that uses
-// another one is not the owner of the key.
+// key checks signatures of its own algorithms only: who signs with another one does not have
+// the private key.
 type key struct {
 	public     any // *rsa.PublicKey or *ecdsa.PublicKey
 	algorithms []jose.SignatureAlgorithm
 }
 
-// algorithms are those of all keys.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
+var (
+	algorithmsOfRSA = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512}
+	algorithms      = append([]jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512}, algorithmsOfRSA...) // of all keys
+)
 
 func readKeys(files []string) (keys []key, err error) {
 	for _, file := range files {
@@ -46,7 +47,7 @@ func parseKeys(file string, text []byte) (keys []key, err error) {
 		return nil, err
 	}
 	for i, block := range blocks {
-		if block.Type == "EC PARAMETERS" { // stands before the key that openssl makes
+		if block.Type == "EC PARAMETERS" { // openssl writes it before the key
 			continue
 		}
 		parsed, err := parseKey(block)
@@ -61,29 +62,23 @@ func parseKeys(file string, text []byte) (keys []key, err error) {
 	return keys, nil
 }
 
-// parseKey keeps the error of a parser to itself: it may tell of the key.
+// parsers has the parser of each type of PEM block.
+var parsers = map[string]func(der []byte) (any, error){
+	"PUBLIC KEY":      x509.ParsePKIXPublicKey,
+	"RSA PUBLIC KEY":  func(der []byte) (any, error) { return x509.ParsePKCS1PublicKey(der) },
+	"CERTIFICATE":     func(der []byte) (any, error) { return x509.ParseCertificate(der) },
+	"PRIVATE KEY":     x509.ParsePKCS8PrivateKey,
+	"RSA PRIVATE KEY": func(der []byte) (any, error) { return x509.ParsePKCS1PrivateKey(der) },
+	"EC PRIVATE KEY":  func(der []byte) (any, error) { return x509.ParseECPrivateKey(der) },
+}
+
+// parseKey hides the error of a parser, which may contain a part of the key.
 func parseKey(block *pem.Block) (key, error) {
-	var parsed any
-	var err error
-	switch block.Type {
-	case "PUBLIC KEY":
-		parsed, err = x509.ParsePKIXPublicKey(block.Bytes)
-	case "RSA PUBLIC KEY":
-		parsed, err = x509.ParsePKCS1PublicKey(block.Bytes)
-	case "CERTIFICATE":
-		var certificate *x509.Certificate
-		if certificate, err = x509.ParseCertificate(block.Bytes); err == nil {
-			parsed = certificate.PublicKey
-		}
-	case "PRIVATE KEY":
-		parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	case "RSA PRIVATE KEY":
-		parsed, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-	case "EC PRIVATE KEY":
-		parsed, err = x509.ParseECPrivateKey(block.Bytes)
-	default:
+	parse := parsers[block.Type]
+	if parse == nil {
 		return key{}, errors.New("is neither a key without a password nor a certificate")
 	}
+	parsed, err := parse(block.Bytes)
 	if err != nil {
 		return key{}, errors.New("is broken")
 	}
@@ -92,12 +87,14 @@ func parseKey(block *pem.Block) (key, error) {
 
 func newKey(parsed any) (key, error) {
 	switch k := parsed.(type) {
+	case *x509.Certificate:
+		return newKey(k.PublicKey)
 	case *rsa.PrivateKey:
 		return newKey(&k.PublicKey)
 	case *ecdsa.PrivateKey:
 		return newKey(&k.PublicKey)
 	case *rsa.PublicKey:
-		return key{k, []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512}}, nil
+		return key{k, algorithmsOfRSA}, nil
 	case *ecdsa.PublicKey:
 		switch k.Curve {
 		case elliptic.P256():
@@ -109,8 +106,4 @@ func newKey(parsed any) (key, error) {
 		}
 	}
 	return key{}, errors.New("is a key for other things than JWTs of RSA or ECDSA")
-}
-
-func (k key) isFor(algorithm string) bool {
-	return slices.Contains(k.algorithms, jose.SignatureAlgorithm(algorithm))
 }

@@ -1,15 +1,16 @@
-// Package serviceaccount knows service accounts by JWTs. There are no objects of service
-// accounts in this server: who has the key says who there is.
+// Package serviceaccount authenticates service accounts by JWTs. This server stores no service
+// accounts: whoever has the key decides which ones exist.
 package serviceaccount
 
 import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/json" // tells a from A, and takes no name twice
+	"github.com/go-jose/go-jose/v4/json" // it is case-sensitive, and accepts no name twice
 
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/util"
@@ -21,13 +22,11 @@ type Authenticator struct {
 	audiences []string
 }
 
-// New reads the keys that JWTs are signed by from files in the PEM format: public or private
-// keys of RSA or ECDSA, or certificates, several in a file if need be. They are read again when
-// a file has changed; while one is broken, the keys before it stay. An error names the file and
-// the block, but nothing of what it says.
+// New reads the keys that check JWTs from PEM files: public or private keys of RSA or ECDSA, or
+// certificates. A file may have several. A changed file is read again; while it is broken, the
+// old keys stay. An error names the file and the block, but not their content.
 //
-// Audiences are those whose tokens this server accepts; without any, a token must be for
-// its issuer.
+// The server accepts tokens for these audiences; without any, a token must be for its issuer.
 func New(files []string, audiences ...string) (*Authenticator, error) {
 	load := func() ([]key, error) { return readKeys(files) }
 	keys, err := util.Reload("-service_account_key_file", load, files...)
@@ -37,8 +36,8 @@ func New(files []string, audiences ...string) (*Authenticator, error) {
 	return &Authenticator{keys, audiences}, nil
 }
 
-// AuthenticateToken implements authenticator.Token. What is no JWT is not known; a JWT that
-// none of the keys has signed, or that does not hold, is an error.
+// AuthenticateToken implements authenticator.Token. A token that is no JWT is unknown; a JWT with
+// an unknown signature or invalid claims is an error.
 func (a *Authenticator) AuthenticateToken(_ context.Context, token string) (*user.Info, bool, error) {
 	if !isJWT(token) {
 		return nil, false, nil
@@ -48,25 +47,25 @@ func (a *Authenticator) AuthenticateToken(_ context.Context, token string) (*use
 		return nil, false, errors.New("the JWT is broken, or of an algorithm that no key is for")
 	}
 	for _, key := range a.keys.Get() {
-		if !key.isFor(parsed.Signatures[0].Header.Algorithm) {
+		if !slices.Contains(key.algorithms, jose.SignatureAlgorithm(parsed.Signatures[0].Header.Algorithm)) {
 			continue
 		}
 		payload, err := parsed.Verify(key.public)
 		if err != nil {
 			continue
 		}
-		var told claims
-		if json.Unmarshal(payload, &told) != nil { // its error would tell what is in the token
+		var c claims
+		if json.Unmarshal(payload, &c) != nil { // its error would contain a part of the token
 			return nil, false, errors.New("the claims of the service account token are broken")
 		}
-		who, err := told.user(a.audiences)
+		who, err := c.user(a.audiences)
 		return who, err == nil, err
 	}
 	return nil, false, errors.New("the JWT is signed by an unknown key")
 }
 
-// isJWT reports whether a token has the form of a JWT: a header that names its algorithm, and
-// two more parts.
+// isJWT reports whether a token has the form of a JWT: three parts, of which the first names an
+// algorithm.
 func isJWT(token string) bool {
 	first, rest, _ := strings.Cut(token, ".")
 	if strings.Count(rest, ".") != 1 {

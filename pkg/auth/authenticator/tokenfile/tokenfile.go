@@ -1,4 +1,4 @@
-// Package tokenfile knows the users of bearer tokens that a file lists.
+// Package tokenfile authenticates users by the bearer tokens that a file lists.
 package tokenfile
 
 import (
@@ -18,15 +18,14 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Authenticator is an authenticator.Token of a file. It reads the file again when it has
-// changed; while it is broken, the tokens before it stay.
+// Authenticator is an authenticator.Token of a file. A changed file is read again; while it is
+// broken, the old tokens stay.
 type Authenticator struct {
 	tokens *util.Reloaded[*tokens]
 }
 
-// New reads a file. Each of its lines is in the CSV format: token, user, uid, and, if there are
-// any, the groups in one column: "group1,group2". An error names the file, the line and what
-// is wrong with it, but nothing of what it says.
+// New reads a file. Each line is in the CSV format: token, user, uid, and an optional column of
+// groups: "group1,group2". An error names the file, the line and the mistake, but not the content.
 func New(file string) (*Authenticator, error) {
 	load := func() (*tokens, error) {
 		text, err := os.ReadFile(file)
@@ -53,8 +52,8 @@ func (a *Authenticator) AuthenticateToken(_ context.Context, token string) (*use
 	return who, ok, nil
 }
 
-// tokens are users by digests of their tokens: how long it takes to find one tells nothing of
-// the tokens, as nobody outside knows the digest of what they try.
+// tokens has users by keyed digests of their tokens. The time of a look-up reveals nothing about
+// the tokens, because no client can compute a digest.
 type tokens struct {
 	key   [32]byte
 	users map[[sha256.Size]byte]*user.Info

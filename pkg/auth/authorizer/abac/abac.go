@@ -1,8 +1,8 @@
-// Package abac decides by a policy file, which has one JSON object a line: who may do what.
-// Blank lines, and those that begin with #, are skipped.
+// Package abac authorizes by a policy file. Each line is a JSON object that grants rights. Blank
+// lines, and lines that begin with #, are skipped.
 //
 // A line has the form of 2014, such as {"user": "alice", "resource": "pods", "readonly": true},
-// in which what is left out means all, or that of today, in which it means none:
+// in which a missing field means all, or that of today, in which it means none:
 //
 //	{"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy", "spec": {"user": "ann", "nonResourcePath": "*"}}
 package abac
@@ -17,10 +17,10 @@ import (
 	"kube2014/pkg/util"
 )
 
-// all is every user, group, namespace, resource or path.
+// all matches every user, group, namespace, resource or path.
 const all = "*"
 
-// rule is a line of the policy: what one user, the members of one group, or who is both may do.
+// rule is a line of the policy, for a user, a group, or a user in a group.
 type rule struct {
 	User            string `json:"user"`
 	Group           string `json:"group"`
@@ -31,11 +31,11 @@ type rule struct {
 	NonResourcePath string `json:"nonResourcePath"`
 }
 
-// Policy is an authorizer, and lists its rules. It is not changed once it is made.
+// Policy is an immutable authorizer that can list its rules.
 type Policy []rule
 
 // FromFile returns the policy of a file, which is read again when it changes. The error names
-// the first bad line.
+// the first invalid line.
 func FromFile(path string) (*Authorizer, error) {
 	policy, err := util.Reload("the policy of -authorization_policy_file", func() (Policy, error) { return readFile(path) }, path)
 	if err != nil {
@@ -44,8 +44,8 @@ func FromFile(path string) (*Authorizer, error) {
 	return &Authorizer{policy}, nil
 }
 
-// Authorizer decides by the policy that a file has. While a changed file is broken, that is the
-// one before. It is safe for concurrent use.
+// Authorizer decides by the policy of a file. While a changed file is broken, the old policy stays.
+// It is safe for concurrent use.
 type Authorizer struct{ policy *util.Reloaded[Policy] }
 
 // Authorize decides as the policy does.
@@ -58,7 +58,7 @@ func (a *Authorizer) RulesFor(ctx context.Context, who *user.Info, namespace str
 	return a.policy.Get().RulesFor(ctx, who, namespace)
 }
 
-// Authorize allows what a rule allows, and has no opinion of the rest.
+// Authorize allows what a rule allows, and has no opinion on the rest.
 func (p Policy) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	for i := range p {
 		if p[i].appliesTo(a.User) && p[i].allows(&a) {
@@ -68,7 +68,7 @@ func (p Policy) Authorize(_ context.Context, a authorizer.Attributes) (authorize
 	return authorizer.NoOpinion, "No policy matched.", nil
 }
 
-// RulesFor lists the rules for a user that name the namespace, or all.
+// RulesFor lists a user's rules for a namespace and for all namespaces.
 func (p Policy) RulesFor(_ context.Context, who *user.Info, namespace string) (rules []authorizer.Rule, incomplete bool, why error) {
 	for _, r := range p {
 		if !r.appliesTo(who) || !matches(r.Namespace, namespace) {
@@ -88,8 +88,8 @@ func (p Policy) RulesFor(_ context.Context, who *user.Info, namespace string) (r
 	return rules, false, nil
 }
 
-// appliesTo tells whether a user is the one of the rule and in its group. A rule without both
-// is for nobody.
+// appliesTo reports whether a user has the name and the group of the rule. A rule without both
+// applies to nobody.
 func (r *rule) appliesTo(who *user.Info) bool {
 	if r.User == "" && r.Group == "" {
 		return false
@@ -108,5 +108,5 @@ func (r *rule) allows(a *authorizer.Attributes) bool {
 		strings.HasSuffix(r.NonResourcePath, all) && strings.HasPrefix(a.Path, strings.TrimRight(r.NonResourcePath, all))
 }
 
-// matches tells whether the value is wanted. Without a wanted one, that is only "".
+// matches reports whether a value is the wanted one. A missing wanted value matches only "".
 func matches(wanted, value string) bool { return wanted == all || wanted == value }

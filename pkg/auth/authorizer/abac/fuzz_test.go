@@ -30,9 +30,7 @@ func FuzzPolicyLine(f *testing.F) {
 		}
 		policy, err := abac.Read(strings.NewReader(line))
 		if err != nil {
-			var bad *abac.LineError
-			require.ErrorAs(t, err, &bad)
-			assert.Equal(t, 1, bad.Line)
+			assert.ErrorContains(t, err, "line 1: ")
 			assert.Nil(t, policy)
 			return
 		}

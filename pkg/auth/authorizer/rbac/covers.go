@@ -1,20 +1,19 @@
 package rbac
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// maxParts is how many parts of rules are compared. The largest roles of today's server have
+// maxParts bounds how many parts of rules are compared. The largest roles of today's server have
 // about 2,000.
 const maxParts = 20_000
 
-// Covers returns what of the wanted rules the held ones do not allow: rules with one verb for
-// one resource, or one of its names, or one path. Wanted rules with too many of these, which a
-// short text may have, are missing as they are.
+// Covers returns the parts of the wanted rules that the held rules do not allow: each is a rule
+// of one verb for one resource, one name of it, or one path. A short text may have very many
+// parts; from the rule that exceeds a limit, the wanted rules are missing as a whole.
 func Covers(held, wanted []rbacv1.PolicyRule) (missing []rbacv1.PolicyRule) {
 	compared := 0
 	for i := range wanted {
@@ -22,7 +21,7 @@ func Covers(held, wanted []rbacv1.PolicyRule) (missing []rbacv1.PolicyRule) {
 		if compared += size(rule); compared > maxParts {
 			return append(missing, wanted[i:]...)
 		}
-		for part := range parts(rule) {
+		for _, part := range parts(rule) {
 			if !slices.ContainsFunc(held, func(rule rbacv1.PolicyRule) bool { return part.in(&rule) }) {
 				missing = append(missing, part.rule())
 			}
@@ -31,7 +30,7 @@ func Covers(held, wanted []rbacv1.PolicyRule) (missing []rbacv1.PolicyRule) {
 	return missing
 }
 
-// size is how many parts a rule has. It is compared with maxParts before it gets too large.
+// size returns the number of a rule's parts, at most maxParts+1, so that it cannot overflow.
 func size(rule *rbacv1.PolicyRule) int {
 	n := len(rule.Verbs)
 	for _, list := range [][]string{rule.APIGroups, rule.Resources, rule.ResourceNames} {
@@ -40,37 +39,31 @@ func size(rule *rbacv1.PolicyRule) int {
 	return min(n+len(rule.Verbs)*len(rule.NonResourceURLs), maxParts+1)
 }
 
-// part is the smallest rule: about a path, or about a resource of a group and perhaps a name.
+// part is the smallest rule: one verb for a path, or for a resource of a group, with or without a name.
 type part struct {
 	verb, group, resource, name, path string
 	isPath, hasName                   bool
 }
 
-func parts(rule *rbacv1.PolicyRule) iter.Seq[part] {
-	return func(yield func(part) bool) {
-		for _, verb := range rule.Verbs {
-			for _, path := range rule.NonResourceURLs {
-				if !yield(part{verb: verb, path: path, isPath: true}) {
-					return
+func parts(rule *rbacv1.PolicyRule) (all []part) {
+	for _, verb := range rule.Verbs {
+		for _, path := range rule.NonResourceURLs {
+			all = append(all, part{verb: verb, path: path, isPath: true})
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				if len(rule.ResourceNames) == 0 {
+					all = append(all, part{verb: verb, group: group, resource: resource})
 				}
-			}
-			for _, group := range rule.APIGroups {
-				for _, resource := range rule.Resources {
-					if len(rule.ResourceNames) == 0 && !yield(part{verb: verb, group: group, resource: resource}) {
-						return
-					}
-					for _, name := range rule.ResourceNames {
-						if !yield(part{verb: verb, group: group, resource: resource, name: name, hasName: true}) {
-							return
-						}
-					}
+				for _, name := range rule.ResourceNames {
+					all = append(all, part{verb: verb, group: group, resource: resource, name: name, hasName: true})
 				}
 			}
 		}
 	}
+	return all
 }
 
-// in tells whether a rule allows the part.
 func (p *part) in(rule *rbacv1.PolicyRule) bool {
 	if !has(rule.Verbs, p.verb) {
 		return false

@@ -10,14 +10,14 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// EscalationError is that of somebody who tries to give rights that they do not have.
+// EscalationError refuses a user who tries to grant rights that they do not have.
 type EscalationError struct {
 	Who     *user.Info
 	Missing []rbacv1.PolicyRule // as Covers returns them
-	Why     error               // which roles of theirs there are not, or nil
+	Why     error               // the user's roles that do not exist, or nil
 }
 
-// Error tells what is missing, in the words of today's server, with the verbs for one resource in
+// Error lists the missing rules in the words of today's server, with all verbs for one resource in
 // one line.
 func (e *EscalationError) Error() string {
 	var lines []string
@@ -32,9 +32,8 @@ func (e *EscalationError) Error() string {
 	return text
 }
 
-// CheckGrant is an *EscalationError if somebody does not have themselves, in a namespace or
-// everywhere, what they want to give. Who may escalate, bind, or do everything is the
-// caller's concern.
+// CheckGrant returns an *EscalationError if a user does not have all wanted rules in a namespace,
+// or everywhere if that is "". The caller must check who may escalate, bind, or do everything.
 func (a *Authorizer) CheckGrant(who *user.Info, namespace string, wanted []rbacv1.PolicyRule) error {
 	held, why := a.held(who, namespace)
 	if missing := Covers(held, wanted); len(missing) > 0 {
@@ -43,9 +42,9 @@ func (a *Authorizer) CheckGrant(who *user.Info, namespace string, wanted []rbacv
 	return nil
 }
 
-// compact puts the verbs for the same resource and name together.
+// compact merges the verbs for the same resource and name.
 func compact(rules []rbacv1.PolicyRule) (compacted []rbacv1.PolicyRule) {
-	places := map[part]int{} // of what they are about, without a verb
+	places := map[part]int{} // by the part without its verb
 	for _, rule := range rules {
 		if len(rule.APIGroups) != 1 || len(rule.Resources) != 1 || len(rule.ResourceNames) > 1 {
 			compacted = append(compacted, rule)
@@ -62,7 +61,6 @@ func compact(rules []rbacv1.PolicyRule) (compacted []rbacv1.PolicyRule) {
 	return compacted
 }
 
-// describe is a rule in a line.
 func describe(rule rbacv1.PolicyRule) string {
 	var members []string
 	for _, member := range []struct {

@@ -11,8 +11,8 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// granted yields the roles that a user has everywhere, and those in the namespace if there is
-// one. For a role that is missing it yields the error. The grant is good until the next one.
+// granted yields the roles that a user has everywhere, then those in the namespace if there is
+// one. For a missing role it yields an error. A grant is valid until the next one.
 func (a *Authorizer) granted(who *user.Info, namespace string) iter.Seq2[*grant, error] {
 	return func(yield func(*grant, error) bool) {
 		var g grant
@@ -41,7 +41,7 @@ func (a *Authorizer) granted(who *user.Info, namespace string) iter.Seq2[*grant,
 	}
 }
 
-// first returns the first subject that a user is, nil if there is none.
+// first returns the first subject that is the user, nil if there is none.
 func first(subjects []rbacv1.Subject, who *user.Info, namespace string) *rbacv1.Subject {
 	i := slices.IndexFunc(subjects, func(subject rbacv1.Subject) bool { return is(who, &subject, namespace) })
 	if i < 0 {
@@ -50,8 +50,8 @@ func first(subjects []rbacv1.Subject, who *user.Info, namespace string) *rbacv1.
 	return &subjects[i]
 }
 
-// is tells whether a user is a subject of a binding. A service account without a namespace is
-// one in that of the binding.
+// is reports whether a user is a subject of a binding. A service account without a namespace is in
+// that of the binding.
 func is(who *user.Info, subject *rbacv1.Subject, namespace string) bool {
 	switch subject.Kind {
 	case rbacv1.UserKind:
@@ -68,7 +68,7 @@ func is(who *user.Info, subject *rbacv1.Subject, namespace string) bool {
 	return false
 }
 
-// allows tells whether a rule allows something.
+// allows reports whether a rule allows a request.
 func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes) bool {
 	if !has(rule.Verbs, a.Verb) {
 		return false
@@ -81,13 +81,13 @@ func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes) bool {
 		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, a.Name))
 }
 
-// has tells whether a value is in a list, or * for each.
+// has reports whether a list has a value, or *.
 func has(list []string, value string) bool {
 	return slices.Contains(list, "*") || slices.Contains(list, value)
 }
 
-// isResource tells whether a resource of a rule, such as pods, pods/log, */scale or *, is one
-// that is asked for.
+// isResource reports whether a resource of a rule, such as pods, pods/log, */scale or *, matches
+// that of a request. It allocates nothing.
 func isResource(of, resource, subresource string) bool {
 	if of == "*" {
 		return true
@@ -102,8 +102,7 @@ func isResource(of, resource, subresource string) bool {
 	return ok && len(rest) == len(subresource)+1 && rest[0] == '/' && rest[1:] == subresource
 }
 
-// covers tells whether a path of a rule, such as /healthz, /healthz/* or *, is a path, or
-// begins it.
+// covers reports whether a path of a rule, such as /healthz, /healthz/* or *, matches a path.
 func covers(of, path string) bool {
 	return of == path || strings.HasSuffix(of, "*") && strings.HasPrefix(path, strings.TrimRight(of, "*"))
 }

@@ -1,23 +1,22 @@
-// Package rbac decides by roles, and by the bindings that give them to users, groups and service
-// accounts.
+// Package rbac authorizes by roles, and by the bindings that grant them to users, groups and
+// service accounts.
 package rbac
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 )
 
-// Source has roles and bindings. It is asked for each request, so it answers at once, from
-// memory. It is safe for concurrent use; what it returns is shared, and nobody changes it.
+// Source has roles and bindings. Each request calls it, so it answers from memory. It is safe for
+// concurrent use; the objects that it returns are shared and must not be changed.
 type Source interface {
 	ClusterRole(name string) *rbacv1.ClusterRole // nil if there is none
 	Role(namespace, name string) *rbacv1.Role    // nil if there is none
@@ -32,8 +31,8 @@ type Authorizer struct{ source Source }
 // New returns an authorizer.
 func New(source Source) *Authorizer { return &Authorizer{source} }
 
-// Authorize allows what a rule allows, and has no opinion of the rest. The reason is then which
-// roles are missing.
+// Authorize allows what a rule allows, and has no opinion on the rest. The reason then names the
+// missing roles.
 func (a *Authorizer) Authorize(_ context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	var missing []error
 	for granted, err := range a.granted(attributes.User, attributes.Namespace) {
@@ -48,12 +47,12 @@ func (a *Authorizer) Authorize(_ context.Context, attributes authorizer.Attribut
 		}
 	}
 	if len(missing) > 0 {
-		return authorizer.NoOpinion, "RBAC: " + all(missing).Error(), nil
+		return authorizer.NoOpinion, "RBAC: " + utilerrors.NewAggregate(missing).Error(), nil
 	}
 	return authorizer.NoOpinion, "", nil
 }
 
-// RulesFor lists the rules of a user. Why says which roles are missing.
+// RulesFor lists the rules of a user. Why names the missing roles.
 func (a *Authorizer) RulesFor(_ context.Context, who *user.Info, namespace string) (rules []authorizer.Rule, incomplete bool, why error) {
 	held, why := a.held(who, namespace)
 	for _, rule := range held {
@@ -67,7 +66,7 @@ func (a *Authorizer) RulesFor(_ context.Context, who *user.Info, namespace strin
 	return rules, false, why
 }
 
-// held returns all rules of a user in a namespace, and which roles are missing.
+// held returns all rules of a user in a namespace. The error names the missing roles.
 func (a *Authorizer) held(who *user.Info, namespace string) (rules []rbacv1.PolicyRule, err error) {
 	var missing []error
 	for granted, err := range a.granted(who, namespace) {
@@ -77,11 +76,11 @@ func (a *Authorizer) held(who *user.Info, namespace string) (rules []rbacv1.Poli
 		}
 		rules = append(rules, granted.rules...)
 	}
-	return rules, all(missing)
+	return rules, utilerrors.NewAggregate(missing)
 }
 
-// RulesOf returns the rules of a role that a binding in a namespace, or in none, gives. The
-// error says that there is no such role.
+// RulesOf returns the rules of a role that a binding in a namespace, "" for none, refers to. The
+// error names a role that does not exist.
 func (a *Authorizer) RulesOf(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	switch role.Kind {
 	case "ClusterRole":
@@ -95,43 +94,18 @@ func (a *Authorizer) RulesOf(role rbacv1.RoleRef, namespace string) ([]rbacv1.Po
 	default:
 		return nil, fmt.Errorf("unsupported role reference kind: %q", role.Kind)
 	}
-	return nil, &MissingRoleError{role}
+	return nil, fmt.Errorf("%s.%s %q not found", strings.ToLower(role.Kind), rbacv1.GroupName, role.Name)
 }
 
-// MissingRoleError says which role there is not.
-type MissingRoleError struct{ Role rbacv1.RoleRef }
-
-func (e *MissingRoleError) Error() string {
-	return fmt.Sprintf("%s.%s %q not found", strings.ToLower(e.Role.Kind), rbacv1.GroupName, e.Role.Name)
-}
-
-// all are several errors in one, nil if there are none. Each text stands there once, in one line.
-func all(errs []error) error {
-	var texts []string
-	for _, err := range errs {
-		if !slices.Contains(texts, err.Error()) {
-			texts = append(texts, err.Error())
-		}
-	}
-	switch len(texts) {
-	case 0:
-		return nil
-	case 1:
-		return errs[0]
-	}
-	return errors.New("[" + strings.Join(texts, ", ") + "]")
-}
-
-// grant is a role that a user has by a binding.
+// grant is a role that a binding grants to a user.
 type grant struct {
 	kind, name, namespace string // of the binding
 	role                  rbacv1.RoleRef
-	subject               *rbacv1.Subject // who the user is for the binding
+	subject               *rbacv1.Subject // of the binding, that is the user
 	rules                 []rbacv1.PolicyRule
 }
 
-// String tells by what, and to whom, the role is given. What is in a namespace is named before
-// it.
+// String names the binding, the role and the subject. A name comes before its namespace.
 func (g *grant) String() string {
 	name, subject := g.name, g.subject.Name
 	if g.namespace != "" {

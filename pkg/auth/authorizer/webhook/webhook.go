@@ -1,4 +1,4 @@
-// Package webhook lets another server decide who may do what, by a SubjectAccessReview.
+// Package webhook lets another server authorize requests, by a SubjectAccessReview.
 package webhook
 
 import (
@@ -15,89 +15,84 @@ import (
 	"kube2014/pkg/webhook"
 )
 
-// How long an answer counts, if nobody says something else.
+// The defaults of how long answers are cached.
 const (
 	DefaultAllowedTTL = 5 * time.Minute
 	DefaultOtherTTL   = 30 * time.Second
 )
 
-const maxKept = 4096
+const maxCached = 4096
 
-// Authorizer is an authorizer.Authorizer that asks another server.
+// Authorizer is an authorizer.Authorizer that calls another server.
 type Authorizer struct {
 	post                 func(ctx context.Context, review, answer any) error
 	allowedTTL, otherTTL time.Duration
-	decided              *webhook.Cache[decided]
+	decisions            *webhook.Cache[decision]
 }
 
-type decided struct {
-	decision authorizer.Decision
-	reason   string
-	err      error
+// decision has the results of Authorize.
+type decision struct {
+	authorizer.Decision
+	reason string
+	err    error
 }
 
-// New returns an authorizer that asks by post, the method of a webhook.Client. What the server
-// allows counts as long as allowedTTL says, its other answers as long as otherTTL; errors
-// do not.
+// New returns an authorizer that calls post, the method of a webhook.Client. Allowed requests are
+// cached for allowedTTL, other answers for otherTTL; errors are not cached.
 func New(post func(ctx context.Context, review, answer any) error, allowedTTL, otherTTL time.Duration) *Authorizer {
-	return &Authorizer{post, allowedTTL, otherTTL, webhook.NewCache[decided](maxKept)}
+	return &Authorizer{post, allowedTTL, otherTTL, webhook.NewCache[decision](maxCached)}
 }
 
-// Authorize implements authorizer.Authorizer. If the server cannot be asked, there is no opinion.
-func (a *Authorizer) Authorize(ctx context.Context, about authorizer.Attributes) (authorizer.Decision, string, error) {
-	asked := spec(about)
-	question, err := json.Marshal(asked)
+// Authorize implements authorizer.Authorizer. If the call fails, there is no opinion.
+func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	spec := specOf(attributes)
+	key, err := json.Marshal(spec)
 	if err != nil {
 		return authorizer.NoOpinion, "", errors.New("the review cannot be encoded")
 	}
-	answer, err := a.decided.Do(ctx, question, func(ctx context.Context) (decided, time.Duration, error) {
-		return a.ask(ctx, asked)
+	answer, err := a.decisions.Do(ctx, key, func(ctx context.Context) (decision, time.Duration, error) {
+		return a.review(ctx, spec)
 	})
 	if err != nil {
 		return authorizer.NoOpinion, "", err
 	}
-	return answer.decision, answer.reason, answer.err
+	return answer.Decision, answer.reason, answer.err
 }
 
-func (a *Authorizer) ask(ctx context.Context, asked authorizationv1.SubjectAccessReviewSpec) (decided, time.Duration, error) {
+func (a *Authorizer) review(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (decision, time.Duration, error) {
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: authorizationv1.SchemeGroupVersion.String(), Kind: "SubjectAccessReview"},
-		Spec:     asked,
+		Spec:     spec,
 	}
 	var answer authorizationv1.SubjectAccessReview
 	if err := a.post(ctx, &review, &answer); err != nil {
-		return decided{}, 0, err
+		return decision{}, 0, err
 	}
-	told := answer.Status
+	status := answer.Status
 	switch {
-	case told.Denied && told.Allowed:
-		return decided{authorizer.Deny, told.Reason, errors.New("the authorization webhook both allows and denies")}, a.otherTTL, nil
-	case told.Denied:
-		return decided{authorizer.Deny, told.Reason, nil}, a.otherTTL, nil
-	case told.Allowed:
-		return decided{authorizer.Allow, told.Reason, nil}, a.allowedTTL, nil
+	case status.Denied && status.Allowed:
+		return decision{authorizer.Deny, status.Reason, errors.New("the authorization webhook both allows and denies")}, a.otherTTL, nil
+	case status.Denied:
+		return decision{authorizer.Deny, status.Reason, nil}, a.otherTTL, nil
+	case status.Allowed:
+		return decision{authorizer.Allow, status.Reason, nil}, a.allowedTTL, nil
 	}
-	return decided{authorizer.NoOpinion, told.Reason, nil}, a.otherTTL, nil
+	return decision{authorizer.NoOpinion, status.Reason, nil}, a.otherTTL, nil
 }
 
-// RulesFor implements authorizer.RuleResolver: there is no review that asks for them.
+// RulesFor implements authorizer.RuleResolver: no review returns rules.
 func (a *Authorizer) RulesFor(context.Context, *user.Info, string) ([]authorizer.Rule, bool, error) {
 	return nil, true, errors.New("the authorization webhook does not list what a user may do")
 }
 
-func spec(about authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
-	asked := authorizationv1.SubjectAccessReviewSpec{User: about.User.Name, UID: about.User.UID, Groups: about.User.Groups}
-	if len(about.User.Extra) > 0 {
-		asked.Extra = map[string]authorizationv1.ExtraValue{}
-		for key, values := range about.User.Extra {
-			asked.Extra[key] = values
-		}
+func specOf(a authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
+	spec := authorizationv1.SubjectAccessReviewSpec{
+		User: a.User.Name, UID: a.User.UID, Groups: a.User.Groups, Extra: user.ConvertExtra[authorizationv1.ExtraValue](a.User.Extra)}
+	if !a.IsResource {
+		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
+		return spec
 	}
-	if !about.IsResource {
-		asked.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: about.Path, Verb: about.Verb}
-		return asked
-	}
-	asked.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: about.Namespace, Verb: about.Verb, Group: about.APIGroup,
-		Version: about.APIVersion, Resource: about.Resource, Subresource: about.Subresource, Name: about.Name}
-	return asked
+	spec.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: a.Namespace, Verb: a.Verb, Group: a.APIGroup,
+		Version: a.APIVersion, Resource: a.Resource, Subresource: a.Subresource, Name: a.Name}
+	return spec
 }

@@ -1,4 +1,4 @@
-// Package userinfo tells today's API who a user is.
+// Package userinfo converts users to today's API.
 package userinfo
 
 import (
@@ -7,18 +7,11 @@ import (
 	"kube2014/pkg/auth/user"
 )
 
-// Of returns a user as reviews and the audit tell them, nobody for nil. It shares the values of the user,
-// which nobody changes.
-func Of(who *user.Info) (told authenticationv1.UserInfo) {
+// Of returns a user in the form of reviews and of the audit, the zero value for nil. It shares the
+// values of the user, which must not be changed.
+func Of(who *user.Info) authenticationv1.UserInfo {
 	if who == nil {
-		return told
+		return authenticationv1.UserInfo{}
 	}
-	told.Username, told.UID, told.Groups = who.Name, who.UID, who.Groups
-	for key, values := range who.Extra {
-		if told.Extra == nil {
-			told.Extra = map[string]authenticationv1.ExtraValue{}
-		}
-		told.Extra[key] = values
-	}
-	return told
+	return authenticationv1.UserInfo{Username: who.Name, UID: who.UID, Groups: who.Groups, Extra: user.ConvertExtra[authenticationv1.ExtraValue](who.Extra)}
 }

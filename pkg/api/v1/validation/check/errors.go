@@ -1,5 +1,5 @@
-// Package check has the rules that objects of several kinds share, and collects what is
-// wrong in the words of kube-apiserver 1.36.
+// Package check has the rules that objects of several kinds share. It collects errors in the words
+// of kube-apiserver 1.36.
 package check
 
 import (
@@ -10,67 +10,66 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Errors collects errors. Its methods add one if their condition does not hold. Only one
-// goroutine may use it.
+// Errors collects errors. Its methods add an error if a rule is broken. It is for one goroutine.
 type Errors struct{ List field.ErrorList }
 
 // Add adds errors.
 func (c *Errors) Add(errs ...*field.Error) { c.List = append(c.List, errs...) }
 
-// Forbid adds an error if something bad is there.
+// Forbid adds an error if a forbidden field is set.
 func (c *Errors) Forbid(bad bool, path *field.Path, detail string) {
 	if bad {
 		c.Add(field.Forbidden(path, detail))
 	}
 }
 
-// InvalidIf adds an error about a value if it is bad.
+// InvalidIf adds an error about an invalid value.
 func (c *Errors) InvalidIf(bad bool, path *field.Path, value any, detail string) {
 	if bad {
 		c.Add(field.Invalid(path, value, detail))
 	}
 }
 
-// RequiredIf adds an error if something that must be there is not.
+// RequiredIf adds an error if a required field is missing.
 func (c *Errors) RequiredIf(missing bool, path *field.Path, detail string) {
 	if missing {
 		c.Add(field.Required(path, detail))
 	}
 }
 
-// DuplicateIf adds an error about a value if it was there before.
+// DuplicateIf adds an error about a repeated value.
 func (c *Errors) DuplicateIf(twice bool, path *field.Path, value any) {
 	if twice {
 		c.Add(field.Duplicate(path, value))
 	}
 }
 
-// Require asks for a text, and tells whether it is there.
+// Require requires a text, and reports whether it is set.
 func (c *Errors) Require(path *field.Path, text string) bool {
 	c.RequiredIf(text == "", path, "")
 	return text != ""
 }
 
-// Needs asks for the values of fields: it gets pairs of a name and a value.
+// Needs requires the values of fields. The arguments are pairs of a name and a value.
 func (c *Errors) Needs(at *field.Path, pairs ...string) {
 	for pair := range slices.Chunk(pairs, 2) {
 		c.Require(at.Child(pair[0]), pair[1])
 	}
 }
 
-// Some asks for at least one thing of a list, or one byte of a text.
+// Some requires a list or a text that is not empty.
 func (c *Errors) Some(path *field.Path, length int, detail string) {
 	c.RequiredIf(length == 0, path, detail)
 }
 
-// Each adds one error for each message about the value.
+// Each adds an error for each message about a value.
 func (c *Errors) Each(path *field.Path, value any, messages []string) {
 	for _, message := range messages {
 		c.Add(field.Invalid(path, value, message))
 	}
 }
 
-// Supported asks for one of the values, which are told in the order given.
+// Supported requires one of the values, which the error lists in their order.
 func Supported[T ~string](c *Errors, path *field.Path, value T, values ...T) bool {
 	ok := slices.Contains(values, value)
 	if !ok {
@@ -79,34 +78,62 @@ func Supported[T ~string](c *Errors, path *field.Path, value T, values ...T) boo
 	return ok
 }
 
-// RequireSupported is Supported for values that defaults set.
+// RequireSupported requires a value, and that it is supported.
 func RequireSupported[T ~string](c *Errors, path *field.Path, value T, values ...T) {
 	if c.Require(path, string(value)) {
 		Supported(c, path, value, values...)
 	}
 }
 
-// IfSupported is Supported for what may be left out.
+// IfSupported is Supported for optional fields.
 func IfSupported[T ~string](c *Errors, path *field.Path, value *T, values ...T) {
 	if value != nil {
 		Supported(c, path, *value, values...)
 	}
 }
 
-// Unique reports values that it gets twice.
+// Unique detects repeated values.
 type Unique map[string]bool
 
-// Check adds an error if the value was there before.
+// Check adds an error if the value is repeated.
 func (u Unique) Check(c *Errors, path *field.Path, value string) {
 	c.DuplicateIf(u[value], path, value)
 	u[value] = true
 }
 
-// SortedKeys returns the keys of a map in their order, so that errors have one too.
+// SortedKeys returns the keys of a map in order, which makes the order of errors stable.
 func SortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// Same tells whether two values mean the same: an empty list is like none.
+// Same reports whether two values mean the same. An empty list equals a missing one.
 func Same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// Is tells whether a flag is set and true.
+// Is reports whether a flag is set and true.
 func Is(flag *bool) bool { return flag != nil && *flag }
+
+// OneOf checks the first of several options of which only one may be set.
+type OneOf struct {
+	errors *Errors
+	at     *field.Path
+	kind   string
+	found  bool
+}
+
+// OneOf begins the check of options of a kind, which are fields of the value at the path.
+func (c *Errors) OneOf(at *field.Path, kind string) *OneOf {
+	return &OneOf{errors: c, at: at, kind: kind}
+}
+
+// Option calls the check of an option that is set, unless an earlier one was: that is an error.
+func Option[T any](o *OneOf, name string, value *T, check func(value *T, at *field.Path)) {
+	if value != nil && o.found {
+		o.errors.Forbid(true, o.at.Child(name), "may not specify more than 1 "+o.kind)
+	} else if value != nil {
+		o.found = true
+		check(value, o.at.Child(name))
+	}
+}
+
+// Needed adds an error if none of the options is set.
+func (o *OneOf) Needed(detail string) {
+	o.errors.RequiredIf(!o.found, o.at, detail)
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -15,86 +16,86 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Protocols are those that a port may have.
+// Protocols are the protocols of ports.
 var Protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 
-// Label asks for a DNS label.
+// Label requires a DNS label.
 func (c *Errors) Label(path *field.Path, value string) {
 	c.Each(path, value, utilvalidation.IsDNS1123Label(value))
 }
 
-// Subdomain asks for a DNS subdomain.
+// Subdomain requires a DNS subdomain.
 func (c *Errors) Subdomain(path *field.Path, value string) {
 	c.Each(path, value, utilvalidation.IsDNS1123Subdomain(value))
 }
 
-// Qualified asks for a name that may have a domain before it.
+// Qualified requires a name with an optional domain before it.
 func (c *Errors) Qualified(path *field.Path, value string) {
 	c.Each(path, value, utilvalidation.IsQualifiedName(value))
 }
 
-// RequireLabel asks for a text that is a DNS label.
+// RequireLabel requires a text that is set, and a DNS label.
 func (c *Errors) RequireLabel(path *field.Path, value string) {
 	if c.Require(path, value) {
 		c.Label(path, value)
 	}
 }
 
-// Name asks for a DNS subdomain, or for the beginning of one.
+// Name requires a DNS subdomain, or the prefix of one.
 func (c *Errors) Name(at *field.Path, name string, prefix bool) {
 	c.Each(at, name, apivalidation.NameIsDNSSubdomain(name, prefix))
 }
 
-// OptionalName asks for a DNS subdomain, or for nothing.
+// OptionalName requires a DNS subdomain or "".
 func (c *Errors) OptionalName(at *field.Path, name string) {
 	if name != "" {
 		c.Name(at, name, false)
 	}
 }
 
-// LabelName asks for the name of a label.
+// LabelName requires the name of a label.
 func (c *Errors) LabelName(at *field.Path, name string) {
 	c.Add(metavalidation.ValidateLabelName(name, at)...)
 }
 
-// LabelValue reports all that is wrong with a value in one error.
+// LabelValue requires the value of a label. All mistakes are one error.
 func (c *Errors) LabelValue(at *field.Path, value string) {
 	if messages := utilvalidation.IsValidLabelValue(value); len(messages) > 0 {
 		c.Add(field.Invalid(at, value, strings.Join(messages, ";")))
 	}
 }
 
-// Selector asks for a selector that can be evaluated.
+// Selector requires a valid selector.
 func (c *Errors) Selector(path *field.Path, selector *metav1.LabelSelector) {
 	c.Add(metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, path)...)
 }
 
-// Trimmed asks for a text without spaces around it.
+// Trimmed requires a text without surrounding white space.
 func (c *Errors) Trimmed(at *field.Path, text string) {
 	c.InvalidIf(strings.TrimSpace(text) != text, at, text, "must not have leading or trailing whitespace")
 }
 
-// Nonnegative asks for 0 or more.
+// Nonnegative requires a value of at least 0.
 func (c *Errors) Nonnegative(path *field.Path, value int64) {
 	c.Add(apivalidation.ValidateNonnegativeField(value, path)...)
 }
 
-// Positive asks for more than 0.
+// Positive requires a value greater than 0.
 func (c *Errors) Positive(path *field.Path, value int64) {
 	c.InvalidIf(value <= 0, path, value, "must be greater than zero")
 }
 
-// IP asks for an address, or for one of those that are known already.
+// IP requires an address, or one of the known values.
 func (c *Errors) IP(path *field.Path, value string, known ...string) {
 	c.Add(utilvalidation.IsValidIPForLegacyField(path, value, true, known)...)
 }
 
-// CIDR asks for a range of addresses, or for one of those that are known already.
+// CIDR requires a range of addresses, or one of the known values.
 func (c *Errors) CIDR(path *field.Path, value string, known ...string) {
 	c.Add(utilvalidation.IsValidCIDRForLegacyField(path, value, true, known)...)
 }
 
-// DualStack tells whether the addresses are two of different families.
+// DualStack reports whether there are two addresses, of different families.
 func DualStack(ips []string) bool {
 	if len(ips) != 2 {
 		return false
@@ -104,12 +105,12 @@ func DualStack(ips []string) bool {
 	return errA == nil && errB == nil && a.Is4() != b.Is4()
 }
 
-// PortNumber asks for a number of a port.
+// PortNumber requires the number of a port.
 func (c *Errors) PortNumber(at *field.Path, port int32) {
 	c.Each(at, port, utilvalidation.IsValidPortNum(int(port)))
 }
 
-// Port asks for a number or a name of a port.
+// Port requires the number or the name of a port.
 func (c *Errors) Port(at *field.Path, port intstr.IntOrString) {
 	if port.Type == intstr.String {
 		c.Each(at, port.StrVal, utilvalidation.IsValidPortName(port.StrVal))
@@ -118,18 +119,90 @@ func (c *Errors) Port(at *field.Path, port intstr.IntOrString) {
 	}
 }
 
-// Relative asks for a path that stays below the directory that it begins in.
+// Relative requires a relative path that does not leave its directory.
 func (c *Errors) Relative(at *field.Path, name string) {
 	c.InvalidIf(path.IsAbs(name), at, name, "must be a relative path")
 	c.NoBacksteps(at, name)
 }
 
-// NoBacksteps asks for a path without "..".
+// NoBacksteps requires a path without "..".
 func (c *Errors) NoBacksteps(at *field.Path, name string) {
 	c.InvalidIf(slices.Contains(strings.Split(name, "/"), ".."), at, name, "must not contain '..'")
 }
 
-// TaintEffect asks for what a taint may do.
+// TaintEffect requires the effect of a taint.
 func (c *Errors) TaintEffect(at *field.Path, effect corev1.TaintEffect) {
 	Supported(c, at, effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+}
+
+// Metadata checks the metadata of a new object.
+func (c *Errors) Metadata(meta *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc) {
+	path := field.NewPath("metadata")
+	c.Add(apivalidation.ValidateObjectMeta(meta, namespaced, name, path)...)
+	c.finalizers(meta, path)
+}
+
+// MetadataUpdate checks the metadata of an update.
+func (c *Errors) MetadataUpdate(now, old *metav1.ObjectMeta) {
+	path := field.NewPath("metadata")
+	c.Add(apivalidation.ValidateObjectMetaUpdate(now, old, path)...)
+	c.finalizers(now, path)
+}
+
+// LabelsAndAnnotations checks the labels and annotations of a template.
+func (c *Errors) LabelsAndAnnotations(meta *metav1.ObjectMeta, at *field.Path) {
+	c.Add(metavalidation.ValidateLabels(meta.Labels, at.Child("labels"))...)
+	c.Add(apivalidation.ValidateAnnotations(meta.Annotations, at.Child("annotations"))...)
+}
+
+func (c *Errors) finalizers(meta *metav1.ObjectMeta, path *field.Path) {
+	standard := []string{"kubernetes", metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+	for i, name := range meta.Finalizers {
+		c.InvalidIf(!strings.Contains(name, "/") && !slices.Contains(standard, name), path.Child("finalizers").Index(i), name,
+			"name is neither a standard finalizer name nor is it fully qualified")
+	}
+}
+
+var (
+	// ComputeResources are the standard resources of containers, except huge pages.
+	ComputeResources = []string{"cpu", "memory", "ephemeral-storage"}
+	// countedResources have integer quantities.
+	countedResources = []string{"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+		"persistentvolumeclaims", "services.nodeports", "services.loadbalancers"}
+	otherResources = []string{"storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage", "requests.storage",
+		"limits.cpu", "limits.memory", "limits.ephemeral-storage"}
+)
+
+// Quantity requires a quantity that is not negative, and an integer where objects are counted.
+func (c *Errors) Quantity(name corev1.ResourceName, q resource.Quantity, at *field.Path) {
+	c.InvalidIf(q.Sign() < 0, at, q.String(), "must be greater than or equal to 0")
+	counted := slices.Contains(countedResources, string(name)) || IsExtended(name)
+	c.InvalidIf(counted && q.MilliValue()%1000 != 0, at, q, "must be an integer")
+}
+
+// ResourceName requires the name of a resource, and reports whether it is one.
+func (c *Errors) ResourceName(at *field.Path, name corev1.ResourceName) bool {
+	if messages := utilvalidation.IsQualifiedName(string(name)); len(messages) > 0 {
+		c.Each(at, name, messages)
+		return false
+	}
+	known := slices.Concat(ComputeResources, countedResources, otherResources)
+	bad := !strings.Contains(string(name), "/") && !IsHugePages(name) && !slices.Contains(known, string(name))
+	c.InvalidIf(bad, at, name, "must be a standard resource type or fully qualified")
+	return !bad
+}
+
+// IsHugePages reports whether a resource is memory in huge pages.
+func IsHugePages(name corev1.ResourceName) bool {
+	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// IsNative reports whether a resource is one of Kubernetes. Other ones have a domain.
+func IsNative(name corev1.ResourceName) bool {
+	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
+}
+
+// IsExtended reports whether a resource is an extended resource that a container may request.
+func IsExtended(name corev1.ResourceName) bool {
+	return !IsNative(name) && !strings.HasPrefix(string(name), "requests.") && len(utilvalidation.IsQualifiedName("requests."+string(name))) == 0
 }

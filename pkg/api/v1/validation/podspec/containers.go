@@ -14,8 +14,8 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// containers checks those that a pod runs, then those that it runs before, then those that
-// were added to it; names are unique over all of them.
+// containers checks the containers, then the init containers, then the ephemeral ones. Names are
+// unique among all of them.
 func (c checks) containers(s *podSpec) {
 	at := s.at.Child("containers")
 	c.Some(at, len(s.Containers), "")
@@ -53,8 +53,8 @@ func (c checks) initContainer(s *podSpec, ctr *corev1.Container, names check.Uni
 	} else if ctr.Name != "" {
 		names[ctr.Name] = true
 	}
-	// They run one after the other, so their ports do not meet. The real server says that
-	// the first one has the conflict, whichever it is.
+	// Init containers run one after the other, so their ports do not conflict. The real server
+	// always reports the conflict of a container at the first one.
 	c.hostPorts(ctr, check.Unique{}, list.Index(0))
 	if ctr.RestartPolicy != nil && *ctr.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 		c.hooksAndProbes(s, ctr, at)
@@ -71,7 +71,7 @@ func (c checks) initContainer(s *podSpec, ctr *corev1.Container, names check.Uni
 	}
 }
 
-// container checks what all kinds of containers have.
+// container checks the fields of all kinds of containers.
 func (c checks) container(s *podSpec, ctr *corev1.Container, at *field.Path) {
 	c.RequireLabel(at.Child("name"), ctr.Name)
 	c.Require(at.Child("image"), ctr.Image)
@@ -124,7 +124,6 @@ func (c checks) hostPorts(ctr *corev1.Container, taken check.Unique, at *field.P
 
 const rulesNeedPolicy = "must specify restartPolicy when restart rules are used"
 
-// restartPolicy checks that of one container.
 func (c checks) restartPolicy(ctr *corev1.Container, at *field.Path) {
 	rules := at.Child("restartPolicyRules")
 	c.RequiredIf(ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0, at.Child("restartPolicy"), rulesNeedPolicy)
@@ -158,7 +157,7 @@ func (c checks) resizePolicy(policies []corev1.ContainerResizePolicy, restart co
 }
 
 func (c checks) mounts(s *podSpec, ctr *corev1.Container, at *field.Path) {
-	devices := map[string]string{} // the path of each; the last one of a name counts
+	devices := map[string]string{} // paths by name; the last one of a name wins
 	for _, device := range ctr.VolumeDevices {
 		devices[device.Name] = device.DevicePath
 	}
@@ -174,7 +173,7 @@ func (c checks) mounts(s *podSpec, ctr *corev1.Container, at *field.Path) {
 		seen.Insert(mount.MountPath)
 		c.InvalidIf(names.Has(mount.Name), at.Child("name"), mount.Name, "must not already exist in volumeDevices")
 		c.InvalidIf(paths.Has(mount.MountPath), at.Child("mountPath"), mount.MountPath, "must not already exist as a path in volumeDevices")
-		// What follows is told at the list, not at the mount.
+		// The real server reports the following errors at the list, not at the mount.
 		c.Relative(list.Child("subPath"), mount.SubPath)
 		c.InvalidIf(mount.SubPathExpr != "" && mount.SubPath != "", at.Child("subPathExpr"), mount.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
 		c.Relative(list.Child("subPathExpr"), mount.SubPathExpr)

@@ -12,12 +12,12 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// The fields of a pod that it can read about itself: in variables, in files.
+// The fields of a pod that its containers can read, in variables or in files.
 var (
 	envFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
 		"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
 	volumeFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"}
-	// knownFields are named, but some of them can be read by nobody.
+	// knownFields are all names of fields. Some of them cannot be read.
 	knownFields = append([]string{"metadata.annotations", "metadata.labels", "spec.restartPolicy", "spec.schedulerName", "status.phase"}, envFields...)
 
 	containerResources = []string{"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"}
@@ -35,25 +35,19 @@ func (c checks) env(vars []corev1.EnvVar, at *field.Path) {
 }
 
 func (c checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Path) {
-	found := 0
 	if f := from.FieldRef; f != nil {
-		found++
 		c.fieldRef(f, envFields, at.Child("fieldRef"))
 	}
 	if r := from.ResourceFieldRef; r != nil {
-		found++
 		c.resourceRef(r, false, at.Child("resourceFieldRef"))
 	}
 	if k := from.ConfigMapKeyRef; k != nil {
-		found++
 		c.keyRef(k.Name, k.Key, at.Child("configMapKeyRef"))
 	}
 	if k := from.SecretKeyRef; k != nil {
-		found++
 		c.keyRef(k.Name, k.Key, at.Child("secretKeyRef"))
 	}
 	if f := from.FileKeyRef; f != nil {
-		found++
 		at := at.Child("fileKeyRef")
 		if c.Require(at.Child("key"), f.Key) {
 			c.Each(at.Child("key"), f.Key, utilvalidation.IsRelaxedEnvVarName(f.Key))
@@ -63,7 +57,7 @@ func (c checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Pat
 			c.NoBacksteps(at.Child("path"), f.Path)
 		}
 	}
-	switch {
+	switch found := count(from.FieldRef != nil, from.ResourceFieldRef != nil, from.ConfigMapKeyRef != nil, from.SecretKeyRef != nil, from.FileKeyRef != nil); {
 	case found == 0:
 		c.Add(field.Invalid(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
 	case value != "":
@@ -71,6 +65,15 @@ func (c checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Pat
 	case found > 1:
 		c.Add(field.Invalid(at, "", "may not have more than one field specified at a time"))
 	}
+}
+
+func count(values ...bool) (n int) {
+	for _, value := range values {
+		if value {
+			n++
+		}
+	}
+	return n
 }
 
 func (c checks) keyRef(name, key string, at *field.Path) {
@@ -109,8 +112,7 @@ func (c checks) fieldRef(ref *corev1.ObjectFieldSelector, readable []string, at 
 	}
 }
 
-// resourceRef checks which resource of which container is told; in a volume the container
-// has a name.
+// resourceRef checks a reference to a resource of a container, which must have a name in a volume.
 func (c checks) resourceRef(ref *corev1.ResourceFieldSelector, inVolume bool, at *field.Path) {
 	hugePages := strings.HasPrefix(ref.Resource, "requests.hugepages-") || strings.HasPrefix(ref.Resource, "limits.hugepages-")
 	if !inVolume || c.Require(at.Child("containerName"), ref.ContainerName) {
@@ -130,14 +132,12 @@ func (c checks) resourceRef(ref *corev1.ResourceFieldSelector, inVolume bool, at
 		_, name, _ := strings.Cut(ref.Resource, ".")
 		kind = kinds[name]
 	}
-	divisors, told := "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei", ""
+	divisors, sep := "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei", ", "
 	if kind == "cpu" {
-		divisors, told = "1m, 1", "1m and 1"
-	} else {
-		told = divisors
+		divisors, sep = "1m and 1", " and "
 	}
-	c.InvalidIf(!slices.Contains(strings.Split(divisors, ", "), ref.Divisor.String()), at.Child("divisor"), ref.Resource,
-		fmt.Sprintf("only divisor's values %s are supported with the %s resource", told, kind))
+	c.InvalidIf(!slices.Contains(strings.Split(divisors, sep), ref.Divisor.String()), at.Child("divisor"), ref.Resource,
+		fmt.Sprintf("only divisor's values %s are supported with the %s resource", divisors, kind))
 }
 
 func (c checks) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
@@ -146,20 +146,14 @@ func (c checks) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
 		if source.Prefix != "" {
 			c.Each(one.Child("prefix"), source.Prefix, utilvalidation.IsRelaxedEnvVarName(source.Prefix))
 		}
-		found := 0
-		named := func(name string, at *field.Path) {
-			found++
-			if c.Require(at.Child("name"), name) {
-				c.Name(at.Child("name"), name, true)
-			}
+		configMap, secret := source.ConfigMapRef, source.SecretRef
+		if configMap != nil && c.Require(one.Child("configMapRef", "name"), configMap.Name) {
+			c.Name(one.Child("configMapRef", "name"), configMap.Name, true)
 		}
-		if source.ConfigMapRef != nil {
-			named(source.ConfigMapRef.Name, one.Child("configMapRef"))
+		if secret != nil && c.Require(one.Child("secretRef", "name"), secret.Name) {
+			c.Name(one.Child("secretRef", "name"), secret.Name, true)
 		}
-		if source.SecretRef != nil {
-			named(source.SecretRef.Name, one.Child("secretRef"))
-		}
-		c.InvalidIf(found == 0, at, "", "must specify one of: `configMapRef` or `secretRef`")
-		c.InvalidIf(found > 1, at, "", "may not have more than one field specified at a time")
+		c.InvalidIf(configMap == nil && secret == nil, at, "", "must specify one of: `configMapRef` or `secretRef`")
+		c.InvalidIf(configMap != nil && secret != nil, at, "", "may not have more than one field specified at a time")
 	}
 }

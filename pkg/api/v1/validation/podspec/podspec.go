@@ -1,4 +1,4 @@
-// Package podspec says what is wrong with the spec of a pod, or of a template.
+// Package podspec validates the spec of a pod or of a pod template.
 package podspec
 
 import (
@@ -13,10 +13,10 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// checks are the rules of this package, and the errors that they have found.
+// checks has the rules of this package and collects their errors.
 type checks struct{ *check.Errors }
 
-// podSpec is the spec of a pod, or of a template, with what its parts refer to.
+// podSpec is the spec of a pod or of a template, with what its parts refer to.
 type podSpec struct {
 	corev1.PodSpec
 	at      *field.Path
@@ -24,22 +24,24 @@ type podSpec struct {
 	claims  map[string]bool
 }
 
-// hostUsers tells whether users in the pod are the host's.
+// hostUsers reports whether the users in the pod are those of the host.
 func (s *podSpec) hostUsers() bool { return s.HostUsers == nil || *s.HostUsers }
 
-func (s *podSpec) eachContainer(visit func(*corev1.Container, *field.Path)) {
-	for i := range s.InitContainers {
-		visit(&s.InitContainers[i], s.at.Child("initContainers").Index(i))
+// EachContainer calls a function with all containers of a spec at a path: first the init containers,
+// last the ephemeral ones.
+func EachContainer(spec *corev1.PodSpec, at *field.Path, visit func(*corev1.Container, *field.Path)) {
+	for i := range spec.InitContainers {
+		visit(&spec.InitContainers[i], at.Child("initContainers").Index(i))
 	}
-	for i := range s.Containers {
-		visit(&s.Containers[i], s.at.Child("containers").Index(i))
+	for i := range spec.Containers {
+		visit(&spec.Containers[i], at.Child("containers").Index(i))
 	}
-	for i := range s.EphemeralContainers {
-		visit((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon), s.at.Child("ephemeralContainers").Index(i))
+	for i := range spec.EphemeralContainers {
+		visit((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon), at.Child("ephemeralContainers").Index(i))
 	}
 }
 
-// Validate checks the spec of a pod, whose name is empty if it is a template.
+// Validate checks the spec of a pod, whose name is empty if it is a template's, and adds the errors.
 func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.Path) {
 	c := checks{errors}
 	s := &podSpec{PodSpec: *spec, at: at, claims: map[string]bool{}}
@@ -47,7 +49,10 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 	s.volumes = c.volumes(s.Volumes, pod, at.Child("volumes"))
 	c.claims(s)
 	c.containers(s)
-	c.podResources(s)
+	if whole := s.Resources; whole != nil {
+		c.Forbid(whole.Claims != nil, at.Child("resources", "claims"), "claims may not be set for Resources at pod-level")
+		c.resources(whole, c.podResource, s.claims, at.Child("resources"))
+	}
 	for i, ctr := range s.Containers {
 		for j, port := range ctr.Ports {
 			c.InvalidIf(s.HostNetwork && port.HostPort != port.ContainerPort && (pod != "" || port.HostPort != 0),
@@ -106,7 +111,7 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 	c.filesForVariables(s)
 }
 
-// claims checks the pod's resource claims, and notes their names.
+// claims checks the pod's resource claims and records their names.
 func (c checks) claims(s *podSpec) {
 	for _, claim := range s.ResourceClaims {
 		if claim.Name != "" {
@@ -175,13 +180,13 @@ func (c checks) hostname(s *podSpec) {
 	c.Subdomain(at, *name)
 }
 
-// filesForVariables checks that files with variables are in volumes of the pod's own.
+// filesForVariables checks that files with variables are in emptyDir volumes.
 func (c checks) filesForVariables(s *podSpec) {
 	sources := map[string]corev1.VolumeSource{}
 	for _, v := range s.Volumes {
 		sources[v.Name] = v.VolumeSource
 	}
-	s.eachContainer(func(ctr *corev1.Container, at *field.Path) {
+	EachContainer(&s.PodSpec, s.at, func(ctr *corev1.Container, at *field.Path) {
 		for i, v := range ctr.Env {
 			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
 				continue

@@ -11,7 +11,7 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// handler is what a probe or a hook does.
+// handler is the action of a probe or a hook.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction

@@ -12,7 +12,7 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// resources checks limits and requests, each by its name and its quantity, and the claims.
+// resources checks the names and the quantities of limits and requests, and the claims.
 func (c checks) resources(r *corev1.ResourceRequirements, name func(*field.Path, corev1.ResourceName), claims map[string]bool, at *field.Path) {
 	limits, requests := at.Child("limits"), at.Child("requests")
 	compute, hugePages := false, false
@@ -64,13 +64,13 @@ func (c checks) podResource(at *field.Path, name corev1.ResourceName) {
 	}
 }
 
-// wholePages tells whether the quantity is a number of pages of the size that the name says.
+// wholePages reports whether a quantity is a multiple of the page size in the name.
 func wholePages(name corev1.ResourceName, q resource.Quantity) bool {
 	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
 	return err == nil && size.Sign() > 0 && size.MilliValue()%1000 == 0 && q.Value()%size.Value() == 0
 }
 
-// usedClaims checks that each of a container's claims is one of the pod's.
+// usedClaims checks that each claim of a container is one of the pod.
 func (c checks) usedClaims(used []corev1.ResourceClaim, claims map[string]bool, at *field.Path) {
 	for i, claim := range used {
 		if c.Require(at.Index(i), claim.Name) && !claims[claim.Name] {
@@ -82,14 +82,4 @@ func (c checks) usedClaims(used []corev1.ResourceClaim, claims map[string]bool, 
 			c.Add(err)
 		}
 	}
-}
-
-// podResources checks the resources of the whole pod.
-func (c checks) podResources(s *podSpec) {
-	whole, at := s.Resources, s.at.Child("resources")
-	if whole == nil {
-		return
-	}
-	c.Forbid(whole.Claims != nil, at.Child("claims"), "claims may not be set for Resources at pod-level")
-	c.resources(whole, c.podResource, s.claims, at)
 }

@@ -52,7 +52,7 @@ func (c checks) nodeAffinity(n *corev1.NodeAffinity, at *field.Path) {
 	}
 }
 
-// nodeTerm checks a term; only what is required must have values that a label can have.
+// nodeTerm checks a term. Only the values of required terms must be valid label values.
 func (c checks) nodeTerm(term *corev1.NodeSelectorTerm, labelValues bool, at *field.Path) {
 	for i, r := range term.MatchExpressions {
 		at := at.Child("matchExpressions").Index(i)
@@ -113,7 +113,7 @@ func (c checks) podTerm(term *corev1.PodAffinityTerm, at *field.Path) {
 	c.LabelName(at.Child("topologyKey"), term.TopologyKey)
 }
 
-// matchedKeys checks the labels whose values are taken from the pod.
+// matchedKeys checks the keys of labels whose values come from the pod.
 func (c checks) matchedKeys(match, mismatch []string, selector *metav1.LabelSelector, at *field.Path) {
 	names := func(keys []string, at *field.Path) {
 		c.Forbid(len(keys) > 0 && selector == nil, at, "must not be specified when labelSelector is not set")
@@ -132,7 +132,7 @@ func (c checks) matchedKeys(match, mismatch []string, selector *metav1.LabelSele
 		}
 		seen := sets.KeySet(selector.MatchLabels)
 		for _, r := range selector.MatchExpressions {
-			// The first one may be what the server made of the key itself.
+			// The server itself may have created the first one from the key.
 			if last, there := indices[r.Key]; there && seen.Has(r.Key) {
 				c.Add(field.Invalid(at.Index(last), r.Key, "exists in both matchLabelKeys and labelSelector"))
 			}
@@ -149,7 +149,7 @@ func (c checks) topologySpread(constraints []corev1.TopologySpreadConstraint, at
 		key  string
 		when corev1.UnsatisfiableConstraintAction
 	}
-	later := map[pair]int{} // of those that follow
+	later := map[pair]int{} // how many constraints with the pair follow
 	for _, t := range constraints {
 		later[pair{t.TopologyKey, t.WhenUnsatisfiable}]++
 	}
@@ -174,7 +174,7 @@ func (c checks) topologySpread(constraints []corev1.TopologySpreadConstraint, at
 	}
 }
 
-// Tolerations checks them.
+// Tolerations checks tolerations and adds the errors.
 func Tolerations(c *check.Errors, tolerations []corev1.Toleration, at *field.Path) {
 	for i, t := range tolerations {
 		at := at.Index(i)

@@ -16,12 +16,12 @@ const sysctlName = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*
 
 var (
 	sysctls = regexp.MustCompile(sysctlName)
-	// ipcSysctls are not settings of the host where a pod has its own memory shared between processes.
+	// ipcSysctls belong to the pod if it has an IPC namespace of its own.
 	ipcSysctls = regexp.MustCompile(`^(kernel\.(sem|shmall|shmmax|shmmni|shm_rmid_forced|msgmax|msgmnb|msgmni)$|kernel\.(shm|msg)\.|fs\.mqueue\.)`)
 	netSysctls = regexp.MustCompile(`^net\.`)
 )
 
-// podSecurity checks what is said for all containers.
+// podSecurity checks the security context of the pod.
 func (c checks) podSecurity(s *podSpec) {
 	at, sc := s.at.Child("securityContext"), s.SecurityContext
 	if sc == nil {
@@ -57,7 +57,7 @@ func (c checks) podSecurity(s *podSpec) {
 	check.IfSupported(c.Errors, at.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy, corev1.SELinuxChangePolicyRecursive)
 }
 
-// sysctlWithDots writes a name with slashes as one with dots, and the other way round.
+// sysctlWithDots swaps the dots and slashes of a name that is separated by slashes.
 func sysctlWithDots(name string) string {
 	first := strings.IndexAny(name, "./")
 	if first < 0 || name[first] == '.' {
@@ -79,7 +79,6 @@ func (c checks) group(at *field.Path, id *int64) {
 	}
 }
 
-// securityContext checks that of one container.
 func (c checks) securityContext(sc *corev1.SecurityContext, hostUsers bool, at *field.Path) {
 	if sc == nil {
 		return
@@ -142,8 +141,7 @@ func (c checks) appArmor(p *corev1.AppArmorProfile, at *field.Path) {
 	}
 }
 
-// userNamespaces checks that a pod with users of its own shares nothing with its host that
-// would need the host's.
+// userNamespaces checks that a pod with its own users shares no other namespace with its host.
 func (c checks) userNamespaces(s *podSpec) {
 	if s.hostUsers() {
 		return
@@ -152,7 +150,7 @@ func (c checks) userNamespaces(s *podSpec) {
 	c.Forbid(s.HostNetwork, s.at.Child("hostNetwork"), why)
 	c.Forbid(s.HostPID, s.at.Child("HostPID"), why)
 	c.Forbid(s.HostIPC, s.at.Child("HostIPC"), why)
-	s.eachContainer(func(ctr *corev1.Container, at *field.Path) {
+	EachContainer(&s.PodSpec, s.at, func(ctr *corev1.Container, at *field.Path) {
 		c.Forbid(len(ctr.VolumeDevices) > 0, at.Child("volumeDevices"), why)
 	})
 }

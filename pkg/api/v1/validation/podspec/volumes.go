@@ -11,8 +11,8 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// volumes checks those of a pod, whose name is empty if they are a template's. It returns
-// the sources of the good ones by name, for the mounts.
+// volumes checks the volumes of a pod, whose name is empty if it is a template. It returns the
+// sources of the valid ones by name, for the mounts.
 func (c checks) volumes(all []corev1.Volume, pod string, at *field.Path) map[string]corev1.VolumeSource {
 	created := map[string]bool{}
 	for _, v := range all {
@@ -37,8 +37,8 @@ func (c checks) volumes(all []corev1.Volume, pod string, at *field.Path) map[str
 	return good
 }
 
-// volume checks the source of a volume. Of sources that only one product has, only what is
-// required is checked.
+// volume checks the source of a volume. Of the sources of single products, only the required
+// fields are checked.
 func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	o := c.OneOf(at, "volume type")
 	check.Option(o, "emptyDir", v.EmptyDir, func(e *corev1.EmptyDirVolumeSource, at *field.Path) {
@@ -80,15 +80,9 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 		c.Some(at.Child("monitors"), len(r.CephMonitors), "")
 		c.Needs(at, "image", r.RBDImage)
 	})
-	check.Option(o, "cinder", v.Cinder, func(d *corev1.CinderVolumeSource, at *field.Path) {
-		c.Needs(at, "volumeID", d.VolumeID)
-	})
-	check.Option(o, "cephfs", v.CephFS, func(f *corev1.CephFSVolumeSource, at *field.Path) {
-		c.Some(at.Child("monitors"), len(f.Monitors), "")
-	})
-	check.Option(o, "quobyte", v.Quobyte, func(q *corev1.QuobyteVolumeSource, at *field.Path) {
-		c.Needs(at, "volume", q.Volume)
-	})
+	check.Option(o, "cinder", v.Cinder, func(d *corev1.CinderVolumeSource, at *field.Path) { c.Needs(at, "volumeID", d.VolumeID) })
+	check.Option(o, "cephfs", v.CephFS, func(f *corev1.CephFSVolumeSource, at *field.Path) { c.Some(at.Child("monitors"), len(f.Monitors), "") })
+	check.Option(o, "quobyte", v.Quobyte, func(q *corev1.QuobyteVolumeSource, at *field.Path) { c.Needs(at, "volume", q.Volume) })
 	check.Option(o, "downwardAPI", v.DownwardAPI, func(d *corev1.DownwardAPIVolumeSource, at *field.Path) {
 		c.mode(at.Child("defaultMode"), d.DefaultMode)
 		for _, file := range d.Items {
@@ -98,9 +92,7 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	check.Option(o, "fc", v.FC, func(f *corev1.FCVolumeSource, at *field.Path) {
 		c.Some(at.Child("targetWWNs"), len(f.TargetWWNs)+len(f.WWIDs), "must specify either targetWWNs or wwids, but not both")
 	})
-	check.Option(o, "flexVolume", v.FlexVolume, func(f *corev1.FlexVolumeSource, at *field.Path) {
-		c.Needs(at, "driver", f.Driver)
-	})
+	check.Option(o, "flexVolume", v.FlexVolume, func(f *corev1.FlexVolumeSource, at *field.Path) { c.Needs(at, "driver", f.Driver) })
 	check.Option(o, "configMap", v.ConfigMap, func(m *corev1.ConfigMapVolumeSource, at *field.Path) {
 		c.Needs(at, "name", m.Name)
 		c.mode(at.Child("defaultMode"), m.DefaultMode)
@@ -112,12 +104,8 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	check.Option(o, "vsphereVolume", v.VsphereVolume, func(s *corev1.VsphereVirtualDiskVolumeSource, at *field.Path) {
 		c.Needs(at, "volumePath", s.VolumePath)
 	})
-	check.Option(o, "photonPersistentDisk", v.PhotonPersistentDisk, func(p *corev1.PhotonPersistentDiskVolumeSource, at *field.Path) {
-		c.Needs(at, "pdID", p.PdID)
-	})
-	check.Option(o, "portworxVolume", v.PortworxVolume, func(p *corev1.PortworxVolumeSource, at *field.Path) {
-		c.Needs(at, "volumeID", p.VolumeID)
-	})
+	check.Option(o, "photonPersistentDisk", v.PhotonPersistentDisk, func(p *corev1.PhotonPersistentDiskVolumeSource, at *field.Path) { c.Needs(at, "pdID", p.PdID) })
+	check.Option(o, "portworxVolume", v.PortworxVolume, func(p *corev1.PortworxVolumeSource, at *field.Path) { c.Needs(at, "volumeID", p.VolumeID) })
 	check.Option(o, "azureDisk", v.AzureDisk, func(a *corev1.AzureDiskVolumeSource, at *field.Path) {
 		c.Needs(at, "diskName", a.DiskName, "diskURI", a.DataDiskURI)
 	})
@@ -179,7 +167,7 @@ func (c checks) ephemeralVolume(e *corev1.EphemeralVolumeSource, at *field.Path)
 	}
 }
 
-// local asks for a path of a file in a volume.
+// local requires the path of a file in a volume.
 func (c checks) local(at *field.Path, name string) {
 	c.Relative(at, name)
 	c.InvalidIf(strings.HasPrefix(name, "..") && !strings.HasPrefix(name, "../"), at, name, "must not start with '..'")
@@ -233,12 +221,7 @@ func (c checks) projections(sources []corev1.VolumeProjection, volume *field.Pat
 		}
 	}
 	for i, s := range sources {
-		at, found := volume.Child("sources").Index(i), 0
-		for _, there := range []bool{s.Secret != nil, s.ConfigMap != nil, s.DownwardAPI != nil, s.ServiceAccountToken != nil, s.ClusterTrustBundle != nil, s.PodCertificate != nil} {
-			if there {
-				found++
-			}
-		}
+		at := volume.Child("sources").Index(i)
 		if s.Secret != nil {
 			items(s.Secret.Name, s.Secret.Items, at.Child("secret"))
 		}
@@ -269,6 +252,7 @@ func (c checks) projections(sources []corev1.VolumeProjection, volume *field.Pat
 		if p := s.PodCertificate; p != nil {
 			c.Needs(at.Child("podCertificate"), "signerName", p.SignerName)
 		}
+		found := count(s.Secret != nil, s.ConfigMap != nil, s.DownwardAPI != nil, s.ServiceAccountToken != nil, s.ClusterTrustBundle != nil, s.PodCertificate != nil)
 		c.Forbid(found > 1, at, "may not specify more than 1 volume type per source")
 	}
 }
