@@ -82,12 +82,11 @@ func roles(labels map[string]string) []string {
 }
 
 func address(node *corev1.Node, kind corev1.NodeAddressType) string {
-	for _, address := range node.Status.Addresses {
-		if address.Type == kind {
-			return address.Address
-		}
+	i := slices.IndexFunc(node.Status.Addresses, func(address corev1.NodeAddress) bool { return address.Type == kind })
+	if i < 0 {
+		return "<none>"
 	}
-	return "<none>"
+	return node.Status.Addresses[i].Address
 }
 
 // Namespaces prints *corev1.Namespace.

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/json"
 
 	"kube2014/pkg/util/kubeconfig"
@@ -190,11 +191,7 @@ func bare(err error) error {
 }
 
 func decode(text, review []byte, answer any) error {
-	type meta struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-	}
-	var sent, answered meta
+	var sent, answered metav1.TypeMeta
 	if json.UnmarshalCaseSensitivePreserveInts(review, &sent) != nil ||
 		json.UnmarshalCaseSensitivePreserveInts(text, &answered) != nil || answered != sent ||
 		json.UnmarshalCaseSensitivePreserveInts(text, answer) != nil {

@@ -17,10 +17,8 @@ func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) 
 	for i := range items {
 		switch item := &items[i]; item.Type {
 		case corev1.LimitTypeContainer:
-			for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-				for c := range containers {
-					errs = append(errs, checkItem(item, containers[c].Resources)...)
-				}
+			for _, container := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+				errs = append(errs, checkItem(item, container.Resources)...)
 			}
 		case corev1.LimitTypePod:
 			errs = append(errs, checkItem(item, resourcesOfPod(pod))...)

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
 )
 
 // completeLimitRange sets the defaults of an object of the configuration and checks it. The error
@@ -89,11 +91,7 @@ func checkItemItself(at *field.Path, item *corev1.LimitRangeItem) error {
 
 // isResource reports whether a container can have a resource. Extended resources have a prefix.
 func isResource(name corev1.ResourceName) bool {
-	switch name {
-	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return true
-	}
-	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) || strings.Contains(string(name), "/")
+	return slices.Contains(check.ComputeResources, string(name)) || check.IsHugePages(name) || strings.Contains(string(name), "/")
 }
 
 // checkRatio returns an error if a ratio forbids everything or nothing. Least and most may be nil.

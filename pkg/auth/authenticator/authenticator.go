@@ -3,6 +3,7 @@ package authenticator
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"kube2014/pkg/auth/user"
@@ -27,3 +28,43 @@ type RequestFunc func(req *http.Request) (*user.Info, bool, error)
 
 // AuthenticateRequest implements Request.
 func (f RequestFunc) AuthenticateRequest(req *http.Request) (*user.Info, bool, error) { return f(req) }
+
+// Union tries authenticators in order. The first that knows the user wins, even if an earlier
+// one has failed. If none does, the error joins all their errors.
+func Union(all ...Request) Request {
+	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
+		return first(all, func(one Request) (*user.Info, bool, error) { return one.AuthenticateRequest(req) })
+	})
+}
+
+// UnionOfTokens is Union for authenticators of tokens.
+func UnionOfTokens(all ...Token) Token {
+	return TokenFunc(func(ctx context.Context, token string) (*user.Info, bool, error) {
+		return first(all, func(one Token) (*user.Info, bool, error) { return one.AuthenticateToken(ctx, token) })
+	})
+}
+
+// TokenFunc adapts a function to a Token.
+type TokenFunc func(ctx context.Context, token string) (*user.Info, bool, error)
+
+// AuthenticateToken implements Token.
+func (f TokenFunc) AuthenticateToken(ctx context.Context, token string) (*user.Info, bool, error) {
+	return f(ctx, token)
+}
+
+// first returns the first user that an authenticator knows. The errors fit in one line of a log.
+func first[A any](all []A, authenticate func(A) (*user.Info, bool, error)) (*user.Info, bool, error) {
+	var failed error
+	for _, one := range all {
+		who, ok, err := authenticate(one)
+		switch {
+		case ok:
+			return who, true, nil
+		case failed == nil:
+			failed = err
+		case err != nil:
+			failed = fmt.Errorf("%w; %w", failed, err)
+		}
+	}
+	return nil, false, failed
+}

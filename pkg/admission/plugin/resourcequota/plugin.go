@@ -120,15 +120,13 @@ type place struct {
 	reserved bool   // it may have a reservation
 }
 
-type placeKey struct{}
-
 // Validate implements admission.ValidationInterface.
 func (p *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	c := p.counters[a.Resource.GroupResource()]
 	if c == nil || a.Subresource != "" || a.Operation != admission.Create && !a.MayCreate {
 		return nil
 	}
-	own, id := admission.Memory[place](a, placeKey{}), a.Object.GetName()
+	own, id := admission.Memory[place](a, p), a.Object.GetName()
 	if own.request == "" {
 		own.request = rand.Text()
 	}

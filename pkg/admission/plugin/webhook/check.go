@@ -10,21 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func checkName(at *field.Path, name string) error {
+func checkNameAndPolicies(at *field.Path, w *admissionregistrationv1.MutatingWebhook) error {
 	switch {
-	case name == "":
-		return wrong(at, "is missing")
-	case len(validation.IsFullyQualifiedName(at, name)) > 0:
-		return wrong(at, "is no domain of at least three parts, such as a.example.com")
-	}
-	return nil
-}
-
-func checkPolicies(at *field.Path, w *admissionregistrationv1.MutatingWebhook) error {
-	if len(w.MatchConditions) > 0 {
+	case w.Name == "":
+		return wrong(at.Child("name"), "is missing")
+	case len(validation.IsFullyQualifiedName(at, w.Name)) > 0:
+		return wrong(at.Child("name"), "is no domain of at least three parts, such as a.example.com")
+	case len(w.MatchConditions) > 0:
 		return wrong(at.Child("matchConditions"), "are not supported: there is no CEL")
-	}
-	if w.SideEffects == nil {
+	case w.SideEffects == nil:
 		return wrong(at.Child("sideEffects"), "is missing")
 	}
 	return cmp.Or(

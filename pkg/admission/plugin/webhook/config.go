@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -69,7 +68,7 @@ func newHook(at *field.Path, w *admissionregistrationv1.MutatingWebhook) (*hook,
 	h := &hook{name: w.Name, rules: w.Rules}
 	h.failOpen = w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 	h.ifNeeded = w.ReinvocationPolicy != nil && *w.ReinvocationPolicy == admissionregistrationv1.IfNeededReinvocationPolicy
-	if err := cmp.Or(checkName(at.Child("name"), w.Name), checkPolicies(at, w)); err != nil {
+	if err := checkNameAndPolicies(at, w); err != nil {
 		return nil, err
 	}
 	for i := range w.Rules {
