@@ -91,15 +91,23 @@ func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool
 	if options.Labels.Empty() && options.Fields.Empty() {
 		return true, nil
 	}
-	if name, byName := options.Fields.RequiresExactMatch("metadata.name"); byName && item.Key().ID != name {
-		return false, nil
-	}
-	if placed, ok := item.Object.(api.Placed); ok {
-		if machine, byMachine := s.machine(options); byMachine && machine != placed.Machine() {
+	more := false // fields that only the converted object has
+	for _, wanted := range options.Fields.Requirements() {
+		var value string
+		switch placed, ok := item.Object.(api.Placed); {
+		case wanted.Field == "metadata.name":
+			value = item.Key().ID
+		case wanted.Field == s.Strategy.MachineField && ok:
+			value = placed.Machine()
+		default:
+			more = true
+			continue
+		}
+		if (value == wanted.Value) != (wanted.Operator != selection.NotEquals) {
 			return false, nil
 		}
 	}
-	if s.labelled() && options.Fields.Empty() {
+	if s.labelled() && !more {
 		return options.Labels.Matches(labels.Set(item.GetLabels())), nil
 	}
 	read, err := s.answer(item).Object() // it may share parts with what is stored
