@@ -29,7 +29,7 @@ func (s *Server) known(info *request.Info) []string {
 	}
 	wanted := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 	versions, resources, subresources := sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}
-	for _, row := range s.All.Rows() {
+	for row := range s.All.Rows() {
 		versions.Insert(row.GroupVersion.String())
 		name, _, isSubresource := strings.Cut(row.Name, "/")
 		switch {

@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -97,17 +98,22 @@ func (s *Snapshot) Find(version schema.GroupVersion, name string) *Resource {
 type Catalogs []*Catalog
 
 // Rows returns the resources of all.
-func (c Catalogs) Rows() (rows []*Resource) {
-	for _, catalog := range c {
-		rows = append(rows, catalog.Snapshot().rows...)
+func (c Catalogs) Rows() iter.Seq[*Resource] {
+	return func(yield func(*Resource) bool) {
+		for _, catalog := range c {
+			for _, row := range catalog.Snapshot().rows {
+				if !yield(row) {
+					return
+				}
+			}
+		}
 	}
-	return rows
 }
 
 // Stored returns the resource as which the objects of a stored kind are served, nil if they are not, or if
 // there is no kind.
 func (c Catalogs) Stored(kind api.Kind) *Resource {
-	for _, row := range c.Rows() {
+	for row := range c.Rows() {
 		if kind != "" && row.Stored == kind {
 			return row
 		}
@@ -125,14 +131,15 @@ func Derived[T any](compute func(rows []*Resource) T, catalogs Catalogs) func() 
 	var last atomic.Pointer[derived]
 	return func() T {
 		next := &derived{}
-		var rows []*Resource
-		for _, catalog := range catalogs { // not Rows: the rows must be those of the snapshots
-			snapshot := catalog.Snapshot()
-			next.from = append(next.from, snapshot)
-			rows = append(rows, snapshot.rows...)
+		for _, catalog := range catalogs {
+			next.from = append(next.from, catalog.Snapshot())
 		}
 		if known := last.Load(); known != nil && slices.Equal(known.from, next.from) {
 			return known.value
+		}
+		var rows []*Resource // not Rows: they must be those of the snapshots
+		for _, snapshot := range next.from {
+			rows = append(rows, snapshot.rows...)
 		}
 		next.value = compute(rows)
 		last.Store(next)

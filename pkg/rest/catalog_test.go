@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,12 +35,12 @@ func TestResourcesComeAndGo(t *testing.T) {
 	c.Install(rowAt(b, "x/status"), rowAt(b, "x"), rowAt(a, "z"))
 	before := c.Snapshot()
 	c.Install(rowAt(b, "c"), rowAt(a, "y"))
-	assert.Equal(t, []string{"b/c", "b/x", "b/x/status", "a/y", "a/z"}, namesOf(Catalogs{&c}.Rows()), "versions in the order of their installation, names sorted")
+	assert.Equal(t, []string{"b/c", "b/x", "b/x/status", "a/y", "a/z"}, namesOf(slices.Collect(Catalogs{&c}.Rows())), "versions in the order of their installation, names sorted")
 	assert.Equal(t, "x/status", c.Snapshot().Find(b, "x/status").Name)
 	assert.Nil(t, c.Snapshot().Find(a, "x"))
 
 	c.Uninstall(b, "x", "none")
-	assert.Equal(t, []string{"b/c", "a/y", "a/z"}, namesOf(Catalogs{&c}.Rows()), "subresources go with their resource")
+	assert.Equal(t, []string{"b/c", "a/y", "a/z"}, namesOf(slices.Collect(Catalogs{&c}.Rows())), "subresources go with their resource")
 	assert.NotNil(t, before.Find(b, "x"), "a snapshot does not change")
 	assert.Nil(t, empty.Find(a, "z"))
 }

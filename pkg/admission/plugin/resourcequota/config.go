@@ -78,7 +78,7 @@ func check(path *field.Path, quota *corev1.ResourceQuota) error {
 // the server creates itself, without admission.
 func countable(catalogs rest.Catalogs) map[schema.GroupResource]api.Kind {
 	kinds := map[schema.GroupResource]api.Kind{}
-	for _, row := range catalogs.Rows() {
+	for row := range catalogs.Rows() {
 		if row.Namespaced && row.Stored != "" && row.Stored != api.EndpointsKind {
 			kinds[row.GroupResource()] = row.Stored
 		}
