@@ -29,12 +29,13 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if !s.hasNamespace(namespace) {
 		return list, nil
 	}
+	isSelected := s.filter(options)
 	first := sort.Search(len(all.Items), func(i int) bool { return all.Items[i].Key().ID >= page.start })
 	for i, item := range all.Items[first:] {
 		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
 		}
-		wanted, err := s.matches(item, options)
+		wanted, err := isSelected(item)
 		if err != nil {
 			return nil, err
 		}
@@ -85,37 +86,40 @@ func (s *Store[T]) read(page page, selection storage.Selection) (*storage.List, 
 	return list, rest.StatusError(err, s.resource, "")
 }
 
-// matches reports whether an object is selected. If possible, it decides without converting the
-// object: kubelets select their pods, and other clients wait for one object.
-func (s *Store[T]) matches(item *storage.Object, options rest.ListOptions) (bool, error) {
-	if options.Labels.Empty() && options.Fields.Empty() {
-		return true, nil
-	}
-	more := false // fields that only the converted object has
-	for _, wanted := range options.Fields.Requirements() {
-		var value string
-		switch placed, ok := item.Object.(api.Placed); {
-		case wanted.Field == "metadata.name":
-			value = item.Key().ID
-		case wanted.Field == s.Strategy.MachineField && ok:
-			value = placed.Machine()
-		default:
-			more = true
-			continue
+// filter returns a function that reports whether an object is selected. If possible, it decides without
+// converting the object: kubelets select their pods, and other clients wait for one object.
+func (s *Store[T]) filter(options rest.ListOptions) func(item *storage.Object) (bool, error) {
+	requirements := options.Fields.Requirements()
+	return func(item *storage.Object) (bool, error) {
+		if options.Labels.Empty() && len(requirements) == 0 {
+			return true, nil
 		}
-		if (value == wanted.Value) != (wanted.Operator != selection.NotEquals) {
-			return false, nil
+		more := false // fields that only the converted object has
+		for _, wanted := range requirements {
+			var value string
+			switch placed, ok := item.Object.(api.Placed); {
+			case wanted.Field == "metadata.name":
+				value = item.Key().ID
+			case wanted.Field == s.Strategy.MachineField && ok:
+				value = placed.Machine()
+			default:
+				more = true
+				continue
+			}
+			if (value == wanted.Value) != (wanted.Operator != selection.NotEquals) {
+				return false, nil
+			}
 		}
+		if s.labelled() && !more {
+			return options.Labels.Matches(labels.Set(item.GetLabels())), nil
+		}
+		read, err := s.answer(item).Object() // it may share parts with what is stored
+		if err != nil {
+			return false, err
+		}
+		object := read.(T)
+		return options.Matches(object, s.fieldsOf(object)), nil
 	}
-	if s.labelled() && !more {
-		return options.Labels.Matches(labels.Set(item.GetLabels())), nil
-	}
-	read, err := s.answer(item).Object() // it may share parts with what is stored
-	if err != nil {
-		return false, err
-	}
-	object := read.(T)
-	return options.Matches(object, s.fieldsOf(object)), nil
 }
 
 // fieldsOf returns the fields of an object for selectors.

@@ -23,11 +23,12 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 		object.GetObjectKind().SetGroupVersionKind(s.kind)
 		return object
 	}
+	isSelected := s.filter(options.ListOptions)
 	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
 		if !s.hasNamespace(namespace) {
 			return into, nil
 		}
-		eventType, object, err := s.selects(change, options.ListOptions)
+		eventType, object, err := selects(change, isSelected)
 		if err != nil || object == nil {
 			return into, err
 		}
@@ -39,12 +40,14 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 // selects returns the type and the object of the event for a change, nil for no event. An object may enter
 // or leave the selection: if it leaves, the event has its last selected state, at the version of the
 // change.
-func (s *Store[T]) selects(change storage.Event, options rest.ListOptions) (watch.EventType, *storage.Object, error) {
-	was, err := s.isSelected(change.Before, options)
-	if err != nil {
-		return "", nil, err
+func selects(change storage.Event, isSelected func(*storage.Object) (bool, error)) (_ watch.EventType, _ *storage.Object, err error) {
+	var was, is bool
+	if change.Before != nil {
+		was, err = isSelected(change.Before)
 	}
-	is, err := s.isSelected(change.After, options)
+	if err == nil && change.After != nil {
+		is, err = isSelected(change.After)
+	}
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -56,12 +59,4 @@ func (s *Store[T]) selects(change storage.Event, options rest.ListOptions) (watc
 		return watch.Deleted, change.Last(), nil
 	}
 	return "", nil, nil
-}
-
-// isSelected reports whether an object, nil for none, is selected.
-func (s *Store[T]) isSelected(object *storage.Object, options rest.ListOptions) (bool, error) {
-	if object == nil {
-		return false, nil
-	}
-	return s.matches(object, options)
 }
