@@ -26,7 +26,6 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/request"
-	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
 	"kube2014/pkg/webhook"
 )
@@ -107,14 +106,9 @@ func patientEtcd3Store(etcdClient etcd3.Client, prefix string) *etcd3.Store {
 // registries are those of an apiserver.
 type registries = master.Registries
 
-// undecorated puts nothing around the layers of a store.
-var undecorated = master.Decorators{
-	Etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
-	Etcd3: func(client etcd3.Client) etcd3.Client { return client },
-	Store: func(store storage.Interface) storage.Interface { return store },
+func memoryRegistries() registries {
+	return master.NewMemoryRegistries(master.New(config, options.New(), nil).Decorators())
 }
-
-func memoryRegistries() registries { return master.NewMemoryRegistries(undecorated) }
 
 // etcdRegistries are the registries on an etcd's v2 API.
 func etcdRegistries(servers, machines []string) (registries, error) {
@@ -125,7 +119,7 @@ func etcdRegistries(servers, machines []string) (registries, error) {
 func registriesOn(backend, prefix string, servers, machines []string) (registries, error) {
 	o := options.New()
 	o.Etcd.Servers, o.Etcd.Backend, o.Etcd.Prefix, o.Generic.Machines = servers, backend, prefix, machines
-	return config.NewEtcdRegistries(o, undecorated)
+	return config.NewEtcdRegistries(o, master.New(config, o, nil).Decorators())
 }
 
 // unhurriedEtcdRegistry is a registry whose clock stands still: its requests never

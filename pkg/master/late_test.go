@@ -16,20 +16,10 @@ import (
 
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/options"
-	"kube2014/pkg/registry"
-	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/etcd3"
 )
 
 // hangs is how long nothing happens until it is taken for an error.
 const hangs = 5 * time.Minute
-
-// undecorated puts nothing around the layers of a store.
-var undecorated = Decorators{
-	Etcd2: func(client registry.EtcdClient) registry.EtcdClient { return client },
-	Etcd3: func(client etcd3.Client) etcd3.Client { return client },
-	Store: func(store storage.Interface) storage.Interface { return store },
-}
 
 // soon returns what another goroutine sends.
 func soon[T any](t *testing.T, from <-chan T, what string) (sent T) {
@@ -78,7 +68,8 @@ func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 	v3, err := etcd.NewV3(o.Etcd.Config)
 	require.NoError(t, err)
 	v3.SetTimeout(10 * hangs)
-	stores := onEtcd{NewConfig(""), o, undecorated, v2, v3}.late()
+	config := NewConfig("")
+	stores := onEtcd{config, o, New(config, o, nil).Decorators(), v2, v3}.late()
 	words := []string{soon(t, asked, "it is asked"), soon(t, asked, "both APIs are asked at once")}
 	slices.Sort(words)
 	assert.Equal(t, []string{"GET ", "PRI "}, words)
