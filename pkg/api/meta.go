@@ -59,6 +59,8 @@ type Object interface {
 	Key() Key
 	// GetLabels returns the labels by which the object is selected, read-only.
 	GetLabels() map[string]string
+	// SetLabels replaces the labels. Only the owner of the object may call it.
+	SetLabels(map[string]string)
 	// Meta returns the metadata itself.
 	Meta() *ObjectMeta
 	// AppendClaims appends what no other object may hold while this one does.
@@ -101,14 +103,26 @@ func (t *Task) Twin() string {
 // GetLabels implements Object.
 func (t *Task) GetLabels() map[string]string { return t.Labels }
 
+// SetLabels implements Object.
+func (t *Task) SetLabels(labels map[string]string) { t.Labels = labels }
+
 // GetLabels implements Object.
 func (c *ReplicationController) GetLabels() map[string]string { return c.Labels }
+
+// SetLabels implements Object.
+func (c *ReplicationController) SetLabels(labels map[string]string) { c.Labels = labels }
 
 // GetLabels implements Object.
 func (s *Service) GetLabels() map[string]string { return s.Labels }
 
+// SetLabels implements Object.
+func (s *Service) SetLabels(labels map[string]string) { s.Labels = labels }
+
 // GetLabels implements Object. Endpoints of June 2014 have none.
 func (*Endpoints) GetLabels() map[string]string { return nil }
+
+// SetLabels implements Object: it does nothing.
+func (*Endpoints) SetLabels(map[string]string) {}
 
 // EmptyList returns the list without items of a kind.
 func EmptyList(kind Kind) interface{} {

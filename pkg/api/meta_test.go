@@ -23,6 +23,9 @@ func TestAnObjectTellsItsKindItsIDItsLabelsAndItsMetadata(t *testing.T) {
 		assert.Equal(t, row.labels, row.object.GetLabels(), kind)
 		assert.Equal(t, meta, *row.object.Meta(), kind)
 
+		row.object.SetLabels(map[string]string{"name": "db"})
+		assert.Equal(t, len(row.labels) > 0, row.object.GetLabels()["name"] == "db", kind)
+
 		row.object.Meta().ResourceVersion = 7
 		assert.EqualValues(t, 7, row.object.Meta().ResourceVersion, "Meta of %s is not a copy", kind)
 	}

@@ -40,6 +40,7 @@ type Encoder interface {
 func NewObject(object api.Object, version, created uint64) *Object {
 	meta := object.Meta()
 	meta.ResourceVersion, meta.CreationVersion = version, created
+	object.SetLabels(allLabels.share(object.GetLabels()))
 	return &Object{Object: object}
 }
 
