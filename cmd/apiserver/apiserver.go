@@ -55,8 +55,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if os.Getenv("GOGC") == "" {
 		// Together, these collect a small heap seldom, which makes a GET faster, and a large one often, which saves
 		// memory. Nobody writes to the ballast, so it takes none itself.
-		debug.SetGCPercent(50)
-		ballast := make([]byte, 64<<20)
+		debug.SetGCPercent(25)
+		ballast := make([]byte, 384<<20)
 		defer runtime.KeepAlive(ballast)
 	}
 	signals := make(chan os.Signal, 2)
