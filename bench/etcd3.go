@@ -47,7 +47,10 @@ func measureEtcd3(b *bench, onV2 []float64) error {
 		return err
 	}
 	if err := measureGetOnEtcd(b, s, "etcd v3: GET of a task", "of a bare get's rate", func() error {
-		_, err := client.Get(context.Background(), "/registry/pods/"+taskID(7))
+		got, err := client.Get(context.Background(), "/registry/pods/default/"+taskID(7))
+		if err == nil && got.Count != 1 {
+			err = errors.New("etcd does not have the task at the key that is read")
+		}
 		return err
 	}); err != nil {
 		return err
@@ -113,13 +116,13 @@ func measureEtcd3Posts(b *bench, s measure.Server, client *clientv3.Client, onV2
 
 // transact creates a task as the apiserver would.
 func transact(client *clientv3.Client, i int) error {
-	task := "/direct/pods/" + extraID(i)
+	task := "/direct/pods/default/" + extraID(i)
 	port := fmt.Sprintf("/direct/hostports/%s/%d", machineName(i%etcdMachines), 40000+i/etcdMachines)
 	value := strings.TrimSuffix(string(taskJSON(extraID(i), i%100, 40000)), "}") + `,"currentState":{"manifest":` +
 		`{"version":"","volumes":null,"containers":null},"host":"` + machineName(i%etcdMachines) + `"}}`
 	done, err := client.Txn(context.Background()).
 		If(clientv3.Compare(clientv3.ModRevision(task), "=", 0), clientv3.Compare(clientv3.ModRevision(port), "=", 0)).
-		Then(clientv3.OpPut(task, value), clientv3.OpPut(port, extraID(i))).Commit()
+		Then(clientv3.OpPut(task, value), clientv3.OpPut(port, "/pods/default/"+extraID(i))).Commit()
 	if err == nil && !done.Succeeded {
 		err = errors.New("it exists")
 	}
