@@ -11,8 +11,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -52,13 +50,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	logged := &lateWriter{out: stderr}
 	defer logged.flush()
 	log.SetOutput(logged)
-	if os.Getenv("GOGC") == "" {
-		// Together, these collect a small heap seldom, which makes a GET faster, and a large one often, which saves
-		// memory. Nobody writes to the ballast, so it takes none itself.
-		debug.SetGCPercent(25)
-		ballast := make([]byte, 384<<20)
-		defer runtime.KeepAlive(ballast)
-	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
