@@ -149,7 +149,7 @@ histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memo
 	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestTheRequestsThroughBothDoorsAreLinearizable ./cmd/apiserver
 	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestThereAreNeverTooManyPods ./pkg/controller/replication
 
-clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, and today's controller manager
+clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, controller-runtime and today's controller manager
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
 
 parts: bin/etcd bin/kube-apiserver bin/kube-controller-manager ## run our controllers, scheduler and kubelets around today's kube-apiserver, and beside today's controllers

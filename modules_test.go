@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-var required = regexp.MustCompile(`(?m)^\t(\S+) (v\S+)`)
+var required = regexp.MustCompile(`(?m)^\t(?:\S+ => )?(\S+) (v\S+)`)
 
 // To compile client-go takes minutes, but not if it has been compiled for kubectl. That needs
 // the same versions of all that it uses.
