@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/request"
@@ -107,11 +106,8 @@ func containerOf(pod *corev1.Pod, name string) (string, error) {
 // kubelet returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one.
 func (l podLog) kubelet(name string) (host string, port uint, err error) {
 	node, err := l.nodes.get(name)
-	if api.KindOf(err) == api.NotFound {
-		return "", 0, apierrors.NewNotFound(corev1.Resource("pods"), name)
-	}
 	if err != nil {
-		return "", 0, err
+		return "", 0, rest.StatusError(err, corev1.Resource("pods"), name)
 	}
 	status := node.Status
 	for _, address := range status.Addresses {

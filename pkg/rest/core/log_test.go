@@ -41,7 +41,7 @@ func (r refusal) Code() int     { return int(r) }
 // init container, none has no node.
 func logOf(t *testing.T, kubelets core.Kubelets, path string) (status int, text string) {
 	store := memory.New(1)
-	server := endpointstest.Handler(endpointstest.NewServer(time.Now, core.Resources(core.Config{Objects: store, Placer: stored{store}, Now: time.Now, Kubelets: kubelets})...))
+	server := endpointstest.Handler(endpointstest.NewServer(time.Now, core.Resources(core.Config{Objects: unread{store}, Placer: stored{store}, Now: time.Now, Kubelets: kubelets})...))
 	ask := func(method, path, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
@@ -60,6 +60,7 @@ func logOf(t *testing.T, kubelets core.Kubelets, path string) (status int, text 
 		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"two"},"spec":{"nodeName":"m1","initContainers":[{"name":"i","image":"i"}],"containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}]}}`},
 		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"none"},"spec":{"containers":[{"name":"a","image":"i"}]}}`},
 		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"unheard"},"spec":{"nodeName":"silent","containers":[{"name":"a","image":"i"}]}}`},
+		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"away"},"spec":{"nodeName":"unread","containers":[{"name":"a","image":"i"}]}}`},
 		{http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"lost"},"spec":{"nodeName":"gone","containers":[{"name":"a","image":"i"}]}}`},
 	} {
 		answer := ask(made[0], made[1], made[2])
@@ -67,6 +68,16 @@ func logOf(t *testing.T, kubelets core.Kubelets, path string) (status int, text 
 	}
 	answer := ask(http.MethodGet, "/api/v1/namespaces/default/pods/"+path, "")
 	return answer.Code, answer.Body.String()
+}
+
+// unread is a store that fails to read one node.
+type unread struct{ storage.Interface }
+
+func (u unread) Get(key api.Key) (*storage.Object, error) {
+	if key == api.DefaultKey(api.NodeKind, "unread") {
+		return nil, api.NewUnavailable("reading a node", errors.New("the store is away"))
+	}
+	return u.Interface.Get(key)
 }
 
 type stored struct{ objects storage.Interface }
@@ -127,6 +138,7 @@ func TestALogThatThereIsNotIsToldWhy(t *testing.T) {
 		{"none/log", nil, 400, "pod none does not have a host assigned"},
 		{"unheard/log", nil, 400, "no kubelet has started it"},
 		{"lost/log", nil, 404, `pods \"gone\" not found`},
+		{"away/log", nil, 503, "reading a node: the store cannot be reached"},
 		{"x/log", nil, 404, `pods \"x\" not found`},
 		{"one/log?tailLines=-1", nil, 422, "tailLines: Invalid value: -1: must be greater than or equal to 0"},
 		{"one/log?limitBytes=0", nil, 422, "limitBytes: Invalid value: 0: must be greater than 0"},
