@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
@@ -131,5 +133,41 @@ func TestOnlyEventsEnd(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, h.count(api.TaskKind, 1000*time.Hour))
 		assert.Zero(t, h.count("events", 0))
+	})
+}
+
+// A name that is no segment of a path would lead to another key of etcd, such as a node's.
+// K39: their length is bounded.
+func TestAnEventWithInvalidMetadataIsRefused(t *testing.T) {
+	withEvents(t, func(h anHour) {
+		event := func(change func(*corev1.Event)) *corev1.Event {
+			event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "y"}, InvolvedObject: corev1.ObjectReference{Namespace: v1.Namespace}}
+			change(event)
+			return event
+		}
+		named := func(name string) *corev1.Event { return event(func(e *corev1.Event) { e.Name = name }) }
+		for want, invalid := range map[string]*corev1.Event{
+			"metadata.name: Required value: name or generateName is required":                          named(""),
+			`metadata.name: Invalid value: "../minions/evil": may not contain '/'`:                     named("../minions/evil"),
+			`metadata.name: Invalid value: "..": may not be '..'`:                                      named(".."),
+			`metadata.name: Invalid value: "%": may not contain '%'`:                                   named("%"),
+			"must be no more than 253 characters":                                                      named(strings.Repeat("n", 254)),
+			`metadata.generateName: Invalid value: "a/": may not contain '/'`:                          event(func(e *corev1.Event) { e.Name, e.GenerateName = "", "a/" }),
+			`metadata.labels: Invalid value: "a b": name part must consist of alphanumeric characters`: event(func(e *corev1.Event) { e.Labels = map[string]string{"a b": ""} }),
+			"metadata.annotations: Too long":                                                           event(func(e *corev1.Event) { e.Annotations = map[string]string{"a": strings.Repeat("n", 300_000)} }),
+		} {
+			_, err := h.events.Create(h.t.Context(), rest.Key{Namespace: v1.Namespace}, invalid, rest.WriteOptions{})
+			assert.True(h.t, apierrors.IsInvalid(err), want)
+			assert.ErrorContains(h.t, err, want)
+		}
+		assert.Zero(h.t, h.count("events", 0))
+
+		h.update(1, rest.WriteOptions{})
+		_, _, err := h.events.Update(h.t.Context(), x, func(object rest.Object) (rest.Object, error) {
+			object.SetLabels(map[string]string{"a b": ""})
+			return object, nil
+		}, rest.WriteOptions{})
+		assert.True(h.t, apierrors.IsInvalid(err), "%v", err)
+		h.update(2, rest.WriteOptions{})
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
@@ -83,6 +84,9 @@ func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object
 	s.Strategy.PrepareForCreate(object)
 	s.Strategy.Default(object)
 	errs := s.Strategy.Validate(object)
+	if len(errs) == 0 { // else its kind may have reported the same
+		errs = validation.Metadata(object, s.namespaced)
+	}
 	if len(errs) > 0 {
 		return nil, rest.Invalid(s.kind.GroupKind(), object.GetName(), errs)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
@@ -188,7 +189,11 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	object.SetManagedFields(nil)
 	s.Strategy.Default(object) // first, so that missing fields equal the old ones
 	s.Strategy.PrepareForUpdate(object, old)
-	if errs := s.Strategy.ValidateUpdate(object, old); len(errs) > 0 {
+	errs := s.Strategy.ValidateUpdate(object, old)
+	if len(errs) == 0 {
+		errs = validation.MetadataUpdate(object, old)
+	}
+	if len(errs) > 0 {
 		return rest.Invalid(s.kind.GroupKind(), old.GetName(), errs)
 	}
 	s.Strategy.Canonicalize(object)

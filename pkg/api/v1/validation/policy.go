@@ -2,30 +2,15 @@ package validation
 
 import (
 	"slices"
-	"unicode/utf8"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
 )
-
-// segmentName is the rule for the names of roles and bindings: they must be segments of paths. Their
-// length is bounded because they are also parts of keys.
-func segmentName(name string, prefix bool) []string {
-	wrong := path.ValidatePathSegmentName(name, prefix)
-	if len(name) > utilvalidation.DNS1123SubdomainMaxLength {
-		wrong = append(wrong, utilvalidation.MaxLenError(utilvalidation.DNS1123SubdomainMaxLength))
-	}
-	if !utf8.ValidString(name) {
-		wrong = append(wrong, "must be valid UTF-8")
-	}
-	return wrong
-}
 
 // ValidateRole checks a new role.
 func ValidateRole(role *rbacv1.Role) field.ErrorList {
@@ -61,11 +46,6 @@ func ValidateClusterRole(role *rbacv1.ClusterRole) field.ErrorList {
 // ValidateClusterRoleUpdate checks an update of a cluster role.
 func ValidateClusterRoleUpdate(now, old *rbacv1.ClusterRole) field.ErrorList {
 	return append(ValidateClusterRole(now), metadataUpdate(now, old)...)
-}
-
-// metadataUpdate checks that immutable metadata do not change.
-func metadataUpdate(now, old metav1.Object) field.ErrorList {
-	return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
 }
 
 func (c checks) policyRules(rules []rbacv1.PolicyRule, namespaced bool) {

@@ -143,6 +143,7 @@ func TestTheKeysOfObjectsArePinned(t *testing.T) {
 		"/registry/minions/a":               PlaceOf(api.DefaultKey(api.NodeKind, "a")),
 		"/registry/events/a":                PlaceOf(api.DefaultKey("events", "a")),
 		"/registry/roles/a:b%20c":           PlaceOf(api.DefaultKey("roles", "a:b c")),
+		"/registry/events/a%20b":            PlaceOf(api.DefaultKey("events", "a b")),
 		"/registry/rolebindings/%5Fa":       PlaceOf(api.DefaultKey("rolebindings", "_a")),
 		"/registry/clusterroles/system:a":   PlaceOf(api.Key{Kind: "clusterroles", ID: "system:a"}),
 		"/registry/clusterrolebindings/a":   PlaceOf(api.Key{Kind: "clusterrolebindings", ID: "a"}),

@@ -127,7 +127,7 @@ func (p Place) isBelowObjects() bool {
 // something there.
 func (p Place) escapes() bool {
 	switch p.Kind {
-	case "roles", "rolebindings", "clusterroles", "clusterrolebindings":
+	case "events", "roles", "rolebindings", "clusterroles", "clusterrolebindings":
 		return true
 	}
 	return p.isBelowObjects()
