@@ -133,3 +133,38 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 		}
 	}
 }
+
+// K88: today's server answers 500.
+func TestWhatARequestSaysIsNeverAnInternalError(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	for _, row := range []struct {
+		method, path, body string
+		status             int
+		message            string
+	}{
+		{"POST", Pods, Pod("db", `"resourceVersion":"5"`), 400, "resourceVersion should not be set on objects to be created"},
+		{"GET", Pods + "?watch=1&resourceVersion=-1", "", 400, `resourceVersion: Invalid value: "-1"`},
+		{"POST", Pods + "/web/binding", `{"metadata":{"name":"web"}}`, 422, "target.name: Required value"},
+		{"PATCH", Pods + "/web", `{"spec":{"containers":[{"image":"x"}]}}`, 400, "name"},
+		{"PATCH", Pods + "/web", `{"$patch":"foo"}`, 400, "foo"},
+	} {
+		answer := d.Do(row.method, row.path, row.body, "Content-Type", map[string]string{"PATCH": StrategicPatch}[row.method])
+		assert.Equal(t, row.status, answer.Status, row.body)
+		assert.Contains(t, answer.Error().Message, row.message)
+	}
+	assert.Equal(t, 201, d.Do("POST", Pods, Pod("db", `"resourceVersion":"0"`)).Status)
+}
+
+// K89.
+func TestHEADIsAnsweredAsGETIs(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	for _, path := range []string{Pods, Pods + "/web"} {
+		answer := d.Do("HEAD", path, "")
+		assert.Equal(t, 200, answer.Status)
+		assert.Equal(t, d.Do("GET", path, "").Header.Get("Content-Type"), answer.Header.Get("Content-Type"))
+	}
+}

@@ -2,6 +2,7 @@ package generic
 
 import (
 	"context"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,9 @@ const (
 
 // Create implements rest.Creater.
 func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	if version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64); err == nil && version != 0 {
+		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	}
 	typed, err := s.admitNew(key, object.(T), options)
 	if err != nil {
 		return nil, err
