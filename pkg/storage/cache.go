@@ -11,7 +11,7 @@ import (
 // Cache holds the objects of a store by key, by label and by claim, and their
 // recent changes. It is safe for concurrent use.
 type Cache struct {
-	mu       sync.RWMutex // guards what follows
+	mu       sync.RWMutex // guards the fields below
 	version  uint64
 	expected uint64 // the store has at least this version
 	since    uint64 // the cache has received all changes after this version

@@ -6,11 +6,11 @@ import (
 	"kube2014/pkg/api"
 )
 
-// claims has the owner of each claim. It has no lock of its own.
+// claims maps each claim to its owner. It has no lock of its own.
 type claims map[api.Claim]api.Object
 
-// conflict returns the first of the claims that an object with another key holds, and that
-// object; nil if there is none.
+// conflict returns the first wanted claim that an object with another key holds, and that
+// object, nil if there is none.
 func (c claims) conflict(of api.Key, wanted []api.Claim) (api.Claim, api.Object) {
 	for _, claim := range wanted {
 		if owner := c[claim]; owner != nil && owner.Key() != of {
@@ -29,14 +29,13 @@ func (c claims) check(object api.Object) error {
 	return nil
 }
 
-// add adds the claims of an object.
 func (c claims) add(object api.Object) {
 	for _, claim := range object.AppendClaims(nil) {
 		c[claim] = object
 	}
 }
 
-// remove releases the claims of an object, except those that another one holds by now.
+// remove releases the claims of an object, except those that another object has taken over.
 func (c claims) remove(object api.Object) {
 	for _, claim := range object.AppendClaims(nil) {
 		if c[claim] == object {
@@ -45,9 +44,9 @@ func (c claims) remove(object api.Object) {
 	}
 }
 
-// ClaimsInFlight has the claims of the objects that this process is about to write. It keeps
-// concurrent requests from choosing the same machine for one port; the store decides. It is
-// safe for concurrent use.
+// ClaimsInFlight is the set of claims of the objects that this process is about to write. It
+// prevents concurrent requests from choosing the same machine for one port; the store has
+// the final say. It is safe for concurrent use.
 type ClaimsInFlight struct {
 	mu     sync.Mutex // guards claims
 	claims claims
@@ -56,7 +55,7 @@ type ClaimsInFlight struct {
 // NewClaimsInFlight returns an empty set.
 func NewClaimsInFlight() *ClaimsInFlight { return &ClaimsInFlight{claims: claims{}} }
 
-// Take takes the claims of an object until it is released, or returns the error of Check.
+// Take reserves the claims of an object until Release, or returns the error of Check.
 func (c *ClaimsInFlight) Take(object api.Object) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,21 +66,21 @@ func (c *ClaimsInFlight) Take(object api.Object) error {
 	return nil
 }
 
-// Release releases the claims of Take.
+// Release releases the claims of an object that Take has reserved.
 func (c *ClaimsInFlight) Release(object api.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.claims.remove(object)
 }
 
-// Check returns an api.HostPortTaken error if another object has taken a claim of this one.
+// Check returns an api.HostPortTaken error if another object has reserved a claim of this one.
 func (c *ClaimsInFlight) Check(object api.Object) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.claims.check(object)
 }
 
-// Len returns how many claims are taken.
+// Len returns the number of reserved claims.
 func (c *ClaimsInFlight) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

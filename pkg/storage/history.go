@@ -40,13 +40,13 @@ func (c *Cache) record(events []Event) {
 	}
 }
 
-// drop drops the first event of a history. The caller holds the lock.
+// drop removes the oldest event of a history. The caller holds the lock.
 func (c *Cache) drop(from *history) {
 	c.size -= from.events[0].size
 	from.drop()
 }
 
-// largest returns the history that uses most memory. The caller holds the lock.
+// largest returns the history that uses the most memory. The caller holds the lock.
 func (c *Cache) largest() (largest *history) {
 	for _, lane := range c.lanes {
 		if largest == nil || lane.history.size > largest.size {
@@ -63,7 +63,7 @@ func (c *Cache) Since() uint64 {
 	return c.since
 }
 
-// Events returns the changes that the cache has received up to a version, kind by kind. It reports
+// Events returns the changes that the cache has received up to a version, grouped by kind. all is
 // false if the histories have dropped some.
 func (c *Cache) Events(until uint64) (events []Event, all bool) {
 	c.mu.RLock()
@@ -78,10 +78,10 @@ func (c *Cache) Events(until uint64) (events []Event, all bool) {
 	return events, true
 }
 
-// Extend prepends earlier events, of each kind sorted by version, to the histories. They are all changes
-// after the version since, up to the one after which the cache has received all changes itself. So a
-// process can continue the watches of another one. A history that does not begin there any more, or
-// would become too long, stays as it is.
+// Extend prepends earlier events to the histories: all changes after since, up to until, sorted by
+// version within each kind. So a process can continue the watches of another one. Nothing changes if
+// until is not the version of Since, or the events need too much memory. A history that no longer begins
+// there, or would become too long, stays as it is.
 func (c *Cache) Extend(since, until uint64, events []Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +111,8 @@ func (c *Cache) Extend(since, until uint64, events []Event) {
 	c.since = since
 }
 
-// sizeOfReplaced estimates the memory that an event retains, in bytes. JSON that is encoded later, for
-// slow watchers or last states, is not counted.
+// sizeOfReplaced estimates the memory that an event retains, in bytes. It does not count JSON that is
+// encoded later, for slow watchers or last states.
 func sizeOfReplaced(event Event) int {
 	if event.Before == nil {
 		return 0

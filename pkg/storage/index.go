@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// index holds the objects of one kind, sorted by name: all of them, and those with each label.
-// It has no lock of its own.
+// index holds the objects of one kind, sorted by name: all objects, and the objects with each
+// label. It has no lock of its own.
 type index struct {
 	byName  sorted
 	byLabel map[label]*sorted
@@ -19,7 +19,7 @@ type index struct {
 
 type label struct{ key, value string }
 
-// sorted has objects, sorted by name.
+// sorted holds objects, sorted by name.
 type sorted struct{ btree.Map[string, *Object] }
 
 // all reports whether the names of all objects have a prefix.
@@ -92,9 +92,9 @@ func (x *index) list(selection Selection) (found []*Object) {
 	return found
 }
 
-// listAt returns all objects as of an earlier version. Then has the prior states of objects that
-// have changed since, by name, nil for one that did not exist. It is called for each page of a list,
-// and blocks writers: so it takes one walk, and does not sort.
+// listAt returns all objects as of an earlier version. then maps the names of the objects that have
+// changed since to their prior states, nil if the object did not exist. listAt is called for each
+// page of a list, and blocks writers, so it walks the index once and does not sort it.
 func (x *index) listAt(then map[string]*Object) []*Object {
 	list := make([]*Object, 0, x.byName.Len())
 	changed := slices.Sorted(maps.Keys(then))

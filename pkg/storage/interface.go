@@ -26,18 +26,18 @@ type Reader interface {
 	// ListAt is List as of an earlier version of the store. The error is an api.Expired one
 	// if the history does not include that version.
 	ListAt(selection Selection, version uint64) (*List, error)
-	// FirstFree returns the first of the candidates whose claims no other object holds, nil if
-	// there is none. The candidates are one object in several forms, such as a task on
-	// each machine; each is used only until the next one comes.
+	// FirstFree returns the first candidate whose claims no other object holds, nil if there
+	// is none. The candidates are variants of one object, such as a task on each machine; a
+	// candidate is used only until the next one is yielded.
 	FirstFree(candidates iter.Seq[api.Object]) (api.Object, error)
 	// Version returns the store's present version.
 	Version() (uint64, error)
 	// Changed returns the version after the last change of a kind, or a later one if the
 	// history has dropped that change.
 	Changed(kind api.Kind) (uint64, error)
-	// Watch returns a watcher of the changes after a version: of all objects that are selected
-	// before or after the change. The error is an api.Expired one if the history does not have
-	// all of them. The caller must stop the watcher.
+	// Watch returns a watcher of the changes after a version to objects that match the
+	// selection before or after the change. The error is an api.Expired one if the history
+	// lacks some of them. The caller must stop the watcher.
 	Watch(selection Selection, after uint64) (Watcher, error)
 }
 
@@ -45,11 +45,11 @@ type Reader interface {
 type Selection struct {
 	Kind      api.Kind
 	Namespace string
-	Labels    map[string]string // the object has all of them
+	Labels    map[string]string // the object must have all of them
 	Machine   string            // of an api.Placed object
 }
 
-// InDefault selects the objects of a kind in the namespace default, or nodes, which have none.
+// InDefault selects the objects of a kind in the namespace default, or all nodes, which have no namespace.
 func InDefault(kind api.Kind) Selection {
 	return Selection{Kind: kind, Namespace: api.DefaultKey(kind, "").Namespace}
 }
@@ -60,7 +60,7 @@ func (s Selection) With(labels map[string]string) Selection {
 	return s
 }
 
-// Includes reports whether an object of the kind, which may be nil, is selected.
+// Includes reports whether the selection includes an object of its kind; false for nil.
 func (s Selection) Includes(object *Object) bool {
 	if object == nil || (s.Namespace != "" && object.Key().Namespace != s.Namespace) {
 		return false
@@ -68,7 +68,7 @@ func (s Selection) Includes(object *Object) bool {
 	return (s.Machine == "" || machineOf(object) == s.Machine) && Carries(object.GetLabels(), s.Labels)
 }
 
-// machineOf returns the machine that runs an object, empty for none.
+// machineOf returns the machine that runs an object, "" for none.
 func machineOf(object *Object) string {
 	if object != nil {
 		if placed, ok := object.Object.(api.Placed); ok {
@@ -92,18 +92,18 @@ type Interface interface {
 	// stale, but is never older than anything that the process has read from
 	// the store before.
 	Cached() Reader
-	// Commit makes related changes, and returns the objects that it wrote, nil
-	// for each change that wrote none. An atomic store makes all changes or none,
-	// and readers see all or none. Any other store makes them in their order: if
-	// it fails, or its process ends, between two, it repairs that later. The store
-	// owns the objects that are passed in, even if it fails.
+	// Commit makes related changes, and returns the object that each change wrote, nil
+	// if it wrote none. An atomic store makes all changes or none, and readers see all
+	// or none. Any other store makes them in order, and repairs later what a failure or
+	// a crash between two of them leaves. The store owns the objects passed in, even if
+	// Commit fails.
 	//
-	// If an object does not have the expected version, nothing is changed. The
-	// error is an api.AlreadyExists one if the object must be absent, api.NotFound
-	// if it is absent, else api.Conflict. It is api.HostPortTaken if another object
-	// holds a claim of a written one, and that of CheckUpdate if an api.Placed
-	// object refuses its successor. A pod gets its machine, and takes its host ports
-	// there, when it is created or by one later change.
+	// If an object does not have the expected version, nothing is changed. The error is
+	// an api.AlreadyExists one if the object must be absent, api.NotFound if it is
+	// absent, else api.Conflict. It is api.HostPortTaken if another object holds a claim
+	// of a written one, and that of CheckUpdate if an api.Placed object refuses its
+	// successor. A pod is assigned its machine, and its host ports there, at its
+	// creation or by one later change.
 	Commit(changes ...Change) ([]*Object, error)
 }
 
@@ -114,13 +114,13 @@ type Change struct {
 	Action   Action
 	Object   api.Object // what to write
 
-	// TTL is the time after the write until the store deletes the object; 0 is for ever, even
-	// if its previous version had a TTL. The store deletes it within about two seconds; etcd3
-	// is up to a twentieth of the TTL later, at most a minute. It must not be negative, and
-	// not be set for tasks.
+	// TTL is the time from the write until the store deletes the object; 0 means never, even
+	// if the previous version had a TTL. The store deletes it within about two seconds; etcd3
+	// is up to a twentieth of the TTL later, at most a minute. It must not be negative, nor
+	// set for tasks.
 	TTL time.Duration
-	// Began is when the request of the change began; zero is now. A store that bounds the
-	// time of a request counts from then.
+	// Began is when the request of the change began; zero means now. A store that bounds
+	// the duration of a request counts from then.
 	Began time.Time
 }
 
@@ -131,14 +131,14 @@ type Action string
 const (
 	Write  Action = "write"
 	Remove Action = "remove"
-	Check  Action = "check" // only that the object has the expected version
+	Check  Action = "check" // writes nothing, only requires the expected version
 )
 
-// Values of Change.Expected that are no versions.
+// Special values of Change.Expected, which are not versions.
 const (
-	Absent  uint64 = 0         // there must be no object
-	Present uint64 = 1<<64 - 1 // there must be one, of any version
-	Any     uint64 = 1<<64 - 2 // there may be one or none
+	Absent  uint64 = 0         // the object must not exist
+	Present uint64 = 1<<64 - 1 // the object must exist, with any version
+	Any     uint64 = 1<<64 - 2 // the object may or may not exist
 	Blind   uint64 = 1<<64 - 3 // writes without reading first: a replaced object may count as new
 )
 
@@ -186,18 +186,18 @@ func Delete(key api.Key, expected uint64) Change {
 	return Change{Key: key, Expected: expected, Action: Remove}
 }
 
-// DeleteService returns the changes that delete a service and its endpoints, if there are any (D14).
+// DeleteService returns the changes that delete a service and its endpoints, if any (D14).
 func DeleteService(key api.Key, expected uint64) []Change {
 	endpoints := api.Key{Kind: api.EndpointsKind, Namespace: key.Namespace, ID: key.ID}
 	return []Change{Delete(key, expected), Delete(endpoints, Any)}
 }
 
-// Require changes nothing, but a commit fails unless the object exists.
+// Require writes nothing, but makes a commit fail unless the object exists.
 func Require(key api.Key) Change {
 	return Change{Key: key, Expected: Present, Action: Check}
 }
 
-// CommitOne makes one change, and returns the object that it wrote, nil for none.
+// CommitOne makes one change, and returns the written object, nil if there is none.
 func CommitOne(store Interface, change Change) (*Object, error) {
 	written, err := store.Commit(change)
 	if err != nil {
@@ -213,10 +213,10 @@ type Undecodable struct {
 	Err     error
 }
 
-// Error returns why it cannot be decoded.
+// Error returns the text of the decoding error.
 func (u *Undecodable) Error() string { return u.Err.Error() }
 
-// Unwrap returns why it cannot be decoded.
+// Unwrap returns the decoding error.
 func (u *Undecodable) Unwrap() error { return u.Err }
 
 // Clock is an optional interface of a store with a clock of its own.
@@ -225,7 +225,7 @@ type Clock interface {
 }
 
 // CheckExpected returns an error if an object, nil for none, does not have the version
-// that the change expects.
+// that the change expects, or if an api.Placed object refuses its successor.
 func CheckExpected(change Change, object *Object) error {
 	switch {
 	case change.Unconditional(), change.Expected == Present && object != nil, change.Expected == Absent && object == nil:
@@ -244,17 +244,17 @@ func CheckExpected(change Change, object *Object) error {
 	return nil
 }
 
-// Watcher returns the changes of the selected objects, in their order, each once. It is for
-// one goroutine at a time. A slow watcher blocks nobody.
+// Watcher returns the changes of the selected objects in order, each once. Only one
+// goroutine at a time may use it. A slow watcher does not block others.
 type Watcher interface {
-	// Next returns the next events, at least one; those of one commit come together. The
-	// slice is valid until the next call. It blocks until there are events or the context
-	// ends, and returns the context's error then. If the history has dropped an event that
-	// the watcher has not read, this and all later calls return an api.Expired error.
+	// Next blocks until there are events, and returns at least one; the events of one
+	// commit come together. The slice is valid until the next call. If the context ends
+	// first, Next returns its error. If the history has dropped an event that the watcher
+	// has not read, this and all later calls return an api.Expired error.
 	Next(context.Context) ([]Event, error)
 	// Version returns the version of the store up to which Next has returned all events.
 	Version() uint64
-	// Stop releases the watcher. It must not be used any more.
+	// Stop releases the watcher, which must not be used afterwards.
 	Stop()
 }
 
@@ -266,7 +266,7 @@ type Event struct {
 	After   *Object // nil if it was deleted
 
 	size int  // of the replaced object that the history retains, in bytes
-	last bool // event of its commit
+	last bool // whether it is the last event of its commit
 }
 
 // Last returns the prior state at the event's version, for DELETED events. All watchers share

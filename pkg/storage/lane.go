@@ -7,14 +7,14 @@ import (
 	"kube2014/pkg/api"
 )
 
-// lane has the objects of one kind, and their recent changes. A busy kind neither expires the
-// watchers of other kinds nor wakes them.
+// lane holds the objects of one kind, and their recent changes. A busy kind neither expires
+// the watchers of other kinds nor wakes them.
 type lane struct {
 	*index
 	history *history
 }
 
-// history has the recent changes of one kind, in their order. It has no lock of its own.
+// history holds the recent changes of one kind, in order. It has no lock of its own.
 type history struct {
 	events []Event
 	first  uint64 // the number of the first event: events are numbered without gaps
@@ -27,10 +27,10 @@ type history struct {
 // scope is the part of a history that a watcher follows: a machine, a namespace, or everything if both are "".
 type scope struct{ machine, namespace string }
 
-// scoped has the events of a watched scope.
+// scoped lists the events of a watched scope.
 type scoped struct {
 	numbers  []uint64      // of the events of the scope
-	complete uint64        // numbers has all of them from this number on
+	complete uint64        // numbers has all events of the scope from this number on
 	watchers int           // of the scope
 	changed  chan struct{} // closed at the next event
 }
@@ -82,7 +82,6 @@ func (h *history) watched(event Event) iter.Seq[*scoped] {
 	}
 }
 
-// add appends an event.
 func (h *history) add(event Event) {
 	for watched := range h.watched(event) {
 		watched.numbers = append(watched.numbers, h.next())
@@ -91,7 +90,7 @@ func (h *history) add(event Event) {
 	h.size += event.size
 }
 
-// drop drops the first event.
+// drop removes the oldest event.
 func (h *history) drop() {
 	for watched := range h.watched(h.events[0]) {
 		if len(watched.numbers) > 0 && watched.numbers[0] == h.first {
@@ -100,12 +99,12 @@ func (h *history) drop() {
 	}
 	h.size -= h.events[0].size
 	h.since = h.events[0].Version
-	h.events[0] = Event{} // the array may live longer
+	h.events[0] = Event{} // release the objects: the array may outlive the slice
 	h.events = h.events[1:]
 	h.first++
 }
 
-// wake wakes the watchers of an event.
+// wake notifies the watchers of the scopes of an event.
 func (h *history) wake(event Event) {
 	for watched := range h.watched(event) {
 		watched.wake()
@@ -125,7 +124,7 @@ func (h *history) end() {
 	}
 }
 
-// watch adds a watcher to a scope, from the event of a number on.
+// watch adds a watcher to a scope, which reads from the event with the number from on.
 func (h *history) watch(by scope, from uint64) *scoped {
 	watched := h.scopes[by]
 	if watched == nil {
@@ -166,8 +165,8 @@ func (h *history) extend(since uint64, events []Event) {
 	h.since = since
 }
 
-// then returns the prior states of the objects that have changed since a version, by name, nil for
-// one that did not exist.
+// then returns the prior states of the objects that have changed since a version, by name, nil if
+// the object did not exist.
 func (h *history) then(version uint64) map[string]*Object {
 	then := map[string]*Object{}
 	for _, event := range slices.Backward(h.events) {

@@ -17,8 +17,8 @@ type Object struct {
 	last  atomic.Pointer[Object] // see Event.Last
 }
 
-// text is the JSON of an object in one version of the API, in a list of such texts. Many watches
-// need it at the same time: one encodes it, the others wait.
+// text is an object's JSON in one version of the API, in a linked list. Many watches need it at
+// the same time: one encodes it, the others wait.
 type text struct {
 	codec Encoder
 	once  sync.Once
@@ -36,7 +36,7 @@ type Encoder interface {
 	EncodeItem(object interface{}) ([]byte, error)
 }
 
-// NewObject sets the versions of an object, which it owns from then on.
+// NewObject takes ownership of an object, and sets its versions.
 func NewObject(object api.Object, version, created uint64) *Object {
 	meta := object.Meta()
 	meta.ResourceVersion, meta.CreationVersion = version, created
@@ -51,14 +51,14 @@ func (o *Object) Version() uint64 { return o.Meta().ResourceVersion }
 func (o *Object) Item(codec Encoder) ([]byte, error) {
 	t := o.textBy(codec)
 	t.once.Do(func() {
-		t.err = errNotEncoded // if it panics
+		t.err = errNotEncoded // if EncodeItem panics
 		t.item, t.err = codec.EncodeItem(o.Object)
 		t.size.Store(int64(len(t.item)))
 	})
 	return t.item, t.err
 }
 
-// textBy returns the text of an encoder.
+// textBy returns the text for an encoder, and adds it if missing.
 func (o *Object) textBy(codec Encoder) *text {
 	for {
 		first := o.texts.Load()
@@ -82,7 +82,7 @@ func (o *Object) EncodedBy(codec *conversion.Codec) (conversion.Encoded, error) 
 	return codec.EncodeOne(item), nil
 }
 
-// List has selected objects of a kind, as of one version of the store.
+// List holds selected objects of a kind, as of one version of the store.
 type List struct {
 	Kind    api.Kind
 	Version uint64

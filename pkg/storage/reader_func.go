@@ -6,8 +6,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// ReaderFunc is a Reader that chooses the reader for each call. The operation names the
-// call, for example "get task", for errors.
+// ReaderFunc implements Reader with a function that chooses the Reader for each call.
+// operation names the call, for example "get task", for errors.
 type ReaderFunc func(operation string) (Reader, error)
 
 var _ Reader = ReaderFunc(nil)

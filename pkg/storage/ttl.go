@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// WithTTL returns a store of the same objects that sets the TTL of each change. A TTL of 0 leaves
-// the changes as they are.
+// WithTTL wraps a store so that each change gets the TTL. If the TTL is 0, it returns the store
+// itself.
 func WithTTL(store Interface, ttl time.Duration) Interface {
 	if ttl == 0 {
 		return store
 	}
-	return ending{store, ttl}
+	return ttlStore{store, ttl}
 }
 
-// ending implements Interface and Clock.
-type ending struct {
+// ttlStore implements Interface and Clock.
+type ttlStore struct {
 	Interface
 	ttl time.Duration
 }
 
-func (e ending) Commit(changes ...Change) ([]*Object, error) {
-	changes = slices.Clone(changes) // they are the caller's
+func (s ttlStore) Commit(changes ...Change) ([]*Object, error) {
+	changes = slices.Clone(changes) // the caller owns the slice
 	for i := range changes {
-		changes[i].TTL = e.ttl
+		changes[i].TTL = s.ttl
 	}
-	return e.Interface.Commit(changes...)
+	return s.Interface.Commit(changes...)
 }
 
-func (e ending) Now() time.Time { return clockOf(e.Interface)() }
+func (s ttlStore) Now() time.Time { return clockOf(s.Interface)() }

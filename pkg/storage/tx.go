@@ -8,16 +8,16 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Tx is a change of a cache in progress. It must not be used after the function that it
-// was passed to has returned.
+// Tx is a transaction on a cache. It must not be used after the function that received
+// it has returned.
 type Tx struct {
 	cache   *Cache
 	version uint64
 	events  []Event
 }
 
-// Update lets a function change the cache, with exclusive access. If the function fails,
-// its changes are undone. Otherwise they become the next events, in their order.
+// Update calls a function with exclusive access to the cache. If it fails, its changes
+// are undone. Otherwise they become the next events, in order.
 func (c *Cache) Update(change func(*Tx) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +40,8 @@ func (c *Cache) Update(change func(*Tx) error) error {
 	return nil
 }
 
-// Try returns the events of a change, and undoes it: no reader sees it. It may set the
-// versions of the objects that it writes.
+// Try makes a change, undoes it, and returns its events: no reader sees it. It may set
+// the versions of the objects that the change writes.
 func (c *Cache) Try(change func(*Tx) error) (events []Event, err error) {
 	err = c.Update(func(tx *Tx) error {
 		if err := change(tx); err != nil {
@@ -58,8 +58,8 @@ func (c *Cache) Try(change func(*Tx) error) (events []Event, err error) {
 
 var errTried = errors.New("the change was only tried")
 
-// Apply makes a change, which gets the next version, and returns the object that it wrote,
-// nil for none.
+// Apply makes a change at the next version, and returns the written object, nil if there
+// is none.
 func (tx *Tx) Apply(change Change) (*Object, error) {
 	before := tx.Get(change.Key)
 	if err := CheckExpected(change, before); err != nil {
@@ -90,11 +90,11 @@ func (tx *Tx) Get(key api.Key) *Object { return tx.cache.get(key) }
 // Version returns the version after the changes so far.
 func (tx *Tx) Version() uint64 { return tx.version }
 
-// Skip sets the version for a change of no object.
+// Skip sets the version after a change that affects no object.
 func (tx *Tx) Skip(version uint64) { tx.version = version }
 
-// Replace replaces a version of an object by another one. Before is nil for a new object,
-// after for a deleted one. It sets the version.
+// Replace replaces a version of an object by another one, and sets the version. before is
+// nil for a new object, after for a deleted one.
 func (tx *Tx) Replace(before, after *Object, version uint64) {
 	event := Event{Type: Modified, Version: version, Before: before, After: after}
 	switch {

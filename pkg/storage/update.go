@@ -12,16 +12,16 @@ import (
 const updateTime = 2 * time.Second
 
 // GuaranteedUpdate updates or creates an object: it reads the object, calls change, and
-// writes the result if the object has not changed meanwhile; else it tries again. Stored is
-// read-only, and nil if there is no object, or a corrupt one. If change fails, nothing is
-// written. The time that change takes does not count: it may call another server.
+// writes the result; if the object has changed meanwhile, it retries. stored is read-only,
+// and nil if the object is absent or corrupt. If change fails, nothing is written. The time
+// spent in change does not count: it may call another server.
 func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) (api.Object, error)) (*Object, error) {
 	now := clockOf(store)
 	for began := now(); ; {
 		update, err := makeUpdate(store, key, func(stored *Object) (api.Object, error) {
 			called := now()
 			next, err := change(stored)
-			began = began.Add(now().Sub(called)) // only the time of the store counts
+			began = began.Add(now().Sub(called)) // count only the time of the store
 			return next, err
 		})
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// maxBatch bounds the number of events of one call of Next, which may exceed it by the rest of a
-// commit. The watcher retains their objects.
+// maxBatch bounds the number of events that one call of Next returns, which may exceed it by the
+// rest of a commit. The watcher retains their objects.
 const maxBatch = 500
 
 // watcher implements Watcher over the history of a kind.
@@ -21,10 +21,10 @@ type watcher struct {
 	scope     scope
 	scoped    *scoped
 	next      uint64 // the number of the first unread event
-	after     uint64 // the version after which it watches, which may be a future one
+	after     uint64 // it watches after this version, possibly a future one
 	seen      uint64 // the version up to which all events were returned
 
-	given []Event // the last ones; the slice is reused
+	batch []Event // the result of the last Next; the slice is reused
 }
 
 func (c *Cache) Watch(selection Selection, after uint64) (Watcher, error) {
@@ -71,22 +71,22 @@ func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 	if w.missed() {
 		return nil, nil, expired(w.seen, w.history.since)
 	}
-	clear(w.given) // so that their objects can be freed
-	w.given = w.given[:0]
+	clear(w.batch) // so that their objects can be freed
+	w.batch = w.batch[:0]
 	for _, number := range w.unread() {
 		w.next = number + 1
 		event := w.history.events[number-w.history.first]
 		if event.Version > w.after && (w.selection.Includes(event.Before) || w.selection.Includes(event.After)) {
-			w.given = append(w.given, event)
+			w.batch = append(w.batch, event)
 		}
-		if len(w.given) >= maxBatch && event.last {
+		if len(w.batch) >= maxBatch && event.last {
 			w.seen = max(w.seen, event.Version)
-			return w.given, w.scoped.changed, nil
+			return w.batch, w.scoped.changed, nil
 		}
 	}
 	w.next = w.history.next()
 	w.seen = max(w.seen, w.cache.version)
-	return w.given, w.scoped.changed, nil
+	return w.batch, w.scoped.changed, nil
 }
 
 // missed reports whether the history has dropped an unread event. The caller holds the lock of the

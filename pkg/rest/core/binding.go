@@ -88,7 +88,7 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		Status: metav1.StatusSuccess, Code: http.StatusCreated}), nil
 }
 
-// setScheduled sets the condition that the pod has a node.
+// setScheduled sets the condition PodScheduled.
 func setScheduled(pod *corev1.Pod, now metav1.Time) {
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
 	isScheduled := func(condition corev1.PodCondition) bool { return condition.Type == corev1.PodScheduled }

@@ -51,7 +51,7 @@ func controllerFields(rc *corev1.ReplicationController) fields.Set {
 	return fields.Set{"status.replicas": strconv.Itoa(int(rc.Status.Replicas))}
 }
 
-// scale implements GET and PUT of replicationcontrollers/NAME/scale, by which clients scale any kind.
+// scale implements GET and PUT of replicationcontrollers/NAME/scale, through which clients scale any kind.
 type scale struct {
 	controllers *generic.Store[*corev1.ReplicationController]
 }

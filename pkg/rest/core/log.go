@@ -32,7 +32,7 @@ type Kubelets interface {
 // KubeletError is the answer of a kubelet that refuses a log.
 type KubeletError interface {
 	error
-	Code() int // of HTTP
+	Code() int // the HTTP status code
 }
 
 // podLog implements GET pods/NAME/log.

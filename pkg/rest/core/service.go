@@ -36,7 +36,7 @@ func serviceStrategy() generic.Strategy[*corev1.Service] {
 		Validate:         validation.ValidateService,
 		PrepareForUpdate: func(service, old *corev1.Service) {
 			service.Status = old.Status
-			if spec := &service.Spec; spec.ClusterIP == "" && spec.Type != corev1.ServiceTypeExternalName { // it stays until it is changed
+			if spec := &service.Spec; spec.ClusterIP == "" && spec.Type != corev1.ServiceTypeExternalName { // an update without an address does not change it
 				spec.ClusterIP, spec.ClusterIPs = old.Spec.ClusterIP, old.Spec.ClusterIPs
 			}
 		},

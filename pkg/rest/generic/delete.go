@@ -56,7 +56,7 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 			if err != nil {
 				return nil, err
 			}
-			// This is the version of the deletion, or a later one after changes of others. If
+			// This is the version of the deletion, or a later one after other changes. If
 			// the store is unavailable, the object's own version stays.
 			if version, err := s.Objects.Version(); err == nil {
 				object.SetResourceVersion(strconv.FormatUint(version, 10))
@@ -116,7 +116,7 @@ func (s *Store[T]) setDeletion(object T, grace int64) {
 	object.SetDeletionGracePeriodSeconds(&grace)
 }
 
-// remove deletes an object of a version.
+// remove deletes an object that has the version.
 func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err error) {
 	if s.Remove != nil {
 		err = s.Remove(ctx, name, version)

@@ -113,7 +113,7 @@ func (s *Store[T]) filter(options rest.ListOptions) func(item *storage.Object) (
 		if s.labelled() && !more {
 			return options.Labels.Matches(labels.Set(item.GetLabels())), nil
 		}
-		read, err := s.answer(item).Object() // it may share parts with what is stored
+		read, err := s.answer(item).Object() // it may share memory with the stored object
 		if err != nil {
 			return false, err
 		}
@@ -149,12 +149,12 @@ func equalities(selector labels.Selector, labelled bool) map[string]string {
 	if !labelled || !selectable {
 		return nil
 	}
-	carried := map[string]string{}
+	required := map[string]string{}
 	for _, requirement := range requirements {
 		values := requirement.ValuesUnsorted()
 		if len(values) == 1 && slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}, requirement.Operator()) {
-			carried[requirement.Key()] = values[0]
+			required[requirement.Key()] = values[0]
 		}
 	}
-	return carried
+	return required
 }

@@ -17,7 +17,7 @@ import (
 type page struct {
 	version    uint64 // 0 for the present one
 	exact      bool   // of exactly that version; else of that or a later one
-	mayBeStale bool   // the cache will do if it has the version
+	mayBeStale bool   // the cache suffices if it has the version
 	start      string // the first name of the page
 	continued  bool
 }

@@ -29,12 +29,12 @@ type Store[T rest.Object] struct {
 
 	// Insert stores a new object. The default is to write it.
 	Insert func(context.Context, api.Object) (*storage.Object, error)
-	// Remove deletes an object of a version. The default is to delete its key.
+	// Remove deletes an object that has the version. The default is to delete its key.
 	Remove func(ctx context.Context, name string, version uint64) error
 	// Grace returns the grace period of an object for a delete with these options, in
 	// seconds. If it is nil, deletes are immediate.
 	Grace func(object T, options metav1.DeleteOptions) int64
-	// AnswersDeleted lets a delete answer the object, not a status.
+	// AnswersDeleted makes a delete return the object, not a status.
 	AnswersDeleted bool
 
 	resource   schema.GroupResource
@@ -43,7 +43,7 @@ type Store[T rest.Object] struct {
 	namespaced bool
 }
 
-// NewStore returns the store of the kind of a row.
+// NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
 		Base: base, Codec: v1.NewCodec(row.Kind, row.Stored, row.Types()), Strategy: strategy.complete(),

@@ -11,9 +11,9 @@ import (
 // turnTime bounds how long a writer waits for its turn.
 const turnTime = 2 * time.Second
 
-// Turns lets the writers of an object go one after the other within a process. Nothing is
-// lost without it, as each write names the version that it has read; but of many writers
-// all but one would begin again and again. It is safe for concurrent use.
+// Turns serializes the writers of an object within a process. No write is lost without
+// it, because each is conditional on the version that it has read; but of many concurrent
+// writers, all but one would retry again and again. It is safe for concurrent use.
 type Turns struct {
 	mu     sync.Mutex // guards queues
 	queues map[turn]*queue
@@ -25,12 +25,12 @@ type turn struct {
 }
 
 type queue struct {
-	turn    chan struct{} // holds a value while somebody has the turn
+	turn    chan struct{} // holds a value while a writer has the turn
 	writers int           // that have the turn, or wait for it
 }
 
-// take waits for the turn of an object, and returns what gives it back. Who has waited too
-// long, or is not wanted any more, goes on without it.
+// take waits for the turn of an object, and returns a function that releases it. After
+// turnTime, or when the context ends, the caller proceeds without the turn.
 func (t *Turns) take(ctx context.Context, kind api.Kind, id string) (done func()) {
 	own := turn{kind, id}
 	q := t.join(own)

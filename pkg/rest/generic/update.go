@@ -17,8 +17,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// errUnchanged ends an update that would change nothing; errDone one that removes the last finalizer
-// of an object, which must be deleted then.
+// errUnchanged ends an update that would change nothing. errDone ends an update that removes the
+// last finalizer of an object, which must be deleted then.
 var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing holds the object any more")
 
 // Update implements rest.Updater. If another writer changes the object meanwhile, change is applied
@@ -187,7 +187,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	object.SetGeneration(old.GetGeneration())
 	object.SetSelfLink("")
 	object.SetManagedFields(nil)
-	s.Strategy.Default(object) // first, so that missing fields equal the old ones
+	s.Strategy.Default(object) // first, so that defaulted fields equal the old ones
 	s.Strategy.PrepareForUpdate(object, old)
 	errs := s.Strategy.ValidateUpdate(object, old)
 	if len(errs) == 0 {

@@ -22,7 +22,7 @@ func (s *Store) checkUnclaimed(taskID string) error {
 	return nil
 }
 
-// checkAbsent returns an api.AlreadyExists error when the task is in the place.
+// checkAbsent returns an api.AlreadyExists error if the place holds a task.
 func (s *Store) checkAbsent(p cache.Place) error {
 	node, _, err := s.cache.Read(p.Key(), false)
 	if err == nil && node != nil {
@@ -31,11 +31,11 @@ func (s *Store) checkAbsent(p cache.Place) error {
 	return cache.Failed("create task", err)
 }
 
-// claim writes a task's index key: it returns the key's version, and the budget of
-// the request's further steps, on which others rely. If the key exists, the id is
-// taken if its task exists too; if not, another request is creating or deleting the
-// task, and claim waits for the outcome. It takes over an orphaned claim, unless the
-// write of its task may be in flight.
+// claim writes a task's index key. It returns the key's version, and the budget of
+// the request's further steps, which other requests rely on. If the key and its task
+// exist, the id is taken. If only the key exists, another request is creating or
+// deleting the task, and claim waits for the outcome. It takes over an orphaned
+// claim, unless the write of its task may be in flight.
 func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
 	began := budget.began
 	timeIsUp := func() bool { return s.clock.now().Sub(began) >= maxClaimTime }
@@ -87,10 +87,10 @@ func claimedByOther(taskID string) error {
 		" is being created or deleted by another request that has not finished; try again in 20 seconds"}
 }
 
-// mayBeInFlight reports whether the task of an orphaned claim may still be created by
-// a call in flight: such a call was sent only if the manifest is in the list, or if the
-// task is a pod without a machine. The claim is then left to Reconcile, which waits until
-// etcd has given up the call.
+// mayBeInFlight reports whether a call in flight may still create the task of an orphaned
+// claim: there is such a call only if the manifest is in the list, or if the task is a
+// pod without a machine. The claim is then left to Reconcile, which waits until etcd has
+// abandoned the call.
 func (s *Store) mayBeInFlight(claim, taskID string) (bool, error) {
 	_, machine, ok := cache.Indexed(taskID, claim)
 	if !ok || machine == "" {

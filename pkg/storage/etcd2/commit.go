@@ -46,8 +46,8 @@ func (s *Store) commit(change storage.Change) (*storage.Object, error) {
 	return s.updateTask(change)
 }
 
-// overwrite replaces an object whatever its version is, or creates it if there need
-// be none.
+// overwrite replaces an object of any version, or creates it unless the change
+// expects that it is present.
 func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
 	return storage.GuaranteedUpdate(storage.WithTTL(s, change.TTL), change.Key, func(stored *storage.Object) (api.Object, error) {
 		if stored == nil && change.Expected == storage.Present {
@@ -57,7 +57,7 @@ func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
 	})
 }
 
-// remove deletes an object, or checks that there is none.
+// remove deletes an object, or checks that it is absent.
 func (s *Store) remove(change storage.Change) (err error) {
 	switch {
 	case change.Expected == storage.Absent:

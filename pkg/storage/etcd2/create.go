@@ -7,10 +7,10 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// createTask writes the index key, which makes the id unique in the cluster; the
-// machine's list, which decides about host ports, if it has a machine; and the task's own
-// key. A task exists if and only if its own key does; the manifest and the index key are
-// orphaned without.
+// createTask writes the index key, which makes the id unique in the cluster; then the
+// list of the task's machine, if any, which decides about host ports; then the task's own
+// key. A task exists if and only if its own key does; without that, the manifest and the
+// index key are orphaned.
 func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	task, budget := create.Object.(*api.Task), s.clock.budget(create)
 	if err := checkMachine(task); err != nil {
@@ -35,17 +35,17 @@ func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	created, err := s.createClaimed(create, claimed, budget)
 	switch api.KindOf(err) {
 	case "", api.Unavailable, api.AlreadyExists:
-		// If not created, either the outcome of a write is unknown, and Reconcile
+		// After an error, either the outcome of a write is unknown, and Reconcile
 		// repairs it; or another program has written the task on this machine, so
-		// that the index key is right.
+		// the index key is correct.
 	default:
 		s.releaseClaim(task.ID, claimed)
 	}
 	return created, err
 }
 
-// checkMachine returns an error if no machine can have the name of a task's. A pod may
-// have none.
+// checkMachine returns an error if the name of a task's machine is invalid. A pod may
+// have no machine.
 func checkMachine(task *api.Task) error {
 	if machine := task.CurrentState.Host; cache.IsName(machine) || (task.IsPod && machine == "") {
 		return nil
@@ -60,7 +60,7 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 	if err != nil {
 		return nil, err
 	}
-	if err := budget.left(); err != nil {
+	if err := budget.check(); err != nil {
 		return nil, err
 	}
 	// The cache must not be older than the claim: another program may have written a
@@ -79,7 +79,7 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 			return nil, err
 		}
 	}
-	if err := budget.left(); err != nil {
+	if err := budget.check(); err != nil {
 		return nil, err
 	}
 	own := &cache.Change{Key: cache.PlaceFor(task).Key(), Object: task}
@@ -92,9 +92,9 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 	return own.Written, err
 }
 
-// addToList adds the manifest of a new task to its machine's list, if its host
-// ports are free there. It writes the list even if the same manifest, orphaned,
-// is in it, so that a concurrent removal of the orphan fails.
+// addToList adds the manifest of a new task to its machine's list, if its host ports
+// are free there. It writes the list even if this has the same manifest, orphaned,
+// so that a concurrent removal of the orphan fails.
 func (s *Store) addToList(task *api.Task, budget budget) error {
 	added, err := s.makeManifest(task)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) addToList(task *api.Task, budget budget) error {
 	}
 	name := task.CurrentState.Host
 	return s.lists.change(name, task.ID, s.cache.Machine(name), func(m *cache.Machine) ([]cache.Manifest, error) {
-		if err := budget.left(); err != nil {
+		if err := budget.check(); err != nil {
 			return nil, err
 		}
 		if m.Task(task.ID) != nil {

@@ -6,8 +6,8 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// find finds where a task is: by its index key, or in the cache if another program
-// wrote the task without one. The cache is then not older than the index key that was
+// find locates a task by its index key, or in the cache if another program wrote
+// the task without one. The cache is then not older than the index key that was
 // read.
 func (s *Store) find(operation, taskID string) (location, error) {
 	found, err := s.readIndexKey(operation, taskID)
@@ -21,7 +21,7 @@ func (s *Store) find(operation, taskID string) (location, error) {
 	if len(copies) == 0 {
 		return found, api.NewNotFound(api.TaskKind, taskID)
 	}
-	if copies[0].Created > found.seen { // its index key is older than a task, and not yet looked for
+	if copies[0].Created > found.seen { // its index key was read before the task was created
 		if found, err = s.readIndexKey(operation, taskID); err != nil || found.version != 0 {
 			return found, err
 		}
@@ -30,10 +30,10 @@ func (s *Store) find(operation, taskID string) (location, error) {
 	return found, nil
 }
 
-// deleteTask deletes the task, its manifest, its index key. Without its own key the
-// task is gone; if the rest fails, Reconcile repairs it. Each of the three writes
-// names the version that was read, so that a delayed call deletes nothing of a newer
-// task.
+// deleteTask deletes the task, its manifest and its index key. Once its own key is
+// deleted, the task is gone; if the rest fails, Reconcile repairs it. Each of the
+// three writes is conditional on the version read, so that a delayed call deletes
+// nothing of a newer task.
 func (s *Store) deleteTask(remove storage.Change) error {
 	budget := s.clock.budget(remove)
 	found, err := s.find(budget.operation, remove.Key.ID)
@@ -41,7 +41,7 @@ func (s *Store) deleteTask(remove storage.Change) error {
 		return err
 	}
 	for machine, task := s.cachedAt(found.Place); ; {
-		if err := budget.left(); err != nil {
+		if err := budget.check(); err != nil {
 			return err
 		}
 		switch {
@@ -67,7 +67,7 @@ func (s *Store) deleteTask(remove storage.Change) error {
 		if !cache.HasCode(err, cache.CompareFailed) {
 			return failed(budget.operation, remove, err)
 		}
-		if err := budget.left(); err != nil { // it was updated, or made again
+		if err := budget.check(); err != nil { // it was updated, or created again
 			return err
 		}
 		if machine, task, err = s.readAt(budget.operation, found.Place); err != nil {
@@ -76,8 +76,8 @@ func (s *Store) deleteTask(remove storage.Change) error {
 	}
 }
 
-// cachedAt returns the task in a place, nil for none, and its machine. That of a pod which
-// cannot be decoded is the one that has its manifest.
+// cachedAt returns the task in a place, nil for none, and its machine. For a corrupt pod,
+// this is the machine whose list has its manifest.
 func (s *Store) cachedAt(p cache.Place) (*cache.Machine, *cache.Stored) {
 	if !p.IsPod() {
 		machine := s.cache.Machine(p.Machine)
@@ -97,7 +97,7 @@ func (s *Store) cachedAt(p cache.Place) (*cache.Machine, *cache.Stored) {
 	return s.cache.Machine(pod.Host()), pod
 }
 
-// readAt is like cachedAt, but asks etcd.
+// readAt is like cachedAt, but reads from etcd.
 func (s *Store) readAt(operation string, p cache.Place) (*cache.Machine, *cache.Stored, error) {
 	if p.IsPod() {
 		err := s.cache.Fresh(operation)
@@ -110,7 +110,7 @@ func (s *Store) readAt(operation string, p cache.Place) (*cache.Machine, *cache.
 
 // deleteRest deletes the manifest and the index key of a task that has been deleted.
 func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine, budget budget) error {
-	if err := budget.left(); err != nil {
+	if err := budget.check(); err != nil {
 		return err
 	}
 	if machine.Name != "" {
@@ -128,10 +128,10 @@ func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine
 	return s.deleteUnchanged(budget.operation, cache.IndexKeyOf(taskID), found.version)
 }
 
-// removeFromList removes a task's manifest from a machine's list, unless the task's
-// index key has changed: the manifest may then be a newer task's. A pod without a machine
-// it fences, so that who is about to give it this machine fails. The version is that of
-// the index key as it was read, 0 if there was none. For the machine see lists.change.
+// removeFromList removes a task's manifest from a machine's list, unless the task's index
+// key has changed: the manifest may then be a newer task's. It fences a pod without a
+// machine, so that a concurrent assignment to this machine fails. version is that of the
+// index key as it was read, 0 if there was none. For machine see seen in lists.change.
 func (s *Store) removeFromList(name, taskID string, version uint64, machine *cache.Machine) error {
 	return s.lists.change(name, taskID, machine, func(m *cache.Machine) ([]cache.Manifest, error) {
 		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {
@@ -141,9 +141,9 @@ func (s *Store) removeFromList(name, taskID string, version uint64, machine *cac
 			return m.Without(taskID), nil
 		}
 		if api.ValidateID(taskID) == nil {
-			// The list was read before: if the index key changes after this, or there
-			// is a new one, so does the list, and the swap fails. An invalid id has no
-			// index key.
+			// The list was read before: if the index key is changed or created after
+			// this, so is the list, and the swap fails. An invalid id has no index
+			// key.
 			now, _, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
 			if err != nil {
 				return nil, cache.Failed("read the index", err)
@@ -154,11 +154,11 @@ func (s *Store) removeFromList(name, taskID string, version uint64, machine *cac
 		}
 		switch pod := s.cache.At(cache.PodPlace(taskID)); {
 		case pod == nil:
-		case pod.Err != nil: // it may be this machine's
+		case pod.Err != nil: // it may be on this machine
 			return nil, nil
-		case pod.Host() == name: // since the list was read
+		case pod.Host() == name: // assigned since the list was read
 			return nil, errStale
-		case pod.Host() == "": // somebody who gives it this machine may have written the list
+		case pod.Host() == "": // a request that assigns it to this machine may have written the list
 			if _, err := s.fence(m, pod); err != nil {
 				return nil, err
 			}

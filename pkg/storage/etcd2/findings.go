@@ -10,22 +10,21 @@ import (
 )
 
 const (
-	// maxWarned bounds how many values are logged in a warnPeriod.
+	// maxWarned bounds the number of values that are logged in a warnPeriod.
 	maxWarned  = 1000
 	warnPeriod = time.Hour
 )
 
-// warnings logs what is not what it should be in etcd: once for each value in a
-// warnPeriod.
+// warnings logs unexpected values in etcd, each once in a warnPeriod.
 type warnings struct {
 	clock *clock
 
-	mu     sync.Mutex        // guards what follows
-	warned map[string]uint64 // key → version of the value that was warned of
-	since  time.Time         // when that was empty
+	mu     sync.Mutex        // guards the fields below
+	warned map[string]uint64 // key → version of the logged value
+	since  time.Time         // when warned was last cleared
 }
 
-// warn logs what is wrong with a version of a key.
+// warn logs a problem with a version of a key.
 func (w *warnings) warn(key string, version uint64, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,8 +41,8 @@ func (w *warnings) warn(key string, version uint64, what string) {
 	}
 }
 
-// finding names an inconsistency in etcd, and the version of the key that shows it:
-// with another version it is a new one, because something has changed.
+// finding identifies an inconsistency in etcd, with the version of the key that
+// shows it: another version makes it a new one, because something has changed.
 type finding struct {
 	what, machine, id string
 	version           uint64
@@ -55,14 +54,14 @@ type inconsistency struct {
 	repair func() error
 }
 
-// sightings remembers the inconsistencies that may be requests at work.
+// sightings remembers the inconsistencies that may be requests in progress.
 type sightings struct {
 	mu    sync.Mutex            // guards first
 	first map[finding]time.Time // when each was first seen
 }
 
-// due returns the inconsistencies that have stayed unchanged for the grace, and
-// remembers the others.
+// due returns the inconsistencies that have stayed unchanged for the grace period,
+// and remembers the others.
 func (s *sightings) due(found []inconsistency, now time.Time) (due []inconsistency) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// listChange returns the new list of a machine for what etcd has about it: nil to
-// leave the list as it is, errStale to be called again with what is newer, another
-// error to refuse. It is also called again after each swap that fails because of
-// another apiserver; its earlier results do not count then.
+// listChange returns the new list of a machine, given its state in etcd: nil leaves
+// the list as it is, errStale requests another call with newer state, another error
+// refuses the change. It is also called again after each swap that fails because of
+// another apiserver; its earlier results are then void.
 type listChange func(*cache.Machine) ([]cache.Manifest, error)
 
-// errStale means that what was seen of a machine is stale, so that the swap of its
+// errStale means that the known state of a machine is stale, so that the swap of its
 // list failed.
 var errStale = errors.New("the list of manifests has changed")
 
@@ -28,7 +28,7 @@ type lists struct {
 	cache *cache.Cache
 	clock *clock
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	writers map[string]*listWriter
 	full    map[string]fullList // by machine
 }
@@ -36,27 +36,27 @@ type lists struct {
 // fullList is a list to which etcd has refused an addition.
 type fullList struct {
 	version uint64 // of the list
-	refused int    // the size of the smallest list that was refused in its place, in bytes
+	refused int    // the size of the smallest refused replacement, in bytes
 }
 
 // listWriter writes the list of one machine.
 type listWriter struct {
 	*lists
 	machine string
-	waiting []*waitingChange // guarded by the mutex of all lists
+	waiting []*waitingChange // guarded by lists.mu
 	writing chan struct{}    // holds an element while a request writes
-	written uint64           // version of the last list that this process wrote; of who writes
+	written uint64           // version of the last list that this process wrote; guarded by writing
 }
 
 type waitingChange struct {
 	listChange
 	taskID  string
-	refused error      // the error of the change for the list that is written
-	done    chan error // gets the outcome
+	refused error      // the error of listChange for the list being written
+	done    chan error // receives the outcome
 }
 
-// change changes the list of a machine for a task. What was seen of the machine may
-// be stale; if it is not, it saves a read. It may be nil.
+// change changes the list of a machine for a task. seen is the known state of the
+// machine: it may be nil or stale, but saves a read if it is not.
 func (l *lists) change(machine, taskID string, seen *cache.Machine, change listChange) error {
 	own := &waitingChange{listChange: change, taskID: taskID, done: make(chan error, 1)}
 	l.mu.Lock()
@@ -87,14 +87,14 @@ func (l *lists) change(machine, taskID string, seen *cache.Machine, change listC
 		}
 		batch := writer.take()
 		if len(batch) > 1 || batch[0] != own || (seen != nil && seen.Version < writer.written) {
-			seen = nil // others came first
+			seen = nil // other changes came first
 		}
 		writer.write(seen, batch)
 	}
 }
 
-// take returns the waiting changes, for the caller to write: only the first of
-// those for one task, because each relies on what is stored of the task.
+// take removes and returns the waiting changes: only the first one for each task,
+// because a change relies on the stored state of its task.
 func (w *listWriter) take() (batch []*waitingChange) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,9 +119,9 @@ func (w *listWriter) giveUp(change *waitingChange) bool {
 	return len(w.waiting) < waiting
 }
 
-// write applies the changes of a batch one after the other and swaps the list; it
-// retries while other apiservers change the list first. It sends each change its
-// result, even after a panic: then the outcome is unknown.
+// write applies the changes of a batch in order and swaps the list; it retries while
+// other apiservers change the list first. It sends each change its result, even
+// after a panic, when the outcome is unknown.
 func (w *listWriter) write(seen *cache.Machine, batch []*waitingChange) {
 	var err error = &api.Error{Kind: api.Unavailable,
 		Message: "writing the list of manifests of machine " + w.machine + " was interrupted; try again"}
@@ -143,7 +143,7 @@ func (w *listWriter) swapInTime(seen *cache.Machine, batch []*waitingChange) (er
 		}
 		manifests, refused := applyAll(seen, batch)
 		if errors.Is(refused, errStale) || (refused != nil && mayBeStale) {
-			continue // nothing is refused for what may have changed
+			continue // do not refuse a change because of stale state
 		}
 		if manifests == nil {
 			return nil
@@ -158,20 +158,20 @@ func (w *listWriter) swapInTime(seen *cache.Machine, batch []*waitingChange) (er
 	return tooBusy(w.machine)
 }
 
-// applyAll returns the list that the changes make, nil when none changes it, and
-// why one of them refused: errStale if one asks for what is newer.
+// applyAll returns the list after the changes, nil if none changes it, and the error
+// of one that refuses: errStale if any requests newer state.
 func applyAll(seen *cache.Machine, batch []*waitingChange) (manifests []cache.Manifest, refused error) {
 	next := *seen
 	for _, one := range batch {
-		var made []cache.Manifest
-		made, one.refused = one.listChange(&next)
+		var changed []cache.Manifest
+		changed, one.refused = one.listChange(&next)
 		switch {
 		case errors.Is(one.refused, errStale):
 			return nil, errStale
 		case one.refused != nil:
 			refused = one.refused
-		case made != nil:
-			manifests, next.Manifests = made, made
+		case changed != nil:
+			manifests, next.Manifests = changed, changed
 		}
 	}
 	return manifests, refused
@@ -190,7 +190,7 @@ func (w *listWriter) swap(seen *cache.Machine, manifests []cache.Manifest) error
 		w.written = own.Version
 	case cache.HasCode(err, cache.AlreadyExists, cache.CompareFailed, cache.NotFound):
 		return errStale
-	case cache.HasCode(err, cache.FormTooLarge): // another machine may do
+	case cache.HasCode(err, cache.FormTooLarge): // another machine may have room
 		w.noteFull(seen, len(value))
 		return tooLarge(w.machine, err)
 	}
@@ -205,7 +205,7 @@ func listValue(manifests []cache.Manifest) string {
 	return "[" + string(bytes.Join(raw, []byte(","))) + "]"
 }
 
-// noteFull notes that etcd has refused a list of this size in the place of a machine's.
+// noteFull records that etcd has refused to replace a machine's list by one of this size, in bytes.
 func (l *lists) noteFull(m *cache.Machine, size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,8 +215,8 @@ func (l *lists) noteFull(m *cache.Machine, size int) {
 	l.full[m.Name] = fullList{version: m.ListVersion, refused: size}
 }
 
-// refusedSize returns the size of the smallest list that etcd has refused in the place of
-// a machine's, 0 if there is none.
+// refusedSize returns the size of the smallest list by which etcd has refused to replace
+// a machine's, in bytes, 0 if there is none.
 func (l *lists) refusedSize(m *cache.Machine) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

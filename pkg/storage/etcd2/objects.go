@@ -7,15 +7,15 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// writeObject writes an object that is one key. The proxy reacts only to the action of
-// a blind write.
+// writeObject writes an object that has only one key. The proxy reacts only to the
+// action of a blind write.
 func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 	budget := s.clock.budget(change)
 	value, err := values.EncodeWhole(change.Object)
 	if err != nil {
 		return nil, err
 	}
-	if err := budget.left(); err != nil {
+	if err := budget.check(); err != nil {
 		return nil, err
 	}
 	own := &cache.Change{Key: cache.PlaceOf(change.Key).Key(), Object: change.Object, TTL: uint64(change.TTLSeconds())}
@@ -30,8 +30,8 @@ func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 	return own.Written, failed(budget.operation, change, err)
 }
 
-// deleteObject deletes an object that is one key. Another program may have put
-// something else into its place: that stays, if any version will do.
+// deleteObject deletes an object that has only one key. An unconditional delete
+// leaves alone what another program has put in its place, such as a directory.
 func (s *Store) deleteObject(change storage.Change) error {
 	err := s.cache.Remove(cache.PlaceOf(change.Key).Key(), change.Expected)
 	if change.Unconditional() {
@@ -40,8 +40,8 @@ func (s *Store) deleteObject(change storage.Change) error {
 	return failed("delete "+string(change.Key.Kind), change, err)
 }
 
-// failed returns the error of a change that etcd has refused, or that failed on the
-// way to it; nil stays nil.
+// failed translates the error of a change that etcd has refused, or that failed on
+// the way to it; nil stays nil.
 func failed(operation string, change storage.Change, err error) error {
 	switch {
 	case cache.HasCode(err, cache.AlreadyExists):
@@ -54,7 +54,7 @@ func failed(operation string, change storage.Change, err error) error {
 	return cache.Failed(operation, err)
 }
 
-// deleteUnchanged deletes a key, unless it has changed.
+// deleteUnchanged deletes a key unless it has changed.
 func (s *Store) deleteUnchanged(operation, key string, version uint64) error {
 	return cache.Failed(operation, cache.Ignore(s.cache.Remove(key, version), cache.NotFound, cache.CompareFailed))
 }

@@ -27,7 +27,7 @@ func (s *Store) Reconcile() error {
 	}
 	if bad := cache.Misplaced(indexKeys); bad != nil {
 		s.warnings.warn(bad.Key, bad.Version, api.InFull(bad.Err))
-		return nil // nobody knows whose a task's id is
+		return nil // the owners of task ids are unknown
 	}
 	if err := s.cache.Fresh("reconcile"); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Store) Reconcile() error {
 	return errors.Join(failures...)
 }
 
-// stock is what Reconcile compares: the machines and their tasks, and the index keys, which
+// stock is the input of compare: the machines and their tasks, and the index keys, which
 // were read before.
 type stock struct {
 	machines  map[string]*cache.Machine
@@ -52,7 +52,7 @@ type stock struct {
 }
 
 // compare returns all inconsistencies between the cache and the index keys, which
-// were read before it: first of the lists, then of the index keys, then of the
+// were read before it: those of the lists, then of the index keys, then of the
 // endpoints.
 func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
 	all := stock{s.cache.Machines(), map[cache.Place]*cache.Stored{}, indexKeys}
@@ -93,7 +93,7 @@ func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
 	return append(found, s.compareEndpoints()...)
 }
 
-// indexed returns the task that is where the index key of an id says, nil for none.
+// indexed returns the task in the place that the index key of an id names, nil for none.
 func (all stock) indexed(id string) *cache.Stored {
 	if node := cache.Child(all.indexKeys, id); node != nil {
 		p, _, _ := cache.Indexed(id, node.Value)
@@ -102,10 +102,10 @@ func (all stock) indexed(id string) *cache.Stored {
 	return nil
 }
 
-// compareList finds manifests without a task, and tasks without a manifest. A copy of a
-// task on a machine that its index key does not name, beside the one that it names, gets
-// no manifest: it was written by another program, or by a create that was delayed until
-// its claim had been repaired. A pod that cannot be decoded may be on any machine: its
+// compareList finds manifests without a task, and tasks without a current
+// manifest. If the index key names another copy of a task, this copy gets no
+// manifest: it was written by another program, or by a create that was delayed
+// until its claim had been repaired. A corrupt pod may be on any machine, so its
 // manifest stays.
 func (s *Store) compareList(all stock, m *cache.Machine) (found []inconsistency) {
 	if m.Broken != nil || m.Name == "" {
@@ -128,7 +128,7 @@ func (s *Store) compareList(all stock, m *cache.Machine) (found []inconsistency)
 	}
 	for _, task := range m.Tasks {
 		if task.Err != nil || api.ValidateID(task.ID) != nil || m.Consistent(task) {
-			continue // what is bad is logged by those who list tasks, or with the index keys
+			continue // List logs corrupt tasks, compare invalid ids
 		}
 		if indexed := all.indexed(task.ID); indexed == nil || indexed == task {
 			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID, task.Version},
@@ -138,11 +138,11 @@ func (s *Store) compareList(all stock, m *cache.Machine) (found []inconsistency)
 	return found
 }
 
-// compareEndpoints finds endpoints without a service, which may be one that cannot be
-// decoded. The services are looked up last: a new one has newer endpoints.
+// compareEndpoints finds endpoints without a service, which may be a corrupt one. It
+// looks up the services last, because the endpoints of a new service are newer.
 func (s *Store) compareEndpoints() (found []inconsistency) {
 	endpoints := slices.DeleteFunc(s.cache.Unreadable(), func(bad *cache.Stored) bool { return bad.Kind != api.EndpointsKind || bad.Dir })
-	all, _ := s.cache.Objects.List(storage.Selection{Kind: api.EndpointsKind}) // a cache answers always
+	all, _ := s.cache.Objects.List(storage.Selection{Kind: api.EndpointsKind}) // a cache never fails
 	for _, object := range all.Items {
 		endpoints = append(endpoints, cache.MakeStored(cache.PlaceFor(object.Object), object))
 	}
@@ -154,7 +154,7 @@ func (s *Store) compareEndpoints() (found []inconsistency) {
 	return found
 }
 
-// orphanedKey is a key that is to be deleted.
+// orphanedKey returns an inconsistency that is repaired by deleting a key.
 func (s *Store) orphanedKey(what, machine, id, key string, version uint64) inconsistency {
 	return inconsistency{finding{what, machine, id, version}, func() error { return s.deleteUnchanged("reconcile", key, version) }}
 }
@@ -168,8 +168,7 @@ func (s *Store) repairUnindexed(task *cache.Stored) error {
 	return cache.Failed("index task", cache.Ignore(err, cache.AlreadyExists))
 }
 
-// repairManifest writes the manifest of a task that has none, or that of another
-// version.
+// repairManifest replaces the missing or stale manifest of a task.
 func (s *Store) repairManifest(task *cache.Stored) error {
 	manifest, err := s.makeManifest(task.Task())
 	if err != nil {

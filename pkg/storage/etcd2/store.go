@@ -17,11 +17,11 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// Client is what the store uses of etcd's v2 keys API.
+// Client is the part of etcd's v2 keys API that the store uses.
 type Client = cache.Client
 
-// ManifestFunc makes the manifest of a task for its machine's kubelet. It changes
-// neither the task nor the services.
+// ManifestFunc makes the manifest of a task for the kubelet of its machine. It must
+// not modify the task or the services.
 type ManifestFunc func(machine string, task api.Task, services []api.Service) (api.ContainerManifest, error)
 
 // Store keeps objects in etcd. It is safe for concurrent use. It is not atomic: a
@@ -55,8 +55,8 @@ func New(client Client, manifests ManifestFunc) *Store {
 	}
 }
 
-// SetClock lets the store take the time from another clock than the system's: tests
-// do not depend on how fast a machine is. It is to be called before the first request.
+// SetClock replaces the system clock, so that tests do not depend on the speed of a
+// machine. It must be called before the first request.
 func (s *Store) SetClock(now func() time.Time, after func(time.Duration) <-chan time.Time) {
 	s.clock.now, s.clock.after, s.cache.After = now, after, after
 }
@@ -65,7 +65,7 @@ func (s *Store) SetClock(now func() time.Time, after func(time.Duration) <-chan 
 func (s *Store) Now() time.Time { return s.clock.now() }
 
 // Get implements storage.Reader. If another program has put a task on several
-// machines, or made it a pod too, it is the one that the index key names.
+// machines, or also stored it as a pod, Get returns the one that the index key names.
 func (s *Store) Get(key api.Key) (*storage.Object, error) {
 	operation := "get " + string(key.Kind)
 	if err := s.cache.Fresh(operation); err != nil {
@@ -94,7 +94,7 @@ type location struct {
 	seen    uint64 // etcd's version when the index key was looked up
 }
 
-// readIndexKey reads a task's index key. One whose value says nothing counts as none.
+// readIndexKey reads a task's index key. A key with an invalid value counts as none.
 func (s *Store) readIndexKey(operation, taskID string) (location, error) {
 	node, seen, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
 	found := location{seen: seen}
@@ -106,9 +106,9 @@ func (s *Store) readIndexKey(operation, taskID string) (location, error) {
 	return found, cache.Failed(operation, err)
 }
 
-// expected returns what is stored where a change expects it, nil if there should be
-// none, and an error if it is not as expected. It asks etcd only then. What cannot be
-// decoded is there too.
+// expected returns the stored object that a change expects, nil if it expects none,
+// and an error if the expectation is not met. It reads from etcd only in that case. A
+// corrupt object counts as existing.
 func (s *Store) expected(change storage.Change) (*cache.Stored, error) {
 	now, err := s.cachedAsExpected(change)
 	if err == nil {
@@ -120,9 +120,9 @@ func (s *Store) expected(change storage.Change) (*cache.Stored, error) {
 	return s.cachedAsExpected(change)
 }
 
-// cachedAsExpected is like expected, but asks only the cache.
+// cachedAsExpected is like expected, but reads only the cache.
 func (s *Store) cachedAsExpected(change storage.Change) (now *cache.Stored, err error) {
-	if copies := s.cache.Copies(change.Key); len(copies) > 0 { // another program may have made two
+	if copies := s.cache.Copies(change.Key); len(copies) > 0 { // another program may have stored two
 		i := slices.IndexFunc(copies, func(one *cache.Stored) bool { return one.Version == change.Expected })
 		now = copies[max(i, 0)]
 		if now.Err != nil && !now.Dir && (change.Expected == storage.Present || change.Expected == now.Version) {
@@ -132,7 +132,7 @@ func (s *Store) cachedAsExpected(change storage.Change) (now *cache.Stored, err 
 	return now, storage.CheckExpected(change, now.ObjectIn())
 }
 
-// List implements storage.Reader. What cannot be decoded is logged and left out.
+// List implements storage.Reader. Corrupt objects are logged and left out.
 func (s *Store) List(selection storage.Selection) (*storage.List, error) {
 	if err := s.cache.Fresh(storage.ListInWords(selection.Kind)); err != nil {
 		return nil, err
@@ -149,10 +149,10 @@ func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.Li
 	return s.cache.Objects.ListAt(selection, version)
 }
 
-// FirstFree implements storage.Reader. It passes over machines of which something
-// cannot be decoded, because nobody knows which of their host ports are taken, and
-// over those whose list has no room (D41). If no other is free, the error says so: an
-// api.Internal one, or an api.Conflict one.
+// FirstFree implements storage.Reader. It skips machines with corrupt values, because
+// their used host ports are unknown, and machines whose list has no room (D41). If no
+// other machine is free, the error names the reason: it is an api.Internal or an
+// api.Conflict one.
 func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
 	if err := s.cache.Fresh("place task"); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
 	for _, bad := range slices.Backward(s.unreadable()) {
 		reasons[bad.Machine] = bad.Err
 	}
-	var passedOver error
+	var skipped error
 	for candidate := range candidates {
 		task, isTask := candidate.(*api.Task)
 		if !isTask || !cache.IsTask(task.Key()) { // only these have claims
@@ -177,16 +177,16 @@ func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
 				return task, nil
 			}
 		}
-		if passedOver == nil {
-			passedOver = &api.Error{Kind: kind, Err: errors.Unwrap(why),
+		if skipped == nil {
+			skipped = &api.Error{Kind: kind, Err: errors.Unwrap(why),
 				Message: "no machine takes task " + api.Quote(task.ID) + ": machine " + task.CurrentState.Host + " is passed over, " + why.Error()}
 		}
 	}
-	return nil, passedOver
+	return nil, skipped
 }
 
 // checkRoom returns an error if etcd has refused a list that was no larger than a
-// machine's with one more task.
+// machine's list with the task added.
 func (s *Store) checkRoom(machine *cache.Machine, task *api.Task) error {
 	refused := s.lists.refusedSize(machine)
 	if refused == 0 {
@@ -225,15 +225,15 @@ func (s *Store) Watch(selection storage.Selection, after uint64) (storage.Watche
 	return s.cache.Objects.Watch(selection, after)
 }
 
-// Follow lets those who watch see the changes of other programs, until the context
-// ends. Own changes they see without it.
+// Follow delivers the changes of other programs to watchers, until the context ends.
+// They receive own changes without it.
 func (s *Store) Follow(ctx context.Context) { s.cache.Follow(ctx) }
 
 // Cached implements storage.Interface.
 func (s *Store) Cached() storage.Reader { return s.cache.Objects }
 
-// Healthz returns an api.Unavailable error when etcd does not answer. When it does,
-// the warnings name each key that cannot be decoded, one line a key.
+// Healthz returns an api.Unavailable error if etcd does not answer. Otherwise the
+// warnings name each key with a corrupt value, one key per line.
 func (s *Store) Healthz() (warnings []string, err error) {
 	if err := s.cache.Fresh("health check"); err != nil {
 		return nil, err
@@ -257,7 +257,7 @@ func (s *Store) Healthz() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// unreadable returns, and logs, what cannot be decoded.
+// unreadable returns and logs the corrupt values.
 func (s *Store) unreadable() []*cache.Stored {
 	unreadable := s.cache.Unreadable()
 	for _, bad := range unreadable {

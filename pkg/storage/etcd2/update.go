@@ -11,7 +11,7 @@ import (
 
 // updateTask writes the list, then the task. Between the two the manifest is newer
 // than the task; if it stays so, Reconcile restores it. A pod without a machine has no
-// manifest; one that gets a machine is written like any other then.
+// manifest; an update that assigns one writes it like any other.
 func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	task, budget := update.Object.(*api.Task), s.clock.budget(update)
 	if err := checkMachine(task); err != nil {
@@ -21,10 +21,10 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.Err != nil { // nobody knows which host ports it has
+	if now.Err != nil { // its host ports are unknown
 		return nil, now.Err
 	}
-	if err := budget.left(); err != nil {
+	if err := budget.check(); err != nil {
 		return nil, err
 	}
 	value, err := values.Encode(task)
@@ -43,21 +43,21 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 			return nil, err
 		}
 	}
-	if err := budget.left(); err != nil {
+	if err := budget.check(); err != nil {
 		return nil, err
 	}
 	own := &cache.Change{Key: now.Key, Object: task, Created: now.Created}
 	err = s.cache.Put(own, value, version)
-	if binds && cache.HasCode(err, cache.CompareFailed, cache.NotFound) && budget.left() == nil {
+	if binds && cache.HasCode(err, cache.CompareFailed, cache.NotFound) && budget.check() == nil {
 		s.takeBack(task, now.Created)
 	}
 	return own.Written, failed("update task", update, err)
 }
 
 // updateList writes the manifest of a new version of a task. It returns the stored task,
-// and its version, which is newer if updateList has fenced it. The manifest of a pod that
-// gets its machine is written even if the same one, orphaned, is there, so that a
-// concurrent removal of the orphan fails.
+// and its version, which is newer if updateList has fenced it. When a pod is assigned its
+// machine, updateList writes the manifest even if the list has the same one, orphaned, so
+// that a concurrent removal of the orphan fails.
 func (s *Store) updateList(update storage.Change) (now *cache.Stored, version uint64, err error) {
 	task := update.Object.(*api.Task)
 	next, err := s.makeManifest(task)
@@ -93,8 +93,8 @@ func (s *Store) updateList(update storage.Change) (now *cache.Stored, version ui
 	return now, version, err
 }
 
-// takeBack takes the manifest of a pod, which was created at a version, out of a list:
-// the pod has not got the machine. What it leaves, or what fails, Reconcile does.
+// takeBack removes from a list the manifest of a pod that was not assigned the
+// machine. created is the version of its creation. Reconcile repairs what is left.
 func (s *Store) takeBack(task *api.Task, created uint64) {
 	found, err := s.readIndexKey("update task", task.ID)
 	if err == nil {
@@ -103,18 +103,18 @@ func (s *Store) takeBack(task *api.Task, created uint64) {
 	pod := s.cache.At(cache.PlaceFor(task))
 	switch {
 	case err != nil:
-	case pod == nil && found.version > created: // it is deleted, and may be about to be made again
-	case pod != nil && pod.Host() == "": // somebody may be about to give it this machine
+	case pod == nil && found.version > created: // deleted, and possibly being created again
+	case pod != nil && pod.Host() == "": // another request may be assigning it to this machine
 	default:
 		_ = s.removeFromList(task.CurrentState.Host, task.ID, found.version, nil)
 	}
 }
 
-// fence writes a task again, unchanged, so that an unfinished update that has
-// read it before fails: the caller is about to overwrite the manifest of that
-// update. It returns the task's new version, or errStale if the task has changed
-// since the caller read it, or has not just been read. Without a manifest there is no
-// such update.
+// fence rewrites a task, unchanged, so that an unfinished update that has read it
+// before fails: the caller is about to overwrite the manifest of that update. It
+// returns the task's new version, or errStale if the task has changed since the
+// caller read it, or, unless it is a pod, m comes from the cache. Without a manifest
+// there is no such update.
 func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
 	if m.Manifest(task.ID) == nil {
 		return task.Version, nil
@@ -142,16 +142,16 @@ func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
 	return own.Version, cache.Failed("update task", err)
 }
 
-// makeManifest makes the manifest of a task, with the services that the cache has.
+// makeManifest makes the manifest of a task, with the services in the cache.
 func (s *Store) makeManifest(task *api.Task) (cache.Manifest, error) {
-	stored, _ := s.cache.Objects.List(storage.Selection{Kind: api.ServiceKind, Namespace: api.NamespaceDefault}) // a cache answers always
+	stored, _ := s.cache.Objects.List(storage.Selection{Kind: api.ServiceKind, Namespace: api.NamespaceDefault}) // a cache never fails
 	services := make([]api.Service, len(stored.Items))
 	for i, object := range stored.Items {
 		services[i] = *object.Object.(*api.Service)
 	}
-	made, err := s.manifests(task.CurrentState.Host, *task, services)
+	manifest, err := s.manifests(task.CurrentState.Host, *task, services)
 	if err != nil {
 		return cache.Manifest{}, err
 	}
-	return cache.EncodeManifest(made)
+	return cache.EncodeManifest(manifest)
 }

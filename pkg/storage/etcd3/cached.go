@@ -2,8 +2,8 @@ package etcd3
 
 import "kube2014/pkg/storage"
 
-// cached reads the newest state of etcd in this process: the cache or, if it is newer, the state
-// that a read has found in etcd.
+// cached reads the newest state of etcd in this process: the cache or, if that is newer, the
+// state that a read has found in etcd.
 type cached struct {
 	storage.ReaderFunc
 	store *Store
@@ -22,9 +22,9 @@ func (c cached) Watch(selection storage.Selection, after uint64) (storage.Watche
 	return c.store.cache.objects.Watch(selection, after)
 }
 
-// keep retains the state that a read has found until the cache is newer, unless etcd has lost its
-// data since the read began.
-func (s *Store) keep(found *state, losses int) {
+// retain stores the state that a read has found until the cache is newer, unless etcd has lost
+// its data since the read began.
+func (s *Store) retain(found *state, losses int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.losses == losses {

@@ -40,7 +40,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	return written, err
 }
 
-// commit makes changes of a request that began at a time.
+// commit makes the changes of a request. began is when the request began.
 func (s *Store) commit(operation string, began time.Time, changes []storage.Change) ([]*storage.Object, error) {
 	leases, err := s.leases.of(changes)
 	if err != nil {
@@ -69,13 +69,13 @@ func (s *Store) commit(operation string, began time.Time, changes []storage.Chan
 			return nil, failed(operation, err)
 		}
 		revision := done.Txn().Header.Revision
-		s.hear(revision, floor)
+		s.observe(revision, floor)
 		if done.Txn().Succeeded {
 			p.setVersions(uint64(revision))
 			return p.written, nil
 		}
 		if isFresh && p.revision >= revision { // the conditions hold if the cache is correct
-			s.followAnew()
+			s.restartWatch()
 			return nil, unavailable(operation, "etcd has other values than it has shown; try again", nil)
 		}
 		if now, err = s.reach(operation, revision); err != nil {

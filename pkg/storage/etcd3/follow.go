@@ -124,15 +124,15 @@ func (s *Store) setWatch(present watch) {
 	s.watch = present
 }
 
-// followAnew ends the present watch, so that a new one begins.
-func (s *Store) followAnew() {
+// restartWatch ends the present watch, so that a new one begins.
+func (s *Store) restartWatch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watch.end()
 }
 
-// askProgress requests a progress notification of the present watch.
-func (s *Store) askProgress(ctx context.Context) error {
+// requestProgress requests a progress notification of the present watch.
+func (s *Store) requestProgress(ctx context.Context) error {
 	s.mu.Lock()
 	progress := s.watch.progress
 	s.mu.Unlock()
@@ -144,12 +144,12 @@ func (s *Store) askProgress(ctx context.Context) error {
 
 // extend prepends changes to the history, so that the client of another process can continue its
 // watch after a version that this process has not seen. It reads the state at that version, and
-// applies the changes up to the begin of the history. If etcd has compacted them, or does not send
-// them in time, the history stays as it is.
+// applies the changes up to the beginning of the history. If etcd has compacted them, or does not
+// send them in time, the history stays as it is.
 func (s *Store) extend(after uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
-	select { // many watches may begin at once: mostly one extension is enough
+	select { // many watches may begin at once: usually one extension is enough
 	case s.extending <- struct{}{}:
 		defer func() { <-s.extending }()
 	case <-ctx.Done():
@@ -169,8 +169,8 @@ func (s *Store) extend(after uint64) {
 	if progress(ctx) != nil { // then only changes show the progress of the watch
 		enough = time.After(maxSilence)
 	}
-	asking := time.NewTicker(progressPeriod)
-	defer asking.Stop()
+	ticker := time.NewTicker(progressPeriod)
+	defer ticker.Stop()
 	for !earlier.reaches(int64(since)) {
 		select {
 		case response, ok := <-responses:
@@ -178,7 +178,7 @@ func (s *Store) extend(after uint64) {
 				return
 			}
 			earlier.apply(s.keys, response)
-		case <-asking.C: // etcd does not answer while it is still sending changes
+		case <-ticker.C: // etcd does not answer while it is still sending changes
 			_ = progress(ctx) // if it fails, a timeout follows
 		case <-enough:
 			return

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// eventPatience is how long a read waits for changes that etcd has already made. Mostly the
-	// watch is about to receive them.
+	// eventPatience is how long a read waits for changes that etcd has already made. Usually
+	// the watch is about to receive them.
 	eventPatience = 10 * time.Millisecond
 	// progressPeriod is how often progress is requested while a read waits.
 	progressPeriod = 100 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 // call: the cache, or a state that was read from etcd.
 func (s *Store) fresh(operation string) (*state, error) {
 	s.begin()
-	revision, err := s.asking.Do(s.ask)
+	revision, err := s.revisions.Do(s.fetchRevision)
 	if err != nil {
 		return nil, failed(operation, err)
 	}
@@ -36,15 +36,15 @@ func (s *Store) fresh(operation string) (*state, error) {
 	return now, now.checkLayout()
 }
 
-// ask gets etcd's revision.
-func (s *Store) ask() (int64, error) {
+// fetchRevision returns etcd's revision.
+func (s *Store) fetchRevision() (int64, error) {
 	floor := s.floor()
 	resp, err := s.client.Do(context.Background(), clientv3.OpGet(s.keys.root(), clientv3.WithCountOnly()))
 	if err != nil {
 		return 0, err
 	}
 	revision := resp.Get().Header.Revision
-	s.hear(revision, floor)
+	s.observe(revision, floor)
 	return revision, nil
 }
 
@@ -55,9 +55,9 @@ func (s *Store) floor() int64 {
 	return s.highest
 }
 
-// hear records the revision in an answer. The floor is that before the call. A lower revision
+// observe records the revision in an answer. floor is that before the call. A lower revision
 // means that this is another etcd, or one that has lost its data: everything is read again.
-func (s *Store) hear(revision, floor int64) {
+func (s *Store) observe(revision, floor int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if revision < floor {
@@ -109,7 +109,7 @@ func (s *Store) catchUp() (*state, error) {
 	for began := time.Now(); ; {
 		loaded, watching := s.cache.isLoaded(), false
 		if loaded { // else wait until it is filled
-			err := s.askProgress(ctx)
+			err := s.requestProgress(ctx)
 			if err != nil && !errors.Is(err, errNotWatching) {
 				return s.readNow(ctx)
 			}
@@ -122,7 +122,7 @@ func (s *Store) catchUp() (*state, error) {
 			return nil, errBehind
 		case loaded && time.Since(began) > s.watchPatience:
 			if now, _ := s.cache.next(); watching && now == first { // else the watch is only slow
-				s.followAnew()
+				s.restartWatch()
 			}
 			return s.readNow(ctx)
 		}
@@ -139,6 +139,6 @@ func (s *Store) readNow(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	found := stateOf(read)
-	s.keep(found, losses)
+	s.retain(found, losses)
 	return found, nil
 }

@@ -8,8 +8,8 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// keys has the keys below a prefix: one for each object, and one for each claim of an object,
-// whose value is the path of the object.
+// keys makes the keys below a prefix: one for each object, and one for each claim of an
+// object, whose value is the path of the object.
 type keys struct {
 	prefix string
 	claims string // the prefix of the keys of claims
@@ -17,10 +17,10 @@ type keys struct {
 
 func makeKeys(prefix string) keys { return keys{prefix, prefix + "/" + api.HostPorts + "/"} }
 
-// root is the common prefix of all keys. It is no key itself.
+// root returns the common prefix of all keys. It is not a key itself.
 func (k keys) root() string { return k.prefix + "/" }
 
-// all is the common prefix of the keys of a kind in a namespace, or in all namespaces.
+// all returns the common prefix of the keys of a kind in a namespace, or in all namespaces.
 func (k keys) all(selection storage.Selection) string {
 	directory := k.prefix + values.Directory(selection.Kind) + "/"
 	if selection.Namespace != "" {
@@ -31,7 +31,7 @@ func (k keys) all(selection storage.Selection) string {
 
 func (k keys) object(of api.Key) string { return k.prefix + values.Path(of) }
 
-// place returns the object of a key; ok is false if the key is for no object.
+// place returns the object of a key; ok is false if the key is not for an object.
 func (k keys) place(key string) (of api.Key, ok bool) {
 	if k.isClaim(key) {
 		return of, false

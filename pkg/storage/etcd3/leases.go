@@ -25,7 +25,7 @@ type leases struct {
 	client Client
 
 	mu   sync.Mutex // guards last
-	last lease      // that was granted
+	last lease      // the one granted last
 }
 
 // lease is a lease with its end by the clock of this process. In etcd it ends a little later.
@@ -85,7 +85,7 @@ func (l *leases) share(ttl time.Duration, now time.Time) (id clientv3.LeaseID, o
 	return l.last.id, true
 }
 
-// forget drops the last lease, because etcd does not have it any more.
+// forget drops the last lease, because etcd no longer has it.
 func (l *leases) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

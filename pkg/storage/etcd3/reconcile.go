@@ -30,7 +30,7 @@ func (s *Store) orphans(now *state) (deletions []clientv3.Op) {
 	defer now.mu.Unlock()
 	for key, claim := range now.claims {
 		of, ok := values.KeyAt(claim.owner)
-		if _, held := now.owner(s.keys, key); held || !ok { // a value that is no path is another program's
+		if _, held := now.owner(s.keys, key); held || !ok { // another program wrote a value that is not a path
 			continue
 		}
 		version := int64(0)

@@ -14,14 +14,14 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// contents has the keys below a prefix at a revision.
+// contents holds the keys below a prefix at a revision.
 type contents struct {
 	revision int64
 	objects  []*storage.Object
 	others
 }
 
-// others has the keys that are no readable objects.
+// others holds the keys that are not readable objects.
 type others struct {
 	broken  map[api.Key]*broken
 	claims  map[string]claim // by key
@@ -44,7 +44,7 @@ func newOthers() others {
 	return others{map[api.Key]*broken{}, map[string]claim{}, map[string]bool{}}
 }
 
-// set records a key that is for no object.
+// set records a key that is not for an object.
 func (o *others) set(k keys, kv *mvccpb.KeyValue) {
 	switch key := string(kv.Key); {
 	case k.isClaim(key):
@@ -54,7 +54,6 @@ func (o *others) set(k keys, kv *mvccpb.KeyValue) {
 	}
 }
 
-// remove drops a key.
 func (o *others) remove(key string) {
 	delete(o.claims, key)
 	delete(o.earlier, key)
@@ -79,12 +78,12 @@ func (o *others) checkLayout() error {
 	return nil
 }
 
-// state has the objects and keys of etcd at a revision. The lock guards a state that follows etcd.
-// The objects also have a lock of their own, and may be read without this one.
+// state holds the objects and keys of etcd at a revision. The lock guards a state that follows
+// etcd. The objects also have a lock of their own, and may be read without this one.
 type state struct {
 	objects *storage.Cache
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	loaded   bool
 	revision int64
 	waiters  map[*waiter]bool
@@ -204,7 +203,7 @@ func (s *state) next() (revision int64, loaded bool) {
 
 // get returns an object.
 func (s *state) get(key api.Key) (*storage.Object, error) {
-	s.mu.Lock() // an object may become unreadable, and the reverse
+	s.mu.Lock() // an object may become corrupt, or readable again, meanwhile
 	defer s.mu.Unlock()
 	if bad := s.broken[key]; bad != nil {
 		return nil, bad.err

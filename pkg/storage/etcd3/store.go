@@ -17,14 +17,14 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Client is what the store uses of etcd's v3 API. Its methods are called from many
-// goroutines at once.
+// Client is the part of etcd's v3 API that the store uses. Its methods are safe for
+// concurrent use.
 type Client interface {
 	// Do makes a call, in bounded time. Reads see all writes that were acknowledged
 	// before. After an error it is unknown whether a write took effect.
 	Do(context.Context, clientv3.Op) (clientv3.OpResponse, error)
-	// Grant grants a lease of at least so many seconds, in bounded time. After that, etcd
-	// deletes the keys that were put with it.
+	// Grant grants a lease of at least the given seconds, in bounded time. When the lease
+	// ends, etcd deletes the keys that were put with it.
 	Grant(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error)
 	// Watch returns the changes of the keys with a prefix, from a revision on, until the
 	// context ends. Progress requests a response with the progress of the watch. It returns
@@ -36,22 +36,22 @@ type Client interface {
 type Store struct {
 	client  Client
 	keys    keys
-	timeout time.Duration // of a request: later it begins no step
+	timeout time.Duration // of a request: after that it begins no step
 	claims  *storage.ClaimsInFlight
 	leases  *leases
 
 	watchPatience time.Duration // how long requests wait for a silent watch
 
-	cache  *state                  // follows etcd
-	asking util.SharedCall[int64]  // for etcd's revision
-	behind util.SharedCall[*state] // waits until the cache has caught up
+	cache     *state                  // follows etcd
+	revisions util.SharedCall[int64]  // fetch etcd's revision
+	behind    util.SharedCall[*state] // wait until the cache has caught up
 
 	start     sync.Once
 	extending chan struct{} // full while the history of the cache is being extended
 	end       context.CancelFunc
 	ended     chan struct{} // closed when follow has returned
 
-	mu      sync.Mutex        // guards what follows
+	mu      sync.Mutex        // guards the fields below
 	highest int64             // the highest revision in an answer of etcd
 	target  int64             // the highest revision that a request waits for
 	watch   watch             // the present one
@@ -63,8 +63,8 @@ type Store struct {
 var _ storage.Interface = (*Store)(nil)
 
 // maxRequestTime is the age after which a request starts no further step on etcd, and how
-// long it waits for its cache. A call takes about as long again at most, so when etcd hangs
-// a request takes 5 seconds.
+// long it waits for its cache. A call takes at most about as long again, so a request takes
+// 5 seconds when etcd hangs.
 const maxRequestTime = 2500 * time.Millisecond
 
 // New returns a store whose keys begin with a prefix such as /registry. It does not call
@@ -79,7 +79,7 @@ func New(client Client, prefix string) *Store {
 // Call it before the first request.
 func (s *Store) SetTimeout(timeout time.Duration) { s.timeout, s.watchPatience = timeout, timeout }
 
-// Close stops following etcd. The store must not be used any more.
+// Close stops following etcd. The store must not be used afterwards.
 func (s *Store) Close() {
 	s.start.Do(func() { close(s.ended) })
 	if s.end != nil {
@@ -130,7 +130,7 @@ func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.Li
 }
 
 // FirstFree implements storage.Reader. It skips candidates with a claim that another request of this
-// process is about to take, or whose key names an object that holds it or is corrupt.
+// process is about to take, or whose key names another object that holds it or is corrupt.
 func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (free api.Object, err error) {
 	for candidate := range candidates {
 		if len(candidate.AppendClaims(nil)) == 0 {

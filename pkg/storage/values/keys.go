@@ -7,7 +7,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// directories are today's directories of the kinds with a word of their own.
+// directories has the kinds whose directory in today's server is not their name.
 var directories = map[api.Kind]string{
 	api.TaskKind:       "/pods",
 	api.ControllerKind: "/controllers",
@@ -16,8 +16,8 @@ var directories = map[api.Kind]string{
 	api.NodeKind:       "/minions",
 }
 
-// wordAt is the inverse of directories.
-var wordAt = func() map[string]api.Kind {
+// kindByDirectory is the inverse of directories.
+var kindByDirectory = func() map[string]api.Kind {
 	all := map[string]api.Kind{}
 	for kind, directory := range directories {
 		all[directory] = kind
@@ -25,10 +25,10 @@ var wordAt = func() map[string]api.Kind {
 	return all
 }()
 
-// Directory returns the directory of the objects of a kind, below the prefix of all keys: that of
+// Directory returns the directory of the objects of a kind, below the prefix of all keys, as in
 // today's server. Kinds of other groups are in a directory of the group.
 func Directory(kind api.Kind) string {
-	if directory, hasWord := directories[kind]; hasWord {
+	if directory, hasOwn := directories[kind]; hasOwn {
 		return directory
 	}
 	resource, group, hasGroup := strings.Cut(string(kind), ".")
@@ -46,13 +46,13 @@ func Path(key api.Key) string {
 	return Directory(key.Kind) + "/" + key.Namespace + "/" + key.ID
 }
 
-// KindAt returns the kind of the directory of a path, which its first segments name; "" for none.
+// KindAt returns the kind that the first segments of a path name, "" for none.
 func KindAt(path string) api.Kind {
 	kind, _ := cutKind(path)
 	return kind
 }
 
-// cutKind returns the kind of a path, and the segments after those of the kind.
+// cutKind returns the kind of a path, and the segments after it.
 func cutKind(path string) (kind api.Kind, rest []string) {
 	segments := strings.Split(path, "/")
 	if len(segments) < 2 || segments[0] != "" || segments[1] == "" {
@@ -61,8 +61,8 @@ func cutKind(path string) (kind api.Kind, rest []string) {
 	isGroup := strings.Contains(segments[1], ".")
 	if !isGroup && segments[1] != "services" {
 		kind = api.Kind(segments[1])
-		if word := wordAt["/"+segments[1]]; word != "" {
-			kind = word
+		if known := kindByDirectory["/"+segments[1]]; known != "" {
+			kind = known
 		}
 		return kind, segments[2:]
 	}
@@ -72,18 +72,18 @@ func cutKind(path string) (kind api.Kind, rest []string) {
 	if isGroup {
 		return api.Kind(segments[2] + "." + segments[1]), segments[3:]
 	}
-	return wordAt["/services/"+segments[2]], segments[3:]
+	return kindByDirectory["/services/"+segments[2]], segments[3:]
 }
 
 // KeyAt is the inverse of Path. If ok is false, no object has the path.
 func KeyAt(path string) (key api.Key, ok bool) {
 	kind, rest := cutKind(path)
-	_, hasWord := directories[kind]
+	_, hasOwn := directories[kind]
 	key.Kind = kind
 	switch {
 	case kind == "", LacksNamespace(path):
 		return key, false
-	case len(rest) == 1 && rest[0] != "" && (!hasWord || kind == api.NodeKind):
+	case len(rest) == 1 && rest[0] != "" && (!hasOwn || kind == api.NodeKind):
 		key.ID = rest[0]
 	case len(rest) == 2 && rest[0] != "" && rest[1] != "" && kind != api.NodeKind:
 		key.Namespace, key.ID = rest[0], rest[1]
@@ -93,7 +93,7 @@ func KeyAt(path string) (key api.Key, ok bool) {
 	return key, true
 }
 
-// early are the directories of namespaced kinds in the earlier layout without namespaces.
+// early lists the directories of namespaced kinds in the earlier layout without namespaces.
 var early = []string{"/pods", "/controllers", "/services/specs", "/services/endpoints", "/events", "/roles", "/rolebindings"}
 
 // LacksNamespace reports whether a path is that of a namespaced object in the earlier layout.
@@ -102,7 +102,7 @@ func LacksNamespace(path string) bool {
 	return end >= 0 && end < len(path)-1 && slices.Contains(early, path[:end])
 }
 
-// New returns an empty object of a key.
+// New returns an empty object with a key.
 func New(key api.Key) api.Object {
 	var object api.Object
 	switch key.Kind {
@@ -121,7 +121,7 @@ func New(key api.Key) api.Object {
 	return object
 }
 
-// setKey sets the key of an object of the kind.
+// setKey sets the key of an object, which must be of its kind.
 func setKey(object api.Object, key api.Key) {
 	object.(interface{ SetID(string) }).SetID(key.ID)
 	if _, isAny := object.(*api.Any); !isAny && key.Namespace == api.NamespaceDefault {

@@ -21,7 +21,7 @@ type extra struct {
 	CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"`
 	Annotations       map[string]string `json:"annotations,omitempty"`
 	Held              bool              `json:"held,omitempty"`
-	Pod               bool              `json:"pod,omitempty"` // only if the key does not have it
+	Pod               bool              `json:"pod,omitempty"` // only if the key does not show it
 	SelectsNothing    bool              `json:"selectsNothing,omitempty"`
 	Targets           []target          `json:"targets,omitempty"`
 	Managed           bool              `json:"managed,omitempty"`
@@ -36,17 +36,17 @@ type target struct {
 // member is the name of extra in the JSON.
 const member = `"v1"`
 
-// onlyV1 is the JSON of an object that June 2014 does not have.
+// onlyV1 is the JSON of an object of a kind that June 2014 does not have.
 type onlyV1 struct {
 	ID     string            `json:"id,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// Encode returns the compact JSON of an object, without the host of a task that is no pod:
-// the host is in its key. The error is an api.Internal one.
+// Encode returns the compact JSON of an object. It omits the host of a task that is not a
+// pod: the host is in its key. The error is an api.Internal one.
 func Encode(object api.Object) (string, error) { return inWords(encode(object, false)) }
 
-// EncodeWhole is like Encode, for a store whose keys have neither the machine of a task nor
+// EncodeWhole is like Encode, for a store whose keys show neither the machine of a task nor
 // whether it is a pod: the value has both.
 func EncodeWhole(object api.Object) (string, error) { return inWords(encode(object, true)) }
 
@@ -64,7 +64,7 @@ func encode(object api.Object, whole bool) (string, error) {
 	}
 	var more bytes.Buffer
 	encoder := json.NewEncoder(&more)
-	encoder.SetEscapeHTML(false) // the remainder stays as it is
+	encoder.SetEscapeHTML(false) // do not change the remainder
 	added := extraOf(object)
 	if task, ok := object.(*api.Task); ok {
 		added.Pod = whole && task.IsPod
@@ -118,8 +118,8 @@ func extraOf(object api.Object) extra {
 	return e
 }
 
-// Decode decodes the text of an object into an empty one, which keeps its key. The caller sets IsPod
-// of a task; a task that is no pod gets no host.
+// Decode decodes a text of Encode into an empty object, whose key does not change. The caller sets
+// IsPod of a task; a task that is not a pod gets no host.
 func Decode(text string, into api.Object) error {
 	_, err := decode(text, into)
 	return err
@@ -129,7 +129,7 @@ func Decode(text string, into api.Object) error {
 func DecodeWhole(text string, into api.Object) error {
 	task, isTask := into.(*api.Task)
 	if isTask {
-		task.IsPod = true // then its host is read
+		task.IsPod = true // so that its host is decoded
 	}
 	added, err := decode(text, into)
 	if isTask {

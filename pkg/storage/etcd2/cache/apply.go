@@ -11,42 +11,42 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Change is a change of one key. An own write fills in what it writes, so that it
-// need not be decoded.
+// Change is a change of one key. A write of this process also has the decoded value,
+// so that it need not be decoded.
 type Change struct {
 	Key       string
-	Object    api.Object // that is written; the cache owns it
-	Created   uint64     // of an object whose creation the answer does not tell
-	Manifests []Manifest // of a list that is written
-	TTL       uint64     // in seconds, of what is written; 0 is for ever
+	Object    api.Object // the new value; the cache owns it
+	Created   uint64     // the creation version, if etcd's answer lacks it
+	Manifests []Manifest // the new value of a list
+	TTL       uint64     // of the new value, in seconds; 0 means no expiry
 
-	Version uint64          // when it has been made
-	Written *storage.Object // when it has been made
-	node    *etcd.Node      // what another program has written
+	Version uint64          // set when the change has been made
+	Written *storage.Object // set when the change has been made
+	node    *etcd.Node      // the new value that another program wrote
 }
 
-// state is what etcd had at one of its versions. The Objects have a lock of their own,
-// the rest has none.
+// state is the contents of etcd at one version. Objects has a lock of its own, the
+// rest has none.
 type state struct {
 	Objects  *storage.Cache // as of the version
 	loaded   bool
 	version  uint64             // all changes up to this one are applied
-	waiting  map[uint64]*Change // own changes after a gap, by their version
+	waiting  map[uint64]*Change // changes after a gap, by version
 	machines map[string]*Machine
-	broken   map[string]*Stored // what cannot be decoded, by key
+	broken   map[string]*Stored // corrupt values, by key
 }
 
-// maxWaiting bounds waiting while nobody reads.
+// maxWaiting bounds the size of waiting while there are no reads.
 const maxWaiting = 1000
 
-// forget lets everything be read anew: it is of another etcd.
+// forget marks the state as not loaded, because it is that of another etcd.
 func (s *state) forget() {
 	s.loaded, s.version = false, 0
 	s.waiting, s.machines, s.broken = map[uint64]*Change{}, map[string]*Machine{}, map[string]*Stored{}
 }
 
-// reset makes what was read the state, and applies the own changes that are newer. If
-// the state is as new already, because a gap has been closed meanwhile, it stays.
+// reset replaces the state by what was read, and applies newer own changes. It does
+// nothing if the state is as new already, because a gap has been closed meanwhile.
 func (s *state) reset(read *contents, version uint64) {
 	if s.loaded && s.version >= version {
 		return
@@ -57,10 +57,10 @@ func (s *state) reset(read *contents, version uint64) {
 	s.advance()
 }
 
-// add applies a change: at once, or when no earlier one is missing.
+// add applies a change, once all earlier ones are applied.
 func (s *state) add(change *Change) {
 	if change.Version <= s.version {
-		return // it was in what was read
+		return // already included
 	}
 	if len(s.waiting) >= maxWaiting {
 		clear(s.waiting) // they are read again
@@ -79,16 +79,16 @@ func (s *state) advance() {
 	}
 }
 
-// apply applies the next change, and makes it an event for those who watch.
+// apply applies the next change, and sends it to watchers as an event.
 func (s *state) apply(change *Change) {
 	var before, after *storage.Object
 	if p, ours, _ := placeOf(change.Key); ours {
-		var made *Stored
-		before, made = s.put(p, change)
-		after = made.ObjectIn()
+		var stored *Stored
+		before, stored = s.put(p, change)
+		after = stored.ObjectIn()
 		delete(s.broken, change.Key)
-		if made != nil && made.Err != nil {
-			s.broken[made.Key] = made
+		if stored != nil && stored.Err != nil {
+			s.broken[stored.Key] = stored
 		}
 	}
 	_ = s.Objects.Update(func(tx *storage.Tx) error { // it fails only if the function does
@@ -101,9 +101,9 @@ func (s *state) apply(change *Change) {
 	})
 }
 
-// put puts what a change has written into its place, but for the Objects. It returns
-// the object that was there, and what is there now; of a list only what cannot be
-// decoded.
+// put applies a change to the state, except to Objects. It returns the object that
+// was in the place, and what is there now; for a list, it returns only a corrupt
+// value.
 func (s *state) put(p Place, change *Change) (before *storage.Object, after *Stored) {
 	if p.Kind == "" {
 		machine := s.machine(p.Machine)
@@ -137,7 +137,7 @@ func (s *state) put(p Place, change *Change) (before *storage.Object, after *Sto
 	return before, after
 }
 
-// unreadable returns all that cannot be decoded, sorted by key.
+// unreadable returns the corrupt values, sorted by key.
 func (s *state) unreadable() []*Stored {
 	return slices.SortedFunc(maps.Values(s.broken), func(a, b *Stored) int { return strings.Compare(a.Key, b.Key) })
 }

@@ -1,4 +1,4 @@
-// Package cache is what a process knows of etcd, and how that stays up to date.
+// Package cache mirrors etcd in a process, and keeps the mirror up to date.
 package cache
 
 import (
@@ -15,23 +15,23 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Cache is what this process knows of etcd. It is read from etcd as a whole; then it
-// applies this process's own writes, which all go through it, and the changes of other
-// programs, which Fresh fetches. etcd numbers its changes without gaps, so each is
-// applied once, in its order: the number of the last one is the version. A Cache is
-// safe for concurrent use.
+// Cache mirrors the contents of etcd. It reads them as a whole; then it applies this
+// process's own writes, which all go through it, and the changes of other programs,
+// which Fresh fetches. etcd numbers its changes without gaps, so each is applied once,
+// in order: the number of the last one is the version. A Cache is safe for concurrent
+// use.
 type Cache struct {
 	Client Client
 	After  func(time.Duration) <-chan time.Time // as time.After
 
-	sync util.SharedCall[uint64] // gets etcd's version
+	sync util.SharedCall[uint64] // fetches etcd's version
 	load util.SharedCall[uint64] // catches up with the target
 
-	mu       sync.Mutex             // guards what follows
-	inFlight map[chan struct{}]bool // closed when the own write ends that each is of
+	mu       sync.Mutex             // guards the fields below
+	inFlight map[chan struct{}]bool // one for each own write in flight, closed when it ends
 	highest  uint64                 // the highest version in an answer of etcd
-	target   uint64                 // the highest version that somebody waits for
-	watched  bool                   // somebody wants to see each change
+	target   uint64                 // the highest version that a request waits for
+	watched  bool                   // whether there are watchers, which need each change
 	state
 }
 
@@ -42,8 +42,8 @@ func New(client Client) *Cache {
 	return c
 }
 
-// Read reads a key or a directory, sorted and as a whole, and etcd's version. The node
-// is nil if it is not there.
+// Read returns a key or a whole directory, sorted, and etcd's version. The node is nil
+// if it does not exist.
 func (c *Cache) Read(key string, recursive bool) (node *etcd.Node, version uint64, err error) {
 	c.mu.Lock()
 	floor := c.highest
@@ -64,8 +64,8 @@ func (c *Cache) Read(key string, recursive bool) (node *etcd.Node, version uint6
 	return node, version, nil
 }
 
-// ReadMachine reads the tasks and the list of a machine, as of one moment. If it may have
-// pods, which are elsewhere, they are not older.
+// ReadMachine reads the tasks and the list of a machine, as of one moment. Its pods,
+// which are stored elsewhere, are not older.
 func (c *Cache) ReadMachine(name string) (*Machine, error) {
 	directory, version, err := c.Read(HostKey(name), true)
 	if err != nil {
@@ -84,8 +84,8 @@ func (c *Cache) ReadMachine(name string) (*Machine, error) {
 	return machine, nil
 }
 
-// Put writes a key of the expected version: storage.Absent for one that is not there,
-// storage.Blind for whatever is there.
+// Put writes a key that has the expected version: storage.Absent requires that there
+// is none, storage.Blind accepts anything.
 func (c *Cache) Put(own *Change, value string, expected uint64) error {
 	return c.Write(own, func() (*etcd.Response, error) {
 		switch expected {
@@ -98,8 +98,8 @@ func (c *Cache) Put(own *Change, value string, expected uint64) error {
 	})
 }
 
-// Remove deletes a key of the expected version: storage.Blind, Any and Present are
-// whatever is there.
+// Remove deletes a key that has the expected version: storage.Blind, Any and Present
+// accept any version.
 func (c *Cache) Remove(key string, expected uint64) error {
 	return c.Write(&Change{Key: key}, func() (*etcd.Response, error) {
 		if expected >= storage.Blind {
@@ -109,7 +109,7 @@ func (c *Cache) Remove(key string, expected uint64) error {
 	})
 }
 
-// Write makes an own write and, if it is acknowledged, applies it.
+// Write makes an own write and applies it if etcd acknowledges it.
 func (c *Cache) Write(own *Change, call func() (*etcd.Response, error)) error {
 	ended := make(chan struct{})
 	c.mu.Lock()
@@ -131,8 +131,8 @@ func (c *Cache) Write(own *Change, call func() (*etcd.Response, error)) error {
 	return err
 }
 
-// acknowledge completes an own change with what etcd answers, and applies it. The
-// caller holds the lock.
+// acknowledge completes an own change from etcd's answer, and applies it. The caller
+// holds the lock.
 func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 	own.Version = answer.ModifiedIndex
 	if own.Object != nil {
@@ -145,9 +145,9 @@ func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 	c.add(own)
 }
 
-// note notes a version that etcd has answered. The floor is the highest one when etcd
-// was asked: if the answer is lower, it comes from another etcd, or from one that has
-// lost its data. The caller holds the lock.
+// note records a version in an answer of etcd. floor is the highest version before
+// the request: a lower answer comes from another etcd, or from one that has lost its
+// data. The caller holds the lock.
 func (c *Cache) note(version, floor uint64) {
 	if version < floor {
 		c.forget()
@@ -156,17 +156,17 @@ func (c *Cache) note(version, floor uint64) {
 	c.highest = max(c.highest, version)
 }
 
-// Unreadable returns all that cannot be decoded, sorted by key.
+// Unreadable returns the corrupt values, sorted by key.
 func (c *Cache) Unreadable() []*Stored {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unreadable()
 }
 
-// Copies returns what is stored under an id: several versions if other programs have
-// put a task on several machines. What cannot be decoded comes first.
+// Copies returns the values under a key of an object: several if other programs have
+// put a task on several machines. Corrupt values come first.
 func (c *Cache) Copies(key api.Key) []*Stored {
-	c.mu.Lock() // also while it looks at the objects: they may become unreadable, and the reverse
+	c.mu.Lock() // also for Objects: an object may become corrupt, or readable again, meanwhile
 	defer c.mu.Unlock()
 	copies := slices.DeleteFunc(c.unreadable(), func(s *Stored) bool { return s.Of() != key })
 	for _, object := range c.Objects.All(key) {
@@ -175,7 +175,7 @@ func (c *Cache) Copies(key api.Key) []*Stored {
 	return copies
 }
 
-// At returns what is stored in the place of an object, nil for nothing.
+// At returns what is stored in the place of an object, nil if nothing is.
 func (c *Cache) At(p Place) *Stored {
 	for _, one := range c.Copies(p.Of()) {
 		if one.Place == p {
@@ -185,8 +185,8 @@ func (c *Cache) At(p Place) *Stored {
 	return nil
 }
 
-// Machines returns all machines, by name. That without a name has the pods that have no
-// machine.
+// Machines returns all machines, by name. The one with the name "" has the pods without
+// a machine.
 func (c *Cache) Machines() map[string]*Machine {
 	c.mu.Lock()
 	defer c.mu.Unlock()

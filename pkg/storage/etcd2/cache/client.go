@@ -10,10 +10,10 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Client is what the store uses of etcd's v2 keys API. Its methods are called from
-// many goroutines at once and take a bounded time, except Watch, which may wait for
-// a minute. Their errors are *etcd.EtcdError when etcd refused; after any other error
-// nobody knows whether the call took effect. Reads see all writes that were
+// Client is the part of etcd's v2 keys API that the store uses. Its methods are safe
+// for concurrent use and take a bounded time, except Watch, which may wait for a
+// minute. Their errors are *etcd.EtcdError if etcd refused; after any other error it
+// is unknown whether the call took effect. Reads see all writes that were
 // acknowledged before.
 type Client interface {
 	AddChild(key, data string, ttl uint64) (*etcd.Response, error)
@@ -27,14 +27,14 @@ type Client interface {
 }
 
 const (
-	// MaxEvents bounds how many changes are fetched one by one, for those who watch:
-	// etcd keeps 1,000.
+	// MaxEvents bounds the number of changes that are fetched one by one, for watchers:
+	// etcd retains 1,000.
 	MaxEvents = 500
-	// eventPatience bounds how long a read fetches what other programs have changed,
-	// change by change; then it reads everything. It also bounds how long a watch waits
-	// for one change of those before its process began.
+	// eventPatience bounds how long a read fetches the changes of other programs one by
+	// one; then it reads everything. It also bounds how long a watch waits for each
+	// change from before the process began.
 	eventPatience = 500 * time.Millisecond
-	// extendPatience bounds how long a watch waits for all of them.
+	// extendPatience bounds how long a watch waits for all of these.
 	extendPatience = 5 * time.Second
 )
 
@@ -54,7 +54,7 @@ func HasCode(err error, codes ...int) bool {
 	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode)
 }
 
-// Ignore drops an error of one of the codes.
+// Ignore returns nil for an error with one of the codes, and any other error as it is.
 func Ignore(err error, codes ...int) error {
 	if HasCode(err, codes...) {
 		return nil

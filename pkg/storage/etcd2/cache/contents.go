@@ -10,7 +10,7 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// contents is all that is in /registry.
+// contents is everything in /registry.
 type contents struct {
 	objects  []*storage.Object
 	machines map[string]*Machine
@@ -25,8 +25,8 @@ func (c *contents) add(s *Stored) {
 	}
 }
 
-// decodeContents decodes /registry, which may be nil. What is cached already is not
-// decoded again; without machines, nothing that is cached counts.
+// decodeContents decodes /registry, which may be nil. It does not decode cached
+// values again; if machines is empty, it ignores all cached values.
 func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machine, objects *storage.Cache) *contents {
 	c := &contents{machines: map[string]*Machine{}, broken: map[string]*Stored{}}
 	for _, key := range slices.AppendSeq([]string{registryKey, hostsKey, servicesKey, objectsKey}, maps.Values(directories)) {
@@ -69,7 +69,7 @@ func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machin
 	return c
 }
 
-// objectNodes passes on what may be objects, but for the tasks in the directory of a machine.
+// objectNodes yields the nodes that may be objects, except the tasks in the directory of a machine.
 func objectNodes(root *etcd.Node) iter.Seq[*etcd.Node] {
 	return func(send func(*etcd.Node) bool) {
 		for _, directory := range directories {
@@ -83,8 +83,8 @@ func objectNodes(root *etcd.Node) iter.Seq[*etcd.Node] {
 	}
 }
 
-// leaves passes on the values in a directory, which may be nil, and in those below it, until one is
-// not wanted.
+// leaves yields the values in a directory, which may be nil, and below it. It returns false as soon
+// as send does.
 func leaves(directory *etcd.Node, send func(*etcd.Node) bool) bool {
 	for _, node := range NodesOf(directory) {
 		if node.Dir && !leaves(node, send) || !node.Dir && !send(node) {
@@ -94,7 +94,7 @@ func leaves(directory *etcd.Node, send func(*etcd.Node) bool) bool {
 	return true
 }
 
-// objectAt returns the object in a place, nil for none, or for one that cannot be decoded.
+// objectAt returns the object in a place, nil if it is absent or corrupt.
 func objectAt(objects *storage.Cache, p Place) *storage.Object {
 	for _, object := range objects.All(p.Of()) {
 		if PlaceFor(object.Object) == p {

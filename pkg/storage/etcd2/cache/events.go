@@ -9,9 +9,9 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Extend lets whoever has watched another process go on after a version that this one
-// has not seen: it fetches the changes between out of etcd's history. If they are too
-// many, or etcd does not have them any more, nothing changes.
+// Extend fetches earlier changes from etcd's history, so that a watcher of another
+// process can continue after a version that this one has not seen. If they are too
+// many, or etcd no longer has them, nothing changes.
 func (c *Cache) Extend(after uint64) {
 	enough := c.After(extendPatience)
 	for since := c.Objects.Since(); after < since && since-after <= MaxEvents; {
@@ -21,7 +21,7 @@ func (c *Cache) Extend(after uint64) {
 		}
 		c.Objects.Extend(after, since, events)
 		tried := since
-		since = c.Objects.Since() // the wanted version; or, if the history has moved meanwhile, another one: try again
+		since = c.Objects.Since() // after; or another version, if the history has moved meanwhile: try again
 		if since == tried {
 			return // the history would be too long
 		}
@@ -29,7 +29,7 @@ func (c *Cache) Extend(after uint64) {
 }
 
 // fetchBetween fetches the changes after a version, up to another one. It returns false
-// if etcd does not show one of them, or not soon, or when enough time has passed.
+// if etcd does not return each of them in time, or enough receives a value.
 func (c *Cache) fetchBetween(after, until uint64, enough <-chan time.Time) (events []storage.Event, ok bool) {
 	for version := after + 1; version <= until; version++ {
 		select {
@@ -49,9 +49,9 @@ func (c *Cache) fetchBetween(after, until uint64, enough <-chan time.Time) (even
 	return events, true
 }
 
-// fetchEvent fetches one change; the channel gets nil if that fails. If etcd does not
-// show the change, such as one of its own members, that takes until the client gives
-// up.
+// fetchEvent fetches one change; the channel receives nil if that fails. If etcd does
+// not report the change, such as one of its own members, the failure comes when the
+// client gives up.
 func (c *Cache) fetchEvent(version uint64) <-chan *etcd.Response {
 	event := make(chan *etcd.Response, 1)
 	go func() {
@@ -64,8 +64,8 @@ func (c *Cache) fetchEvent(version uint64) <-chan *etcd.Response {
 	return event
 }
 
-// isPlain reports whether what etcd has answered is the wanted change, and one of
-// which the cache knows what it did.
+// isPlain reports whether the answer of etcd is the wanted change, and one whose
+// effect the cache can determine.
 func isPlain(event *etcd.Response, version uint64) bool {
 	if event == nil || event.Node == nil || event.Node.ModifiedIndex != version {
 		return false
@@ -82,7 +82,7 @@ func isDeletion(event *etcd.Response) bool {
 	return false
 }
 
-// eventOf returns what a change did to an object, false if it did nothing to one.
+// eventOf returns the event of a change, false if it affects no object.
 func eventOf(change *etcd.Response, version uint64) (storage.Event, bool) {
 	p, ours, _ := placeOf(change.Node.Key)
 	event := storage.Event{Type: storage.Modified, Version: version}

@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	// writePatience bounds how long a read waits for own writes that were in flight
-	// when etcd was asked for its version.
+	// writePatience bounds how long a read waits for own writes that were in flight when
+	// it requested etcd's version.
 	writePatience = 500 * time.Millisecond
-	// maxUnwatched bounds how many changes are fetched one by one if nobody watches,
-	// and objectsPerEvent is of how many objects the reading costs about as much as
-	// fetching one change: then the cheaper of the two is done.
+	// maxUnwatched bounds the number of changes that are fetched one by one without
+	// watchers. Reading objectsPerEvent objects costs about as much as fetching one
+	// change: the cheaper way is chosen.
 	maxUnwatched    = 16
 	objectsPerEvent = 100
-	// followPeriod is how often etcd is asked for its version while somebody watches.
+	// followPeriod is how often etcd's version is requested while there are watchers.
 	followPeriod = 250 * time.Millisecond
 )
 
-// Fresh brings the cache up to date: it then has every change that was
-// acknowledged, by any process, before the call.
+// Fresh brings the cache up to date: it then has every change that was acknowledged,
+// to any process, before the call.
 func (c *Cache) Fresh(operation string) error {
-	version, err := c.sync.Do(c.ask)
+	version, err := c.sync.Do(c.fetchVersion)
 	if err != nil {
 		return Failed(operation, err)
 	}
 	return c.Reach(operation, version)
 }
 
-// ask gets etcd's version. If nothing has been read yet, it reads everything instead.
-func (c *Cache) ask() (uint64, error) {
+// fetchVersion returns etcd's version. If nothing has been read yet, it reads everything instead.
+func (c *Cache) fetchVersion() (uint64, error) {
 	if !c.IsLoaded() {
 		return c.readAll()
 	}
@@ -50,7 +50,7 @@ func (c *Cache) IsLoaded() bool {
 	return c.loaded
 }
 
-// Reach brings the cache up to a version that etcd has just answered, or further.
+// Reach brings the cache up to at least a version that etcd has just returned.
 func (c *Cache) Reach(operation string, version uint64) error {
 	if c.reaches(version) || c.awaitWrites(version) {
 		return nil
@@ -68,8 +68,8 @@ func (c *Cache) reaches(version uint64) bool {
 	return c.loaded && c.version >= version
 }
 
-// awaitWrites waits for own writes in flight, which etcd may have counted, and reports
-// whether the cache reaches a version then. If not, another program has made a change.
+// awaitWrites waits for own writes in flight, which etcd's version may include, and reports
+// whether the cache then reaches a version. If not, another program has made a change.
 func (c *Cache) awaitWrites(version uint64) bool {
 	c.mu.Lock()
 	writes := slices.Collect(maps.Keys(c.inFlight))
@@ -96,9 +96,9 @@ func (c *Cache) catchUp() (uint64, error) {
 	return c.readAll()
 }
 
-// fetchEvents fetches the missing changes one by one, out of etcd's history. It
-// returns false if they are too many, or if that fails: everything is to be read
-// then, and whoever watches is cut off.
+// fetchEvents fetches the missing changes one by one from etcd's history. It returns
+// false if they are too many, or if that fails: then everything must be read, and
+// all watchers are cut off.
 func (c *Cache) fetchEvents() bool {
 	missing, target := c.missing()
 	if len(missing) == 0 {
@@ -119,7 +119,7 @@ func (c *Cache) fetchEvents() bool {
 }
 
 // missing returns the versions up to the target whose changes are missing: none if
-// everything is to be read.
+// everything must be read.
 func (c *Cache) missing() (versions []uint64, target uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,23 +145,23 @@ func (c *Cache) missing() (versions []uint64, target uint64) {
 	return versions, c.target
 }
 
-// addEvent adds a change that another program has made; it returns false if it is
-// not the one that is wanted, or if the cache cannot follow it.
+// addEvent applies a change of another program; it returns false if the event is not
+// the wanted one, or the cache cannot apply it.
 func (c *Cache) addEvent(event *etcd.Response, version uint64) bool {
 	if !isPlain(event, version) {
 		return false
 	}
-	made := &Change{Key: event.Node.Key, Version: version}
+	change := &Change{Key: event.Node.Key, Version: version}
 	if !isDeletion(event) {
-		made.node = event.Node
+		change.node = event.Node
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.add(made)
+	c.add(change)
 	return true
 }
 
-// readAll reads everything from etcd. Others use what is cached meanwhile.
+// readAll reads everything from etcd. Other requests use the cached state meanwhile.
 func (c *Cache) readAll() (uint64, error) {
 	root, version, err := c.Read(registryKey, true)
 	if err != nil {
@@ -174,8 +174,8 @@ func (c *Cache) readAll() (uint64, error) {
 	return version, nil
 }
 
-// Follow lets those who watch see the changes of other programs, until the context
-// ends. Own changes they see without it.
+// Follow delivers the changes of other programs to watchers, until the context ends.
+// They receive own changes without it.
 func (c *Cache) Follow(ctx context.Context) {
 	for util.Sleep(ctx, followPeriod) {
 		c.mu.Lock()
@@ -187,8 +187,8 @@ func (c *Cache) Follow(ctx context.Context) {
 	}
 }
 
-// Watch lets the cache fetch changes one by one from now on, so that those who watch
-// see each, and lets Follow ask for them.
+// Watch makes the cache fetch changes one by one from now on, so that watchers see
+// each of them, and makes Follow request them.
 func (c *Cache) Watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,35 +21,35 @@ const (
 	// programs do not read it.
 	objectsKey = "/registry/objects"
 
-	// IndexKey is the directory of the index keys: one for each task's id, which says
-	// where the task is. etcd leaves a name that begins with _ out of listings of
-	// the directories above it, and out of watches of them that do not start in the
-	// past, so readers of the original's keys do not see it.
+	// IndexKey is the directory of the index keys: one for each task id, which names the
+	// place of the task. etcd omits names that begin with _ from listings of the
+	// directories above, and from watches of these that do not start in the past, so
+	// readers of the original's keys do not see it.
 	IndexKey = "/registry/_tasks"
 
-	// syncKey never exists: reading it costs little, and the refusal has etcd's
+	// syncKey never exists: reading it is cheap, and the refusal includes etcd's
 	// version.
 	syncKey = "/registry/_sync"
 )
 
-// HostKey is the directory of a machine.
+// HostKey returns the directory of a machine.
 func HostKey(machine string) string { return hostsKey + "/" + machine }
 
-// KubeletKey is where the machine's list of manifests is.
+// KubeletKey returns the key of a machine's list of manifests.
 func KubeletKey(machine string) string { return hostsKey + "/" + machine + "/kubelet" }
 
-// IndexKeyOf is the index key of a task.
+// IndexKeyOf returns the index key of a task.
 func IndexKeyOf(taskID string) string { return IndexKey + "/" + taskID }
 
-// early are the kinds that have a directory of their own below the registry, beside June 2014's: those of
-// the time when objects had no namespaces. The value is whether their objects have one now.
+// early has the kinds with a directory of their own below the registry: June 2014's, and those of the
+// time when objects had no namespaces. The value is whether their objects have one now.
 var early = map[api.Kind]bool{
 	api.TaskKind: true, api.ControllerKind: true, api.ServiceKind: true, api.EndpointsKind: true, api.NodeKind: false,
 	"events": true, "roles": true, "rolebindings": true, "clusterroles": false, "clusterrolebindings": false,
 }
 
-// directories are where the objects of the early kinds are: those of the namespace default, and those
-// that have none. Tasks that are no pods are in the directory of a machine.
+// directories has the directory of each early kind, for objects in the namespace default and for
+// those without a namespace. Tasks that are not pods are in the directory of a machine.
 var directories, kindAt = func() (map[api.Kind]string, map[string]api.Kind) {
 	of, at := map[api.Kind]string{}, map[string]api.Kind{}
 	for kind := range early {
@@ -59,18 +59,18 @@ var directories, kindAt = func() (map[api.Kind]string, map[string]api.Kind) {
 	return of, at
 }()
 
-// Place is what a key is for: an object, or the list of manifests of a machine.
+// Place identifies what a key stores: an object, or the list of manifests of a machine.
 type Place struct {
 	Kind      api.Kind // "" for a list
 	Namespace string
 	ID        string
-	Machine   string // whose directory it is in: "" for pods, and for other kinds
+	Machine   string // the machine whose directory has it; "" for pods and for other kinds
 }
 
-// PlaceOf returns where an object is stored, unless it is a task that is no pod.
+// PlaceOf returns the place of an object, unless it is a task that is not a pod.
 func PlaceOf(key api.Key) Place { return Place{Kind: key.Kind, Namespace: key.Namespace, ID: key.ID} }
 
-// PlaceFor returns where an object is stored.
+// PlaceFor returns the place of an object.
 func PlaceFor(object api.Object) Place {
 	p := PlaceOf(object.Key())
 	if task, ok := object.(*api.Task); ok && p.IsPod() && !task.IsPod {
@@ -79,29 +79,29 @@ func PlaceFor(object api.Object) Place {
 	return p
 }
 
-// taskPlace returns where a task is stored that is no pod.
+// taskPlace returns the place of a task that is not a pod.
 func taskPlace(machine, id string) Place {
 	p := PodPlace(id)
 	p.Machine = machine
 	return p
 }
 
-// PodPlace returns where a pod is stored.
+// PodPlace returns the place of a pod.
 func PodPlace(id string) Place { return PlaceOf(api.DefaultKey(api.TaskKind, id)) }
 
 // Of returns the key of the object.
 func (p Place) Of() api.Key { return api.Key{Kind: p.Kind, Namespace: p.Namespace, ID: p.ID} }
 
-// IsTask reports whether an object is a task, or a pod, of the namespace default. Only these are in
+// IsTask reports whether an object is a task, or a pod, in the namespace default. Only these are in
 // the lists of machines.
 func IsTask(key api.Key) bool {
 	return key.Kind == api.TaskKind && key.Namespace == api.NamespaceDefault
 }
 
-// IsPod reports whether it is the place of a pod of the namespace default.
+// IsPod reports whether the place is that of a pod in the namespace default.
 func (p Place) IsPod() bool { return IsTask(p.Of()) && p.Machine == "" }
 
-// Key returns the key.
+// Key returns the key in etcd.
 func (p Place) Key() string {
 	of := p.Of()
 	if p.escapes() {
@@ -123,8 +123,8 @@ func (p Place) isBelowObjects() bool {
 	return directories[p.Kind] == "" || (p.Namespace != "" && p.Namespace != api.NamespaceDefault)
 }
 
-// escapes reports whether ids are escaped in a key: they may have spaces, and signs that mean
-// something there.
+// escapes reports whether ids are escaped in the key: they may have spaces and special
+// characters.
 func (p Place) escapes() bool {
 	switch p.Kind {
 	case "events", "roles", "rolebindings", "clusterroles", "clusterrolebindings":
@@ -133,7 +133,7 @@ func (p Place) escapes() bool {
 	return p.isBelowObjects()
 }
 
-// escape escapes in the last segment of a key what etcd hides, and what its client cannot ask for.
+// escape escapes an id as the last segment of a key: etcd hides some names, and its client cannot request others.
 func escape(id string) string {
 	escaped := url.PathEscape(id)
 	if rest, hidden := strings.CutPrefix(escaped, "_"); hidden {
@@ -142,7 +142,7 @@ func escape(id string) string {
 	return escaped
 }
 
-// objectPlace returns the place that a key is for whose last segment is an id.
+// objectPlace returns the place of an object, given the last segment of its key as the id.
 func objectPlace(of api.Key) Place {
 	p := PlaceOf(of)
 	if p.escapes() {
@@ -153,11 +153,11 @@ func objectPlace(of api.Key) Place {
 	return p
 }
 
-// podIndex begins the value of a pod's index key. No name of a machine does.
+// podIndex is the prefix of the value of a pod's index key. No machine's name begins with it.
 const podIndex = "pods/"
 
-// IndexValue returns the value of a task's index key: its machine; and for a pod that it
-// is one, and the machine with which it is created, which may be "".
+// IndexValue returns the value of a task's index key: its machine, or for a pod,
+// podIndex and the machine at its creation, which may be "".
 func (p Place) IndexValue(machine string) string {
 	if p.IsPod() {
 		return podIndex + machine
@@ -165,8 +165,8 @@ func (p Place) IndexValue(machine string) string {
 	return p.Machine
 }
 
-// Indexed returns what an index key says of its task: where it is stored, and with which
-// machine it was created. If ok is false, it says nothing.
+// Indexed decodes the value of an index key: the place of the task, and its machine at
+// its creation. If ok is false, the value is invalid.
 func Indexed(id, value string) (p Place, machine string, ok bool) {
 	if machine, isPod := strings.CutPrefix(value, podIndex); isPod && (machine == "" || IsName(machine)) {
 		return PodPlace(id), machine, true
@@ -177,9 +177,9 @@ func Indexed(id, value string) (p Place, machine string, ok bool) {
 	return taskPlace(value, id), value, true
 }
 
-// placeOf returns what a key is for. If ours is false, the key means nothing to the
-// store. If valid is false, the key is where the store expects something else, such
-// as a directory.
+// placeOf returns the place of a key. If ours is false, the store does not use the
+// key. If valid is false, the key is where the store expects something else, such as
+// a directory.
 func placeOf(key string) (p Place, ours, valid bool) {
 	if strings.Contains(key, "/_") || (key != registryKey && !strings.HasPrefix(key, registryKey+"/")) {
 		return Place{}, false, true
@@ -207,7 +207,7 @@ func placeOf(key string) (p Place, ours, valid bool) {
 	return Place{}, false, false
 }
 
-// machineOf is the machine whose directory a key is in, "" when it is in none.
+// machineOf returns the machine whose directory has a key, "" for none.
 func machineOf(key string) string {
 	rest, found := strings.CutPrefix(key, hostsKey+"/")
 	if !found {
@@ -217,16 +217,16 @@ func machineOf(key string) string {
 	return machine
 }
 
-// BaseName is the last segment of a key.
+// BaseName returns the last segment of a key.
 func BaseName(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
-// IsName reports whether a text can be a segment of a key that is not hidden.
+// IsName reports whether a text can be a segment of a key that etcd does not hide.
 func IsName(text string) bool {
 	return text != "" && text[0] != '_' && text[0] != '.' && !strings.Contains(text, "/")
 }
 
-// KeyInWords returns a key in a form that is fit for an error: another program may
-// have written any key.
+// KeyInWords returns a key in printable form, shortened, for an error: another
+// program may have written any key.
 func KeyInWords(key string) string {
 	const limit = 400
 	if len(key) > limit {

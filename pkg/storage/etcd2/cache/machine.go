@@ -10,22 +10,22 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Machine is what etcd held about one machine at one moment: its tasks, with the pods
-// that it has, and the list of manifests that its kubelet reads. Nobody changes it.
+// Machine is etcd's data of one machine at one moment: its tasks, including its pods,
+// and the list of manifests that its kubelet reads. It is immutable.
 type Machine struct {
-	Name    string    // "" for none: it has the pods that have no machine, or that cannot be decoded
+	Name    string    // "" for the pods that have no machine, or that are corrupt
 	Version uint64    // etcd's at that moment
 	Tasks   []*Stored // sorted by id; if a task and a pod share an id, the task is first
 	manifestList
-	owners    func() map[int]string // the ids of the tasks that have the host ports; made once
-	Directory *etcd.Node            // of the machine, if it has just been read; the cache does not keep it
+	owners    func() map[int]string // the tasks that own the host ports; computed once
+	Directory *etcd.Node            // of the machine, if it has just been read; not cached
 }
 
 // manifestList is a machine's list of manifests.
 type manifestList struct {
 	Manifests   []Manifest
-	ListVersion uint64  // 0 when there is no list
-	Broken      *Stored // the list, or its directory, if it cannot be decoded
+	ListVersion uint64  // 0 if there is no list
+	Broken      *Stored // the list, or its directory, if it is corrupt
 }
 
 func makeMachine(name string, version uint64, tasks []*Stored, list manifestList) *Machine {
@@ -42,9 +42,8 @@ func makeMachine(name string, version uint64, tasks []*Stored, list manifestList
 	return m
 }
 
-// DecodeMachine decodes the directory of a machine, which may be nil, and adds the pods
-// that the machine has. What has not changed since the one that is cached, which may be
-// nil, is not decoded again.
+// DecodeMachine decodes the directory of a machine, which may be nil, and adds its
+// pods. It does not decode again what has not changed since cached, which may be nil.
 func DecodeMachine(name string, directory *etcd.Node, version uint64, cached *Machine, pods []*Stored) *Machine {
 	if cached == nil {
 		cached = &Machine{}
@@ -81,8 +80,8 @@ func decodeList(name string, node *etcd.Node, cached manifestList) manifestList 
 	return list
 }
 
-// WithTask returns the machine with another version of what is in a task's place, nil for
-// none.
+// WithTask returns the machine with the task in a place replaced, or removed if the new
+// task is nil.
 func (m *Machine) WithTask(p Place, task *Stored, version uint64) *Machine {
 	i, found := m.find(p)
 	tasks := slices.Clone(m.Tasks)
@@ -109,7 +108,7 @@ func compare(a, b Place) int {
 	return 1
 }
 
-// At returns what is in a task's place, nil for nothing. The machine may be nil.
+// At returns what is stored in a task's place, nil if nothing is. The machine may be nil.
 func (m *Machine) At(p Place) *Stored {
 	if m == nil {
 		return nil
@@ -120,7 +119,7 @@ func (m *Machine) At(p Place) *Stored {
 	return nil
 }
 
-// Task returns a task that the machine has, or else a pod; nil for none.
+// Task returns the machine's task with an id, or else its pod; nil for none.
 func (m *Machine) Task(id string) *Stored {
 	if task := m.At(taskPlace(m.Name, id)); task != nil {
 		return task
@@ -128,18 +127,17 @@ func (m *Machine) Task(id string) *Stored {
 	return m.At(PodPlace(id))
 }
 
-// pods returns the pods that the machine has.
 func (m *Machine) pods() []*Stored {
 	return slices.DeleteFunc(slices.Clone(m.Tasks), func(task *Stored) bool { return !task.IsPod() })
 }
 
-// mayHavePods reports whether the list has the manifest of something that is not in the
-// directory of the machine.
+// mayHavePods reports whether the list has a manifest of no known task or pod of the
+// machine.
 func (m *Machine) mayHavePods() bool {
 	return slices.ContainsFunc(m.Manifests, func(manifest Manifest) bool { return m.Task(manifest.ID) == nil })
 }
 
-// Manifest returns the manifest of a task, nil when it is not in the list.
+// Manifest returns the manifest of a task, nil if it is not in the list.
 func (m *Machine) Manifest(taskID string) *Manifest {
 	for i := range m.Manifests {
 		if m.Manifests[i].ID == taskID {
@@ -158,10 +156,10 @@ func (m *Machine) Consistent(task *Stored) bool {
 			times++
 		}
 	}
-	return times == 1 && m.Manifest(task.ID).madeFrom(task.Task())
+	return times == 1 && m.Manifest(task.ID).matches(task.Task())
 }
 
-// eachOwner passes on the host ports of each task and of each manifest. Both count:
+// eachOwner yields the host ports of each task and of each manifest. Both count:
 // they differ while a task is replaced or deleted.
 func (m *Machine) eachOwner(yield func(taskID string, ports []int) bool) {
 	for _, manifest := range m.Manifests {
@@ -176,8 +174,8 @@ func (m *Machine) eachOwner(yield func(taskID string, ports []int) bool) {
 	}
 }
 
-// CheckPorts returns an api.HostPortTaken error when a task wants a host port that
-// another task has on the machine.
+// CheckPorts returns an api.HostPortTaken error if another task on the machine owns
+// a host port of a task.
 func (m *Machine) CheckPorts(task *api.Task) error {
 	wanted := task.HostPorts()
 	for owner, ports := range m.eachOwner {
@@ -190,7 +188,7 @@ func (m *Machine) CheckPorts(task *api.Task) error {
 	return nil
 }
 
-// Fits reports whether no other task has one of the ports.
+// Fits reports whether no other task owns one of the ports.
 func (m *Machine) Fits(taskID string, ports []int) bool {
 	return !slices.ContainsFunc(ports, func(port int) bool {
 		owner := m.owners()[port]
@@ -198,8 +196,8 @@ func (m *Machine) Fits(taskID string, ports []int) bool {
 	})
 }
 
-// With returns the list with a manifest in the place of its task's, or at the end if
-// the task has none.
+// With returns the list with a manifest in place of the task's earlier one, or at
+// the end if there is none.
 func (m *Machine) With(added Manifest) []Manifest {
 	manifests := m.Without(added.ID)
 	i := slices.IndexFunc(m.Manifests, func(manifest Manifest) bool { return manifest.ID == added.ID })

@@ -8,15 +8,15 @@ import (
 	"kube2014/pkg/api/v1beta1"
 )
 
-// Manifest is one manifest in a list. Its bytes are kept, so what another program
-// wrote stays as it is. Only its id and its host ports are decoded.
+// Manifest is one manifest in a list. It retains the stored bytes, so that what
+// another program wrote does not change. Only its id and its host ports are decoded.
 type Manifest struct {
 	Raw   json.RawMessage
 	ID    string
 	ports []int
 }
 
-// EncodeManifest returns a manifest as it is stored.
+// EncodeManifest returns a manifest in its stored form.
 func EncodeManifest(manifest api.ContainerManifest) (Manifest, error) {
 	raw, err := v1beta1.Codec.Marshal(manifest)
 	if err != nil {
@@ -25,7 +25,7 @@ func EncodeManifest(manifest api.ContainerManifest) (Manifest, error) {
 	return makeManifest(raw)
 }
 
-// makeManifest returns the manifest that a JSON text is.
+// makeManifest decodes a manifest from JSON.
 func makeManifest(raw json.RawMessage) (Manifest, error) {
 	var decoded struct {
 		ID         string `json:"id"`
@@ -49,8 +49,8 @@ func makeManifest(raw json.RawMessage) (Manifest, error) {
 	return m, nil
 }
 
-// decodeManifests decodes a list of manifests. It is never indented for an answer:
-// no size is too much.
+// decodeManifests decodes a list of manifests. It is never indented for an answer,
+// so its size is not limited.
 func decodeManifests(value string) ([]Manifest, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal([]byte(value), &list); err != nil {
@@ -66,10 +66,10 @@ func decodeManifests(value string) ([]Manifest, error) {
 	return manifests, nil
 }
 
-// madeFrom reports whether a manifest is the task's, plus variables in the
-// environment of its containers. Any variables will do: they depend on the
+// matches reports whether a manifest is the task's, plus variables in the
+// environment of its containers. Any variables are accepted: they depend on the
 // services at that time.
-func (m Manifest) madeFrom(task *api.Task) bool {
+func (m Manifest) matches(task *api.Task) bool {
 	want := task.DesiredState.Manifest
 	want.Id = task.ID
 	var got api.ContainerManifest

@@ -12,20 +12,20 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// Stored is a version of what is in a key: of an object, or of what should be one
+// Stored is a version of the value of a key: of an object, or of what should be one
 // but cannot be decoded (D41). It is immutable.
 type Stored struct {
 	Place
 	Key     string // of the value, or of the directory in its place
 	Version uint64
 	Created uint64
-	Object  *storage.Object // nil if it cannot be decoded
+	Object  *storage.Object // nil if the value cannot be decoded
 	ports   []int           // the host ports of a task
-	Err     error           // why it cannot be decoded
+	Err     error           // why the value cannot be decoded
 	Dir     bool
 }
 
-// MakeStored returns an object that is in its place.
+// MakeStored returns the value of an object in a place.
 func MakeStored(p Place, object *storage.Object) *Stored {
 	meta := object.Meta()
 	s := &Stored{Place: p, Key: p.Key(), Version: meta.ResourceVersion, Created: meta.CreationVersion, Object: object}
@@ -35,7 +35,7 @@ func MakeStored(p Place, object *storage.Object) *Stored {
 	return s
 }
 
-// ObjectIn returns the object, nil if there is none or it cannot be decoded.
+// ObjectIn returns the object, nil if it is absent or corrupt.
 func (s *Stored) ObjectIn() *storage.Object {
 	if s == nil {
 		return nil
@@ -43,7 +43,7 @@ func (s *Stored) ObjectIn() *storage.Object {
 	return s.Object
 }
 
-// Task returns the task that it is, nil if it is none or cannot be decoded.
+// Task returns the task, nil if the object is not a task or is corrupt.
 func (s *Stored) Task() *api.Task {
 	if s.Object == nil {
 		return nil
@@ -52,8 +52,8 @@ func (s *Stored) Task() *api.Task {
 	return task
 }
 
-// decodeObject decodes the object in a key. Its id, and the machine of a task that is no
-// pod, are those of the key. If it is the version that is cached, which may be nil, it is
+// decodeObject decodes the object in a key. Its id, and the machine of a task that is not
+// a pod, are those of the key. If it has the version of cached, which may be nil, it is
 // not decoded again.
 func decodeObject(p Place, node *etcd.Node, cached *storage.Object) *Stored {
 	if cached != nil && !node.Dir && cached.Version() == node.ModifiedIndex && cached.Meta().CreationVersion == node.CreatedIndex {
@@ -73,7 +73,7 @@ func decodeObject(p Place, node *etcd.Node, cached *storage.Object) *Stored {
 	return MakeStored(p, storage.NewObject(object, node.ModifiedIndex, node.CreatedIndex))
 }
 
-// decode reads the value in the key of an object.
+// decode decodes the value of the key of an object.
 func decode(p Place, node *etcd.Node, into api.Object) error {
 	if node.Dir {
 		return isDirectory(p.Kind, node)
@@ -101,7 +101,7 @@ func undecodable(kind api.Kind, node *etcd.Node, cause error) error {
 		Err: &storage.Undecodable{Version: node.ModifiedIndex, Err: cause}}
 }
 
-// Host returns the machine that a task is on: "" if it has none, and if nobody knows.
+// Host returns the machine that a task is on, "" if it has none or that is unknown.
 func (s *Stored) Host() string {
 	if task := s.Task(); task != nil && s.IsPod() {
 		return task.CurrentState.Host
@@ -109,8 +109,8 @@ func (s *Stored) Host() string {
 	return s.Machine
 }
 
-// Misplaced returns the first of the nodes that is a value in the place of a
-// directory, nil when there is none. A node may be nil.
+// Misplaced returns the first node that is a value in the place of a directory, nil
+// for none. A node may be nil.
 func Misplaced(nodes ...*etcd.Node) *Stored {
 	for _, node := range nodes {
 		if node != nil && !node.Dir {
@@ -121,8 +121,8 @@ func Misplaced(nodes ...*etcd.Node) *Stored {
 	return nil
 }
 
-// Child returns a node in a directory by the last segment of its key, nil when it is
-// not there. The directory may be nil; its nodes are sorted by key.
+// Child returns a node in a directory by the last segment of its key, nil if it does
+// not exist. The directory may be nil; its nodes are sorted by key.
 func Child(directory *etcd.Node, name string) *etcd.Node {
 	nodes := NodesOf(directory)
 	i, found := slices.BinarySearchFunc(nodes, name, func(node *etcd.Node, name string) int {
@@ -134,7 +134,7 @@ func Child(directory *etcd.Node, name string) *etcd.Node {
 	return nodes[i]
 }
 
-// below returns a node below the root by its key, nil when it is not there. The root
+// below returns a node below the root by its key, nil if it does not exist. The root
 // may be nil.
 func below(root *etcd.Node, key string) *etcd.Node {
 	for name := range strings.SplitSeq(strings.TrimPrefix(key, registryKey), "/") {
@@ -145,7 +145,7 @@ func below(root *etcd.Node, key string) *etcd.Node {
 	return root
 }
 
-// NodesOf returns what is in a directory, which may be nil.
+// NodesOf returns the nodes in a directory, which may be nil.
 func NodesOf(directory *etcd.Node) etcd.Nodes {
 	if directory == nil {
 		return nil
