@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// SplitAddress returns the host and the port of an address (HOST:PORT). It reports false
-// for what is no address: another program may have written the endpoints.
+// SplitAddress splits an address (HOST:PORT) into host and port. It reports false if the text
+// is not an address: another program may have written the endpoints.
 func SplitAddress(address string) (host string, port uint16, ok bool) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -17,10 +17,10 @@ func SplitAddress(address string) (host string, port uint16, ok bool) {
 	return host, uint16(number), err == nil
 }
 
-// SameAddresses reports whether two lists have the same addresses, in whichever order.
+// SameAddresses reports whether two lists have the same addresses, in any order. It ignores malformed ones.
 func SameAddresses(a, b []string) bool { return slices.Equal(sortedAddresses(a), sortedAddresses(b)) }
 
-// sortedAddresses returns the addresses, each in its usual form.
+// sortedAddresses returns the well-formed addresses, each in canonical form.
 func sortedAddresses(addresses []string) (sorted []string) {
 	for _, address := range addresses {
 		if host, port, ok := SplitAddress(address); ok {

@@ -10,33 +10,33 @@ import (
 	"kube2014/pkg/util"
 )
 
-// ErrorKind is what went wrong, so that a caller can decide what to do. The
-// apiserver gives each kind one HTTP status.
+// ErrorKind classifies an error, so that a caller can decide what to do. The
+// apiserver maps each kind to one HTTP status.
 type ErrorKind string
 
-// The kinds of error that an answer of the apiserver can carry.
+// The kinds of errors in the apiserver's answers.
 const (
-	Invalid          ErrorKind = "invalid"            // the request breaks a rule; Field names where
-	Unauthorized     ErrorKind = "unauthorized"       // nobody knows who the sender is
+	Invalid          ErrorKind = "invalid"            // the request breaks a rule; Field names the place
+	Unauthorized     ErrorKind = "unauthorized"       // the sender is not authenticated
 	Forbidden        ErrorKind = "forbidden"          // the sender may not do this
 	NotFound         ErrorKind = "not found"          // there is no such object or path
-	MethodNotAllowed ErrorKind = "method not allowed" // the path is there, the method is not
+	MethodNotAllowed ErrorKind = "method not allowed" // the path exists, but does not serve the method
 	AlreadyExists    ErrorKind = "already exists"     // the id is taken
 	Conflict         ErrorKind = "conflict"           // the state of other objects forbids it
 	HostPortTaken    ErrorKind = "host port taken"    // a conflict on one machine; another machine may be free
 	TooManyRequests  ErrorKind = "too many requests"  // the server is busy; a retry later may help
-	Expired          ErrorKind = "expired"            // the changes after a version are not known any more
+	Expired          ErrorKind = "expired"            // the changes after a version are no longer available
 	TooLarge         ErrorKind = "too large"          // the request is larger than the server reads
 	Internal         ErrorKind = "internal"           // the server or its store is at fault
 	Unavailable      ErrorKind = "unavailable"        // the store cannot be reached; a retry may help
-	Timeout          ErrorKind = "timeout"            // the time for the request is over; it may have taken effect
+	Timeout          ErrorKind = "timeout"            // the request took too long; it may have taken effect
 )
 
 // Error is an error whose text may be sent to a client: one line that reveals no
 // internals.
 type Error struct {
 	Kind    ErrorKind
-	Field   string // for Invalid: the path of the field, as in the JSON: desiredState.replicas
+	Field   string // for Invalid: the path of the field in the JSON, such as desiredState.replicas
 	Message string // what is wrong; never empty
 	Err     error  // the cause, for logs; may be nil
 }
@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of the first *Error in err's chain, Internal for any
-// other error, and "" for none.
+// other error, and "" for nil.
 func KindOf(err error) ErrorKind {
 	var e *Error
 	switch {
@@ -65,8 +65,7 @@ func KindOf(err error) ErrorKind {
 	return Internal
 }
 
-// InFull returns an error's text, for logs: with the cause, which Error leaves
-// out.
+// InFull returns an error's text for logs, with the cause, which Error omits.
 func InFull(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Err != nil && !strings.HasSuffix(err.Error(), e.Err.Error()) {
@@ -102,16 +101,16 @@ func NewConflict(format string, args ...interface{}) error {
 	return &Error{Kind: Conflict, Message: fmt.Sprintf(format, args...)}
 }
 
-// ErrOutdated is the cause of a conflict: an object has changed since somebody has decided about it.
+// ErrOutdated is the cause of a conflict: an object has changed since admission decided about it.
 var ErrOutdated = errors.New("the object has changed meanwhile")
 
-// NewOutdated returns the error for an object that has changed since somebody has decided about it.
+// NewOutdated returns the error for an object that has changed since admission decided about it.
 func NewOutdated(key Key) error {
 	return &Error{Kind: Conflict, Message: key.InWords() + " is changed by too many others at once", Err: ErrOutdated}
 }
 
-// NewHostPortTaken returns the error for a task that wants a host port which
-// another task has on that machine.
+// NewHostPortTaken returns the error for a task that needs a host port that
+// another task holds on the same machine.
 func NewHostPortTaken(taskID string, port int, machine, owner string) error {
 	return &Error{Kind: HostPortTaken, Message: fmt.Sprintf(
 		"task %s needs host port %d, but on machine %s task %s has it", Quote(taskID), port, machine, Quote(owner))}
@@ -124,8 +123,8 @@ func NewUnavailable(operation string, cause error) error {
 }
 
 // ParseError is the inverse of Error: it returns the error that an apiserver
-// sent as a line of text. The line is without the status text at its beginning.
-// HostPortTaken comes back as Conflict.
+// sent as a line of text. The line must not include the leading status text.
+// HostPortTaken is returned as Conflict.
 func ParseError(kind ErrorKind, line string) error {
 	e := &Error{Kind: kind, Message: line}
 	switch {
@@ -150,7 +149,7 @@ func Printable(text string, replacement rune) string {
 	}, text)
 }
 
-// Line makes a text printable on one line, and cuts it.
+// Line returns a text as one printable line, truncated after util.MaxLine bytes.
 func Line(text string) string {
 	if len(text) > util.MaxLine {
 		text = text[:util.MaxLine] + "..."
@@ -158,11 +157,11 @@ func Line(text string) string {
 	return Printable(strings.ToValidUTF8(text, "?"), ' ')
 }
 
-// quotedLimit keeps errors short, in bytes of a client's value.
+// quotedLimit bounds a client's value in an error, in bytes.
 const quotedLimit = 64
 
 // Quote returns a client's value for use in an error: in double quotes, in
-// ASCII, cut if it is long.
+// ASCII, truncated if it is long.
 func Quote(value string) string {
 	if len(value) > quotedLimit {
 		return strconv.QuoteToASCII(value[:quotedLimit]) + "..."

@@ -15,12 +15,11 @@ func (t *Task) Inherit(earlier Object) {
 	t.CurrentState.Host = machine
 }
 
-// inherit returns a state that has its containers and volumes from v1, and the rest from
-// an earlier version.
+// inherit returns the earlier state with the containers and volumes of s, which come from v1.
 func (s TaskState) inherit(before TaskState) TaskState {
 	volumes, containers := s.Manifest.Volumes, s.Manifest.Containers
 	s = before
-	if len(volumes)+len(s.Manifest.Volumes) > 0 { // no slice and an empty one differ in June 2014's JSON
+	if len(volumes)+len(s.Manifest.Volumes) > 0 { // nil and an empty slice differ in June 2014's JSON
 		s.Manifest.Volumes = volumes
 	}
 	if len(containers)+len(s.Manifest.Containers) > 0 {
@@ -32,8 +31,8 @@ func (s TaskState) inherit(before TaskState) TaskState {
 	return s
 }
 
-// inheritPorts leaves out protocols that an earlier version has left out: v1 says its
-// default.
+// inheritPorts removes protocols that v1 has defaulted if the earlier version omitted them, and
+// restores the numbers.
 func inheritPorts(ports, before []Port) {
 	for i := range min(len(ports), len(before)) {
 		if before[i].Protocol == "" && ports[i].Protocol == "TCP" {
@@ -44,11 +43,10 @@ func inheritPorts(ports, before []Port) {
 	}
 }
 
-// Int32 returns what v1 says of a number, for which it has fewer bits: one that is too
-// large becomes the largest, one that is too small the smallest.
+// Int32 converts a number to v1, which has fewer bits for it: it clamps a number out of range.
 func Int32(number int) int32 { return int32(min(max(number, math.MinInt32), math.MaxInt32)) }
 
-// inheritNumber takes over a number of which v1 says the same.
+// inheritNumber restores the earlier number unless v1 has changed it.
 func inheritNumber(number *int, before int) {
 	if *number == int(Int32(before)) {
 		*number = before
@@ -66,8 +64,7 @@ func (c *ReplicationController) Inherit(earlier Object) {
 	state.TaskTemplate.DesiredState = state.TaskTemplate.DesiredState.inherit(before.DesiredState.TaskTemplate.DesiredState)
 }
 
-// inheritLabels leaves out labels that an earlier version has left out: v1 says their
-// default.
+// inheritLabels removes labels that v1 has defaulted if the earlier version had none.
 func inheritLabels(labels *map[string]string, before, byDefault map[string]string) {
 	if len(before) == 0 && maps.Equal(*labels, byDefault) {
 		*labels = before
@@ -84,8 +81,8 @@ func (s *Service) Inherit(earlier Object) {
 	}
 }
 
-// Inherit implements Object. Addresses that v1 has only put in another order stay as they
-// are, with the tasks behind them.
+// Inherit implements Object. If v1 has only reordered the addresses, the earlier order and its
+// targets stay.
 func (e *Endpoints) Inherit(earlier Object) {
 	before := earlier.(*Endpoints)
 	if SameAddresses(e.Endpoints, before.Endpoints) {
@@ -93,5 +90,5 @@ func (e *Endpoints) Inherit(earlier Object) {
 	}
 }
 
-// Inherit implements Object: June 2014 can say nothing of most kinds.
+// Inherit implements Object: June 2014 does not know most kinds.
 func (*ObjectMeta) Inherit(Object) {}

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// Kind is a kind of stored objects. Those of June 2014, and nodes, have a word of their own, which
-// is also the word for one of them in an error, and a part of uids. Any other kind is what the keys of
-// its objects say: a resource of today's API, such as deployments, or RESOURCE.GROUP of another group.
+// Kind is a kind of stored objects. The kinds of June 2014, and nodes, have the constants below, which
+// errors and uids contain. Any other kind is named as in the keys of its objects: by a resource of
+// today's API, such as deployments, or by RESOURCE.GROUP of another group.
 type Kind string
 
-// The kinds that have a word of their own.
+// The kinds with a name of their own.
 const (
 	TaskKind       Kind = "task"
 	ControllerKind Kind = "replication controller"
@@ -19,7 +19,7 @@ const (
 	NodeKind       Kind = "node"
 )
 
-// NamespaceDefault is the namespace of all objects of June 2014, which knows no namespaces.
+// NamespaceDefault is the namespace of all objects of June 2014, which has no namespaces.
 const NamespaceDefault = "default"
 
 // Key identifies an object. Namespace is empty for an object of a kind without namespaces.
@@ -52,7 +52,7 @@ const HostPorts = "hostports"
 // Path returns the claim as a part of a key.
 func (c Claim) Path() string { return HostPorts + "/" + c.Space + "/" + strconv.Itoa(c.Number) }
 
-// AppendClaims implements Object: a task that has a machine holds its host ports there.
+// AppendClaims implements Object: a task on a machine claims its host ports there.
 func (t *Task) AppendClaims(claims []Claim) []Claim {
 	if t.CurrentState.Host == "" {
 		return claims
@@ -67,7 +67,7 @@ func (t *Task) AppendClaims(claims []Claim) []Claim {
 	return claims
 }
 
-// AppendClaims implements Object: most objects hold nothing.
+// AppendClaims implements Object: most objects claim nothing.
 func (*ObjectMeta) AppendClaims(claims []Claim) []Claim { return claims }
 
 // key returns the key of an object of a kind with namespaces.

@@ -8,31 +8,29 @@ import (
 	"time"
 )
 
-// ObjectMeta is what the server knows of an object besides what June 2014 does.
-// Its store sets the versions.
+// ObjectMeta is the metadata of an object that June 2014 does not have. The
+// store sets the versions.
 type ObjectMeta struct {
 	Namespace string // empty means default, or none for a kind without namespaces
-	// ResourceVersion is the store's version after the last change of the object. Of an object that is
-	// to replace another one it is, as in today's API, the version of that one: 0 for any, or ToBeCreated.
+	// ResourceVersion is the store's version after the last change of the object. In a write it is,
+	// as in today's API, the version of the object to replace: 0 for any, or ToBeCreated.
 	ResourceVersion uint64
 	CreationVersion uint64            // the store's version after its creation
-	UID             string            // if it has one of its own, see UIDOf
+	UID             string            // "" if it is derived, see UIDOf
 	CreationTime    time.Time         // zero if it is unknown
-	Annotations     map[string]string // nobody selects by them
-	Remainder       string            // what only v1 can say of the object: JSON that only v1 reads
+	Annotations     map[string]string // not selectable
+	Remainder       string            // the fields that only v1 has, as JSON that only v1 reads
 }
 
-// ToBeCreated is the version of an object that is to be stored only if there is none of its id. Nothing that
-// is stored has it.
+// ToBeCreated means: store only if absent. No stored object has this version.
 const ToBeCreated uint64 = math.MaxUint64 - 4
 
-// Meta returns the metadata itself, to be read or, by the owner of the object, to
-// be changed.
+// Meta returns the metadata itself. Only the owner of the object may change it.
 func (m *ObjectMeta) Meta() *ObjectMeta { return m }
 
 // UIDOf returns the uid of an object, which differs from that of an earlier object
-// with the same id. If it has none of its own, the uid is derived from its id and the
-// version of its creation, and so stays the same for its life.
+// with the same id. If the object has no uid of its own, it is derived from the key
+// and the creation version, which never change.
 func UIDOf(object Object) string {
 	meta := object.Meta()
 	if meta.UID != "" {
@@ -41,10 +39,10 @@ func UIDOf(object Object) string {
 	key := object.Key()
 	name := fmt.Appendf(nil, "%s/%s/%d", key.Kind, key.ID, meta.CreationVersion)
 	if key.Namespace != NamespaceDefault && key.Namespace != "" {
-		name = fmt.Appendf(name, "/%s", key.Namespace) // the others have had their uids since before there were namespaces
+		name = fmt.Appendf(name, "/%s", key.Namespace) // the other uids are older than namespaces, and must not change
 	}
 	sum := sha1.Sum(name)
-	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80 // version and variant of a UUID from a name
+	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80 // version and variant of a name-based UUID
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
@@ -53,9 +51,9 @@ func (m ObjectMeta) deepCopy() ObjectMeta {
 	return m
 }
 
-// Object is what a store keeps: a pointer to one of the objects of this package.
+// Object is an object in a store: a pointer to an object type of this package.
 type Object interface {
-	// Key returns the key: no other object has it.
+	// Key returns the key, which is unique except for Placed objects, see Twin.
 	Key() Key
 	// GetLabels returns the labels by which the object is selected, read-only.
 	GetLabels() map[string]string
@@ -63,10 +61,10 @@ type Object interface {
 	SetLabels(map[string]string)
 	// Meta returns the metadata itself.
 	Meta() *ObjectMeta
-	// AppendClaims appends what no other object may hold while this one does.
+	// AppendClaims appends the claims that the object holds.
 	AppendClaims([]Claim) []Claim
-	// Inherit completes an object that v1 has made of an earlier version of it: it takes
-	// over what only June 2014's API can say.
+	// Inherit completes an object that v1 has made from an earlier version: it restores the
+	// parts that only June 2014's API can express.
 	Inherit(earlier Object)
 }
 
@@ -80,9 +78,9 @@ var (
 
 // Placed is an optional interface of an object that a machine runs.
 type Placed interface {
-	// Machine returns the name of the machine, empty as long as the object has none.
+	// Machine returns the name of the machine, "" while the object has none.
 	Machine() string
-	// Twin distinguishes objects of one key, which other programs may store.
+	// Twin distinguishes objects with the same key, which other programs may store.
 	Twin() string
 	// CheckUpdate returns an api.Invalid error if another object of the same key cannot replace this one.
 	CheckUpdate(next Object) error
@@ -91,8 +89,8 @@ type Placed interface {
 // Machine implements Placed.
 func (t *Task) Machine() string { return t.CurrentState.Host }
 
-// Twin implements Placed: other programs may give tasks on two machines the same id. A pod
-// keeps its own when it gets a machine.
+// Twin implements Placed: other programs may give tasks on two machines the same id. A pod's
+// twin does not change when it gets a machine.
 func (t *Task) Twin() string {
 	if t.IsPod {
 		return ""
@@ -124,7 +122,7 @@ func (*Endpoints) GetLabels() map[string]string { return nil }
 // SetLabels implements Object: it does nothing.
 func (*Endpoints) SetLabels(map[string]string) {}
 
-// EmptyList returns the list without items of a kind.
+// EmptyList returns an empty list of a kind. It panics if the kind has no list type.
 func EmptyList(kind Kind) interface{} {
 	switch kind {
 	case TaskKind:
@@ -137,7 +135,7 @@ func EmptyList(kind Kind) interface{} {
 	panic("api: there is no list of " + string(kind))
 }
 
-// HostPorts returns the host ports that the task wants. Port 0 is none: it collides
+// HostPorts returns the host ports that the task needs. Port 0 means none: it collides
 // with nothing (D19).
 func (t Task) HostPorts() []int {
 	var ports []int
@@ -151,7 +149,7 @@ func (t Task) HostPorts() []int {
 	return ports
 }
 
-// CheckUpdate implements Placed: a task does not move, and stays a pod, or none.
+// CheckUpdate implements Placed: a task cannot move, nor become a pod or stop being one.
 func (t *Task) CheckUpdate(next Object) error {
 	after, ok := next.(*Task)
 	switch {

@@ -1,10 +1,10 @@
-// Package api has the objects as the server thinks of them: the internal version,
-// to and from which every version of the API is converted. It also has the
-// errors that an answer can carry, and the rules that an object must follow.
+// Package api has the internal version of the objects, to and from which every
+// version of the API is converted. It also has the errors in the server's answers,
+// and the validation of objects.
 package api
 
-// The JSON of an object is that of a version of the API, such as v1beta1: the
-// types here have none.
+// The types here have no JSON form: each version of the API, such as v1beta1,
+// defines its own.
 
 // ContainerManifest describes a group of containers that run together on one
 // machine. The kubelet reads it.
@@ -70,7 +70,7 @@ func (b JSONBase) GetID() string { return b.ID }
 func (b *JSONBase) SetID(id string) { b.ID = id }
 
 // TaskState is the desired or the current state of a task. Host is its machine;
-// Info is any JSON that the machine's kubelet answered.
+// Info is any JSON that the machine's kubelet returned.
 type TaskState struct {
 	Manifest ContainerManifest
 	Status   string
@@ -88,11 +88,11 @@ type Task struct {
 	DesiredState TaskState
 	CurrentState TaskState
 
-	// IsPod is whether the task was made as a pod, at the second door. Then it may have
-	// no machine yet, and etcd keeps it under a key that does not name its machine.
+	// IsPod reports whether the task was created as a pod, at the second door. A pod may
+	// have no machine yet, and its key in etcd does not contain the machine.
 	IsPod bool
-	// Held is whether somebody else places the pod, or not before something else has
-	// happened, or it is to end: our scheduler leaves it alone.
+	// Held reports whether our scheduler must ignore the pod: another scheduler places it,
+	// it has scheduling gates, or it is being deleted.
 	Held bool
 }
 
@@ -106,13 +106,13 @@ type TaskList struct {
 	Items []Task
 }
 
-// TaskTemplate is what a replication controller makes tasks from.
+// TaskTemplate is the template from which a replication controller creates tasks.
 type TaskTemplate struct {
 	DesiredState TaskState
 	Labels       map[string]string
 }
 
-// ReplicationControllerState is the wanted number of tasks, the labels of the
+// ReplicationControllerState is the desired number of tasks, the labels of the
 // tasks that count, and the template of new ones.
 type ReplicationControllerState struct {
 	Replicas      int
@@ -147,8 +147,8 @@ type Service struct {
 	Port   int
 	Labels map[string]string
 
-	// SelectsNothing is whether somebody else writes the endpoints, which only v1 can
-	// say: to June 2014 a service without labels selects all tasks.
+	// SelectsNothing reports whether another program writes the endpoints. Only v1 can
+	// express this: in June 2014 a service without labels selects all tasks.
 	SelectsNothing bool
 }
 
@@ -168,12 +168,12 @@ type Endpoints struct {
 	Name      string
 	Endpoints []string
 
-	// Targets are the tasks behind the addresses, in the same order, if one of them is a
-	// pod; else there are none.
+	// Targets are the tasks behind the addresses, in the same order. They are empty if no
+	// task is a pod.
 	Targets []Target
 
-	// Managed is whether a controller outside of the server keeps the addresses, which only
-	// v1 can say.
+	// Managed reports whether a controller outside the server maintains the addresses. Only
+	// v1 can express this.
 	Managed bool
 }
 

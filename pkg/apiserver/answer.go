@@ -25,7 +25,7 @@ func (server *ApiServer) answer(w http.ResponseWriter, req *http.Request, object
 	}
 	body, ok := object.(conversion.Encoded)
 	if !ok {
-		// Encode before the status is written: a failure has another one.
+		// Encode before writing the status: a failure changes it.
 		if body, err = v1beta1.Codec.Encode(object); err != nil {
 			server.error(w, req, err)
 			return
@@ -48,8 +48,8 @@ func (server *ApiServer) Fail(w http.ResponseWriter, req *http.Request, err erro
 	server.error(w, req, err)
 }
 
-// served returns the method by which a request is served. HEAD is served like
-// GET, so it has the same headers; net/http leaves out the body.
+// served returns the method that serves a request. HEAD is served like GET, so it
+// has the same headers; net/http omits the body.
 func served(req *http.Request) string {
 	if req.Method == http.MethodHead {
 		return http.MethodGet
@@ -74,7 +74,6 @@ func (server *ApiServer) notFound(w http.ResponseWriter, req *http.Request) {
 	server.error(w, req, &api.Error{Kind: api.NotFound, Message: served(req) + " " + util.Loggable(req.URL.EscapedPath())}) // D1
 }
 
-// write writes every answer.
 func (server *ApiServer) write(w http.ResponseWriter, status int, contentType string, body conversion.Encoded) {
 	header := w.Header()
 	header["Content-Type"] = []string{contentType}
@@ -121,7 +120,7 @@ func statusLine(err error) (status int, line string) {
 	if !ok {
 		known = statuses[api.Internal]
 	}
-	if text == known.text { // there is no more to say
+	if text == known.text { // nothing to add
 		return known.code, text
 	}
 	return known.code, known.text + ": " + api.Line(text)

@@ -67,17 +67,17 @@ const MaxBodySize = 1 << 20
 //
 // HEAD is served wherever GET is. It is safe for concurrent use.
 type ApiServer struct {
-	// Healthz returns an error if the store cannot be used; GET /healthz is 503
-	// then. Warnings tell what is wrong although requests are served: each is a line
-	// after the ok of a 200. If Healthz is not set, /healthz always answers ok. Set it
-	// before serving.
+	// Healthz returns an error if the store cannot be used; GET /healthz then answers
+	// 503. Warnings report problems that do not prevent serving: each is a line after
+	// the ok of a 200. If Healthz is nil, /healthz always answers ok. Set it before
+	// serving.
 	Healthz func() (warnings []string, err error)
 
-	// KnownAs has, for each resource, what those who decide about requests know it as. It
-	// is not changed. Set it before serving.
+	// KnownAs maps each resource to the description of its requests for the filters, such as
+	// authorization. It is read-only. Set it before serving.
 	KnownAs map[string]request.Info
 
-	// Admission decides about changes of objects. If it is not set, all are admitted. Set it
+	// Admission decides about changes of objects. If it is nil, all are admitted. Set it
 	// before serving.
 	Admission Admission
 
@@ -87,25 +87,25 @@ type ApiServer struct {
 
 // Admission decides about changes.
 type Admission interface {
-	// Admit returns the object that is to be stored, or the one that is to be deleted, nil if that
-	// cannot be decoded, or an error if nothing is to be done. Otherwise, ended is to be called with
-	// how the change ended. A resource without admission is admitted. A change that ends with
-	// api.ErrOutdated is admitted again, for a while.
+	// Admit returns the object to store or to delete, or an error that refuses the change. The object
+	// is nil if the one to delete cannot be decoded. If err is nil, the caller must call ended with the
+	// outcome. A resource without admission is always admitted. If the outcome is api.ErrOutdated, the
+	// change is admitted again, for a limited time.
 	Admit(ctx context.Context, change Change) (object interface{}, ended func(outcome error), err error)
 }
 
-// AdmittedDeleter is an optional interface of a RESTStorage. DeleteAdmitted deletes an object only if it
-// has not changed since it was admitted, or else returns api.ErrOutdated.
+// AdmittedDeleter is an optional interface of a RESTStorage. DeleteAdmitted deletes an object if it has
+// not changed since its admission; otherwise it returns api.ErrOutdated.
 type AdmittedDeleter interface {
 	DeleteAdmitted(object api.Object) error
 }
 
-// Change is what a request changes.
+// Change is the change that a request makes.
 type Change struct {
 	Verb     string // create, update or delete
 	Resource string
-	ID       string      // of the path; "" for a create
-	Object   interface{} // that Extract has returned; nil for a delete
+	ID       string      // in the path; "" for a create
+	Object   interface{} // the result of Extract, for an update with the path's id; nil for a delete
 }
 
 // New returns a server of the storages, keyed by the name of their resource,
@@ -129,7 +129,7 @@ func (server *ApiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// below returns what a path says after the prefix.
+// below returns the part of a path after the prefix.
 func (server *ApiServer) below(req *http.Request) (rest string, ok bool) {
 	return strings.CutPrefix(req.URL.Path, server.prefix+"/") // D2: the prefix ends at a slash
 }
@@ -192,7 +192,7 @@ func (server *ApiServer) handleObject(resource string, storage RESTStorage, id s
 	return storage.Get(id)
 }
 
-// remove deletes an object, if it was admitted, as it was then.
+// remove deletes an object; an admitted one only if it has not changed since.
 func remove(storage RESTStorage, id string, admitted interface{}) error {
 	object, known := admitted.(api.Object)
 	deleter, ok := storage.(AdmittedDeleter)
@@ -202,18 +202,18 @@ func remove(storage RESTStorage, id string, admitted interface{}) error {
 	return deleter.DeleteAdmitted(object)
 }
 
-// admit makes a change if it is admitted, and returns the object that was stored. If somebody has
-// changed the object meanwhile, that is to be admitted again, but not for ever.
-func (server *ApiServer) admit(req *http.Request, change Change, make func(object interface{}) error) (interface{}, error) {
+// admit applies a change if it is admitted, and returns the stored object. An outdated change is admitted
+// again, but not forever.
+func (server *ApiServer) admit(req *http.Request, change Change, apply func(object interface{}) error) (interface{}, error) {
 	if server.Admission == nil {
-		return change.Object, make(change.Object)
+		return change.Object, apply(change.Object)
 	}
 	for began := time.Now(); ; {
 		object, ended, err := server.Admission.Admit(req.Context(), change)
 		if err != nil {
 			return nil, err
 		}
-		err = make(object)
+		err = apply(object)
 		ended(err)
 		if !errors.Is(err, api.ErrOutdated) || time.Since(began) > admissionTime {
 			return object, err
@@ -221,12 +221,12 @@ func (server *ApiServer) admit(req *http.Request, change Change, make func(objec
 	}
 }
 
-// admissionTime bounds how long a change is admitted again while others change the object first. The
-// answer has 10 seconds.
+// admissionTime bounds repeated admission of a change while others change the object first. The answer
+// has 10 seconds.
 const admissionTime = 2 * time.Second
 
 // agreeOnID gives an object without an id the id of the path, and refuses an
-// object that has another one (D13).
+// object with a different id (D13).
 func agreeOnID(object interface{}, id string) (interface{}, error) {
 	identified, ok := object.(Identified)
 	if !ok {
@@ -249,18 +249,18 @@ func (server *ApiServer) extract(storage RESTStorage, w http.ResponseWriter, req
 	}
 	object, err := storage.Extract(body)
 	if err == nil {
-		tell(req, object)
+		observe(req, object)
 	}
 	return object, err
 }
 
-// tell tells who observes the request what it is about, but not what else was sent: that may be a secret.
-func tell(req *http.Request, object interface{}) {
+// observe passes the object to the request's observer, but not the rest of the body: that may be a secret.
+func observe(req *http.Request, object interface{}) {
 	record := request.RecordOf(req.Context())
 	if record == nil || record.Observer == nil {
 		return
 	}
-	if encoded, err := v1beta1.Codec.Encode(object); err == nil { // else the answer says so
+	if encoded, err := v1beta1.Codec.Encode(object); err == nil { // otherwise the answer reports the error
 		record.Observer.RequestObject(encoded.Bytes())
 	}
 }

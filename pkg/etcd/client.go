@@ -1,8 +1,8 @@
 // Package etcd has a client for each of etcd's two APIs: Client for the v2 keys API,
 // on top of go-etcd, and V3 for the v3 API, on top of clientv3. Both add the same: every
-// call has a timeout, a read sees every write that was acknowledged before, a member
-// that fails is followed by the next, and a write is never sent twice. Served reports
-// which of the two an etcd serves.
+// call has a timeout, a read sees every write that was acknowledged before, calls fail
+// over to the next member, and a write is never sent twice. Served reports which of the
+// two an etcd serves.
 package etcd
 
 import (
@@ -124,9 +124,9 @@ func neverRetry(_ *etcd.Cluster, _ int, last http.Response, err error) error {
 	if readErr != nil {
 		return fmt.Errorf("etcd's answer broke off: %w", readErr)
 	}
-	var decided etcd.EtcdError
-	if json.Unmarshal(data, &decided) == nil && decided.ErrorCode != 0 {
-		return &decided
+	var etcdErr etcd.EtcdError
+	if json.Unmarshal(data, &etcdErr) == nil && etcdErr.ErrorCode != 0 {
+		return &etcdErr
 	}
 	return fmt.Errorf("etcd answered %d", last.StatusCode)
 }
@@ -165,14 +165,14 @@ func (c *Client) try(f call, again func(error) bool) (*etcd.Response, error) {
 // decided reports whether etcd's answer is final. Codes 300 to 399 are errors of
 // the raft protocol: no leader, or no quorum in time.
 func decided(err error) bool {
-	var answered *etcd.EtcdError
-	if errors.As(err, &answered) {
-		return answered.ErrorCode < 300 || answered.ErrorCode >= 400
+	var etcdErr *etcd.EtcdError
+	if errors.As(err, &etcdErr) {
+		return etcdErr.ErrorCode < 300 || etcdErr.ErrorCode >= 400
 	}
 	return err == nil
 }
 
-// Get returns a key, or a directory with what is in it.
+// Get returns a key, or a directory with its contents.
 func (c *Client) Get(key string, sort, recursive bool) (*etcd.Response, error) {
 	return c.read(func(m *etcd.Client) (*etcd.Response, error) { return m.Get(key, sort, recursive) })
 }
@@ -182,23 +182,23 @@ func (c *Client) Set(key, value string, ttl uint64) (*etcd.Response, error) {
 	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.Set(key, value, ttl) })
 }
 
-// Create sets a key that is not there.
+// Create sets a key that must not exist.
 func (c *Client) Create(key, value string, ttl uint64) (*etcd.Response, error) {
 	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.Create(key, value, ttl) })
 }
 
-// AddChild adds a key with a name of etcd's choice to a directory.
+// AddChild adds a key, which etcd names, to a directory.
 func (c *Client) AddChild(key, data string, ttl uint64) (*etcd.Response, error) {
 	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.AddChild(key, data, ttl) })
 }
 
-// Delete deletes a key, or a directory with what is in it.
+// Delete deletes a key, or a directory with its contents.
 func (c *Client) Delete(key string, recursive bool) (*etcd.Response, error) {
 	return c.write(func(m *etcd.Client) (*etcd.Response, error) { return m.Delete(key, recursive) })
 }
 
 // CompareAndSwap sets a key if it has a value ("" for any) and a modified index
-// (0 for any). If it compares the index, the request tells etcd not to return the
+// (0 for any). If it compares the index, the request makes etcd omit the
 // values, which may be large: the response's node has only a key, a value and a
 // modified index, and there is no previous node.
 func (c *Client) CompareAndSwap(key, value string, ttl uint64, prevValue string, prevIndex uint64) (*etcd.Response, error) {

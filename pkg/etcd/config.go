@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Config is where an etcd is, and what it wants to see. The files are of the PEM format.
+// Config has the URLs and the credentials of an etcd. The files are in PEM format.
 type Config struct {
 	Servers  []string // URLs of the members
-	CAFile   string   // who signs the certificates of etcd; those of the system if it is empty
-	CertFile string   // our certificate, with KeyFile or not at all
+	CAFile   string   // the authorities of etcd's certificates; empty means those of the system
+	CertFile string   // our certificate; requires KeyFile, and vice versa
 	KeyFile  string
-	Username string // with Password or not at all
+	Username string // requires Password, and vice versa
 	Password string
 }
 
@@ -29,40 +29,40 @@ type ConfigError struct {
 // Error returns the field and what is wrong with it, but never a password.
 func (e *ConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-func wrong(field string, err error) error { return &ConfigError{Field: field, Err: err} }
+func configError(field string, err error) error { return &ConfigError{Field: field, Err: err} }
 
 // read checks the configuration and reads its files. An error is a *ConfigError.
 func (c Config) read() (urls []string, security *tls.Config, err error) {
 	if len(c.Servers) == 0 {
-		return nil, nil, wrong("Servers", errors.New("there is no etcd server"))
+		return nil, nil, configError("Servers", errors.New("there is no etcd server"))
 	}
 	if urls, err = ParseServers(c.Servers); err != nil {
-		return nil, nil, wrong("Servers", err)
+		return nil, nil, configError("Servers", err)
 	}
 	if !slices.ContainsFunc(urls, func(url string) bool { return strings.HasPrefix(url, "https:") }) {
 		for _, file := range []struct{ field, name string }{{"CAFile", c.CAFile}, {"CertFile", c.CertFile}, {"KeyFile", c.KeyFile}} {
 			if file.name != "" {
-				return nil, nil, wrong(file.field, errors.New("no server has an https URL, so it would not be used"))
+				return nil, nil, configError(file.field, errors.New("no server has an https URL, so it would not be used"))
 			}
 		}
 	}
 	switch {
 	case c.Username == "" && c.Password != "":
-		return nil, nil, wrong("Username", errors.New("a password needs its user"))
+		return nil, nil, configError("Username", errors.New("a password needs its user"))
 	case c.Username != "" && c.Password == "":
-		return nil, nil, wrong("Password", errors.New("a user needs a password"))
+		return nil, nil, configError("Password", errors.New("a user needs a password"))
 	case c.CertFile == "" && c.KeyFile != "":
-		return nil, nil, wrong("CertFile", errors.New("a key needs its certificate"))
+		return nil, nil, configError("CertFile", errors.New("a key needs its certificate"))
 	case c.CertFile != "" && c.KeyFile == "":
-		return nil, nil, wrong("KeyFile", errors.New("a certificate needs its key"))
+		return nil, nil, configError("KeyFile", errors.New("a certificate needs its key"))
 	}
 	security = &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
 		if security.RootCAs, err = readAuthorities(c.CAFile); err != nil {
-			return nil, nil, wrong("CAFile", err)
+			return nil, nil, configError("CAFile", err)
 		}
 	}
 	if c.CertFile != "" {
@@ -90,18 +90,18 @@ func readAuthorities(file string) (*x509.CertPool, error) {
 func (c Config) readPair() (pair tls.Certificate, err error) {
 	certificate, err := os.ReadFile(c.CertFile)
 	if err != nil {
-		return pair, wrong("CertFile", err)
+		return pair, configError("CertFile", err)
 	}
 	block, _ := pem.Decode(certificate)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return pair, wrong("CertFile", errors.New(c.CertFile+" holds no certificate"))
+		return pair, configError("CertFile", errors.New(c.CertFile+" holds no certificate"))
 	}
 	key, err := os.ReadFile(c.KeyFile)
 	if err != nil {
-		return pair, wrong("KeyFile", err)
+		return pair, configError("KeyFile", err)
 	}
 	if pair, err = tls.X509KeyPair(certificate, key); err != nil {
-		return pair, wrong("KeyFile", err)
+		return pair, configError("KeyFile", err)
 	}
 	return pair, nil
 }

@@ -17,8 +17,8 @@ import (
 // UnusableError is the error of a URL whose server can never be the store. A retry does not
 // help; another URL, another etcd or other credentials do.
 type UnusableError struct {
-	URL string // as it was given
-	Why string // what is there, and what to do
+	URL string // as ParseServers returns it
+	Why string // the reason, and the remedy
 }
 
 // Error returns the URL and what is wrong with it.
@@ -28,17 +28,17 @@ func unusable(url, format string, args ...interface{}) error {
 	return &UnusableError{URL: url, Why: fmt.Sprintf(format, args...)}
 }
 
-// wants are the APIs of etcd of which one is wanted.
+// wants are the APIs of etcd of which one is needed.
 type wants struct{ v2, v3 bool }
 
-// prober finds out what members are.
+// prober diagnoses members that do not answer as expected.
 type prober struct {
 	transport *http.Transport
 	wants     wants
 }
 
-// diagnoseAll finds out what the members are, after a call has failed. It returns an
-// *UnusableError if one of them can certainly never serve, else nil.
+// diagnoseAll probes the members after a call has failed. It returns an *UnusableError if
+// one of them can certainly never serve, else nil.
 func (p prober) diagnoseAll(ctx context.Context, members []string) error {
 	for _, member := range members {
 		if err := p.diagnose(ctx, member); err != nil {
@@ -89,12 +89,12 @@ func (p prober) distrust(ctx context.Context, member, host string, err error) er
 	if errors.As(err, &untrusted) {
 		return unusable(member, "has a certificate that is not trusted (%v): -etcd_cafile names who signs it", untrusted.Err)
 	}
-	// Nothing is sent after the handshake: what etcd had not read when it closes the
-	// connection could make its alert get lost.
+	// Send nothing after the handshake: data that etcd has not read when it closes the
+	// connection could suppress its alert.
 	conn, err := (&tls.Dialer{Config: p.transport.TLSClientConfig}).DialContext(ctx, "tcp", host)
 	if err == nil {
 		defer conn.Close()
-		stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // Read returns
+		stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // makes Read return
 		defer stop()
 		_, err = conn.Read(make([]byte, 1))
 	}
@@ -105,14 +105,14 @@ func (p prober) distrust(ctx context.Context, member, host string, err error) er
 	return nil
 }
 
-// probed is what a URL answers.
-type probed struct {
+// probeResult is the answer of a URL.
+type probeResult struct {
 	status int
 	isJSON bool
-	body   []byte // its beginning
+	body   []byte // its first 64 KiB
 }
 
-func (p prober) get(ctx context.Context, address string) (answer probed, err error) {
+func (p prober) get(ctx context.Context, address string) (answer probeResult, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return answer, err
@@ -127,8 +127,8 @@ func (p prober) get(ctx context.Context, address string) (answer probed, err err
 	return answer, err
 }
 
-// version returns etcd's version, or "" if there is no etcd. Up to 2.0 it had other
-// forms: "etcd 0.4.6", then a release.
+// version returns etcd's version, or "" if the URL is not an etcd's. Up to 2.0 it had
+// other forms: "etcd 0.4.6", then a release.
 func (p prober) version(ctx context.Context, address string) string {
 	answer, err := p.get(ctx, address+"/version")
 	if err != nil {
@@ -144,7 +144,7 @@ func (p prober) version(ctx context.Context, address string) string {
 	if json.Unmarshal(answer.body, &version) != nil {
 		return ""
 	}
-	return version.Server + version.Release // there is one of them
+	return version.Server + version.Release // only one is set
 }
 
 // lacksV3 reports whether etcd of a version has no v3 API. An unknown version may have it.

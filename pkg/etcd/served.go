@@ -18,18 +18,18 @@ const (
 	codeUnauthorized = 110 // the user, if any, may not read
 )
 
-// API is what an etcd answers through one of its APIs.
+// API is the state of one of etcd's APIs.
 type API struct {
 	Served bool
-	Holds  bool // whether there is anything below the key
+	Holds  bool // whether anything exists below the key
 }
 
-// Served checks both APIs of an etcd, by two clients of the same Config, and what is below a key. If
+// Served checks both APIs of an etcd, by two clients of the same Config, and whether a key holds anything. If
 // no API is served, or if that is uncertain, it returns an error. An *UnusableError is permanent: a
 // URL can never serve, or an API does not let us read the key. Any other error may disappear. Served
 // returns soon after the context has ended.
 func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2, v3 API, err error) {
-	// An etcd that hangs is waited for once, and not again to find out why.
+	// Wait for a hanging etcd once, and not again for its diagnosis.
 	bounded, cancel := context.WithTimeout(ctx, v3Client.callTimeout)
 	defer cancel()
 	var holds2 bool
@@ -78,35 +78,35 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	return API{}, API{}, v3Err
 }
 
-// uncertain is the error of an API that may be served or not, while the other one is.
+// uncertain returns the error for an API that may or may not be served while the other one is.
 func uncertain(api string, err error) error {
 	return fmt.Errorf("it is not certain whether the %s API is served (-storage_backend says which one to use): %w", api, err)
 }
 
-// CheckKey returns nil when a member serves the v2 keys API, and lets us read the key.
-// When none does, it is an *UnusableError if what is at one of the URLs can never serve
-// it, and another error if that may change.
+// CheckKey returns nil if a member serves the v2 keys API, and lets us read the key.
+// Otherwise the error is an *UnusableError if one of the URLs can never serve it, and
+// another error if that may change.
 func (c *Client) CheckKey(key string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.transport.callTimeout)
 	defer cancel()
 	_, err := c.holds(key)
-	return prober{c.transport.inner, wants{v2: true}}.why(ctx, c.urls, err)
+	return prober{c.transport.inner, wants{v2: true}}.explain(ctx, c.urls, err)
 }
 
-// Check returns nil when a member serves the v3 API, and lets us read the key. When none
-// does, it is an *UnusableError if what is at one of the URLs can never serve it, and
-// another error if that may change.
+// Check returns nil if a member serves the v3 API, and lets us read the key. Otherwise
+// the error is an *UnusableError if one of the URLs can never serve it, and another
+// error if that may change.
 func (c *V3) Check(ctx context.Context, key string) error {
 	_, err := c.holds(ctx, key)
 	bounded, cancel := context.WithTimeout(ctx, c.callTimeout)
 	defer cancel()
 	transport := newTransport(len(c.urls), c.security).inner
 	defer transport.CloseIdleConnections()
-	return prober{transport, wants{v3: true}}.why(bounded, c.urls, err)
+	return prober{transport, wants{v3: true}}.explain(bounded, c.urls, err)
 }
 
-// why returns a better reason for an error, if there is one.
-func (p prober) why(ctx context.Context, members []string, err error) error {
+// explain returns a more specific error, if the diagnosis finds one.
+func (p prober) explain(ctx context.Context, members []string, err error) error {
 	var refused *UnusableError
 	if err == nil || errors.As(err, &refused) {
 		return err
@@ -117,25 +117,25 @@ func (p prober) why(ctx context.Context, members []string, err error) error {
 	return err
 }
 
-// holds reports whether there is anything in a directory, through the v2 keys API. The error is an
-// *UnusableError when a member does not let us read it.
+// holds reports whether a directory has entries, through the v2 keys API. The error is an
+// *UnusableError if a member does not let us read it.
 func (c *Client) holds(directory string) (bool, error) {
 	resp, err := c.Get(directory, false, false)
-	var answered *etcd.EtcdError
+	var etcdErr *etcd.EtcdError
 	switch {
 	case err == nil:
 		return resp.Node != nil && len(resp.Node.Nodes) > 0, nil
-	case !errors.As(err, &answered):
-	case answered.ErrorCode == codeNotFound:
+	case !errors.As(err, &etcdErr):
+	case etcdErr.ErrorCode == codeNotFound:
 		return false, nil
-	case answered.ErrorCode == codeUnauthorized:
+	case etcdErr.ErrorCode == codeUnauthorized:
 		return false, unusable(c.urls[c.current.Load()], "does not let us read %s on the v2 keys API: check -etcd_username and -etcd_password_file", directory)
 	}
 	return false, err
 }
 
-// holds reports whether there is a key with a prefix, through the v3 API. The error is an
-// *UnusableError when a member does not let us read that.
+// holds reports whether a key with a prefix exists, through the v3 API. The error is an
+// *UnusableError if a member does not let us read it.
 func (c *V3) holds(ctx context.Context, prefix string) (bool, error) {
 	resp, err := c.Do(ctx, clientv3.OpGet(prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()))
 	url := c.urls[c.current.Load()]

@@ -17,10 +17,10 @@ const (
 	// A request to the apiserver makes several calls. If one hangs, half of the
 	// 5 seconds that the request may take are left for the others.
 	callTimeout  = 2500 * time.Millisecond // once connected, for all members together
-	dialTimeout  = 500 * time.Millisecond  // likewise
+	dialTimeout  = 500 * time.Millisecond  // for all members together
 	watchTimeout = time.Minute
 	idleTimeout  = 90 * time.Second
-	maxIdle      = 128 // connections to one member: more than there are requests at once
+	maxIdle      = 128 // connections to one member: more than concurrent requests
 )
 
 // transport limits the time of each request, reading the body included, and
@@ -32,7 +32,7 @@ type transport struct {
 	watchTimeout time.Duration
 }
 
-// errNoKeysAPI is why an answer is not one of the v2 keys API.
+// errNoKeysAPI is the error for an answer that is not of the v2 keys API.
 var errNoKeysAPI = errors.New("does not answer as etcd's v2 keys API does")
 
 // newTransport returns a transport for a cluster of a number of members.

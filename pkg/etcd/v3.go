@@ -111,7 +111,7 @@ func (c *V3) try(ctx context.Context, read bool, call v3Call) error {
 		case Answered(err):
 			c.current.CompareAndSwap(first, member.index)
 			return err
-		case errors.Is(ctx.Err(), context.Canceled): // that is not the member's fault
+		case errors.Is(ctx.Err(), context.Canceled): // not the member's fault
 			return err
 		case last, sent && !read:
 			c.current.CompareAndSwap(first, (member.index+1)%int32(len(c.members)))
@@ -126,22 +126,22 @@ type callError struct {
 	err error
 }
 
-// Error returns what went wrong without the frames that gRPC puts around it.
+// Error returns the message without gRPC's wrapping.
 func (e *callError) Error() string {
-	why := status.Convert(e.err).Message()
-	if _, inner, ok := strings.Cut(why, `desc = "`); ok {
-		why = strings.TrimSuffix(strings.TrimPrefix(inner, "transport: "), `"`)
+	message := status.Convert(e.err).Message()
+	if _, inner, ok := strings.Cut(message, `desc = "`); ok {
+		message = strings.TrimSuffix(strings.TrimPrefix(inner, "transport: "), `"`)
 	}
 	if errors.Is(e.err, context.DeadlineExceeded) || status.Code(e.err) == codes.DeadlineExceeded {
-		why = "it has not answered in time"
+		message = "it has not answered in time"
 	}
-	return "etcd at " + e.url + ": " + why
+	return "etcd at " + e.url + ": " + message
 }
 
-// Unwrap returns the error as clientv3 has given it.
+// Unwrap returns the error of clientv3.
 func (e *callError) Unwrap() error { return e.err }
 
-// moveOn makes the next calls begin at another member.
+// moveOn makes later calls begin at the next member.
 func (c *V3) moveOn(from *member) {
 	c.current.CompareAndSwap(from.index, (from.index+1)%int32(len(c.members)))
 }
@@ -174,7 +174,7 @@ type member struct {
 	url   string
 	login *login // nil without a user
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	client *clientv3.Client
 	closed bool
 }
@@ -203,11 +203,11 @@ func (m *member) close() {
 	defer m.mu.Unlock()
 	m.closed = true
 	if m.client != nil {
-		_ = m.client.Close() // it only says that its context has ended
+		_ = m.client.Close() // the error only says that its context has ended
 	}
 }
 
-// call calls the member. It reports whether something of the call was sent that the
+// call calls the member. It reports whether any part of the call was sent that the
 // member has not refused.
 func (m *member) call(ctx context.Context, read bool, call v3Call) (sent bool, err error) {
 	client, err := m.open()

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// A member that hangs is noticed by a watch on it when a ping is not answered. etcd
-	// wants no more than one in 5 seconds, gRPC sends no more than one in 10.
+	// A watch detects that its member hangs by an unanswered ping. etcd allows at most one
+	// ping in 5 seconds, gRPC sends at most one in 10.
 	pingPeriod = 10 * time.Second
-	// A member that is back is connected to after this time at most.
+	// The client reconnects to a recovered member within this time.
 	reconnectPause = time.Second
 )
 
@@ -32,7 +32,7 @@ func (m *member) settings() clientv3.Config {
 		DialKeepAliveTimeout: m.v3.callTimeout,
 		MaxCallSendMsgSize:   math.MaxInt32, // etcd has its own limit
 		MaxCallRecvMsgSize:   math.MaxInt32,
-		// One try: clientv3 sends a write again after a deadline of the server's.
+		// One attempt: clientv3 resends a write after a deadline of the server's.
 		MaxUnaryRetries: 1,
 		Logger:          zap.NewNop(),
 		DialOptions: []grpc.DialOption{
@@ -60,7 +60,7 @@ func (m *member) isDown() bool {
 }
 
 // sentKey is the key of a context's value, an *atomic.Bool, that becomes true when
-// something of the call is written to a connection.
+// any part of the call is written to a connection.
 type sentKey struct{}
 
 // sentRecorder is a stats.Handler that sets the value of sentKey.
@@ -84,8 +84,8 @@ func failFast(ctx context.Context, method string, request, reply any, conn *grpc
 	return call(ctx, method, request, reply, conn, append(opts, grpc.WaitForReady(false))...)
 }
 
-// stream opens the stream of a watch, with a new token. When the stream breaks the watch
-// ends with the error: clientv3 would open it on the same member again and again.
+// stream opens the stream of a watch, with a new token. When the stream breaks, the watch
+// ends with the error: clientv3 would reopen it on the same member again and again.
 func (m *member) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	client, err := m.open()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // login is a user and the token that a member has issued for the password. The token expires.
 // Nil means no user. clientv3's own login connects before the first call, and retries more
-// than the calls whose token is refused.
+// calls than those whose token is refused.
 type login struct {
 	user, password string
 

@@ -12,19 +12,19 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// ErrEarlyProgress is the error of a request for progress on a member whose answer may
-// come before the events that it counts: etcd before 3.4.31, and 3.5.0 to 3.5.12, or one
+// ErrEarlyProgress is the error of a progress request to a member whose answer may
+// precede the events that it covers: etcd before 3.4.31, and 3.5.0 to 3.5.12, or one
 // that does not report its version.
 var ErrEarlyProgress = errors.New("etcd may answer requests for progress too early")
 
 // Watch watches the keys with a prefix, from a revision on, or from now on if that is 0.
-// It uses one member, the one that calls go to, and returns when the watch has begun or
-// failed: after 2.5 seconds at most.
+// It uses one member, the current one or the next that is not down, and returns when the
+// watch has begun or failed: after 2.5 seconds at most.
 //
-// The channel ends when ctx does, when the member fails, when it has no leader, or when
-// the revision is compacted. Only the last response says why, if there is a reason; there
-// are no retries. The caller must end ctx in any case. progress requests a notification of
-// the progress of this watch only, and does not wait for it. If the member does not answer,
+// The channel is closed when ctx ends, when the member fails or has no leader, or when the
+// revision is compacted. Only the last response reports the reason, if there is one; there
+// are no retries. The caller must end ctx in any case. progress requests a progress
+// notification of this watch only, and does not wait for it. If the member does not answer,
 // the watch ends. The error is ErrEarlyProgress if the notification could not be trusted.
 // The periodic notifications of the member can always be trusted.
 func (c *V3) Watch(ctx context.Context, prefix string, revision int64) (events clientv3.WatchChan, progress func(context.Context) error) {
@@ -36,19 +36,19 @@ func (c *V3) Watch(ctx context.Context, prefix string, revision int64) (events c
 	watcher := clientv3.NewWatcher(client)
 	watched, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	context.AfterFunc(watched, func() {
-		_ = watcher.Close() // it only says how its stream has ended
+		_ = watcher.Close() // the error only says how its stream has ended
 	})
-	hangs := time.AfterFunc(c.callTimeout, func() {
+	hangTimer := time.AfterFunc(c.callTimeout, func() {
 		c.moveOn(member)
 		cancel()
 	})
 	events = watcher.Watch(watched, prefix, clientv3.WithPrefix(), clientv3.WithRev(revision), clientv3.WithProgressNotify())
-	hangs.Stop()
+	hangTimer.Stop()
 	var trusted atomic.Bool
 	return events, func(ctx context.Context) error {
 		if !trusted.Load() {
-			if err := member.tellsProgress(ctx); err != nil {
-				if !errors.Is(err, ErrEarlyProgress) && ctx.Err() == nil { // it does not answer
+			if err := member.checkProgress(ctx); err != nil {
+				if !errors.Is(err, ErrEarlyProgress) && ctx.Err() == nil { // the member does not answer
 					c.moveOn(member)
 					cancel()
 				}
@@ -60,7 +60,7 @@ func (c *V3) Watch(ctx context.Context, prefix string, revision int64) (events c
 	}
 }
 
-// watchable is the member that calls go to, or the next one that is not known to be down.
+// watchable returns the current member, or the next one that is not known to be down.
 func (c *V3) watchable() *member {
 	first := int(c.current.Load())
 	for i := range c.members {
@@ -77,9 +77,9 @@ func closedWatch() clientv3.WatchChan {
 	return events
 }
 
-// tellsProgress returns an error unless the member's version is known to answer requests
-// for progress after the events before it.
-func (m *member) tellsProgress(ctx context.Context) error {
+// checkProgress returns an error unless the member's version is known to answer progress
+// requests after the preceding events.
+func (m *member) checkProgress(ctx context.Context) error {
 	var version string
 	_, err := m.call(ctx, true, func(ctx context.Context, client *clientv3.Client) error {
 		answer, err := etcdserverpb.NewMaintenanceClient(client.ActiveConnection()).Status(ctx, &etcdserverpb.StatusRequest{})
@@ -99,8 +99,8 @@ func (m *member) tellsProgress(ctx context.Context) error {
 	return nil
 }
 
-// progressInOrder reports whether etcd of a version answers requests for progress after the
-// events before it.
+// progressInOrder reports whether a version of etcd answers progress requests after the
+// preceding events.
 func progressInOrder(version string) bool {
 	var major, minor, patch int
 	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil {

@@ -2,30 +2,30 @@ package rest
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Admission is asked about a change while it is made. Each storage that changes something
-// calls both methods, in this order, with the error being the answer.
+// Admission decides about a change. Each storage calls both methods for each of its changes,
+// in this order, and returns their errors to the client.
 type Admission interface {
-	// Mutate returns the object that will be stored instead of another one, before it is
-	// completed and checked. Object is nil for a delete, old for a new object.
+	// Mutate returns the object to store instead of the given one, before it is completed
+	// and checked. The object is nil for a delete; old is nil for a new object.
 	Mutate(object, old Object) (Object, error)
-	// Validate returns an error if a complete and valid object may not be stored, or an old one
-	// not be deleted: then object is nil.
+	// Validate returns an error if a complete and valid object must not be stored or, when the
+	// object is nil, if old must not be deleted.
 	Validate(object, old Object) error
 }
 
-// WriteOptions say how something is created or updated.
+// WriteOptions are the options of a create or an update.
 type WriteOptions struct {
 	DryRun    bool      // nothing is stored
 	Admission Admission // nil admits everything
 }
 
-// DeleteOptions say how something is deleted.
+// DeleteOptions are the options of a delete.
 type DeleteOptions struct {
 	metav1.DeleteOptions
 	Admission Admission // nil admits everything
 }
 
-// Mutate asks the admission, if there is one.
+// Mutate calls the admission, if there is one.
 func (o WriteOptions) Mutate(object, old Object) (Object, error) {
 	if o.Admission == nil {
 		return object, nil
@@ -33,7 +33,7 @@ func (o WriteOptions) Mutate(object, old Object) (Object, error) {
 	return o.Admission.Mutate(object, old)
 }
 
-// Validate asks the admission, if there is one.
+// Validate calls the admission, if there is one.
 func (o WriteOptions) Validate(object, old Object) error {
 	if o.Admission == nil {
 		return nil
@@ -41,7 +41,7 @@ func (o WriteOptions) Validate(object, old Object) error {
 	return o.Admission.Validate(object, old)
 }
 
-// Admit asks the admission for all, where nothing lies between.
+// Admit calls Mutate and Validate, for a storage that does nothing in between.
 func (o WriteOptions) Admit(object, old Object) (Object, error) {
 	admitted, err := o.Mutate(object, old)
 	if err != nil {
@@ -50,7 +50,7 @@ func (o WriteOptions) Admit(object, old Object) (Object, error) {
 	return admitted, o.Validate(admitted, old)
 }
 
-// Write returns the options of the changes that a delete makes.
+// Write returns the options of the writes that a delete makes.
 func (o DeleteOptions) Write() WriteOptions {
 	return WriteOptions{DryRun: len(o.DryRun) > 0, Admission: o.Admission}
 }

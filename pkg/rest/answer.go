@@ -51,12 +51,12 @@ func (a storedAnswer) Parts() (head, tail []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.codec.Head, item[1:], nil // it has metadata, so it is not empty
+	return a.codec.Head, item[1:], nil // an item has metadata, so it is not empty
 }
 
 const metadataBegins = `{"metadata":`
 
-// Metadata returns a part of the item, which begins with it.
+// Metadata returns a part of the cached item, which begins with the metadata.
 func (a storedAnswer) Metadata() ([]byte, error) {
 	item, err := a.stored.Item(a.codec)
 	if err != nil {

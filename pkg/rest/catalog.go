@@ -14,8 +14,8 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Catalog has the resources that a server serves. They may come and go while it does: readers take a
-// snapshot. The zero value is empty. It is safe for concurrent use.
+// Catalog has the resources of a server. They may change while it serves: readers take a snapshot. The
+// zero value is empty. A catalog is safe for concurrent use.
 type Catalog struct {
 	mu       sync.Mutex // held by the writer
 	snapshot atomic.Pointer[Snapshot]
@@ -23,11 +23,11 @@ type Catalog struct {
 
 // Snapshot is the resources of a catalog at one moment. It does not change, and is safe for concurrent use.
 type Snapshot struct {
-	rows   []*Resource // those of a version of a group together, sorted by name
+	rows   []*Resource // grouped by group version, then sorted by name
 	byName map[schema.GroupVersionResource]*Resource
 }
 
-// Snapshot returns the resources of now.
+// Snapshot returns the current resources.
 func (c *Catalog) Snapshot() *Snapshot {
 	if snapshot := c.snapshot.Load(); snapshot != nil {
 		return snapshot
@@ -37,7 +37,7 @@ func (c *Catalog) Snapshot() *Snapshot {
 
 var none Snapshot
 
-// Install adds resources. One of the same version and name is replaced.
+// Install adds resources. Each replaces one with the same version and name, whose watches end.
 func (c *Catalog) Install(resources ...Resource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +52,7 @@ func (c *Catalog) Install(resources ...Resource) {
 	c.replace(rows)
 }
 
-// Uninstall removes the resources of a version of a group that have one of the names, with their subresources.
-// Their watches end.
+// Uninstall removes the named resources of a group version, with their subresources. Their watches end.
 func (c *Catalog) Uninstall(version schema.GroupVersion, names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +62,7 @@ func (c *Catalog) Uninstall(version schema.GroupVersion, names ...string) {
 	}))
 }
 
-// without returns the rows but for some, whose watches end.
+// without returns the rows that stay. It ends the watches of the removed ones.
 func (c *Catalog) without(isRemoved func(*Resource) bool) (rows []*Resource) {
 	for _, row := range c.Snapshot().rows {
 		if isRemoved(row) {
@@ -89,15 +88,15 @@ func (c *Catalog) replace(rows []*Resource) {
 	c.snapshot.Store(next)
 }
 
-// Find returns the resource of a version of a group and a name, nil if there is none.
+// Find returns the resource with a group version and a name, nil if there is none.
 func (s *Snapshot) Find(version schema.GroupVersion, name string) *Resource {
 	return s.byName[version.WithResource(name)]
 }
 
-// Catalogs are those of several servers.
+// Catalogs are the catalogs of several servers.
 type Catalogs []*Catalog
 
-// Rows returns the resources of all.
+// Rows returns the resources of all catalogs.
 func (c Catalogs) Rows() iter.Seq[*Resource] {
 	return func(yield func(*Resource) bool) {
 		for _, catalog := range c {
@@ -110,8 +109,7 @@ func (c Catalogs) Rows() iter.Seq[*Resource] {
 	}
 }
 
-// Stored returns the resource as which the objects of a stored kind are served, nil if they are not, or if
-// there is no kind.
+// Stored returns the resource that serves the objects of a stored kind, nil if there is none or the kind is "".
 func (c Catalogs) Stored(kind api.Kind) *Resource {
 	for row := range c.Rows() {
 		if kind != "" && row.Stored == kind {
@@ -121,8 +119,8 @@ func (c Catalogs) Stored(kind api.Kind) *Resource {
 	return nil
 }
 
-// Derived returns a function that returns what follows from the resources of some catalogs. It is
-// computed again only when one of them has changed.
+// Derived returns a function that returns the result of compute for the resources of the catalogs. It
+// caches the result until one of the catalogs changes.
 func Derived[T any](compute func(rows []*Resource) T, catalogs Catalogs) func() T {
 	type derived struct {
 		from  []*Snapshot
@@ -137,7 +135,7 @@ func Derived[T any](compute func(rows []*Resource) T, catalogs Catalogs) func() 
 		if known := last.Load(); known != nil && slices.Equal(known.from, next.from) {
 			return known.value
 		}
-		var rows []*Resource // not Rows: they must be those of the snapshots
+		var rows []*Resource // not Rows: the rows must be those of the snapshots
 		for _, snapshot := range next.from {
 			rows = append(rows, snapshot.rows...)
 		}

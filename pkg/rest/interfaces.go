@@ -1,5 +1,5 @@
-// Package rest is what lies between the second door's HTTP and its storages: which verbs a storage
-// may have, and what it is asked and answers. It knows no kind by name.
+// Package rest is the interface between the second door's HTTP and its storages: the verbs that a
+// storage may have, their options and their answers. It knows no kind by name.
 package rest
 
 import (
@@ -24,51 +24,51 @@ type Object = interface {
 // all namespaces.
 type Key struct{ Namespace, Name string }
 
-// HasObjects reports whether there can be namespaced objects in a namespace, "" for all.
+// HasObjects reports whether a namespace, "" for all, can contain objects.
 func HasObjects(namespace string) bool {
 	return namespace == v1.Namespace || namespace == metav1.NamespaceAll
 }
 
-// The interfaces that the storage of a resource may have are its verbs. Their methods may
-// be called concurrently. Their errors are *errors.StatusError of apimachinery, in the
-// words of today's server; any other error is an internal one.
+// The verbs of a resource are the following interfaces that its storage implements. Their
+// methods may be called concurrently. Their errors are *errors.StatusError of apimachinery,
+// in the words of today's server; any other error is an internal one.
 
 // Getter reads one object.
 type Getter interface {
 	Get(ctx context.Context, key Key) (Answer, error)
 }
 
-// Streamer reads what is a text and no object, as it comes: the caller closes it. The query is
-// what the client asks for.
+// Streamer returns a text instead of an object, as a stream that the caller must close. The
+// query is that of the client's request.
 type Streamer interface {
 	Stream(ctx context.Context, key Key, query url.Values) (io.ReadCloser, error)
 }
 
-// Lister reads the objects that a list asks for.
+// Lister reads the objects that the options select.
 type Lister interface {
 	List(ctx context.Context, namespace string, options ListOptions) (*List, error)
 }
 
-// Watcher reports what happens to the objects that a list asks for.
+// Watcher reports the changes of the objects that the options select.
 type Watcher interface {
 	Watch(ctx context.Context, namespace string, options WatchOptions) (*Watch, error)
 }
 
-// Creater stores a new object, which it owns from then on.
+// Creater stores a new object, and takes ownership of it.
 type Creater interface {
 	New() Object
 	Create(ctx context.Context, key Key, object Object, options WriteOptions) (Answer, error)
 }
 
-// Updater replaces an object by what change makes of it. Change is given a copy of the
-// present object, or nil if there is none and it may be created; it may be called
+// Updater replaces an object by the result of change. The argument of change is a copy of
+// the current object, or nil if there is none and it may be created. It may be called
 // several times.
 type Updater interface {
 	New() Object
 	Update(ctx context.Context, key Key, change Change, options WriteOptions) (answer Answer, created bool, err error)
 }
 
-// Change makes a new version of an object.
+// Change returns the new version of an object.
 type Change func(current Object) (Object, error)
 
 // Deleter deletes an object.
@@ -76,16 +76,15 @@ type Deleter interface {
 	Delete(ctx context.Context, key Key, options DeleteOptions) (Answer, error)
 }
 
-// CollectionDeleter deletes the objects that a list asks for, and returns them.
+// CollectionDeleter deletes the objects that the options select, and returns them.
 type CollectionDeleter interface {
 	DeleteCollection(ctx context.Context, namespace string, options ListOptions, deletion DeleteOptions) (*List, error)
 }
 
-// Answer is an object on its way to a client: one that is stored, or one that was made
-// for the answer.
+// Answer is an object for a client: a stored one, or one that was created for the answer.
 type Answer interface {
-	// Object returns the object of the API's version, with its kind set. It shares parts with
-	// others: nobody changes it.
+	// Object returns the object in its version of the API, with its kind set. It is read-only,
+	// because it shares memory with others.
 	Object() (runtime.Object, error)
 	// Encode returns its JSON.
 	Encode() (conversion.Encoded, error)

@@ -18,34 +18,33 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// List is the objects that a list asked for.
+// List is the result of a list request.
 type List struct {
 	v1.ListMeta
 	Kind     schema.GroupVersionKind // of the items
-	Codec    *v1.Codec               // of those that are stored
-	Items    []*storage.Object       // those that are stored
-	unstored []k8sruntime.Object     // those that are not
+	Codec    *v1.Codec               // of Items
+	Items    []*storage.Object       // the stored objects
+	unstored []k8sruntime.Object     // the other objects
 }
 
-// MakeList returns a list of objects, which have their kind set and are not stored.
+// MakeList returns a list of objects that are not stored. Their kind must be set.
 func MakeList(kind schema.GroupVersionKind, version uint64, objects []k8sruntime.Object) *List {
 	return &List{ListMeta: v1.ListMeta{Version: version}, Kind: kind, unstored: objects}
 }
 
-// Len returns how many items the list has.
+// Len returns the number of items.
 func (l *List) Len() int { return len(l.Items) + len(l.unstored) }
 
-// chunk is how many items are converted before it is looked whether the context has ended.
+// chunk is the number of items that are processed between two checks of the context.
 const chunk = 64
 
-// Each calls a function for the items. Many processors share the work, so it is called
-// concurrently, and in any order. Each returns an error of the function, or a timeout if the
-// context ends before all is done.
+// Each calls do for the items, concurrently on all processors and in any order. It returns an
+// error of do, or a timeout if the context ends first. A panic of do becomes an error.
 func (l *List) Each(ctx context.Context, do func(i int, item Answer) error) error {
-	var next atomic.Int64 // the first item that nobody has taken
+	var next atomic.Int64 // the first item that no worker has taken
 	work := func() (err error) {
 		defer func() {
-			if panicked := recover(); panicked != nil { // else the process would end
+			if panicked := recover(); panicked != nil { // the process would end otherwise
 				err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
 			}
 		}()

@@ -10,7 +10,7 @@ import (
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
-// ListOptions are what a list asks for.
+// ListOptions are the options of a list.
 type ListOptions struct {
 	Labels          labels.Selector
 	Fields          fields.Selector
@@ -20,7 +20,7 @@ type ListOptions struct {
 	Match           metav1.ResourceVersionMatch
 }
 
-// OnlyFields returns an error if a list selects by a field that is not known.
+// OnlyFields returns an error if the field selector has a field that is not in known.
 func (o ListOptions) OnlyFields(known fields.Set) error {
 	for _, requirement := range o.Fields.Requirements() {
 		if !known.Has(requirement.Field) {
@@ -30,7 +30,7 @@ func (o ListOptions) OnlyFields(known fields.Set) error {
 	return nil
 }
 
-// OnlyName returns an error if a list selects by more than the name and the namespace.
+// OnlyName returns an error if the field selector has a field besides the name and the namespace.
 func (o ListOptions) OnlyName() error {
 	for _, requirement := range o.Fields.Requirements() {
 		if _, _, err := k8sruntime.DefaultMetaV1FieldSelectorConversion(requirement.Field, requirement.Value); err != nil {
@@ -40,25 +40,24 @@ func (o ListOptions) OnlyName() error {
 	return nil
 }
 
-// Matches reports whether an object is selected that is not in a store. The fields are
-// those besides its name and namespace.
+// Matches reports whether the options select an object that is not in a store. more are its
+// fields besides the name and namespace.
 func (o ListOptions) Matches(object metav1.Object, more fields.Set) bool {
 	set := fields.Set{"metadata.name": object.GetName(), "metadata.namespace": object.GetNamespace()}
 	maps.Copy(set, more)
 	return o.Labels.Matches(labels.Set(object.GetLabels())) && o.Fields.Matches(set)
 }
 
-// WatchOptions are what a watch asks for. Limit, Continue and Match mean nothing.
+// WatchOptions are the options of a watch. Limit, Continue and Match are ignored.
 type WatchOptions struct {
 	ListOptions
-	// Initial is whether the present objects come first, as if they were added then. They
-	// are of the ResourceVersion or a later one. Else a watch begins after that version,
-	// and now if there is none. A nil Initial is true if the version is 0 or none.
+	// Initial makes the watch begin with the current objects, as added ones, at the
+	// ResourceVersion or a later one. Otherwise it begins after that version, or now if
+	// that is 0 or missing. A nil Initial means true if the version is 0 or missing.
 	Initial *bool
 }
 
-// begin returns the version that a watch asks for, 0 for none, and whether the present objects
-// come first.
+// begin returns the requested version, 0 for none, and whether the current objects come first.
 func (o WatchOptions) begin() (version uint64, initial bool, err error) {
 	if o.ResourceVersion != "" {
 		version, err = ParseVersion(o.ResourceVersion)

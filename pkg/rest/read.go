@@ -11,8 +11,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// ReadNew returns the selected objects, of a version or a later one. If they may be stale, what
-// is cached will do.
+// ReadNew returns the selected objects at a version or a later one. If they may be stale, it
+// prefers the cache.
 func ReadNew(objects storage.Interface, selection storage.Selection, version uint64, mayBeStale bool) (*storage.List, error) {
 	if mayBeStale {
 		if list, err := objects.Cached().List(selection); err == nil && list.Version >= version && list.Version > 0 {
@@ -29,14 +29,14 @@ func ReadNew(objects storage.Interface, selection storage.Selection, version uin
 	return list, nil
 }
 
-// TooLarge says that a list is asked for of a version that is still to come.
+// TooLarge returns the error for a list at a version that the store has not reached.
 func TooLarge(wanted, current uint64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
 }
 
-// ParseVersion returns the number that a resource version is.
+// ParseVersion parses a resource version. The error is a 400 status.
 func ParseVersion(text string) (uint64, error) {
 	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Resource is a row of the catalog: a kind as the API serves it, or a subresource of one. It is all that
-// the server knows of the kind.
+// the server knows about the kind.
 type Resource struct {
 	GroupVersion schema.GroupVersion // where it is served
 	Kind         schema.GroupVersionKind
@@ -25,9 +25,9 @@ type Resource struct {
 	ShortNames   []string
 	Categories   []string
 	Namespaced   bool
-	Stored       api.Kind        // what the store calls the kind; "" if this row stores nothing of its own
-	Scheme       *runtime.Scheme // has the type of Kind; v1.Scheme if it is not set
-	Storage      interface{}     // its verbs are those of the interfaces that it has
+	Stored       api.Kind        // the kind in the store; "" if this row stores no objects of its own
+	Scheme       *runtime.Scheme // has the type of Kind; nil means v1.Scheme
+	Storage      interface{}     // its interfaces are the verbs of the resource
 	Printer      printers.Printer
 	Warning      string // in every answer, "" for none
 
@@ -35,8 +35,8 @@ type Resource struct {
 	end    context.CancelFunc
 }
 
-// OnRemoval calls a function, in a goroutine of its own, when the resource is removed from its catalog. It
-// does not if stop is called before.
+// OnRemoval calls do, in its own goroutine, when the resource is removed from its catalog, unless stop is
+// called before.
 func (r *Resource) OnRemoval(do func()) (stop func() bool) { return context.AfterFunc(r.served, do) }
 
 func (r *Resource) path() schema.GroupVersionResource { return r.GroupVersion.WithResource(r.Name) }
@@ -47,7 +47,7 @@ func (r Resource) With(storage interface{}) Resource {
 	return r
 }
 
-// Subresource returns the row of a part of the objects of this one. It shows them in the same columns.
+// Subresource returns the row of a subresource, which is printed in the same columns.
 func (r Resource) Subresource(name string, storage interface{}) Resource {
 	return Resource{GroupVersion: r.GroupVersion, Kind: r.Kind, Name: r.Name + "/" + name, Namespaced: r.Namespaced, Scheme: r.Scheme, Storage: storage, Printer: r.Printer}
 }
@@ -63,8 +63,8 @@ func (r *Resource) Types() *runtime.Scheme { return cmp.Or(r.Scheme, v1.Scheme) 
 // Verbs returns the verbs of the resource, sorted.
 func (r *Resource) Verbs() (verbs []string) {
 	for _, verb := range []struct {
-		isThere bool
-		names   []string
+		supported bool
+		names     []string
 	}{
 		{is[Creater](r), []string{"create"}},
 		{is[Deleter](r), []string{"delete"}},
@@ -74,14 +74,14 @@ func (r *Resource) Verbs() (verbs []string) {
 		{is[Updater](r), []string{"patch", "update"}},
 		{is[Watcher](r), []string{"watch"}},
 	} {
-		if verb.isThere {
+		if verb.supported {
 			verbs = append(verbs, verb.names...)
 		}
 	}
 	return verbs
 }
 
-// is reports whether the storage of a resource has a verb.
+// is reports whether the storage of a resource implements a verb.
 func is[Verb any](r *Resource) bool {
 	_, ok := r.Storage.(Verb)
 	return ok
@@ -100,8 +100,8 @@ func (r *Resource) APIResource() metav1.APIResource {
 	return resource
 }
 
-// storageVersionHash says in which version objects are stored: when it changes,
-// they would be written anew.
+// storageVersionHash identifies the version in which objects are stored: when it
+// changes, they must be rewritten.
 func (r *Resource) storageVersionHash() string {
 	sum := sha256.Sum256([]byte(r.Kind.Group + "/" + r.Kind.Version + "/" + r.Kind.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])

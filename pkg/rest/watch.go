@@ -19,33 +19,32 @@ type Event struct {
 	Object Answer
 }
 
-// maxInitial bounds how many of the initial objects are looked at at once.
+// maxInitial bounds the number of initial objects that are translated at once.
 const maxInitial = 100
 
-// Watch gives out the events of the objects that were asked for: each change once, in
-// their order. It is for one goroutine at a time. Who has begun it stops it.
+// Watch returns the events of the selected objects: each change once, in order. It is not
+// safe for concurrent use. The caller that begins it must stop it.
 type Watch struct {
 	// New returns an empty object, with its kind set.
 	New func() Object
-	// Translate appends what a change of the store is to the watcher: no event, or some.
+	// Translate appends the watcher's events for a change of the store, if there are any.
 	Translate func(into []Event, change storage.Event) ([]Event, error)
 
-	unstored []Event           // that come first
-	initial  []*storage.Object // that come then
-	owesEnd  bool              // it is still to be said that these have ended
-	version  uint64
-	changes  storage.Watcher // nil if there can be none
-	last     []Event         // the last ones, whose place is used again
+	unstored    []Event           // the first events
+	initial     []*storage.Object // the objects whose events come next
+	bookmarkDue bool              // the bookmark after the initial objects must still be sent
+	version     uint64
+	changes     storage.Watcher // nil if there can be none
+	last        []Event         // the last result of Next, whose memory is reused
 }
 
-// WatchMade returns a watch of objects that are not stored and never change. They have
-// their kind set.
+// WatchMade returns a watch of objects that are not stored and never change. Their kind must be set.
 func WatchMade(newObject func() Object, version uint64, objects []runtime.Object, options WatchOptions) (*Watch, error) {
 	_, initial, err := options.begin()
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{New: newObject, version: version, owesEnd: initial}
+	w := &Watch{New: newObject, version: version, bookmarkDue: initial}
 	if initial {
 		for _, object := range objects {
 			w.unstored = append(w.unstored, Event{watch.Added, MakeAnswer(object)})
@@ -54,9 +53,9 @@ func WatchMade(newObject func() Object, version uint64, objects []runtime.Object
 	return w, nil
 }
 
-// BeginWatch begins a watch of the selected internal objects, whose Translate is the caller's to
-// set. The error is a 410 if changes after the version are not known any more, or, because
-// reads are never stale, not yet.
+// BeginWatch begins a watch of the selected stored objects. The caller must set New and Translate.
+// The error is api.Expired, a 410, if the changes after the version are no longer available, or,
+// because reads are never stale, not yet.
 func BeginWatch(objects storage.Interface, selection storage.Selection, options WatchOptions) (*Watch, error) {
 	version, initial, err := options.begin()
 	if err != nil {
@@ -69,7 +68,7 @@ func BeginWatch(objects storage.Interface, selection storage.Selection, options 
 		if err != nil {
 			return nil, err
 		}
-		w.initial, w.version, w.owesEnd = list.Items, list.Version, true
+		w.initial, w.version, w.bookmarkDue = list.Items, list.Version, true
 	case version == 0:
 		if w.version, err = objects.Version(); err != nil {
 			return nil, err
@@ -79,13 +78,13 @@ func BeginWatch(objects storage.Interface, selection storage.Selection, options 
 	return w, err
 }
 
-// Next returns the next events, at least one: those that there are, also if the context has
-// ended, else it waits for some until it ends, and returns its error then. They are the
-// caller's until the next call. A watch that reads too slowly is cut off: the error is a 410. After
-// the initial objects comes a bookmark that says so.
+// Next returns the next events, at least one. It returns available events even if the context
+// has ended; otherwise it waits for some, and returns the context's error if that ends. The events
+// are valid until the next call. A watch that reads too slowly is cut off: the error is a 410. A
+// bookmark marks the end of the initial objects.
 func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 	for first := true; len(events) == 0; first = false {
-		if err := ctx.Err(); err != nil && !first { // others may change much that is not selected
+		if err := ctx.Err(); err != nil && !first { // changes that are not selected must not delay the end
 			return nil, err
 		}
 		switch {
@@ -93,8 +92,8 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 			events, w.unstored = w.unstored, nil
 		case len(w.initial) > 0:
 			events, err = w.nextInitial()
-		case w.owesEnd:
-			w.owesEnd = false
+		case w.bookmarkDue:
+			w.bookmarkDue = false
 			events = []Event{w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})}
 		case w.changes == nil:
 			<-ctx.Done()
@@ -111,7 +110,7 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 
 // nextInitial returns the events of some of the initial objects.
 func (w *Watch) nextInitial() (events []Event, err error) {
-	events = w.reused()
+	events = w.buffer()
 	n := min(len(w.initial), maxInitial)
 	for _, object := range w.initial[:n] {
 		if events, err = w.Translate(events, storage.Event{Type: storage.Added, Version: object.Version(), After: object}); err != nil {
@@ -131,7 +130,7 @@ func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
 		}
 		return nil, err
 	}
-	events = w.reused()
+	events = w.buffer()
 	for _, change := range changes {
 		if events, err = w.Translate(events, change); err != nil {
 			return nil, err
@@ -141,23 +140,23 @@ func (w *Watch) nextChanges(ctx context.Context) (events []Event, err error) {
 	return events, nil
 }
 
-// reused returns the place of the last events, without them.
-func (w *Watch) reused() []Event {
+// buffer returns the memory of the last events, cleared.
+func (w *Watch) buffer() []Event {
 	clear(w.last)
 	return w.last[:0]
 }
 
-// Stop releases the watch. It must not be used any more.
+// Stop releases the watch, which must not be used afterwards.
 func (w *Watch) Stop() {
 	if w.changes != nil {
 		w.changes.Stop()
 	}
 }
 
-// Bookmark returns an event that says up to which version all events have been given out,
-// none as long as initial objects are missing.
+// Bookmark returns an event with the version up to which Next has returned all events, none
+// before the end of the initial objects.
 func (w *Watch) Bookmark() []Event {
-	if w.owesEnd {
+	if w.bookmarkDue {
 		return nil
 	}
 	return []Event{w.bookmark(nil)}

@@ -21,7 +21,7 @@ func headOf(apiVersion, kind string) string {
 	return `{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`
 }
 
-// EncodeList returns the answer with a list of items.
+// EncodeList returns the JSON of a list of encoded items.
 func EncodeList(apiVersion, kind string, meta ListMeta, items [][]byte) conversion.Encoded {
 	head := headOf(apiVersion, kind) + `"metadata":{"resourceVersion":"` + strconv.FormatUint(meta.Version, 10) + `"`
 	if meta.Continue != "" {
@@ -33,7 +33,7 @@ func EncodeList(apiVersion, kind string, meta ListMeta, items [][]byte) conversi
 	return conversion.EncodedList([]byte(head+`},"items":[`), []byte(","), []byte("]}\n"), items)
 }
 
-// Encode returns the answer with an object of a versioned type, which has its kind set.
+// Encode returns the JSON of an object of a versioned type, whose kind must be set.
 func Encode(object runtime.Object) (conversion.Encoded, error) {
 	text, err := json.Marshal(object)
 	if err != nil {

@@ -25,7 +25,7 @@ func inContainer(c corev1.Container) api.Container {
 	}
 }
 
-// restOfContainer returns what is left of a container; its name tells whose it is.
+// restOfContainer returns the rest of a container, which keeps the name as its key.
 func restOfContainer(c corev1.Container) corev1.Container {
 	c.Image, c.WorkingDir = "", ""
 	c.Ports = refinements(c.Ports, inPort, outPort)

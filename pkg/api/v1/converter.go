@@ -17,13 +17,13 @@ import (
 type Converter interface {
 	// New returns an empty object of the API.
 	New() runtime.Object
-	// Out converts a stored object to the API. The kind of the result is not set. The two share parts.
+	// Out converts a stored object to the API. It does not set the kind. The two share memory.
 	Out(object api.Object) (runtime.Object, error)
-	// In converts an object of the API to its stored form. It does not change the object; the two share parts.
+	// In converts an object of the API to its stored form. It does not change the object; the two share memory.
 	In(object runtime.Object) (api.Object, error)
 }
 
-// NewConverter returns the converter of a kind of the API, whose type a scheme has.
+// NewConverter returns the converter of a kind of the API, whose type the scheme must have.
 func NewConverter(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) Converter {
 	one := oneVersion{kind, stored, scheme}
 	switch stored {
@@ -42,7 +42,7 @@ type oneVersion struct {
 
 func (c oneVersion) New() runtime.Object {
 	object, err := c.scheme.New(c.kind)
-	utilruntime.Must(err) // else the row of the kind is wrong
+	utilruntime.Must(err) // fails only if the row of the kind is wrong
 	return object
 }
 
@@ -105,7 +105,7 @@ type Codec struct {
 	Head []byte // the beginning of each object's JSON; its item follows, without the opening brace
 }
 
-// NewCodec returns the codec of a kind of the API, whose type a scheme has.
+// NewCodec returns the codec of a kind of the API, whose type the scheme must have.
 func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) *Codec {
 	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind))}
 }

@@ -11,7 +11,7 @@ import (
 	"kube2014/pkg/api"
 )
 
-// managedBy is the label with which today's endpoints controller marks what it writes.
+// managedBy is the label with which today's endpoints controller marks its endpoints.
 const managedBy = "endpoints.kubernetes.io/managed-by"
 
 func inEndpoints(endpoints corev1.Endpoints) (in api.Endpoints, err error) {
@@ -35,7 +35,7 @@ func outEndpoints(in api.Endpoints) (corev1.Endpoints, error) {
 	return endpoints, nil
 }
 
-// inSubsets returns each address with each port.
+// inSubsets returns HOST:PORT for each pair of address and port.
 func inSubsets(subsets []corev1.EndpointSubset) (addresses []string) {
 	for _, subset := range subsets {
 		for _, address := range subset.Addresses {
@@ -47,7 +47,7 @@ func inSubsets(subsets []corev1.EndpointSubset) (addresses []string) {
 	return addresses
 }
 
-// outSubsets returns a subset for each port.
+// outSubsets returns one subset for each port.
 func outSubsets(in api.Endpoints) (subsets []corev1.EndpointSubset) {
 	subsetOf := map[uint16]int{}
 	for i, endpoint := range in.Endpoints {

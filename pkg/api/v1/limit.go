@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// limited is a resource that June 2014 limits by a number: of bytes, of thousandths of a
-// CPU.
+// limited is a resource that June 2014 limits by a number: bytes, or thousandths of a CPU.
 type limited struct {
 	name  corev1.ResourceName
 	scale resource.Scale
@@ -19,7 +18,7 @@ var (
 	cpu    = limited{corev1.ResourceCPU, resource.Milli}
 )
 
-// quantity writes a number as a client does that has read it: 64Mi, 1k, 100m.
+// quantity returns a number in the form in which clients re-encode it: 64Mi, 1k, 100m.
 func (l limited) quantity(number int) resource.Quantity {
 	quantity := resource.NewScaledQuantity(int64(number), l.scale)
 	if l == memory && number%1024 == 0 {
@@ -33,8 +32,8 @@ func inLimit(limits corev1.ResourceList, of limited) int {
 	return int(inQuantity(limits[of.name], of.scale))
 }
 
-// outLimit sets the limit of a resource. One that means the same stays as it is written.
-// A request of just what the limit was follows it: as a rule the limit is its default.
+// outLimit sets the limit of a resource, and leaves an equal one as it is written. A request
+// equal to the old limit follows it: usually the limit was its default.
 func outLimit(resources *corev1.ResourceRequirements, of limited, number int) {
 	if inLimit(resources.Limits, of) == number {
 		return
@@ -59,8 +58,7 @@ func setQuantity(list *corev1.ResourceList, of limited, number int) {
 	}
 }
 
-// inQuantity returns a quantity in units of a scale, rounded away from zero. What no
-// int64 can hold becomes the largest or the smallest one.
+// inQuantity returns a quantity in units of a scale, rounded away from zero and clamped to int64.
 func inQuantity(quantity resource.Quantity, scale resource.Scale) int64 {
 	if quantity.Sign() < 0 {
 		opposite := quantity.DeepCopy()
@@ -76,8 +74,7 @@ func inQuantity(quantity resource.Quantity, scale resource.Scale) int64 {
 	return math.MaxInt64
 }
 
-// scaled returns what ScaledValue does of a quantity that is not negative, and whether
-// that has not overflowed.
+// scaled returns the ScaledValue of a non-negative quantity, and whether it fits into an int64.
 func scaled(quantity resource.Quantity, scale resource.Scale) (number int64, fits bool) {
 	number = quantity.ScaledValue(scale)
 	about := quantity.AsApproximateFloat64() / math.Pow10(int(scale))

@@ -15,8 +15,8 @@ import (
 // Namespace is the only one: June 2014 had none.
 const Namespace = metav1.NamespaceDefault
 
-// inMeta returns the metadata that all internal objects have, and the rest of it, with the
-// labels. A store sets the version.
+// inMeta splits metadata into the part that all internal objects have and the rest, which
+// has the labels. The store sets the version.
 func inMeta(meta metav1.ObjectMeta) (in api.ObjectMeta, rest metav1.ObjectMeta) {
 	in = api.ObjectMeta{UID: string(meta.UID), CreationTime: meta.CreationTimestamp.Time, Annotations: meta.Annotations}
 	meta.Name, meta.Namespace, meta.Annotations = "", "", nil
@@ -25,7 +25,7 @@ func inMeta(meta metav1.ObjectMeta) (in api.ObjectMeta, rest metav1.ObjectMeta) 
 	return in, meta
 }
 
-// outMeta completes the metadata of which the object's remainder has the rest.
+// outMeta completes metadata that was decoded from the object's remainder.
 func outMeta(meta *metav1.ObjectMeta, object api.Object, namespace string) {
 	in := object.Meta()
 	meta.Name, meta.Namespace, meta.Annotations = object.Key().ID, namespace, in.Annotations
@@ -37,7 +37,7 @@ func outMeta(meta *metav1.ObjectMeta, object api.Object, namespace string) {
 	meta.CreationTimestamp = metav1.Time{Time: in.CreationTime}
 }
 
-// encodeRest returns the JSON of the rest of an object, "" if nothing is left.
+// encodeRest returns the JSON of the rest of an object, "" if it is empty.
 func encodeRest[Object any](rest Object) (string, error) { return remainderOf(rest, *new(Object)) }
 
 // remainderOf returns the JSON of the rest of an object, "" if it is that of an empty one.
@@ -53,14 +53,13 @@ func remainderOf(rest, empty any) (string, error) {
 	return string(text), err
 }
 
-// decodeRest returns the rest of an object.
 func decodeRest[Object any](object api.Object) (rest Object, err error) {
 	err = decodeRemainder(object, &rest)
 	return rest, err
 }
 
-// decodeRemainder decodes the remainder of an object into another one. The error says whose remainder cannot
-// be read: another program may have written it.
+// decodeRemainder decodes the remainder of an object into another one. The error names the object: another
+// program may have written the remainder.
 func decodeRemainder(object api.Object, into any) error {
 	remainder := object.Meta().Remainder
 	if remainder == "" {

@@ -8,7 +8,7 @@ import (
 	"kube2014/pkg/conversion"
 )
 
-// manifestVersion is that of the manifests that June 2014's examples have.
+// manifestVersion is the version of the manifests in June 2014's examples.
 const manifestVersion = "v1beta1"
 
 func inPod(pod corev1.Pod) (task api.Task, err error) {
@@ -39,7 +39,7 @@ func outPod(task api.Task) (corev1.Pod, error) {
 	return pod, nil
 }
 
-// inPodSpec returns the manifest that June 2014 has instead, and the rest.
+// inPodSpec splits a spec into June 2014's manifest and the rest.
 func inPodSpec(spec corev1.PodSpec) (api.ContainerManifest, corev1.PodSpec) {
 	manifest := api.ContainerManifest{
 		Version:    manifestVersion,

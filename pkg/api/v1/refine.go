@@ -6,13 +6,13 @@ import (
 	"kube2014/pkg/conversion"
 )
 
-// What v1 says of a part of an object may refine what June 2014 says of it: the probes of
-// a container, the list behind its command. A refinement is kept in the remainder. It
-// holds as long as it means the same to June 2014 as what the internal object says; if
-// the first door has changed that, the refinement is dropped.
+// A part of a v1 object may refine the internal part to which it is converted: with the
+// probes of a container, or the list form of its command. The remainder stores refinements.
+// A refinement applies as long as it still converts to the internal part; if the first
+// door has changed that part, the refinement is dropped.
 
-// refinements returns those of the items that say more than June 2014 can, and those
-// that mean the same as one of them, so that their order stays.
+// refinements returns the items that June 2014 cannot fully express, and those that convert
+// to the same part as one of them, so that their order is preserved.
 func refinements[V any, In comparable](items []V, in func(V) In, out func(In) V) (refined []V) {
 	isRefined := map[In]bool{}
 	for _, item := range items {
@@ -28,7 +28,7 @@ func refinements[V any, In comparable](items []V, in func(V) In, out func(In) V)
 	return refined
 }
 
-// refine converts items to v1: to a refinement that means the same, if there is one.
+// refine converts items to v1. It prefers a refinement that converts back to the item.
 func refine[V any, In comparable](items []In, refined []V, in func(V) In, out func(In) V) []V {
 	byMeaning := map[In][]V{}
 	for _, one := range refined {

@@ -1,5 +1,5 @@
-// Package v1 has the API of today: the types of k8s.io/api, and how they are converted to and from the
-// internal objects. What June 2014 cannot say of an object is its remainder.
+// Package v1 has today's API: the types of k8s.io/api, and their conversions to and from the internal
+// objects. The part of an object that June 2014 cannot express is its remainder.
 package v1
 
 import (
@@ -20,7 +20,7 @@ import (
 // Version is the name of this version of the API.
 const Version = "v1"
 
-// Scheme knows the types of today's API. It does not change.
+// Scheme has the types of today's API. It is read-only.
 var Scheme = func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(AddToScheme(scheme))
@@ -55,7 +55,7 @@ var twoVersions = func() *conversion.Scheme {
 	return scheme
 }()
 
-// AddConversions registers the kinds that June 2014 knows too, and how they are converted.
+// AddConversions registers the kinds that June 2014 knows too, and their conversions.
 func AddConversions(scheme *conversion.Scheme) {
 	scheme.AddKnownTypes(conversion.Internal, api.Task{}, api.ReplicationController{}, api.Service{}, api.Endpoints{})
 	scheme.AddKnownTypes(Version, corev1.Pod{}, corev1.ReplicationController{}, corev1.Service{}, corev1.Endpoints{})

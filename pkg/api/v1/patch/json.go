@@ -19,8 +19,8 @@ const maxOperations = 10000
 // the object's longest list. An object has about as many entries as commas.
 const maxMoves = 50_000_000
 
-// maxScanned bounds the cost of a JSON patch whose paths are long: all that is in a member
-// is read again for each member of a path.
+// maxScanned bounds the cost of a JSON patch with long paths, in bytes: for each member of a
+// path, all of the member's contents are parsed again.
 const maxScanned = 64 << 20
 
 func parseJSON(body []byte, into *Patch) error {
@@ -44,7 +44,7 @@ func parseJSON(body []byte, into *Patch) error {
 	return nil
 }
 
-// checkTypes refuses an operation whose op, path or from is no text. The library would take it for none.
+// checkTypes refuses an operation whose op, path or from is not a string. The library would treat it as missing.
 func checkTypes(operations jsonpatch.Patch) error {
 	for i, operation := range operations {
 		for _, name := range []string{"op", "path", "from"} {
@@ -57,8 +57,8 @@ func checkTypes(operations jsonpatch.Patch) error {
 	return nil
 }
 
-// applyAll returns an error where the library panics, which it does for a test of the
-// whole object against no value.
+// applyAll converts a panic of the library into an error. A test of the whole object against
+// no value panics.
 func applyAll(operations jsonpatch.Patch, text []byte) (after []byte, err error) {
 	defer func() {
 		if recover() != nil {
@@ -71,7 +71,7 @@ func applyAll(operations jsonpatch.Patch, text []byte) (after []byte, err error)
 	return after, nil
 }
 
-// deepest returns how many members the longest path in a JSON patch names.
+// deepest returns the number of members in the longest path of a JSON patch.
 func deepest(patch jsonpatch.Patch) (members int) {
 	for _, operation := range patch {
 		path, _ := operation.Path() // an operation without a path is refused when it is applied

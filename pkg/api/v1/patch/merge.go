@@ -11,7 +11,7 @@ import (
 
 func parseMerge(body []byte, into *Patch) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber() // they stay as they are written
+	decoder.UseNumber() // preserves numbers as written
 	var changes map[string]any
 	if err := decoder.Decode(&changes); err != nil {
 		return apierrors.NewBadRequest(err.Error())
@@ -19,15 +19,15 @@ func parseMerge(body []byte, into *Patch) error {
 	if changes == nil { // null
 		return apierrors.NewBadRequest(jsonpatch.ErrBadJSONPatch.Error())
 	}
-	into.apply = func(text []byte, _ runtime.Object) ([]byte, error) { return json.Marshal(merged(text, changes)) }
+	into.apply = func(text []byte, _ runtime.Object) ([]byte, error) { return json.Marshal(merge(text, changes)) }
 	return nil
 }
 
-// merged applies a merge patch to JSON, nil for none. The library that edits objects by
-// JSON patches has that too, but reads all that is in a member again for each member: a
-// patch of a few kilobytes that is deep enough takes it minutes.
-func merged(text json.RawMessage, patch any) any {
-	var before map[string]json.RawMessage // none if the text is no object: all of it is replaced
+// merge applies a merge patch to JSON, which is nil for no value. The library for JSON
+// patches can do so too, but parses the contents of a member again at each level: a deeply
+// nested patch of a few kilobytes takes it minutes.
+func merge(text json.RawMessage, patch any) any {
+	var before map[string]json.RawMessage // nil if the text is not an object: the patch replaces it
 	if json.Unmarshal(text, &before) != nil {
 		before = nil
 	}
@@ -46,13 +46,13 @@ func merged(text json.RawMessage, patch any) any {
 		if change == nil {
 			delete(after, name)
 		} else {
-			after[name] = merged(before[name], change)
+			after[name] = merge(before[name], change)
 		}
 	}
 	return after
 }
 
-// withoutNulls removes the members that are null from objects in a list, as that library does.
+// withoutNulls removes null members from the objects in a list, as that library does.
 func withoutNulls(value any) any {
 	list, isList := value.([]any)
 	if !isList {
@@ -60,7 +60,7 @@ func withoutNulls(value any) any {
 	}
 	cleaned := make([]any, len(list))
 	for i, entry := range list {
-		cleaned[i] = merged(nil, entry)
+		cleaned[i] = merge(nil, entry)
 	}
 	return cleaned
 }

@@ -1,4 +1,4 @@
-// Package patch applies patches to the JSON of objects, with bounds on what that costs.
+// Package patch applies patches to the JSON of objects, at a bounded cost.
 package patch
 
 import (
@@ -14,17 +14,17 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// ErrUnknownType is that of a patch in a form that is not known.
+// ErrUnknownType is the error for an unsupported type of patch.
 var ErrUnknownType = errors.New("an unknown type of patch")
 
-// Patch is how an object is to change. It is safe for concurrent use.
+// Patch is a parsed patch. It is safe for concurrent use.
 type Patch struct {
-	// Twice are the members that the patch gives more than once; the last one counts.
+	// Twice has an error for each member that the patch repeats; the last one counts.
 	Twice []error
 	apply func(text []byte, kind runtime.Object) ([]byte, error)
 }
 
-// Parse reads a patch of a type.
+// Parse parses a patch of a type. Errors are ErrUnknownType or statuses.
 func Parse(patchType types.PatchType, body []byte) (*Patch, error) {
 	switch patchType {
 	case types.JSONPatchType:
@@ -37,7 +37,7 @@ func Parse(patchType types.PatchType, body []byte) (*Patch, error) {
 	return nil, ErrUnknownType
 }
 
-// parse reads a patch that is a value of JSON of a type.
+// parse parses a patch whose JSON decodes into a Value.
 func parse[Value any](body []byte, problem string, read func(body []byte, into *Patch) error) (*Patch, error) {
 	var value Value
 	twice, err := kjson.UnmarshalStrict(body, &value)
@@ -51,7 +51,7 @@ func parse[Value any](body []byte, problem string, read func(body []byte, into *
 	return patch, nil
 }
 
-// Apply returns the patched JSON of an object. The kind is any object of that kind. Errors
+// Apply returns the patched JSON of an object. The kind is any object of the same kind. Errors
 // are statuses.
 func (p *Patch) Apply(text []byte, kind runtime.Object) ([]byte, error) { return p.apply(text, kind) }
 
@@ -63,9 +63,9 @@ func tooLarge(format string, args ...any) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(format, args...))
 }
 
-// maxCopied bounds what a JSON patch copies, in bytes. It is as large as a body may be.
+// maxCopied bounds the data that a JSON patch copies, in bytes. It equals the limit of a body.
 const maxCopied = 3 << 20
 
 func init() {
-	jsonpatch.AccumulatedCopySizeLimit = maxCopied // the library has it as a variable
+	jsonpatch.AccumulatedCopySizeLimit = maxCopied // a global variable of the library
 }

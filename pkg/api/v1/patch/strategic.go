@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// maxComparisons bounds a strategic merge, which compares each entry of a list with each
-// other one. Lists of 2,000 entries take about a second.
+// maxComparisons bounds a strategic merge, which compares each entry of a list with every
+// other. Lists of 2,000 entries take about a second.
 const maxComparisons = 4_000_000
 
 func parseStrategic(body []byte, into *Patch) error {
@@ -20,7 +20,7 @@ func parseStrategic(body []byte, into *Patch) error {
 }
 
 func mergeStrategically(text, patch []byte, kind runtime.Object) ([]byte, error) {
-	var before, changes strategicpatch.JSONMap // read again for each object: the merge changes both
+	var before, changes strategicpatch.JSONMap // decoded for each object: the merge changes both
 	if json.Unmarshal(text, &before) != nil || json.Unmarshal(patch, &changes) != nil {
 		return nil, apierrors.NewBadRequest(mergepatch.ErrBadJSONDoc.Error())
 	}
