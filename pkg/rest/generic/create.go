@@ -2,7 +2,6 @@ package generic
 
 import (
 	"context"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +26,7 @@ const (
 
 // Create implements rest.Creater.
 func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
-	if version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64); err == nil && version != 0 {
+	if expected, _ := expectedVersion(object); expected != 0 { // one that is no number is ignored
 		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
 	typed, err := s.admitNew(key, object.(T), options)

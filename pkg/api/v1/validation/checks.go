@@ -24,7 +24,7 @@ func newChecks() checks { return checks{&check.Errors{}} }
 
 // update returns the errors of the rules, except those of an update of the old object to itself:
 // old mistakes may stay.
-func update[T any](now, old *T, rules func(c checks, now, old *T)) field.ErrorList {
+func update[T any](now, old T, rules func(c checks, now, old T)) field.ErrorList {
 	after, before := newChecks(), newChecks()
 	rules(after, now, old)
 	if len(after.List) == 0 {
