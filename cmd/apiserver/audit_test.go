@@ -63,7 +63,7 @@ var auditDifferences = map[string]struct{ theirs, ours string }{
 	"it is deleted": {`meta.k8s.io/__internal`, `v1`},
 	"an unknown resource": { // K87
 		`could not find the requested resource"`,
-		`could not find the requested resource: there are bindings, endpoints, events, namespaces, nodes, pods, replicationcontrollers, services"`},
+		`could not find the requested resource: there are bindings, configmaps, endpoints, events, namespaces, nodes, pods, podtemplates, replicationcontrollers, secrets, serviceaccounts, services"`},
 	// The right that is missed is another one.
 	"as another one, without the right": {
 		`nodes is forbidden: User \"bob\" cannot impersonate-on:user-info:list resource \"nodes\" in API group \"\" at the cluster scope","reason":"Forbidden","details":{"kind":"nodes"}`,
@@ -94,8 +94,10 @@ const auditTokens = "admin-token,admin,1,system:masters\nbob-token,bob,2,\"build
 func auditedServer(t *testing.T, policy string) (s *secured, log string) {
 	f := filesOf(t)
 	log = f.path("audit.log")
-	return openSecure(t, "-authorization_mode", "RBAC", "-token_auth_file", f.write("tokens.csv", auditTokens),
-		"-audit_log_path", log, "-audit_policy_file", f.write("policy.yaml", policy)), log
+	s = openSecure(t, "-authorization_mode", "RBAC", "-token_auth_file", f.write("tokens.csv", auditTokens),
+		"-audit_log_path", log, "-audit_policy_file", f.write("policy.yaml", policy))
+	require.NoError(t, s.BootstrapNamespaces(t.Context()))
+	return s, log
 }
 
 // linesOf returns the lines of a request, once there are as many as there are to be.

@@ -56,20 +56,6 @@ func task(id string, port int) string {
 	return fmt.Sprintf(`{"id":%q,"labels":{"name":"web"},"desiredState":{"manifest":{"containers":[{"image":"i","ports":[{"hostPort":%d,"containerPort":80}]}]}}}`, id, port)
 }
 
-func TestK6ThereIsOneNamespace(t *testing.T) {
-	t.Parallel()
-	d := onTwoMachines(t)
-	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces", ""), `"creationTimestamp":"2014-06-06T23:40:48Z"`)
-	assert.Contains(t, d.mustAsk(403, "POST", "/api/v1/namespaces", `{"metadata":{"name":"other"}}`), "there were no namespaces in June 2014")
-	assert.Contains(t, d.mustAsk(403, "DELETE", "/api/v1/namespaces/default", ""), `namespaces \"default\" is forbidden: this namespace may not be deleted`)
-	assert.Contains(t, d.mustAsk(403, "PATCH", "/api/v1/namespaces/default", `{}`, "Content-Type: application/merge-patch+json"), "it is not stored")
-	assert.Contains(t, d.mustAsk(404, "POST", "/api/v1/namespaces/other/pods", pod("a", "")), `namespaces \"other\" not found`)
-	d.mustAsk(201, "POST", podsPath, pod("a", ""))
-	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces/other/pods", ""), `"items":[]`)
-	assert.Contains(t, d.mustAsk(404, "GET", "/api/v1/namespaces/other/pods/a", ""), `pods \"a\" not found`)
-	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/pods", ""), `"name":"a"`)
-}
-
 func TestK7WhoWroteAFieldIsNotKept(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)

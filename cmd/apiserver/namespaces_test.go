@@ -83,20 +83,41 @@ func TestJune2014sProgramsSeeTheNamespaceDefaultAlone(t *testing.T) {
 		"/registry/objects/services/specs/dev/frontend", "/registry/objects/services/specs/dev/other"}, sortedKeys(keysIn(t, server.URL, "/registry/objects")))
 }
 
-func TestTheSecondDoorShowsNoNamespaceButDefaultYet(t *testing.T) {
+func TestTheSecondDoorShowsAllNamespaces(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
 	createElsewhere(t, d.Stores)
 	d.createPod(podNamed("own"))
+	d.createPod(podNamed("web-1"))
 	names := func(list corev1.PodList) (names []string) {
 		for _, pod := range list.Items {
 			names = append(names, pod.Namespace+"/"+pod.Name)
 		}
 		return names
 	}
-	for _, path := range []string{todaysPods, "/api/v1/pods", "/api/v1/pods?limit=1", "/api/v1/pods?labelSelector=name!%3Dx"} {
-		assert.Equal(t, []string{"default/own"}, names(read[corev1.PodList](d, path)), path)
+	for path, want := range map[string][]string{
+		todaysPods:                                            {"default/own", "default/web-1"},
+		"/api/v1/namespaces/dev/pods":                         {"dev/web-1"},
+		"/api/v1/namespaces/other/pods":                       nil,
+		"/api/v1/pods":                                        {"default/own", "default/web-1", "dev/web-1"},
+		"/api/v1/pods?labelSelector=name%3Dweb":               {"dev/web-1"},
+		"/api/v1/pods?fieldSelector=metadata.namespace%3Ddev": {"dev/web-1"},
+		"/api/v1/pods?fieldSelector=metadata.name%3Dweb-1":    {"default/web-1", "dev/web-1"},
+	} {
+		assert.Equal(t, want, names(read[corev1.PodList](d, path)), path)
 	}
-	d.send(http.StatusNotFound, "GET", todaysPods+"/web-1", "")
+	var paged []string
+	for next := ""; ; {
+		page := read[corev1.PodList](d, "/api/v1/pods?limit=1&continue="+next)
+		paged = append(paged, names(page)...)
+		if next = page.Continue; next == "" {
+			break
+		}
+	}
+	assert.Equal(t, []string{"default/own", "default/web-1", "dev/web-1"}, paged)
 	d.send(http.StatusNotFound, "DELETE", todaysServices+"/frontend", "")
+	d.send(http.StatusOK, "DELETE", "/api/v1/namespaces/dev/services/frontend", "")
+	d.send(http.StatusNotFound, "GET", "/api/v1/namespaces/dev/endpoints/frontend", "")
+	d.send(http.StatusOK, "DELETE", "/api/v1/namespaces/dev/pods/web-1", "")
+	assert.Equal(t, []string{"default/own", "default/web-1"}, names(read[corev1.PodList](d, "/api/v1/pods")))
 }

@@ -42,7 +42,7 @@ func TestAVersionThatIsTurnedOffIsNotServed(t *testing.T) {
 				for _, path := range []string{"tasks", "services", "replicationControllers"} {
 					d.send(served[row.first], "GET", "/api/v1beta1/"+path, "")
 				}
-				for _, path := range []string{"/api", "/apis", "/api/v1", todaysPods, "/api/v1/nodes", "/version", "/livez", "/readyz", "/openapi/v3",
+				for _, path := range []string{"/api", "/apis", "/api/v1", todaysPods, "/api/v1/nodes", "/version", "/livez", "/openapi/v3",
 					"/apis/discovery.k8s.io/v1/endpointslices"} {
 					d.send(served[row.second], "GET", path, "")
 				}
@@ -138,7 +138,7 @@ func TestRequestsAtTheSecondDoorAreLogged(t *testing.T) {
 		{http.StatusCreated, "POST", todaysPods + "?dryRun=All", `{"metadata": {"name": "secret"}, "spec": {"containers": [{"name": "a", "image": "b"}]}}`, "POST " + todaysPods + `\?dryRun=All 201 `},
 		{http.StatusBadRequest, "POST", todaysPods, `secret`, "POST " + todaysPods + " 400 "},
 		{http.StatusNotFound, "GET", todaysPods + "/a%0Ab", "", "GET " + todaysPods + "/a%0Ab 404 "},
-		{http.StatusNotFound, "PROPFIND", "/api/v1/secrets", "", "PROPFIND /api/v1/secrets 404 "},
+		{http.StatusNotFound, "PROPFIND", "/api/v1/nothings", "", "PROPFIND /api/v1/nothings 404 "},
 	} {
 		logged.Reset()
 		d.send(row.status, row.method, row.path, row.body)

@@ -119,7 +119,7 @@ func TestNoSecretIsTold(t *testing.T) {
 		"two tokens":           bearer(hidden.add("first-of-two-tokens-88") + " " + hidden.add("second-of-two-tokens-99")),
 		"impersonation":        bearer(tokens["root"]).as("Impersonate-User: eve"),
 		"forbidden to act":     bearer(tokens["ann"]).as("Impersonate-User: eve"),
-		"a certificate":        w.client("carol", nil).as("Authorization: Bearer " + hidden.add("token-beside-a-certificate")),
+		"a certificate":        w.client("carol", nil).as("Authorization: Bearer " + hidden.add("token-beside-the-one-of-carol")),
 		"a wrong certificate":  credentials{certificate: certtest.Authority(t, "x").Client(t, "carol", nil)}.as("Authorization: Bearer " + tokens["ann"]),
 		"a proxy with a token": w.proxy("proxy", "X-Remote-User: dora").as("Authorization: Bearer " + hidden.add("token-behind-a-proxy-55")),
 	}

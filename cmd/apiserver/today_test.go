@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,15 +47,15 @@ func kubectlPath(t *testing.T) string {
 	return path
 }
 
-// todaysSessions returns the recorded sessions of kubectl.
-func todaysSessions(t *testing.T) []today.Session {
-	sessions, err := today.LoadSessions("../../testdata/today/kubectl.json")
+// todaysSessions returns the recorded sessions of kubectl in a file.
+func todaysSessions(t *testing.T, file string) []today.Session {
+	sessions, err := today.LoadSessions("../../testdata/today/" + file)
 	require.NoError(t, err)
 	return sessions
 }
 
 func TestKubectlPrintsWhatItPrintsOnTodaysServer(t *testing.T) {
-	kubectl, sessions := kubectlPath(t), todaysSessions(t)
+	kubectl, sessions := kubectlPath(t), todaysSessions(t, "kubectl.json")
 	onTodaysServers(t, func(t *testing.T, _ bool, start func(t *testing.T) string) {
 		for _, session := range sessions {
 			t.Run(session.Name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestKubectlPrintsTheSameAtTheSecurePort(t *testing.T) {
 	kubectl, f := kubectlPath(t), filesOf(t)
 	flags, authority := f.secureFlags()
 	flags = append(flags, "-scheduler", "none", "-authorization_mode", "RBAC", "-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n"))
-	for _, session := range todaysSessions(t) {
+	for _, session := range todaysSessions(t, "kubectl.json") {
 		t.Run(session.Name, func(t *testing.T) {
 			t.Parallel()
 			_, _, _, url := secureProgram(t, unhurried, flags...)
@@ -92,6 +93,27 @@ func TestKubectlPrintsTheSameAtTheSecurePort(t *testing.T) {
 			require.NoError(t, err)
 			noneDiffers(t, steps, today.KnownOfKubectl[session.Name])
 		})
+	}
+}
+
+// The recorded server had today's controller manager beside it. Ours has its own controllers.
+func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
+	t.Parallel()
+	kubectl, sessions := kubectlPath(t), todaysSessions(t, "kubectl-2.json")
+	for name, store := range flagsFor {
+		for _, session := range sessions {
+			t.Run(session.Name+" backend="+name, func(t *testing.T) {
+				t.Parallel()
+				f := filesOf(t)
+				flags, authority := f.secureFlags()
+				flags = slices.Concat(flags, store(t), []string{"-scheduler", "none", "-authorization_mode", "RBAC",
+					"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})
+				_, _, _, url := secureProgram(t, unhurried, flags...)
+				steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfigFor(t, url, authority, "admin-token"))
+				require.NoError(t, err)
+				noneDiffers(t, steps, today.KnownOfKubectl[session.Name])
+			})
+		}
 	}
 }
 

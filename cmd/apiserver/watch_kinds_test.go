@@ -89,18 +89,23 @@ func TestEndpointSlicesAreWatched(t *testing.T) {
 	})
 }
 
-func TestTheOneNamespaceIsWatchedInVain(t *testing.T) {
+func TestANamespaceIsWatched(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t)
 	url := d.listen()
+	d.send(http.StatusCreated, "POST", "/api/v1/namespaces", `{"metadata": {"name": "dev"}}`)
 	initial := openWatch(t, patient, url+"/api/v1/namespaces?watch=1")
-	named := openWatch(t, patient, url+"/api/v1/watch/namespaces/default")
-	later := openWatch(t, patient, url+"/api/v1/watch/namespaces?resourceVersion=1")
-	initial.tells("ADDED default")
-	named.tells("ADDED default")
+	named := openWatch(t, patient, url+"/api/v1/watch/namespaces/dev")
+	initial.tells("ADDED dev")
+	named.tells("ADDED dev")
 	d.createPod(podNamed("p"))
+	d.send(http.StatusCreated, "POST", "/api/v1/namespaces", `{"metadata": {"name": "prod"}}`)
+	initial.tells("ADDED prod")
+	d.send(http.StatusOK, "DELETE", "/api/v1/namespaces/dev", "")
+	initial.tells("MODIFIED dev")
+	named.tells("MODIFIED dev")
 	d.Second.EndWatches()
-	for _, w := range []*watcher{initial, named, later} {
+	for _, w := range []*watcher{initial, named} {
 		w.ends()
 	}
 }

@@ -9,7 +9,17 @@ import (
 // KnownOfKubectl has, by session, what kubectl prints here otherwise than on the recorded
 // server.
 var KnownOfKubectl = map[string][]Edit{
-	"pod life":         {{"K1", "24 $K get po,svc,rc -o name", "\nservice/kubernetes", ""}},
+	"pod life": {{"K1", "24 $K get po,svc,rc -o name", "\nservice/kubernetes", ""}},
+	"namespaces": {
+		{"K4", "16 $K -n dev get svc s -o jsonpath='{.spec.type} {.spec.ports[0].port} {.spec.ipFamilies} {.spec.internalTrafficPolicy}'", `\["IPv4"\] `, " "},
+		{"K1", "19 $K get svc kubernetes -o jsonpath='{.spec.ports[0].name} {.spec.ports[0].port} {.metadata.labels}'", `(?s).*`,
+			"exit 1\nstdout:\n\nstderr:\nError from server (NotFound): services \"kubernetes\" not found\n"},
+	},
+	"config": {
+		{"K2", "23 $K create token robot | tr -dc . | wc -c", `(?s)2\n.*`, "0\nstderr:\nerror: failed to create token: the server could not find the requested resource\n"},
+		{"K2", "24 $K create token nope", `serviceaccounts "nope" not found`, "the server could not find the requested resource"},
+		{"K2", "25 $K create token robot --duration 1s", `TokenRequest.*`, "the server could not find the requested resource"},
+	},
 	"about the server": {{"K2", "11 $K get componentstatuses >/dev/null; echo $?", `(?s)0\nstderr:.*`, "1\nstderr:\nerror: the server doesn't have a resource type \"componentstatuses\"\n"}},
 }
 
@@ -25,8 +35,6 @@ func KnownOfRequests(onEtcd bool) []Edit {
 		// The first door's answers.
 		{"K5", "55 GET /", `(?s).*`, "status 200\nContent-Type: text/html; charset=utf-8\n\n<html><body>Welcome to Kubernetes</body></html>"},
 		{"K5", "56 GET /nope", `404 page not found\n`, "Not Found: GET /nope"},
-		{"K2", "53 GET /api", `(?s)("resource": "namespaces".*?) +"subresources": .*?\n {14}\]\n`, "$1"},
-		{"K6", "74 GET /api/v1/namespaces", `(?ms)^    \{\n      "cells": \[\n        "kube-.*?^    \}\n`, ""},
 		{"K8", "29 POST /api/v1/namespaces/default/pods", `, application/yaml, application/vnd.kubernetes.protobuf`, ""},
 		{"K9", "26 POST /api/v1/namespaces/default/pods", ` in scheme \\"pkg/runtime/scheme.go:111\\"`, ""},
 		{"K28", "43 GET /api/v1/namespaces/default/pods?watch=1&resourceVersion=9223372036854775807&timeoutSeconds=1", `(?s).*`, tooLarge},
@@ -63,15 +71,14 @@ JSON on one line: true, ends its last line: true
 // leftOut has what a document of the recorded server lists and ours does not: with the
 // element of such a name in the form in which answers are compared.
 var leftOut = []struct{ k, step, element, names string }{
-	{"K2", "50 GET /api/v1", `(?ms)^    \{\n +"name": "%s"\n.*?^    \}\n`, `componentstatuses configmaps limitranges namespaces/finalize
-		namespaces/status nodes/proxy persistentvolumeclaims persistentvolumeclaims/status persistentvolumes
-		persistentvolumes/status pods/attach pods/ephemeralcontainers pods/eviction pods/exec pods/portforward pods/proxy
-		pods/resize podtemplates resourcequotas resourcequotas/status secrets serviceaccounts serviceaccounts/token`},
+	{"K2", "50 GET /api/v1", `(?ms)^    \{\n +"name": "%s"\n.*?^    \}\n`, `componentstatuses limitranges nodes/proxy persistentvolumeclaims
+		persistentvolumeclaims/status persistentvolumes persistentvolumes/status pods/attach pods/ephemeralcontainers
+		pods/eviction pods/exec pods/portforward pods/proxy pods/resize resourcequotas resourcequotas/status serviceaccounts/token`},
 	{"K2", "52 GET /apis", `(?ms)^    \{\n +"name": "%s"\n.*?^    \}\n`, `apiregistration.k8s.io apps events.k8s.io autoscaling batch
 		certificates.k8s.io networking.k8s.io policy rbac.authorization.k8s.io storage.k8s.io admissionregistration.k8s.io
 		apiextensions.k8s.io scheduling.k8s.io coordination.k8s.io node.k8s.io resource.k8s.io flowcontrol.apiserver.k8s.io`},
-	{"K2", "53 GET /api", `(?ms)^ {12}\{\n +"resource": "%s"\n.*?^ {12}\}\n`, `componentstatuses configmaps limitranges
-		persistentvolumeclaims persistentvolumes podtemplates resourcequotas secrets`},
+	{"K2", "53 GET /api", `(?ms)^ {12}\{\n +"resource": "%s"\n.*?^ {12}\}\n`, `componentstatuses limitranges
+		persistentvolumeclaims persistentvolumes resourcequotas`},
 	{"K2", "53 GET /api", `(?ms)^ {16}\{\n +"subresource": "%s"\n.*?^ {16}\}\n`, `proxy attach ephemeralcontainers eviction exec
 		portforward resize`},
 	{"K14", "59 GET /livez?verbose", `(?m)^\[\+\]%s ok\n`, checks + "loopback-serving-certificate"},

@@ -52,7 +52,7 @@ func (p printed) String() string {
 	return fmt.Sprintf("exit %d\nstdout:\n%s\nstderr:\n%s\n", p.Exit, p.Out, p.Err)
 }
 
-// LoadSessions reads testdata/today/kubectl.json.
+// LoadSessions reads testdata/today/kubectl.json, or a file like it.
 func LoadSessions(file string) (sessions []Session, err error) {
 	return sessions, load(file, &sessions)
 }

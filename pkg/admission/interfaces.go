@@ -33,10 +33,14 @@ type ValidationInterface interface {
 // Forbidden returns the error that refuses a change, in the words of today's server. Why must contain
 // no secrets.
 func Forbidden(a *Attributes, why error) error {
+	return apierrors.NewForbidden(a.Resource.GroupResource(), NameOf(a), why)
+}
+
+// NameOf returns the name of the object of a change for errors.
+func NameOf(a *Attributes) string {
 	name := a.Name
 	if name == "" && a.Object != nil {
 		name = cmp.Or(a.Object.GetName(), a.Object.GetGenerateName())
 	}
-	// A collection has no name.
-	return apierrors.NewForbidden(a.Resource.GroupResource(), cmp.Or(name, "Unknown"), why)
+	return cmp.Or(name, "Unknown") // a collection has no name
 }

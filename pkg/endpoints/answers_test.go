@@ -93,7 +93,7 @@ func TestAnErrorIsAStatusInTheWordsOfTodaysServer(t *testing.T) {
 		{"an unknown dry run", "POST", Pods + "?dryRun=Some", Pod("x", ""), "", 422, "Invalid", ""},
 		{"no name", "POST", Pods, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`, "", 422, "Invalid",
 			`Pod "" is invalid: metadata.name: Required value: name or generateName is required`},
-		{"a second namespace", "POST", "/api/v1/namespaces", `{"metadata":{"name":"other"}}`, "", 403, "Forbidden", ""},
+		{"a namespace of another name", "POST", "/api/v1/namespaces", `{"metadata":{"name":"Other"}}`, "", 422, "Invalid", ""},
 		{"the namespace is to go", "DELETE", "/api/v1/namespaces/default", "", "", 403, "Forbidden", `namespaces "default" is forbidden: this namespace may not be deleted`},
 		{"a body that is too large", "POST", Pods, strings.Repeat(" ", bodies.MaxSize+1), "", 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"},
 		{"fields that are unknown to the selector", "GET", Pods + "?fieldSelector=spec.x%3D1", "", "", 400, "BadRequest", "field label not supported: spec.x"},

@@ -84,7 +84,8 @@ func TestAFieldThatAKindIsNotSelectedByIsRefusedInTheWordsOfTodaysServer(t *test
 		assert.EqualValues(t, 400, refused.Code)
 		assert.Equal(t, row.message, refused.Message)
 	}
-	for selector, want := range map[string][]string{"status.phase=Active": {"default"}, "metadata.name!=default": {}} {
+	d.Must("POST", "/api/v1/namespaces", `{"metadata":{"name":"dev"}}`)
+	for selector, want := range map[string][]string{"status.phase=Active": {"dev"}, "name=dev": {"dev"}, "metadata.name!=dev": {}} {
 		names, _ := d.Must("GET", "/api/v1/namespaces"+query("fieldSelector", selector), "").Names()
 		assert.Equal(t, want, names, selector)
 	}

@@ -25,7 +25,7 @@ import (
 
 func (r *call) patch() error {
 	storage, err := storageAs[rest.Updater](r)
-	if err != nil || r.info.Name == "" {
+	if _, unreadable := storageAs[rest.Getter](r); err != nil || unreadable != nil || r.info.Name == "" {
 		return notAllowed()
 	}
 	options, err := query.PatchOptions(r.URL.Query(), types.PatchType(bodies.Type(r.Header)))

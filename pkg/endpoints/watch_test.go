@@ -150,6 +150,7 @@ func TestAWatchAtAPathOfItsOwn(t *testing.T) {
 		d := withPods(t, 2)
 		node := `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}`
 		d.Must("POST", Nodes, node)
+		d.Must("POST", "/api/v1/namespaces", `{"metadata":{"name":"dev"}}`)
 		for path, want := range map[string][]string{
 			"/api/v1/watch/pods?":                                                    {"ADDED a 2", "ADDED b 3"},
 			"/api/v1/watch/namespaces/default/pods?":                                 {"ADDED a 2", "ADDED b 3"},
@@ -159,10 +160,10 @@ func TestAWatchAtAPathOfItsOwn(t *testing.T) {
 			"/api/v1/watch/namespaces/other/pods?":                                   nil,
 			"/api/v1/namespaces/other/pods?watch=1&":                                 nil,
 			"/api/v1/watch/nodes/n?":                                                 {"ADDED n 4"},
-			"/api/v1/watch/namespaces?":                                              {"ADDED default 1"},
-			"/api/v1/watch/namespaces/default?":                                      {"ADDED default 1"},
-			"/api/v1/namespaces?watch=1&allowWatchBookmarks=1&":                      {"ADDED default 1", "BOOKMARK  1"},
-			"/api/v1/namespaces?watch=1&resourceVersion=1&":                          nil,
+			"/api/v1/watch/namespaces?":                                              {"ADDED dev 5"},
+			"/api/v1/watch/namespaces/dev?":                                          {"ADDED dev 5"},
+			"/api/v1/namespaces?watch=1&allowWatchBookmarks=1&":                      {"ADDED dev 5", "BOOKMARK  5"},
+			"/api/v1/namespaces?watch=1&resourceVersion=5&":                          nil,
 		} {
 			assert.Equal(t, want, told(t, d, path, nothing), path)
 		}

@@ -15,6 +15,9 @@ import (
 func (m *Master) openAdmission() error {
 	var errs []error
 	m.admission.Each(func(name string, p admission.Interface) {
+		if wants, ok := p.(plugin.WantsNamespaces); ok {
+			wants.SetNamespaces(m.lifecycle)
+		}
 		if wants, ok := p.(resourcequota.WantsObjects); ok {
 			if err := wants.SetObjects(m.Stores.Objects, m.catalogs); err != nil {
 				errs = append(errs, fmt.Errorf("-admission_control_config_file: %s: %s: %w", m.o.Admission.ConfigFile, name, err))

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"context"
 	"time"
 
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
@@ -10,7 +11,11 @@ import (
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/server"
+	"kube2014/pkg/util"
 )
+
+// namespacesPeriod is the period in which the namespaces that every server has are created again.
+const namespacesPeriod = time.Minute
 
 // newTodaysConfig returns the configuration that the servers of today's API share.
 func (m *Master) newTodaysConfig() *endpoints.Config {
@@ -28,6 +33,19 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	return &server.Link{Name: "extension server", Server: extensions, Next: next}
 }
 
+// BootstrapNamespaces creates the namespaces that every server has. It waits until the store is available. The error is
+// that of the context when it ends.
+func (m *Master) BootstrapNamespaces(ctx context.Context) error {
+	return untilDone(ctx, func() error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) })
+}
+
+// keepNamespaces creates them again if they are deleted, until ctx ends.
+func (m *Master) keepNamespaces(ctx context.Context) {
+	for util.Sleep(ctx, namespacesPeriod) {
+		logError(core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now))
+	}
+}
+
 // CreateKubeAPIServer creates the link of the built-in kinds. They share the store with the objects of June 2014.
 // The placer chooses the machines of pods.
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
@@ -35,10 +53,12 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
 	if m.Roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.Roles).CheckGrant}
-		m.built.Install(rbac.Resources(m.Stores.Objects, time.Now, check)...)
+		m.built.Install(rbac.Resources(m.lifecycle, time.Now, check)...)
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
-	m.built.Install(core.Resources(core.Config{Objects: m.Stores.Objects, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets})...)
+	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets})...)
+	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
+	link.AddLoop(m.keepNamespaces)
 	if m.Loops.mayBeFree != nil {
 		link.AddLoop(m.Loops.PlaceOnChange)
 	}

@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
 	"kube2014/pkg/trace"
@@ -46,9 +47,10 @@ type Master struct {
 	metrics *metrics.Metrics
 	tracer  *trace.Tracer // nil for none
 
-	built      rest.Catalog  // the built-in kinds
-	aggregated rest.Catalog  // the kinds of the aggregator itself
-	catalogs   rest.Catalogs // of all servers of today's API
+	built      rest.Catalog   // the built-in kinds
+	aggregated rest.Catalog   // the kinds of the aggregator itself
+	catalogs   rest.Catalogs  // of all servers of today's API
+	lifecycle  core.Lifecycle // the store, as the built-in kinds use it
 
 	rights    authorizer.United
 	tokens    authenticator.Token // nil without bearer tokens
@@ -105,6 +107,7 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 // extension server, June 2014; and the generic server before them. The error names a flag.
 func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver.RESTStorage, scheduler registry.Scheduler) error {
 	m.Stores = stores
+	m.lifecycle = core.NewLifecycle(stores.Objects, m.catalogs)
 	m.Loops = m.newLoops()
 	m.readRoles()
 	chain := m.createJune2014(table)
@@ -131,13 +134,18 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 		config.Mux, config.Page = chain.Server.(*endpoints.Server), ui.Handler()
 	}
 	config.Listening = m.announce
-	if m.o.Parts.Around() {
+	if m.o.Parts.Around() || m.runsControllers() {
 		inside := loopback.Listen()
 		config.Loopback = inside
 		if m.Parts, err = m.config.NewParts(m.o, func(userAgent string) (*clientv1.Client, error) {
 			return clientv1.Over(inside.DialContext, userAgent), nil
 		}, m.tracer); err != nil {
 			return err
+		}
+		if m.runsControllers() {
+			if err := m.Parts.addControllers(m.o.Controllers, m.o.SecureServing, m.catalogs); err != nil {
+				return err
+			}
 		}
 		chain.AddLoop(m.Parts.Run)
 		chain.AddPreShutdownHook("stop-parts", m.Parts.Stop)

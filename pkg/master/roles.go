@@ -19,11 +19,19 @@ func (m *Master) readRoles() {
 // BootstrapRoles creates the default roles of RBAC, and follows the roles in the store. It waits until the store is
 // available. The error is that of the context when it ends.
 func (m *Master) BootstrapRoles(ctx context.Context) error {
-	for logged := ""; ; {
-		err := m.Roles.Load()
-		if err == nil {
-			err = rbac.Bootstrap(ctx, m.Stores.Objects, time.Now)
+	return untilDone(ctx, func() error {
+		if err := m.Roles.Load(); err != nil {
+			return err
 		}
+		return rbac.Bootstrap(ctx, m.Stores.Objects, time.Now)
+	})
+}
+
+// untilDone calls a function until it succeeds, with a pause between. It logs repeated errors once. The error is that
+// of the context when it ends.
+func untilDone(ctx context.Context, do func() error) error {
+	for logged := ""; ; {
+		err := do()
 		if err == nil {
 			return nil
 		}

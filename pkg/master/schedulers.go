@@ -35,7 +35,7 @@ func (m *Master) newPlacer(scheduler registry.Scheduler) *registry.PodPlacer {
 		scheduler = nil
 	}
 	objects, machines := m.Stores.Objects, m.o.Generic.Machines
-	placer := registry.MakePodPlacer(objects, scheduler)
+	placer := registry.MakePodPlacer(m.lifecycle, scheduler)
 	m.Loops.PlacePending, m.Loops.mayBeFree = m.tracer.Sync("PodPlacer.PlacePending", placer.PlacePending), placer.Changes
 	if m.o.Generic.MachinesByUser || scheduler != nil {
 		m.Loops.Register = m.tracer.Sync("RegisterMachines", func() error { return registry.RegisterMachines(objects, machines) })

@@ -12,7 +12,6 @@ import (
 	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/admission/plugin/resourcequota"
 	"kube2014/pkg/admission/plugin/webhook"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/util"
 )
 
@@ -60,12 +59,11 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 
 func admissionPlugins() *admission.Plugins {
 	all := &admission.Plugins{}
-	exists := plugin.NewNamespaceExists(func(namespace string) bool { return namespace == v1.Namespace })
 	all.Register(plugin.NameAlwaysAdmit, plugin.NewAlwaysAdmit)
 	all.Register(plugin.NameAlwaysDeny, plugin.NewAlwaysDeny)
 	all.Register(plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages)
-	all.Register(plugin.NameNamespaceExists, exists)
-	all.Register(plugin.NameNamespaceLifecycle, exists)
+	all.Register(plugin.NameNamespaceExists, plugin.NewNamespaceExists)
+	all.Register(plugin.NameNamespaceLifecycle, plugin.NewNamespaceExists)
 	all.Register(plugin.NameLimitRanger, plugin.NewLimitRanger)
 	all.Register(resourcequota.Name, resourcequota.New)
 	all.Register(webhook.NameMutating, webhook.NewMutating)

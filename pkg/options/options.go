@@ -27,6 +27,7 @@ type ServerRunOptions struct {
 	Admission       AdmissionOptions
 	Kubelet         KubeletOptions
 	APIEnablement   APIEnablementOptions
+	Controllers     ControllerOptions
 	Parts           PartsOptions
 
 	Version bool // print the version and exit
@@ -40,7 +41,7 @@ type group interface {
 }
 
 func (o *ServerRunOptions) groups() []group {
-	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Parts}
+	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Controllers, &o.Parts}
 }
 
 // ErrHelp is the error of a command line with -h or -help.
@@ -86,6 +87,9 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	}
 	if o.Parts.Has(PartScheduler) && !given["scheduler"] { // otherwise it would have nothing to do
 		o.Generic.Scheduler = NoScheduler
+	}
+	if o.Generic.Trace && !given["controllers"] { // the requests of clients are easier to follow
+		o.Controllers.list = nil
 	}
 	return o, nil
 }

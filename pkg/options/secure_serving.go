@@ -15,6 +15,8 @@ type SecureServingOptions struct {
 	CertFile string
 	KeyFile  string
 	CertDir  string // of the self-signed certificate, which is used without CertFile
+
+	shown string // the file with the certificate, once ApplyTo has opened the port
 }
 
 func (o *SecureServingOptions) addFlags(flags *flag.FlagSet) {
@@ -53,6 +55,7 @@ func (o *SecureServingOptions) ApplyTo(c *server.Config, authentication *Authent
 	if err != nil {
 		return inFlag(name, err)
 	}
+	o.shown = certFile
 	c.Secure = &server.Serving{Address: listenAddress(o.Address, o.Port), TLS: certs.TLSConfig(certificate, authentication.wantsClientCerts())}
 	return nil
 }

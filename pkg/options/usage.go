@@ -129,6 +129,15 @@ how kubelets are reached:
   -kubelet_client_key FILE  its key
   -kubelet_timeout TIME  how long they may take to answer (default 1s)
 
+the controllers of the server:
+  -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;
+                       namespace-controller, serviceaccount-controller,
+                       root-ca-certificate-publisher-controller; none if it is empty
+                       (default *; none with -trace)
+  -root_ca_file FILE   the certificate by which pods know the server, which is published
+                       in each namespace (default: the last one that the secure port
+                       shows)
+
 the kubelets and the controller manager:
   -node_status_update_frequency TIME  how often a kubelet says that it is alive
                        (default 10s)

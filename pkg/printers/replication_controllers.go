@@ -23,8 +23,8 @@ var ReplicationControllers = Printer{
 		number("Current", controllerStatusDoc["replicas"]),
 		number("Ready", controllerStatusDoc["readyReplicas"]),
 		ageColumn,
-		wide(text("Containers", "Names of each container in the template.")),
-		wide(text("Images", "Images referenced by each container in the template.")),
+		wide(containersColumn),
+		wide(imagesColumn),
 		wide(text("Selector", controllerSpecDoc["selector"])),
 	},
 	Cells: of(controllerCells),
@@ -35,22 +35,33 @@ func controllerCells(controller *corev1.ReplicationController, now time.Time) []
 	if controller.Spec.Replicas != nil {
 		desired = int64(*controller.Spec.Replicas)
 	}
-	var names, images []string
-	if controller.Spec.Template != nil {
-		for _, container := range controller.Spec.Template.Spec.Containers {
-			names, images = append(names, container.Name), append(images, container.Image)
-		}
-	}
+	names, images := containerCells(controller.Spec.Template)
 	return []any{
 		controller.Name,
 		desired,
 		int64(controller.Status.Replicas),
 		int64(controller.Status.ReadyReplicas),
 		since(controller.CreationTimestamp.Time, now),
-		strings.Join(names, ","),
-		strings.Join(images, ","),
+		names,
+		images,
 		labels.FormatLabels(controller.Spec.Selector),
 	}
+}
+
+var (
+	containersColumn = text("Containers", "Names of each container in the template.")
+	imagesColumn     = text("Images", "Images referenced by each container in the template.")
+)
+
+// containerCells returns the names and the images of the containers of a template, which may be nil.
+func containerCells(template *corev1.PodTemplateSpec) (string, string) {
+	var names, images []string
+	if template != nil {
+		for _, container := range template.Spec.Containers {
+			names, images = append(names, container.Name), append(images, container.Image)
+		}
+	}
+	return strings.Join(names, ","), strings.Join(images, ",")
 }
 
 // Scales prints *autoscalingv1.Scale.

@@ -144,7 +144,7 @@ func endpointOf(task api.Task) (string, bool) {
 func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	for _, kind := range []api.Kind{api.TaskKind, api.ServiceKind} {
-		go watchKind(ctx, e.store.Cached(), kind, changes)
+		go watchForever(ctx, e.store.Cached(), storage.InDefault(kind), changes)
 	}
 	return changes
 }
@@ -152,14 +152,14 @@ func (e *EndpointController) Changes(ctx context.Context) <-chan struct{} {
 // watchRetry is the pause before another attempt to watch an unavailable store.
 const watchRetry = time.Second
 
-// watchKind signals each change of a kind. It also signals each begin of a watch, because it may have
+// watchForever signals each change of the selected objects. It also signals each begin of a watch, because it may have
 // missed a change before.
-func watchKind(ctx context.Context, cached storage.Reader, kind api.Kind, changes chan<- struct{}) {
+func watchForever(ctx context.Context, cached storage.Reader, selection storage.Selection, changes chan<- struct{}) {
 	for {
 		version, err := cached.Version()
 		var watcher storage.Watcher
 		if err == nil {
-			watcher, err = cached.Watch(storage.InDefault(kind), version)
+			watcher, err = cached.Watch(selection, version)
 		}
 		for err == nil {
 			note(changes)

@@ -94,7 +94,7 @@ func (p *PodPlacer) PlacePending() error {
 	if p.scheduler == nil {
 		return nil
 	}
-	pods, err := p.store.Cached().List(storage.InDefault(api.TaskKind)) // a stale version is not placed
+	pods, err := p.store.Cached().List(storage.Selection{Kind: api.TaskKind}) // a stale version is not placed
 	if err != nil {
 		return fmt.Errorf("placing pods: %w", err)
 	}
@@ -119,7 +119,7 @@ func (p *PodPlacer) PlacePending() error {
 func (p *PodPlacer) Changes(ctx context.Context) <-chan struct{} {
 	changes := make(chan struct{}, 1)
 	if p.scheduler != nil {
-		go watchKind(ctx, p.store.Cached(), api.TaskKind, changes)
+		go watchForever(ctx, p.store.Cached(), storage.Selection{Kind: api.TaskKind}, changes)
 	}
 	return changes
 }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/conversion"
 )
 
@@ -23,11 +22,6 @@ type Object = interface {
 // Key names an object. The namespace is "" for a kind that has none, and in a list for
 // all namespaces.
 type Key struct{ Namespace, Name string }
-
-// HasObjects reports whether a namespace, "" for all, can contain objects.
-func HasObjects(namespace string) bool {
-	return namespace == v1.Namespace || namespace == metav1.NamespaceAll
-}
 
 // The verbs of a resource are the following interfaces that its storage implements. Their
 // methods may be called concurrently. Their errors are *errors.StatusError of apimachinery,

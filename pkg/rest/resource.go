@@ -71,7 +71,8 @@ func (r *Resource) Verbs() (verbs []string) {
 		{is[CollectionDeleter](r), []string{"deletecollection"}},
 		{is[Getter](r) || is[Streamer](r), []string{"get"}},
 		{is[Lister](r), []string{"list"}},
-		{is[Updater](r), []string{"patch", "update"}},
+		{is[Getter](r) && is[Updater](r), []string{"patch"}},
+		{is[Updater](r), []string{"update"}},
 		{is[Watcher](r), []string{"watch"}},
 	} {
 		if verb.supported {
@@ -98,6 +99,21 @@ func (r *Resource) APIResource() metav1.APIResource {
 		resource.StorageVersionHash = r.storageVersionHash()
 	}
 	return resource
+}
+
+// Deletable returns the resources whose objects a client can list and delete: one for each kind in the store.
+func Deletable(rows []*Resource) (resources []metav1.APIResource) {
+	known := map[api.Kind]bool{}
+	for _, row := range rows {
+		if row.Stored == "" || known[row.Stored] || !is[Deleter](row) || !is[Lister](row) {
+			continue
+		}
+		known[row.Stored] = true
+		resource := row.APIResource()
+		resource.Group, resource.Version = row.GroupVersion.Group, row.GroupVersion.Version
+		resources = append(resources, resource)
+	}
+	return resources
 }
 
 // storageVersionHash identifies the version in which objects are stored: when it

@@ -32,7 +32,7 @@ func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler = filters.WithAuditInit(handler, c.Audit)
 	handler = filters.WithPanicRecovery(handler)
 	handler = filters.WithMetrics(handler, c.Metrics)
-	handler = filters.WithLogging(handler)
+	handler = filters.WithLogging(handler, c.silent)
 	handler = filters.WithRequestInfo(c.Around(handler), c.Chain.servers())
 	return handler
 }

@@ -27,7 +27,7 @@ type Config struct {
 	Secure   *Serving // nil if the port is closed
 	Guards   Guards   // of the secure port
 	// Loopback accepts the connections of parts in the same process, like the insecure port, whether that is
-	// open or not; nil for none.
+	// open or not; nil for none. Their requests are not logged.
 	Loopback net.Listener
 
 	Audit *audit.Auditor // of both ports, nil for none
@@ -54,6 +54,7 @@ type Config struct {
 	// Listening is called with the addresses when the ports are open. It may be nil.
 	Listening func(insecure, secure net.Addr)
 
+	silent   bool // requests are not logged
 	inFlight *waitgroup.SafeWaitGroup
 	limits   *filters.Limits
 }
@@ -102,8 +103,11 @@ func (c *Config) Complete() CompletedConfig {
 
 // New returns a server.
 func (c CompletedConfig) New() *Server {
+	quiet := *c.Config
+	quiet.silent = true
 	return &Server{
 		config:   c.Config,
+		loopback: c.BuildHandlerChain(&quiet, Guards{}),
 		insecure: c.BuildHandlerChain(c.Config, Guards{}),
 		secure:   c.BuildHandlerChain(c.Config, c.Guards),
 		ending:   make(chan struct{}),

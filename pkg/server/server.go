@@ -16,6 +16,7 @@ import (
 type Server struct {
 	config           *Config
 	insecure, secure http.Handler
+	loopback         http.Handler
 	chain            Link // has the checks and hooks of all links; PrepareRun sets it
 
 	ending  chan struct{} // closed when the server begins to end
@@ -105,7 +106,7 @@ func (p PreparedServer) Run(ctx context.Context) error {
 		}
 	}
 	if s.config.Loopback != nil {
-		ports = append(ports, s.newPort(s.config.Loopback, s.insecure, &Serving{}))
+		ports = append(ports, s.newPort(s.config.Loopback, s.loopback, &Serving{}))
 	}
 	if s.config.Listening != nil {
 		s.config.Listening(insecure.address(), secure.address())

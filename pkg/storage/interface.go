@@ -95,7 +95,8 @@ type Interface interface {
 	// Commit makes related changes, and returns the object that each change wrote, nil
 	// if it wrote none. An atomic store makes all changes or none, and readers see all
 	// or none. Any other store makes them in order, and repairs later what a failure or
-	// a crash between two of them leaves. The store owns the objects passed in, even if
+	// a crash between two of them leaves; a check after the creation of objects holds after
+	// it too, or the objects are deleted again. The store owns the objects passed in, even if
 	// Commit fails.
 	//
 	// If an object does not have the expected version, nothing is changed. The error is

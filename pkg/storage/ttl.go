@@ -28,4 +28,4 @@ func (s ttlStore) Commit(changes ...Change) ([]*Object, error) {
 	return s.Interface.Commit(changes...)
 }
 
-func (s ttlStore) Now() time.Time { return clockOf(s.Interface)() }
+func (s ttlStore) Now() time.Time { return ClockOf(s.Interface)() }

@@ -16,7 +16,7 @@ const updateTime = 2 * time.Second
 // and nil if the object is absent or corrupt. If change fails, nothing is written. The time
 // spent in change does not count: it may call another server.
 func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) (api.Object, error)) (*Object, error) {
-	now := clockOf(store)
+	now := ClockOf(store)
 	for began := now(); ; {
 		update, err := makeUpdate(store, key, func(stored *Object) (api.Object, error) {
 			called := now()
@@ -42,7 +42,8 @@ func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) 
 	}
 }
 
-func clockOf(store Interface) func() time.Time {
+// ClockOf returns the clock of a store.
+func ClockOf(store Interface) func() time.Time {
 	if clock, ok := store.(Clock); ok {
 		return clock.Now
 	}

@@ -6,33 +6,48 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
 )
 
+// Namespaces tells in which namespaces objects may be. Its methods are called concurrently. Their errors are those
+// that clients get.
+type Namespaces interface {
+	// Exists returns an error if a namespace does not exist.
+	Exists(namespace string) error
+	// MayCreate returns an error if no object of a resource can be created in a namespace. The name may be "".
+	MayCreate(namespace string, resource schema.GroupResource, name string) error
+}
+
+// WantsNamespaces is a plugin that needs the namespaces before the first request.
+type WantsNamespaces interface{ SetNamespaces(Namespaces) }
+
 type namespaceExists struct {
 	changes
-	exists func(namespace string) bool
+	namespaces Namespaces
 }
 
-// NewNamespaceExists returns a factory of a plugin that refuses to store objects in a namespace that
-// does not exist. Exists is called concurrently.
-func NewNamespaceExists(exists func(namespace string) bool) admission.Factory {
-	return func(configuration json.RawMessage) (admission.Interface, error) {
-		return withoutConfiguration(namespaceExists{exists: exists}, configuration)
-	}
+var _ WantsNamespaces = (*namespaceExists)(nil)
+
+// NewNamespaceExists creates a plugin that refuses to store objects in a namespace that does not exist, or new ones in
+// one that is being deleted. It is an admission.Factory.
+func NewNamespaceExists(configuration json.RawMessage) (admission.Interface, error) {
+	return withoutConfiguration(&namespaceExists{}, configuration)
 }
+
+// SetNamespaces implements WantsNamespaces.
+func (n *namespaceExists) SetNamespaces(namespaces Namespaces) { n.namespaces = namespaces }
 
 // Admit implements admission.MutationInterface, because this error comes before all others.
-func (n namespaceExists) Admit(_ context.Context, a *admission.Attributes) error {
+func (n *namespaceExists) Admit(_ context.Context, a *admission.Attributes) error {
 	switch resource := a.Resource.GroupResource(); {
 	case a.Namespace == "", resource == corev1.Resource("namespaces"):
 		return nil
 	case resource == authorizationv1.Resource("localsubjectaccessreviews"): // they must not reveal which namespaces exist
 		return nil
-	case n.exists(a.Namespace):
-		return nil
+	case a.Operation == admission.Create:
+		return n.namespaces.MayCreate(a.Namespace, resource, admission.NameOf(a))
 	}
-	return apierrors.NewNotFound(corev1.Resource("namespaces"), a.Namespace)
+	return n.namespaces.Exists(a.Namespace)
 }

@@ -11,7 +11,7 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// The names of the plugins. NamespaceLifecycle is the same as NamespaceExists, as no namespace ends.
+// The names of the plugins. NamespaceLifecycle is the same as NamespaceExists.
 const (
 	NameAlwaysAdmit        = "AlwaysAdmit"
 	NameAlwaysDeny         = "AlwaysDeny"

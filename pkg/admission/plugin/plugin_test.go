@@ -2,11 +2,14 @@ package plugin
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
 	. "kube2014/pkg/endpoints/endpointstest"
@@ -24,8 +27,30 @@ func made(t *testing.T, factory admission.Factory) admission.Interface {
 	return plugin
 }
 
-// existing is a factory that knows one namespace.
-var existing = NewNamespaceExists(func(namespace string) bool { return namespace == "default" })
+// existing is a factory of a plugin that knows one namespace, and one that ends.
+func existing(configuration json.RawMessage) (admission.Interface, error) {
+	plugin, err := NewNamespaceExists(configuration)
+	if err == nil {
+		plugin.(WantsNamespaces).SetNamespaces(twoNamespaces{})
+	}
+	return plugin, err
+}
+
+type twoNamespaces struct{}
+
+func (twoNamespaces) Exists(namespace string) error {
+	if namespace == "nope" {
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), namespace)
+	}
+	return nil
+}
+
+func (n twoNamespaces) MayCreate(namespace string, resource schema.GroupResource, name string) error {
+	if namespace == "ending" {
+		return apierrors.NewForbidden(resource, name, errors.New("it ends"))
+	}
+	return n.Exists(namespace)
+}
 
 // K53.
 func TestAPluginThatHasNoConfigurationTakesNone(t *testing.T) {
@@ -169,13 +194,23 @@ func TestTheNamespaceOfAChangeIsLookedFor(t *testing.T) {
 	assert.True(t, plugin.Handles(admission.Create))
 	assert.True(t, plugin.Handles(admission.Update))
 	assert.False(t, plugin.Handles(admission.Delete))
-	for resource, want := range map[string]string{"pods": `namespaces "nope" not found`, "namespaces": ""} {
-		a := &admission.Attributes{Operation: admission.Create, Resource: corev1.SchemeGroupVersion.WithResource(resource), Namespace: "nope"}
+	for _, row := range []struct {
+		operation                 admission.Operation
+		resource, namespace, want string
+	}{
+		{admission.Create, "pods", "nope", `namespaces "nope" not found`},
+		{admission.Update, "pods", "nope", `namespaces "nope" not found`},
+		{admission.Create, "pods", "ending", `pods "x" is forbidden: it ends`},
+		{admission.Update, "pods", "ending", ""},
+		{admission.Create, "pods", "default", ""},
+		{admission.Create, "namespaces", "nope", ""},
+	} {
+		a := &admission.Attributes{Operation: row.operation, Resource: corev1.SchemeGroupVersion.WithResource(row.resource), Namespace: row.namespace, Name: "x"}
 		err := plugin.(admission.MutationInterface).Admit(t.Context(), a)
-		if want == "" {
-			assert.NoError(t, err)
+		if row.want == "" {
+			assert.NoError(t, err, row)
 		} else {
-			assert.EqualError(t, err, want)
+			assert.EqualError(t, err, row.want)
 		}
 	}
 }

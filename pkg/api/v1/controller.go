@@ -32,7 +32,7 @@ func outController(controller api.ReplicationController) (corev1.ReplicationCont
 	if err != nil {
 		return corev1.ReplicationController{}, err
 	}
-	outMeta(&rc.ObjectMeta, &controller, Namespace)
+	outMeta(&rc.ObjectMeta, &controller)
 	rc.Labels = controller.Labels
 	state := controller.DesiredState
 	replicas := api.Int32(state.Replicas)

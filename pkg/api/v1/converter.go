@@ -52,7 +52,7 @@ func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	meta := metaOf(out)
-	outMeta(meta, whole, whole.Namespace)
+	outMeta(meta, whole)
 	meta.Labels = whole.Labels
 	c.scheme.Default(out)
 	return out, nil
@@ -65,9 +65,8 @@ func (c oneVersion) In(object runtime.Object) (api.Object, error) {
 	own.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	meta := metaOf(own)
 	in := &api.Any{Kind: c.stored, ID: meta.Name, Labels: meta.Labels}
-	namespace := meta.Namespace
 	in.ObjectMeta, *meta = inMeta(*meta)
-	in.Namespace, meta.Labels = namespace, nil
+	meta.Labels = nil
 	var err error
 	in.Remainder, err = remainderOf(own, c.New())
 	return in, err
@@ -94,7 +93,11 @@ func (c inTwoVersions) In(object runtime.Object) (api.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return converted.(api.Object), nil
+	in := converted.(api.Object)
+	if meta := in.Meta(); meta.Namespace == Namespace {
+		meta.Namespace = "" // as in objects of June 2014
+	}
+	return in, nil
 }
 
 // Codec encodes the stored objects of a kind as JSON of the API. storage.Object caches the JSON by codec. A codec

@@ -28,7 +28,7 @@ func outEndpoints(in api.Endpoints) (corev1.Endpoints, error) {
 	if err != nil {
 		return corev1.Endpoints{}, err
 	}
-	outMeta(&endpoints.ObjectMeta, &in, Namespace)
+	outMeta(&endpoints.ObjectMeta, &in)
 	if !api.SameAddresses(inSubsets(endpoints.Subsets), in.Endpoints) {
 		endpoints.Subsets = outSubsets(in)
 	}
@@ -65,7 +65,7 @@ func outSubsets(in api.Endpoints) (subsets []corev1.EndpointSubset) {
 		if i < len(in.Targets) {
 			target := in.Targets[i]
 			address.NodeName = &host
-			address.TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: Namespace, Name: target.TaskID, UID: types.UID(target.UID)}
+			address.TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: in.Key().Namespace, Name: target.TaskID, UID: types.UID(target.UID)}
 		}
 		subsets[at].Addresses = append(subsets[at].Addresses, address)
 	}

@@ -12,13 +12,13 @@ import (
 	"kube2014/pkg/api"
 )
 
-// Namespace is the only one: June 2014 had none.
+// Namespace is that of the objects of June 2014, which had none.
 const Namespace = metav1.NamespaceDefault
 
 // inMeta splits metadata into the part that all internal objects have and the rest, which
 // has the labels. The store sets the version.
 func inMeta(meta metav1.ObjectMeta) (in api.ObjectMeta, rest metav1.ObjectMeta) {
-	in = api.ObjectMeta{UID: string(meta.UID), CreationTime: meta.CreationTimestamp.Time, Annotations: meta.Annotations}
+	in = api.ObjectMeta{Namespace: meta.Namespace, UID: string(meta.UID), CreationTime: meta.CreationTimestamp.Time, Annotations: meta.Annotations}
 	meta.Name, meta.Namespace, meta.Annotations = "", "", nil
 	meta.UID, meta.ResourceVersion, meta.CreationTimestamp = "", "", metav1.Time{}
 	meta.SelfLink, meta.ManagedFields = "", nil
@@ -26,9 +26,9 @@ func inMeta(meta metav1.ObjectMeta) (in api.ObjectMeta, rest metav1.ObjectMeta) 
 }
 
 // outMeta completes metadata that was decoded from the object's remainder.
-func outMeta(meta *metav1.ObjectMeta, object api.Object, namespace string) {
-	in := object.Meta()
-	meta.Name, meta.Namespace, meta.Annotations = object.Key().ID, namespace, in.Annotations
+func outMeta(meta *metav1.ObjectMeta, object api.Object) {
+	in, key := object.Meta(), object.Key()
+	meta.Name, meta.Namespace, meta.Annotations = key.ID, key.Namespace, in.Annotations
 	meta.UID = types.UID(api.UIDOf(object))
 	meta.ResourceVersion = ""
 	if in.ResourceVersion != 0 {

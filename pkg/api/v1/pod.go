@@ -28,7 +28,7 @@ func outPod(task api.Task) (corev1.Pod, error) {
 	if err != nil {
 		return corev1.Pod{}, err
 	}
-	outMeta(&pod.ObjectMeta, &task, Namespace)
+	outMeta(&pod.ObjectMeta, &task)
 	pod.Labels = task.Labels
 	pod.Spec = outPodSpec(task.DesiredState.Manifest, pod.Spec)
 	pod.Spec.NodeName = task.CurrentState.Host

@@ -29,7 +29,7 @@ func outService(service api.Service) (corev1.Service, error) {
 	if err != nil {
 		return corev1.Service{}, err
 	}
-	outMeta(&svc.ObjectMeta, &service, Namespace)
+	outMeta(&svc.ObjectMeta, &service)
 	svc.Spec.Selector = service.Labels
 	if inServicePorts(svc.Spec.Ports) != service.Port {
 		svc.Spec.Ports = outServicePorts(service.Port)

@@ -20,6 +20,7 @@ type Informers struct {
 	Nodes                  func() *cache.SharedInformer[*corev1.Node]
 	Services               func() *cache.SharedInformer[*corev1.Service]
 	Endpoints              func() *cache.SharedInformer[*corev1.Endpoints]
+	Namespaces             func() *cache.SharedInformer[*corev1.Namespace]
 	ReplicationControllers func() *cache.SharedInformer[*corev1.ReplicationController]
 
 	mu      sync.Mutex // guards what follows
@@ -39,6 +40,7 @@ func New(c *clientv1.Client, resync time.Duration) *Informers {
 	i.Nodes = once(i, "nodes", resync, c.Nodes())
 	i.Services = once(i, "services", resync, c.Services().Everywhere())
 	i.Endpoints = once(i, "endpoints", resync, c.Endpoints().Everywhere())
+	i.Namespaces = once(i, "namespaces", resync, c.Namespaces())
 	i.ReplicationControllers = once(i, "replicationcontrollers", resync, c.ReplicationControllers().Everywhere())
 	return i
 }

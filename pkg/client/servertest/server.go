@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/registry"
@@ -26,6 +28,8 @@ import (
 // Server is a second door over a store in memory. It places no pods, and syncs no endpoints.
 type Server struct {
 	Objects *memory.Store
+	// Resources returns the resources whose objects can be listed and deleted.
+	Resources func() []metav1.APIResource
 
 	door http.Handler
 
@@ -40,9 +44,11 @@ func Start(t testing.TB) *Server {
 	store := memory.New(1)
 	s := &Server{Objects: store}
 	catalog := &rest.Catalog{}
-	catalog.Install(core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: time.Now})...)
+	all := rest.Catalogs{catalog}
+	objects := core.NewLifecycle(store, all)
+	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: time.Now})...)
 	door := endpoints.New(endpoints.NewConfig(time.Now), catalog)
-	door.All = rest.Catalogs{catalog}
+	door.All, s.Resources = all, rest.Derived(rest.Deletable, all)
 	s.door = filters.WithRequestInfo(http.HandlerFunc(filters.Serve), []request.Server{door})
 	s.Restart()
 	t.Cleanup(s.Stop)

@@ -9,6 +9,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Client is a client of an apiserver. It is safe for concurrent use; its fields must not
@@ -21,7 +22,7 @@ import (
 // 30 seconds.
 type Client struct {
 	Host      string       // the server's address, like http://127.0.0.1:8080
-	Namespace string       // of pods and the like; empty: default, the only one that kube2014 has
+	Namespace string       // of pods and the like; empty: default
 	HTTP      *http.Client // nil: http.DefaultClient; a timeout of its own would also end watches
 	UserAgent string       // for the server's log and audit; empty: that of Go's client
 
@@ -64,6 +65,41 @@ func (c *Client) Events() Resource[*corev1.Event] {
 // Nodes returns the nodes, which are the first door's machines.
 func (c *Client) Nodes() Resource[*corev1.Node] {
 	return resource[corev1.Node](c, nil, "nodes", "Node")
+}
+
+// Namespaces returns the namespaces.
+func (c *Client) Namespaces() Namespaces {
+	return Namespaces{resource[corev1.Namespace](c, nil, "namespaces", "Namespace")}
+}
+
+// ServiceAccounts returns the service accounts.
+func (c *Client) ServiceAccounts() Resource[*corev1.ServiceAccount] {
+	return namespaced[corev1.ServiceAccount](c, "serviceaccounts", "ServiceAccount")
+}
+
+// ConfigMaps returns the config maps.
+func (c *Client) ConfigMaps() Resource[*corev1.ConfigMap] {
+	return namespaced[corev1.ConfigMap](c, "configmaps", "ConfigMap")
+}
+
+// Namespaces are the namespaces, and what only they can do.
+type Namespaces struct{ Resource[*corev1.Namespace] }
+
+// Finalize replaces the finalizers in the spec of a namespace. One that is being deleted is gone with the last of them.
+func (n Namespaces) Finalize(ctx context.Context, namespace *corev1.Namespace) (*corev1.Namespace, error) {
+	return n.send(ctx, n.to(http.MethodPut, namespace.Name, "finalize").with(namespace))
+}
+
+// Metadata returns the metadata of the objects of any resource. Without a namespace in the client, or for a resource
+// that has none, they are those of all namespaces.
+func (c *Client) Metadata(of schema.GroupVersionResource) Resource[*metav1.PartialObjectMetadata] {
+	var parent []string
+	if c.Namespace != "" {
+		parent = []string{"namespaces", c.Namespace}
+	}
+	r := resource[metav1.PartialObjectMetadata](c, parent, of.Resource, "PartialObjectMetadata")
+	r.version, r.form = of.GroupVersion(), ";as=%s;g=meta.k8s.io;v=v1"
+	return r
 }
 
 // Pods are the pods, and what only they can do.

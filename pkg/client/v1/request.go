@@ -29,10 +29,12 @@ const (
 	maxErrorSize = 1 << 20
 )
 
-// request is a request below /api/v1.
+// request is a request for objects of a version.
 type request struct {
 	method      string
-	path        []string // its segments
+	version     schema.GroupVersion
+	path        []string // the segments below that of the version
+	accept      string   // the type of the answer
 	query       url.Values
 	contentType string
 	body        interface{} // nil for none; bytes are sent as they are
@@ -41,6 +43,15 @@ type request struct {
 // with returns the request with a body in JSON.
 func (r request) with(body interface{}) request {
 	r.contentType, r.body = "application/json", body
+	return r
+}
+
+// as returns the request with an answer of a kind, in a form that has %s for it, or as it is.
+func (r request) as(form, kind string) request {
+	r.accept = "application/json"
+	if form != "" {
+		r.accept += fmt.Sprintf(form, kind)
+	}
 	return r
 }
 
@@ -71,7 +82,11 @@ func (r request) url(host string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	address = address.JoinPath(append([]string{"api", "v1"}, r.path...)...)
+	root := []string{"apis", r.version.Group, r.version.Version}
+	if r.version.Group == "" {
+		root = []string{"api", r.version.Version}
+	}
+	address = address.JoinPath(append(root, r.path...)...)
 	address.RawQuery = r.query.Encode()
 	return address.String(), nil
 }
@@ -128,7 +143,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept", r.accept)
 	if c.UserAgent != "" {
 		req.Header.Set("User-Agent", c.UserAgent)
 	}

@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -24,11 +26,13 @@ type Object interface {
 // Resource has the operations on the objects of a kind, such as *corev1.Pod. The caller
 // owns what it returns; what it is given is not changed.
 type Resource[T Object] struct {
-	client *Client
-	parent []string // of the path, below /api/v1
-	plural string
-	kind   string
-	new    func() T
+	client  *Client
+	version schema.GroupVersion
+	parent  []string // of the path, below that of the version
+	plural  string
+	kind    string
+	form    string // what the client accepts, after application/json; %s is the kind
+	new     func() T
 }
 
 // List is a list of objects, or a page of it. It has the fields of a corev1.PodList and the
@@ -49,7 +53,7 @@ type pointer[S any] interface {
 }
 
 func resource[S any, T pointer[S]](c *Client, parent []string, plural, kind string) Resource[T] {
-	return Resource[T]{c, parent, plural, kind, func() T { return new(S) }}
+	return Resource[T]{client: c, version: corev1.SchemeGroupVersion, parent: parent, plural: plural, kind: kind, new: func() T { return new(S) }}
 }
 
 func namespaced[S any, T pointer[S]](c *Client, plural, kind string) Resource[T] {
@@ -110,16 +114,26 @@ func (r Resource[T]) Patch(ctx context.Context, name string, how types.PatchType
 	return r.send(ctx, sent)
 }
 
+// DeleteCollection deletes the objects that list options select. It ignores those that others delete meanwhile.
+func (r Resource[T]) DeleteCollection(ctx context.Context, options metav1.DeleteOptions, selected metav1.ListOptions) error {
+	sent := r.to(http.MethodDelete).with(options).as("", "")
+	var err error
+	if sent.query, err = queryparams.Convert(&selected); err != nil {
+		return sent.failed(err)
+	}
+	return r.client.do(ctx, sent, &metav1.TypeMeta{}) // of a list, or a status
+}
+
 // Delete deletes an object, or begins to: a pod may be given a time to end.
 func (r Resource[T]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	return r.client.do(ctx, r.to(http.MethodDelete, name).with(options), &metav1.TypeMeta{}) // of the object, or a status
+	return r.client.do(ctx, r.to(http.MethodDelete, name).with(options).as("", ""), &metav1.TypeMeta{}) // of the object, or a status
 }
 
 // List returns the objects that the options select. With a limit it is one page: the next
 // one begins at Continue, until that is empty.
 func (r Resource[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
 	options.Watch = false
-	sent, list := r.to(http.MethodGet), &List[T]{}
+	sent, list := r.to(http.MethodGet).as(r.form, r.kind+"List"), &List[T]{}
 	var err error
 	if sent.query, err = queryparams.Convert(&options); err != nil {
 		return nil, sent.failed(err)
@@ -172,7 +186,7 @@ func (r Resource[T]) All(ctx context.Context, options metav1.ListOptions) iter.S
 
 // to returns a request to the objects, to one of them, or to a part of it.
 func (r Resource[T]) to(method string, names ...string) request {
-	return request{method: method, path: slices.Concat(r.parent, []string{r.plural}, names)}
+	return request{method: method, version: r.version, path: slices.Concat(r.parent, []string{r.plural}, names)}.as(r.form, r.kind)
 }
 
 // send sends a request that is answered with an object.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +68,10 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func NewServer(now func() time.Time, resources ...rest.Resource) *endpoints.Server {
 	catalog := &rest.Catalog{}
 	catalog.Install(resources...)
+	return serve(now, catalog)
+}
+
+func serve(now func() time.Time, catalog *rest.Catalog) *endpoints.Server {
 	server := endpoints.New(endpoints.NewConfig(now), catalog)
 	server.All = rest.Catalogs{catalog}
 	return server
@@ -93,11 +96,14 @@ func Open(t testing.TB) *Door { return OpenWith(t) }
 // OpenWith is Open with more resources, or others instead of those of their names: without them,
 // everybody may do everything.
 func OpenWith(t testing.TB, more ...rest.Resource) *Door {
-	store := memory.New(1)
+	store, catalog := memory.New(1), &rest.Catalog{}
+	objects := core.NewLifecycle(store, rest.Catalogs{catalog})
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
-	resources := slices.Concat(reviews.Resources(answers), core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: now}), more)
-	return &Door{Server: NewServer(now, resources...), Store: store, t: t}
+	catalog.Install(reviews.Resources(answers)...)
+	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: now})...)
+	catalog.Install(more...)
+	return &Door{Server: serve(now, catalog), Store: store, t: t}
 }
 
 // WithUser returns a context whose record has a user, and otherwise the record of ctx.

@@ -69,12 +69,9 @@ func (e endpointSlices) List(_ context.Context, namespace string, options rest.L
 }
 
 func (e endpointSlices) all(namespace string) (slicesOfAll []*discoveryv1.EndpointSlice, version uint64, err error) {
-	list, err := e.Objects.List(storage.InDefault(api.EndpointsKind))
+	list, err := e.Objects.List(storage.Selection{Kind: api.EndpointsKind, Namespace: namespace})
 	if err != nil {
 		return nil, 0, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
-	}
-	if !rest.HasObjects(namespace) {
-		return nil, list.Version, nil
 	}
 	for _, item := range list.Items {
 		slicesOfOne, err := e.of(item)
@@ -103,7 +100,7 @@ func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.
 	if err := options.OnlyName(); err != nil {
 		return nil, err
 	}
-	w, err := rest.BeginWatch(e.Objects, storage.InDefault(api.EndpointsKind), options)
+	w, err := rest.BeginWatch(e.Objects, storage.Selection{Kind: api.EndpointsKind, Namespace: namespace}, options)
 	if err != nil {
 		return nil, rest.StatusError(err, discoveryv1.Resource("endpointslices"), "")
 	}
@@ -111,9 +108,6 @@ func (e endpointSlices) Watch(_ context.Context, namespace string, options rest.
 		return &discoveryv1.EndpointSlice{TypeMeta: metav1.TypeMeta{Kind: "EndpointSlice", APIVersion: discoveryGroup.String()}}
 	}
 	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
-		if !rest.HasObjects(namespace) {
-			return into, nil
-		}
 		return e.translate(into, change, options.ListOptions)
 	}
 	return w, nil

@@ -2,99 +2,100 @@ package core
 
 import (
 	"context"
-	stderrors "errors"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/errors"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/storage"
 )
 
-// namespaces implements the verbs of the only namespace: June 2014 had none. It is not stored, so changes are
-// refused.
-type namespaces struct{}
+const namespacesKind = "namespaces"
 
-func namespaceRows() []rest.Resource {
-	row := coreRow("Namespace", "namespaces", "namespace", "", printers.Namespaces, "ns")
+// namespaces is the storage of namespaces. A collection of them cannot be deleted.
+type namespaces struct {
+	rest.Getter
+	rest.Lister
+	rest.Watcher
+	rest.Creater
+	rest.Updater
+	store *generic.Store[*corev1.Namespace]
+}
+
+func namespaceRows(b generic.Base) []rest.Resource {
+	row := coreRow("Namespace", "namespaces", "namespace", namespacesKind, printers.Namespaces, "ns")
 	row.Namespaced = false
-	return []rest.Resource{row.With(namespaces{})}
-}
-
-// created is the time of the first commit.
-var created = time.Date(2014, 6, 6, 23, 40, 48, 0, time.UTC)
-
-func theNamespace() *corev1.Namespace {
-	return &corev1.Namespace{
-		TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"},
-		ObjectMeta: metav1.ObjectMeta{Name: v1.Namespace, UID: "6e616d65-7370-5163-a564-656661756c74", ResourceVersion: "1",
-			CreationTimestamp: metav1.Time{Time: created}, Labels: map[string]string{corev1.LabelMetadataName: v1.Namespace}},
-		Spec:   corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{corev1.FinalizerKubernetes}},
-		Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive},
+	store := generic.NewStore(b, row, generic.Strategy[*corev1.Namespace]{
+		PrepareForCreate: func(namespace *corev1.Namespace) {
+			namespace.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
+			if !slices.Contains(namespace.Spec.Finalizers, corev1.FinalizerKubernetes) {
+				namespace.Spec.Finalizers = append(namespace.Spec.Finalizers, corev1.FinalizerKubernetes)
+			}
+		},
+		Default:  defaults.Namespace,
+		Validate: validation.ValidateNamespace,
+		PrepareForUpdate: func(namespace, old *corev1.Namespace) {
+			namespace.Spec, namespace.Status = old.Spec, old.Status
+		},
+		ValidateUpdate: validation.ValidateNamespaceUpdate,
+		Fields: func(namespace *corev1.Namespace) fields.Set {
+			return fields.Set{"name": namespace.Name, "status.phase": string(namespace.Status.Phase)}
+		},
+	})
+	store.AnswersDeleted = true
+	store.Holds = func(namespace *corev1.Namespace) bool { return len(namespace.Spec.Finalizers) > 0 }
+	store.Mark = func(namespace *corev1.Namespace) {
+		namespace.DeletionGracePeriodSeconds, namespace.Status.Phase = nil, corev1.NamespaceTerminating
+	}
+	return []rest.Resource{
+		row.With(namespaces{store, store, store, store, store, store}),
+		row.Subresource("finalize", struct{ rest.Updater }{partOf(store, generic.Strategy[*corev1.Namespace]{
+			Default:          defaults.Namespace,
+			PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Status = old.Status },
+			ValidateUpdate:   validation.ValidateNamespaceFinalize,
+		})}),
+		row.Subresource("status", partOf(store, generic.Strategy[*corev1.Namespace]{
+			Default:          defaults.Namespace,
+			PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Spec = old.Spec },
+			ValidateUpdate:   validation.ValidateNamespaceStatus,
+		})),
 	}
 }
 
-func (namespaces) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
-	if key.Name != v1.Namespace {
-		return nil, errors.NewNotFound(corev1.Resource("namespaces"), key.Name)
+// New implements rest.Creater and rest.Updater.
+func (n namespaces) New() rest.Object { return n.store.New() }
+
+// immortal has the namespaces that cannot be deleted.
+var immortal = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
+
+// Delete implements rest.Deleter.
+func (n namespaces) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
+	if slices.Contains(immortal, key.Name) {
+		return nil, apierrors.NewForbidden(corev1.Resource("namespaces"), key.Name, errors.New("this namespace may not be deleted"))
 	}
-	return rest.MakeAnswer(theNamespace()), nil
+	return n.store.Delete(ctx, key, options)
 }
 
-func (namespaces) List(_ context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
-	objects, err := selected(options)
-	if err != nil {
-		return nil, err
+// BootstrapNamespaces creates the namespaces that every server has, unless they exist. It is safe to run on several
+// servers at once.
+func BootstrapNamespaces(ctx context.Context, objects storage.Interface, now func() time.Time) error {
+	namespaces := namespaceRows(generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: now})[0].Storage.(namespaces)
+	var errs []error
+	for _, name := range append(slices.Clone(immortal), corev1.NamespaceNodeLease) {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := namespaces.Create(ctx, rest.Key{}, namespace, rest.WriteOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			errs = append(errs, fmt.Errorf("the namespace %s: %w", name, err))
+		}
 	}
-	return rest.MakeList(coreGroup.WithKind("Namespace"), 1, objects), nil
-}
-
-func (namespaces) Watch(_ context.Context, _ string, options rest.WatchOptions) (*rest.Watch, error) {
-	objects, err := selected(options.ListOptions)
-	if err != nil {
-		return nil, err
-	}
-	empty := func() rest.Object { return &corev1.Namespace{TypeMeta: theNamespace().TypeMeta} }
-	return rest.WatchMade(empty, 1, objects, options)
-}
-
-// selected returns the namespaces that a list selects.
-func selected(options rest.ListOptions) ([]runtime.Object, error) {
-	objects, only := []runtime.Object{}, theNamespace()
-	known := fields.Set{"metadata.name": only.Name, "status.phase": string(only.Status.Phase)}
-	if err := options.OnlyFields(known); err != nil {
-		return nil, err
-	}
-	if options.Matches(only, known) {
-		objects = append(objects, only)
-	}
-	return objects, nil
-}
-
-func (namespaces) New() rest.Object { return &corev1.Namespace{} }
-
-func (namespaces) Create(_ context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
-	if object.GetName() == v1.Namespace {
-		return nil, errors.NewAlreadyExists(corev1.Resource("namespaces"), object.GetName())
-	}
-	return nil, errors.NewForbidden(corev1.Resource("namespaces"), object.GetName(), stderrors.New("there were no namespaces in June 2014, so there is only default"))
-}
-
-func (n namespaces) Update(ctx context.Context, key rest.Key, _ rest.Change, _ rest.WriteOptions) (rest.Answer, bool, error) {
-	if _, err := n.Get(ctx, key); err != nil {
-		return nil, false, err
-	}
-	return nil, false, errors.NewForbidden(corev1.Resource("namespaces"), key.Name, stderrors.New("it is not stored, so it cannot be changed"))
-}
-
-func (n namespaces) Delete(ctx context.Context, key rest.Key, _ rest.DeleteOptions) (rest.Answer, error) {
-	if _, err := n.Get(ctx, key); err != nil {
-		return nil, err
-	}
-	return nil, errors.NewForbidden(corev1.Resource("namespaces"), key.Name, stderrors.New("this namespace may not be deleted"))
+	return errors.Join(errs...)
 }

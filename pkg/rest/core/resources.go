@@ -42,8 +42,8 @@ type Config struct {
 func Resources(c Config) []rest.Resource {
 	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now}
 	nodeRows, nodes := nodeRows(b)
-	return slices.Concat(endpointsRows(b), eventRows(b, c.EventTTL), namespaceRows(), nodeRows, podRows(b, nodes, c.Placer, c.Kubelets),
-		controllerRows(b), serviceRows(b), endpointSliceRows(b))
+	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), namespaceRows(b), nodeRows, podRows(b, nodes, c.Placer, c.Kubelets),
+		podTemplateRows(b), controllerRows(b), secretRows(b), serviceAccountRows(b), serviceRows(b), endpointSliceRows(b))
 }
 
 // coreRow returns the row of a kind of the group without a name.

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -20,10 +18,7 @@ func serviceRows(b generic.Base) []rest.Resource {
 	row.Categories = inAll
 	services := generic.NewStore(b, row, serviceStrategy())
 	services.AnswersDeleted = true
-	services.Remove = func(_ context.Context, name string, version uint64) error {
-		_, err := b.Objects.Commit(storage.DeleteService(api.DefaultKey(api.ServiceKind, name), version)...)
-		return err
-	}
+	services.Remove = storage.DeleteService
 	return []rest.Resource{row.With(services), row.Subresource("status", partOf(services, generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
 	}))}

@@ -5,13 +5,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
@@ -69,15 +67,8 @@ func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (
 	if err != nil {
 		return object, err
 	}
-	if s.namespaced && key.Namespace != v1.Namespace {
-		return object, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Namespace)
-	}
 	object = admitted.(T)
-	if s.namespaced {
-		object.SetNamespace(key.Namespace)
-	} else {
-		object.SetNamespace("")
-	}
+	object.SetNamespace(key.Namespace)
 	return object, nil
 }
 

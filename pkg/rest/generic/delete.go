@@ -17,7 +17,7 @@ import (
 // Delete implements rest.Deleter. An object with finalizers or a grace period is only marked: it is removed
 // when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
-	defer s.Turns.take(ctx, s.stored, key.Name)()
+	defer s.Turns.take(ctx, s.key(key))()
 	dryRun := len(options.DryRun) > 0
 	for {
 		stored, err := s.get(key)
@@ -38,8 +38,8 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 		if s.Grace != nil {
 			grace = s.Grace(object, options.DeleteOptions)
 		}
-		if grace > 0 || len(object.GetFinalizers()) > 0 {
-			if before := object.GetDeletionGracePeriodSeconds(); object.GetDeletionTimestamp() != nil && before != nil && grace >= *before {
+		if grace > 0 || s.isHeld(object) {
+			if object.GetDeletionTimestamp() != nil && grace >= graceOf(object) {
 				return s.answer(stored), nil
 			}
 			answer, err := s.mark(stored, object, grace, dryRun)
@@ -49,7 +49,7 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 			return answer, err
 		}
 		if !dryRun {
-			err := s.remove(ctx, key.Name, stored.Version())
+			err := s.remove(key, stored.Version())
 			if apierrors.IsConflict(err) && ctx.Err() == nil {
 				continue // another writer was first; the preconditions are checked again
 			}
@@ -85,9 +85,20 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 	return nil
 }
 
+// graceOf returns the grace period of a deleted object, in seconds.
+func graceOf(object rest.Object) int64 {
+	if seconds := object.GetDeletionGracePeriodSeconds(); seconds != nil {
+		return *seconds
+	}
+	return 0
+}
+
 // mark stores the deletion timestamp and the grace period, in seconds, of an object.
 func (s *Store[T]) mark(stored *storage.Object, object T, grace int64, dryRun bool) (rest.Answer, error) {
 	s.setDeletion(object, grace)
+	if s.Mark != nil {
+		s.Mark(object)
+	}
 	next, err := s.internal(object, stored)
 	if err != nil {
 		return nil, err
@@ -117,13 +128,13 @@ func (s *Store[T]) setDeletion(object T, grace int64) {
 }
 
 // remove deletes an object that has the version.
-func (s *Store[T]) remove(ctx context.Context, name string, version uint64) (err error) {
+func (s *Store[T]) remove(key rest.Key, version uint64) error {
+	changes := []storage.Change{storage.Delete(s.key(key), version)}
 	if s.Remove != nil {
-		err = s.Remove(ctx, name, version)
-	} else {
-		_, err = s.Objects.Commit(storage.Delete(s.key(name), version))
+		changes = s.Remove(s.key(key), version)
 	}
-	return rest.StatusError(err, s.resource, name)
+	_, err := s.Objects.Commit(changes...)
+	return rest.StatusError(err, s.resource, key.Name)
 }
 
 // deleted returns the answer to a delete that has removed the object.
@@ -152,7 +163,7 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, namespace string, optio
 		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
 		}
-		_, err := s.Delete(ctx, rest.Key{Namespace: namespace, Name: item.Key().ID}, deletion)
+		_, err := s.Delete(ctx, rest.Key{Namespace: item.Key().Namespace, Name: item.Key().ID}, deletion)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}

@@ -17,20 +17,17 @@ import (
 
 // List implements rest.Lister. It stops when the context ends.
 func (s *Store[T]) List(ctx context.Context, namespace string, options rest.ListOptions) (*rest.List, error) {
-	page, err := s.page(options)
+	page, err := s.page(namespace, options)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.read(page, s.selection(options))
+	all, err := s.read(page, s.selection(namespace, options))
 	if err != nil {
 		return nil, err
 	}
 	list := &rest.List{Kind: s.kind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version}}
-	if !s.hasNamespace(namespace) {
-		return list, nil
-	}
 	isSelected := s.filter(options)
-	first := sort.Search(len(all.Items), func(i int) bool { return all.Items[i].Key().ID >= page.start })
+	first := sort.Search(len(all.Items), func(i int) bool { return !page.isAfter(all.Items[i].Key()) })
 	for i, item := range all.Items[first:] {
 		if err := rest.CheckTime(ctx); err != nil {
 			return nil, err
@@ -43,8 +40,8 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 			continue
 		}
 		// A page does not end between two tasks with the same id, which other programs may have stored.
-		if n := len(list.Items); options.Limit > 0 && int64(n) >= options.Limit && item.Key().ID != list.Items[n-1].Key().ID {
-			list.Continue = tokenFor(int64(all.Version), item.Key().ID)
+		if n := len(list.Items); options.Limit > 0 && int64(n) >= options.Limit && item.Key() != list.Items[n-1].Key() {
+			list.Continue = tokenFor(int64(all.Version), page.textOf(item.Key()))
 			if options.Labels.Empty() && options.Fields.Empty() {
 				list.Remaining = int64(len(all.Items) - first - i)
 			}
@@ -56,8 +53,11 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 }
 
 // selection returns the part of a list's options that the store has indexes for.
-func (s *Store[T]) selection(options rest.ListOptions) storage.Selection {
-	selection := storage.Selection{Kind: s.stored, Namespace: s.key("").Namespace, Labels: equalities(options.Labels, s.labelled())}
+func (s *Store[T]) selection(namespace string, options rest.ListOptions) storage.Selection {
+	selection := storage.Selection{Kind: s.stored, Namespace: namespace, Labels: equalities(options.Labels, s.labelled())}
+	if selected, is := options.Fields.RequiresExactMatch("metadata.namespace"); is && namespace == "" && s.namespaced {
+		selection.Namespace = selected
+	}
 	selection.Machine, _ = s.machine(options)
 	return selection
 }
@@ -100,6 +100,8 @@ func (s *Store[T]) filter(options rest.ListOptions) func(item *storage.Object) (
 			switch placed, ok := item.Object.(api.Placed); {
 			case wanted.Field == "metadata.name":
 				value = item.Key().ID
+			case wanted.Field == "metadata.namespace":
+				value = item.Key().Namespace
 			case wanted.Field == s.Strategy.MachineField && ok:
 				value = placed.Machine()
 			default:

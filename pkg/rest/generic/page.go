@@ -1,6 +1,7 @@
 package generic
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -10,16 +11,31 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
 )
 
 // page is the range and the version of the objects of a list.
 type page struct {
-	version    uint64 // 0 for the present one
-	exact      bool   // of exactly that version; else of that or a later one
-	mayBeStale bool   // the cache suffices if it has the version
-	start      string // the first name of the page
+	version    uint64  // 0 for the present one
+	exact      bool    // of exactly that version; else of that or a later one
+	mayBeStale bool    // the cache suffices if it has the version
+	start      api.Key // the first object of the page
+	everywhere bool    // the objects are those of all namespaces
 	continued  bool
+}
+
+// textOf returns the key of a start in a token: a name, in a list of all namespaces after its namespace and a slash.
+func (p page) textOf(start api.Key) string {
+	if p.everywhere {
+		return start.Namespace + "/" + start.ID
+	}
+	return start.ID
+}
+
+// isAfter reports whether the page begins after an object.
+func (p page) isAfter(key api.Key) bool {
+	return cmp.Or(strings.Compare(key.Namespace, p.start.Namespace), strings.Compare(key.ID, p.start.ID)) < 0
 }
 
 // continueToken is the content of the token for the next page. It is that of today's server.
@@ -32,31 +48,37 @@ type continueToken struct {
 const tokenVersion = "meta.k8s.io/v1"
 
 // page returns the page for the options of a list.
-func (s *Store[T]) page(options rest.ListOptions) (page, error) {
+func (s *Store[T]) page(namespace string, options rest.ListOptions) (page, error) {
 	if err := s.checkFields(options); err != nil {
 		return page{}, err
 	}
-	if options.Continue != "" {
-		return continued(options)
+	p, err := page{everywhere: s.namespaced && namespace == ""}, error(nil)
+	switch {
+	case options.Continue != "":
+		var start string
+		p.continued = true
+		if p.version, start, err = continued(options); p.everywhere {
+			p.start.Namespace, start, _ = strings.Cut(start, "/")
+		} else {
+			p.start.Namespace = namespace
+		}
+		p.start.ID, p.exact = start, p.version > 0
+	case options.ResourceVersion != "":
+		p.version, err = rest.ParseVersion(options.ResourceVersion)
+		p.exact = options.Match == metav1.ResourceVersionMatchExact || options.Match == "" && options.Limit > 0 && p.version > 0
+		p.mayBeStale = !p.exact
 	}
-	if options.ResourceVersion == "" {
-		return page{}, nil
-	}
-	version, err := rest.ParseVersion(options.ResourceVersion)
-	exact := options.Match == metav1.ResourceVersionMatchExact
-	if options.Match == "" && options.Limit > 0 && version > 0 {
-		exact = true
-	}
-	return page{version: version, exact: exact, mayBeStale: !exact}, err
+	return p, err
 }
 
-// continued returns the page of a token.
-func continued(options rest.ListOptions) (page, error) {
-	bad := func(format string, args ...any) (page, error) {
-		return page{}, apierrors.NewBadRequest("invalid continue token: continue key is not valid: " + fmt.Sprintf(format, args...))
+// continued returns the version and the start of a token. The version 0 is the present one: the list may be
+// inconsistent.
+func continued(options rest.ListOptions) (version uint64, start string, err error) {
+	bad := func(format string, args ...any) (uint64, string, error) {
+		return 0, "", apierrors.NewBadRequest("invalid continue token: continue key is not valid: " + fmt.Sprintf(format, args...))
 	}
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
-		return page{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+		return 0, "", apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	text, err := base64.RawURLEncoding.DecodeString(options.Continue)
 	if err != nil {
@@ -75,10 +97,8 @@ func continued(options rest.ListOptions) (page, error) {
 		return bad("%s", token.StartKey)
 	case token.ResourceVersion == 0:
 		return bad("incorrect encoded start resourceVersion (version %s)", tokenVersion)
-	case token.ResourceVersion < 0: // the list may be inconsistent
-		return page{start: token.StartKey, continued: true}, nil
 	}
-	return page{version: uint64(token.ResourceVersion), exact: true, start: token.StartKey, continued: true}, nil
+	return uint64(max(token.ResourceVersion, 0)), token.StartKey, nil
 }
 
 // tokenFor returns the token for the page that begins with a name. The version -1 is the present one.
@@ -98,6 +118,6 @@ func (p page) expired() error {
 		"You can start a new list without the continue parameter, or use the continue token in this response to retrieve " +
 		"the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that " +
 		"were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.")
-	err.ErrStatus.Continue = tokenFor(-1, p.start)
+	err.ErrStatus.Continue = tokenFor(-1, p.textOf(p.start))
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,11 +28,16 @@ type Store[T rest.Object] struct {
 
 	// Insert stores a new object. The default is to write it.
 	Insert func(context.Context, api.Object) (*storage.Object, error)
-	// Remove deletes an object that has the version. The default is to delete its key.
-	Remove func(ctx context.Context, name string, version uint64) error
+	// Remove returns the changes that delete an object which has the version. The default is to delete its key.
+	Remove func(key api.Key, version uint64) []storage.Change
 	// Grace returns the grace period of an object for a delete with these options, in
 	// seconds. If it is nil, deletes are immediate.
 	Grace func(object T, options metav1.DeleteOptions) int64
+	// Holds reports whether an object without finalizers stays when it is deleted, as one with finalizers does. It
+	// may be nil.
+	Holds func(T) bool
+	// Mark changes an object whose deletion begins, but which stays for a while. It may be nil.
+	Mark func(T)
 	// AnswersDeleted makes a delete return the object, not a status.
 	AnswersDeleted bool
 
@@ -68,9 +72,6 @@ func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	return &own
 }
 
-// Namespaced reports whether the objects have a namespace.
-func (s *Store[T]) Namespaced() bool { return s.namespaced }
-
 // New implements rest.Creater and rest.Updater.
 func (s *Store[T]) New() rest.Object {
 	return s.Codec.New().(rest.Object)
@@ -86,20 +87,18 @@ func (s *Store[T]) Get(_ context.Context, key rest.Key) (rest.Answer, error) {
 }
 
 func (s *Store[T]) get(key rest.Key) (*storage.Object, error) {
-	if !s.hasNamespace(key.Namespace) {
-		return nil, apierrors.NewNotFound(s.resource, key.Name)
-	}
-	stored, err := s.Objects.Get(s.key(key.Name))
+	stored, err := s.Objects.Get(s.key(key))
 	return stored, rest.StatusError(err, s.resource, key.Name)
 }
 
-// key returns the key of an object.
-func (s *Store[T]) key(name string) api.Key {
-	key := api.Key{Kind: s.stored, ID: name}
-	if s.namespaced {
-		key.Namespace = v1.Namespace
-	}
-	return key
+// key returns the key of a stored object.
+func (s *Store[T]) key(of rest.Key) api.Key {
+	return api.Key{Kind: s.stored, Namespace: of.Namespace, ID: of.Name}
+}
+
+// isHeld reports whether an object stays when it is deleted without a grace period.
+func (s *Store[T]) isHeld(object T) bool {
+	return len(object.GetFinalizers()) > 0 || s.Holds != nil && s.Holds(object)
 }
 
 func (s *Store[T]) answer(stored *storage.Object) rest.Answer {
@@ -127,9 +126,4 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 		internal.Inherit(earlier.Object)
 	}
 	return internal, nil
-}
-
-// hasNamespace reports whether objects may be in a namespace.
-func (s *Store[T]) hasNamespace(namespace string) bool {
-	return !s.namespaced || rest.HasObjects(namespace)
 }

@@ -16,12 +16,7 @@ const turnTime = 2 * time.Second
 // writers, all but one would retry again and again. It is safe for concurrent use.
 type Turns struct {
 	mu     sync.Mutex // guards queues
-	queues map[turn]*queue
-}
-
-type turn struct {
-	kind api.Kind
-	id   string
+	queues map[api.Key]*queue
 }
 
 type queue struct {
@@ -31,8 +26,7 @@ type queue struct {
 
 // take waits for the turn of an object, and returns a function that releases it. After
 // turnTime, or when the context ends, the caller proceeds without the turn.
-func (t *Turns) take(ctx context.Context, kind api.Kind, id string) (done func()) {
-	own := turn{kind, id}
+func (t *Turns) take(ctx context.Context, own api.Key) (done func()) {
 	q := t.join(own)
 	late := time.NewTimer(turnTime)
 	defer late.Stop()
@@ -48,14 +42,14 @@ func (t *Turns) take(ctx context.Context, kind api.Kind, id string) (done func()
 	return func() { t.leave(own, q) }
 }
 
-func (t *Turns) join(own turn) *queue {
+func (t *Turns) join(own api.Key) *queue {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	q := t.queues[own]
 	if q == nil {
 		q = &queue{turn: make(chan struct{}, 1)}
 		if t.queues == nil {
-			t.queues = map[turn]*queue{}
+			t.queues = map[api.Key]*queue{}
 		}
 		t.queues[own] = q
 	}
@@ -63,7 +57,7 @@ func (t *Turns) join(own turn) *queue {
 	return q
 }
 
-func (t *Turns) leave(own turn, q *queue) {
+func (t *Turns) leave(own api.Key, q *queue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q.writers--; q.writers == 0 {

@@ -16,10 +16,10 @@ func TestTheWritersOfAnObjectTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns Turns
 		order := make(chan int, 3) // those that have had the turn
-		done := turns.take(t.Context(), api.TaskKind, "web")
+		done := turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))
 		for writer := range 3 {
 			go func() {
-				defer turns.take(t.Context(), api.TaskKind, "web")()
+				defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
 				order <- writer
 				time.Sleep(time.Second / 2)
 			}()
@@ -42,9 +42,9 @@ func TestTheWritersOfOtherObjectsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns Turns
 		began := time.Now()
-		defer turns.take(t.Context(), api.TaskKind, "web")()
-		defer turns.take(t.Context(), api.TaskKind, "db")()
-		defer turns.take(t.Context(), api.ServiceKind, "web")()
+		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
+		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "db"))()
+		defer turns.take(t.Context(), api.DefaultKey(api.ServiceKind, "web"))()
 		assert.Equal(t, began, time.Now())
 	})
 }
@@ -54,14 +54,14 @@ func TestAWriterDoesNotWaitForItsTurnForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns Turns
 		defer assertForgotten(t, &turns)
-		defer turns.take(t.Context(), api.TaskKind, "web")()
+		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
 		began := time.Now()
-		turns.take(t.Context(), api.TaskKind, "web")()
+		turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
 		assert.Equal(t, turnTime, time.Since(began))
 
 		gone, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		turns.take(gone, api.TaskKind, "web")()
+		turns.take(gone, api.DefaultKey(api.TaskKind, "web"))()
 		assert.Equal(t, turnTime+time.Second, time.Since(began))
 	})
 }

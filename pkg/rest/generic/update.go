@@ -24,14 +24,11 @@ var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing h
 // Update implements rest.Updater. If another writer changes the object meanwhile, change is applied
 // to the new version.
 func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
-	if !s.hasNamespace(key.Namespace) {
-		return nil, false, apierrors.NewNotFound(s.resource, key.Name)
-	}
-	defer s.Turns.take(ctx, s.stored, key.Name)()
+	defer s.Turns.take(ctx, s.key(key))()
 	for {
 		stored, created, err := s.update(key, change, options)
 		if errors.Is(err, errDone) {
-			if err = s.remove(ctx, key.Name, stored.Version()); apierrors.IsConflict(err) && ctx.Err() == nil {
+			if err = s.remove(key, stored.Version()); apierrors.IsConflict(err) && ctx.Err() == nil {
 				continue // another writer was first
 			}
 		}
@@ -46,7 +43,7 @@ func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change,
 // errDone it returns the object that must be deleted.
 func (s *Store[T]) update(key rest.Key, change rest.Change, options rest.WriteOptions) (object *storage.Object, created bool, err error) {
 	var unwritten *storage.Object
-	written, err := storage.GuaranteedUpdate(s.Objects, s.key(key.Name), func(stored *storage.Object) (api.Object, error) {
+	written, err := storage.GuaranteedUpdate(s.Objects, s.key(key), func(stored *storage.Object) (api.Object, error) {
 		created, unwritten = stored == nil, stored
 		next, err := s.next(key, stored, change, options)
 		if err == nil || errors.Is(err, errDone) {
@@ -103,16 +100,15 @@ func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change
 	switch {
 	case err != nil:
 		return nil, err
-	case isDone(object) && !isDone(current):
+	case s.isDone(object) && !s.isDone(current):
 		return next, errDone
 	}
 	return next, s.compare(next, stored)
 }
 
-// isDone reports whether a deleted object has neither a grace period nor finalizers.
-func isDone(object rest.Object) bool {
-	grace := object.GetDeletionGracePeriodSeconds()
-	return object.GetDeletionTimestamp() != nil && (grace == nil || *grace == 0) && len(object.GetFinalizers()) == 0
+// isDone reports whether nothing holds a deleted object any more.
+func (s *Store[T]) isDone(object T) bool {
+	return object.GetDeletionTimestamp() != nil && graceOf(object) == 0 && !s.isHeld(object)
 }
 
 // firstVersion returns an object that an update creates.

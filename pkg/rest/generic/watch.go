@@ -14,7 +14,7 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 	if err := s.checkFields(options.ListOptions); err != nil {
 		return nil, err
 	}
-	w, err := rest.BeginWatch(s.Objects, s.selection(options.ListOptions), options)
+	w, err := rest.BeginWatch(s.Objects, s.selection(namespace, options.ListOptions), options)
 	if err != nil {
 		return nil, rest.StatusError(err, s.resource, "")
 	}
@@ -25,9 +25,6 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 	}
 	isSelected := s.filter(options.ListOptions)
 	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
-		if !s.hasNamespace(namespace) {
-			return into, nil
-		}
 		eventType, object, err := selects(change, isSelected)
 		if err != nil || object == nil {
 			return into, err

@@ -141,12 +141,8 @@ func (g guard[T]) Validate(object, old rest.Object) error {
 	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
 }
 
-// mayStore returns an error if the caller may not store an object. It ignores objects in unknown
-// namespaces, which the store refuses.
+// mayStore returns an error if the caller may not store an object.
 func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object T) error {
-	if g.Namespaced() && !rest.HasObjects(key.Namespace) {
-		return nil
-	}
 	if setDefaults := g.Strategy.Default; setDefaults != nil {
 		setDefaults(object)
 	}

@@ -88,7 +88,6 @@ func TestK41WhatIsRefusedAnywayIsToldAsToEverybody(t *testing.T) {
 		path, body string
 		status     int
 	}{
-		"another namespace":        {groupPath + "/namespaces/other/roles", kinds[0].object, 404},
 		"a role of no kind":        {roleBindingsPath, `{"metadata":{"name":"b"},"roleRef":{"name":"x"}}`, 422},
 		"a role of another group":  {roleBindingsPath, `{"metadata":{"name":"b"},"roleRef":{"kind":"Role","name":"x","apiGroup":"y"}}`, 422},
 		"a role that is not there": {roleBindingsPath, kinds[1].object, 404},

@@ -21,6 +21,7 @@ import (
 	"kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/rest/core"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
 	"kube2014/pkg/storage/etcd3"
@@ -90,7 +91,7 @@ type door struct {
 }
 
 func open(t testing.TB, store storage.Interface, check *Escalation) door {
-	return door{endpointstest.NewServer(clock, Resources(store, clock, check)...), t}
+	return door{endpointstest.NewServer(clock, Resources(core.NewLifecycle(store, nil), clock, check)...), t}
 }
 
 // do sends a request: a body of JSON, and headers, which are names and values by turns.

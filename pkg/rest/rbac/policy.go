@@ -40,8 +40,12 @@ type snapshot struct {
 // converted has the objects of a kind. Unreadable ones are only in stored.
 type converted[T rest.Object] struct {
 	stored []*storage.Object
-	byName map[string]T
-	all    []T
+	byKey  map[rest.Key]T
+	in     map[string][]T // by namespace, sorted by name
+}
+
+func keyOf(stored *storage.Object) rest.Key {
+	return rest.Key{Namespace: stored.Key().Namespace, Name: stored.Key().ID}
 }
 
 // NewPolicy returns a policy. It may be empty until Load has succeeded.
@@ -67,28 +71,22 @@ func (p *Policy) Load() error {
 
 // ClusterRole returns a cluster role, nil if there is none.
 func (p *Policy) ClusterRole(name string) *rbacv1.ClusterRole {
-	return p.snapshot().clusterRoles.byName[name]
+	return p.snapshot().clusterRoles.byKey[rest.Key{Name: name}]
 }
 
 // Role returns a role of a namespace, nil if there is none.
 func (p *Policy) Role(namespace, name string) *rbacv1.Role {
-	if namespace != v1.Namespace {
-		return nil
-	}
-	return p.snapshot().roles.byName[name]
+	return p.snapshot().roles.byKey[rest.Key{Namespace: namespace, Name: name}]
 }
 
 // ClusterRoleBindings returns all cluster role bindings, sorted by name.
 func (p *Policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
-	return p.snapshot().clusterRoleBindings.all
+	return p.snapshot().clusterRoleBindings.in[""]
 }
 
 // RoleBindings returns the role bindings of a namespace, sorted by name.
 func (p *Policy) RoleBindings(namespace string) []*rbacv1.RoleBinding {
-	if namespace != v1.Namespace {
-		return nil
-	}
-	return p.snapshot().roleBindings.all
+	return p.snapshot().roleBindings.in[namespace]
 }
 
 // snapshot returns the present state. If the cache cannot be read, it returns the last state.
@@ -119,12 +117,7 @@ func (p *Policy) snapshot() *snapshot {
 	return next
 }
 
-func selectionOf(row rest.Resource) storage.Selection {
-	if row.Namespaced {
-		return storage.InDefault(row.Stored)
-	}
-	return storage.Selection{Kind: row.Stored}
-}
+func selectionOf(row rest.Resource) storage.Selection { return storage.Selection{Kind: row.Stored} }
 
 // changes returns the versions of the last changes, in the order of policyKinds.
 func changes(reader storage.Reader) (changed [4]uint64, err error) {
@@ -145,18 +138,19 @@ func update[T rest.Object](reader storage.Reader, row rest.Resource, last conver
 	}
 	known := make(map[*storage.Object]T, len(last.stored))
 	for _, stored := range last.stored {
-		known[stored] = last.byName[stored.Key().ID] // nil if it is unreadable
+		known[stored] = last.byKey[keyOf(stored)] // nil if it is unreadable
 	}
 	converter := v1.NewConverter(row.Kind, row.Stored, row.Types())
-	next := converted[T]{stored: list.Items, byName: make(map[string]T, len(list.Items))}
+	next := converted[T]{stored: list.Items, byKey: make(map[rest.Key]T, len(list.Items)), in: map[string][]T{}}
 	for _, stored := range list.Items {
 		object, seen := known[stored]
 		if !seen {
 			object = convert[T](converter, stored)
 		}
 		if rest.Object(object) != rest.Object(*new(T)) {
-			next.byName[stored.Key().ID] = object
-			next.all = append(next.all, object)
+			key := keyOf(stored)
+			next.byKey[key] = object
+			next.in[key.Namespace] = append(next.in[key.Namespace], object)
 		}
 	}
 	return next, nil

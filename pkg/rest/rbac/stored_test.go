@@ -100,7 +100,7 @@ func TestAWatchTellsEachChangeOnceInOrder(t *testing.T) {
 		for i, kind := range kinds {
 			before := must[metav1.PartialObjectMetadataList](d, "GET", kind.path, "")
 			watcher := Resources(store, clock, nil)[[]int{3, 2, 1, 0}[i]].Storage.(rest.Watcher)
-			w, err := watcher.Watch(t.Context(), "default", rest.WatchOptions{ListOptions: rest.ListOptions{
+			w, err := watcher.Watch(t.Context(), []string{"default", "default", "", ""}[i], rest.WatchOptions{ListOptions: rest.ListOptions{
 				Labels: labels.Everything(), Fields: fields.Everything(), ResourceVersion: before.ResourceVersion}})
 			require.NoError(t, err)
 			must[metav1.PartialObjectMetadata](d, "POST", kind.path, kind.object)

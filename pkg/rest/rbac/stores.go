@@ -104,9 +104,4 @@ func (a atOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 }
 
 // Now implements storage.Clock.
-func (a atOnce) Now() time.Time {
-	if clock, ok := a.Interface.(storage.Clock); ok {
-		return clock.Now()
-	}
-	return time.Now()
-}
+func (a atOnce) Now() time.Time { return storage.ClockOf(a.Interface)() }

@@ -6,7 +6,8 @@ import (
 	"kube2014/pkg/storage/etcd2/cache"
 )
 
-// Commit implements storage.Interface. The changes are made in their order.
+// Commit implements storage.Interface. The changes are made in their order. What a check after them requires must
+// hold before and after them; otherwise the new objects are deleted again.
 func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	for i, change := range changes {
 		if i > 0 || change.Action == storage.Check {
@@ -18,11 +19,37 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	written := make([]*storage.Object, len(changes))
 	for i, change := range changes {
 		var err error
-		if written[i], err = s.commit(change); err != nil {
+		if change.Action == storage.Check && i > 0 {
+			err = s.checkAgain(change)
+		} else {
+			written[i], err = s.commit(change)
+		}
+		if err != nil && change.Action == storage.Check {
+			s.undo(changes[:i], written)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return written, nil
+}
+
+// checkAgain makes a check after the changes before it.
+func (s *Store) checkAgain(change storage.Change) error {
+	if err := s.cache.Fresh("check " + string(change.Key.Kind)); err != nil {
+		return err
+	}
+	_, err := s.cachedAsExpected(change)
+	return err
+}
+
+// undo deletes new objects. If that fails, they stay.
+func (s *Store) undo(changes []storage.Change, written []*storage.Object) {
+	for i, change := range changes {
+		if change.Action == storage.Write && change.Expected == storage.Absent {
+			_ = s.remove(storage.Delete(change.Key, written[i].Version()))
+		}
+	}
 }
 
 // commit makes one change.

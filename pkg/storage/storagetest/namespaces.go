@@ -2,6 +2,8 @@ package storagetest
 
 import (
 	"slices"
+	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +19,8 @@ var namespaceTests = []test{
 	{"what is selected is what a scan finds", selections},
 	{"a kind without namespaces may have any word", clusterScoped},
 	{"a claim has one owner in all namespaces", onePortOwnerOfAll},
+	{"a check after a creation holds after it, or nothing is created", checkedAfter},
+	{"nothing is left in a namespace that ends while others create objects there", createdMeanwhile},
 }
 
 // hasNamespaces reports whether the objects of a kind have a namespace.
@@ -168,4 +172,60 @@ func onePortOwnerOfAll(t *testing.T, h Harness) {
 	requireKind(t, api.HostPortTaken, err)
 	commit(t, store, storage.Delete(other.Key(), other.Version()), storage.Create(taskOn("b", "m1", 81)))
 	assert.Equal(t, []string{"default/a", "default/b"}, slices.Sorted(slices.Values(namesIn(t, store, storage.Selection{Kind: api.TaskKind}))))
+}
+
+// checkedAfter: a namespace is deleted after a writer has read it, and before it creates an object there.
+func checkedAfter(t *testing.T, h Harness) {
+	stores := h.processes(t)
+	namespace := &api.Any{Kind: "namespaces", ID: "dev"}
+	first := commit(t, stores[0], storage.Create(namespace))[0]
+	check := func(version uint64) storage.Change {
+		return storage.Change{Key: namespace.Key(), Expected: version, Action: storage.Check}
+	}
+	for i, store := range stores {
+		written := commit(t, store, storage.Create(in("dev", object(WidgetKind, string(rune('a'+i)), 1))), check(first.Version()))
+		assert.NotNil(t, written[0])
+		assert.Nil(t, written[1])
+	}
+	changed := commit(t, stores[0], storage.Update(&api.Any{Kind: "namespaces", ID: "dev", Labels: map[string]string{"a": "b"}}, first.Version()))[0]
+	for _, store := range stores {
+		_, err := store.Commit(storage.Create(in("dev", object(WidgetKind, "late", 1))), check(first.Version()))
+		requireKind(t, api.Conflict, err)
+	}
+	commit(t, stores[0], storage.Delete(changed.Key(), changed.Version()))
+	for _, store := range stores {
+		_, err := store.Commit(storage.Create(in("dev", object(WidgetKind, "late", 1))), check(changed.Version()))
+		requireKind(t, api.NotFound, err)
+		_, err = store.Get(api.Key{Kind: WidgetKind, Namespace: "dev", ID: "late"})
+		requireKind(t, api.NotFound, err)
+	}
+}
+
+// createdMeanwhile: whoever deletes a namespace and then lists what is in it leaves nothing there.
+func createdMeanwhile(t *testing.T, h Harness) {
+	stores := h.processes(t)
+	deleter := stores[len(stores)-1]
+	for round := range h.rounds(50) {
+		name := "n" + strconv.Itoa(round)
+		namespace := commit(t, stores[0], storage.Create(&api.Any{Kind: "namespaces", ID: name}))[0]
+		var group sync.WaitGroup
+		for i, store := range stores {
+			group.Go(func() {
+				for n := range 5 {
+					object := in(name, object(WidgetKind, string(rune('a'+i))+strconv.Itoa(n), n))
+					_, _ = store.Commit(storage.Create(object), storage.Change{Key: namespace.Key(), Expected: namespace.Version(), Action: storage.Check})
+				}
+			})
+		}
+		marked := commit(t, deleter, storage.Update(&api.Any{Kind: "namespaces", ID: name, Labels: map[string]string{"ends": "now"}}, namespace.Version()))[0]
+		found, err := deleter.List(storage.Selection{Kind: WidgetKind, Namespace: name})
+		require.NoError(t, err)
+		for _, item := range found.Items {
+			_, err := deleter.Commit(storage.Delete(item.Key(), storage.Any))
+			require.NoError(t, err)
+		}
+		commit(t, deleter, storage.Delete(marked.Key(), marked.Version()))
+		group.Wait()
+		assert.Empty(t, namesIn(t, deleter, storage.Selection{Kind: WidgetKind, Namespace: name}))
+	}
 }

@@ -110,6 +110,33 @@ func Node(node *corev1.Node) {
 	roundUp(node.Status.Allocatable)
 }
 
+// Namespace sets the label with the name.
+func Namespace(namespace *corev1.Namespace) {
+	if name := namespace.Name; name != "" && namespace.Labels[corev1.LabelMetadataName] != name {
+		labels := maps.Clone(namespace.Labels) // they may be those of a stored object
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[corev1.LabelMetadataName] = name
+		namespace.Labels = labels
+	}
+}
+
+// Secret sets the type, and moves the texts to the data.
+func Secret(secret *corev1.Secret) {
+	set(&secret.Type, corev1.SecretTypeOpaque)
+	if len(secret.StringData) > 0 && secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	for key, text := range secret.StringData {
+		secret.Data[key] = []byte(text)
+	}
+	secret.StringData = nil
+}
+
+// PodTemplate sets the defaults of the template.
+func PodTemplate(template *corev1.PodTemplate) { PodSpec(&template.Template.Spec) }
+
 // RoleBinding sets the API groups of the role and the subjects.
 func RoleBinding(binding *rbacv1.RoleBinding) { bound(&binding.RoleRef, binding.Subjects) }
 

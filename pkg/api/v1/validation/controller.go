@@ -62,13 +62,30 @@ func (c checks) controllerSpec(spec *corev1.ReplicationControllerSpec) {
 	template := spec.Template
 	c.InvalidIf(!labels.SelectorFromSet(spec.Selector).Matches(labels.Set(template.Labels)), at.Child("metadata", "labels"), template.Labels,
 		"`selector` does not match template `labels`")
+	c.podTemplate(template, at)
+	check.Supported(c.Errors, at.Child("spec", "restartPolicy"), template.Spec.RestartPolicy, corev1.RestartPolicyAlways)
+	c.Forbid(template.Spec.ActiveDeadlineSeconds != nil, at.Child("spec", "activeDeadlineSeconds"),
+		"activeDeadlineSeconds in ReplicationController is not Supported")
+}
+
+func (c checks) podTemplate(template *corev1.PodTemplateSpec, at *field.Path) {
 	c.LabelsAndAnnotations(&template.ObjectMeta, at)
 	c.podAnnotations(template.Annotations, template.Spec.NodeName != "", at.Child("annotations"))
 	podspec.Validate(c.Errors, &template.Spec, "", at.Child("spec"))
 	c.Forbid(len(template.Spec.EphemeralContainers) > 0, at.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
-	check.Supported(c.Errors, at.Child("spec", "restartPolicy"), template.Spec.RestartPolicy, corev1.RestartPolicyAlways)
-	c.Forbid(template.Spec.ActiveDeadlineSeconds != nil, at.Child("spec", "activeDeadlineSeconds"),
-		"activeDeadlineSeconds in ReplicationController is not Supported")
+}
+
+// ValidatePodTemplate checks a new pod template.
+func ValidatePodTemplate(template *corev1.PodTemplate) field.ErrorList {
+	c := newChecks()
+	c.Metadata(&template.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	c.podTemplate(&template.Template, field.NewPath("template"))
+	return c.List
+}
+
+// ValidatePodTemplateUpdate checks an update of a pod template.
+func ValidatePodTemplateUpdate(now, old *corev1.PodTemplate) field.ErrorList {
+	return append(metadataUpdate(now, old), ValidatePodTemplate(now)...)
 }
 
 // ValidateScaleUpdate checks an update of the number of replicas.

@@ -156,11 +156,15 @@ func (c *Errors) LabelsAndAnnotations(meta *metav1.ObjectMeta, at *field.Path) {
 }
 
 func (c *Errors) finalizers(meta *metav1.ObjectMeta, path *field.Path) {
-	standard := []string{"kubernetes", metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 	for i, name := range meta.Finalizers {
-		c.InvalidIf(!strings.Contains(name, "/") && !slices.Contains(standard, name), path.Child("finalizers").Index(i), name,
-			"name is neither a standard finalizer name nor is it fully qualified")
+		c.StandardFinalizer(path.Child("finalizers").Index(i), name)
 	}
+}
+
+// StandardFinalizer requires that a finalizer without a domain is a standard one.
+func (c *Errors) StandardFinalizer(at *field.Path, name string) {
+	standard := []string{"kubernetes", metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+	c.InvalidIf(!strings.Contains(name, "/") && !slices.Contains(standard, name), at, name, "name is neither a standard finalizer name nor is it fully qualified")
 }
 
 var (

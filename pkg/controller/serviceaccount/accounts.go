@@ -1,0 +1,71 @@
+package serviceaccount
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ServiceAccountsController keeps the service account default in each namespace. Its work can be repeated, also by
+// several controllers at once.
+type ServiceAccountsController struct {
+	*inEachNamespace[*metav1.PartialObjectMetadata]
+}
+
+// NewServiceAccountsController returns a controller that has its handler at the informers. They must be run by the
+// caller.
+func NewServiceAccountsController(config Config) ServiceAccountsController {
+	c := newInEachNamespace(config, "service account controller", "default", config.Client.Metadata(corev1.SchemeGroupVersion.WithResource("serviceaccounts")))
+	c.ensure = func(ctx context.Context, namespace string, _ *metav1.PartialObjectMetadata, exists bool) error {
+		if exists {
+			return nil
+		}
+		_, err := config.Client.In(namespace).ServiceAccounts().Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: c.name}})
+		return err
+	}
+	return ServiceAccountsController{c}
+}
+
+// RootCAName is the name of the config maps with the certificate.
+const RootCAName = "kube-root-ca.crt"
+
+const (
+	rootCAKey         = "ca.crt"
+	rootCAAnnotation  = "kubernetes.io/description"
+	rootCADescription = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
+		"No other usage is guaranteed across distributions of Kubernetes clusters."
+)
+
+// RootCAPublisher keeps the config map with a certificate in each namespace. Its work can be repeated, also by several
+// controllers at once.
+type RootCAPublisher struct {
+	*inEachNamespace[*corev1.ConfigMap]
+}
+
+// NewRootCAPublisher returns a publisher of a certificate in PEM, which may be "", that has its handler at the informers.
+// They must be run by the caller.
+func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
+	data, annotations := map[string]string{rootCAKey: certificate}, map[string]string{rootCAAnnotation: rootCADescription}
+	c := newInEachNamespace(config, "root CA publisher", RootCAName, config.Client.ConfigMaps().Everywhere())
+	c.ensure = func(ctx context.Context, namespace string, object *corev1.ConfigMap, exists bool) (err error) {
+		configs := config.Client.In(namespace).ConfigMaps()
+		if !exists {
+			_, err = configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: c.name, Annotations: annotations}, Data: data})
+			return err
+		}
+		if maps.Equal(object.Data, data) && len(object.BinaryData) == 0 && object.Annotations[rootCAAnnotation] != "" {
+			return nil
+		}
+		object = object.DeepCopy()
+		object.Data, object.BinaryData = data, nil
+		if object.Annotations == nil {
+			object.Annotations = map[string]string{}
+		}
+		object.Annotations[rootCAAnnotation] = rootCADescription
+		_, err = configs.Update(ctx, object)
+		return err
+	}
+	return RootCAPublisher{c}
+}

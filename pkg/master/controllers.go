@@ -1,0 +1,49 @@
+package master
+
+import (
+	"context"
+
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller/namespace"
+	"kube2014/pkg/controller/serviceaccount"
+	"kube2014/pkg/options"
+	"kube2014/pkg/rest"
+)
+
+// runsControllers reports whether the server runs controllers: clients of today's API that do what a server alone
+// leaves undone.
+func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
+
+// addControllers adds the controllers of the server. The error names a flag.
+func (p *Parts) addControllers(o options.ControllerOptions, serving options.SecureServingOptions, catalogs rest.Catalogs) error {
+	certificate, err := o.RootCA(&serving)
+	if err != nil {
+		return err
+	}
+	resources := rest.Derived(rest.Deletable, catalogs)
+	for _, c := range []struct {
+		name string
+		make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
+	}{
+		{options.NamespaceController, func(c *clientv1.Client) func(context.Context, int) {
+			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Around: p.tracer.Work("NamespaceController")}).Run
+		}},
+		{options.ServiceAccountController, func(c *clientv1.Client) func(context.Context, int) {
+			return serviceaccount.NewServiceAccountsController(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("ServiceAccountsController")}).Run
+		}},
+		{options.RootCAPublisher, func(c *clientv1.Client) func(context.Context, int) {
+			return serviceaccount.NewRootCAPublisher(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("RootCAPublisher")}, certificate).Run
+		}},
+	} {
+		if !o.Runs(c.name) {
+			continue
+		}
+		client, err := p.client(c.name)
+		if err != nil {
+			return err
+		}
+		run := c.make(client)
+		p.addLoop(func(ctx context.Context) { run(ctx, syncWorkers) })
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package options
+
+import (
+	"encoding/pem"
+	"flag"
+	"slices"
+	"strings"
+
+	"kube2014/pkg/util"
+	"kube2014/pkg/util/pems"
+)
+
+// The names of the controllers that run in each apiserver, as in today's controller manager.
+const (
+	NamespaceController      = "namespace-controller"
+	ServiceAccountController = "serviceaccount-controller"
+	RootCAPublisher          = "root-ca-certificate-publisher-controller"
+)
+
+var controllers = []string{NamespaceController, RootCAPublisher, ServiceAccountController}
+
+// ControllerOptions select the controllers that run in the apiserver.
+type ControllerOptions struct {
+	RootCAFile string
+
+	list list
+}
+
+// list is a list of controllers, which may be empty.
+type list []string
+
+func (l list) String() string { return strings.Join(l, ",") }
+
+func (o *ControllerOptions) addFlags(flags *flag.FlagSet) {
+	o.list = list{"*"}
+	flags.Var(value[list]{&o.list, asControllers}, "controllers", "")
+	flags.StringVar(&o.RootCAFile, "root_ca_file", "", "")
+}
+
+func asControllers(text string) (list, error) {
+	var names util.StringList
+	if text == "" {
+		return nil, nil
+	}
+	err := names.Set(text)
+	return list(names), err
+}
+
+func (o *ControllerOptions) validate(map[string]bool) (errs problems) {
+	for _, name := range o.list {
+		known := name == "*" || slices.Contains(controllers, strings.TrimPrefix(name, "-"))
+		errs.addIf(!known, "-controllers: %s is neither * nor one of %s, nor one of them after a -", shown(name, o.list...), strings.Join(controllers, ", "))
+	}
+	return errs
+}
+
+// Runs reports whether a controller runs. A list of nothing but -NAME means all others.
+func (o *ControllerOptions) Runs(controller string) bool {
+	isNamed := func(name string) bool { return !strings.HasPrefix(name, "-") }
+	isOn := slices.Contains(o.list, controller) || slices.Contains(o.list, "*") || len(o.list) > 0 && !slices.ContainsFunc(o.list, isNamed)
+	return isOn && !slices.Contains(o.list, "-"+controller)
+}
+
+// Any reports whether any controller runs.
+func (o *ControllerOptions) Any() bool { return slices.ContainsFunc(controllers, o.Runs) }
+
+// RootCA returns the certificates, in PEM, by which pods know the server: those of the flag, or the last one that the
+// secure port shows, "" without both. The error names a flag.
+func (o *ControllerOptions) RootCA(serving *SecureServingOptions) (string, error) {
+	if o.RootCAFile != "" {
+		text, err := pems.Read(o.RootCAFile)
+		if err == nil {
+			_, err = pems.Certificates(o.RootCAFile, text)
+		}
+		return string(text), inFlag("root_ca_file", err)
+	}
+	if serving.shown == "" {
+		return "", nil
+	}
+	text, err := pems.Read(serving.shown)
+	if err != nil {
+		return "", inFlag("tls_cert_file", err)
+	}
+	blocks, err := pems.Blocks(serving.shown, text)
+	if err != nil {
+		return "", inFlag("tls_cert_file", err)
+	}
+	blocks = slices.DeleteFunc(blocks, func(block *pem.Block) bool { return block.Type != "CERTIFICATE" })
+	return string(pem.EncodeToMemory(blocks[len(blocks)-1])), nil // there is one: the port is open
+}

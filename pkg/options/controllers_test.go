@@ -1,0 +1,77 @@
+package options
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/server"
+	"kube2014/pkg/util/certtest"
+)
+
+func TestControllersAreSelectedAsInTodaysControllerManager(t *testing.T) {
+	t.Parallel()
+	for flags, want := range map[string][3]bool{
+		"":                                     {true, true, true},
+		"-controllers=-namespace-controller":   {false, true, true},
+		"-trace":                               {},
+		"-controllers=*,-namespace-controller": {false, true, true},
+		"-controllers=namespace-controller":    {true, false, false},
+		"-controllers=":                        {},
+		"-controllers=serviceaccount-controller,namespace-controller": {true, false, true},
+	} {
+		var args []string
+		if flags != "" {
+			args = []string{flags}
+		}
+		o, err := Parse(args)
+		require.NoError(t, err, flags)
+		got := [3]bool{o.Controllers.Runs(NamespaceController), o.Controllers.Runs(RootCAPublisher), o.Controllers.Runs(ServiceAccountController)}
+		assert.Equal(t, want, got, flags)
+		assert.Equal(t, want != [3]bool{}, o.Controllers.Any(), flags)
+	}
+	o, err := Parse([]string{"-trace", "-controllers=*"})
+	require.NoError(t, err)
+	assert.True(t, o.Controllers.Any())
+	_, err = Parse([]string{"-controllers", "*,-nope"})
+	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of namespace-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, nor one of them after a -`)
+}
+
+func TestTheCertificateOfPodsIsThatOfTheFlagOrTheLastOneShown(t *testing.T) {
+	t.Parallel()
+	authority := certtest.Authority(t, "ca")
+	pair := authority.Server(t, "127.0.0.1")
+	dir := t.TempDir()
+	write := func(name string, texts ...[]byte) string {
+		file := filepath.Join(dir, name)
+		var all []byte
+		for _, text := range texts {
+			all = append(all, text...)
+		}
+		require.NoError(t, os.WriteFile(file, all, 0o600))
+		return file
+	}
+	chain, key := write("chain", pair.CertPEM, authority.CertPEM), write("key", pair.KeyPEM)
+	rootCA := func(args ...string) (string, error) {
+		o, err := Parse(args)
+		require.NoError(t, err)
+		require.NoError(t, o.SecureServing.ApplyTo(&server.Config{}, &o.Authentication))
+		return o.Controllers.RootCA(&o.SecureServing)
+	}
+	none, err := rootCA()
+	require.NoError(t, err)
+	assert.Empty(t, none)
+	served, err := rootCA("-secure_port", "0", "-tls_cert_file", chain, "-tls_private_key_file", key)
+	require.NoError(t, err)
+	assert.Equal(t, string(authority.CertPEM), served)
+	named, err := rootCA("-secure_port", "0", "-tls_cert_file", chain, "-tls_private_key_file", key, "-root_ca_file", write("root", pair.CertPEM))
+	require.NoError(t, err)
+	assert.Equal(t, string(pair.CertPEM), named)
+	_, err = rootCA("-root_ca_file", write("none", []byte("x")))
+	assert.ErrorContains(t, err, "-root_ca_file: ")
+	_, err = rootCA("-root_ca_file", filepath.Join(dir, "missing"))
+	assert.ErrorContains(t, err, "-root_ca_file: ")
+}
