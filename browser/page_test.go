@@ -141,7 +141,7 @@ func TestThePageMakesScalesAndDeletes(t *testing.T) {
 	status, _, err := s.try("GET", pods+"/alone", "")
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusNotFound, status)
-	p.waitFor(`document.querySelectorAll(".pod").length === 5`) // K27: the pods of a controller stay
+	p.waitFor(`document.querySelectorAll(".pod").length === 5`) // the pods of a controller are orphaned
 
 	p.fill("[name=name]", "Not A Name")
 	click(p, button("Make"))

@@ -248,21 +248,32 @@ func TestK20AVersionFromTheFutureIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestK27ADeleteCollectsNoGarbage(t *testing.T) {
+func TestADeleteSaysWhatBecomesOfTheDependents(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)
 	const path = "/api/v1/namespaces/default/replicationcontrollers"
-	for _, policy := range []string{"Orphan", "Background", "Foreground"} {
-		made := d.mustAsk(201, "POST", path, `{"metadata":{"name":"rc"},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},
+	for query, finalizer := range map[string]string{
+		"?propagationPolicy=Background": "", "?orphanDependents=false": "",
+		"": "orphan", "?propagationPolicy=Orphan": "orphan", "?orphanDependents=true": "orphan", "?propagationPolicy=Foreground": "foregroundDeletion",
+	} {
+		d.mustAsk(201, "POST", path, `{"metadata":{"name":"rc"},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},
 			"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)
-		uid := regexp.MustCompile(`"uid":"[^"]+"`).FindString(made)
-		d.mustAsk(201, "POST", podsPath, `{"metadata":{"name":"p","ownerReferences":[{"apiVersion":"v1","kind":"ReplicationController","name":"rc",`+uid+`}]},
-			"spec":{"containers":[{"name":"c","image":"i"}]}}`)
-		d.mustAsk(200, "DELETE", path+"/rc?propagationPolicy="+policy, "")
+		answer := d.mustAsk(200, "DELETE", path+"/rc"+query, "")
+		if finalizer == "" {
+			d.mustAsk(404, "GET", path+"/rc", "")
+			continue
+		}
+		assert.Contains(t, answer, `"finalizers":["`+finalizer+`"]`, query)
+		assert.Contains(t, answer, `"deletionGracePeriodSeconds":0`, query)
+		assert.Equal(t, answer, d.mustAsk(200, "DELETE", path+"/rc", ""), "it stays as it is")
+		d.mustAsk(200, "PATCH", path+"/rc", `{"metadata":{"finalizers":null}}`, "Content-Type: application/merge-patch+json")
 		d.mustAsk(404, "GET", path+"/rc", "")
-		assert.Contains(t, d.mustAsk(200, "DELETE", podsPath+"/p", ""), uid)
 	}
 	d.mustAsk(422, "DELETE", path+"/rc?propagationPolicy=All", "")
+	own := onTwoMachines(t, "-enable_garbage_collector=false")
+	own.mustAsk(201, "POST", path, `{"metadata":{"name":"rc"},"spec":{"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)
+	own.mustAsk(200, "DELETE", path+"/rc", "")
+	own.mustAsk(404, "GET", path+"/rc", "")
 }
 
 func TestK21PagesHoldTogetherWhileTheHistoryReachesBack(t *testing.T) {

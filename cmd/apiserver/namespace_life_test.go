@@ -121,3 +121,42 @@ func TestK6NothingIsCreatedInANamespaceThatIsMissingOrEnds(t *testing.T) {
 		`pods \"b\" is forbidden: unable to create new content in namespace other because it is being terminated`)
 	assert.Contains(t, d.send(http.StatusForbidden, "DELETE", "/api/v1/namespaces/default", ""), `namespaces \"default\" is forbidden: this namespace may not be deleted`)
 }
+
+// K27.
+func TestDependentsAreCollectedWhicheverDoorDeletesTheirOwner(t *testing.T) {
+	t.Parallel()
+	for name, flags := range flagsFor {
+		t.Run("backend="+name, func(t *testing.T) {
+			t.Parallel()
+			_, _, address := unhurriedProgram(t, flags(t)...)
+			client := clientv1.New("http://" + address)
+			labels := map[string]string{"app": "web"}
+			for _, owner := range []string{"first", "second", "orphaned"} {
+				rc, err := client.ReplicationControllers().Create(t.Context(), &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: owner},
+					Spec: corev1.ReplicationControllerSpec{Selector: labels, Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podNamed(owner).Spec}}})
+				require.NoError(t, err)
+				pod := podNamed(owner)
+				pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(rc, corev1.SchemeGroupVersion.WithKind("ReplicationController"))}
+				_, err = client.Pods().Create(t.Context(), &pod)
+				require.NoError(t, err)
+			}
+			req, err := http.NewRequest("DELETE", "http://"+address+"/api/v1beta1/replicationControllers/first", nil)
+			require.NoError(t, err)
+			resp, err := patient.Do(req)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			require.Equal(t, http.StatusOK, resp.StatusCode)
+			background := metav1.DeletePropagationBackground
+			require.NoError(t, client.ReplicationControllers().Delete(t.Context(), "second", metav1.DeleteOptions{PropagationPolicy: &background}))
+			require.NoError(t, client.ReplicationControllers().Delete(t.Context(), "orphaned", metav1.DeleteOptions{}))
+			eventually(t, func() bool {
+				list, err := client.Pods().List(t.Context(), metav1.ListOptions{})
+				return err == nil && len(list.Items) == 1 && len(list.Items[0].OwnerReferences) == 0 && list.Items[0].Name == "orphaned"
+			}, "one pod stays, without an owner")
+			eventually(t, func() bool {
+				list, err := client.ReplicationControllers().List(t.Context(), metav1.ListOptions{})
+				return err == nil && len(list.Items) == 0
+			}, "its owner is gone")
+		})
+	}
+}

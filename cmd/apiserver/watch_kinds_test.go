@@ -49,7 +49,7 @@ func TestEachKindIsWatchedByEachPath(t *testing.T) {
 			silent := openWatch(t, patient, url+silentPath)
 			d.send(http.StatusCreated, "POST", collection, `{"metadata":{"name":"x"},`+more+`}`)
 			d.sendAs(http.StatusOK, "PATCH", collection+"/x", mergePatch, `{"metadata":{"annotations":{"a":"b"}}}`)
-			d.send(http.StatusOK, "DELETE", collection+"/x", "")
+			d.send(http.StatusOK, "DELETE", collection+"/x?propagationPolicy=Background", "")
 			for _, w := range watchers {
 				w.tells("ADDED x", "MODIFIED x", "DELETED x")
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller/garbagecollector"
 	"kube2014/pkg/controller/namespace"
 	"kube2014/pkg/controller/serviceaccount"
 	"kube2014/pkg/options"
@@ -25,6 +26,10 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		name string
 		make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
 	}{
+		{options.GarbageCollector, func(c *clientv1.Client) func(context.Context, int) {
+			return garbagecollector.NewGarbageCollector(garbagecollector.Config{Client: c, Resources: resources,
+				Recorder: p.recorder(c, options.GarbageCollector, ""), Around: p.tracer.Work("GarbageCollector")}).Run
+		}},
 		{options.NamespaceController, func(c *clientv1.Client) func(context.Context, int) {
 			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Around: p.tracer.Work("NamespaceController")}).Run
 		}},

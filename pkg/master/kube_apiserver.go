@@ -56,7 +56,8 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		m.built.Install(rbac.Resources(m.lifecycle, time.Now, check)...)
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
-	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets})...)
+	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets,
+		IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
 	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
 	link.AddLoop(m.keepNamespaces)
 	if m.Loops.mayBeFree != nil {

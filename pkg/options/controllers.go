@@ -12,16 +12,20 @@ import (
 
 // The names of the controllers that run in each apiserver, as in today's controller manager.
 const (
+	GarbageCollector         = "garbage-collector-controller"
 	NamespaceController      = "namespace-controller"
 	ServiceAccountController = "serviceaccount-controller"
 	RootCAPublisher          = "root-ca-certificate-publisher-controller"
 )
 
-var controllers = []string{NamespaceController, RootCAPublisher, ServiceAccountController}
+var controllers = []string{GarbageCollector, NamespaceController, RootCAPublisher, ServiceAccountController}
 
 // ControllerOptions select the controllers that run in the apiserver.
 type ControllerOptions struct {
 	RootCAFile string
+	// EnableGarbageCollector lets deleted objects wait for a garbage collector, here or elsewhere, if their dependents
+	// need it.
+	EnableGarbageCollector bool
 
 	list list
 }
@@ -34,6 +38,8 @@ func (l list) String() string { return strings.Join(l, ",") }
 func (o *ControllerOptions) addFlags(flags *flag.FlagSet) {
 	o.list = list{"*"}
 	flags.Var(value[list]{&o.list, asControllers}, "controllers", "")
+	o.EnableGarbageCollector = true
+	flags.Var(value[bool]{&o.EnableGarbageCollector, asBool}, "enable_garbage_collector", "")
 	flags.StringVar(&o.RootCAFile, "root_ca_file", "", "")
 }
 

@@ -32,12 +32,13 @@ func TestControllersAreSelectedAsInTodaysControllerManager(t *testing.T) {
 		got := [3]bool{o.Controllers.Runs(NamespaceController), o.Controllers.Runs(RootCAPublisher), o.Controllers.Runs(ServiceAccountController)}
 		assert.Equal(t, want, got, flags)
 		assert.Equal(t, want != [3]bool{}, o.Controllers.Any(), flags)
+		assert.Equal(t, flags != "-trace", o.Controllers.EnableGarbageCollector, flags)
 	}
 	o, err := Parse([]string{"-trace", "-controllers=*"})
 	require.NoError(t, err)
 	assert.True(t, o.Controllers.Any())
 	_, err = Parse([]string{"-controllers", "*,-nope"})
-	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of namespace-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, nor one of them after a -`)
+	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of garbage-collector-controller, namespace-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, nor one of them after a -`)
 }
 
 func TestTheCertificateOfPodsIsThatOfTheFlagOrTheLastOneShown(t *testing.T) {

@@ -89,7 +89,7 @@ func Parse(args []string) (*ServerRunOptions, error) {
 		o.Generic.Scheduler = NoScheduler
 	}
 	if o.Generic.Trace && !given["controllers"] { // the requests of clients are easier to follow
-		o.Controllers.list = nil
+		o.Controllers.list, o.Controllers.EnableGarbageCollector = nil, given["enable_garbage_collector"] && o.Controllers.EnableGarbageCollector
 	}
 	return o, nil
 }

@@ -131,9 +131,13 @@ how kubelets are reached:
 
 the controllers of the server:
   -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;
-                       namespace-controller, serviceaccount-controller,
-                       root-ca-certificate-publisher-controller; none if it is empty
+                       garbage-collector-controller, namespace-controller,
+                       root-ca-certificate-publisher-controller,
+                       serviceaccount-controller; none if it is empty
                        (default *; none with -trace)
+  -enable_garbage_collector  let deleted objects wait for the garbage collector, here or
+                       in today's controller manager, if their dependents need it
+                       (default true; false with -trace)
   -root_ca_file FILE   the certificate by which pods know the server, which is published
                        in each namespace (default: the last one that the secure port
                        shows)

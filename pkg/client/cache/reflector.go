@@ -45,15 +45,20 @@ func (s selection[T]) Watch(ctx context.Context, options metav1.ListOptions) ite
 	return s.all.Watch(ctx, options)
 }
 
-// sink receives what a reflector reads. Its methods are called one at a time.
-type sink[T any] interface {
-	// replace receives all objects, as of a version.
-	replace(objects []T, version string)
-	// set and remove receive an object that was changed or deleted, at a version.
-	set(object T, version string)
-	remove(object T, version string)
-	// reached reports that there were no other changes up to a version.
-	reached(version string)
+// Sink receives what a reflector reads. Its methods are called one at a time.
+type Sink[T any] interface {
+	// Replace receives all objects, as of a version.
+	Replace(objects []T, version string)
+	// Set and Remove receive an object that was changed or deleted, at a version.
+	Set(object T, version string)
+	Remove(object T, version string)
+	// Reached reports that there were no other changes up to a version.
+	Reached(version string)
+}
+
+// Reflect copies the objects of a source to a sink until the context ends. The name is for the log.
+func Reflect[T clientv1.Object](ctx context.Context, name string, source ListerWatcher[T], sink Sink[T]) {
+	(&reflector[T]{name: name, source: source, sink: sink}).run(ctx)
 }
 
 const (
@@ -73,7 +78,7 @@ const (
 type reflector[T clientv1.Object] struct {
 	name   string // of the objects, for the log
 	source ListerWatcher[T]
-	sink   sink[T]
+	sink   Sink[T]
 
 	pause  time.Duration // after the next failure
 	logged string        // the last failure that was logged
@@ -105,7 +110,7 @@ func (r *reflector[T]) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.sink.replace(list.Items, list.ResourceVersion)
+	r.sink.Replace(list.Items, list.ResourceVersion)
 	for version := list.ResourceVersion; ; {
 		if version, err = r.watch(ctx, version); err != nil {
 			return err
@@ -131,11 +136,11 @@ func (r *reflector[T]) watch(ctx context.Context, version string) (string, error
 		version = event.Object.GetResourceVersion()
 		switch event.Type {
 		case watch.Added, watch.Modified:
-			r.sink.set(event.Object, version)
+			r.sink.Set(event.Object, version)
 		case watch.Deleted:
-			r.sink.remove(event.Object, version)
+			r.sink.Remove(event.Object, version)
 		case watch.Bookmark:
-			r.sink.reached(version)
+			r.sink.Reached(version)
 		default:
 			return "", fmt.Errorf("an event of a watch is of the unknown type %q", event.Type)
 		}

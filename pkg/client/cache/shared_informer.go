@@ -77,7 +77,7 @@ func (s *SharedInformer[T]) Run(ctx context.Context) {
 	if s.resync > 0 {
 		go s.resyncForever(ctx)
 	}
-	(&reflector[T]{name: s.name, source: s.source, sink: s}).run(ctx)
+	Reflect(ctx, s.name, s.source, informerSink[T]{s})
 }
 
 func (s *SharedInformer[T]) resyncForever(ctx context.Context) {
@@ -109,8 +109,10 @@ func (s *SharedInformer[T]) distribute(key string, change delta[T]) {
 	}
 }
 
-// replace implements sink.
-func (s *SharedInformer[T]) replace(objects []T, version string) {
+// informerSink implements Sink.
+type informerSink[T clientv1.Object] struct{ *SharedInformer[T] }
+
+func (s informerSink[T]) Replace(objects []T, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	there := make(map[string]bool, len(objects))
@@ -132,24 +134,21 @@ func (s *SharedInformer[T]) replace(objects []T, version string) {
 	}
 }
 
-// set implements sink.
-func (s *SharedInformer[T]) set(object T, version string) {
+func (s informerSink[T]) Set(object T, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setLocked(object)
 	s.version = version
 }
 
-// remove implements sink.
-func (s *SharedInformer[T]) remove(object T, version string) {
+func (s informerSink[T]) Remove(object T, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removeLocked(object)
 	s.version = version
 }
 
-// reached implements sink.
-func (s *SharedInformer[T]) reached(version string) {
+func (s informerSink[T]) Reached(version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version = version

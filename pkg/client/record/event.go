@@ -54,10 +54,14 @@ func (r *Recorder) suffix(now time.Time) string {
 	}
 }
 
-// referenceTo returns a reference to an object. Its kind is the name of its Go type, since objects
-// from lists and informers have no kind.
+// referenceTo returns a reference to an object. If it has no kind, as those from lists and informers, that is the name of
+// its Go type.
 func referenceTo(object clientv1.Object) corev1.ObjectReference {
-	reference := corev1.ObjectReference{APIVersion: "v1", Kind: reflect.TypeOf(object).Elem().Name(), Namespace: object.GetNamespace(),
+	apiVersion, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+	if kind == "" {
+		apiVersion, kind = "v1", reflect.TypeOf(object).Elem().Name()
+	}
+	reference := corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: object.GetNamespace(),
 		Name: object.GetName(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
 	if _, isNode := object.(*corev1.Node); isNode {
 		reference.UID = types.UID(object.GetName()) // as today's kubelets say it: kubectl describe looks for that

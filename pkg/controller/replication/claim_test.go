@@ -31,13 +31,14 @@ func TestPodsWithoutAControllerAreAdopted(t *testing.T) {
 	})
 }
 
-// Nobody collects garbage (K27): kubectl replace --force leaves the pods as they are.
+// The garbage collector has not come yet.
 func TestAControllerThatIsMadeAgainAdoptsThePodsOfTheOneBefore(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		before := b.create("web", 3)
 		b.settle(time.Second)
-		require.NoError(t, b.client.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		background := metav1.DeletePropagationBackground
+		require.NoError(t, b.client.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{PropagationPolicy: &background}))
 		b.settle(time.Second)
 		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
 		assert.Equal(t, before.UID, metav1.GetControllerOf(b.pod("web-1")).UID)

@@ -43,6 +43,7 @@ func controllerStrategy() generic.Strategy[*corev1.ReplicationController] {
 			countGeneration(rc, rc.Spec, old.Spec)
 		},
 		ValidateUpdate: validation.ValidateReplicationControllerUpdate,
+		Dependents:     generic.Orphaned,
 		Fields:         controllerFields,
 	}
 }

@@ -22,6 +22,7 @@ func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
 		Validate:            validation.ValidateEventCreate,
 		ValidateUpdate:      validation.ValidateEvent,
 		AllowCreateOnUpdate: true,
+		Dependents:          generic.None,
 		Fields:              eventFields,
 	}))}
 }

@@ -36,11 +36,13 @@ type Config struct {
 	Now      func() time.Time
 	EventTTL time.Duration // the time from an event's last change to its deletion; 0 is for ever
 	Kubelets Kubelets      // nil for none
+	// IgnoreDependents is that of generic.Base.
+	IgnoreDependents bool
 }
 
 // Resources returns the table. The rows of each kind are beside its strategy.
 func Resources(c Config) []rest.Resource {
-	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now}
+	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
 	nodeRows, nodes := nodeRows(b)
 	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), namespaceRows(b), nodeRows, podRows(b, nodes, c.Placer, c.Kubelets),
 		podTemplateRows(b), controllerRows(b), secretRows(b), serviceAccountRows(b), serviceRows(b), endpointSliceRows(b))

@@ -67,7 +67,7 @@ func TestAnObjectOfEachKindIsCreatedReadChangedAndDeleted(t *testing.T) {
 		names, _ := d.Must("GET", path, "").Names()
 		assert.Equal(t, []string{"x"}, names)
 
-		d.Must("DELETE", path+"/x", "")
+		d.Must("DELETE", path+"/x?propagationPolicy=Background", "")
 		assert.Equal(t, 404, d.Do("GET", path+"/x", "").Status)
 		assert.Equal(t, 404, d.Do("DELETE", path+"/x", "").Status)
 	})

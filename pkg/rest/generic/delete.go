@@ -3,6 +3,7 @@ package generic
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -38,8 +39,10 @@ func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.Delete
 		if s.Grace != nil {
 			grace = s.Grace(object, options.DeleteOptions)
 		}
+		before := object.GetFinalizers()
+		object.SetFinalizers(s.finalizers(object, options.DeleteOptions))
 		if grace > 0 || s.isHeld(object) {
-			if object.GetDeletionTimestamp() != nil && grace >= graceOf(object) {
+			if object.GetDeletionTimestamp() != nil && grace >= graceOf(object) && slices.Equal(before, object.GetFinalizers()) {
 				return s.answer(stored), nil
 			}
 			answer, err := s.mark(stored, object, grace, dryRun)
@@ -83,6 +86,39 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 		return conflict("ResourceVersion", *wanted.ResourceVersion, object.GetResourceVersion())
 	}
 	return nil
+}
+
+// finalizers returns the finalizers of an object that is deleted. The garbage collector removes its own: orphan when it
+// has released the dependents, foregroundDeletion when it has deleted them.
+func (s *Store[T]) finalizers(object T, options metav1.DeleteOptions) []string {
+	others := slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(name string) bool {
+		return name == metav1.FinalizerOrphanDependents || name == metav1.FinalizerDeleteDependents
+	})
+	policy := metav1.DeletePropagationBackground
+	switch has := object.GetFinalizers(); {
+	case s.Strategy.Dependents == None:
+		return others
+	case options.OrphanDependents != nil:
+		if *options.OrphanDependents {
+			policy = metav1.DeletePropagationOrphan
+		}
+	case options.PropagationPolicy != nil:
+		policy = *options.PropagationPolicy
+	case slices.Contains(has, metav1.FinalizerOrphanDependents):
+		policy = metav1.DeletePropagationOrphan
+	case slices.Contains(has, metav1.FinalizerDeleteDependents):
+		policy = metav1.DeletePropagationForeground
+	case s.Strategy.Dependents == Orphaned:
+		policy = metav1.DeletePropagationOrphan
+	}
+	switch {
+	case s.IgnoreDependents:
+	case policy == metav1.DeletePropagationOrphan:
+		return append(others, metav1.FinalizerOrphanDependents)
+	case policy == metav1.DeletePropagationForeground:
+		return append(others, metav1.FinalizerDeleteDependents)
+	}
+	return others
 }
 
 // graceOf returns the grace period of a deleted object, in seconds.

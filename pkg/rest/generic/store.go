@@ -18,6 +18,8 @@ type Base struct {
 	Objects storage.Interface
 	Turns   *Turns
 	Now     func() time.Time
+	// IgnoreDependents lets deleted objects go at once, for servers without a garbage collector.
+	IgnoreDependents bool
 }
 
 // Store implements all verbs for the objects of one kind in a store of internal objects.

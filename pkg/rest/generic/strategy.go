@@ -30,10 +30,21 @@ type Strategy[T rest.Object] struct {
 	AllowCreateOnUpdate bool
 	// Fields returns the fields for selectors, besides the name and the namespace.
 	Fields func(T) fields.Set
+	// Dependents says what happens to those that name a deleted object as their owner if the client does not say it.
+	Dependents Dependents
 	// MachineField names the one of the Fields that is the machine of an api.Placed object, "" for none.
 	// The store has an index by machine.
 	MachineField string
 }
+
+// Dependents is what happens to the dependents of a deleted object.
+type Dependents string
+
+// The zero value lets the garbage collector delete them in the background.
+const (
+	Orphaned Dependents = "orphaned"
+	None     Dependents = "none" // the kind has no dependents
+)
 
 // complete replaces nil functions by ones that do nothing.
 func (s Strategy[T]) complete() Strategy[T] {

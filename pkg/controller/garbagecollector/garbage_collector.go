@@ -1,0 +1,286 @@
+// Package garbagecollector deletes objects whose owners are gone, as a client of the API.
+//
+// An object names its owners by uid, in ownerReferences. When the last one is gone, the object is deleted (background). A
+// deleted owner with the finalizer foregroundDeletion waits until the dependents that block it are gone; one with the
+// finalizer orphan waits until no dependent names it any more.
+package garbagecollector
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/record"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/workqueue"
+)
+
+// Config is what a GarbageCollector needs.
+type Config struct {
+	Client   *clientv1.Client
+	Recorder record.EventRecorder
+	// Resources returns the resources whose objects can be listed and deleted, at present.
+	Resources func() []metav1.APIResource
+	// Around is put around the work on one object, for a trace. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
+}
+
+// GarbageCollector deletes what has lost its owners. It follows the metadata of all objects. Before it deletes or changes
+// an object, it asks the server for that and for its owners. Its work can be interrupted at any moment and repeated, also
+// by several collectors at once.
+type GarbageCollector struct {
+	config   Config
+	graph    *graph
+	monitors monitors
+	queue    *workqueue.Queue // of uids
+	absent   absentOwners
+}
+
+// NewGarbageCollector returns a collector.
+func NewGarbageCollector(config Config) *GarbageCollector {
+	return &GarbageCollector{config: config, graph: newGraph(), monitors: monitors{all: map[schema.GroupVersionResource]*resource{}}, queue: workqueue.New("garbage collector")}
+}
+
+// Run works with a number of workers until the context ends. It is called once.
+func (gc *GarbageCollector) Run(ctx context.Context, workers int) {
+	go gc.followForever(ctx)
+	if !cache.WaitForSync(ctx, gc.hasSynced) {
+		return
+	}
+	sync := workqueue.Sync(gc.sync)
+	if gc.config.Around != nil {
+		sync = gc.config.Around(sync)
+	}
+	gc.queue.Run(ctx, workers, sync)
+}
+
+func (gc *GarbageCollector) enqueue(uids ...types.UID) {
+	for _, uid := range uids {
+		gc.queue.Add(string(uid))
+	}
+}
+
+// sync does what is to be done about an object. It retries if another client was faster.
+func (gc *GarbageCollector) sync(ctx context.Context, uid string) error {
+	n := gc.graph.get(types.UID(uid))
+	if n == nil || gc.graph.needsNothing(n) {
+		return nil
+	}
+	object, err := n.resource.objects(n.namespace).Get(ctx, n.name)
+	if err == nil && object.UID == n.uid {
+		err = gc.collect(ctx, newNode(n.resource, object), object)
+	}
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // a watch will tell
+		return nil
+	case apierrors.IsConflict(err):
+		gc.queue.AddAfter(uid, retryPause)
+		return nil
+	case errors.Is(err, errUnknownKind): // it may come
+		gc.queue.AddAfter(uid, unknownPause)
+		return nil
+	}
+	return err
+}
+
+var errUnknownKind = errors.New("the kind of an owner is not known")
+
+// collect does what is to be done about an object as the server has it.
+func (gc *GarbageCollector) collect(ctx context.Context, n *node, object *metav1.PartialObjectMetadata) error {
+	switch {
+	case n.waitsFor(metav1.FinalizerOrphanDependents):
+		return gc.orphan(ctx, n, object)
+	case n.waitsFor(metav1.FinalizerDeleteDependents):
+		return gc.deleteDependents(ctx, n, object)
+	case n.isDeleted: // its dependents come when it is gone
+		return nil
+	}
+	owned, err := gc.classify(ctx, n)
+	switch {
+	case err != nil:
+		return err
+	case len(owned.solid) > 0 && len(owned.lost)+len(owned.waiting) > 0:
+		return gc.release(ctx, n, object, append(owned.lost, owned.waiting...)...)
+	case len(owned.solid) > 0:
+		return nil
+	case len(owned.lost)+len(owned.waiting) == 0:
+		return gc.collectFromMissingNamespace(ctx, n, object)
+	}
+	policy := metav1.DeletePropagationBackground
+	dependents := gc.graph.dependentsOf(n.uid)
+	switch {
+	case len(owned.waiting) > 0 && len(dependents) > 0:
+		isCycle := slices.ContainsFunc(dependents, func(dependent *node) bool { return dependent.waitsFor(metav1.FinalizerDeleteDependents) })
+		if isCycle { // each would wait for the other
+			if object, err = gc.unblock(ctx, n, object); err != nil {
+				return err
+			}
+		}
+		policy = metav1.DeletePropagationForeground
+	case slices.Contains(n.finalizers, metav1.FinalizerOrphanDependents):
+		policy = metav1.DeletePropagationOrphan
+	case slices.Contains(n.finalizers, metav1.FinalizerDeleteDependents):
+		policy = metav1.DeletePropagationForeground
+	}
+	return gc.delete(ctx, n, object, policy)
+}
+
+// delete deletes an object that is as it was read.
+func (gc *GarbageCollector) delete(ctx context.Context, n *node, object *metav1.PartialObjectMetadata, policy metav1.DeletionPropagation) error {
+	return n.resource.objects(n.namespace).Delete(ctx, n.name, metav1.DeleteOptions{PropagationPolicy: &policy,
+		Preconditions: &metav1.Preconditions{UID: &n.uid, ResourceVersion: &object.ResourceVersion}})
+}
+
+// collectFromMissingNamespace deletes an object without owners if its namespace is gone. On a store without transactions,
+// a server that is killed while it creates an object may leave it there.
+func (gc *GarbageCollector) collectFromMissingNamespace(ctx context.Context, n *node, object *metav1.PartialObjectMetadata) error {
+	if n.namespace == "" || n.namespace == metav1.NamespaceDefault {
+		return nil
+	}
+	_, err := gc.config.Client.Namespaces().Get(ctx, n.namespace)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	return gc.delete(ctx, n, object, metav1.DeletePropagationBackground)
+}
+
+// deleteDependents removes the finalizer of an object that waits for its dependents when none blocks it any more.
+func (gc *GarbageCollector) deleteDependents(ctx context.Context, n *node, object *metav1.PartialObjectMetadata) error {
+	isBlocked := false
+	for _, dependent := range gc.graph.dependentsOf(n.uid) {
+		isBlocked = isBlocked || dependent.isBlocking(n.uid)
+		gc.enqueue(dependent.uid)
+	}
+	if isBlocked {
+		return nil
+	}
+	return gc.removeFinalizer(ctx, n, object, metav1.FinalizerDeleteDependents)
+}
+
+// orphan releases all dependents of an object, and removes its finalizer. It lists them anew: one that it missed would be
+// deleted later.
+func (gc *GarbageCollector) orphan(ctx context.Context, n *node, object *metav1.PartialObjectMetadata) error {
+	for _, of := range gc.all() {
+		if n.namespace != "" && !of.namespaced {
+			continue // it cannot depend on an object in a namespace
+		}
+		list, err := of.objects(n.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, dependent := range list.Items {
+			if !slices.Contains(uidsOf(dependent.OwnerReferences), n.uid) {
+				continue
+			}
+			if err := gc.release(ctx, newNode(of, dependent), dependent, n.uid); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+	}
+	return gc.removeFinalizer(ctx, n, object, metav1.FinalizerOrphanDependents)
+}
+
+// all returns the resources that are followed.
+func (gc *GarbageCollector) all() (all []*resource) {
+	gc.monitors.mu.Lock()
+	defer gc.monitors.mu.Unlock()
+	for _, one := range gc.monitors.all {
+		all = append(all, one)
+	}
+	return all
+}
+
+// ownedBy has the uids of an object's owners.
+type ownedBy struct {
+	solid   []types.UID // they are there
+	waiting []types.UID // they wait until their dependents are deleted
+	lost    []types.UID // they are gone
+}
+
+// classify asks the server for the owners of an object.
+func (gc *GarbageCollector) classify(ctx context.Context, n *node) (owned ownedBy, err error) {
+	for _, reference := range n.owners {
+		owner, err := gc.owner(ctx, n, reference)
+		switch {
+		case err != nil:
+			return owned, err
+		case owner == nil:
+			owned.lost = append(owned.lost, reference.UID)
+		case owner.waitsFor(metav1.FinalizerDeleteDependents):
+			owned.waiting = append(owned.waiting, reference.UID)
+		default:
+			owned.solid = append(owned.solid, reference.UID)
+		}
+	}
+	return owned, nil
+}
+
+// owner returns the owner of a reference, nil if it is gone. One in another namespace counts as gone, as in today's
+// collector, which an event says. An owner that cannot be looked for counts as there.
+func (gc *GarbageCollector) owner(ctx context.Context, n *node, reference metav1.OwnerReference) (*node, error) {
+	unknown := &node{uid: reference.UID}
+	of := gc.ofKind(kindOf(reference))
+	switch {
+	case of == nil:
+		return nil, errUnknownKind
+	case of.namespaced && n.namespace == "": // an object without a namespace cannot say which one
+		return unknown, nil
+	case gc.absent.has(n.namespace, reference):
+		return nil, nil
+	}
+	object, err := of.objects(n.namespace).Get(ctx, reference.Name)
+	if err == nil && object.UID == reference.UID {
+		return newNode(of, object), nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	gc.absent.add(n.namespace, reference)
+	if known := gc.graph.get(reference.UID); known != nil && known.namespace != "" && known.namespace != n.namespace {
+		about := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name, UID: n.uid}}
+		about.SetGroupVersionKind(n.resource.at.GroupVersion().WithKind(n.resource.kind.Kind))
+		gc.config.Recorder.Eventf(about, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", "ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
+			reference.APIVersion, reference.Kind, n.namespace, reference.Name, reference.UID, n.namespace)
+	}
+	return nil, nil
+}
+
+// absentOwners has owners that are gone. They do not come back: a uid is never used again. It is safe for concurrent use.
+type absentOwners struct {
+	mu    sync.Mutex // guards known
+	known map[absentOwner]bool
+}
+
+type absentOwner struct {
+	namespace, apiVersion, kind, name string
+	uid                               types.UID
+}
+
+const maxAbsent = 1000
+
+func absentOf(namespace string, reference metav1.OwnerReference) absentOwner {
+	return absentOwner{namespace, reference.APIVersion, reference.Kind, reference.Name, reference.UID}
+}
+
+func (a *absentOwners) has(namespace string, reference metav1.OwnerReference) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known[absentOf(namespace, reference)]
+}
+
+func (a *absentOwners) add(namespace string, reference metav1.OwnerReference) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil || len(a.known) >= maxAbsent {
+		a.known = map[absentOwner]bool{}
+	}
+	a.known[absentOf(namespace, reference)] = true
+}

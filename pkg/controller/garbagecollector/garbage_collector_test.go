@@ -1,0 +1,351 @@
+package garbagecollector
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/client/servertest"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/storage"
+)
+
+// bench is a server with config maps that own each other, in a synctest bubble.
+type bench struct {
+	*servertest.Server
+	t      *testing.T
+	client *clientv1.Client
+	told   []string
+}
+
+func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, newBench(t)) })
+}
+
+func newBench(t *testing.T) *bench {
+	server := servertest.Start(t)
+	b := &bench{Server: server, t: t, client: server.Client(t, "test")}
+	for _, name := range []string{"default", "dev"} {
+		_, err := b.client.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		require.NoError(t, err)
+	}
+	return b
+}
+
+// Eventf implements record.EventRecorder.
+func (b *bench) Eventf(about clientv1.Object, eventType, reason, message string, args ...any) {
+	b.told = append(b.told, fmt.Sprintf("%s %s %s %s: ", about.GetObjectKind().GroupVersionKind().Kind, about.GetName(), eventType, reason)+fmt.Sprintf(message, args...))
+}
+
+// run runs a collector until the function that it returns is called.
+func (b *bench) run() (stop func()) {
+	ctx, cancel := context.WithCancel(b.t.Context())
+	gc := NewGarbageCollector(Config{Client: b.Client(b.t, "collector"), Recorder: b, Resources: b.Resources})
+	var running sync.WaitGroup
+	running.Go(func() { gc.Run(ctx, 2) })
+	stop = func() { cancel(); running.Wait() }
+	b.t.Cleanup(stop)
+	return stop
+}
+
+func (b *bench) settle() {
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+}
+
+// blocking makes a reference one that blocks its owner.
+const blocking = true
+
+// refTo returns a reference to a config map.
+func refTo(owner *corev1.ConfigMap, blocks ...bool) metav1.OwnerReference {
+	block := len(blocks) > 0
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID, BlockOwnerDeletion: &block}
+}
+
+func (b *bench) create(name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
+	return b.createIn("default", name, owners...)
+}
+
+func (b *bench) createIn(namespace, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
+	created, err := b.client.In(namespace).ConfigMaps().Create(b.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}})
+	require.NoError(b.t, err)
+	return created
+}
+
+func (b *bench) delete(name string, policy metav1.DeletionPropagation) {
+	require.NoError(b.t, b.client.ConfigMaps().Delete(b.t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policy}))
+}
+
+func (b *bench) hold(name string, finalizers string) {
+	_, err := b.client.ConfigMaps().Patch(b.t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":`+finalizers+`}}`))
+	require.NoError(b.t, err)
+}
+
+// left returns the config maps, with their owners.
+func (b *bench) left() (names []string) {
+	list, err := b.client.ConfigMaps().Everywhere().List(b.t.Context(), metav1.ListOptions{})
+	require.NoError(b.t, err)
+	for _, item := range list.Items {
+		name := item.Name
+		for _, owner := range item.OwnerReferences {
+			name += "<" + owner.Name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestWhatHasLostItsOwnerIsDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		a := b.create("a")
+		child := b.create("child", refTo(a))
+		b.create("grandchild", refTo(child, blocking))
+		other := b.create("other")
+		b.create("of-both", refTo(a), refTo(other))
+		b.settle()
+		assert.Equal(t, []string{"a", "child<a", "grandchild<child", "of-both<a<other", "other"}, b.left())
+		b.delete("a", metav1.DeletePropagationBackground)
+		b.settle()
+		assert.Equal(t, []string{"of-both<other", "other"}, b.left())
+	})
+}
+
+func TestOwnersThatWereGoneBeforeTheStartAreGone(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		a := b.create("a")
+		b.create("child", refTo(a))
+		b.delete("a", metav1.DeletePropagationBackground)
+		again := b.create("a") // with another uid
+		b.create("younger", refTo(again))
+		b.run()
+		b.settle()
+		assert.Equal(t, []string{"a", "younger<a"}, b.left())
+	})
+}
+
+func TestAnOwnerInTheForegroundGoesAfterWhatBlocksIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		a := b.create("a")
+		child := b.create("child", refTo(a, blocking))
+		b.create("grandchild", refTo(child, blocking))
+		b.create("free", refTo(a))
+		b.hold("free", `["example.com/hold"]`)
+		b.hold("grandchild", `["example.com/hold"]`)
+		b.delete("a", metav1.DeletePropagationForeground)
+		b.settle()
+		assert.Equal(t, []string{"a", "child<a", "free<a", "grandchild<child"}, b.left())
+		b.hold("grandchild", `null`)
+		b.settle()
+		assert.Equal(t, []string{"free<a"}, b.left(), "it does not block")
+	})
+}
+
+func TestDependentsThatAreOrphanedStay(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		a, other := b.create("a"), b.create("other")
+		b.create("child", refTo(a, blocking))
+		b.create("of-both", refTo(a), refTo(other))
+		b.delete("a", metav1.DeletePropagationOrphan)
+		b.settle()
+		assert.Equal(t, []string{"child", "of-both<other", "other"}, b.left())
+	})
+}
+
+// Like a replication controller of v1.
+func TestTheDependentsOfAControllerAreOrphanedUnlessItIsSaid(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		controllers := b.client.ReplicationControllers()
+		for _, name := range []string{"stay", "go"} {
+			labels := map[string]string{"app": name}
+			rc, err := controllers.Create(t.Context(), &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ReplicationControllerSpec{Selector: labels,
+				Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}}})
+			require.NoError(t, err)
+			b.create(name, metav1.OwnerReference{APIVersion: "v1", Kind: "ReplicationController", Name: name, UID: rc.UID})
+		}
+		require.NoError(t, controllers.Delete(t.Context(), "stay", metav1.DeleteOptions{}))
+		background := metav1.DeletePropagationBackground
+		require.NoError(t, controllers.Delete(t.Context(), "go", metav1.DeleteOptions{PropagationPolicy: &background}))
+		b.settle()
+		assert.Equal(t, []string{"stay"}, b.left())
+		list, err := controllers.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		assert.Empty(t, list.Items)
+	})
+}
+
+func TestACycleOfOwnersEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		a := b.create("a")
+		second := b.create("b", refTo(a, blocking))
+		_, err := b.client.ConfigMaps().Change(t.Context(), "a", func(object *corev1.ConfigMap) error {
+			object.OwnerReferences = []metav1.OwnerReference{refTo(second, blocking)}
+			return nil
+		})
+		require.NoError(t, err)
+		b.settle()
+		assert.Equal(t, []string{"a<b", "b<a"}, b.left(), "each is there")
+		b.delete("a", metav1.DeletePropagationForeground)
+		b.settle()
+		assert.Empty(t, b.left())
+	})
+}
+
+// The event is that of today's collector.
+func TestAnOwnerInAnotherNamespaceIsNone(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		a := b.create("a")
+		b.settle()
+		b.createIn("dev", "child", refTo(a))
+		b.settle()
+		assert.Equal(t, []string{"a"}, b.left())
+		assert.Equal(t, []string{fmt.Sprintf(`ConfigMap child Warning OwnerRefInvalidNamespace: ownerRef [v1/ConfigMap, namespace: dev, name: a, uid: %s] does not exist in namespace "dev"`, a.UID)}, b.told)
+	})
+}
+
+func TestWhatCannotBeLookedForIsThere(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		a := b.create("a")
+		b.delete("a", metav1.DeletePropagationBackground)
+		b.create("of-unknown", metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Gear", Name: "g", UID: "1"})
+		_, err := b.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", OwnerReferences: []metav1.OwnerReference{refTo(a)}}})
+		require.NoError(t, err)
+		b.settle()
+		assert.Equal(t, []string{"of-unknown<g"}, b.left())
+		_, err = b.client.Nodes().Get(t.Context(), "n")
+		assert.NoError(t, err, "a node cannot say in which namespace its owner is")
+	})
+}
+
+func TestWhatIsLeftInANamespaceThatIsGoneIsDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		for _, id := range []string{"before", "after"} {
+			_, err := b.Objects.Commit(storage.Create(&api.Any{Kind: "configmaps", ID: id, ObjectMeta: api.ObjectMeta{Namespace: "gone"}}))
+			require.NoError(t, err)
+			if id == "before" {
+				b.run()
+				b.settle()
+			}
+		}
+		b.createIn("dev", "x")
+		b.settle()
+		assert.Equal(t, []string{"x"}, b.left())
+		_, err := b.Objects.Commit(storage.Delete(api.Key{Kind: "namespaces", ID: "dev"}, storage.Present))
+		require.NoError(t, err)
+		b.settle()
+		assert.Empty(t, b.left())
+	})
+}
+
+// scenarios are what remains of an owner a, its dependents and what is not theirs, by the policy of its deletion.
+var scenarios = map[metav1.DeletionPropagation][]string{
+	metav1.DeletePropagationBackground: {"of-both<other", "other"},
+	metav1.DeletePropagationForeground: {"of-both<other", "other"},
+	metav1.DeletePropagationOrphan:     {"child", "grandchild<child", "of-both<other", "other"},
+}
+
+// Each request may be the last one before the collector is killed, or be lost.
+func TestACollectorThatIsEndedAtAnyRequestLeavesNothingToItsSuccessor(t *testing.T) {
+	t.Parallel()
+	for policy, want := range scenarios {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			for requests := 1; ; requests++ {
+				ended := false
+				synctest.Test(t, func(t *testing.T) {
+					b := newBench(t)
+					a, other := b.create("a"), b.create("other")
+					child := b.create("child", refTo(a, blocking))
+					b.create("grandchild", refTo(child, blocking))
+					b.create("of-both", refTo(a, blocking), refTo(other, blocking))
+					b.delete("a", policy)
+					var mu sync.Mutex
+					sent := 0
+					b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+						isOver := false
+						if req.UserAgent() == "collector" && req.Method != "GET" || strings.Contains(req.URL.Path, "/configmaps/") && req.UserAgent() == "collector" {
+							mu.Lock()
+							sent++
+							isOver = sent > requests
+							mu.Unlock()
+						}
+						if isOver {
+							http.Error(w, "it is over", http.StatusServiceUnavailable)
+							return
+						}
+						next.ServeHTTP(w, req)
+					})
+					stop := b.run()
+					b.settle()
+					stop()
+					b.Intercept(nil)
+					ended = slices.Equal(want, b.left())
+					b.run()
+					b.settle()
+					assert.Equal(t, want, b.left(), requests)
+				})
+				if ended {
+					assert.Greater(t, requests, 3)
+					return
+				}
+			}
+		})
+	}
+}
+
+func TestTwoCollectorsDoNoHarm(t *testing.T) {
+	t.Parallel()
+	for policy, want := range scenarios {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			b.run()
+			b.run()
+			a, other := b.create("a"), b.create("other")
+			child := b.create("child", refTo(a, blocking))
+			b.create("grandchild", refTo(child, blocking))
+			b.create("of-both", refTo(a, blocking), refTo(other, blocking))
+			b.delete("a", policy)
+			b.settle()
+			assert.Equal(t, want, b.left())
+		})
+	}
+}
+
+func TestAForegroundDeletionThatIsChangedToTheBackgroundDoesNotWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		a := b.create("a")
+		b.create("child", refTo(a, blocking))
+		b.hold("child", `["example.com/hold"]`)
+		b.delete("a", metav1.DeletePropagationForeground)
+		b.run()
+		b.settle()
+		assert.Equal(t, []string{"a", "child<a"}, b.left())
+		b.delete("a", metav1.DeletePropagationBackground)
+		b.settle()
+		assert.Equal(t, []string{"child<a"}, b.left())
+		_, err := b.client.ConfigMaps().Get(t.Context(), "a")
+		assert.True(t, apierrors.IsNotFound(err))
+	})
+}

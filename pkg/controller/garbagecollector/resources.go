@@ -1,0 +1,143 @@
+package garbagecollector
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util"
+)
+
+// resource is a resource whose objects are in the graph.
+type resource struct {
+	at           schema.GroupVersionResource
+	kind         schema.GroupKind
+	namespaced   bool
+	isNamespaces bool
+	synced       atomic.Bool
+	stop         context.CancelFunc
+	gc           *GarbageCollector
+}
+
+// isIgnored reports whether the objects of a resource neither own others nor depend on them: events, which are many.
+func isIgnored(resource metav1.APIResource) bool { return resource.Name == "events" }
+
+func gvrOf(resource metav1.APIResource) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name}
+}
+
+// kindOf returns the kind of a reference, whatever its version.
+func kindOf(reference metav1.OwnerReference) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind()
+}
+
+// monitors has the resources that are followed. It is safe for concurrent use.
+type monitors struct {
+	mu  sync.Mutex // guards all
+	all map[schema.GroupVersionResource]*resource
+}
+
+// follow begins to follow new resources, and ends to follow those that are gone.
+func (gc *GarbageCollector) follow(ctx context.Context) {
+	current := slices.DeleteFunc(slices.Clone(gc.config.Resources()), isIgnored)
+	gc.monitors.mu.Lock()
+	defer gc.monitors.mu.Unlock()
+	for at, one := range gc.monitors.all {
+		if !slices.ContainsFunc(current, func(r metav1.APIResource) bool { return gvrOf(r) == at }) {
+			one.stop()
+			delete(gc.monitors.all, at)
+			for _, uid := range gc.graph.ofResource(one) {
+				gc.enqueue(gc.graph.remove(uid)...)
+			}
+		}
+	}
+	for _, r := range current {
+		at := gvrOf(r)
+		if gc.monitors.all[at] != nil {
+			continue
+		}
+		one := &resource{at: at, kind: schema.GroupKind{Group: r.Group, Kind: r.Kind}, namespaced: r.Namespaced, isNamespaces: r.Group == "" && r.Name == "namespaces", gc: gc}
+		gc.monitors.all[at] = one
+		var own context.Context
+		own, one.stop = context.WithCancel(ctx)
+		go cache.Reflect(own, "garbage collector: "+at.GroupResource().String(), gc.config.Client.Metadata(at), cache.Sink[*metav1.PartialObjectMetadata](one))
+	}
+}
+
+// followForever follows the resources until the context ends.
+func (gc *GarbageCollector) followForever(ctx context.Context) {
+	for gc.follow(ctx); util.Sleep(ctx, followPeriod); {
+		gc.follow(ctx)
+	}
+}
+
+// followPeriod is how often the resources are looked at.
+const followPeriod = time.Second
+
+// hasSynced reports whether the objects of all resources have been listed once.
+func (gc *GarbageCollector) hasSynced() bool {
+	gc.monitors.mu.Lock()
+	defer gc.monitors.mu.Unlock()
+	for _, one := range gc.monitors.all {
+		if !one.synced.Load() {
+			return false
+		}
+	}
+	return len(gc.monitors.all) > 0
+}
+
+// ofKind returns the resource of a kind, nil if none is followed.
+func (gc *GarbageCollector) ofKind(kind schema.GroupKind) *resource {
+	gc.monitors.mu.Lock()
+	defer gc.monitors.mu.Unlock()
+	for _, one := range gc.monitors.all {
+		if one.kind == kind {
+			return one
+		}
+	}
+	return nil
+}
+
+// Replace implements cache.Sink. What has been missed may have been the end of an owner.
+func (r *resource) Replace(objects []*metav1.PartialObjectMetadata, _ string) {
+	there := map[types.UID]bool{}
+	for _, object := range objects {
+		there[object.UID] = true
+		r.Set(object, "")
+	}
+	for _, uid := range r.gc.graph.ofResource(r) {
+		if !there[uid] {
+			r.gc.enqueue(r.gc.graph.remove(uid)...)
+		}
+	}
+	r.synced.Store(true)
+}
+
+// Set implements cache.Sink.
+func (r *resource) Set(object *metav1.PartialObjectMetadata, _ string) {
+	r.gc.enqueue(r.gc.graph.set(newNode(r, object))...)
+}
+
+// Remove implements cache.Sink.
+func (r *resource) Remove(object *metav1.PartialObjectMetadata, _ string) {
+	r.gc.enqueue(r.gc.graph.remove(object.UID)...)
+}
+
+// Reached implements cache.Sink.
+func (*resource) Reached(string) {}
+
+// objects returns the client of the objects in a namespace.
+func (r *resource) objects(namespace string) clientv1.Resource[*metav1.PartialObjectMetadata] {
+	if !r.namespaced {
+		namespace = ""
+	}
+	return r.gc.config.Client.In(namespace).Metadata(r.at)
+}
