@@ -51,26 +51,27 @@ func (d *doors) admitBy(plugin admission.Interface) {
 
 // changeable are objects x of the resources that can be changed, by the collection's path.
 var changeable = map[string]string{
-	todaysPods:                                           `{"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}`,
-	todaysControllers:                                    `{"metadata": {"name": "x"}, "spec": {"selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}`,
-	todaysServices:                                       `{"metadata": {"name": "x"}, "spec": {"ports": [{"port": 80}]}}`,
-	"/api/v1/namespaces/default/endpoints":               `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/events":                  `{"metadata": {"name": "x"}, "involvedObject": {"namespace": "default"}}`,
-	"/api/v1/nodes":                                      `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces":                                 `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/x/finalize":                      `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/configmaps":              `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/secrets":                 `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/serviceaccounts":         `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/podtemplates":            `{"metadata": {"name": "x"}, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}`,
-	roleAPI + "/clusterroles":                            `{"metadata": {"name": "x"}, "rules": []}`,
-	roleAPI + "/namespaces/default/roles":                `{"metadata": {"name": "x"}, "rules": []}`,
-	roleAPI + "/clusterrolebindings":                     `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
-	roleAPI + "/namespaces/default/rolebindings":         `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
-	"/api/v1/namespaces/default/pods/x/binding":          `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
-	"/api/v1/namespaces/default/bindings":                `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
-	"/apis/authentication.k8s.io/v1/tokenreviews":        `{"spec": {"token": "x"}}`,
-	"/apis/authorization.k8s.io/v1/subjectaccessreviews": `{"spec": {"user": "x", "resourceAttributes": {"verb": "get"}}}`,
+	todaysPods:                                                                   `{"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}`,
+	todaysControllers:                                                            `{"metadata": {"name": "x"}, "spec": {"selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}`,
+	todaysServices:                                                               `{"metadata": {"name": "x"}, "spec": {"ports": [{"port": 80}]}}`,
+	"/api/v1/namespaces/default/endpoints":                                       `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/events":                                          `{"metadata": {"name": "x"}, "involvedObject": {"namespace": "default"}}`,
+	"/api/v1/nodes":                                                              `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces":                                                         `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/x/finalize":                                              `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/configmaps":                                      `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/secrets":                                         `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/serviceaccounts":                                 `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/serviceaccounts/x/token":                         `{"metadata": {"name": "x"}, "spec": {"audiences": ["a"]}}`,
+	"/api/v1/namespaces/default/podtemplates":                                    `{"metadata": {"name": "x"}, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}`,
+	roleAPI + "/clusterroles":                                                    `{"metadata": {"name": "x"}, "rules": []}`,
+	roleAPI + "/namespaces/default/roles":                                        `{"metadata": {"name": "x"}, "rules": []}`,
+	roleAPI + "/clusterrolebindings":                                             `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
+	roleAPI + "/namespaces/default/rolebindings":                                 `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
+	"/api/v1/namespaces/default/pods/x/binding":                                  `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
+	"/api/v1/namespaces/default/bindings":                                        `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
+	"/apis/authentication.k8s.io/v1/tokenreviews":                                `{"spec": {"token": "x"}}`,
+	"/apis/authorization.k8s.io/v1/subjectaccessreviews":                         `{"spec": {"user": "x", "resourceAttributes": {"verb": "get"}}}`,
 	"/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews": `{"spec": {"user": "x", "resourceAttributes": {"namespace": "default", "verb": "get"}}}`,
 	"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":                     `{"spec": {"resourceAttributes": {"verb": "get"}}}`,
 	"/apis/authorization.k8s.io/v1/selfsubjectrulesreviews":                      `{"spec": {"namespace": "default"}}`,
@@ -103,7 +104,7 @@ func TestNothingIsChangedUnlessThePluginsLetIt(t *testing.T) {
 	for _, step := range []admission.Step{admission.Admit, admission.Validate} {
 		t.Run(string(step), func(t *testing.T) {
 			t.Parallel()
-			d := openDoors(t, "-secure_port", "0", "-cert_dir", t.TempDir(), "-authorization_mode", "RBAC", "-scheduler", "none")
+			d := openDoors(t, append(filesOf(t).signingFlags(), "-secure_port", "0", "-cert_dir", t.TempDir(), "-authorization_mode", "RBAC", "-scheduler", "none")...)
 			require.NoError(t, d.BootstrapRoles(t.Context()))
 			for path, body := range changeable {
 				if strings.Contains(body, `"metadata"`) && !strings.Contains(body, `"target"`) && !strings.Contains(path, "/x/") {

@@ -189,6 +189,17 @@ func TestNoTokenStandsInTheAudit(t *testing.T) {
 			}
 		}
 	}
+	for _, secret := range []struct{ method, path, body string }{
+		{"POST", "/api/v1/namespaces/default/secrets", `{"metadata":{"name":"s"},"stringData":{"a":"secret-token"}}`},
+		{"POST", "/api/v1/namespaces/default/secrets", `{"metadata":{"name":"s","labels":{"a":"secret-token/x"}}}`},
+		{"GET", "/api/v1/namespaces/default/secrets/s", ""},
+		{"PATCH", "/api/v1/namespaces/default/secrets/s", `{"stringData":{"b":"secret-token"}}`},
+		{"PUT", "/api/v1/namespaces/default/secrets/s", `{"metadata":{"name":"s"},"data":{"a":"secret-token"}}`},
+		{"GET", "/api/v1/secrets", ""},
+		{"DELETE", "/api/v1/namespaces/default/secrets/s", ""},
+	} {
+		s.ask(t, bearer("admin-token").as("Content-Type: application/merge-patch+json"), secret.method, secret.path, secret.body)
+	}
 	s.ask(t, bearer("admin-token"), "POST", firstDoorsTasks, fmt.Sprintf(review, "secret-token")) // by mistake
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)

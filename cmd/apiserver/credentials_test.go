@@ -59,7 +59,7 @@ func everyWay(t *testing.T) *who {
 	w.flags = []string{
 		"-token_auth_file", w.write("tokens", rightToken+",bob,2,\"builders,testers\"\n"+adminToken+",admin,1,system:masters\n"),
 		"-client_ca_file", clients, "-requestheader_client_ca_file", proxies, "-requestheader_allowed_names", "front-proxy,other-proxy",
-		"-service_account_key_file", w.write("sa.pub", string(w.public)),
+		"-service_account_key_file", w.write("sa.pub", string(w.public)), "-service_account_lookup=false",
 		"-authentication_token_webhook_config_file", webhooktest.Kubeconfig(t, hook, "token: for-the-hook"),
 	}
 	return w

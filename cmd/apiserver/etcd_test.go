@@ -53,7 +53,8 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	server := b.startOne(t)
 	require.NoError(t, server.Kill()) // it is not up yet
-	cmd, log, address := unhurriedProgram(t, b.flags(server.URL)...)
+	flags := append(b.flags(server.URL), unwatched)
+	cmd, log, address := unhurriedProgram(t, flags...)
 	c := clientOf(address)
 	_, err := c.CreateTask(makeTask("web", 80))
 	assert.Equal(t, api.Unavailable, api.KindOf(err))
@@ -72,7 +73,7 @@ func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 
 	require.NoError(t, cmd.Process.Kill())
 	log.end()
-	_, _, address = unhurriedProgram(t, b.flags(server.URL)...)
+	_, _, address = unhurriedProgram(t, flags...)
 	c = clientOf(address)
 	task, err := c.GetTask("web")
 	require.NoError(t, err)

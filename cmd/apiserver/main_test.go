@@ -103,6 +103,10 @@ func patientEtcd3Store(etcdClient etcd3.Client, prefix string) *etcd3.Store {
 	return store
 }
 
+// unwatched is the flag of a program without controllers. On etcd2, their watches fetch each change, also those
+// that an etcd has when it starts again and does not tell; only the clock of users ends that.
+const unwatched = "-controllers="
+
 // registries are those of an apiserver.
 type registries = master.Registries
 

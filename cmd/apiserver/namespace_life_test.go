@@ -18,7 +18,7 @@ import (
 // createIn creates an object of each kind that a namespace can have.
 func createIn(t *testing.T, url, namespace string) {
 	for path, body := range changeable {
-		if !strings.Contains(path, "/namespaces/default/") || !strings.Contains(body, `"metadata"`) || strings.Contains(body, `"target"`) || strings.HasPrefix(path, roleAPI) {
+		if !strings.Contains(path, "/namespaces/default/") || strings.Contains(path, "/x/") || !strings.Contains(body, `"metadata"`) || strings.Contains(body, `"target"`) || strings.HasPrefix(path, roleAPI) {
 			continue
 		}
 		path, body = strings.Replace(path, "/default/", "/"+namespace+"/", 1), strings.ReplaceAll(body, `"default"`, `"`+namespace+`"`)

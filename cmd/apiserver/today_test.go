@@ -107,7 +107,7 @@ func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
 				f := filesOf(t)
 				flags, authority := f.secureFlags()
 				flags = slices.Concat(flags, store(t), []string{"-scheduler", "none", "-authorization_mode", "RBAC",
-					"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})
+					"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")}, f.signingFlags())
 				_, _, _, url := secureProgram(t, unhurried, flags...)
 				steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfigFor(t, url, authority, "admin-token"))
 				require.NoError(t, err)

@@ -15,11 +15,6 @@ var KnownOfKubectl = map[string][]Edit{
 		{"K1", "19 $K get svc kubernetes -o jsonpath='{.spec.ports[0].name} {.spec.ports[0].port} {.metadata.labels}'", `(?s).*`,
 			"exit 1\nstdout:\n\nstderr:\nError from server (NotFound): services \"kubernetes\" not found\n"},
 	},
-	"config": {
-		{"K2", "23 $K create token robot | tr -dc . | wc -c", `(?s)2\n.*`, "0\nstderr:\nerror: failed to create token: the server could not find the requested resource\n"},
-		{"K2", "24 $K create token nope", `serviceaccounts "nope" not found`, "the server could not find the requested resource"},
-		{"K2", "25 $K create token robot --duration 1s", `TokenRequest.*`, "the server could not find the requested resource"},
-	},
 	"about the server": {{"K2", "11 $K get componentstatuses >/dev/null; echo $?", `(?s)0\nstderr:.*`, "1\nstderr:\nerror: the server doesn't have a resource type \"componentstatuses\"\n"}},
 }
 

@@ -45,11 +45,22 @@ func (a *Auditor) Begin(req *http.Request) *Event {
 // ID returns the audit id, which all lines of the request share.
 func (e *Event) ID() string { return string(e.event.AuditID) }
 
+// isSecret reports whether the bodies of a request have secrets.
+func isSecret(a authorizer.Attributes) bool {
+	switch a.APIGroup {
+	case authnv1.GroupName:
+		return a.Resource == "tokenreviews"
+	case "":
+		return a.Resource == "secrets" || a.Resource == "serviceaccounts" && a.Subresource == "token"
+	}
+	return false
+}
+
 // Decide applies the policy to a request, and reports whether any event must be written. The user is
 // nil if the request is not authenticated.
 func (e *Event) Decide(req *http.Request, a authorizer.Attributes) bool {
 	e.decision = e.auditor.policy().Decide(a)
-	e.secret = a.APIGroup == authnv1.GroupName && a.Resource == "tokenreviews"
+	e.secret = isSecret(a)
 	if e.secret && e.decision.includes(auditv1.LevelRequest) {
 		e.decision.Level = auditv1.LevelMetadata
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/rest/reviews"
@@ -39,6 +43,19 @@ func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 	return untilDone(ctx, func() error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) })
 }
 
+// lookup returns an object of a resource of the core group.
+func (m *Master) lookup(ctx context.Context, resource, namespace, name string) (metav1.Object, error) {
+	answer, err := m.built.Snapshot().Find(corev1.SchemeGroupVersion, resource).Storage.(rest.Getter).Get(ctx, rest.Key{Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	object, err := answer.Object()
+	if err != nil {
+		return nil, err
+	}
+	return object.(metav1.Object), nil
+}
+
 // keepNamespaces creates them again if they are deleted, until ctx ends.
 func (m *Master) keepNamespaces(ctx context.Context) {
 	for util.Sleep(ctx, namespacesPeriod) {
@@ -57,7 +74,10 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
 	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets,
-		IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
+		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
+	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
+		accounts.Lookup = m.lookup
+	}
 	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
 	link.AddLoop(m.keepNamespaces)
 	if m.Loops.mayBeFree != nil {

@@ -25,6 +25,13 @@ type AuthenticationOptions struct {
 	WebhookCacheTTL        time.Duration
 	RequestHeader          RequestHeaderOptions
 	ServiceAccountKeyFiles util.StringList
+	ServiceAccountLookup   bool   // a token is valid only while its account is there
+	SigningKeyFile         string // signs the tokens of service accounts; "" for none
+	ServiceAccountIssuer   string // of these tokens; "" for any
+
+	// Issuer signs tokens, nil if there are none; ServiceAccounts authenticates them. ApplyTo sets both.
+	Issuer          *serviceaccount.Issuer
+	ServiceAccounts *serviceaccount.Authenticator
 
 	anonymousByUser bool
 }
@@ -48,15 +55,20 @@ func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(&o.RequestHeader.AllowedNames, "requestheader_allowed_names", "")
 	flags.Var(&o.RequestHeader.UsernameHeaders, "requestheader_username_headers", "")
 	flags.Var(&o.RequestHeader.GroupHeaders, "requestheader_group_headers", "")
+	o.ServiceAccountLookup = true
 	flags.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
+	flags.Var(value[bool]{&o.ServiceAccountLookup, asBool}, "service_account_lookup", "")
+	flags.StringVar(&o.SigningKeyFile, "service_account_signing_key_file", "", "")
+	flags.StringVar(&o.ServiceAccountIssuer, "service_account_issuer", "", "")
 }
 
 func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) {
 	o.anonymousByUser = given["anonymous_auth"]
+	errs.addIf(o.SigningKeyFile != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_signing_key_file", "service_account_issuer"))
 	if !given["secure_port"] {
-		return allNeed(given, "secure_port", "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
+		return append(errs, allNeed(given, "secure_port", "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
 			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "requestheader_allowed_names",
-			"requestheader_username_headers", "requestheader_group_headers", "service_account_key_file")
+			"requestheader_username_headers", "requestheader_group_headers", "service_account_key_file", "service_account_lookup")...)
 	}
 	if !given["authentication_token_webhook_config_file"] {
 		errs = append(errs, allNeed(given, "authentication_token_webhook_config_file", "authentication_token_webhook_cache_ttl")...)
@@ -115,8 +127,18 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 		known, err := tokenfile.New(o.TokenFile)
 		all, errs = append(all, known), append(errs, inFlag("token_auth_file", err))
 	}
-	if len(o.ServiceAccountKeyFiles) > 0 {
-		known, err := serviceaccount.New(o.ServiceAccountKeyFiles)
+	files := o.ServiceAccountKeyFiles
+	if o.SigningKeyFile != "" {
+		var err error
+		o.Issuer, err = serviceaccount.NewIssuer(o.SigningKeyFile, o.ServiceAccountIssuer)
+		errs = append(errs, inFlag("service_account_signing_key_file", err))
+		if err == nil && len(files) == 0 {
+			files = util.StringList{o.SigningKeyFile}
+		}
+	}
+	if len(files) > 0 {
+		known, err := serviceaccount.New(files, o.ServiceAccountIssuer)
+		o.ServiceAccounts = known
 		all, errs = append(all, known), append(errs, inFlag("service_account_key_file", err))
 	}
 	if o.WebhookConfigFile != "" {

@@ -27,7 +27,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		Etcd:            EtcdOptions{Prefix: "/registry", EventTTL: time.Hour},
 		InsecureServing: InsecureServingOptions{Port: 8080, Address: "127.0.0.1", Insecure: true},
 		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
-		Authentication:  AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute},
+		Authentication:  AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute, ServiceAccountLookup: true},
 		Authorization:   AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
 		Admission:       AdmissionOptions{Plugins: util.StringList{"NamespaceExists"}},
 		Kubelet:         KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},

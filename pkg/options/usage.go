@@ -75,7 +75,12 @@ who sends a request:
   -requestheader_group_headers LIST  where it names the groups
                        (default: X-Remote-Group)
   -service_account_key_file FILE  whose keys sign the tokens of service accounts; may
-                       be repeated
+                       be repeated (default: the signing key)
+  -service_account_signing_key_file FILE  the private key of the tokens that service
+                       accounts get; it needs -service_account_issuer
+  -service_account_issuer NAME  who issues them, such as https://kubernetes.default.svc
+  -service_account_lookup  a token is valid only while its account, and what it is bound
+                       to, are there (default true)
   -anonymous_auth      let requests without credentials through, as system:anonymous
                        (default true, but not with AlwaysAllow)
 

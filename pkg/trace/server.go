@@ -35,12 +35,18 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 		defer func() { t.end(c, result) }()
 		next.ServeHTTP(&response{
 			ResponseWriter: w,
-			isSecret:       strings.HasPrefix(req.URL.Path, "/apis/authentication.k8s.io/"), // bodies have tokens
+			isSecret:       isSecret(req),
 			end:            func(result string) { t.end(c, result) },
 			release:        release,
 		}, req)
 		result = "an empty answer"
 	})
+}
+
+// isSecret reports whether the body of a request may be a secret.
+func isSecret(req *http.Request) bool {
+	info := request.RecordOf(req.Context()).Info
+	return strings.HasPrefix(req.URL.Path, "/apis/authentication.k8s.io/") || info.Resource == "secrets" || info.Subresource == "token"
 }
 
 // destination describes the server that a request is for.

@@ -269,6 +269,7 @@ func TestAReplicationControllerIsScaledUpAndDown(t *testing.T) {
 		b.settle(time.Second)
 		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.names())
 		b.setStatus("web-4", ready)
+		b.settle(time.Second)
 		b.takeEvents()
 		b.scale("web", 1)
 		b.settle(time.Second)

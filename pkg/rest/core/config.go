@@ -6,6 +6,7 @@ import (
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -29,7 +30,8 @@ func secretRows(b generic.Base) []rest.Resource {
 	}))}
 }
 
-func serviceAccountRows(b generic.Base) []rest.Resource {
+// serviceAccountRows returns the rows of service accounts, without tokens if there is no issuer.
+func serviceAccountRows(b generic.Base, issuer *serviceaccount.Issuer, pods, secrets, nodes rest.Getter) []rest.Resource {
 	row := coreRow("ServiceAccount", "serviceaccounts", "serviceaccount", "serviceaccounts", printers.ServiceAccounts, "sa")
 	accounts := generic.NewStore(b, row, generic.Strategy[*corev1.ServiceAccount]{
 		PrepareForCreate: onlyNames,
@@ -38,7 +40,12 @@ func serviceAccountRows(b generic.Base) []rest.Resource {
 		ValidateUpdate:   validation.ValidateServiceAccountUpdate,
 	})
 	accounts.AnswersDeleted = true
-	return []rest.Resource{row.With(accounts)}
+	if issuer == nil {
+		return []rest.Resource{row.With(accounts)}
+	}
+	token := row.Subresource("token", tokens{issuer, accounts, pods, secrets, nodes})
+	token.Kind, token.Printer = tokenKind, printers.Printer{}
+	return []rest.Resource{row.With(accounts), token}
 }
 
 // onlyNames removes all but the names of an account's secrets, which are in its namespace.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -36,6 +37,8 @@ type Config struct {
 	Now      func() time.Time
 	EventTTL time.Duration // the time from an event's last change to its deletion; 0 is for ever
 	Kubelets Kubelets      // nil for none
+	// Issuer signs the tokens of service accounts; nil if there are none.
+	Issuer *serviceaccount.Issuer
 	// IgnoreDependents is that of generic.Base.
 	IgnoreDependents bool
 }
@@ -44,8 +47,16 @@ type Config struct {
 func Resources(c Config) []rest.Resource {
 	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
 	nodeRows, nodes := nodeRows(b)
-	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), namespaceRows(b), nodeRows, podRows(b, nodes, c.Placer, c.Kubelets),
-		podTemplateRows(b), controllerRows(b), secretRows(b), serviceAccountRows(b), serviceRows(b), endpointSliceRows(b))
+	podRows, secretRows := podRows(b, nodes, c.Placer, c.Kubelets), secretRows(b)
+	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)
+	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), namespaceRows(b), nodeRows, podRows,
+		podTemplateRows(b), controllerRows(b), secretRows, accountRows, serviceRows(b), endpointSliceRows(b))
+}
+
+// getterIn returns the storage of a resource.
+func getterIn(rows []rest.Resource, name string) rest.Getter {
+	i := slices.IndexFunc(rows, func(row rest.Resource) bool { return row.Name == name })
+	return rows[i].Storage.(rest.Getter)
 }
 
 // coreRow returns the row of a kind of the group without a name.

@@ -7,6 +7,7 @@ package defaults
 import (
 	"maps"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -132,6 +133,11 @@ func Secret(secret *corev1.Secret) {
 		secret.Data[key] = []byte(text)
 	}
 	secret.StringData = nil
+}
+
+// TokenRequest lets a token last an hour.
+func TokenRequest(request *authenticationv1.TokenRequest) {
+	point(&request.Spec.ExpirationSeconds, 60*60)
 }
 
 // PodTemplate sets the defaults of the template.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -110,6 +111,14 @@ func ValidateSecretUpdate(now, old *corev1.Secret) field.ErrorList {
 func ValidateServiceAccount(account *corev1.ServiceAccount) field.ErrorList {
 	c := newChecks()
 	c.Metadata(&account.ObjectMeta, true, apivalidation.ValidateServiceAccountName)
+	return c.List
+}
+
+// ValidateTokenRequest checks how long a token is to last, in seconds.
+func ValidateTokenRequest(request *authenticationv1.TokenRequest) field.ErrorList {
+	c, at, seconds := newChecks(), field.NewPath("spec", "expirationSeconds"), *request.Spec.ExpirationSeconds
+	c.InvalidIf(seconds < 10*60, at, seconds, "may not specify a duration less than 10 minutes")
+	c.InvalidIf(seconds > 1<<32, at, seconds, "may not specify a duration larger than 2^32 seconds")
 	return c.List
 }
 

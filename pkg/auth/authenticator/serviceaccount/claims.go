@@ -22,17 +22,26 @@ type claims struct {
 	Name      string `json:"kubernetes.io/serviceaccount/service-account.name"`
 	UID       string `json:"kubernetes.io/serviceaccount/service-account.uid"`
 
-	Bound *struct {
-		Namespace      string `json:"namespace"`
-		ServiceAccount struct {
-			Name string `json:"name"`
-			UID  string `json:"uid"`
-		} `json:"serviceaccount"`
-	} `json:"kubernetes.io"`
+	Bound *Bound `json:"kubernetes.io"`
 }
 
-// user returns the service account of valid claims.
-func (c *claims) user(audiences []string) (*user.Info, error) {
+// Bound says to which objects a token is bound: it ends with any of them.
+type Bound struct {
+	Namespace      string `json:"namespace"`
+	ServiceAccount Ref    `json:"serviceaccount"`
+	Pod            *Ref   `json:"pod,omitempty"`
+	Secret         *Ref   `json:"secret,omitempty"`
+	Node           *Ref   `json:"node,omitempty"`
+}
+
+// Ref is an object of a token.
+type Ref struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+}
+
+// user returns the service account of valid claims. The issuer may be "" for any.
+func (c *claims) user(issuer string, audiences []string) (*user.Info, error) {
 	switch err := c.Validate(jwt.Expected{Time: time.Now()}); {
 	case errors.Is(err, jwt.ErrExpired):
 		return nil, errors.New("the service account token is expired")
@@ -46,6 +55,8 @@ func (c *claims) user(audiences []string) (*user.Info, error) {
 		switch {
 		case c.Issuer == "":
 			return nil, missing("iss")
+		case issuer != "" && c.Issuer != issuer:
+			return nil, errors.New("the service account token is of another issuer")
 		case c.Bound == nil:
 			return nil, missing("kubernetes.io")
 		case c.Expiry == nil:

@@ -95,10 +95,10 @@ func TestAFileOfOtherThingsIsToldWithoutThem(t *testing.T) {
 		{"a curve that JWTs do not have", public(&p224.PublicKey), ": PEM block 1 is a key for other things than JWTs of RSA or ECDSA"},
 	} {
 		file := write(t, row.text)
-		_, err := New([]string{write(t, good), file})
+		_, err := New([]string{write(t, good), file}, "")
 		assert.EqualError(t, err, file+row.problem, row.name)
 	}
-	_, err = New([]string{"/nowhere"})
+	_, err = New([]string{"/nowhere"}, "")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 

@@ -1,5 +1,4 @@
-// Package serviceaccount authenticates service accounts by JWTs. This server stores no service
-// accounts: whoever has the key decides which ones exist.
+// Package serviceaccount issues the JWTs of service accounts, and authenticates who shows one.
 package serviceaccount
 
 import (
@@ -12,13 +11,20 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/json" // it is case-sensitive, and accepts no name twice
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/util"
 )
 
 // Authenticator is an authenticator.Token of JWTs.
 type Authenticator struct {
+	// Lookup returns an object of a resource of the core group, or the NotFound status. If it is set, a token is valid
+	// only while the account, and what the token is bound to, are there. It must be set before the first request.
+	Lookup func(ctx context.Context, resource, namespace, name string) (metav1.Object, error)
+
 	keys      *util.Reloaded[[]key]
+	issuer    string
 	audiences []string
 }
 
@@ -26,19 +32,19 @@ type Authenticator struct {
 // certificates. A file may have several. A changed file is read again; while it is broken, the
 // old keys stay. An error names the file and the block, but not their content.
 //
-// The server accepts tokens for these audiences; without any, a token must be for its issuer.
-func New(files []string, audiences ...string) (*Authenticator, error) {
+// A token must be of the issuer, unless that is "". It must be for one of the audiences; without any, for its issuer.
+func New(files []string, issuer string, audiences ...string) (*Authenticator, error) {
 	load := func() ([]key, error) { return readKeys(files) }
 	keys, err := util.Reload("-service_account_key_file", load, files...)
 	if err != nil {
 		return nil, err
 	}
-	return &Authenticator{keys, audiences}, nil
+	return &Authenticator{keys: keys, issuer: issuer, audiences: audiences}, nil
 }
 
 // AuthenticateToken implements authenticator.Token. A token that is no JWT is unknown; a JWT with
 // an unknown signature or invalid claims is an error.
-func (a *Authenticator) AuthenticateToken(_ context.Context, token string) (*user.Info, bool, error) {
+func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*user.Info, bool, error) {
 	if !isJWT(token) {
 		return nil, false, nil
 	}
@@ -58,8 +64,14 @@ func (a *Authenticator) AuthenticateToken(_ context.Context, token string) (*use
 		if json.Unmarshal(payload, &c) != nil { // its error would contain a part of the token
 			return nil, false, errors.New("the claims of the service account token are broken")
 		}
-		who, err := c.user(a.audiences)
-		return who, err == nil, err
+		who, err := c.user(a.issuer, a.audiences)
+		if err == nil {
+			err = a.checkBound(ctx, &c)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return who, true, nil
 	}
 	return nil, false, errors.New("the JWT is signed by an unknown key")
 }

@@ -57,7 +57,7 @@ func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]
 // of returns an authenticator of all keys but otherKey.
 func of(t testing.TB, audiences ...string) *Authenticator {
 	a, err := New([]string{write(t, public(&p256Key().PublicKey)+public(&rsaKey().PublicKey)),
-		write(t, public(&p384Key().PublicKey)+public(&p521Key().PublicKey))}, audiences...)
+		write(t, public(&p384Key().PublicKey)+public(&p521Key().PublicKey))}, "", audiences...)
 	require.NoError(t, err)
 	return a
 }
@@ -157,7 +157,7 @@ func TestAJWTThatDoesNotHoldIsAnError(t *testing.T) {
 	}
 }
 
-func TestK37ATokenIsForOneOfTheAudiencesOfTheServer(t *testing.T) {
+func TestATokenIsForOneOfTheAudiencesOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		token object
@@ -205,7 +205,7 @@ func TestANewKeyIsKnownAndABrokenOneChangesNothing(t *testing.T) { // not parall
 	private := block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(otherKey())))
 	synctest.Test(t, func(t *testing.T) {
 		file := write(t, public(&p256Key().PublicKey))
-		a, err := New([]string{file})
+		a, err := New([]string{file}, "")
 		require.NoError(t, err)
 		knows := func(key any) bool {
 			_, ok, _ := a.AuthenticateToken(t.Context(), sign(jose.ES256, key, bound()))

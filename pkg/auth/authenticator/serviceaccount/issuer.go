@@ -1,0 +1,62 @@
+package serviceaccount
+
+import (
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/util/pems"
+)
+
+// Issuer signs tokens. It is safe for concurrent use.
+type Issuer struct {
+	Name   string // of the issuer, which is also the audience by default
+	signer jose.Signer
+}
+
+// NewIssuer returns an issuer that signs with the private key in a file. The error names the file, but not its content.
+func NewIssuer(file, name string) (*Issuer, error) {
+	text, err := pems.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	private, err := pems.PrivateKey(file, text)
+	if err != nil {
+		return nil, err
+	}
+	public, err := newKey(private)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", file, err)
+	}
+	id, err := keyID(private.Public())
+	if err != nil {
+		return nil, fmt.Errorf("%s: the public key cannot be encoded", file)
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: public.algorithms[0], Key: jose.JSONWebKey{Key: private, KeyID: id}}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s has a key that cannot sign", file)
+	}
+	return &Issuer{name, signer}, nil
+}
+
+// keyID returns the id of a key, as today's server makes it.
+func keyID(public crypto.PublicKey) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(public)
+	sum := sha256.Sum256(der)
+	return base64.RawURLEncoding.EncodeToString(sum[:]), err
+}
+
+// Issue returns a token for audiences that ends some time after now.
+func (i *Issuer) Issue(bound Bound, audiences []string, now time.Time, lasts time.Duration) (string, error) {
+	registered := jwt.Claims{Issuer: i.Name, Subject: user.ServiceAccount(bound.Namespace, bound.ServiceAccount.Name), Audience: audiences,
+		IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(lasts)), ID: string(uuid.NewUUID())}
+	return jwt.Signed(i.signer).Claims(registered).Claims(map[string]any{"kubernetes.io": bound}).Serialize()
+}
