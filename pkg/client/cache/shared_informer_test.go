@@ -187,6 +187,7 @@ func TestASlowHandlerIsToldTheNewestStateAndHoldsUpNobody(t *testing.T) {
 		synctest.Wait() // the slow handler is at it
 		o.create("b", "gone")
 		for i := range 3 {
+			synctest.Wait() // the other handler has seen the last state
 			o.label("b", strconv.Itoa(i))
 			o.label("first", strconv.Itoa(i))
 		}
