@@ -101,17 +101,13 @@ func (s *Scheduler) Run(ctx context.Context) {
 
 // around returns the work on a key, with a pause if it fails.
 func (s *Scheduler) around(work workqueue.Sync) workqueue.Sync {
-	around := func(ctx context.Context, key string) error {
+	return workqueue.Sync(func(ctx context.Context, key string) error {
 		err := work(ctx, key)
 		if err != nil {
 			util.Sleep(ctx, lostPause)
 		}
 		return err
-	}
-	if s.config.Around != nil {
-		return s.config.Around(around)
-	}
-	return around
+	}).Inside(s.config.Around)
 }
 
 // inOrder sorts pods by age.

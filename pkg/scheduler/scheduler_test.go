@@ -72,16 +72,13 @@ func (b *bench) countRequests() func(kind string) int {
 
 // run runs a scheduler until the function that it returns is called.
 func (b *bench) run(name string) (stop func()) {
-	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Client(b.t, "scheduler")
 	objects := informers.New(client, 0)
 	s := New(Config{Client: client, Informers: objects, Recorder: b, Name: name})
-	objects.Run(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { s.Run(ctx) })
-	stop = func() { cancel(); running.Wait() }
-	b.t.Cleanup(stop)
-	return stop
+	return servertest.Run(b.t, func(ctx context.Context) {
+		objects.Run(ctx)
+		s.Run(ctx)
+	})
 }
 
 func (b *bench) node(name string, edit ...func(*corev1.Node)) {

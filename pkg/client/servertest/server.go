@@ -64,6 +64,17 @@ func (s *Server) Client(t testing.TB, userAgent string) *clientv1.Client {
 	return &clientv1.Client{Host: "http://loopback", HTTP: &http.Client{Transport: transport}, UserAgent: userAgent}
 }
 
+// Run runs a client of the server, such as a controller, until the function that it returns is called, or the test ends.
+// stop returns when the client has ended.
+func Run(t testing.TB, run func(ctx context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
 func (s *Server) listener() *loopback.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,6 +90,11 @@ func (n Namespaces) Finalize(ctx context.Context, namespace *corev1.Namespace) (
 	return n.send(ctx, n.to(http.MethodPut, namespace.Name, "finalize").with(namespace))
 }
 
+// ResourceOf identifies a resource that discovery describes. It must have its group and version.
+func ResourceOf(resource metav1.APIResource) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name}
+}
+
 // Metadata returns the metadata of the objects of any resource. Without a namespace in the client, or for a resource
 // that has none, they are those of all namespaces.
 func (c *Client) Metadata(of schema.GroupVersionResource) Resource[*metav1.PartialObjectMetadata] {

@@ -76,11 +76,7 @@ func (e *EndpointController) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, e.synced...) {
 		return
 	}
-	sync := workqueue.Sync(e.sync)
-	if e.config.Around != nil {
-		sync = e.config.Around(sync)
-	}
-	e.queue.Run(ctx, workers, sync)
+	e.queue.Run(ctx, workers, workqueue.Sync(e.sync).Inside(e.config.Around))
 }
 
 func (e *EndpointController) serviceChanged(service *corev1.Service) { e.queue.Add(cache.Key(service)) }

@@ -42,16 +42,13 @@ func inEndpointBubble(t *testing.T, test func(t *testing.T, b *endpointBench)) {
 
 // run runs a controller until the function that it returns is called.
 func (b *endpointBench) run() (stop func()) {
-	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Client(b.t, "controller")
 	objects := informers.New(client, 0)
 	e := NewEndpointController(Config{Client: client, Informers: objects})
-	objects.Run(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { e.Run(ctx, 2) })
-	stop = func() { cancel(); running.Wait() }
-	b.t.Cleanup(stop)
-	return stop
+	return servertest.Run(b.t, func(ctx context.Context) {
+		objects.Run(ctx)
+		e.Run(ctx, 2)
+	})
 }
 
 func (b *endpointBench) settle() {

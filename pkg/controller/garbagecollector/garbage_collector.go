@@ -8,6 +8,7 @@ package garbagecollector
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -55,11 +56,7 @@ func (gc *GarbageCollector) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, gc.hasSynced) {
 		return
 	}
-	sync := workqueue.Sync(gc.sync)
-	if gc.config.Around != nil {
-		sync = gc.config.Around(sync)
-	}
-	gc.queue.Run(ctx, workers, sync)
+	gc.queue.Run(ctx, workers, workqueue.Sync(gc.sync).Inside(gc.config.Around))
 }
 
 func (gc *GarbageCollector) enqueue(uids ...types.UID) {
@@ -189,13 +186,10 @@ func (gc *GarbageCollector) orphan(ctx context.Context, n *node, object *metav1.
 }
 
 // all returns the resources that are followed.
-func (gc *GarbageCollector) all() (all []*resource) {
+func (gc *GarbageCollector) all() []*resource {
 	gc.monitors.mu.Lock()
 	defer gc.monitors.mu.Unlock()
-	for _, one := range gc.monitors.all {
-		all = append(all, one)
-	}
-	return all
+	return slices.Collect(maps.Values(gc.monitors.all))
 }
 
 // ownedBy has the uids of an object's owners.

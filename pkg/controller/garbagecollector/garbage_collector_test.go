@@ -55,13 +55,8 @@ func (b *bench) Eventf(about clientv1.Object, eventType, reason, message string,
 
 // run runs a collector until the function that it returns is called.
 func (b *bench) run() (stop func()) {
-	ctx, cancel := context.WithCancel(b.t.Context())
 	gc := NewGarbageCollector(Config{Client: b.Client(b.t, "collector"), Recorder: b, Resources: b.Resources})
-	var running sync.WaitGroup
-	running.Go(func() { gc.Run(ctx, 2) })
-	stop = func() { cancel(); running.Wait() }
-	b.t.Cleanup(stop)
-	return stop
+	return servertest.Run(b.t, func(ctx context.Context) { gc.Run(ctx, 2) })
 }
 
 func (b *bench) settle() {

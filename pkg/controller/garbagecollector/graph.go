@@ -1,6 +1,7 @@
 package garbagecollector
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -95,10 +96,7 @@ func (g *graph) remove(uid types.UID) (affected []types.UID) {
 	}
 	g.unlink(n)
 	delete(g.nodes, uid)
-	affected = uidsOf(n.owners)
-	for dependent := range g.dependents[uid] {
-		affected = append(affected, dependent)
-	}
+	affected = slices.AppendSeq(uidsOf(n.owners), maps.Keys(g.dependents[uid]))
 	if n.resource.isNamespaces && g.namespaces[n.name] == uid {
 		delete(g.namespaces, n.name)
 		for other, in := range g.nodes {
@@ -134,13 +132,10 @@ func (g *graph) get(uid types.UID) *node {
 }
 
 // dependentsOf returns the objects that name an owner.
-func (g *graph) dependentsOf(owner types.UID) (all []*node) {
+func (g *graph) dependentsOf(owner types.UID) []*node {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, n := range g.dependents[owner] {
-		all = append(all, n)
-	}
-	return all
+	return slices.Collect(maps.Values(g.dependents[owner]))
 }
 
 // ofResource returns the uids of the objects of a resource.

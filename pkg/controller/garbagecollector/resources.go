@@ -30,10 +30,6 @@ type resource struct {
 // isIgnored reports whether the objects of a resource neither own others nor depend on them: events, which are many.
 func isIgnored(resource metav1.APIResource) bool { return resource.Name == "events" }
 
-func gvrOf(resource metav1.APIResource) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name}
-}
-
 // kindOf returns the kind of a reference, whatever its version.
 func kindOf(reference metav1.OwnerReference) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind()
@@ -51,7 +47,7 @@ func (gc *GarbageCollector) follow(ctx context.Context) {
 	gc.monitors.mu.Lock()
 	defer gc.monitors.mu.Unlock()
 	for at, one := range gc.monitors.all {
-		if !slices.ContainsFunc(current, func(r metav1.APIResource) bool { return gvrOf(r) == at }) {
+		if !slices.ContainsFunc(current, func(r metav1.APIResource) bool { return clientv1.ResourceOf(r) == at }) {
 			one.stop()
 			delete(gc.monitors.all, at)
 			for _, uid := range gc.graph.ofResource(one) {
@@ -60,7 +56,7 @@ func (gc *GarbageCollector) follow(ctx context.Context) {
 		}
 	}
 	for _, r := range current {
-		at := gvrOf(r)
+		at := clientv1.ResourceOf(r)
 		if gc.monitors.all[at] != nil {
 			continue
 		}

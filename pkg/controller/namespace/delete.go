@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clientv1 "kube2014/pkg/client/v1"
 )
@@ -42,7 +41,7 @@ func (n *NamespaceController) deleteAll(ctx context.Context, namespace string) *
 
 // deleteIn deletes the objects of a resource in a namespace, and adds those that are left.
 func (n *NamespaceController) deleteIn(ctx context.Context, namespace string, resource metav1.APIResource, left *remains) error {
-	at := schemaOf(resource)
+	at := clientv1.ResourceOf(resource)
 	objects := n.config.Client.In(namespace).Metadata(at)
 	list, err := objects.List(ctx, metav1.ListOptions{})
 	if err == nil && len(list.Items) > 0 {
@@ -70,10 +69,6 @@ func (n *NamespaceController) deleteIn(ctx context.Context, namespace string, re
 		return fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", namespace, at)
 	}
 	return nil
-}
-
-func schemaOf(resource metav1.APIResource) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name}
 }
 
 // deleteEach deletes objects. Those that depend on them are collected in the background.

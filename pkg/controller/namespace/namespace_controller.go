@@ -59,11 +59,7 @@ func (n *NamespaceController) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, n.synced) {
 		return
 	}
-	sync := workqueue.Sync(n.sync)
-	if n.config.Around != nil {
-		sync = n.config.Around(sync)
-	}
-	n.queue.Run(ctx, workers, sync)
+	n.queue.Run(ctx, workers, workqueue.Sync(n.sync).Inside(n.config.Around))
 }
 
 func (n *NamespaceController) changed(namespace *corev1.Namespace) {

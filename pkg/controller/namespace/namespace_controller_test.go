@@ -57,16 +57,13 @@ func (b *bench) fill(namespace string, finalizers ...string) {
 
 // run runs a controller until the function that it returns is called.
 func (b *bench) run() (stop func()) {
-	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Client(b.t, "controller")
 	objects := informers.New(client, 0)
 	n := NewNamespaceController(Config{Client: client, Informers: objects, Resources: b.Resources})
-	objects.Run(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { n.Run(ctx, 2) })
-	stop = func() { cancel(); running.Wait() }
-	b.t.Cleanup(stop)
-	return stop
+	return servertest.Run(b.t, func(ctx context.Context) {
+		objects.Run(ctx)
+		n.Run(ctx, 2)
+	})
 }
 
 func (b *bench) settle() {
@@ -82,7 +79,7 @@ func (b *bench) delete(name string) {
 func (b *bench) left(namespace string) (n int) {
 	for _, resource := range b.Resources() {
 		if resource.Namespaced {
-			at := schemaOf(resource)
+			at := clientv1.ResourceOf(resource)
 			list, err := b.client.In(namespace).Metadata(at).List(b.t.Context(), metav1.ListOptions{})
 			require.NoError(b.t, err)
 			n += len(list.Items)

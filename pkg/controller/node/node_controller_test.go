@@ -61,16 +61,13 @@ func (b *nodeBench) takeEvents() []string {
 
 // run runs a controller until the function that it returns is called.
 func (b *nodeBench) run() (stop func()) {
-	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Client(b.t, "controller")
 	objects := informers.New(client, 0)
 	n := NewNodeController(Config{Client: client, Informers: objects, Recorder: b})
-	objects.Run(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { n.Run(ctx) })
-	stop = func() { cancel(); running.Wait() }
-	b.t.Cleanup(stop)
-	return stop
+	return servertest.Run(b.t, func(ctx context.Context) {
+		objects.Run(ctx)
+		n.Run(ctx)
+	})
 }
 
 // kubelets makes nodes, or takes those that exist, and posts their status each 10 s until the

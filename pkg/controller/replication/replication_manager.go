@@ -96,11 +96,7 @@ func (m *ReplicationManager) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, m.synced...) {
 		return
 	}
-	work := workqueue.Sync(m.sync)
-	if m.config.Around != nil {
-		work = m.config.Around(work)
-	}
-	m.queue.Run(ctx, workers, work)
+	m.queue.Run(ctx, workers, workqueue.Sync(m.sync).Inside(m.config.Around))
 }
 
 func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {

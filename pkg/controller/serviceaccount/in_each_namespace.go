@@ -60,11 +60,7 @@ func (e *inEachNamespace[T]) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, append(e.synced, e.objects.HasSynced)...) {
 		return
 	}
-	sync := workqueue.Sync(e.sync)
-	if e.config.Around != nil {
-		sync = e.config.Around(sync)
-	}
-	e.queue.Run(ctx, workers, sync)
+	e.queue.Run(ctx, workers, workqueue.Sync(e.sync).Inside(e.config.Around))
 }
 
 // sync ensures the object of a namespace, unless that is gone or being deleted.

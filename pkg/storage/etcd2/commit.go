@@ -24,10 +24,10 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		} else {
 			written[i], err = s.commit(change)
 		}
-		if err != nil && change.Action == storage.Check {
-			s.undo(changes[:i], written)
-		}
 		if err != nil {
+			if change.Action == storage.Check {
+				s.undo(changes[:i], written)
+			}
 			return nil, err
 		}
 	}

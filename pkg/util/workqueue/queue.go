@@ -21,6 +21,14 @@ const (
 // Sync brings the object of a key to its desired state.
 type Sync func(ctx context.Context, key string) error
 
+// Inside returns the work inside what is put around it, such as a trace. Nil: nothing is.
+func (work Sync) Inside(around func(Sync) Sync) Sync {
+	if around == nil {
+		return work
+	}
+	return around(work)
+}
+
 // Queue is a queue of keys. It is safe for concurrent use.
 type Queue struct {
 	name string
