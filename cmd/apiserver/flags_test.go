@@ -69,6 +69,17 @@ func TestD46ABadCommandLineIsRefusedOnOneLine(t *testing.T) {
 		"-machines a:80":                 `-machines: "a:80" is neither a host name nor an IP address`,
 		"-machines fe80::1%eth0":         `-machines: "fe80::1%eth0" is neither a host name nor an IP address`,
 
+		"-service_cluster_ip_range 10.0.0.0":                                 `-service_cluster_ip_range: "10.0.0.0" is not one block of 8 to 1048576 addresses, like 10.0.0.0/16`,
+		"-service_cluster_ip_range 10.0.0.0/30":                              `-service_cluster_ip_range: "10.0.0.0/30" is not one block of 8 to 1048576 addresses, like 10.0.0.0/16`,
+		"-service_cluster_ip_range 10.0.0.0/8":                               `-service_cluster_ip_range: "10.0.0.0/8" is not one block of 8 to 1048576 addresses, like 10.0.0.0/16`,
+		"-service_cluster_ip_range 10.0.0.0/16,fd00::/112":                   `-service_cluster_ip_range: "10.0.0.0/16,fd00::/112" is not one block of 8 to 1048576 addresses, like 10.0.0.0/16`,
+		"-service_node_port_range 1-2":                                       "-service_node_port_range: it needs -service_cluster_ip_range",
+		"-service_cluster_ip_range 10.0.0.0/16 -service_node_port_range 9-":  `-service_node_port_range: "9-" is not a range of ports like 30000-32767`,
+		"-service_cluster_ip_range 10.0.0.0/16 -service_node_port_range 9-8": `-service_node_port_range: "9-8" is not a range of ports like 30000-32767`,
+		"-advertise_address 10.0.0.1":                                        "-advertise_address: it needs -secure_port",
+		"-secure_port 0 -advertise_address x":                                `-advertise_address: "x" is not an address that others reach`,
+		"-secure_port 0 -advertise_address 0.0.0.0":                          `-advertise_address: "0.0.0.0" is not an address that others reach`,
+
 		"-storage_backend etcd -etcd_servers http://x:1":                  `-storage_backend: "etcd" is neither etcd2 nor etcd3`,
 		"-storage_backend ETCD3 -etcd_servers http://x:1":                 `-storage_backend: "ETCD3" is neither etcd2 nor etcd3`,
 		"-storage_backend http://u:p@x -etcd_servers http://x:1":          "-storage_backend: the value (not shown here) is neither etcd2 nor etcd3",

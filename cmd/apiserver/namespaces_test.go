@@ -30,12 +30,14 @@ func objectsElsewhere() []api.Object {
 		&api.ReplicationController{JSONBase: base("webController"), ObjectMeta: dev},
 		&api.Any{Kind: "widgets.example.com", ID: "frontend", ObjectMeta: api.ObjectMeta{Namespace: "default"}},
 		&api.Any{Kind: "namespaces", ID: "dev"},
+		&api.Service{JSONBase: base("kubernetes"), ObjectMeta: api.ObjectMeta{Remainder: `{"metadata":{"labels":{"component":"apiserver"}}}`}, Port: 443},
+		&api.Endpoints{Name: "kubernetes", ObjectMeta: api.ObjectMeta{Remainder: `{"metadata":{}}`}, Endpoints: []string{"10.0.0.1:80"}},
 	}
 }
 
-// objectsOf returns the objects of registries, which some tests make without them.
+// objectsOf returns all objects of registries, which some tests make without them.
 func objectsOf(stores registries) storage.Interface {
-	return stores.Tasks.(registry.Versioned).Objects()
+	return stores.Tasks.(interface{ Whole() storage.Interface }).Whole()
 }
 
 func createElsewhere(t *testing.T, stores registries) {
@@ -61,7 +63,7 @@ func TestTheFirstDoorSeesTheNamespaceDefaultAlone(t *testing.T) {
 	})
 }
 
-// June 2014's controller manager, proxy and kubelet read whole directories, and take names from the JSON.
+// D49. June 2014's controller manager, proxy and kubelet read whole directories, and take names from the JSON.
 func TestJune2014sProgramsSeeTheNamespaceDefaultAlone(t *testing.T) {
 	t.Parallel()
 	recorded := load(t, "testdata/happy.json")
@@ -79,8 +81,8 @@ func TestJune2014sProgramsSeeTheNamespaceDefaultAlone(t *testing.T) {
 		assert.Equal(t, want, keysIn(t, server.URL, directory))
 	}
 	assert.Equal(t, []string{"/registry/objects/controllers/dev/webController", "/registry/objects/example.com/widgets/default/frontend",
-		"/registry/objects/namespaces/dev", "/registry/objects/pods/dev/web-1", "/registry/objects/services/endpoints/dev/frontend",
-		"/registry/objects/services/specs/dev/frontend", "/registry/objects/services/specs/dev/other"}, sortedKeys(keysIn(t, server.URL, "/registry/objects")))
+		"/registry/objects/namespaces/dev", "/registry/objects/pods/dev/web-1", "/registry/objects/services/endpoints/default/kubernetes",
+		"/registry/objects/services/endpoints/dev/frontend", "/registry/objects/services/specs/default/kubernetes", "/registry/objects/services/specs/dev/frontend", "/registry/objects/services/specs/dev/other"}, sortedKeys(keysIn(t, server.URL, "/registry/objects")))
 }
 
 func TestTheSecondDoorShowsAllNamespaces(t *testing.T) {

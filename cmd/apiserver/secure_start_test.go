@@ -73,10 +73,10 @@ func joined(flags []string) (all []string) {
 
 func TestEachFlagThatIsMissingHereIsNamedAsKubeAPIServers(t *testing.T) {
 	t.Parallel()
-	lines := refusedStart(t, "--service-cluster-ip-range=10.0.0.0/24", "--admission-control=NamespaceLifecycle,LimitRanger,ServiceAccount", "--allow-privileged", "--v=2", "--advertise-address", "10.0.0.1",
+	lines := refusedStart(t, "--service-cluster-ip-range=10.0.0.0/24", "--advertise-address", "10.0.0.1", "--admission-control=NamespaceLifecycle,LimitRanger,ServiceAccount", "--allow-privileged", "--v=2", "--feature-gates", "A=true",
 		"--etcd-servers=http://127.0.0.1:1", "--authorization-mode=Node,RBAC", "--secure-port=6443")
 	var said []string
-	for _, name := range []string{"service_cluster_ip_range", "allow_privileged", "v", "advertise_address"} {
+	for _, name := range []string{"allow_privileged", "v", "feature_gates"} {
 		said = append(said, "apiserver: -"+name+": kube-apiserver has this flag, but this server does not")
 	}
 	said = append(said, `apiserver: -authorization_mode: "Node" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC`,

@@ -37,6 +37,18 @@ func DefaultKey(kind Kind, id string) Key {
 	return Key{kind, NamespaceDefault, id}
 }
 
+// ServerService is the id of the service, in the namespace default, by which pods find the server, and of its endpoints.
+const ServerService = "kubernetes"
+
+// IsServers reports whether the key is that of ServerService or of its endpoints.
+func (k Key) IsServers() bool {
+	return k.ID == ServerService && k.Namespace == NamespaceDefault && (k.Kind == ServiceKind || k.Kind == EndpointsKind)
+}
+
+// IsServers reports whether an object is ServerService or its endpoints, which June 2014 does not see. A service that
+// the first door made under this id is not: it has no remainder.
+func IsServers(object Object) bool { return object.Key().IsServers() && object.Meta().Remainder != "" }
+
 // InWords returns the kind and the id, for errors.
 func (k Key) InWords() string { return string(k.Kind) + " " + Quote(k.ID) }
 

@@ -31,10 +31,6 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	aggregator.Handle("/version/", server.Version(m.config.Version))
 
 	link := &server.Link{Name: "aggregator", Server: aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
-	link.AddPreShutdownHook("end-watches", func() error {
-		m.Second.EndWatches()
-		return nil
-	})
 	return link
 }
 

@@ -43,6 +43,7 @@ func (m *Master) announce(insecure, secure net.Addr) {
 		at = append(at, "http://"+insecure.String())
 	}
 	if secure != nil {
+		m.securePort = secure.(*net.TCPAddr).AddrPort().Port()
 		at = append(at, "https://"+secure.String())
 	}
 	paths := pathsInWords(o)

@@ -42,6 +42,9 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 	default:
 		backend, err = e.choose(context.Background())
 	}
+	if unsuited := e.suits(backend); unsuited != nil {
+		err = unsuited
+	}
 	if needsUser(err) {
 		e.close()
 		return Registries{}, inFlags(err)
@@ -61,6 +64,14 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 		}
 	}
 	return stores, nil
+}
+
+// suits returns an error if a backend cannot do what the flags want.
+func (e onEtcd) suits(backend string) error {
+	if backend == options.Etcd2 && e.o.Services.Ranges.Given() {
+		return &etcd.ConfigError{Field: "Ranges", Err: errors.New("etcd2 has no transactions, which addresses of services need: say -storage_backend etcd3, or leave the range out")}
+	}
+	return nil
 }
 
 // open returns the registries on one API of the etcd.
@@ -115,7 +126,7 @@ func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
 	case ours && v2.Holds && v3.Holds:
 		return "", inDoubt("the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3")
 	case ours && v2.Served && !v3.Holds:
-		return options.Etcd2, nil
+		return options.Etcd2, e.suits(options.Etcd2)
 	case v3.Served:
 		return options.Etcd3, nil
 	}
@@ -125,7 +136,7 @@ func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
 // flagOf has the flags of the fields in an etcd.ConfigError.
 var flagOf = map[string]string{
 	"Servers": "-etcd_servers", "CAFile": "-etcd_cafile", "CertFile": "-etcd_certfile", "KeyFile": "-etcd_keyfile",
-	"Username": "-etcd_username", "Password": "-etcd_password_file", "Backend": "-storage_backend",
+	"Username": "-etcd_username", "Password": "-etcd_password_file", "Backend": "-storage_backend", "Ranges": "-service_cluster_ip_range",
 }
 
 // inFlags returns an error that begins with the flag that caused it.

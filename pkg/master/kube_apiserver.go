@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/server"
@@ -68,6 +69,7 @@ func (m *Master) keepNamespaces(ctx context.Context) {
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
 	link := &server.Link{Name: "master", Server: endpoints.New(m.Second, &m.built), Next: next}
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
+	m.built.Install(networking.Resources(m.base())...)
 	if m.Roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.Roles).CheckGrant}
 		m.built.Install(rbac.Resources(m.lifecycle, time.Now, check)...)
@@ -80,6 +82,8 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	}
 	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
 	link.AddLoop(m.keepNamespaces)
+	m.addServiceRanges(link)
+	m.addKubernetesService(link)
 	if m.Loops.mayBeFree != nil {
 		link.AddLoop(m.Loops.PlaceOnChange)
 	}

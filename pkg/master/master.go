@@ -52,6 +52,8 @@ type Master struct {
 	catalogs   rest.Catalogs  // of all servers of today's API
 	lifecycle  core.Lifecycle // the store, as the built-in kinds use it
 
+	securePort uint16 // set before loops and hooks run
+
 	rights    authorizer.United
 	tokens    authenticator.Token // nil without bearer tokens
 	admission *admission.Chain
@@ -149,6 +151,12 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 		}
 		chain.AddLoop(m.Parts.Run)
 		chain.AddPreShutdownHook("stop-parts", m.Parts.Stop)
+	}
+	if m.Second != nil { // after the parts, which would list again what they watched
+		chain.AddPreShutdownHook("end-watches", func() error {
+			m.Second.EndWatches()
+			return nil
+		})
 	}
 	m.Server = config.Complete().New()
 	return nil

@@ -6,6 +6,7 @@ import (
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/metrics/store"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
 )
 
@@ -37,6 +38,6 @@ func (m *Master) Decorators() Decorators {
 		Etcd3: func(client etcd3.Client) etcd3.Client {
 			return m.tracer.Etcd3Client(m.observer().Etcd3(client, m.o.Etcd.Prefix))
 		},
-		Store: m.tracer.Store,
+		Store: func(store storage.Interface) storage.Interface { return m.withRanges(m.tracer.Store(store)) },
 	}
 }

@@ -31,10 +31,10 @@ type Decorators struct {
 
 // NewMemoryRegistries returns registries on a new store in memory.
 func NewMemoryRegistries(d Decorators) Registries {
-	return newRegistries(registry.MakeRegistry(d.Store(registry.MakeMemoryRegistry().Objects())), "memory")
+	return newRegistries(registry.MakeRegistry(d.Store(registry.MakeMemoryRegistry().Whole())), "memory")
 }
 
 // newRegistries returns one registry as all three.
 func newRegistries(all *registry.Registry, name string) Registries {
-	return Registries{Name: name, Tasks: all, Controllers: all, Services: all, Objects: all.Objects()}
+	return Registries{Name: name, Tasks: all, Controllers: all, Services: all, Objects: all.Whole()}
 }

@@ -8,7 +8,7 @@ import (
 
 // ofKubeAPIServer has the flags of kube-apiserver of 2015 to 2018 that this server does not have.
 var ofKubeAPIServer = sets.New(strings.Fields(`
-	advertise_address allow_privileged alsologtostderr apiserver_count audit_log_batch_buffer_size audit_log_format
+	allow_privileged alsologtostderr apiserver_count audit_log_batch_buffer_size audit_log_format
 	audit_log_mode audit_webhook_config_file audit_webhook_mode authorization_rbac_super_user
 	authorization_webhook_cache_authorized_ttl authorization_webhook_cache_unauthorized_ttl basic_auth_file cloud_config
 	cloud_provider cluster_name default_not_ready_toleration_seconds default_unreachable_toleration_seconds
@@ -23,6 +23,6 @@ var ofKubeAPIServer = sets.New(strings.Fields(`
 	oidc_username_claim oidc_username_prefix portal_net proxy_client_cert_file proxy_client_key_file public_address_override
 	read_only_port repair_malformed_updates requestheader_extra_headers_prefix service_account_api_audiences
 	service_account_max_token_expiration
-	service_cluster_ip_range service_node_port_range ssh_keyfile ssh_user stderrthreshold storage_media_type storage_version
+	ssh_keyfile ssh_user stderrthreshold storage_media_type storage_version
 	storage_versions target_ram_mb tls_ca_file tls_cipher_suites tls_min_version tls_sni_cert_key v verify_only vmodule
 	watch_cache watch_cache_sizes authentication_token_webhook_version api_audiences`)...)

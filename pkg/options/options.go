@@ -28,6 +28,7 @@ type ServerRunOptions struct {
 	Kubelet         KubeletOptions
 	APIEnablement   APIEnablementOptions
 	Controllers     ControllerOptions
+	Services        ServiceOptions
 	Parts           PartsOptions
 
 	Version bool // print the version and exit
@@ -41,7 +42,7 @@ type group interface {
 }
 
 func (o *ServerRunOptions) groups() []group {
-	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Controllers, &o.Parts}
+	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Controllers, &o.Services, &o.Parts}
 }
 
 // ErrHelp is the error of a command line with -h or -help.

@@ -32,6 +32,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		Admission:       AdmissionOptions{Plugins: util.StringList{"NamespaceExists"}},
 		Kubelet:         KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
 		Controllers:     ControllerOptions{list: list{"*"}, EnableGarbageCollector: true},
+		Services:        ServiceOptions{nodePorts: "30000-32767"},
 		Parts: PartsOptions{Parts: []string{"apiserver"}, NodeStatusUpdateFrequency: 10 * time.Second, NodeMonitorPeriod: 5 * time.Second,
 			NodeMonitorGracePeriod: 40 * time.Second, ClusterCIDR: netip.MustParsePrefix("127.1.0.0/16"), clusterCIDR: "127.1.0.0/16"},
 	}, o)

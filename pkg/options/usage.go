@@ -147,6 +147,14 @@ the controllers of the server:
                        in each namespace (default: the last one that the secure port
                        shows)
 
+the services of the second door:
+  -service_cluster_ip_range BLOCK  the addresses of services, like 10.0.0.0/16; not on
+                       etcd2 (default: services have neither addresses nor node ports)
+  -service_node_port_range RANGE  the node ports of services (default 30000-32767)
+  -advertise_address ADDRESS  where pods reach the secure port: the endpoint of the
+                       service kubernetes (default: -bind_address, or the first
+                       address of this machine)
+
 the kubelets and the controller manager:
   -node_status_update_frequency TIME  how often a kubelet says that it is alive
                        (default 10s)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -45,6 +46,9 @@ type problem struct {
 func portsOf(services []*corev1.Service) (ports map[int]servicePort, problems map[problem]*corev1.Service) {
 	ports, problems = map[int]servicePort{}, map[problem]*corev1.Service{}
 	for _, service := range slices.SortedFunc(slices.Values(services), older) {
+		if service.Namespace == metav1.NamespaceDefault && service.Name == "kubernetes" { // leads to the servers, whose ports are open
+			continue
+		}
 		if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.ClusterIP == corev1.ClusterIPNone {
 			continue
 		}

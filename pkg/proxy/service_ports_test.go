@@ -54,6 +54,7 @@ func TestEachPortIsServedForOneService(t *testing.T) {
 			[]*corev1.Service{with(service("a", 80), func(s *corev1.ServiceSpec) { s.ClusterIP = "None" })}, nil, nil},
 		"none of a name elsewhere": {
 			[]*corev1.Service{with(service("a", 80), func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeExternalName })}, nil, nil},
+		"none of the server itself, which is no June 2014's": {[]*corev1.Service{at(service("kubernetes", 443), "default", 1), at(service("a", 443), "x", 2)}, map[int]string{443: "x/a"}, nil},
 		"none of UDP, which takes no port away": {
 			[]*corev1.Service{with(at(service("a", 53, 53), "x", 1), func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolUDP })},
 			map[int]string{53: "x/a:p1"}, []string{"UnsupportedProtocol: port 53 is of UDP: only TCP is served"}},

@@ -7,7 +7,7 @@ import (
 
 // Registry stores tasks, controllers and services in any store. It is safe for
 // concurrent use (D22). The caller owns its results.
-type Registry struct{ store storage.Interface }
+type Registry struct{ store june2014 }
 
 var (
 	_ TaskRegistry       = (*Registry)(nil)
@@ -17,7 +17,10 @@ var (
 )
 
 // MakeRegistry returns a registry on a store.
-func MakeRegistry(store storage.Interface) *Registry { return &Registry{store} }
+func MakeRegistry(store storage.Interface) *Registry { return &Registry{june2014{store}} }
+
+// Whole returns the store with all objects, also those that June 2014 does not see.
+func (r *Registry) Whole() storage.Interface { return r.store.Interface }
 
 // Objects implements Versioned.
 func (r *Registry) Objects() storage.Interface { return r.store }
@@ -111,6 +114,9 @@ func (r *Registry) CreateService(service api.Service) error {
 
 // UpdateService implements ServiceRegistry.
 func (r *Registry) UpdateService(service api.Service) error {
+	if err := r.store.checkWrite(api.DefaultKey(api.ServiceKind, service.ID)); err != nil {
+		return err
+	}
 	return r.put(api.ServiceKind, service.ID, func(stored api.Object) api.Object {
 		next := service.DeepCopy()
 		before, ok := stored.(*api.Service)
@@ -121,7 +127,11 @@ func (r *Registry) UpdateService(service api.Service) error {
 
 // DeleteService implements ServiceRegistry.
 func (r *Registry) DeleteService(name string) error {
-	_, err := r.store.Commit(storage.DeleteService(api.DefaultKey(api.ServiceKind, name), storage.Present)...)
+	key := api.DefaultKey(api.ServiceKind, name)
+	if r.store.checkWrite(key) != nil {
+		return api.NewNotFound(key.Kind, key.ID)
+	}
+	_, err := r.store.Commit(storage.DeleteService(key, storage.Present)...)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -30,7 +31,7 @@ var Scheme = func() *runtime.Scheme {
 // AddToScheme registers the types of today's API, and their defaults.
 func AddToScheme(scheme *runtime.Scheme) error {
 	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, discoveryv1.AddToScheme, autoscalingv1.AddToScheme,
-		authenticationv1.AddToScheme, authorizationv1.AddToScheme)
+		authenticationv1.AddToScheme, authorizationv1.AddToScheme, networkingv1.AddToScheme)
 	addDefaults(scheme, defaults.Pod)
 	addDefaults(scheme, defaults.ReplicationController)
 	addDefaults(scheme, defaults.Service)

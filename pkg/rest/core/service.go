@@ -31,9 +31,11 @@ func serviceStrategy() generic.Strategy[*corev1.Service] {
 		Validate:         validation.ValidateService,
 		PrepareForUpdate: func(service, old *corev1.Service) {
 			service.Status = old.Status
-			if spec := &service.Spec; spec.ClusterIP == "" && spec.Type != corev1.ServiceTypeExternalName { // an update without an address does not change it
-				spec.ClusterIP, spec.ClusterIPs = old.Spec.ClusterIP, old.Spec.ClusterIPs
+			if service.Spec.Type != corev1.ServiceTypeLoadBalancer {
+				service.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 			}
+			keepAllocated(&service.Spec, &old.Spec)
+			dropUnneeded(&service.Spec, &old.Spec)
 		},
 		ValidateUpdate:      validation.ValidateServiceUpdate,
 		AllowCreateOnUpdate: true,

@@ -49,7 +49,7 @@ type etcdRegistry struct {
 // makeRegistry makes a registry on etcd that has the system's clock.
 func makeRegistry(client etcd2.Client) *etcdRegistry {
 	onEtcd := registry.MakeEtcdRegistry(client, nil)
-	return &etcdRegistry{onEtcd, onEtcd.Objects().(*etcd2.Store)}
+	return &etcdRegistry{onEtcd, onEtcd.Whole().(*etcd2.Store)}
 }
 
 // unhurried makes a registry on etcd whose clock stands still: its requests have

@@ -145,9 +145,11 @@ func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
 // makeManifest makes the manifest of a task, with the services in the cache.
 func (s *Store) makeManifest(task *api.Task) (cache.Manifest, error) {
 	stored, _ := s.cache.Objects.List(storage.Selection{Kind: api.ServiceKind, Namespace: api.NamespaceDefault}) // a cache never fails
-	services := make([]api.Service, len(stored.Items))
-	for i, object := range stored.Items {
-		services[i] = *object.Object.(*api.Service)
+	services := make([]api.Service, 0, len(stored.Items))
+	for _, object := range stored.Items {
+		if !api.IsServers(object) {
+			services = append(services, *object.Object.(*api.Service))
+		}
 	}
 	manifest, err := s.manifests(task.CurrentState.Host, *task, services)
 	if err != nil {

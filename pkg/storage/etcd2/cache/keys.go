@@ -17,8 +17,8 @@ const (
 	servicesKey = "/registry/services"
 
 	// objectsKey is the directory of all objects that have no place of their own below the
-	// registry: those of other namespaces, and of kinds that came later. June 2014's
-	// programs do not read it.
+	// registry: those of other namespaces, of kinds that came later, and the service of the server
+	// itself (D49). June 2014's programs do not read it.
 	objectsKey = "/registry/objects"
 
 	// IndexKey is the directory of the index keys: one for each task id, which names the
@@ -120,7 +120,7 @@ func (p Place) Key() string {
 
 // isBelowObjects reports whether the place is below objectsKey.
 func (p Place) isBelowObjects() bool {
-	return directories[p.Kind] == "" || (p.Namespace != "" && p.Namespace != api.NamespaceDefault)
+	return directories[p.Kind] == "" || (p.Namespace != "" && p.Namespace != api.NamespaceDefault) || p.Of().IsServers()
 }
 
 // escapes reports whether ids are escaped in the key: they may have spaces and special
@@ -202,7 +202,8 @@ func placeOf(key string) (p Place, ours, valid bool) {
 		if early[kind] {
 			of.Namespace = api.NamespaceDefault
 		}
-		return objectPlace(of), true, true
+		p, isServers := objectPlace(of), of.IsServers() // those are below objectsKey
+		return p, !isServers, !isServers
 	}
 	return Place{}, false, false
 }

@@ -1,0 +1,165 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/networking"
+	"kube2014/pkg/server"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
+)
+
+// leaseKind is the kind of the leases of apiservers on the endpoints of their service, named by address and port.
+const leaseKind api.Kind = "masterleases"
+
+// leaseTime is the time after which a server that does not renew its lease has ended.
+const leaseTime = 15 * time.Second
+
+var serverKey = rest.Key{Namespace: metav1.NamespaceDefault, Name: api.ServerService}
+
+var labelsOfServer = map[string]string{"component": "apiserver", "provider": "kubernetes"}
+
+// kubernetesService keeps the service by which pods find the servers, and its endpoints: the servers that hold a lease.
+type kubernetesService struct {
+	objects             storage.Interface
+	services, endpoints rest.Resource
+	ranges              networking.Ranges
+
+	mu    sync.Mutex     // held while the endpoints are written; guards what follows
+	at    netip.AddrPort // of this server, invalid once it ends
+	notes string         // the last logged failure
+}
+
+// addKubernetesService lets a link keep the service of the server, if other machines reach it at a secure port.
+func (m *Master) addKubernetesService(link *server.Link) {
+	if !m.o.SecureServing.Secure {
+		return
+	}
+	find := func(resource string) rest.Resource {
+		return *m.built.Snapshot().Find(corev1.SchemeGroupVersion, resource)
+	}
+	k := &kubernetesService{objects: m.lifecycle, services: find("services"), endpoints: find("endpoints"), ranges: m.o.Services.Ranges}
+	link.AddPostStartHook("bootstrap-controller", func(ctx context.Context) error {
+		k.at = netip.AddrPortFrom(m.o.Services.AdvertisedAddress(&m.o.SecureServing), m.securePort)
+		return untilDone(ctx, func() error { return k.sync(ctx) })
+	})
+	link.AddLoop(func(ctx context.Context) {
+		for util.Sleep(ctx, SyncPeriod) {
+			k.log(k.sync(ctx))
+		}
+	})
+	link.AddPreShutdownHook("stop-kubernetes-service", k.stop)
+}
+
+// log logs a failure, unless it is that of the last call.
+func (k *kubernetesService) log(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var text string
+	if err != nil {
+		text = err.Error()
+	}
+	if text != k.notes {
+		logError(err)
+	}
+	k.notes = text
+}
+
+// sync renews the lease of this server, and creates or repairs the service and its endpoints.
+func (k *kubernetesService) sync(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.at.IsValid() {
+		return nil
+	}
+	renewed := storage.Update(&api.Any{Kind: leaseKind, ID: k.at.String()}, storage.Blind)
+	renewed.TTL = leaseTime
+	if _, err := storage.CommitOne(k.objects, renewed); err != nil {
+		return err
+	}
+	if isOurs, err := k.syncService(ctx); err != nil || !isOurs {
+		return err
+	}
+	return k.syncEndpoints(ctx)
+}
+
+// stop ends the lease of this server, and removes it from the endpoints.
+func (k *kubernetesService) stop() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.at.IsValid() {
+		return nil
+	}
+	ended := storage.Delete(api.Key{Kind: leaseKind, ID: k.at.String()}, storage.Any)
+	k.at = netip.AddrPort{}
+	if _, err := k.objects.Commit(ended); err != nil {
+		return err
+	}
+	return k.syncEndpoints(context.Background())
+}
+
+// syncService creates the service if there is none. It reports false if June 2014 has another service of the name.
+func (k *kubernetesService) syncService(ctx context.Context) (isOurs bool, err error) {
+	stored, err := k.objects.Get(api.DefaultKey(api.ServiceKind, api.ServerService))
+	if err == nil {
+		return api.IsServers(stored), nil
+	}
+	policy := corev1.IPFamilyPolicySingleStack
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: serverKey.Name, Labels: labelsOfServer}, Spec: corev1.ServiceSpec{
+		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(int32(k.at.Port()))}}}}
+	if k.ranges.Given() {
+		service.Spec.ClusterIP, service.Spec.IPFamilyPolicy = k.ranges.First().String(), &policy
+	}
+	_, err = k.services.Storage.(rest.Creater).Create(ctx, serverKey, service, rest.WriteOptions{})
+	if apierrors.IsAlreadyExists(err) { // another server was first; the next sync sees whose it is
+		return false, nil
+	}
+	return true, err
+}
+
+// syncEndpoints writes the servers that hold a lease.
+func (k *kubernetesService) syncEndpoints(ctx context.Context) error {
+	leases, err := k.objects.List(storage.Selection{Kind: leaseKind})
+	if err != nil {
+		return err
+	}
+	byPort := map[uint16][]corev1.EndpointAddress{}
+	var invalid []error
+	for _, lease := range leases.Items {
+		at, err := netip.ParseAddrPort(lease.Key().ID)
+		if err != nil {
+			invalid = append(invalid, errors.New("there is a lease of "+strconv.Quote(lease.Key().ID)+", which is no address"))
+			continue
+		}
+		byPort[at.Port()] = append(byPort[at.Port()], corev1.EndpointAddress{IP: at.Addr().String()})
+	}
+	var subsets []corev1.EndpointSubset
+	for _, port := range slices.Sorted(maps.Keys(byPort)) {
+		subsets = append(subsets, corev1.EndpointSubset{Addresses: byPort[port],
+			Ports: []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}}})
+	}
+	_, _, err = k.endpoints.Storage.(rest.Updater).Update(ctx, serverKey, func(current rest.Object) (rest.Object, error) {
+		endpoints := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: serverKey.Name, Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}}}
+		if current != nil {
+			endpoints = current.(*corev1.Endpoints)
+		}
+		endpoints.Subsets = subsets
+		return endpoints, nil
+	}, rest.WriteOptions{})
+	return errors.Join(append(invalid, err)...)
+}

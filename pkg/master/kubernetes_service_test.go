@@ -1,0 +1,92 @@
+package master
+
+import (
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/registry"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/memory"
+)
+
+// serverAt returns what keeps the service of a server.
+func serverAt(store storage.Interface, at string) *kubernetesService {
+	k := &kubernetesService{objects: store, at: netip.MustParseAddrPort(at)}
+	for _, row := range core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: time.Now}) {
+		switch row.Name {
+		case "services":
+			k.services = row
+		case "endpoints":
+			k.endpoints = row
+		}
+	}
+	return k
+}
+
+// servers returns the endpoints of the service.
+func servers(t *testing.T, k *kubernetesService) []string {
+	answer, err := k.endpoints.Storage.(rest.Getter).Get(t.Context(), serverKey)
+	require.NoError(t, err)
+	object, err := answer.Object()
+	require.NoError(t, err)
+	addresses := []string{}
+	for _, subset := range object.(*corev1.Endpoints).Subsets {
+		for _, address := range subset.Addresses {
+			addresses = append(addresses, netip.AddrPortFrom(netip.MustParseAddr(address.IP), uint16(subset.Ports[0].Port)).String())
+		}
+	}
+	return addresses
+}
+
+func TestTheServersThatLiveAreTheEndpointsOfTheirService(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(1)
+		a, b, c := serverAt(store, "10.0.0.1:6443"), serverAt(store, "10.0.0.2:6443"), serverAt(store, "10.0.0.2:7443")
+		for _, server := range []*kubernetesService{a, b, c} {
+			require.NoError(t, server.sync(t.Context()))
+		}
+		assert.Equal(t, []string{"10.0.0.1:6443", "10.0.0.2:6443", "10.0.0.2:7443"}, servers(t, a))
+		require.NoError(t, b.stop())
+		assert.Equal(t, []string{"10.0.0.1:6443", "10.0.0.2:7443"}, servers(t, a), "one that ends leaves at once")
+		require.NoError(t, b.sync(t.Context()))
+		assert.Equal(t, []string{"10.0.0.1:6443", "10.0.0.2:7443"}, servers(t, a), "and does not come back")
+		for range 2 { // c has died
+			time.Sleep(SyncPeriod) // the bubble's clock: it takes no time
+			require.NoError(t, a.sync(t.Context()))
+		}
+		assert.Equal(t, []string{"10.0.0.1:6443"}, servers(t, a))
+		require.NoError(t, a.stop())
+	})
+}
+
+func TestADeletedServiceOfTheServerComesBackAndThatOfJune2014Stays(t *testing.T) {
+	t.Parallel()
+	store := memory.New(1)
+	a := serverAt(store, "10.0.0.1:6443")
+	require.NoError(t, a.sync(t.Context()))
+	_, err := a.services.Storage.(rest.Deleter).Delete(t.Context(), serverKey, rest.DeleteOptions{})
+	require.NoError(t, err)
+	require.NoError(t, a.sync(t.Context()))
+	assert.Equal(t, []string{"10.0.0.1:6443"}, servers(t, a))
+	require.NoError(t, a.stop())
+
+	store = memory.New(1)
+	first := registry.MakeRegistry(store)
+	require.NoError(t, first.CreateService(api.Service{JSONBase: api.JSONBase{ID: "kubernetes"}, Port: 80}))
+	require.NoError(t, serverAt(store, "10.0.0.1:6443").sync(t.Context()))
+	service, err := first.GetService("kubernetes")
+	require.NoError(t, err)
+	assert.Equal(t, 80, service.Port)
+	_, err = store.Get(api.DefaultKey(api.EndpointsKind, "kubernetes"))
+	assert.Equal(t, api.NotFound, api.KindOf(err))
+}

@@ -1,0 +1,78 @@
+// Package networking gives services their addresses and node ports, and serves the resources of the group
+// networking.k8s.io that show them.
+package networking
+
+import (
+	"context"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/printers"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+)
+
+var group = networkingv1.SchemeGroupVersion
+
+var addressRow = rest.Resource{GroupVersion: group, Kind: group.WithKind("IPAddress"), Name: "ipaddresses", Singular: "ipaddress",
+	ShortNames: []string{"ip"}, Stored: addressKind, Printer: printers.IPAddresses}
+
+var blockRow = rest.Resource{GroupVersion: group, Kind: group.WithKind("ServiceCIDR"), Name: "servicecidrs", Singular: "servicecidr",
+	Stored: "servicecidrs", Printer: printers.ServiceCIDRs}
+
+// readOnly has the verbs of objects that only the server writes.
+type readOnly struct {
+	rest.Getter
+	rest.Lister
+	rest.Watcher
+}
+
+// blocks is the storage of blocks of addresses. There is one, that of the server's ranges: clients cannot create or delete
+// them.
+type blocks struct {
+	readOnly
+	rest.Updater
+}
+
+// Resources returns the table.
+func Resources(b generic.Base) []rest.Resource {
+	addresses := generic.NewStore(b, addressRow, generic.Strategy[*networkingv1.IPAddress]{})
+	store := blockStore(b)
+	status := store.With(generic.Strategy[*networkingv1.ServiceCIDR]{PrepareForUpdate: func(now, old *networkingv1.ServiceCIDR) { now.Spec = old.Spec }})
+	return []rest.Resource{
+		addressRow.With(readOnly{addresses, addresses, addresses}),
+		blockRow.With(blocks{readOnly{store, store, store}, store}),
+		blockRow.Subresource("status", struct {
+			rest.Getter
+			rest.Updater
+		}{status, status}),
+	}
+}
+
+func blockStore(b generic.Base) *generic.Store[*networkingv1.ServiceCIDR] {
+	return generic.NewStore(b, blockRow, generic.Strategy[*networkingv1.ServiceCIDR]{
+		PrepareForUpdate: func(now, old *networkingv1.ServiceCIDR) { now.Status = old.Status },
+		ValidateUpdate: func(now, old *networkingv1.ServiceCIDR) (errs field.ErrorList) {
+			if len(now.Spec.CIDRs) != 1 || now.Spec.CIDRs[0] != old.Spec.CIDRs[0] {
+				errs = append(errs, field.Invalid(field.NewPath("spec", "cidrs").Index(0), now.Spec.CIDRs[0:min(1, len(now.Spec.CIDRs))], "field is immutable"))
+			}
+			return errs
+		},
+	})
+}
+
+// Bootstrap creates the block of the server's ranges, unless there is one. It is safe to run on several servers at once.
+func Bootstrap(ctx context.Context, b generic.Base, ranges Ranges) error {
+	block := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "kubernetes"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{ranges.ClusterIPs.String()}}}
+	meta.SetStatusCondition(&block.Status.Conditions, metav1.Condition{Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
+		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.Time{Time: b.Now().UTC()}})
+	_, err := blockStore(b).Create(ctx, rest.Key{}, block, rest.WriteOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
