@@ -54,16 +54,24 @@ func (m *Master) addKubernetesService(link *server.Link) {
 		return *m.built.Snapshot().Find(corev1.SchemeGroupVersion, resource)
 	}
 	k := &kubernetesService{objects: m.lifecycle, services: find("services"), endpoints: find("endpoints"), ranges: m.o.Services.Ranges}
+	sync := m.tracer.Sync("KubernetesService.Sync", k.sync)
 	link.AddPostStartHook("bootstrap-controller", func(ctx context.Context) error {
-		k.at = netip.AddrPortFrom(m.o.Services.AdvertisedAddress(&m.o.SecureServing), m.securePort)
-		return untilDone(ctx, func() error { return k.sync(ctx) })
+		k.serveAt(netip.AddrPortFrom(m.o.Services.AdvertisedAddress(&m.o.SecureServing), m.securePort))
+		return untilDone(ctx, sync)
 	})
 	link.AddLoop(func(ctx context.Context) {
 		for util.Sleep(ctx, SyncPeriod) {
-			k.log(k.sync(ctx))
+			k.log(sync())
 		}
 	})
 	link.AddPreShutdownHook("stop-kubernetes-service", k.stop)
+}
+
+// serveAt begins to keep the service of a server at an address.
+func (k *kubernetesService) serveAt(at netip.AddrPort) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.at = at
 }
 
 // log logs a failure, unless it is that of the last call.
@@ -81,7 +89,7 @@ func (k *kubernetesService) log(err error) {
 }
 
 // sync renews the lease of this server, and creates or repairs the service and its endpoints.
-func (k *kubernetesService) sync(ctx context.Context) error {
+func (k *kubernetesService) sync() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.at.IsValid() {
@@ -92,10 +100,10 @@ func (k *kubernetesService) sync(ctx context.Context) error {
 	if _, err := storage.CommitOne(k.objects, renewed); err != nil {
 		return err
 	}
-	if isOurs, err := k.syncService(ctx); err != nil || !isOurs {
+	if isOurs, err := k.syncService(); err != nil || !isOurs {
 		return err
 	}
-	return k.syncEndpoints(ctx)
+	return k.syncEndpoints()
 }
 
 // stop ends the lease of this server, and removes it from the endpoints.
@@ -110,11 +118,11 @@ func (k *kubernetesService) stop() error {
 	if _, err := k.objects.Commit(ended); err != nil {
 		return err
 	}
-	return k.syncEndpoints(context.Background())
+	return k.syncEndpoints()
 }
 
 // syncService creates the service if there is none. It reports false if June 2014 has another service of the name.
-func (k *kubernetesService) syncService(ctx context.Context) (isOurs bool, err error) {
+func (k *kubernetesService) syncService() (isOurs bool, err error) {
 	stored, err := k.objects.Get(api.DefaultKey(api.ServiceKind, api.ServerService))
 	if err == nil {
 		return api.IsServers(stored), nil
@@ -125,7 +133,7 @@ func (k *kubernetesService) syncService(ctx context.Context) (isOurs bool, err e
 	if k.ranges.Given() {
 		service.Spec.ClusterIP, service.Spec.IPFamilyPolicy = k.ranges.First().String(), &policy
 	}
-	_, err = k.services.Storage.(rest.Creater).Create(ctx, serverKey, service, rest.WriteOptions{})
+	_, err = k.services.Storage.(rest.Creater).Create(context.Background(), serverKey, service, rest.WriteOptions{})
 	if apierrors.IsAlreadyExists(err) { // another server was first; the next sync sees whose it is
 		return false, nil
 	}
@@ -133,7 +141,7 @@ func (k *kubernetesService) syncService(ctx context.Context) (isOurs bool, err e
 }
 
 // syncEndpoints writes the servers that hold a lease.
-func (k *kubernetesService) syncEndpoints(ctx context.Context) error {
+func (k *kubernetesService) syncEndpoints() error {
 	leases, err := k.objects.List(storage.Selection{Kind: leaseKind})
 	if err != nil {
 		return err
@@ -153,7 +161,7 @@ func (k *kubernetesService) syncEndpoints(ctx context.Context) error {
 		subsets = append(subsets, corev1.EndpointSubset{Addresses: byPort[port],
 			Ports: []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}}})
 	}
-	_, _, err = k.endpoints.Storage.(rest.Updater).Update(ctx, serverKey, func(current rest.Object) (rest.Object, error) {
+	_, _, err = k.endpoints.Storage.(rest.Updater).Update(context.Background(), serverKey, func(current rest.Object) (rest.Object, error) {
 		endpoints := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: serverKey.Name, Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}}}
 		if current != nil {
 			endpoints = current.(*corev1.Endpoints)

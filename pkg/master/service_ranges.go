@@ -37,9 +37,10 @@ func (m *Master) addServiceRanges(link *server.Link) {
 	link.AddPostStartHook("start-kubernetes-service-cidr-controller", func(ctx context.Context) error {
 		return untilDone(ctx, func() error { return networking.Bootstrap(ctx, m.base(), ranges) })
 	})
+	repair := m.tracer.Sync("Allocator.Repair", allocator.Repair)
 	link.AddLoop(func(ctx context.Context) {
 		for pause := syncPause; util.Sleep(ctx, pause); pause = repairPeriod {
-			logError(allocator.Repair())
+			logError(repair())
 		}
 	})
 }
