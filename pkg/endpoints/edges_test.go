@@ -72,10 +72,12 @@ func TestYAMLThatContainsItselfIsABadRequest(t *testing.T) {
 }
 
 // K84.
-func TestWhatIsOddInAPodIsTakenWithoutAWarning(t *testing.T) {
+func TestWhatIsOddInAnObjectIsTakenWithoutAWarning(t *testing.T) {
 	t.Parallel()
 	odd := `{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80},{"containerPort":80}]}]}}`
 	assert.Empty(t, Open(t).Must("POST", Pods, odd).Header["Warning"])
+	noPair := `{"metadata":{"name":"x"},"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`
+	assert.Empty(t, Open(t).Must("POST", "/api/v1/namespaces/default/secrets", noPair).Header["Warning"])
 }
 
 // K85: a PUT is a conflict on today's server as well.

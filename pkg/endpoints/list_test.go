@@ -77,6 +77,7 @@ func TestAFieldThatAKindIsNotSelectedByIsRefusedInTheWordsOfTodaysServer(t *test
 		{Pods, "metadata.labels", "field label not supported: metadata.labels"},
 		{Nodes, "metadata.namespace", "field label not supported: metadata.namespace"},
 		{"/api/v1/namespaces", "spec.finalizers", "field label not supported: spec.finalizers"},
+		{"/api/v1/namespaces", "name", "field label not supported: name"},
 		{Endpoints, "subsets", `"subsets" is not a known field selector: only "metadata.name", "metadata.namespace"`},
 		{"/apis/discovery.k8s.io/v1/endpointslices", "ports", `"ports" is not a known field selector: only "metadata.name", "metadata.namespace"`},
 	} {
@@ -85,7 +86,7 @@ func TestAFieldThatAKindIsNotSelectedByIsRefusedInTheWordsOfTodaysServer(t *test
 		assert.Equal(t, row.message, refused.Message)
 	}
 	d.Must("POST", "/api/v1/namespaces", `{"metadata":{"name":"dev"}}`)
-	for selector, want := range map[string][]string{"status.phase=Active": {"dev"}, "name=dev": {"dev"}, "metadata.name!=dev": {}} {
+	for selector, want := range map[string][]string{"status.phase=Active": {"dev"}, "metadata.name=dev": {"dev"}, "metadata.name!=dev": {}} {
 		names, _ := d.Must("GET", "/api/v1/namespaces"+query("fieldSelector", selector), "").Names()
 		assert.Equal(t, want, names, selector)
 	}

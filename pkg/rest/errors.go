@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
@@ -78,8 +80,14 @@ func (w *withCause) Unwrap() error { return w.cause }
 // to join them is quadratic.
 const maxErrors = 100
 
-// Invalid returns the status for an invalid object.
+// Invalid returns the status for an invalid object. It tells each error once (K86).
 func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
+	told := sets.New[string]()
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err *field.Error) bool {
+		text := err.Error()
+		defer told.Insert(text)
+		return told.Has(text)
+	})
 	if all := len(errs); all > maxErrors {
 		errs = append(errs[:maxErrors:maxErrors], field.TooMany(field.NewPath("errors"), all, maxErrors))
 	}

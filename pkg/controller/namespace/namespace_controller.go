@@ -104,8 +104,8 @@ func pauseAfter(namespace *corev1.Namespace, now time.Time) time.Duration {
 
 // report writes the conditions of a namespace if they have changed, and returns it as it is then.
 func (n *NamespaceController) report(ctx context.Context, namespace *corev1.Namespace, left *remains) (*corev1.Namespace, error) {
-	if !setConditions(&namespace.Status, left, time.Now()) || left.isEmpty() && len(namespace.Spec.Finalizers) == 1 {
-		return namespace, nil // it is about to be gone
+	if !setConditions(&namespace.Status, left, time.Now()) {
+		return namespace, nil
 	}
 	return n.config.Client.Namespaces().UpdateStatus(ctx, namespace)
 }

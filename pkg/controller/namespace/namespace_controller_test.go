@@ -2,7 +2,9 @@ package namespace
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -166,6 +168,36 @@ func TestTheConditionsSayWhatIsLeft(t *testing.T) {
 		require.NoError(t, err)
 		b.settle()
 		assert.True(t, b.isGone("dev"))
+	})
+}
+
+func TestANamespaceThatEndsWithoutAHitchSaysSoInAllConditions(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		var mu sync.Mutex
+		var reported string
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/finalize") {
+				recorder := httptest.NewRecorder()
+				next.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/dev", nil))
+				mu.Lock()
+				reported = recorder.Body.String()
+				mu.Unlock()
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.fill("dev")
+		b.delete("dev")
+		b.settle()
+		require.True(t, b.isGone("dev"))
+		mu.Lock()
+		defer mu.Unlock()
+		var last corev1.Namespace
+		require.NoError(t, json.Unmarshal([]byte(reported), &last))
+		require.Len(t, last.Status.Conditions, 5)
+		for _, condition := range last.Status.Conditions {
+			assert.Equal(t, corev1.ConditionFalse, condition.Status, condition.Type)
+		}
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 func configMapRows(b generic.Base) []rest.Resource {
 	row := coreRow("ConfigMap", "configmaps", "configmap", "configmaps", printers.ConfigMaps, "cm")
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.ConfigMap]{
+		Default:        defaults.ConfigMap,
 		Validate:       validation.ValidateConfigMap,
 		ValidateUpdate: validation.ValidateConfigMapUpdate,
 	}))}

@@ -49,11 +49,14 @@ func namespaceRows(b generic.Base) []rest.Resource {
 		},
 		ValidateUpdate: validation.ValidateNamespaceUpdate,
 		Fields: func(namespace *corev1.Namespace) fields.Set {
-			return fields.Set{"name": namespace.Name, "status.phase": string(namespace.Status.Phase)}
+			return fields.Set{"status.phase": string(namespace.Status.Phase)}
 		},
 	})
 	store.AnswersDeleted = true
-	store.Holds = func(namespace *corev1.Namespace) bool { return len(namespace.Spec.Finalizers) > 0 }
+	store.BriefPreconditions = true
+	store.Holds = func(namespace *corev1.Namespace) bool {
+		return len(namespace.Spec.Finalizers) > 0 || namespace.DeletionTimestamp == nil // the first delete only marks it
+	}
 	store.Mark = func(namespace *corev1.Namespace) {
 		namespace.DeletionGracePeriodSeconds, namespace.Status.Phase = nil, corev1.NamespaceTerminating
 	}

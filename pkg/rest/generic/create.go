@@ -99,16 +99,15 @@ func (s *Store[T]) fillMeta(object T) {
 	object.SetCreationTimestamp(metav1.Time{Time: s.Now().UTC()}.Rfc3339Copy())
 	object.SetSelfLink("")
 	object.SetResourceVersion("")
-	object.SetGeneration(0)
 	object.SetManagedFields(nil)
 }
 
 // insert stores an object, unless it is a dry run.
 func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dryRun bool) (rest.Answer, error) {
 	if dryRun {
-		_, err := s.Objects.Get(internal.Key())
+		existing, err := s.Objects.Get(internal.Key())
 		if err == nil {
-			return nil, apierrors.NewAlreadyExists(s.resource, object.GetName())
+			return nil, s.taken(existing)
 		}
 		if api.KindOf(err) != api.NotFound {
 			return nil, rest.StatusError(err, s.resource, object.GetName())
@@ -122,10 +121,24 @@ func (s *Store[T]) insert(ctx context.Context, internal api.Object, object T, dr
 		}
 	}
 	stored, err := insert(ctx, internal)
+	if api.KindOf(err) == api.AlreadyExists {
+		if existing, err := s.Objects.Get(internal.Key()); err == nil {
+			return nil, s.taken(existing)
+		}
+	}
 	if err != nil {
 		return nil, rest.StatusError(err, s.resource, object.GetName())
 	}
 	return s.answer(stored), nil
+}
+
+// taken returns the error for a name that an object has.
+func (s *Store[T]) taken(existing *storage.Object) error {
+	err := apierrors.NewAlreadyExists(s.resource, existing.Key().ID)
+	if object, readErr := s.answer(existing).Object(); readErr == nil && object.(rest.Object).GetDeletionTimestamp() != nil {
+		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+	}
+	return err
 }
 
 func generatedName(base string) string {

@@ -75,6 +75,9 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 		return nil
 	}
 	conflict := func(what, want, have string) error {
+		if s.BriefPreconditions {
+			return s.preconditionFailed(object.GetName(), what, want, have)
+		}
 		return apierrors.NewConflict(schema.GroupResource{Group: s.kind.Group, Resource: s.kind.Kind}, object.GetName(),
 			fmt.Errorf("the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s",
 				what, want, what, have, map[string]string{"UID": "deleted and then recreated", "ResourceVersion": "modified"}[what]))

@@ -40,6 +40,8 @@ type Store[T rest.Object] struct {
 	Holds func(T) bool
 	// Mark changes an object whose deletion begins, but which stays for a while. It may be nil.
 	Mark func(T)
+	// BriefPreconditions words a failed precondition of a delete as that of an update, as for namespaces.
+	BriefPreconditions bool
 	// AnswersDeleted makes a delete return the object, not a status.
 	AnswersDeleted bool
 

@@ -100,7 +100,7 @@ func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change
 	switch {
 	case err != nil:
 		return nil, err
-	case s.isDone(object) && !s.isDone(current):
+	case s.isDone(object):
 		return next, errDone
 	}
 	return next, s.compare(next, stored)
@@ -176,8 +176,12 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	object.SetResourceVersion(old.GetResourceVersion())
 	object.SetUID(old.GetUID())
 	object.SetCreationTimestamp(old.GetCreationTimestamp())
-	object.SetDeletionTimestamp(old.GetDeletionTimestamp())
-	object.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	if old.GetDeletionTimestamp() != nil {
+		object.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	}
+	if object.GetDeletionGracePeriodSeconds() == nil {
+		object.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
 	object.SetGenerateName(old.GetGenerateName())
 	object.SetNamespace(old.GetNamespace())
 	object.SetGeneration(old.GetGeneration())
@@ -201,8 +205,13 @@ func (s *Store[T]) checkUID(name string, named, has types.UID) error {
 	if named == "" || named == has {
 		return nil
 	}
+	return s.preconditionFailed(name, "UID", string(named), string(has))
+}
+
+// preconditionFailed returns the conflict of an object whose metadata have another value than the one that is wanted.
+func (s *Store[T]) preconditionFailed(name, what, want, have string) error {
 	//lint:ignore ST1005 the words of today's server
-	return apierrors.NewConflict(s.resource, name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", named, has))
+	return apierrors.NewConflict(s.resource, name, fmt.Errorf("Precondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s", what, want, have))
 }
 
 // compare returns errUnchanged if an object equals the stored one.

@@ -111,8 +111,9 @@ func Node(node *corev1.Node) {
 	roundUp(node.Status.Allocatable)
 }
 
-// Namespace sets the label with the name.
+// Namespace sets the phase, and the label with the name.
 func Namespace(namespace *corev1.Namespace) {
+	set(&namespace.Status.Phase, corev1.NamespaceActive)
 	if name := namespace.Name; name != "" && namespace.Labels[corev1.LabelMetadataName] != name {
 		labels := maps.Clone(namespace.Labels) // they may be those of a stored object
 		if labels == nil {
@@ -123,8 +124,21 @@ func Namespace(namespace *corev1.Namespace) {
 	}
 }
 
-// Secret sets the type, and moves the texts to the data.
+// ConfigMap makes missing values empty ones.
+func ConfigMap(config *corev1.ConfigMap) { fill(config.BinaryData) }
+
+// fill sets what was null in JSON.
+func fill(data map[string][]byte) {
+	for key, value := range data {
+		if value == nil {
+			data[key] = []byte{}
+		}
+	}
+}
+
+// Secret sets the type, moves the texts to the data, and makes missing values empty ones.
 func Secret(secret *corev1.Secret) {
+	fill(secret.Data)
 	set(&secret.Type, corev1.SecretTypeOpaque)
 	if len(secret.StringData) > 0 && secret.Data == nil {
 		secret.Data = map[string][]byte{}
