@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kube2014/pkg/endpoints/bodies"
+	"kube2014/pkg/endpoints/stream"
 	"kube2014/pkg/rest"
 )
 
@@ -37,6 +38,7 @@ func (r *call) stream(storage rest.Streamer) error {
 	r.w.Header().Set("Content-Type", "text/plain")
 	r.w.WriteHeader(http.StatusOK)
 	for piece := make([]byte, textPiece); ; {
+		stream.Rest(control, r.Request)
 		n, ended := text.Read(piece)
 		limit()
 		if n > 0 {

@@ -85,7 +85,7 @@ func (r *call) watch() error {
 		}
 	} else {
 		r.writeWarnings()
-		s.out = stream.Lines(r.w, r.server.watchTimeout)
+		s.out = stream.Lines(r.w, r.Request, r.server.watchTimeout)
 	}
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()

@@ -434,9 +434,12 @@ func TestAnEventIsEncodedOnceForAllWhoWatch(t *testing.T) {
 
 // connected returns clients of a door over a network in memory, each with a connection, at a
 // server that has the time limits of the program.
-func connected(t *testing.T, d *Door) func() *http.Client {
+func connected(t *testing.T, d *Door) func() *http.Client { return connectedBy(t, d, nil) }
+
+// connectedBy is connected by some protocols, nil for HTTP/1.
+func connectedBy(t *testing.T, d *Door, protocols *http.Protocols) func() *http.Client {
 	network := loopback.Listen()
-	server := &http.Server{Handler: d, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+	server := &http.Server{Handler: d, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, Protocols: protocols}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -447,14 +450,27 @@ func connected(t *testing.T, d *Door) func() *http.Client {
 		<-served
 	})
 	return func() *http.Client {
-		return &http.Client{Transport: &http.Transport{DialContext: network.DialContext, DisableKeepAlives: true}}
+		return &http.Client{Transport: &http.Transport{DialContext: network.DialContext, DisableKeepAlives: true, Protocols: protocols}}
 	}
 }
 
-func TestNoTimeLimitOfARequestEndsAWatch(t *testing.T) {
+// onlyHTTP2 is the protocol of today's clients at a secure port, here without TLS.
+func onlyHTTP2() *http.Protocols {
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	return protocols
+}
+
+func TestNoTimeLimitOfARequestEndsAWatch(t *testing.T) { noTimeLimitEndsAWatch(t, nil) }
+
+func TestNoTimeLimitOfARequestEndsAWatchOverHTTP2(t *testing.T) {
+	noTimeLimitEndsAWatch(t, onlyHTTP2())
+}
+
+func noTimeLimitEndsAWatch(t *testing.T, protocols *http.Protocols) {
 	inBubble(t, func(t *testing.T) {
 		d := withPods(t, 1)
-		resp, err := connected(t, d)().Get("http://x" + Pods + "?watch=1&timeoutSeconds=1000")
+		resp, err := connectedBy(t, d, protocols)().Get("http://x" + Pods + "?watch=1&timeoutSeconds=1000")
 		require.NoError(t, err)
 		lines := bufio.NewReader(resp.Body)
 		for _, want := range []string{`{"type":"ADDED"`, `{"type":"DELETED"`} {
@@ -499,16 +515,24 @@ func TestAWatchWithABodyThatDoesNotComeIsRefused(t *testing.T) {
 }
 
 func TestAClientThatDoesNotReadIsCutOffAndHoldsNobodyUp(t *testing.T) {
+	cutOff(t, nil, 5000)
+}
+
+// A client over HTTP/2 takes 4 MB before it is read.
+func TestAClientThatDoesNotReadIsCutOffOverHTTP2(t *testing.T) { cutOff(t, onlyHTTP2(), 100_000) }
+
+// cutOff has pods of a size, in bytes, that fill the buffers between server and client.
+func cutOff(t *testing.T, protocols *http.Protocols, size int) {
 	inBubble(t, func(t *testing.T) {
 		d := Open(t)
-		client := connected(t, d)
+		client := connectedBy(t, d, protocols)
 		begin := time.Now()
 		stuck, err := client().Get("http://x" + Pods + "?watch=1&timeoutSeconds=1000")
 		require.NoError(t, err)
 		reads, err := client().Get("http://x" + Pods + "?watch=1&timeoutSeconds=100")
 		require.NoError(t, err)
 		for range 100 {
-			d.Must("POST", Pods, Pod("x", `"annotations":{"much":"`+strings.Repeat("x", 5000)+`"}`))
+			d.Must("POST", Pods, Pod("x", `"annotations":{"much":"`+strings.Repeat("x", size)+`"}`))
 			d.Must("DELETE", Pods+"/x", "")
 		}
 		all := bufio.NewReader(reads.Body)
@@ -519,7 +543,11 @@ func TestAClientThatDoesNotReadIsCutOffAndHoldsNobodyUp(t *testing.T) {
 		assert.Zero(t, time.Since(begin), "nobody has waited")
 		time.Sleep(d.WriteTimeout + time.Second)
 		_, err = io.Copy(io.Discard, stuck.Body)
-		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		if protocols == nil {
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		} else {
+			assert.ErrorContains(t, err, "INTERNAL_ERROR")
+		}
 		_, err = io.Copy(io.Discard, all)
 		assert.NoError(t, err, "the other one goes on to its end")
 		assert.Equal(t, 100*time.Second, time.Since(begin))

@@ -8,14 +8,15 @@ import (
 // lines implements Stream by the body of an answer, with one event per line.
 type lines struct {
 	w           http.ResponseWriter
+	req         *http.Request
 	control     *http.ResponseController
 	timeout     Timeout
 	deadlineSet time.Time
 }
 
-// Lines returns a stream of lines. It begins the answer.
-func Lines(w http.ResponseWriter, timeout Timeout) Stream {
-	l := &lines{w: w, control: http.NewResponseController(w), timeout: timeout}
+// Lines returns a stream of lines. It begins the answer to the request.
+func Lines(w http.ResponseWriter, req *http.Request, timeout Timeout) Stream {
+	l := &lines{w: w, req: req, control: http.NewResponseController(w), timeout: timeout}
 	_ = l.control.SetReadDeadline(time.Time{}) // the deadline was for the request; a connection without one needs none
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -38,7 +39,17 @@ var newline = []byte("\n")
 
 func (l *lines) Flush() error {
 	l.setDeadline()
-	return l.control.Flush()
+	err := l.control.Flush()
+	if Rest(l.control, l.req) {
+		l.deadlineSet = time.Time{}
+	}
+	return err
+}
+
+// Rest removes the deadline of the writes of an answer while nothing is written, and reports whether there is none then.
+// In HTTP/2 a deadline is a timer that ends the answer. In HTTP/1 only writes look at it, so it may stay.
+func Rest(control *http.ResponseController, req *http.Request) bool {
+	return req.ProtoMajor > 1 && control.SetWriteDeadline(time.Time{}) == nil
 }
 
 // End leaves the end of the answer to net/http.
