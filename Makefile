@@ -152,7 +152,8 @@ histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memo
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, controller-runtime and today's controller manager
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
 
-parts: bin/etcd bin/kube-apiserver bin/kube-controller-manager ## run our controllers, scheduler and kubelets around today's kube-apiserver, and beside today's controllers
+parts: bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager ## run our controllers, scheduler and kubelets around today's kube-apiserver, and kubectl with today's controllers around ours
+	KUBE2014_CONTROLLERS=1 $(GO) test -count=1 $(RACE) -timeout 30m -run TestKubectlPrintsTheSameWithTodaysControllers ./cmd/apiserver
 	KUBE2014_CLIENTS_ON=kube-apiserver KUBE2014_CLIENTS=1 $(TEST_CLIENTS) -timeout 30m \
 		-run 'TestOurPartsRunPods|TestTodaysControllersManageWhatOurKubeletsRun' .
 

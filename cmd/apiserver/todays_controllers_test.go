@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/compare/today"
+	clientv1 "kube2014/pkg/client/v1"
+)
+
+// controllersOfToday are those of today's controller manager that this server has the resources for.
+var controllersOfToday = []string{"endpoints-controller", "garbage-collector-controller", "namespace-controller", "replicationcontroller-controller",
+	"root-ca-certificate-publisher-controller", "serviceaccount-controller", "serviceaccount-token-controller"}
+
+// startTodaysControllers starts today's controller manager, and waits until its garbage collector works, which comes last.
+// make parts runs tests with it.
+func startTodaysControllers(t *testing.T, kubeconfig, accountKey, rootCA string) {
+	file := filesOf(t).write("kubeconfig", kubeconfig)
+	path, err := filepath.Abs("../../bin/kube-controller-manager")
+	require.NoError(t, err)
+	require.FileExists(t, path, "make bin/kube-controller-manager builds it")
+	cmd := exec.Command(path, "--kubeconfig", file, "--leader-elect=false", "--secure-port", "0", "--use-service-account-credentials=false",
+		"--service-account-private-key-file", accountKey, "--root-ca-file", rootCA, "--controllers", strings.Join(controllersOfToday, ","))
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	log := watch(t, stderr)
+	t.Cleanup(func() {
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // it was killed
+	})
+	log.find("Proceeding to collect garbage")
+	go log.end() // it is not read any more, and must not fill up
+}
+
+// In place of our controllers, and beside them, today's let kubectl print the same, and end what has to end.
+func TestKubectlPrintsTheSameWithTodaysControllers(t *testing.T) {
+	if os.Getenv("KUBE2014_CONTROLLERS") == "" {
+		t.Skip("make parts runs it")
+	}
+	t.Parallel()
+	kubectl, sessions := kubectlPath(t), todaysSessions(t, "kubectl-2.json")
+	for where, own := range map[string][]string{"beside": nil, "in place": {"-controllers="}} {
+		for name, store := range flagsFor {
+			for _, session := range sessions {
+				t.Run(session.Name+" "+where+" backend="+name, func(t *testing.T) {
+					t.Parallel()
+					f := filesOf(t)
+					flags, authority := f.secureFlags()
+					signing := f.signingFlags()
+					flags = slices.Concat(flags, store(t), own, signing, []string{"-scheduler", "none", "-authorization_mode", "RBAC",
+						"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})
+					_, _, address, url := secureProgram(t, unhurried, flags...)
+					kubeconfig := kubeconfigFor(t, url, authority, "admin-token")
+					startTodaysControllers(t, kubeconfig, signing[1], f.write("ca.crt", string(authority.CertPEM)))
+					steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfig)
+					require.NoError(t, err)
+					assert.Len(t, steps, len(session.Answers))
+					noneDiffers(t, steps, today.KnownOfKubectl[session.Name])
+					endsWhatHasToEnd(t, clientv1.New(address))
+				})
+			}
+		}
+	}
+}
+
+// endsWhatHasToEnd makes a namespace with an account, an owner and a dependent, and deletes them.
+func endsWhatHasToEnd(t *testing.T, client *clientv1.Client) {
+	_, err := client.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ends"}})
+	require.NoError(t, err)
+	in := client.In("ends")
+	eventually(t, func() bool {
+		_, accountErr := in.ServiceAccounts().Get(t.Context(), "default")
+		_, configErr := in.ConfigMaps().Get(t.Context(), "kube-root-ca.crt")
+		return accountErr == nil && configErr == nil
+	}, "the namespace has an account and the certificate")
+	owner, err := in.ConfigMaps().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}})
+	require.NoError(t, err)
+	reference := *metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	_, err = in.ConfigMaps().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dependent", OwnerReferences: []metav1.OwnerReference{reference}}})
+	require.NoError(t, err)
+	foreground := metav1.DeletePropagationForeground
+	require.NoError(t, in.ConfigMaps().Delete(t.Context(), "owner", metav1.DeleteOptions{PropagationPolicy: &foreground}))
+	eventually(t, func() bool {
+		_, ownerErr := in.ConfigMaps().Get(t.Context(), "owner")
+		_, err := in.ConfigMaps().Get(t.Context(), "dependent")
+		return apierrors.IsNotFound(ownerErr) && apierrors.IsNotFound(err)
+	}, "the dependent goes with its owner")
+	require.NoError(t, client.Namespaces().Delete(t.Context(), "ends", metav1.DeleteOptions{}))
+	eventually(t, func() bool {
+		_, err := client.Namespaces().Get(t.Context(), "ends")
+		return apierrors.IsNotFound(err)
+	}, "the namespace is gone")
+}
