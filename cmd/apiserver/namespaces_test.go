@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -47,20 +48,53 @@ func createElsewhere(t *testing.T, stores registries) {
 	}
 }
 
-func TestTheFirstDoorSeesTheNamespaceDefaultAlone(t *testing.T) {
-	recorded := load(t, "testdata/happy.json")
-	onEachStore(t, func(t *testing.T, stores registries) {
-		createElsewhere(t, stores)
-		replay(t, recorded, stores)
-		require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
-		for _, object := range objectsElsewhere() {
-			stored, err := objectsOf(stores).Get(object.Key())
-			require.NoError(t, err)
-			if endpoints, ok := stored.Object.(*api.Endpoints); ok {
-				assert.Equal(t, []string{"10.0.0.1:80"}, endpoints.Endpoints)
-			}
+// namesakes returns a pod, a service, its endpoints and a controller in another namespace for each id in a recording.
+func namesakes(recorded recording) (objects []api.Object) {
+	ids := map[string]bool{}
+	for _, step := range recorded.Steps {
+		for _, named := range regexp.MustCompile(`(?:"id": ?"|/(?:tasks|services|replicationControllers)/)(\w[-\w.]*)`).FindAllStringSubmatch(step.Path+step.Body, -1) {
+			ids[named[1]] = true
 		}
-	})
+	}
+	for id := range ids {
+		elsewhere, labels, base := api.ObjectMeta{Namespace: "namesakes"}, map[string]string{"name": id}, api.JSONBase{ID: id}
+		pod := makeTask(id, 0)
+		pod.ObjectMeta, pod.Labels, pod.IsPod, pod.CurrentState.Host = elsewhere, labels, true, "127.0.0.1"
+		objects = append(objects, &pod, &api.Service{JSONBase: base, ObjectMeta: elsewhere, Port: 9999, Labels: labels},
+			&api.Endpoints{Name: id, ObjectMeta: elsewhere, Endpoints: []string{"10.0.0.1:80"}},
+			&api.ReplicationController{JSONBase: base, ObjectMeta: elsewhere, DesiredState: api.ReplicationControllerState{ReplicasInSet: labels}})
+	}
+	return objects
+}
+
+func TestTheFirstDoorSeesTheNamespaceDefaultAlone(t *testing.T) {
+	t.Parallel()
+	for file, check := range map[string]func(t *testing.T, recorded recording, stores registries){
+		"happy.json": checkEndpoints,
+		"wrong.json": func(t *testing.T, _ recording, stores registries) { checkWhatIsStored(t, stores) },
+	} {
+		recorded := load(t, "testdata/"+file)
+		t.Run(file, func(t *testing.T) {
+			onEachStore(t, func(t *testing.T, stores registries) {
+				elsewhere := append(objectsElsewhere(), namesakes(recorded)...)
+				require.Greater(t, len(elsewhere), 30)
+				var before []*storage.Object
+				for _, object := range elsewhere {
+					written, err := objectsOf(stores).Commit(storage.Create(object))
+					require.NoError(t, err)
+					before = append(before, written...)
+				}
+				replay(t, recorded, stores)
+				require.NoError(t, registry.MakeEndpointController(stores.Services, stores.Tasks).SyncServiceEndpoints())
+				check(t, recorded, stores)
+				for i, object := range elsewhere {
+					stored, err := objectsOf(stores).Get(object.Key())
+					require.NoError(t, err)
+					assert.Equal(t, before[i].Version(), stored.Version(), object.Key())
+				}
+			})
+		})
+	}
 }
 
 // D49. June 2014's controller manager, proxy and kubelet read whole directories, and take names from the JSON.

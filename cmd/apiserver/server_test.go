@@ -33,7 +33,7 @@ func TestTheServerHasTheOriginalsLimits(t *testing.T) {
 }
 
 func endpointsIn(t *testing.T, stores registries) map[string]api.Endpoints {
-	list, err := stores.Services.(registry.Versioned).Objects().List(storage.Selection{Kind: api.EndpointsKind})
+	list, err := stores.Services.(registry.Versioned).Objects().List(storage.Selection{Kind: api.EndpointsKind, Namespace: "default"})
 	require.NoError(t, err)
 	endpoints := map[string]api.Endpoints{}
 	for _, object := range list.Items {
