@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand"
@@ -27,6 +28,8 @@ import (
 // asked is one request for one pod, at either door. Its verb is that of the second door,
 // or the first door's method; LIST is the first door's GET of all tasks.
 type asked struct {
+	namespace string // of the pod at the second door, "" for default
+
 	verb    string
 	mark    string // the label that a write sets
 	host    string // that the pod of a create or an update has, or to which a binding binds
@@ -172,16 +175,17 @@ func (d *doors) ask(id string, in asked) told {
 	}
 	task := v1beta1.Task{JSONBase: v1beta1.JSONBase{ID: id}, Labels: pod.Labels}
 	task.DesiredState.Manifest.Containers = []v1beta1.Container{{Name: "web", Image: "dockerfile/nginx"}}
-	path := todaysPods + "/" + id
+	pods := "/api/v1/namespaces/" + cmp.Or(in.namespace, metav1.NamespaceDefault) + "/pods"
+	path := pods + "/" + id
 	const inJSON, tasks = "application/json", "/api/v1beta1/tasks"
 	switch in.verb {
 	case "get":
 		return d.askPod("GET", path, inJSON, nil)
 	case "list":
-		return d.askList(id)
+		return d.askList(pods, id)
 	case "create":
 		pod.Spec.NodeName = ""
-		return d.askPod("POST", todaysPods, inJSON, pod)
+		return d.askPod("POST", pods, inJSON, pod)
 	case "update":
 		return d.askPod("PUT", path, inJSON, pod)
 	case "patch":
@@ -227,9 +231,9 @@ func (d *doors) askTask(method, path string, task v1beta1.Task) told {
 	return toldTask(status, decoded[v1beta1.Task](status, answer))
 }
 
-// askList finds a pod in the list of all.
-func (d *doors) askList(id string) told {
-	list := decoded[corev1.PodList](d.do("GET", todaysPods, "", ""))
+// askList finds a pod in the list of all in a namespace.
+func (d *doors) askList(pods, id string) told {
+	list := decoded[corev1.PodList](d.do("GET", pods, "", ""))
 	out := told{status: http.StatusNotFound}
 	for _, item := range list.Items {
 		if item.Name == id {
@@ -325,8 +329,11 @@ func TestTheRequestsThroughBothDoorsAreLinearizable(t *testing.T) {
 					t.Parallel()
 				}
 				both := open(t, "-machines", "m1,m2", "-scheduler", "none")
-				model := podModel(name == "etcd")
 				for id, history := range recordPods(t, both, int64(n)) {
+					model := podModel(name == "etcd")
+					if strings.HasPrefix(id, dev+"/") {
+						model = endingModel(name == "etcd")
+					}
 					assert.Empty(t, impossible(model, history), id)
 				}
 			})
@@ -364,40 +371,58 @@ func impossible(model porcupine.Model, history []porcupine.Operation) string {
 	return text.String()
 }
 
-// recordPods lets 8 clients send requests for 3 pods at once.
+// recorder records the requests for each pod.
+type recorder struct {
+	clock atomic.Int64
+
+	mu       sync.Mutex // guards what follows
+	recorded map[string][]porcupine.Operation
+	outcomes map[string]int
+}
+
+// record sends a request, and adds it to the histories of some pods.
+func (r *recorder) record(client int, in asked, ask func() told, ids ...string) told {
+	called := r.clock.Add(1)
+	began := time.Now()
+	out := ask()
+	out.gaveUp = gaveUp(out.status == http.StatusConflict, time.Since(began))
+	returned := r.clock.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		r.recorded[id] = append(r.recorded[id], porcupine.Operation{ClientId: client, Input: in, Call: called, Output: out, Return: returned})
+	}
+	r.outcomes[fmt.Sprint(in.namespace, " ", in.verb, " ", out.status)]++
+	return out
+}
+
+var historyIDs = []string{"x", "y", "z"}
+
+// recordPods lets 8 clients send requests for 3 pods at once, and others for pods of these names in another namespace, which
+// is deleted and created again.
 func recordPods(t *testing.T, both []*doors, seed int64) map[string][]porcupine.Operation {
 	const workers, requests = 8, 60
-	ids := []string{"x", "y", "z"}
 	var seen [3][16]atomic.Pointer[told]
-	var clock atomic.Int64
-	var mu sync.Mutex // guards recorded and outcomes
-	recorded, outcomes := map[string][]porcupine.Operation{}, map[string]int{}
+	r := &recorder{recorded: map[string][]porcupine.Operation{}, outcomes: map[string]int{}}
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
 			random := rand.New(rand.NewSource(seed*workers + int64(w)))
 			for i := range requests {
-				n := random.Intn(len(ids))
+				n := random.Intn(len(historyIDs))
 				in := choose(random, fmt.Sprintf("%d-%d", w, i), &seen[n])
-				called := clock.Add(1)
-				began := time.Now()
-				out := both[random.Intn(len(both))].ask(ids[n], in)
-				out.gaveUp = gaveUp(out.status == http.StatusConflict, time.Since(began))
-				returned := clock.Add(1)
+				out := r.record(w, in, func() told { return both[random.Intn(len(both))].ask(historyIDs[n], in) }, historyIDs[n])
 				if out.version != 0 {
 					seen[n][random.Intn(16)].Store(&out)
 					seen[n][0].Store(&out)
 				}
-				mu.Lock()
-				recorded[ids[n]] = append(recorded[ids[n]], porcupine.Operation{ClientId: w, Input: in, Call: called, Output: out, Return: returned})
-				outcomes[fmt.Sprint(in.verb, " ", out.status)]++
-				mu.Unlock()
 			}
 		})
 	}
+	r.recordEndings(t, both, seed, workers, &group)
 	group.Wait()
-	t.Log(outcomes)
-	return recorded
+	t.Log(r.outcomes)
+	return r.recorded
 }
 
 // The checker finds histories that cannot be.

@@ -45,11 +45,21 @@ func (l Lifecycle) Exists(namespace string) error {
 // MayCreate returns an error, in the words of today's server, if no object can be created in a namespace. The name is
 // that of the object.
 func (l Lifecycle) MayCreate(namespace string, resource schema.GroupResource, name string) error {
-	stored, err := l.find(namespace, false)
+	_, err := l.active(namespace, resource, name, false)
+	return err
+}
+
+// active returns a namespace as find does, or an error if the object cannot be created in it. Before it refuses, it looks
+// whether the namespace has been created again since the cache saw it.
+func (l Lifecycle) active(namespace string, resource schema.GroupResource, name string, fresh bool) (*storage.Object, error) {
+	stored, err := l.find(namespace, fresh)
 	if err != nil || stored == nil {
-		return err
+		return nil, err
 	}
-	return l.isActive(stored, resource, name)
+	if err = l.isActive(stored, resource, name); err != nil && !fresh {
+		return l.active(namespace, resource, name, true)
+	}
+	return stored, err
 }
 
 // find returns a namespace, nil for one that cannot be deleted. A fresh one is not from the cache.
@@ -114,19 +124,16 @@ func (l Lifecycle) checks(changes []storage.Change, fresh bool) (checks []storag
 		if change.Action != storage.Write || change.Expected != storage.Absent && !change.Unconditional() || change.Key.Namespace == "" {
 			continue
 		}
-		namespace, err := l.find(change.Key.Namespace, fresh)
+		var resource schema.GroupResource
+		if row := l.catalogs.Stored(change.Key.Kind); row != nil {
+			resource = row.GroupResource()
+		}
+		namespace, err := l.active(change.Key.Namespace, resource, change.Key.ID, fresh)
 		if err != nil {
 			return nil, err
 		}
 		if namespace == nil {
 			continue
-		}
-		var resource schema.GroupResource
-		if row := l.catalogs.Stored(change.Key.Kind); row != nil {
-			resource = row.GroupResource()
-		}
-		if err := l.isActive(namespace, resource, change.Key.ID); err != nil {
-			return nil, err
 		}
 		checks = append(checks, storage.Change{Key: namespace.Key(), Expected: namespace.Version(), Action: storage.Check})
 	}

@@ -151,3 +151,23 @@ func TestADeletedNamespaceIsMarkedOnce(t *testing.T) {
 	_, err := store.Get(api.Key{Kind: namespacesKind, ID: "dev"})
 	assert.NoError(t, err)
 }
+
+// lagging has a cache that is behind.
+type lagging struct {
+	storage.Interface
+	cached storage.Reader
+}
+
+func (l lagging) Cached() storage.Reader { return l.cached }
+
+func TestACacheThatHasNotSeenANamespaceComeBackRefusesNothing(t *testing.T) {
+	t.Parallel()
+	store, _ := withDev(t)
+	cached, all := withDev(t)
+	_, err := all.Delete(t.Context(), rest.Key{Name: "dev"}, rest.DeleteOptions{})
+	require.NoError(t, err)
+	objects := NewLifecycle(lagging{store, cached}, rows())
+	assert.NoError(t, objects.MayCreate("dev", corev1.Resource("configmaps"), "x"))
+	_, err = objects.Commit(storage.Create(inDev("x")))
+	assert.NoError(t, err)
+}
