@@ -25,7 +25,7 @@ func (j june2014) Get(key api.Key) (*storage.Object, error) {
 // List implements storage.Reader.
 func (j june2014) List(selection storage.Selection) (*storage.List, error) {
 	list, err := j.Interface.List(selection)
-	if err != nil || selection.Kind != api.ServiceKind {
+	if err != nil || selection.Kind != api.ServiceKind && selection.Kind != api.EndpointsKind {
 		return list, err
 	}
 	i := slices.IndexFunc(list.Items, func(object *storage.Object) bool { return api.IsServers(object) })
