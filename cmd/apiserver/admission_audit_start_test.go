@@ -49,7 +49,7 @@ func TestAWrongAdmissionConfigurationRefusesToStart(t *testing.T) {
 		"a path to another file":      {head + "plugins: [{name: LimitRanger, path: a-kubeconfig}]", "configuration: is no LimitRange of v1"},
 		"a path to no YAML":           {head + "plugins: [{name: LimitRanger, path: no-yaml}]", "plugins[0].path: "},
 		"a path and a text":           {head + "plugins: [{name: LimitRanger, path: a-token, configuration: {a: " + aSecretInAFile + "}}]", "plugins[0].path: there is a configuration beside it"},
-		"a plugin that is not on":     {plugin("AlwaysPullImages", "{token: "+aSecretInAFile+"}"), `it configures "AlwaysPullImages", which -admission_control does not name`},
+		"a plugin that is not on":     {plugin("AlwaysPullImages", "{token: "+aSecretInAFile+"}"), `it configures "AlwaysPullImages", which is not on`},
 		"a plugin that has none":      {plugin("AlwaysAdmit", "{token: "+aSecretInAFile+"}"), "AlwaysAdmit: configuration: the plugin has none"},
 		"limits of a token":           {plugin("LimitRanger", aSecretInAFile), "LimitRanger: configuration: is no LimitRange of v1"},
 		"limits of another kind":      {plugin("LimitRanger", "{apiVersion: v1, kind: Secret, data: "+aSecretInAFile+"}"), "LimitRanger: configuration: is no LimitRange of v1"},

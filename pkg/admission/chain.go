@@ -23,6 +23,11 @@ type plugin struct {
 	Interface
 }
 
+func (p plugin) idle(namespace string) bool {
+	idler, ok := p.Interface.(Idler)
+	return ok && idler.Idle(namespace)
+}
+
 // Call is one call of a plugin.
 type Call struct {
 	Plugin     string
@@ -47,17 +52,19 @@ func (c *Chain) Begin(ctx context.Context, a Attributes) *Request {
 	return r
 }
 
-// Without returns a chain without one plugin, nil if there are no others.
-func (c *Chain) Without(name string) *Chain {
-	if c == nil {
-		return nil
-	}
+// Only returns a chain of those plugins whose names are wanted, nil if there are none.
+func (c *Chain) Only(isWanted func(name string) bool) *Chain {
 	own := *c
-	own.plugins = slices.DeleteFunc(slices.Clone(c.plugins), func(p plugin) bool { return p.name == name })
+	own.plugins = slices.DeleteFunc(slices.Clone(c.plugins), func(p plugin) bool { return !isWanted(p.name) })
 	if len(own.plugins) == 0 {
 		return nil
 	}
 	return &own
+}
+
+// Idle reports whether no plugin has anything to decide about changes in a namespace.
+func (c *Chain) Idle(namespace string) bool {
+	return c == nil || !slices.ContainsFunc(c.plugins, func(p plugin) bool { return !p.idle(namespace) })
 }
 
 // Each calls a function with each plugin.

@@ -208,13 +208,36 @@ func TestEachCallGoesThroughWhatIsAround(t *testing.T) {
 	assert.Equal(t, []string{"a admit web", "a validate web"}, seen)
 }
 
-func TestAChainWithoutAPluginHasTheOthers(t *testing.T) {
+func TestAPartOfAChainHasOnlyThePluginsThatAreWanted(t *testing.T) {
 	t.Parallel()
 	told := &told{}
 	chain := chainOf(t, checking{all: all{told, "first", ""}}, checking{all: all{told, "second", ""}})
-	require.NoError(t, begin(t, chain.Without("a"), admission.Create).Validate(aPod("web"), nil))
+	part := chain.Only(func(name string) bool { return name == "b" })
+	require.NoError(t, begin(t, part, admission.Create).Validate(aPod("web"), nil))
 	assert.Equal(t, []string{"second validates CREATE web"}, told.calls)
-	assert.Nil(t, chain.Without("a").Without("b"))
+	assert.Nil(t, chain.Only(func(string) bool { return false }))
+}
+
+// resting has nothing to decide in one namespace.
+type resting struct {
+	checking
+	in string
+}
+
+func (r resting) Idle(namespace string) bool { return namespace == r.in }
+
+func TestAPluginThatHasNothingToDecideIsNotAsked(t *testing.T) {
+	t.Parallel()
+	told := &told{}
+	chain := chainOf(t, resting{checking{all: all{told, "first", ""}}, "still"}, resting{checking{all: all{told, "second", ""}}, "quiet"})
+	for _, namespace := range []string{"still", "quiet", "busy"} {
+		request := chain.Begin(t.Context(), admission.Attributes{Operation: admission.Create, Namespace: namespace})
+		require.NoError(t, request.Validate(aPod(namespace), nil))
+		assert.False(t, chain.Idle(namespace), "others have")
+	}
+	assert.Equal(t, []string{"second validates CREATE still", "first validates CREATE quiet", "first validates CREATE busy", "second validates CREATE busy"}, told.calls)
+	assert.True(t, chain.Only(func(name string) bool { return name == "a" }).Idle("still"))
+	assert.True(t, (*admission.Chain)(nil).Idle("still"))
 }
 
 func TestAPluginThatIsWrongIsTold(t *testing.T) {

@@ -30,6 +30,12 @@ type ValidationInterface interface {
 	Validate(ctx context.Context, a *Attributes) error
 }
 
+// Idler is an optional interface of a plugin that decides by what is stored.
+type Idler interface {
+	// Idle reports whether there is nothing to decide about changes in a namespace. It is quick.
+	Idle(namespace string) bool
+}
+
 // Forbidden returns the error that refuses a change, in the words of today's server. Why must contain
 // no secrets.
 func Forbidden(a *Attributes, why error) error {

@@ -10,8 +10,8 @@ import (
 	"kube2014/pkg/admission/v1beta1"
 )
 
-// openAdmission installs the plugins at both doors. At the first door all tasks are in the namespace default,
-// which exists, so the plugins about namespaces are left out. The error names a flag.
+// openAdmission initializes the plugins, and installs them at both doors. A plugin says by an interface, such as
+// plugin.WantsNamespaces, what it needs. The error names a flag.
 func (m *Master) openAdmission() error {
 	var errs []error
 	m.admission.Each(func(name string, p admission.Interface) {
@@ -24,7 +24,8 @@ func (m *Master) openAdmission() error {
 			}
 		}
 	})
-	if chain := m.admission.Without(plugin.NameNamespaceExists).Without(plugin.NameNamespaceLifecycle); chain != nil {
+	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
+	if chain := m.admission.Only(m.o.Admission.AtFirstDoor); chain != nil {
 		m.First.Admission = &v1beta1.Door{Chain: chain, Objects: m.Stores.Objects}
 	}
 	return errors.Join(errs...)

@@ -130,7 +130,6 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	config := m.generic
 	config.Chain, config.Around = chain, m.tracer.Handler
 	config.Guards = m.tracer.Guards(config.Guards)
-	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
 	m.observeLayers()
 	if m.Second != nil {
 		config.Mux, config.Page = chain.Server.(*endpoints.Server), ui.Handler()

@@ -17,25 +17,58 @@ import (
 
 // AdmissionOptions configure the admission of changes.
 type AdmissionOptions struct {
-	Plugins    util.StringList
-	ConfigFile string
+	Plugins         util.StringList // those of both doors; nil means the defaults
+	Enable, Disable util.StringList // beside the defaults, and of those
+	ConfigFile      string
 }
 
 func (o *AdmissionOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(&o.Plugins, "admission_control", "")
+	flags.Var(&o.Enable, "enable_admission_plugins", "")
+	flags.Var(&o.Disable, "disable_admission_plugins", "")
 	flags.StringVar(&o.ConfigFile, "admission_control_config_file", "", "")
 }
 
 func (o *AdmissionOptions) validate(map[string]bool) (errs problems) {
 	known := admissionPlugins().Names()
-	errs.addNames("admission_control", o.Plugins, known, "one of "+strings.Join(known, ", "))
-	if len(o.Plugins) == 0 {
-		o.Plugins = util.StringList{plugin.NameNamespaceExists}
+	for _, one := range []struct {
+		flag  string
+		names util.StringList
+	}{{"admission_control", o.Plugins}, {"enable_admission_plugins", o.Enable}, {"disable_admission_plugins", o.Disable}} {
+		errs.addNames(one.flag, one.names, known, "one of "+strings.Join(known, ", "))
+		errs.addIf(one.flag != "admission_control" && len(o.Plugins) > 0 && len(one.names) > 0, "-%s: it does not go with -admission_control, which names all plugins", one.flag)
 	}
-	if i := slices.Index(o.Plugins, resourcequota.Name); i >= 0 { // it must be last, as it reserves quota
-		o.Plugins = append(slices.Delete(o.Plugins, i, i+1), resourcequota.Name)
+	for _, name := range o.Enable {
+		errs.addIf(slices.Contains(o.Disable, name), "-enable_admission_plugins: %s is also in -disable_admission_plugins", name)
 	}
 	return errs
+}
+
+// names returns the plugins that are on, in their order.
+func (o *AdmissionOptions) names() (names []string) {
+	names = slices.Clone(o.Plugins)
+	if len(names) == 0 {
+		for _, row := range pluginTable {
+			isOn := row.isDefault && !slices.Contains(o.Disable, row.name)
+			if isOn || slices.Contains(o.Enable, row.name) {
+				names = append(names, row.name)
+			}
+		}
+	}
+	if i := slices.Index(names, resourcequota.Name); i >= 0 { // it must be last, as it reserves quota
+		names = append(slices.Delete(names, i, i+1), resourcequota.Name)
+	}
+	return names
+}
+
+// AtFirstDoor reports whether a plugin that is on also decides at the first door: each that -admission_control names,
+// otherwise only that of quotas, because defaults are not for tasks. The namespace of all tasks exists.
+func (o *AdmissionOptions) AtFirstDoor(name string) bool {
+	switch name {
+	case plugin.NameNamespaceExists, plugin.NameNamespaceLifecycle:
+		return false
+	}
+	return len(o.Plugins) > 0 || name == resourcequota.Name
 }
 
 // ApplyTo returns the plugins in their order. The error joins one for each invalid flag, which it
@@ -49,24 +82,36 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 		}
 	}
 	var errs problems
+	names := o.names()
 	for _, name := range slices.Sorted(maps.Keys(configurations)) {
-		errs.addIf(!slices.Contains(o.Plugins, name), "-admission_control_config_file: %s: it configures %s, which -admission_control does not name", o.ConfigFile, shown(name))
+		errs.addIf(!slices.Contains(names, name), "-admission_control_config_file: %s: it configures %s, which is not on", o.ConfigFile, shown(name))
 	}
-	chain, err := admissionPlugins().New(o.Plugins, configurations)
+	chain, err := admissionPlugins().New(names, configurations)
 	errs.addIf(err != nil, "-admission_control_config_file: %s: %w", o.ConfigFile, err)
 	return chain, errors.Join(errs...)
 }
 
+// pluginTable has all plugins, in the order in which they are asked.
+var pluginTable = []struct {
+	name      string
+	factory   admission.Factory
+	isDefault bool // at the second door
+}{
+	{plugin.NameAlwaysAdmit, plugin.NewAlwaysAdmit, false},
+	{plugin.NameNamespaceLifecycle, plugin.NewNamespaceExists, true},
+	{plugin.NameNamespaceExists, plugin.NewNamespaceExists, false},
+	{plugin.NameLimitRanger, plugin.NewLimitRanger, true},
+	{plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages, false},
+	{webhook.NameMutating, webhook.NewMutating, false},
+	{webhook.NameValidating, webhook.NewValidating, false},
+	{plugin.NameAlwaysDeny, plugin.NewAlwaysDeny, false},
+	{resourcequota.Name, resourcequota.New, true},
+}
+
 func admissionPlugins() *admission.Plugins {
 	all := &admission.Plugins{}
-	all.Register(plugin.NameAlwaysAdmit, plugin.NewAlwaysAdmit)
-	all.Register(plugin.NameAlwaysDeny, plugin.NewAlwaysDeny)
-	all.Register(plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages)
-	all.Register(plugin.NameNamespaceExists, plugin.NewNamespaceExists)
-	all.Register(plugin.NameNamespaceLifecycle, plugin.NewNamespaceExists)
-	all.Register(plugin.NameLimitRanger, plugin.NewLimitRanger)
-	all.Register(resourcequota.Name, resourcequota.New)
-	all.Register(webhook.NameMutating, webhook.NewMutating)
-	all.Register(webhook.NameValidating, webhook.NewValidating)
+	for _, row := range pluginTable {
+		all.Register(row.name, row.factory)
+	}
 	return all
 }

@@ -24,21 +24,53 @@ func chainOf(t *testing.T, args ...string) (names []string, err error) {
 func TestPluginsAreAskedInTheOrderOfTheFlagButAQuotaLast(t *testing.T) {
 	t.Parallel()
 	for given, wanted := range map[string]string{
-		"":                               "NamespaceExists",
-		"AlwaysAdmit":                    "AlwaysAdmit",
-		"LimitRanger,NamespaceLifecycle": "LimitRanger,NamespaceLifecycle",
-		"ResourceQuota,AlwaysAdmit":      "AlwaysAdmit,ResourceQuota",
-		"ResourceQuota":                  "ResourceQuota",
-		"AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook": "AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook",
+		"":                               "NamespaceLifecycle,LimitRanger,ResourceQuota",
+		"--admission-control=AlwaysDeny": "AlwaysDeny",
+		"--admission-control=LimitRanger,NamespaceLifecycle":                                       "LimitRanger,NamespaceLifecycle",
+		"--admission-control=ResourceQuota,AlwaysAdmit":                                            "AlwaysAdmit,ResourceQuota",
+		"--admission-control=ResourceQuota":                                                        "ResourceQuota",
+		"--admission-control=AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook": "AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook",
+		"--enable-admission-plugins=AlwaysDeny,AlwaysPullImages,LimitRanger":                       "NamespaceLifecycle,LimitRanger,AlwaysPullImages,AlwaysDeny,ResourceQuota",
+		"--disable-admission-plugins=ResourceQuota,AlwaysAdmit":                                    "NamespaceLifecycle,LimitRanger",
+		"--disable-admission-plugins=LimitRanger --enable-admission-plugins=AlwaysAdmit":           "AlwaysAdmit,NamespaceLifecycle,ResourceQuota",
 	} {
-		var args []string
-		if given != "" {
-			args = []string{"--admission-control=" + given}
-		}
-		names, err := chainOf(t, args...)
+		names, err := chainOf(t, strings.Fields(given)...)
 		require.NoError(t, err)
-		assert.Equal(t, wanted, strings.Join(names, ","))
+		assert.Equal(t, wanted, strings.Join(names, ","), given)
 	}
+}
+
+func TestOnlyWhatIsNamedAndQuotaDecideAtTheFirstDoor(t *testing.T) {
+	t.Parallel()
+	for given, wanted := range map[string]string{
+		"": "ResourceQuota",
+		"-enable_admission_plugins AlwaysDeny,NamespaceExists": "ResourceQuota",
+		"-disable_admission_plugins ResourceQuota":             "",
+		"-admission_control NamespaceExists,LimitRanger":       "LimitRanger",
+	} {
+		o, err := Parse(strings.Fields(given))
+		require.NoError(t, err)
+		chain, err := o.Admission.ApplyTo()
+		require.NoError(t, err)
+		var names []string
+		chain.Only(o.Admission.AtFirstDoor).Each(func(name string, _ admission.Interface) { names = append(names, name) })
+		assert.Equal(t, wanted, strings.Join(names, ","), given)
+	}
+}
+
+func TestPluginsAreNamedInOneWayOnly(t *testing.T) {
+	t.Parallel()
+	for given, wrong := range map[string]string{
+		"-admission_control AlwaysAdmit -enable_admission_plugins LimitRanger":                    "-enable_admission_plugins: it does not go with -admission_control, which names all plugins",
+		"-admission_control AlwaysAdmit -disable_admission_plugins LimitRanger":                   "-disable_admission_plugins: it does not go with -admission_control, which names all plugins",
+		"-enable_admission_plugins LimitRanger -disable_admission_plugins AlwaysDeny,LimitRanger": "-enable_admission_plugins: LimitRanger is also in -disable_admission_plugins",
+		"-disable_admission_plugins AlwaysDeny,AlwaysDeny":                                        "-disable_admission_plugins: AlwaysDeny is named twice",
+	} {
+		_, err := Parse(strings.Fields(given))
+		assert.EqualError(t, err, wrong, given)
+	}
+	_, err := Parse([]string{"-enable_admission_plugins", "PodSecurity"})
+	assert.ErrorContains(t, err, `-enable_admission_plugins: "PodSecurity" is not one of AlwaysAdmit, `)
 }
 
 func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
@@ -52,7 +84,7 @@ func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admission.yaml")
 	for name, row := range map[string]struct{ plugins, text, wrong string }{
 		"of a plugin that is not on": {"AlwaysAdmit", "plugins: [{name: LimitRanger, configuration: {apiVersion: v1, kind: LimitRange}}]",
-			`it configures "LimitRanger", which -admission_control does not name`},
+			`it configures "LimitRanger", which is not on`},
 		"of a plugin that has none": {"AlwaysAdmit", "plugins: [{name: AlwaysAdmit, configuration: {a: b}}]", "AlwaysAdmit: configuration: the plugin has none"},
 		"of another kind":           {"LimitRanger", "plugins: [{name: LimitRanger, configuration: {apiVersion: v1, kind: Pod}}]", "LimitRanger: configuration: is no LimitRange of v1"},
 	} {

@@ -29,7 +29,6 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
 		Authentication:  AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute, ServiceAccountLookup: true},
 		Authorization:   AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
-		Admission:       AdmissionOptions{Plugins: util.StringList{"NamespaceExists"}},
 		Kubelet:         KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
 		Controllers:     ControllerOptions{list: list{"*"}, EnableGarbageCollector: true},
 		Services:        ServiceOptions{nodePorts: "30000-32767"},

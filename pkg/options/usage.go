@@ -92,11 +92,15 @@ who may do what:
                        Webhook, by a SubjectAccessReview
 
 what is let in:
-  -admission_control LIST  the plugins that decide about changes, in their order:
-                       AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger,
-                       NamespaceExists or NamespaceLifecycle, ResourceQuota,
-                       MutatingAdmissionWebhook, ValidatingAdmissionWebhook
-                       (default: NamespaceExists)
+  -enable_admission_plugins LIST  plugins that decide about changes of today's API,
+                       beside the defaults: NamespaceLifecycle, LimitRanger,
+                       ResourceQuota; others are AlwaysAdmit, AlwaysDeny,
+                       AlwaysPullImages, NamespaceExists, MutatingAdmissionWebhook,
+                       ValidatingAdmissionWebhook
+  -disable_admission_plugins LIST  defaults that are off; about tasks decides only
+                       ResourceQuota, unless it is off
+  -admission_control LIST  instead of both: the plugins that decide about all changes,
+                       also of tasks, in their order
   -admission_control_config_file FILE  an AdmissionConfiguration: limits, quotas and
                        webhooks of the plugins
 

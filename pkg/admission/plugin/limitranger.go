@@ -38,6 +38,9 @@ func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) 
 	return l, nil
 }
 
+// Idle implements admission.Idler.
+func (l *limitRanger) Idle(string) bool { return len(l.limits) == 0 }
+
 const limitedAnnotation = "kubernetes.io/limit-ranger"
 
 // Admit implements admission.MutationInterface. It sets missing requests and limits.

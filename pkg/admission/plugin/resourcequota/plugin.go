@@ -113,6 +113,9 @@ func names(kinds map[schema.GroupResource]api.Kind) string {
 // Handles implements admission.Interface.
 func (p *Plugin) Handles(operation admission.Operation) bool { return operation != admission.Delete }
 
+// Idle implements admission.Idler.
+func (p *Plugin) Idle(string) bool { return len(p.counters) == 0 }
+
 // place is the state of a request. It has at most one reservation: it needs another one only if it has
 // not stored the object of the first.
 type place struct {
