@@ -34,6 +34,7 @@ COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_
 SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.0.1 \
 	-tls_cert_file data/secure/apiserver.crt -tls_private_key_file data/secure/apiserver.key \
 	-client_ca_file data/secure/ca.crt -token_auth_file data/secure/tokens.csv -authorization_mode RBAC \
+	-service_account_signing_key_file data/secure/apiserver.key -service_account_issuer https://kubernetes.default.svc \
 	-admission_control NamespaceExists,AlwaysPullImages,LimitRanger,ResourceQuota \
 	-admission_control_config_file data/secure/admission.yaml \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,4 +126,38 @@ func TestK37ATokenOfAPodIsNotExtended(t *testing.T) {
 	var claims struct{ Exp, Iat int64 }
 	require.NoError(t, json.Unmarshal(text, &claims))
 	assert.EqualValues(t, 3607, claims.Exp-claims.Iat)
+}
+
+func TestAServiceAccountReadsTheKeysOfItsIssuer(t *testing.T) {
+	t.Parallel()
+	f := filesOf(t)
+	s := openSecure(t, append(f.signingFlags(), "-authorization_mode", "RBAC", "-scheduler", "none", "-service_account_jwks_uri", "https://keys.example.com/jwks")...)
+	s.send(http.StatusCreated, "POST", accountsPath, `{"metadata": {"name": "robot"}}`)
+	robot := bearer(s.token("").Status.Token)
+	for path, want := range map[string]string{
+		"/.well-known/openid-configuration": `{"issuer":"` + accountIssuer + `","jwks_uri":"https://keys.example.com/jwks",`, "/.well-known/openid-configuration/": `{"issuer":`,
+		"/openid/v1/jwks": `{"keys":[{"use":"sig",`, "/openid/v1/jwks/": `{"keys":[`,
+	} {
+		status, text, header := askWith(t, clientWith(t, s.trusted, nil), robot, "GET", s.url+path, "")
+		assert.Equal(t, http.StatusOK, status, path)
+		assert.Contains(t, text, want, path)
+		assert.Equal(t, "public, max-age=3600", header.Get("Cache-Control"), path)
+		status, _, _ = askWith(t, clientWith(t, s.trusted, nil), robot, "POST", s.url+path, "")
+		assert.Equal(t, http.StatusForbidden, status, path)
+		status, _, _ = askWith(t, clientWith(t, s.trusted, nil), credentials{}, "GET", s.url+path, "")
+		assert.Equal(t, http.StatusForbidden, status, "%s is for accounts", path)
+		s.send(http.StatusMethodNotAllowed, "POST", path, "")
+	}
+	openDoors(t).send(http.StatusNotFound, "GET", "/openid/v1/jwks", "")
+}
+
+func TestTheKeysAreAtTheSecurePort(t *testing.T) {
+	t.Parallel()
+	f := filesOf(t)
+	own, _ := f.secureFlags()
+	cmd, log := bareProgram(t, unhurried, slices.Concat(own, f.signingFlags(), []string{"-port", "0"})...)
+	at := log.find(`serves (http://127\.0\.0\.1:\d+)/api/v1beta1 and /api/v1 and /ui/, (https://127\.0\.0\.1:\d+)/`)
+	_, text := getText(t, at[1]+"/.well-known/openid-configuration")
+	assert.Contains(t, text, `"jwks_uri":"`+at[2]+`/openid/v1/jwks"`)
+	require.NoError(t, cmd.Process.Kill())
 }

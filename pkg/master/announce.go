@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"log"
 	"net"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/options"
 	"kube2014/pkg/ui"
 )
@@ -35,7 +38,8 @@ func pathsInWords(o *options.ServerRunOptions) string {
 	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")
 }
 
-// announce logs the addresses and paths of the server. An address is nil if its port is closed.
+// announce logs the addresses and paths of the server, and completes the metadata of the issuer, which have its address.
+// An address is nil if its port is closed.
 func (m *Master) announce(insecure, secure net.Addr) {
 	o := m.o
 	var at []string
@@ -45,6 +49,9 @@ func (m *Master) announce(insecure, secure net.Addr) {
 	if secure != nil {
 		m.securePort = secure.(*net.TCPAddr).AddrPort().Port()
 		at = append(at, "https://"+secure.String())
+	}
+	if d := o.Authentication.Discovery; d != nil && d.KeysURI == "" {
+		d.KeysURI = "https://" + known(secure) + serviceaccount.KeysPath
 	}
 	paths := pathsInWords(o)
 	log.Printf("kube2014 apiserver %s serves %s: registry %s, scheduler %s, machines %s",
@@ -61,4 +68,13 @@ func (m *Master) announce(insecure, secure net.Addr) {
 func reachableByOthers(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && !tcp.IP.IsLoopback()
+}
+
+// known returns an address that others can use. All addresses have the name of the machine.
+func known(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
+	if hostname, err := os.Hostname(); ok && err == nil && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort(hostname, strconv.Itoa(tcp.Port))
+	}
+	return address.String()
 }

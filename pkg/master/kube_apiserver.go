@@ -2,11 +2,13 @@ package master
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/auth/authenticator/serviceaccount"
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/registry"
@@ -67,7 +69,8 @@ func (m *Master) keepNamespaces(ctx context.Context) {
 // CreateKubeAPIServer creates the link of the built-in kinds. They share the store with the objects of June 2014.
 // The placer chooses the machines of pods.
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
-	link := &server.Link{Name: "master", Server: endpoints.New(m.Second, &m.built), Next: next}
+	kube := endpoints.New(m.Second, &m.built)
+	link := &server.Link{Name: "master", Server: kube, Next: next}
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
 	m.built.Install(networking.Resources(m.base())...)
 	if m.Roles.Policy != nil {
@@ -79,6 +82,12 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
+	}
+	if discovery := m.o.Authentication.Discovery; discovery != nil {
+		for path, serve := range map[string]http.HandlerFunc{serviceaccount.ConfigurationPath: discovery.ServeConfiguration, serviceaccount.KeysPath: discovery.ServeKeys} {
+			kube.Handle(path, serve)
+			kube.Handle(path+"/", serve) // as some clients of today's server spell it
+		}
 	}
 	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
 	link.AddLoop(m.keepNamespaces)

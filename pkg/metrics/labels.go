@@ -22,7 +22,7 @@ const (
 )
 
 // paths are the known beginnings of paths that are no resource's.
-var paths = []string{"/", "/api", "/apis", "/debug", "/healthz", "/livez", "/metrics", "/openapi", "/readyz", "/version"}
+var paths = []string{"/", "/.well-known", "/api", "/apis", "/debug", "/healthz", "/livez", "/metrics", "/openapi", "/openid", "/readyz", "/version"}
 
 // LabelsOf returns the labels of a request.
 func LabelsOf(info *request.Info, req *http.Request) Labels {

@@ -28,12 +28,15 @@ type AuthenticationOptions struct {
 	ServiceAccountLookup   bool   // a token is valid only while its account is there
 	SigningKeyFile         string // signs the tokens of service accounts; "" for none
 	ServiceAccountIssuer   string // of these tokens; "" for any
+	ServiceAccountKeysURI  string // the URL of the keys, for others; "" for that of the secure port
 
-	// Issuer signs tokens, nil if there are none; ServiceAccounts authenticates them. ApplyTo sets both.
+	// Issuer signs tokens, nil if there are none; ServiceAccounts authenticates them. Discovery has what others need to
+	// check them, nil if the issuer or the keys have no https URL. ApplyTo sets these fields.
 	Issuer          *serviceaccount.Issuer
 	ServiceAccounts *serviceaccount.Authenticator
+	Discovery       *serviceaccount.Discovery
 
-	anonymousByUser bool
+	anonymousByUser, secure bool
 }
 
 // RequestHeaderOptions configure a proxy that authenticates users.
@@ -60,11 +63,13 @@ func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(value[bool]{&o.ServiceAccountLookup, asBool}, "service_account_lookup", "")
 	flags.StringVar(&o.SigningKeyFile, "service_account_signing_key_file", "", "")
 	flags.StringVar(&o.ServiceAccountIssuer, "service_account_issuer", "", "")
+	flags.Var(value[string]{&o.ServiceAccountKeysURI, asHTTPS}, "service_account_jwks_uri", "")
 }
 
 func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) {
-	o.anonymousByUser = given["anonymous_auth"]
+	o.anonymousByUser, o.secure = given["anonymous_auth"], given["secure_port"]
 	errs.addIf(o.SigningKeyFile != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_signing_key_file", "service_account_issuer"))
+	errs.addIf(o.ServiceAccountKeysURI != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_jwks_uri", "service_account_issuer"))
 	if !given["secure_port"] {
 		return append(errs, allNeed(given, "secure_port", "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
 			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "requestheader_allowed_names",
@@ -140,6 +145,9 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 		known, err := serviceaccount.New(files, o.ServiceAccountIssuer)
 		o.ServiceAccounts = known
 		all, errs = append(all, known), append(errs, inFlag("service_account_key_file", err))
+		if err == nil && o.ServiceAccountIssuer != "" {
+			o.discover()
+		}
 	}
 	if o.WebhookConfigFile != "" {
 		client, err := webhook.New(o.WebhookConfigFile)
@@ -149,6 +157,19 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 		return nil, nil
 	}
 	return authenticator.UnionOfTokens(all...), errors.Join(errs...)
+}
+
+// discover sets Discovery, or logs why it is nil: without it, the tokens are as good here.
+func (o *AuthenticationOptions) discover() {
+	discovery, err := o.ServiceAccounts.Discovery()
+	switch {
+	case err != nil:
+		log.Printf("warning: the keys of service accounts are not published: %v", inFlag("service_account_issuer", err))
+	case o.ServiceAccountKeysURI == "" && !o.secure:
+		log.Print("warning: the keys of service accounts are not published: -service_account_jwks_uri or -secure_port is needed")
+	default:
+		discovery.KeysURI, o.Discovery = o.ServiceAccountKeysURI, discovery
+	}
 }
 
 func orDefault(list util.StringList, name string) []string {

@@ -79,6 +79,8 @@ who sends a request:
   -service_account_signing_key_file FILE  the private key of the tokens that service
                        accounts get; it needs -service_account_issuer
   -service_account_issuer NAME  who issues them, such as https://kubernetes.default.svc
+  -service_account_jwks_uri URL  where others read their public keys, if that is not
+                       the secure port
   -service_account_lookup  a token is valid only while its account, and what it is bound
                        to, are there (default true)
   -anonymous_auth      let requests without credentials through, as system:anonymous

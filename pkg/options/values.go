@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -70,6 +71,13 @@ func asDuration(text string) (time.Duration, error) {
 		return 0, errors.New("is not a time like 60s or 1m30s")
 	}
 	return duration, nil
+}
+
+func asHTTPS(text string) (string, error) {
+	if parsed, err := url.Parse(text); err != nil || parsed.Scheme != "https" || parsed.Host == "" {
+		return "", errors.New("is not an https URL")
+	}
+	return text, nil
 }
 
 // asSeconds parses a duration, or a number of seconds.

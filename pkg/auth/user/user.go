@@ -13,6 +13,7 @@ const (
 	AllAuthenticated   = "system:authenticated"   // the group of all other users
 	Unsecured          = "system:unsecured"       // the user of the insecure port
 	Masters            = "system:masters"         // the group that may do everything
+	AllServiceAccounts = "system:serviceaccounts" // the group of the service accounts of all namespaces
 )
 
 // Info is an authenticated user. It is shared and must not be changed.
@@ -47,10 +48,7 @@ func (i *Info) Known() *Info {
 	return &known
 }
 
-const (
-	serviceAccount  = "system:serviceaccount:"
-	serviceAccounts = "system:serviceaccounts"
-)
+const serviceAccount = "system:serviceaccount:"
 
 // ServiceAccount returns the user name of a service account.
 func ServiceAccount(namespace, name string) string { return serviceAccount + namespace + ":" + name }
@@ -71,5 +69,5 @@ func SplitServiceAccount(user string) (namespace, name string, ok bool) {
 
 // ServiceAccountGroups returns the groups of the service accounts of a namespace.
 func ServiceAccountGroups(namespace string) []string {
-	return []string{serviceAccounts, serviceAccounts + ":" + namespace}
+	return []string{AllServiceAccounts, AllServiceAccounts + ":" + namespace}
 }

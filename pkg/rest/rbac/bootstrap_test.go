@@ -28,7 +28,7 @@ func TestK40TheDefaultsAreThoseOfTodaysServer(t *testing.T) {
 		assert.Equal(t, r.Status, status, r.Path)
 		assert.Equal(t, constant(t, r.Answer), answer, r.Path)
 	}
-	assert.Len(t, must[rbacv1.ClusterRoleList](d, "GET", clusterRolesPath, "").Items, 7)
+	assert.Len(t, must[rbacv1.ClusterRoleList](d, "GET", clusterRolesPath, "").Items, 8)
 	for _, name := range []string{"admin", "edit", "view"} {
 		role := must[rbacv1.ClusterRole](d, "GET", clusterRolesPath+"/"+name, "")
 		assert.Equal(t, "rbac-defaults", role.Labels["kubernetes.io/bootstrapping"])

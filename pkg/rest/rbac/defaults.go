@@ -52,6 +52,8 @@ func defaultRoles() []*rbacv1.ClusterRole {
 			rbacv1.PolicyRule{Verbs: post, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}}),
 		defaultRole("system:public-info-viewer", rbacv1.PolicyRule{Verbs: get, NonResourceURLs: []string{
 			"/healthz", "/livez", "/readyz", "/version", "/version/"}}),
+		defaultRole("system:service-account-issuer-discovery", rbacv1.PolicyRule{Verbs: get, NonResourceURLs: []string{
+			"/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"}}),
 	}
 }
 
@@ -61,6 +63,7 @@ func defaultBindings() []*rbacv1.ClusterRoleBinding {
 		defaultBinding("system:discovery", user.AllAuthenticated),
 		defaultBinding("system:basic-user", user.AllAuthenticated),
 		defaultBinding("system:public-info-viewer", user.AllAuthenticated, user.AllUnauthenticated),
+		defaultBinding("system:service-account-issuer-discovery", user.AllServiceAccounts),
 	}
 }
 

@@ -1,10 +1,6 @@
 package serviceaccount
 
 import (
-	"crypto"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"fmt"
 	"time"
 
@@ -36,22 +32,11 @@ func NewIssuer(file, name string) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", file, err)
 	}
-	id, err := keyID(private.Public())
-	if err != nil {
-		return nil, fmt.Errorf("%s: the public key cannot be encoded", file)
-	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: public.algorithms[0], Key: jose.JSONWebKey{Key: private, KeyID: id}}, nil)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: public.algorithms[0], Key: jose.JSONWebKey{Key: private, KeyID: public.id}}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s has a key that cannot sign", file)
 	}
 	return &Issuer{name, signer}, nil
-}
-
-// keyID returns the id of a key, as today's server makes it.
-func keyID(public crypto.PublicKey) (string, error) {
-	der, err := x509.MarshalPKIXPublicKey(public)
-	sum := sha256.Sum256(der)
-	return base64.RawURLEncoding.EncodeToString(sum[:]), err
 }
 
 // Issue returns a token for audiences that ends some time after now.

@@ -4,7 +4,9 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -17,8 +19,9 @@ import (
 // key checks signatures of its own algorithms only: who signs with another one does not have
 // the private key.
 type key struct {
-	public     any // *rsa.PublicKey or *ecdsa.PublicKey
-	algorithms []jose.SignatureAlgorithm
+	public     any                       // *rsa.PublicKey or *ecdsa.PublicKey
+	algorithms []jose.SignatureAlgorithm // the first one signs
+	id         string                    // in the header of a token, as today's server makes it
 }
 
 var (
@@ -94,16 +97,25 @@ func newKey(parsed any) (key, error) {
 	case *ecdsa.PrivateKey:
 		return newKey(&k.PublicKey)
 	case *rsa.PublicKey:
-		return key{k, algorithmsOfRSA}, nil
+		return identified(k, algorithmsOfRSA...)
 	case *ecdsa.PublicKey:
 		switch k.Curve {
 		case elliptic.P256():
-			return key{k, []jose.SignatureAlgorithm{jose.ES256}}, nil
+			return identified(k, jose.ES256)
 		case elliptic.P384():
-			return key{k, []jose.SignatureAlgorithm{jose.ES384}}, nil
+			return identified(k, jose.ES384)
 		case elliptic.P521():
-			return key{k, []jose.SignatureAlgorithm{jose.ES512}}, nil
+			return identified(k, jose.ES512)
 		}
 	}
 	return key{}, errors.New("is a key for other things than JWTs of RSA or ECDSA")
+}
+
+func identified(public any, algorithms ...jose.SignatureAlgorithm) (key, error) {
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return key{}, errors.New("has a public key that cannot be encoded")
+	}
+	sum := sha256.Sum256(der)
+	return key{public, algorithms, base64.RawURLEncoding.EncodeToString(sum[:])}, nil
 }
