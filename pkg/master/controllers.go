@@ -3,6 +3,9 @@ package master
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	accountissuer "kube2014/pkg/auth/authenticator/serviceaccount"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller/garbagecollector"
 	"kube2014/pkg/controller/namespace"
@@ -21,7 +24,7 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 	if err != nil {
 		return err
 	}
-	resources := rest.Derived(rest.Deletable, catalogs)
+	resources, issuer := rest.Derived(rest.Deletable, catalogs), p.o.Authentication.Issuer
 	for _, c := range []struct {
 		name string
 		make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
@@ -39,8 +42,11 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		{options.RootCAPublisher, func(c *clientv1.Client) func(context.Context, int) {
 			return serviceaccount.NewRootCAPublisher(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("RootCAPublisher")}, certificate).Run
 		}},
+		{options.TokensController, func(c *clientv1.Client) func(context.Context, int) {
+			return serviceaccount.NewTokensController(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("TokensController")}, signer(issuer), certificate).Run
+		}},
 	} {
-		if !o.Runs(c.name) {
+		if !o.Runs(c.name) || c.name == options.TokensController && issuer == nil {
 			continue
 		}
 		client, err := p.client(c.name)
@@ -51,4 +57,10 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		p.addLoop(func(ctx context.Context) { run(ctx, syncWorkers) })
 	}
 	return nil
+}
+
+func signer(issuer *accountissuer.Issuer) serviceaccount.Signer {
+	return func(namespace, account string, uid types.UID, secret string) (string, error) {
+		return issuer.IssueForSecret(accountissuer.Bound{Namespace: namespace, ServiceAccount: accountissuer.Ref{Name: account, UID: string(uid)}, Secret: &accountissuer.Ref{Name: secret}})
+	}
 }

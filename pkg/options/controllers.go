@@ -15,10 +15,11 @@ const (
 	GarbageCollector         = "garbage-collector-controller"
 	NamespaceController      = "namespace-controller"
 	ServiceAccountController = "serviceaccount-controller"
+	TokensController         = "serviceaccount-token-controller"
 	RootCAPublisher          = "root-ca-certificate-publisher-controller"
 )
 
-var controllers = []string{GarbageCollector, NamespaceController, RootCAPublisher, ServiceAccountController}
+var controllers = []string{GarbageCollector, NamespaceController, RootCAPublisher, ServiceAccountController, TokensController}
 
 // ControllerOptions select the controllers that run in the apiserver.
 type ControllerOptions struct {

@@ -144,7 +144,8 @@ the controllers of the server:
   -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;
                        garbage-collector-controller, namespace-controller,
                        root-ca-certificate-publisher-controller,
-                       serviceaccount-controller; none if it is empty
+                       serviceaccount-controller, serviceaccount-token-controller
+                       (with a signing key); none if it is empty
                        (default *; none with -trace)
   -enable_garbage_collector  let deleted objects wait for the garbage collector, here or
                        in today's controller manager, if their dependents need it

@@ -82,6 +82,11 @@ func (c *Client) ConfigMaps() Resource[*corev1.ConfigMap] {
 	return namespaced[corev1.ConfigMap](c, "configmaps", "ConfigMap")
 }
 
+// Secrets returns the secrets.
+func (c *Client) Secrets() Resource[*corev1.Secret] {
+	return namespaced[corev1.Secret](c, "secrets", "Secret")
+}
+
 // Namespaces are the namespaces, and what only they can do.
 type Namespaces struct{ Resource[*corev1.Namespace] }
 

@@ -18,7 +18,7 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// bench is a server with both controllers, twice, in a synctest bubble.
+// bench is a server with all controllers, twice, in a synctest bubble.
 type bench struct {
 	*servertest.Server
 	t      *testing.T
@@ -38,9 +38,11 @@ func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
 			t.Cleanup(cancel)
 			config := Config{Client: client, Informers: informers.New(client, 0)}
 			accounts, publisher := NewServiceAccountsController(config), NewRootCAPublisher(config, "the certificate")
+			tokens := NewTokensController(config, sign, "the certificate")
 			config.Informers.Run(ctx)
 			go accounts.Run(ctx, 2)
 			go publisher.Run(ctx, 2)
+			go tokens.Run(ctx, 2)
 		}
 		b.settle()
 		test(t, b)

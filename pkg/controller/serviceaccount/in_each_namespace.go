@@ -1,5 +1,6 @@
 // Package serviceaccount keeps in each namespace what its pods need to use the server: the service account default, and
-// a config map with the certificate by which they know the server. Its controllers are clients of the API.
+// a config map with the certificate by which they know the server. It also fills the secrets of tokens. Its controllers
+// are clients of the API.
 package serviceaccount
 
 import (

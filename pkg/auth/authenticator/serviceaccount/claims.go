@@ -14,6 +14,9 @@ import (
 // legacyIssuer signs the tokens of secrets. They never expire and have no audience.
 const legacyIssuer = "kubernetes/serviceaccount"
 
+// legacyClaim is the beginning of the names of their claims.
+const legacyClaim = "kubernetes.io/serviceaccount/"
+
 // claims has the claims of both forms of tokens. The issuer tells them apart.
 type claims struct {
 	jwt.Claims
@@ -21,6 +24,7 @@ type claims struct {
 	Namespace string `json:"kubernetes.io/serviceaccount/namespace"`
 	Name      string `json:"kubernetes.io/serviceaccount/service-account.name"`
 	UID       string `json:"kubernetes.io/serviceaccount/service-account.uid"`
+	Secret    string `json:"kubernetes.io/serviceaccount/secret.name"`
 
 	Bound *Bound `json:"kubernetes.io"`
 }
@@ -51,7 +55,11 @@ func (c *claims) user(issuer string, audiences []string) (*user.Info, error) {
 		return nil, errors.New("the service account token is not valid")
 	}
 	namespace, name, uid := c.Namespace, c.Name, c.UID
-	if c.Issuer != legacyIssuer {
+	if c.Issuer == legacyIssuer {
+		if c.Secret == "" {
+			return nil, missing("secret's name")
+		}
+	} else {
 		switch {
 		case c.Issuer == "":
 			return nil, missing("iss")

@@ -45,3 +45,12 @@ func (i *Issuer) Issue(bound Bound, audiences []string, now time.Time, lasts tim
 		IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(lasts)), ID: string(uuid.NewUUID())}
 	return jwt.Signed(i.signer).Claims(registered).Claims(map[string]any{"kubernetes.io": bound}).Serialize()
 }
+
+// IssueForSecret returns a token that is valid as long as the secret that it is bound to holds it.
+func (i *Issuer) IssueForSecret(bound Bound) (string, error) {
+	registered := jwt.Claims{Issuer: legacyIssuer, Subject: user.ServiceAccount(bound.Namespace, bound.ServiceAccount.Name)}
+	return jwt.Signed(i.signer).Claims(registered).Claims(map[string]any{
+		legacyClaim + "namespace": bound.Namespace, legacyClaim + "secret.name": bound.Secret.Name,
+		legacyClaim + "service-account.name": bound.ServiceAccount.Name, legacyClaim + "service-account.uid": bound.ServiceAccount.UID,
+	}).Serialize()
+}

@@ -76,7 +76,6 @@ func TestATokenEndsWithTheObjectsThatItIsBoundTo(t *testing.T) {
 	ofPod, ofSecret, ofNode := account, account, account
 	ofPod.Pod, ofPod.Node = &Ref{"web", "2"}, &Ref{"gone", "9"}
 	ofSecret.Secret, ofNode.Node = &Ref{"key", "3"}, &Ref{"n", "4"}
-	const noAccount, invalidated = "the service account of the token does not exist", "the service account token has been invalidated"
 	for name, row := range map[string]struct {
 		bound Bound
 		there there
@@ -116,4 +115,50 @@ func TestATokenEndsWithTheObjectsThatItIsBoundTo(t *testing.T) {
 	_, ok, err := down.AuthenticateToken(t.Context(), token)
 	assert.False(t, ok)
 	assert.EqualError(t, err, "it is down")
+}
+
+func TestATokenInASecretEndsWithThatAndWithItsAccount(t *testing.T) {
+	t.Parallel()
+	issuer, err := NewIssuer(write(t, privateKey(p256Key())), issuerName)
+	require.NoError(t, err)
+	account := Bound{Namespace: "dev", ServiceAccount: Ref{"robot", "1"}, Secret: &Ref{Name: "key"}}
+	token, err := issuer.IssueForSecret(account)
+	require.NoError(t, err)
+	later := account
+	later.ServiceAccount.UID = "2"
+	other, err := issuer.IssueForSecret(later)
+	require.NoError(t, err)
+	robot := objectOf("1")
+	holding := func(text string, change ...func(*corev1.Secret)) metav1.Object {
+		secret := &corev1.Secret{Data: map[string][]byte{"token": []byte(text)}}
+		for _, change := range change {
+			change(secret)
+		}
+		return secret
+	}
+	for name, row := range map[string]struct {
+		there there
+		want  string
+	}{
+		"both are there":              {there{"serviceaccounts dev/robot": robot, "secrets dev/key": holding(token)}, ""},
+		"the secret is gone":          {there{"serviceaccounts dev/robot": robot}, invalidated},
+		"the secret is about to end":  {there{"serviceaccounts dev/robot": robot, "secrets dev/key": holding(token, func(s *corev1.Secret) { s.DeletionTimestamp = &metav1.Time{Time: time.Now()} })}, invalidated},
+		"the secret has another one":  {there{"serviceaccounts dev/robot": robot, "secrets dev/key": holding(other)}, "the service account token is not the one in its secret"},
+		"the secret has none":         {there{"serviceaccounts dev/robot": robot, "secrets dev/key": &corev1.Secret{}}, "the service account token is not the one in its secret"},
+		"the account is gone":         {there{"secrets dev/key": holding(token)}, noAccount},
+		"the account is another one":  {there{"serviceaccounts dev/robot": objectOf("2"), "secrets dev/key": holding(token)}, noAccount},
+		"the secret is marked so":     {there{"serviceaccounts dev/robot": robot, "secrets dev/key": holding(token, func(s *corev1.Secret) { s.Labels = map[string]string{invalidSince: "2026-01-01"} })}, "the secret of the service account token has the label kubernetes.io/legacy-token-invalid-since"},
+		"the secret is of other ones": {there{"serviceaccounts dev/robot": robot, "secrets default/key": holding(token)}, invalidated},
+	} {
+		a, err := New([]string{write(t, public(&p256Key().PublicKey))}, issuerName)
+		require.NoError(t, err)
+		a.Lookup = row.there.lookup
+		who, ok, err := a.AuthenticateToken(t.Context(), token)
+		assert.Equal(t, row.want == "", ok, name)
+		if row.want == "" {
+			assert.Equal(t, "system:serviceaccount:dev:robot", who.Name)
+		} else {
+			assert.EqualError(t, err, row.want, name)
+		}
+	}
 }

@@ -2,26 +2,33 @@ package serviceaccount
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
+const (
+	noAccount   = "the service account of the token does not exist"
+	invalidated = "the service account token has been invalidated"
+)
+
 // checkBound returns an error if the account of a token, or an object that it is bound to, is gone.
-func (a *Authenticator) checkBound(ctx context.Context, c *claims) error {
+func (a *Authenticator) checkBound(ctx context.Context, c *claims, token string) error {
 	if a.Lookup == nil {
 		return nil
 	}
-	bound := c.Bound
 	if c.Issuer == legacyIssuer {
-		bound = &Bound{Namespace: c.Namespace, ServiceAccount: Ref{c.Name, c.UID}}
+		return a.checkSecret(ctx, c, token)
 	}
-	if err := a.check(ctx, "serviceaccounts", bound.Namespace, &bound.ServiceAccount, "the service account of the token does not exist"); err != nil {
+	bound := c.Bound
+	if err := a.check(ctx, "serviceaccounts", bound.Namespace, &bound.ServiceAccount, noAccount); err != nil {
 		return err
 	}
-	const invalidated = "the service account token has been invalidated"
 	if err := a.check(ctx, "secrets", bound.Namespace, bound.Secret, invalidated); err != nil {
 		return err
 	}
@@ -32,6 +39,31 @@ func (a *Authenticator) checkBound(ctx context.Context, c *claims) error {
 		return nil
 	}
 	return a.check(ctx, "nodes", "", bound.Node, invalidated)
+}
+
+// invalidSince is the label of a secret whose token must not be used any more.
+const invalidSince = "kubernetes.io/legacy-token-invalid-since"
+
+// checkSecret returns an error if the secret of a token does not hold it any more, or the account is gone.
+func (a *Authenticator) checkSecret(ctx context.Context, c *claims, token string) error {
+	object, err := a.Lookup(ctx, "secrets", c.Namespace, c.Secret)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	secret, ok := object.(*corev1.Secret)
+	switch {
+	case err != nil, !ok, secret.DeletionTimestamp != nil:
+		return errors.New(invalidated)
+	case subtle.ConstantTimeCompare(secret.Data[corev1.ServiceAccountTokenKey], []byte(token)) == 0:
+		return errors.New("the service account token is not the one in its secret")
+	}
+	if err := a.check(ctx, "serviceaccounts", c.Namespace, &Ref{c.Name, c.UID}, noAccount); err != nil {
+		return err
+	}
+	if secret.Labels[invalidSince] != "" {
+		return fmt.Errorf("the secret of the service account token has the label %s", invalidSince)
+	}
+	return nil
 }
 
 // check returns an error with a text if an object, nil for none, is not there any more, or was deleted some time ago.

@@ -20,7 +20,8 @@ import (
 // Authenticator is an authenticator.Token of JWTs.
 type Authenticator struct {
 	// Lookup returns an object of a resource of the core group, or the NotFound status. If it is set, a token is valid
-	// only while the account, and what the token is bound to, are there. It must be set before the first request.
+	// only while the account, and what the token is bound to, are there; and that of a secret, while it is in there. It
+	// must be set before the first request.
 	Lookup func(ctx context.Context, resource, namespace, name string) (metav1.Object, error)
 
 	keys      *util.Reloaded[[]key]
@@ -66,7 +67,7 @@ func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*u
 		}
 		who, err := c.user(a.issuer, a.audiences)
 		if err == nil {
-			err = a.checkBound(ctx, &c)
+			err = a.checkBound(ctx, &c, token)
 		}
 		if err != nil {
 			return nil, false, err

@@ -135,10 +135,11 @@ func TestAJWTThatDoesNotHoldIsAnError(t *testing.T) {
 
 		{"no issuer", es256(with(bound(), object{"iss": nil})), "the service account token has no iss"},
 		{"the claims of the other form", es256(with(legacy(), object{"iss": aud})), "the service account token has no kubernetes.io"},
-		{"the issuer of the other form", es256(with(bound(), object{"iss": "kubernetes/serviceaccount", "aud": nil})), "the service account token has no namespace"},
+		{"the issuer of the other form", es256(with(bound(), object{"iss": "kubernetes/serviceaccount", "aud": nil})), "the service account token has no secret's name"},
 		{"no namespace", es256(with(bound(), account("", "web", "u-1"))), "the service account token has no namespace"},
 		{"no name", es256(with(bound(), account("shop", "", "u-1"))), "the service account token has no service account's name"},
 		{"no uid", es256(with(bound(), account("shop", "web", ""))), "the service account token has no service account's uid"},
+		{"no secret, the legacy form", es256(with(legacy(), object{"kubernetes.io/serviceaccount/secret.name": nil})), "the service account token has no secret's name"},
 		{"no name, the legacy form", es256(with(legacy(), object{"kubernetes.io/serviceaccount/service-account.name": nil})), "the service account token has no service account's name"},
 		{"large letters", es256(with(legacy(), object{"kubernetes.io/serviceaccount/namespace": nil, "Kubernetes.io/serviceaccount/namespace": "shop"})), "the service account token has no namespace"},
 		{"a namespace that hides another", es256(with(bound(), account("shop:web", "x", "u-1"))), "the service account token has a name with a colon"},
