@@ -20,8 +20,14 @@ import (
 
 // bothDoors returns a server in memory with both doors.
 func bothDoors() http.Handler {
-	o, err := options.Parse([]string{"-machines", "127.0.0.1", "-request_timeout", hangs.String()})
+	return assembled("-machines", "127.0.0.1", "-request_timeout", hangs.String())
+}
+
+// assembled returns a server in memory with flags.
+func assembled(flags ...string) http.Handler {
+	o, err := options.Parse(flags)
 	utilruntime.Must(err)
+	o.Admission.NoAccounts = true // no loop runs
 	m, err := createMaster(config, o, nil)
 	utilruntime.Must(err)
 	return m.Server.PrepareRun().InsecureHandler()

@@ -36,6 +36,7 @@ func openCounted(t *testing.T, flags ...string) (d *doors, counted *counted3) {
 		counted = &counted3{Client: client}
 		return config.MakeEtcd3Store(counted, prefix)
 	}
+	o.Admission.NoAccounts = true // no loop runs
 	m, err := createMaster(&counting, o, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(m.Close)

@@ -40,6 +40,7 @@ type doors struct {
 func openDoors(t *testing.T, flags ...string) *doors {
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
+	o.Admission.NoAccounts = true // no loop runs
 	m, err := createMaster(config, o, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(m.Close)

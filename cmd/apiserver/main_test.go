@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 	if mode != hurried {
 		config.NewEtcdClient, config.MakeEtcdRegistry = patientEtcdClient, unhurriedEtcdRegistry
 		config.NewEtcd3Client, config.MakeEtcd3Store = patientEtcd3Client, patientEtcd3Store
-		webhook.CallTimeout, webhook.AnswerTimeout = hangs, hangs
+		webhook.CallTimeout, webhook.AnswerTimeout, serviceaccount.DefaultTimeout = hangs, hangs, hangs
 	}
 	switch mode {
 	case "":

@@ -86,6 +86,7 @@ func TestTheEndFinishesRequestsOverHTTP2(t *testing.T) {
 	t.Parallel()
 	f := filesOf(t)
 	flags, authority := f.secureFlags()
+	flags = append(flags, "-disable_admission_plugins", "ServiceAccount") // nobody makes an account at the end
 	cmd, logged, _, url := secureProgram(t, unhurried, append(flags, "-token_auth_file", f.write("tokens", tokensOf("ann")))...)
 	go logged.end()
 	client := clientWith(t, authority.Pool(), nil)

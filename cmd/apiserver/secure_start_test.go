@@ -73,15 +73,15 @@ func joined(flags []string) (all []string) {
 
 func TestEachFlagThatIsMissingHereIsNamedAsKubeAPIServers(t *testing.T) {
 	t.Parallel()
-	lines := refusedStart(t, "--service-cluster-ip-range=10.0.0.0/24", "--advertise-address", "10.0.0.1", "--admission-control=NamespaceLifecycle,LimitRanger,ServiceAccount", "--allow-privileged", "--v=2", "--feature-gates", "A=true",
+	lines := refusedStart(t, "--service-cluster-ip-range=10.0.0.0/24", "--advertise-address", "10.0.0.1", "--admission-control=NamespaceLifecycle,LimitRanger,ServiceAccount,PodSecurity", "--allow-privileged", "--v=2", "--feature-gates", "A=true",
 		"--etcd-servers=http://127.0.0.1:1", "--authorization-mode=Node,RBAC", "--secure-port=6443")
 	var said []string
 	for _, name := range []string{"allow_privileged", "v", "feature_gates"} {
 		said = append(said, "apiserver: -"+name+": kube-apiserver has this flag, but this server does not")
 	}
 	said = append(said, `apiserver: -authorization_mode: "Node" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC`,
-		`apiserver: -admission_control: "ServiceAccount" is not one of AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger, MutatingAdmissionWebhook, `+
-			`NamespaceExists, NamespaceLifecycle, ResourceQuota, ValidatingAdmissionWebhook (apiserver -h lists the flags)`)
+		`apiserver: -admission_control: "PodSecurity" is not one of AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger, MutatingAdmissionWebhook, `+
+			`NamespaceExists, NamespaceLifecycle, ResourceQuota, ServiceAccount, ValidatingAdmissionWebhook (apiserver -h lists the flags)`)
 	assert.ElementsMatch(t, said, lines)
 }
 

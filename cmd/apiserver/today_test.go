@@ -15,15 +15,18 @@ import (
 	"kube2014/pkg/util/certtest"
 )
 
-// onTodaysServers runs a test on servers like the recorded one, which had no nodes: they
-// leave pods without a node, and their loops stand still.
+// likeRecorded are flags of a server like the recorded one, which had no nodes, and nobody who makes service accounts.
+var likeRecorded = []string{"-scheduler", "none", "-disable_admission_plugins", "ServiceAccount"}
+
+// onTodaysServers runs a test on servers like the recorded one: they leave pods without a node, and their loops stand
+// still.
 func onTodaysServers(t *testing.T, test func(t *testing.T, onEtcd bool, start func(t *testing.T) (url string))) {
 	t.Parallel()
 	for name, flags := range flagsFor {
 		t.Run("backend="+name, func(t *testing.T) {
 			t.Parallel()
 			test(t, name != "memory", func(t *testing.T) string {
-				_, _, address := unhurriedProgram(t, append(flags(t), "-scheduler", "none")...)
+				_, _, address := unhurriedProgram(t, append(flags(t), likeRecorded...)...)
 				return "http://" + address
 			})
 		})
@@ -84,7 +87,7 @@ func TestKubectlPrintsTheSameAtTheSecurePort(t *testing.T) {
 	t.Parallel()
 	kubectl, f := kubectlPath(t), filesOf(t)
 	flags, authority := f.secureFlags()
-	flags = append(flags, "-scheduler", "none", "-authorization_mode", "RBAC", "-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n"))
+	flags = slices.Concat(flags, likeRecorded, []string{"-authorization_mode", "RBAC", "-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})
 	for _, session := range todaysSessions(t, "kubectl.json") {
 		t.Run(session.Name, func(t *testing.T) {
 			t.Parallel()

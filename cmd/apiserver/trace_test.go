@@ -59,6 +59,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						o.Etcd.Backend, o.Etcd.Servers, o.Etcd.Prefix = options.Etcd3, []string{place.url}, place.prefix
 						keysAtTheEnd = func() map[string]string { return place.keys(t) }
 					}
+					o.Admission.NoAccounts = true // no loop runs
 					m, err := createMaster(config, o, &narration)
 					require.NoError(t, err)
 					stores := m.Stores

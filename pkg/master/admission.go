@@ -7,7 +7,9 @@ import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/admission/plugin/resourcequota"
+	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/admission/v1beta1"
+	"kube2014/pkg/rest/core"
 )
 
 // openAdmission initializes the plugins, and installs them at both doors. A plugin says by an interface, such as
@@ -17,6 +19,9 @@ func (m *Master) openAdmission() error {
 	m.admission.Each(func(name string, p admission.Interface) {
 		if wants, ok := p.(plugin.WantsNamespaces); ok {
 			wants.SetNamespaces(m.lifecycle)
+		}
+		if wants, ok := p.(serviceaccount.WantsAccounts); ok {
+			wants.SetAccounts(core.NewAccounts(m.lifecycle))
 		}
 		if wants, ok := p.(resourcequota.WantsObjects); ok {
 			if err := wants.SetObjects(m.Stores.Objects, m.catalogs); err != nil {

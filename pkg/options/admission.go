@@ -11,6 +11,7 @@ import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/admission/plugin/resourcequota"
+	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/admission/plugin/webhook"
 	"kube2014/pkg/util"
 )
@@ -20,6 +21,9 @@ type AdmissionOptions struct {
 	Plugins         util.StringList // those of both doors; nil means the defaults
 	Enable, Disable util.StringList // beside the defaults, and of those
 	ConfigFile      string
+
+	// NoAccounts means that nobody makes service accounts, so that the plugin ServiceAccount is no default.
+	NoAccounts bool
 }
 
 func (o *AdmissionOptions) addFlags(flags *flag.FlagSet) {
@@ -49,7 +53,7 @@ func (o *AdmissionOptions) names() (names []string) {
 	names = slices.Clone(o.Plugins)
 	if len(names) == 0 {
 		for _, row := range pluginTable {
-			isOn := row.isDefault && !slices.Contains(o.Disable, row.name)
+			isOn := row.isDefault && !slices.Contains(o.Disable, row.name) && !(o.NoAccounts && row.name == serviceaccount.Name)
 			if isOn || slices.Contains(o.Enable, row.name) {
 				names = append(names, row.name)
 			}
@@ -62,10 +66,10 @@ func (o *AdmissionOptions) names() (names []string) {
 }
 
 // AtFirstDoor reports whether a plugin that is on also decides at the first door: each that -admission_control names,
-// otherwise only that of quotas, because defaults are not for tasks. The namespace of all tasks exists.
+// otherwise only that of quotas, because defaults are not for tasks. The namespace of all tasks exists, and tasks have no service accounts.
 func (o *AdmissionOptions) AtFirstDoor(name string) bool {
 	switch name {
-	case plugin.NameNamespaceExists, plugin.NameNamespaceLifecycle:
+	case plugin.NameNamespaceExists, plugin.NameNamespaceLifecycle, serviceaccount.Name:
 		return false
 	}
 	return len(o.Plugins) > 0 || name == resourcequota.Name
@@ -101,6 +105,7 @@ var pluginTable = []struct {
 	{plugin.NameNamespaceLifecycle, plugin.NewNamespaceExists, true},
 	{plugin.NameNamespaceExists, plugin.NewNamespaceExists, false},
 	{plugin.NameLimitRanger, plugin.NewLimitRanger, true},
+	{serviceaccount.Name, serviceaccount.New, true},
 	{plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages, false},
 	{webhook.NameMutating, webhook.NewMutating, false},
 	{webhook.NameValidating, webhook.NewValidating, false},

@@ -21,18 +21,23 @@ func chainOf(t *testing.T, args ...string) (names []string, err error) {
 	return names, err
 }
 
+// K95: ServiceAccount is a default only if something makes accounts.
 func TestPluginsAreAskedInTheOrderOfTheFlagButAQuotaLast(t *testing.T) {
 	t.Parallel()
 	for given, wanted := range map[string]string{
-		"":                               "NamespaceLifecycle,LimitRanger,ResourceQuota",
-		"--admission-control=AlwaysDeny": "AlwaysDeny",
+		"": "NamespaceLifecycle,LimitRanger,ServiceAccount,ResourceQuota",
+		"-controllers=-serviceaccount-controller": "NamespaceLifecycle,LimitRanger,ResourceQuota",
+		"-trace": "NamespaceLifecycle,LimitRanger,ResourceQuota",
+		"-controllers= -enable_admission_plugins ServiceAccount":                                   "NamespaceLifecycle,LimitRanger,ServiceAccount,ResourceQuota",
+		"-disable_admission_plugins ServiceAccount":                                                "NamespaceLifecycle,LimitRanger,ResourceQuota",
+		"--admission-control=AlwaysDeny":                                                           "AlwaysDeny",
 		"--admission-control=LimitRanger,NamespaceLifecycle":                                       "LimitRanger,NamespaceLifecycle",
 		"--admission-control=ResourceQuota,AlwaysAdmit":                                            "AlwaysAdmit,ResourceQuota",
 		"--admission-control=ResourceQuota":                                                        "ResourceQuota",
 		"--admission-control=AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook": "AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook",
-		"--enable-admission-plugins=AlwaysDeny,AlwaysPullImages,LimitRanger":                       "NamespaceLifecycle,LimitRanger,AlwaysPullImages,AlwaysDeny,ResourceQuota",
-		"--disable-admission-plugins=ResourceQuota,AlwaysAdmit":                                    "NamespaceLifecycle,LimitRanger",
-		"--disable-admission-plugins=LimitRanger --enable-admission-plugins=AlwaysAdmit":           "AlwaysAdmit,NamespaceLifecycle,ResourceQuota",
+		"--enable-admission-plugins=AlwaysDeny,AlwaysPullImages,LimitRanger":                       "NamespaceLifecycle,LimitRanger,ServiceAccount,AlwaysPullImages,AlwaysDeny,ResourceQuota",
+		"--disable-admission-plugins=ResourceQuota,AlwaysAdmit":                                    "NamespaceLifecycle,LimitRanger,ServiceAccount",
+		"--disable-admission-plugins=LimitRanger --enable-admission-plugins=AlwaysAdmit":           "AlwaysAdmit,NamespaceLifecycle,ServiceAccount,ResourceQuota",
 	} {
 		names, err := chainOf(t, strings.Fields(given)...)
 		require.NoError(t, err)
@@ -44,9 +49,9 @@ func TestOnlyWhatIsNamedAndQuotaDecideAtTheFirstDoor(t *testing.T) {
 	t.Parallel()
 	for given, wanted := range map[string]string{
 		"": "ResourceQuota",
-		"-enable_admission_plugins AlwaysDeny,NamespaceExists": "ResourceQuota",
-		"-disable_admission_plugins ResourceQuota":             "",
-		"-admission_control NamespaceExists,LimitRanger":       "LimitRanger",
+		"-enable_admission_plugins AlwaysDeny,NamespaceExists":          "ResourceQuota",
+		"-disable_admission_plugins ResourceQuota":                      "",
+		"-admission_control NamespaceExists,LimitRanger,ServiceAccount": "LimitRanger",
 	} {
 		o, err := Parse(strings.Fields(given))
 		require.NoError(t, err)
@@ -75,9 +80,9 @@ func TestPluginsAreNamedInOneWayOnly(t *testing.T) {
 
 func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 	t.Parallel()
-	const all = "AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, ResourceQuota, ValidatingAdmissionWebhook"
-	_, err := Parse([]string{"-admission_control", "AlwaysAdmit,ServiceAccount,AlwaysAdmit"})
-	assert.EqualError(t, err, `-admission_control: "ServiceAccount" is not one of `+all)
+	const all = "AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, ResourceQuota, ServiceAccount, ValidatingAdmissionWebhook"
+	_, err := Parse([]string{"-admission_control", "AlwaysAdmit,PodSecurity,AlwaysAdmit"})
+	assert.EqualError(t, err, `-admission_control: "PodSecurity" is not one of `+all)
 	_, err = Parse([]string{"-admission_control", "AlwaysAdmit,LimitRanger,AlwaysAdmit"})
 	assert.EqualError(t, err, "-admission_control: AlwaysAdmit is named twice")
 

@@ -92,6 +92,7 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	if o.Generic.Trace && !given["controllers"] { // the requests of clients are easier to follow
 		o.Controllers.list, o.Controllers.EnableGarbageCollector = nil, given["enable_garbage_collector"] && o.Controllers.EnableGarbageCollector
 	}
+	o.Admission.NoAccounts = !o.Controllers.Runs(ServiceAccountController)
 	return o, nil
 }
 

@@ -96,6 +96,7 @@ who may do what:
 what is let in:
   -enable_admission_plugins LIST  plugins that decide about changes of today's API,
                        beside the defaults: NamespaceLifecycle, LimitRanger,
+                       ServiceAccount (if serviceaccount-controller runs),
                        ResourceQuota; others are AlwaysAdmit, AlwaysDeny,
                        AlwaysPullImages, NamespaceExists, MutatingAdmissionWebhook,
                        ValidatingAdmissionWebhook

@@ -47,7 +47,7 @@ func outContainer(in api.Container, rest corev1.Container) corev1.Container {
 	}
 	out.Ports = refine(in.Ports, rest.Ports, inPort, outPort)
 	out.Env = refine(in.Env, rest.Env, inEnvVar, outEnvVar)
-	out.VolumeMounts = refine(in.VolumeMounts, rest.VolumeMounts, inVolumeMount, outVolumeMount)
+	out.VolumeMounts = withAccessMount(refine(in.VolumeMounts, rest.VolumeMounts, inVolumeMount, outVolumeMount), in.VolumeMounts, rest.VolumeMounts)
 	outLimit(&out.Resources, memory, in.Memory)
 	outLimit(&out.Resources, cpu, in.CPU)
 	return out

@@ -41,6 +41,7 @@ func outPod(task api.Task) (corev1.Pod, error) {
 
 // inPodSpec splits a spec into June 2014's manifest and the rest.
 func inPodSpec(spec corev1.PodSpec) (api.ContainerManifest, corev1.PodSpec) {
+	spec, putAccess := cutAccess(spec)
 	manifest := api.ContainerManifest{
 		Version:    manifestVersion,
 		Volumes:    conversion.Each(spec.Volumes, inVolume),
@@ -48,6 +49,7 @@ func inPodSpec(spec corev1.PodSpec) (api.ContainerManifest, corev1.PodSpec) {
 	}
 	spec.Volumes = refinements(spec.Volumes, inVolume, outVolume)
 	spec.Containers = conversion.Each(spec.Containers, restOfContainer)
+	putAccess(&spec)
 	defaults.StripPodSpec(&spec)
 	return manifest, spec
 }
@@ -64,6 +66,6 @@ func outPodSpec(manifest api.ContainerManifest, rest corev1.PodSpec) corev1.PodS
 		}
 		return outContainer(container, own)
 	})
-	rest.Volumes = refine(manifest.Volumes, rest.Volumes, inVolume, outVolume)
+	rest.Volumes = withAccess(refine(manifest.Volumes, rest.Volumes, inVolume, outVolume), manifest.Volumes, rest.Volumes)
 	return rest
 }
