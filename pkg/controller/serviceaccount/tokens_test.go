@@ -2,6 +2,9 @@ package serviceaccount
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,5 +124,22 @@ func TestAnImmutableSecretAndOneOfAnotherTypeStayAsTheyAre(t *testing.T) {
 			assert.Empty(t, b.secret("key").Data)
 			require.NoError(t, b.client.In("before").Secrets().Delete(t.Context(), "key", metav1.DeleteOptions{}))
 		}
+	})
+}
+
+func TestASecretWhoseAccountGoesWhileItIsFilledGoesToo(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.createAccount("robot")
+		gone := make(chan struct{}, 10)
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/secrets/key") && len(gone) == 0 {
+				next.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(req.Context(), http.MethodDelete, "/api/v1/namespaces/before/serviceaccounts/robot", nil))
+				gone <- struct{}{}
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.createSecret("key", "robot", nil)
+		assert.NotEmpty(t, gone)
+		b.hasNoSecret("key")
 	})
 }
