@@ -35,8 +35,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-tls_cert_file data/secure/apiserver.crt -tls_private_key_file data/secure/apiserver.key \
 	-client_ca_file data/secure/ca.crt -token_auth_file data/secure/tokens.csv -authorization_mode RBAC \
 	-service_account_signing_key_file data/secure/apiserver.key -service_account_issuer https://kubernetes.default.svc \
-	-admission_control NamespaceExists,AlwaysPullImages,LimitRanger,ResourceQuota \
-	-admission_control_config_file data/secure/admission.yaml \
+	-enable_admission_plugins AlwaysPullImages \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
 .PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts browser screenshots watches soak chaos bench compare compare-original decisions check cover clean

@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"pkg/admission", "pkg/api", "pkg/auth", "pkg/server/certs", "pkg/server/request"},
 	{"pkg/audit", "pkg/client/v1", "pkg/conversion", "pkg/metrics", "pkg/server/healthz"},
 	{"pkg/api/v1", "pkg/api/v1beta1"},
-	{"pkg/apiserver", "pkg/client", "pkg/server", "pkg/storage"},
+	{"pkg/apiserver", "pkg/client", "pkg/quota", "pkg/server", "pkg/storage"},
 	{"pkg/controller", "pkg/kubelet", "pkg/proxy", "pkg/registry", "pkg/rest", "pkg/scheduler"},
 	{"pkg/admission/plugin", "pkg/admission/v1beta1", "pkg/endpoints", "pkg/metrics/store"},
 	{"pkg/client/servertest", "pkg/endpoints/endpointstest", "pkg/options", "pkg/trace"},

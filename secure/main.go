@@ -24,9 +24,9 @@ const (
 
 // Files that a user may change: they are not written again.
 var (
-	//go:embed admission.yaml audit-policy.yaml
+	//go:embed audit-policy.yaml
 	examples     embed.FS
-	exampleFiles = []string{"admission.yaml", "audit-policy.yaml"}
+	exampleFiles = []string{"audit-policy.yaml"}
 )
 
 func main() {

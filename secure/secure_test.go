@@ -34,7 +34,7 @@ func TestTheFilesAreMadeOnceForTheirOwnerOnly(t *testing.T) {
 	require.Zero(t, run([]string{"-dir", dir}, &out, &log), log.String())
 	assert.Contains(t, out.String(), `["admin" "alice" "bob"]`)
 	first := contents(t, dir)
-	assert.Len(t, first, 9)
+	assert.Len(t, first, 8)
 	for name := range first {
 		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -64,13 +64,13 @@ func TestAnExampleThatWasChangedStays(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secure")
 	var out, log bytes.Buffer
 	require.Zero(t, run([]string{"-dir", dir}, &out, &log), log.String())
-	changed, gone := filepath.Join(dir, "admission.yaml"), filepath.Join(dir, "audit-policy.yaml")
-	require.NoError(t, os.WriteFile(changed, []byte("mine"), 0o600))
-	require.NoError(t, os.Remove(gone))
+	policy := filepath.Join(dir, "audit-policy.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte("mine"), 0o600))
 	require.Zero(t, run([]string{"-dir", dir}, &out, &log), log.String())
-	files := contents(t, dir)
-	assert.Equal(t, "mine", files["admission.yaml"])
-	assert.Contains(t, files["audit-policy.yaml"], "kind: Policy", "it was made by an earlier version, which had none")
+	assert.Equal(t, "mine", contents(t, dir)["audit-policy.yaml"])
+	require.NoError(t, os.Remove(policy))
+	require.Zero(t, run([]string{"-dir", dir}, &out, &log), log.String())
+	assert.Contains(t, contents(t, dir)["audit-policy.yaml"], "kind: Policy", "it was made by an earlier version, which had none")
 }
 
 func TestTheAuthoritySignsTheServerAndTheAdmin(t *testing.T) {
@@ -103,7 +103,7 @@ func TestEachUserOfTheTokenFileHasAContext(t *testing.T) {
 	names, err := prepare(dir, 1)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"admin", "carol", `the "one": x`}, names)
-	assert.Len(t, contents(t, dir), 4)
+	assert.Len(t, contents(t, dir), 3)
 }
 
 func TestWhatIsWrongIsToldWithoutSecrets(t *testing.T) {

@@ -20,50 +20,37 @@ func TestAWrongAdmissionConfigurationRefusesToStart(t *testing.T) {
 	plugin := func(name, configuration string) string {
 		return head + "plugins: [{name: " + name + ", configuration: " + configuration + "}]\n"
 	}
-	limits := func(item string) string {
-		return plugin("LimitRanger", "{apiVersion: v1, kind: LimitRange, metadata: {name: few}, spec: {limits: ["+item+"]}}")
-	}
-	quota := func(spec string) string {
-		return plugin("ResourceQuota", "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {"+spec+"}}")
-	}
 	for name, row := range map[string]struct{ text, says string }{
-		"empty":                       {"", "is empty"},
-		"a token":                     {aSecretInAFile, "is no AdmissionConfiguration"},
-		"a token and a user":          {aSecretInAFile + ",ann,1\n", "is no AdmissionConfiguration"},
-		"a token in a list":           {"[" + aSecretInAFile + "]", "is no AdmissionConfiguration"},
-		"a token as a field":          {aSecretInAFile + ": x", "is no AdmissionConfiguration, and has unknown fields"},
-		"no YAML":                     {head + "plugins: [" + aSecretInAFile + ": }", "no YAML, or a field is there twice: line"},
-		"a field twice":               {head + aSecretInAFile + ": 1\n" + aSecretInAFile + ": 2\n", "no YAML, or a field is there twice: line"},
-		"an alias of nothing":         {head + "plugins: *" + aSecretInAFile, "no YAML"},
-		"bytes":                       {"\x00\xff" + aSecretInAFile, "no YAML"},
-		"a kubeconfig":                {"{apiVersion: v1, kind: Config, users: [{name: u, user: {token: " + aSecretInAFile + "}}]}", "is no AdmissionConfiguration"},
-		"another kind":                {"{apiVersion: apiserver.config.k8s.io/v1, kind: " + aSecretInAFile + "}", "kind: is not AdmissionConfiguration"},
-		"another version":             {"{apiVersion: " + aSecretInAFile + ", kind: AdmissionConfiguration}", "apiVersion: is not apiserver.config.k8s.io/v1"},
-		"two documents":               {head + "---\ntoken: " + aSecretInAFile, "has more than one document"},
-		"plugins of another type":     {head + "plugins: " + aSecretInAFile, "plugins: has a value of another type"},
-		"an unknown field":            {head + "plugin: " + aSecretInAFile, "plugin: is an unknown field"},
-		"no name":                     {head + "plugins: [{configuration: {token: " + aSecretInAFile + "}}]", "plugins[0].name: is missing"},
-		"a name twice":                {head + "plugins: [{name: " + aSecretInAFile + "}, {name: " + aSecretInAFile + "}]", "plugins[1].name: is also the name of plugins[0]"},
-		"a path to nothing":           {head + "plugins: [{name: LimitRanger, path: nothing}]", "plugins[0].path: "},
-		"a path to a token":           {head + "plugins: [{name: LimitRanger, path: a-token}]", "configuration: is no LimitRange of v1"},
-		"a path to another file":      {head + "plugins: [{name: LimitRanger, path: a-kubeconfig}]", "configuration: is no LimitRange of v1"},
-		"a path to no YAML":           {head + "plugins: [{name: LimitRanger, path: no-yaml}]", "plugins[0].path: "},
-		"a path and a text":           {head + "plugins: [{name: LimitRanger, path: a-token, configuration: {a: " + aSecretInAFile + "}}]", "plugins[0].path: there is a configuration beside it"},
-		"a plugin that is not on":     {plugin("AlwaysPullImages", "{token: "+aSecretInAFile+"}"), `it configures "AlwaysPullImages", which is not on`},
-		"a plugin that has none":      {plugin("AlwaysAdmit", "{token: "+aSecretInAFile+"}"), "AlwaysAdmit: configuration: the plugin has none"},
-		"limits of a token":           {plugin("LimitRanger", aSecretInAFile), "LimitRanger: configuration: is no LimitRange of v1"},
-		"limits of another kind":      {plugin("LimitRanger", "{apiVersion: v1, kind: Secret, data: "+aSecretInAFile+"}"), "LimitRanger: configuration: is no LimitRange of v1"},
-		"limits, an unknown field":    {limits("{type: Container, maximum: " + aSecretInAFile + "}"), "LimitRanger: configuration.spec.limits[0].maximum: is an unknown field"},
-		"limits of a wrong type":      {limits("{type: " + aSecretInAFile + "}"), "configuration.spec.limits[0].type: is neither Container nor Pod"},
-		"limits that are no quantity": {limits("{type: Container, max: {memory: " + aSecretInAFile + "}}"), "has a quantity that is not of the form of 1, 100m or 1Gi"},
-		"limits of another resource":  {limits("{type: Container, max: {pods: 1}}"), "is no resource of containers"},
-		"a minimum above the maximum": {limits("{type: Container, min: {memory: 2}, max: {memory: 1}}"), "configuration.spec.limits[0].min[memory]: is more than max"},
-		"limits elsewhere":            {plugin("LimitRanger", "{apiVersion: v1, kind: LimitRange, metadata: {namespace: "+aSecretInAFile+"}}"), "configuration.metadata.namespace: there is only the namespace default"},
-		"a quota of nothing":          {quota("hard: {nodes: 1}"), "only objects are counted"},
-		"a quota that is no number":   {quota("hard: {pods: " + aSecretInAFile + "}"), "has a quantity that is not of the form of 1, 100m or 1Gi"},
-		"a quota below 0":             {quota("hard: {pods: -1}"), "ResourceQuota: configuration.spec.hard[pods]: is no integer of at least 0"},
-		"a quota of some":             {quota("hard: {pods: 1}, scopes: [" + aSecretInAFile + "]"), "configuration.spec.scopes: all objects are counted"},
-		"a quota without a name":      {plugin("ResourceQuota", "{apiVersion: v1, kind: ResourceQuota}"), "configuration.metadata.name: is missing"},
+		"empty":                   {"", "is empty"},
+		"a token":                 {aSecretInAFile, "is no AdmissionConfiguration"},
+		"a token and a user":      {aSecretInAFile + ",ann,1\n", "is no AdmissionConfiguration"},
+		"a token in a list":       {"[" + aSecretInAFile + "]", "is no AdmissionConfiguration"},
+		"a token as a field":      {aSecretInAFile + ": x", "is no AdmissionConfiguration, and has unknown fields"},
+		"no YAML":                 {head + "plugins: [" + aSecretInAFile + ": }", "no YAML, or a field is there twice: line"},
+		"a field twice":           {head + aSecretInAFile + ": 1\n" + aSecretInAFile + ": 2\n", "no YAML, or a field is there twice: line"},
+		"an alias of nothing":     {head + "plugins: *" + aSecretInAFile, "no YAML"},
+		"bytes":                   {"\x00\xff" + aSecretInAFile, "no YAML"},
+		"a kubeconfig":            {"{apiVersion: v1, kind: Config, users: [{name: u, user: {token: " + aSecretInAFile + "}}]}", "is no AdmissionConfiguration"},
+		"another kind":            {"{apiVersion: apiserver.config.k8s.io/v1, kind: " + aSecretInAFile + "}", "kind: is not AdmissionConfiguration"},
+		"another version":         {"{apiVersion: " + aSecretInAFile + ", kind: AdmissionConfiguration}", "apiVersion: is not apiserver.config.k8s.io/v1"},
+		"two documents":           {head + "---\ntoken: " + aSecretInAFile, "has more than one document"},
+		"plugins of another type": {head + "plugins: " + aSecretInAFile, "plugins: has a value of another type"},
+		"an unknown field":        {head + "plugin: " + aSecretInAFile, "plugin: is an unknown field"},
+		"no name":                 {head + "plugins: [{configuration: {token: " + aSecretInAFile + "}}]", "plugins[0].name: is missing"},
+		"a name twice":            {head + "plugins: [{name: " + aSecretInAFile + "}, {name: " + aSecretInAFile + "}]", "plugins[1].name: is also the name of plugins[0]"},
+		"a path to nothing":       {head + "plugins: [{name: MutatingAdmissionWebhook, path: nothing}]", "plugins[0].path: "},
+		"a path to a token":       {head + "plugins: [{name: MutatingAdmissionWebhook, path: a-token}]", "configuration: is no MutatingWebhookConfiguration"},
+		"a path to another file":  {head + "plugins: [{name: MutatingAdmissionWebhook, path: a-kubeconfig}]", "configuration: is no MutatingWebhookConfiguration"},
+		"a path to no YAML":       {head + "plugins: [{name: MutatingAdmissionWebhook, path: no-yaml}]", "plugins[0].path: "},
+		"a path and a text":       {head + "plugins: [{name: MutatingAdmissionWebhook, path: a-token, configuration: {a: " + aSecretInAFile + "}}]", "plugins[0].path: there is a configuration beside it"},
+		"a plugin that is not on": {plugin("AlwaysPullImages", "{token: "+aSecretInAFile+"}"), `it configures "AlwaysPullImages", which is not on`},
+		"a plugin that has none":  {plugin("AlwaysAdmit", "{token: "+aSecretInAFile+"}"), "AlwaysAdmit: configuration: the plugin has none"},
+		"limits": {plugin("LimitRanger", "{apiVersion: v1, kind: LimitRange, metadata: {name: "+aSecretInAFile+"}}"),
+			"LimitRanger: configuration: the plugin has none; create objects of the kind LimitRange instead, such as by kubectl create"},
+		"a quota": {plugin("ResourceQuota", "{apiVersion: v1, kind: ResourceQuota, metadata: {name: "+aSecretInAFile+"}}"),
+			"ResourceQuota: configuration: the plugin has none; create objects of the kind ResourceQuota instead, such as by kubectl create"},
+		"a webhook of a token":      {plugin("MutatingAdmissionWebhook", aSecretInAFile), "MutatingAdmissionWebhook: configuration: is no MutatingWebhookConfiguration"},
+		"a webhook of another kind": {plugin("MutatingAdmissionWebhook", "{apiVersion: v1, kind: Secret, data: "+aSecretInAFile+"}"), "configuration: is no MutatingWebhookConfiguration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +58,7 @@ func TestAWrongAdmissionConfigurationRefusesToStart(t *testing.T) {
 			f.write("a-token", aSecretInAFile)
 			f.write("no-yaml", "{"+aSecretInAFile)
 			f.write("a-kubeconfig", "{kind: Config, users: [{name: u, user: {token: "+aSecretInAFile+"}}]}")
-			lines := refusedStart(t, "-port", "0", "-admission_control", "AlwaysAdmit,LimitRanger,ResourceQuota", "-admission_control_config_file", f.write("config", row.text))
+			lines := refusedStart(t, "-port", "0", "-admission_control", "AlwaysAdmit,LimitRanger,MutatingAdmissionWebhook,ResourceQuota", "-admission_control_config_file", f.write("config", row.text))
 			if assert.Len(t, lines, 1) {
 				assert.True(t, strings.HasPrefix(lines[0], "apiserver: -admission_control_config_file: "+f.path("config")+": "), lines[0])
 				assert.Contains(t, lines[0], row.says)

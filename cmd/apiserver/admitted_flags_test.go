@@ -211,12 +211,13 @@ func members(t *testing.T, text string) (all map[string]json.RawMessage) {
 	return all
 }
 
-const someLimits = `{apiVersion: v1, kind: LimitRange, metadata: {name: few}, spec: {limits: [
-  {type: Container, max: {memory: 2Mi}, default: {memory: 1Mi, cpu: 200m}, defaultRequest: {memory: 512Ki}}]}}`
+const someLimits = `{"metadata": {"name": "few"}, "spec": {"limits": [
+	{"type": "Container", "max": {"memory": "2Mi"}, "default": {"memory": "1Mi", "cpu": "200m"}, "defaultRequest": {"memory": "512Ki"}}]}}`
 
 // The memory of June 2014 is in bytes, its CPU in thousandths.
 func TestLimitsOfContainersAtTheFirstDoor(t *testing.T) {
 	atBothDoors(t, func(t *testing.T, d *doors) {
+		d.send(http.StatusCreated, "POST", todaysLimits, someLimits)
 		withMemory := func(bytes int) string {
 			return strings.Replace(taskNamed("web"), `"image": "i"`, fmt.Sprintf(`"image": "i", "memory": %d`, bytes), 1)
 		}
@@ -239,7 +240,19 @@ func TestLimitsOfContainersAtTheFirstDoor(t *testing.T) {
 		assert.Equal(t, "LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c", d.pod("small").Annotations["kubernetes.io/limit-ranger"])
 		d.send(http.StatusCreated, "POST", todaysPods, podWith("pod"))
 		assert.Equal(t, 1<<20, d.task("pod").DesiredState.Manifest.Containers[0].Memory)
-	}, filesOf(t).admissionOf("LimitRanger", someLimits)...)
+	}, "-admission_control", "LimitRanger")
+}
+
+func TestByDefaultLimitsAreNotForTasks(t *testing.T) {
+	t.Parallel()
+	d := openDoors(t)
+	d.send(http.StatusCreated, "POST", todaysLimits, someLimits)
+	d.send(http.StatusOK, "POST", tasksPath, strings.Replace(taskNamed("web"), `"image": "i"`, `"image": "i", "memory": 3145728`, 1))
+	assert.Equal(t, 3<<20, d.task("web").DesiredState.Manifest.Containers[0].Memory)
+	d.send(http.StatusOK, "POST", tasksPath, taskNamed("small"))
+	assert.Zero(t, d.task("small").DesiredState.Manifest.Containers[0].Memory)
+	d.send(http.StatusCreated, "POST", todaysPods, podWith("pod"))
+	assert.Equal(t, "1Mi", d.pod("pod").Spec.Containers[0].Resources.Limits.Memory().String())
 }
 
 func TestANamespaceThatIsNotThereIsToldAtTheSecondDoor(t *testing.T) {
@@ -274,10 +287,9 @@ func TestSeveralPluginsAreAskedInTheirOrderAndAQuotaLast(t *testing.T) {
 	assert.Contains(t, refused(openDoors(t, "-admission_control", "NamespaceExists,AlwaysDeny")), `namespaces \"other\" not found`)
 	assert.Contains(t, refused(openDoors(t, "-admission_control", "AlwaysDeny,NamespaceExists")), "admission control is denying all modifications")
 
-	f := filesOf(t)
-	f.write("quota", "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: 1}}}\n")
-	config := f.write("config", "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n- {name: ResourceQuota, path: quota}\n- {name: LimitRanger, configuration: "+someLimits+"}\n")
-	d := openDoors(t, "-admission_control", "ResourceQuota,LimitRanger,AlwaysPullImages", "-admission_control_config_file", config)
+	d := openDoors(t, "-admission_control", "ResourceQuota,LimitRanger,AlwaysPullImages")
+	d.limit(`{"pods": "1"}`)
+	d.send(http.StatusCreated, "POST", todaysLimits, someLimits)
 	large := strings.Replace(taskNamed("web"), `"image": "i"`, `"image": "i:1", "memory": 3145728`, 1)
 	const tooLarge, tooMany = "403 Forbidden: maximum memory usage per Container is 2Mi, but limit is 3Mi", "403 Forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1"
 	assert.Equal(t, tooLarge, d.step([3]string{"POST", tasksPath, large}))

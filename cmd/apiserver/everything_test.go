@@ -31,13 +31,9 @@ type everything struct {
 	answers   *atomic.Int64 // to the clients
 }
 
-const farAwayLimits = `apiVersion: apiserver.config.k8s.io/v1
+const noPlugins = `apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
 plugins:
-- name: LimitRanger
-  configuration: {apiVersion: v1, kind: LimitRange, metadata: {name: far}, spec: {limits: [{type: Container, max: {memory: 1Ti}}]}}
-- name: ResourceQuota
-  configuration: {apiVersion: v1, kind: ResourceQuota, metadata: {name: far}, spec: {hard: {pods: "100000", services: "100000", replicationcontrollers: "100000"}}}
 `
 
 // podWebhook is a plugin that asks a server about pods.
@@ -73,7 +69,7 @@ func everythingOn(t *testing.T) everything {
 	sees := hook(t, func(asked *admissionv1.AdmissionRequest, says *admissionv1.AdmissionResponse) {
 		says.Allowed = asked.Operation != admissionv1.Create || strings.Contains(string(asked.Object.Raw), `"noted":"yes"`)
 	})
-	plugins := farAwayLimits + webhookOf("Mutating", notes, 10, "Fail") + webhookOf("Validating", sees, 10, "Fail")
+	plugins := noPlugins + webhookOf("Mutating", notes, 10, "Fail") + webhookOf("Validating", sees, 10, "Fail")
 	return everything{append(flags, "-token_auth_file", f.write("tokens.csv", "admin-token,admin,1,system:masters\nworker-token,worker,2\n"), "-authorization_mode", "RBAC",
 		"-admission_control", "NamespaceExists,AlwaysPullImages,LimitRanger,MutatingAdmissionWebhook,ValidatingAdmissionWebhook,ResourceQuota", "-admission_control_config_file", f.write("admission.yaml", plugins),
 		"-audit_log_path", log, "-audit_policy_file", f.write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"),
@@ -100,6 +96,17 @@ func (e everything) client(t *testing.T, url string) *client.Client {
 		require.NoError(t, resp.Body.Close())
 		return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
 	}, "the worker is given a role")
+	for path, body := range map[string]string{
+		todaysLimits: `{"metadata": {"name": "far"}, "spec": {"limits": [{"type": "Container", "max": {"memory": "1Ti"}}]}}`,
+		todaysQuotas: `{"metadata": {"name": "far"}, "spec": {"hard": {"pods": "100000", "services": "100000", "replicationcontrollers": "100000"}}}`,
+	} {
+		eventually(t, func() bool {
+			resp, err := admin.Post(url+path, "application/json", strings.NewReader(body))
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
+		}, "there are limits, far away")
+	}
 	worker := &client.Client{Host: url, HTTP: &http.Client{Transport: unbusy{transport, "worker-token", e.answers}}}
 	eventually(t, func() bool {
 		_, err := worker.ListTasks(nil)

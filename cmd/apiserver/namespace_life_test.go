@@ -31,7 +31,7 @@ func createIn(t *testing.T, url, namespace string) {
 
 // numberIn returns how many objects of what createIn creates are in a namespace.
 func numberIn(t *testing.T, client *clientv1.Client, namespace string) (n int) {
-	for _, resource := range []string{"configmaps", "endpoints", "events", "pods", "podtemplates", "replicationcontrollers", "secrets", "serviceaccounts", "services"} {
+	for _, resource := range []string{"configmaps", "endpoints", "events", "limitranges", "pods", "podtemplates", "replicationcontrollers", "resourcequotas", "secrets", "serviceaccounts", "services"} {
 		list, err := client.In(namespace).Metadata(corev1.SchemeGroupVersion.WithResource(resource)).List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=x"})
 		require.NoError(t, err)
 		n += len(list.Items)
@@ -52,12 +52,12 @@ func TestADeletedNamespaceTakesAllWithIt(t *testing.T) {
 			require.NoError(t, err)
 			createIn(t, url, "dev")
 			createIn(t, url, "default")
-			assert.Equal(t, 9, numberIn(t, client, "dev"))
+			assert.Equal(t, 11, numberIn(t, client, "dev"))
 			require.NoError(t, client.Namespaces().Delete(t.Context(), "dev", metav1.DeleteOptions{}))
 			_, err = client.In("dev").ConfigMaps().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}})
 			assert.True(t, apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), err)
 			if name == "memory" {
-				assert.Equal(t, 9, numberIn(t, client, "dev"), "no controller runs")
+				assert.Equal(t, 11, numberIn(t, client, "dev"), "no controller runs")
 				return
 			}
 			require.NoError(t, first.Process.Signal(syscall.SIGKILL))
@@ -68,7 +68,7 @@ func TestADeletedNamespaceTakesAllWithIt(t *testing.T) {
 				return apierrors.IsNotFound(err)
 			}, "it is gone")
 			assert.Zero(t, numberIn(t, client, "dev"))
-			assert.Equal(t, 9, numberIn(t, client, "default"))
+			assert.Equal(t, 11, numberIn(t, client, "default"))
 		})
 	}
 }

@@ -18,26 +18,26 @@ func taskNamed(name string) string { return fmt.Sprintf(aTaskNamed, name) }
 
 func podWith(name string) string { return strings.Replace(fmt.Sprintf(aPodOf, "i"), "web", name, 1) }
 
-// admissionOf returns flags that turn a plugin on, with its configuration in YAML.
-func (f files) admissionOf(plugin, configuration string) []string {
-	const config = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins: [{name: %s, configuration: %s}]\n"
-	return []string{"-admission_control", plugin, "-admission_control_config_file", f.write("admission-"+plugin, fmt.Sprintf(config, plugin, configuration))}
-}
+// Paths of what limits a namespace.
+const (
+	todaysQuotas = "/api/v1/namespaces/default/resourcequotas"
+	todaysLimits = "/api/v1/namespaces/default/limitranges"
+)
 
-// quotaOf returns flags of a quota, whose limits are in YAML.
-func (f files) quotaOf(hard string) []string {
-	return f.admissionOf("ResourceQuota", "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: "+hard+"}}")
+// limit creates the quota few, whose limits are in JSON.
+func (d *doors) limit(hard string) {
+	d.send(http.StatusCreated, "POST", todaysQuotas, `{"metadata": {"name": "few"}, "spec": {"hard": `+hard+`}}`)
 }
 
 // withQuota runs a test with two apiservers on each etcd, and with one in memory.
 func withQuota(t *testing.T, hard string, test func(t *testing.T, servers []*doors)) {
 	t.Parallel()
-	quota := filesOf(t).quotaOf(hard)
 	for name, flags := range flagsFor {
 		t.Run("backend="+name, func(t *testing.T) {
 			t.Parallel()
-			own := append(flags(t), quota...)
+			own := flags(t)
 			servers := []*doors{openDoors(t, own...)}
+			servers[0].limit(hard)
 			if name != "memory" {
 				servers = append(servers, openDoors(t, own...))
 			}
@@ -74,7 +74,7 @@ func mostAtOnce(events []event) (most, last int) {
 }
 
 func TestRacingCreatesAtBothDoorsFillAQuotaExactly(t *testing.T) {
-	withQuota(t, "{pods: 10}", func(t *testing.T, servers []*doors) {
+	withQuota(t, `{"pods": "10"}`, func(t *testing.T, servers []*doors) {
 		w := openWatch(t, patient, servers[0].listen()+"/api/v1/pods?watch=1")
 		var mu sync.Mutex
 		var made []string
@@ -113,7 +113,7 @@ func TestRacingCreatesAtBothDoorsFillAQuotaExactly(t *testing.T) {
 
 // Places are taken and given back all the time, at both doors of all servers.
 func TestThereAreNeverMoreThanAQuotaAllows(t *testing.T) {
-	withQuota(t, "{count/pods: 3}", func(t *testing.T, servers []*doors) {
+	withQuota(t, `{"count/pods": "3"}`, func(t *testing.T, servers []*doors) {
 		w := openWatch(t, patient, servers[0].listen()+"/api/v1/pods?watch=1")
 		servers[0].send(http.StatusCreated, "POST", todaysPods, podWith("last"))
 		var all sync.WaitGroup
@@ -147,6 +147,7 @@ func TestThereAreNeverMoreThanAQuotaAllows(t *testing.T) {
 
 func TestWhatAQuotaCounts(t *testing.T) {
 	atBothDoors(t, func(t *testing.T, d *doors) {
+		d.limit(`{"pods": "2", "services": "1", "count/replicationcontrollers": "1", "count/events": "0"}`)
 		const (
 			firstServices, firstControllers = "/api/v1beta1/services/", "/api/v1beta1/replicationControllers/"
 			ok, created, forbidden          = http.StatusOK, http.StatusCreated, http.StatusForbidden
@@ -203,7 +204,7 @@ func TestWhatAQuotaCounts(t *testing.T) {
 			{created, "POST", todaysPods, anonymous},
 			{forbidden, "POST", todaysPods, anonymous},
 
-			{forbidden, "POST", todaysEvents, anEvent},
+			{created, "POST", todaysEvents, anEvent}, // as in today's server
 		} {
 			status, answer := d.do(step.method, step.path, "application/json", step.body)
 			require.Equal(t, step.status, status, "step %d: %s %s %s", i, step.method, step.path, answer)
@@ -214,5 +215,51 @@ func TestWhatAQuotaCounts(t *testing.T) {
 		_, answer := d.do("POST", todaysPods, "application/json", anonymous)
 		assert.Regexp(t, `"message":"pods \\"web[a-z0-9]{5}\\" is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"`, answer)
 		assert.Len(t, d.podNames(), 2)
-	}, filesOf(t).quotaOf(`{pods: 2, services: "1", count/replicationcontrollers: 1, events: 0}`)...)
+	})
+}
+
+// K49 and K51: no controller runs, so nobody counts.
+func TestAQuotaAddsUpWhatTasksAndPodsUse(t *testing.T) {
+	atBothDoors(t, func(t *testing.T, d *doors) {
+		d.limit(`{"limits.memory": "3Mi", "pods": "10"}`)
+		withMemory := func(name string, bytes int) string {
+			return strings.Replace(taskNamed(name), `"image": "i"`, fmt.Sprintf(`"image": "i", "memory": %d`, bytes), 1)
+		}
+		const needs = "failed quota: few: must specify limits.memory for: c"
+		assert.Equal(t, "403 Forbidden: "+needs, d.step([3]string{"POST", tasksPath, taskNamed("none")}))
+		assert.Contains(t, d.step([3]string{"POST", todaysPods, podWith("none")}), `"message":"pods \"none\" is forbidden: `+needs+`"`)
+		d.send(http.StatusOK, "POST", tasksPath, withMemory("a", 1<<20))
+		limited := strings.Replace(podWith("b"), `"image"`, `"resources": {"limits": {"memory": "1Mi"}}, "image"`, 1)
+		d.send(http.StatusCreated, "POST", todaysPods, limited)
+		exceeded := func(requested string) string {
+			return "exceeded quota: few, requested: limits.memory=" + requested + ", used: limits.memory=2Mi, limited: limits.memory=3Mi"
+		}
+		assert.Equal(t, "403 Forbidden: "+exceeded("2Mi"), d.step([3]string{"POST", tasksPath, withMemory("c", 2<<20)}))
+		assert.Equal(t, "403 Forbidden: "+exceeded("2Mi"), d.step([3]string{"PUT", taskPath("a"), withMemory("a", 3<<20)}), "what is more than before")
+		d.send(http.StatusOK, "PUT", taskPath("a"), withMemory("a", 2<<20))
+		assert.Contains(t, d.send(http.StatusOK, "GET", todaysQuotas+"/few", ""), `"used":{"limits.memory":"3Mi","pods":"2"}`)
+		d.send(http.StatusOK, "DELETE", taskPath("a"), "")
+		d.send(http.StatusOK, "POST", tasksPath, withMemory("c", 2<<20))
+		d.send(http.StatusOK, "DELETE", todaysQuotas+"/few", "")
+		d.send(http.StatusOK, "POST", tasksPath, taskNamed("none"))
+	})
+}
+
+func TestAQuotaIsOfItsNamespaceOnly(t *testing.T) {
+	atBothDoors(t, func(t *testing.T, d *doors) {
+		const inDev = "/api/v1/namespaces/dev/"
+		d.send(http.StatusCreated, "POST", "/api/v1/namespaces", `{"metadata": {"name": "dev"}}`)
+		d.send(http.StatusCreated, "POST", inDev+"resourcequotas", `{"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}`)
+		d.send(http.StatusForbidden, "POST", inDev+"pods", podWith("web"))
+		d.send(http.StatusCreated, "POST", todaysPods, podWith("web"))
+		d.send(http.StatusOK, "POST", tasksPath, taskNamed("task"))
+	})
+}
+
+// K48.
+func TestNoQuotaHoldsBackTheEndpointsThatTheServerMakes(t *testing.T) {
+	t.Parallel()
+	d := openDoors(t)
+	d.limit(`{"count/endpoints": "0"}`)
+	d.send(http.StatusCreated, "POST", "/api/v1/namespaces/default/endpoints", `{"metadata": {"name": "x"}}`)
 }

@@ -67,8 +67,6 @@ func TestNoSecretIsToldByTheAuditAndThePlugins(t *testing.T) {
 		hidden.add(parts[2])
 	}
 	f := filesOf(t)
-	f.write("quota", "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few}, spec: {hard: {pods: 1}}}\n")
-	config := f.write("config", "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n- {name: ResourceQuota, path: quota}\n- {name: LimitRanger, configuration: "+someLimits+"}\n")
 	flags := append(own, "-trace", "-audit_policy_file", f.write("policy", tellAll), "-token_auth_file", f.write("tokens", ann+",ann,1\n"+root+",root,2,system:masters\n"),
 		"-client_ca_file", w.path("clients.crt"), "-requestheader_client_ca_file", w.path("proxies.crt"), "-service_account_key_file", w.path("sa.pub"),
 		"-authentication_token_webhook_config_file", kubeconfig, "-authorization_mode", "RBAC")
@@ -87,13 +85,16 @@ func TestNoSecretIsToldByTheAuditAndThePlugins(t *testing.T) {
 		"a certificate":      w.client("carol", nil).as("Authorization: Bearer " + hidden.add("token-beside-carol-1414")),
 	}
 	for name, plugins := range map[string][]string{
-		"all admit":  {"-admission_control", "AlwaysAdmit,AlwaysPullImages,LimitRanger,NamespaceExists,NamespaceLifecycle,ResourceQuota", "-admission_control_config_file", config},
+		"all admit":  {"-admission_control", "AlwaysAdmit,AlwaysPullImages,LimitRanger,NamespaceExists,NamespaceLifecycle,ResourceQuota"},
 		"all denied": {"-admission_control", "NamespaceExists,AlwaysDeny"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := filesOf(t).path("audit.log")
 			p := startTalking(t, slices.Concat(flags, plugins, []string{"-audit_log_path", log})...)
+			for path, body := range map[string]string{todaysQuotas: `{"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}}`, todaysLimits: someLimits} {
+				askWith(t, http.DefaultClient, credentials{headers: []string{"Content-Type: application/json"}}, "POST", p.insecure+path, body)
+			}
 			for what, who := range shown {
 				client := clientWith(t, authority.Pool(), who.certificate)
 				ask := func(at string, shows credentials, r reviewed) {

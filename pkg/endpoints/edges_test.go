@@ -109,7 +109,7 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 	t.Parallel()
 	d := Open(t)
 	d.Must("POST", Pods, Pod("web", ""))
-	const resources = ": there are bindings, configmaps, endpoints, events, namespaces, nodes, pods, podtemplates, replicationcontrollers, secrets, serviceaccounts, services"
+	const resources = ": there are bindings, configmaps, endpoints, events, limitranges, namespaces, nodes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"
 	const versions = ": there are authentication.k8s.io/v1, authorization.k8s.io/v1, discovery.k8s.io/v1, v1"
 	for path, known := range map[string]string{
 		"/api/v1/foos":                     resources,

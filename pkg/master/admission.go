@@ -1,37 +1,41 @@
 package master
 
 import (
-	"errors"
-	"fmt"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
-	"kube2014/pkg/admission/plugin/resourcequota"
 	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/admission/v1beta1"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/trace"
 )
 
 // openAdmission initializes the plugins, and installs them at both doors. A plugin says by an interface, such as
-// plugin.WantsNamespaces, what it needs. The error names a flag.
-func (m *Master) openAdmission() error {
-	var errs []error
-	m.admission.Each(func(name string, p admission.Interface) {
+// plugin.WantsNamespaces, what it needs.
+func (m *Master) openAdmission() {
+	m.admission.Each(func(_ string, p admission.Interface) {
 		if wants, ok := p.(plugin.WantsNamespaces); ok {
 			wants.SetNamespaces(m.lifecycle)
 		}
 		if wants, ok := p.(serviceaccount.WantsAccounts); ok {
 			wants.SetAccounts(core.NewAccounts(m.lifecycle))
 		}
-		if wants, ok := p.(resourcequota.WantsObjects); ok {
-			if err := wants.SetObjects(m.Stores.Objects, m.catalogs); err != nil {
-				errs = append(errs, fmt.Errorf("-admission_control_config_file: %s: %s: %w", m.o.Admission.ConfigFile, name, err))
-			}
+		if wants, ok := p.(plugin.WantsObjects); ok {
+			wants.SetObjects(m.Stores.Objects, trace.Untraced(m.Stores.Objects), m.catalogs)
 		}
 	})
 	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
 	if chain := m.admission.Only(m.o.Admission.AtFirstDoor); chain != nil {
 		m.First.Admission = &v1beta1.Door{Chain: chain, Objects: m.Stores.Objects}
 	}
-	return errors.Join(errs...)
+}
+
+// readDecisive lets the plugins read once from the store by what they decide, so that no request waits for it.
+func (m *Master) readDecisive() {
+	m.admission.Each(func(_ string, p admission.Interface) {
+		if idler, ok := p.(admission.Idler); ok {
+			idler.Idle(metav1.NamespaceDefault)
+		}
+	})
 }

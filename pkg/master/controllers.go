@@ -9,6 +9,7 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller/garbagecollector"
 	"kube2014/pkg/controller/namespace"
+	"kube2014/pkg/controller/resourcequota"
 	"kube2014/pkg/controller/serviceaccount"
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest"
@@ -35,6 +36,9 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		}},
 		{options.NamespaceController, func(c *clientv1.Client) func(context.Context, int) {
 			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Around: p.tracer.Work("NamespaceController")}).Run
+		}},
+		{options.QuotaController, func(c *clientv1.Client) func(context.Context, int) {
+			return resourcequota.NewResourceQuotaController(resourcequota.Config{Client: c, Resources: resources, Around: p.tracer.Work("ResourceQuotaController")}).Run
 		}},
 		{options.ServiceAccountController, func(c *clientv1.Client) func(context.Context, int) {
 			return serviceaccount.NewServiceAccountsController(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("ServiceAccountsController")}).Run

@@ -40,10 +40,14 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	return &server.Link{Name: "extension server", Server: extensions, Next: next}
 }
 
-// BootstrapNamespaces creates the namespaces that every server has. It waits until the store is available. The error is
+// BootstrapNamespaces creates the namespaces that every server has, and lets the plugins read once. It waits until the store is available. The error is
 // that of the context when it ends.
 func (m *Master) BootstrapNamespaces(ctx context.Context) error {
-	return untilDone(ctx, func() error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) })
+	err := untilDone(ctx, func() error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) })
+	if err == nil {
+		m.readDecisive()
+	}
+	return err
 }
 
 // lookup returns an object of a resource of the core group.

@@ -119,9 +119,7 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 		master := m.CreateKubeAPIServer(m.newPlacer(scheduler), extensions)
 		chain = m.createAggregatorServer(master)
 	}
-	if err := m.openAdmission(); err != nil {
-		return err
-	}
+	m.openAdmission()
 	return m.createGenericServer(chain)
 }
 

@@ -91,7 +91,9 @@ func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 		"of a plugin that is not on": {"AlwaysAdmit", "plugins: [{name: LimitRanger, configuration: {apiVersion: v1, kind: LimitRange}}]",
 			`it configures "LimitRanger", which is not on`},
 		"of a plugin that has none": {"AlwaysAdmit", "plugins: [{name: AlwaysAdmit, configuration: {a: b}}]", "AlwaysAdmit: configuration: the plugin has none"},
-		"of another kind":           {"LimitRanger", "plugins: [{name: LimitRanger, configuration: {apiVersion: v1, kind: Pod}}]", "LimitRanger: configuration: is no LimitRange of v1"},
+		"of objects": {"LimitRanger", "plugins: [{name: LimitRanger, configuration: {apiVersion: v1, kind: LimitRange}}]",
+			"LimitRanger: configuration: the plugin has none; create objects of the kind LimitRange instead, such as by kubectl create"},
+		"of another kind": {"ValidatingAdmissionWebhook", "plugins: [{name: ValidatingAdmissionWebhook, configuration: {apiVersion: v1, kind: Pod}}]", "ValidatingAdmissionWebhook: configuration: is no ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, []byte("apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"+row.text+"\n"), 0o600))

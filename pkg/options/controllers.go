@@ -16,10 +16,11 @@ const (
 	NamespaceController      = "namespace-controller"
 	ServiceAccountController = "serviceaccount-controller"
 	TokensController         = "serviceaccount-token-controller"
+	QuotaController          = "resourcequota-controller"
 	RootCAPublisher          = "root-ca-certificate-publisher-controller"
 )
 
-var controllers = []string{GarbageCollector, NamespaceController, RootCAPublisher, ServiceAccountController, TokensController}
+var controllers = []string{GarbageCollector, NamespaceController, QuotaController, RootCAPublisher, ServiceAccountController, TokensController}
 
 // ControllerOptions select the controllers that run in the apiserver.
 type ControllerOptions struct {

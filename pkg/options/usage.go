@@ -104,8 +104,8 @@ what is let in:
                        ResourceQuota, unless it is off
   -admission_control LIST  instead of both: the plugins that decide about all changes,
                        also of tasks, in their order
-  -admission_control_config_file FILE  an AdmissionConfiguration: limits, quotas and
-                       webhooks of the plugins
+  -admission_control_config_file FILE  an AdmissionConfiguration: the webhooks of
+                       the plugins
 
 who did what:
   -audit_log_path FILE  where a line of JSON is written for each stage of each request;
@@ -144,6 +144,7 @@ how kubelets are reached:
 the controllers of the server:
   -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;
                        garbage-collector-controller, namespace-controller,
+                       resourcequota-controller,
                        root-ca-certificate-publisher-controller,
                        serviceaccount-controller, serviceaccount-token-controller
                        (with a signing key); none if it is empty

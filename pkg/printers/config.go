@@ -1,6 +1,9 @@
 package printers
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +34,26 @@ var ServiceAccounts = Printer{
 	Columns: []metav1.TableColumnDefinition{nameColumn, ageColumn},
 	Cells: of(func(account *corev1.ServiceAccount, now time.Time) []any {
 		return []any{account.Name, since(account.CreationTimestamp.Time, now)}
+	}),
+}
+
+// ResourceQuotas prints *corev1.ResourceQuota: how much of it is used.
+var ResourceQuotas = Printer{
+	Columns: []metav1.TableColumnDefinition{nameColumn,
+		text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
+		text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."), ageColumn},
+	Cells: of(func(quota *corev1.ResourceQuota, now time.Time) []any {
+		var requests, limits []string
+		for _, name := range slices.Sorted(maps.Keys(quota.Status.Hard)) {
+			used, hard := quota.Status.Used[name], quota.Status.Hard[name]
+			cell := string(name) + ": " + used.String() + "/" + hard.String()
+			if strings.HasPrefix(string(name), "limits.") {
+				limits = append(limits, cell)
+			} else {
+				requests = append(requests, cell)
+			}
+		}
+		return []any{quota.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), since(quota.CreationTimestamp.Time, now)}
 	}),
 }
 

@@ -85,6 +85,14 @@ type store struct {
 	next storage.Interface
 }
 
+// Untraced returns the store behind a traced one, for what would only distract a reader. Any other store is its own.
+func Untraced(objects storage.Interface) storage.Interface {
+	if traced, isTraced := objects.(store); isTraced {
+		return traced.next
+	}
+	return objects
+}
+
 func (s store) Cached() storage.Reader { return reader{s.next.Cached(), s.t} }
 
 func (s store) Commit(changes ...storage.Change) (written []*storage.Object, err error) {

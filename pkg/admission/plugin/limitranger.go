@@ -13,33 +13,36 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/quota"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
 )
 
-// limitRanger limits the resources of containers and pods. As in today's server, an update is limited
-// only if it changes them, which only the first door allows.
+// limitRanger limits the resources of containers and pods, and the storage of claims, by the limit ranges of their
+// namespace. As in today's server, an update of a pod is limited only if it changes its resources, which only the first
+// door allows.
 type limitRanger struct {
 	changes
-	limits [][]corev1.LimitRangeItem // of each object
+	limits *Objects[*corev1.LimitRange]
 }
 
-// NewLimitRanger creates a plugin from LimitRange objects. It is an admission.Factory.
+var (
+	_ WantsObjects    = (*limitRanger)(nil)
+	_ admission.Idler = (*limitRanger)(nil)
+)
+
+// NewLimitRanger creates the plugin. It is an admission.Factory.
 func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) {
-	objects, err := admission.ObjectsIn[corev1.LimitRange](configuration, corev1.SchemeGroupVersion.WithKind("LimitRange"))
-	if err != nil {
-		return nil, err
-	}
-	l := &limitRanger{}
-	for _, configured := range objects {
-		if err := completeLimitRange(configured.Path, &configured.Object); err != nil {
-			return nil, err
-		}
-		l.limits = append(l.limits, configured.Object.Spec.Limits)
-	}
-	return l, nil
+	return &limitRanger{}, WithoutConfiguration(configuration, "LimitRange")
+}
+
+// SetObjects implements WantsObjects.
+func (l *limitRanger) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
+	l.limits = NewObjects[*corev1.LimitRange](untraced, quota.LimitsKind, "LimitRange")
 }
 
 // Idle implements admission.Idler.
-func (l *limitRanger) Idle(string) bool { return len(l.limits) == 0 }
+func (l *limitRanger) Idle(namespace string) bool { return l.limits.None(namespace) }
 
 const limitedAnnotation = "kubernetes.io/limit-ranger"
 
@@ -49,9 +52,13 @@ func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
 	if pod == nil {
 		return nil
 	}
-	for _, items := range l.limits {
+	all, err := l.limits.In(a.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
 		var set []string
-		requests, limits := defaultsIn(items)
+		requests, limits := defaultsIn(one.Spec.Limits)
 		for i := range pod.Spec.Containers {
 			set = append(set, setMissing(&pod.Spec.Containers[i], "container", requests, limits)...)
 		}
@@ -72,10 +79,19 @@ func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
 // limited returns the pod of a change that must be limited, nil if there is none.
 func limited(a *admission.Attributes) *corev1.Pod {
 	pod := podIn(a)
-	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || ok && apiequality.Semantic.DeepEqual(resourcesOf(pod), resourcesOf(old)) {
+	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || ok && (old.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(resourcesOf(pod), resourcesOf(old))) {
 		return nil
 	}
 	return pod
+}
+
+// claimIn returns the claim of storage of a change that must be limited, nil if there is none.
+func claimIn(a *admission.Attributes) *corev1.PersistentVolumeClaim {
+	claim, isClaim := a.Object.(*corev1.PersistentVolumeClaim)
+	if !isClaim || a.Subresource != "" || a.OldObject != nil && a.OldObject.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return claim
 }
 
 // defaultsIn returns the default requests and limits of containers.
@@ -117,12 +133,22 @@ func setMissing(c *corev1.Container, kind string, requests, limits corev1.Resour
 
 // Validate implements admission.ValidationInterface.
 func (l *limitRanger) Validate(_ context.Context, a *admission.Attributes) error {
-	pod := limited(a)
-	if pod == nil {
+	pod, claim := limited(a), claimIn(a)
+	if pod == nil && claim == nil {
 		return nil
 	}
-	for _, items := range l.limits {
-		if errs := checkLimits(pod, items); len(errs) > 0 {
+	all, err := l.limits.In(a.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		var errs []error
+		if pod != nil {
+			errs = checkLimits(pod, one.Spec.Limits)
+		} else {
+			errs = checkClaim(claim, one.Spec.Limits)
+		}
+		if len(errs) > 0 {
 			return admission.Forbidden(a, utilerrors.NewAggregate(errs))
 		}
 	}

@@ -15,12 +15,14 @@ import (
 	. "kube2014/pkg/endpoints/endpointstest"
 )
 
+const limitRanges = "/api/v1/namespaces/default/limitranges"
+
 // recorded is what kube-apiserver 1.36.3 answered: to pods of a dry run, where there were limits,
 // and to limits.
 type recorded struct {
 	Pods []struct {
 		Note        string
-		Limits      json.RawMessage // that were sent
+		Limits      []json.RawMessage // that were sent
 		Stored      []corev1.LimitRangeSpec
 		Pod         json.RawMessage
 		Status      int
@@ -42,24 +44,29 @@ func readRecorded(t *testing.T) (all recorded) {
 	return all
 }
 
-// refusedTypes are those that limit nothing here, and are refused.
-const refusedTypes = "configuration[0].spec.limits[0].type: is neither Container nor Pod"
+// openLimited opens a door with a LimitRanger and limit ranges.
+func openLimited(t *testing.T, limits ...string) (*Door, admission.Interface) {
+	ranger := made(t, NewLimitRanger)
+	door := openWith(t, ranger)
+	ranger.(WantsObjects).SetObjects(door.Store, door.Store, nil)
+	for _, one := range limits {
+		door.Must("POST", limitRanges, one)
+	}
+	return door, ranger
+}
 
 func TestPodsAreLimitedAsInTodaysServer(t *testing.T) {
 	t.Parallel()
 	for _, r := range readRecorded(t).Pods {
 		t.Run(r.Note, func(t *testing.T) {
 			t.Parallel()
-			made, err := NewLimitRanger(r.Limits)
-			if r.Note == "a claim of storage" || r.Note == "an unknown type" {
-				require.EqualError(t, err, refusedTypes)
-				return
+			door, _ := openLimited(t)
+			for i, one := range r.Limits {
+				var stored corev1.LimitRange
+				door.Must("POST", limitRanges, string(one)).Into(&stored)
+				assertSame(t, r.Stored[i], stored.Spec)
 			}
-			require.NoError(t, err)
-			for i, items := range made.(*limitRanger).limits {
-				assertSame(t, r.Stored[i].Limits, items)
-			}
-			answer := openWith(t, made).Do("POST", Pods+"?dryRun=All", string(r.Pod))
+			answer := door.Do("POST", Pods+"?dryRun=All", string(r.Pod))
 			require.Equal(t, r.Status, answer.Status, answer.Text)
 			if r.Status != 201 {
 				assert.Equal(t, r.Message, answer.Error().Message)
@@ -103,84 +110,54 @@ func openWith(t *testing.T, made ...admission.Interface) *Door {
 	return door
 }
 
-// What is accepted of the limits that today's server accepts is known to K-numbers.
-func TestLimitsThatTodaysServerRefusesAreRefused(t *testing.T) {
+func TestLimitsAreCheckedAsInTodaysServer(t *testing.T) {
 	t.Parallel()
-	accepted := 0
-	for _, r := range readRecorded(t).Limits {
-		_, err := NewLimitRanger(r.Limits)
-		if r.Status == 201 && err == nil {
-			accepted++
+	for i, r := range readRecorded(t).Limits {
+		door, _ := openLimited(t)
+		answer := door.Do("POST", limitRanges, string(r.Limits))
+		if assert.Equal(t, r.Status, answer.Status, "%d: %s", i, answer.Text); r.Status != 201 {
+			assert.Equal(t, r.Message, answer.Error().Message)
 		}
-		assert.True(t, r.Status == 201 || err != nil || r.Message == "", "%s", r.Limits)
 	}
-	assert.Equal(t, 2, accepted)
 }
 
-// K51.
-func TestWhatIsWrongWithLimitsIsTold(t *testing.T) {
+// K53.
+func TestAFileWithLimitsIsRefusedAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		`{"apiVersion":"v1","kind":"Pod"}`: "configuration: is no LimitRange of v1",
-		`7`:                                "configuration: is no LimitRange of v1",
-		`[7]`:                              "configuration[0]: is no LimitRange of v1",
-		limits(`{"type":"Container","max":{"memory":"much"}}`):                                                "configuration: has a quantity that is not of the form of 1, 100m or 1Gi",
-		limits(`{"type":"Container","maximum":{}}`):                                                           "configuration.spec.limits[0].maximum: is an unknown field, or there twice",
-		limits(`{"type":7}`):                                                                                  "configuration.spec.limits.type: has a value of another type",
-		limits(`{"type":"PersistentVolumeClaim"}`):                                                            "configuration.spec.limits[0].type: is neither Container nor Pod",
-		limits(`{"type":"Pod"},{"type":"Pod"}`):                                                               "configuration.spec.limits[1].type: is there twice",
-		limits(`{"type":"Pod","default":{"memory":"1"}}`):                                                     "configuration.spec.limits[0].default: is only for the type Container",
-		limits(`{"type":"Pod","defaultRequest":{"memory":"1"}}`):                                              "configuration.spec.limits[0].defaultRequest: is only for the type Container",
-		limits(`{"type":"Pod","min":{"memory":"2"},"max":{"memory":"1"}}`):                                    "configuration.spec.limits[0].min[memory]: is more than max",
-		limits(`{"type":"Container","min":{"memory":"2"},"default":{"memory":"1"}}`):                          "configuration.spec.limits[0].min[memory]: is more than default",
-		limits(`{"type":"Container","default":{"memory":"2"},"max":{"memory":"1"}}`):                          "configuration.spec.limits[0].default[memory]: is more than max",
-		limits(`{"type":"Container","min":{"memory":"2"},"defaultRequest":{"memory":"1"}}`):                   "configuration.spec.limits[0].min[memory]: is more than defaultRequest",
-		limits(`{"type":"Container","defaultRequest":{"memory":"2"},"default":{"memory":"1"}}`):               "configuration.spec.limits[0].defaultRequest[memory]: is more than default",
-		limits(`{"type":"Container","max":{"memory":"-1"}}`):                                                  "configuration.spec.limits[0].max[memory]: is negative",
-		limits(`{"type":"Container","min":{"cpus":"1"}}`):                                                     "configuration.spec.limits[0].min[cpus]: is no resource of containers",
-		limits(`{"type":"Pod","maxLimitRequestRatio":{"cpu":"999m"}}`):                                        "configuration.spec.limits[0].maxLimitRequestRatio[cpu]: is less than 1",
-		limits(`{"type":"Pod","maxLimitRequestRatio":{"cpu":"3"},"min":{"cpu":"100m"},"max":{"cpu":"200m"}}`): "configuration.spec.limits[0].maxLimitRequestRatio[cpu]: is more than max is of min",
-		`{"apiVersion":"v1","kind":"LimitRange","metadata":{"namespace":"other"}}`:                            "configuration.metadata.namespace: there is only the namespace default",
-		`[` + limits(``) + `,{"apiVersion":"v1","kind":"LimitRange","spec":{"limits":[{"type":"x"}]}}]`:       "configuration[1].spec.limits[0].type: is neither Container nor Pod",
-		`[` + limits(``) + `,{"apiVersion":"v2","kind":"LimitRange"}]`:                                        "configuration[1]: is no LimitRange of v1",
-		`{"apiVersion":"v1","kind":"Secret","data":{"a":"b"}}`:                                                "configuration: is no LimitRange of v1, and has unknown fields",
-	} {
-		_, err := NewLimitRanger(json.RawMessage(text))
-		assert.EqualError(t, err, want, text)
-	}
+	_, err := NewLimitRanger(json.RawMessage(`{}`))
+	assert.EqualError(t, err, "configuration: the plugin has none; create objects of the kind LimitRange instead, such as by kubectl create")
 }
 
-// limits is the configuration of items.
+// limits is a limit range with items.
 func limits(items string) string {
-	return `{"apiVersion":"v1","kind":"LimitRange","spec":{"limits":[` + items + `]}}`
+	return `{"metadata":{"name":"limits"},"spec":{"limits":[` + items + `]}}`
 }
 
-func TestWithoutAConfigurationNothingIsLimited(t *testing.T) {
+func TestWithoutLimitsInTheNamespaceNothingIsLimited(t *testing.T) {
 	t.Parallel()
-	made, err := NewLimitRanger(nil)
-	require.NoError(t, err)
+	door, ranger := openLimited(t)
+	door.Must("POST", "/api/v1/namespaces", `{"metadata":{"name":"other"}}`)
+	door.Must("POST", "/api/v1/namespaces/other/limitranges", limits(`{"type":"Container","max":{"memory":"1Mi"}}`))
 	var pod corev1.Pod
-	openWith(t, made).Must("POST", Pods, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1"}]}}`).Into(&pod)
+	door.Must("POST", Pods, onePod).Into(&pod)
 	assert.Empty(t, pod.Annotations)
 	assert.Empty(t, pod.Spec.Containers[0].Resources.Limits)
+	assert.True(t, ranger.(admission.Idler).Idle("default"))
+	assert.False(t, ranger.(admission.Idler).Idle("other"))
 }
 
 func TestAnUpdateThatDoesNotChangeResourcesIsNotLimited(t *testing.T) {
 	t.Parallel()
-	made, err := NewLimitRanger(json.RawMessage(limits(`{"type":"Container","max":{"memory":"1Gi"}}`)))
-	require.NoError(t, err)
-	door := Open(t)
+	door, _ := openLimited(t)
 	door.Must("POST", Pods, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"limits":{"memory":"2Gi"}}}]}}`)
-	with := openWith(t, made)
-	door.Admission = with.Admission
+	door.Must("POST", limitRanges, limits(`{"type":"Container","max":{"memory":"1Gi"}}`))
 	assert.Equal(t, 200, door.Patch(Pods+"/x", MergePatch, `{"metadata":{"labels":{"a":"b"}}}`).Status)
 }
 
 // The first door lets an update change what a task may use.
 func TestAnUpdateThatChangesResourcesIsLimited(t *testing.T) {
 	t.Parallel()
-	made, err := NewLimitRanger(json.RawMessage(limits(`{"type":"Container","max":{"memory":"1Gi"},"default":{"memory":"1Gi"},"defaultRequest":{"memory":"1Mi"}}`)))
-	require.NoError(t, err)
+	_, made := openLimited(t, limits(`{"type":"Container","max":{"memory":"1Gi"},"default":{"memory":"1Gi"},"defaultRequest":{"memory":"1Mi"}}`))
 	pod := func(memory string) *corev1.Pod {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
 		if memory != "" {
@@ -193,11 +170,29 @@ func TestAnUpdateThatChangesResourcesIsLimited(t *testing.T) {
 		refused        bool
 	}{"": {"1Gi", "1Mi", false}, "1Gi": {"1Gi", "1Mi", false}, "2Gi": {"2Gi", "1Mi", true}, "3Gi": {"3Gi", "0", false}} {
 		updated := pod(memory)
-		a := &admission.Attributes{Operation: admission.Update, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Name: "x", Object: updated, OldObject: pod("3Gi")}
+		a := &admission.Attributes{Operation: admission.Update, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: "default", Name: "x", Object: updated, OldObject: pod("3Gi")}
 		require.NoError(t, made.(admission.MutationInterface).Admit(t.Context(), a), memory)
 		has := updated.Spec.Containers[0].Resources
 		assert.Equal(t, []string{row.limit, row.request}, []string{has.Limits.Memory().String(), has.Requests.Memory().String()}, memory)
 		err := made.(admission.ValidationInterface).Validate(t.Context(), a)
 		assert.Equal(t, row.refused, err != nil, memory)
+	}
+}
+
+func TestClaimsOfStorageAreLimited(t *testing.T) {
+	t.Parallel()
+	_, made := openLimited(t, limits(`{"type":"PersistentVolumeClaim","min":{"storage":"1Gi"},"max":{"storage":"2Gi"}}`))
+	for storage, wrong := range map[string]string{"1Gi": "", "2Gi": "", "": `[minimum storage usage per PersistentVolumeClaim is 1Gi.  No request is specified, maximum storage usage per PersistentVolumeClaim is 2Gi.  No request is specified]`,
+		"1Mi": "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi", "3Gi": "maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi"} {
+		claim := &corev1.PersistentVolumeClaim{}
+		if storage != "" {
+			claim.Spec.Resources.Requests = corev1.ResourceList{"storage": resource.MustParse(storage)}
+		}
+		a := &admission.Attributes{Operation: admission.Create, Resource: corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), Namespace: "default", Name: "x", Object: claim}
+		if err := made.(admission.ValidationInterface).Validate(t.Context(), a); wrong == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.EqualError(t, err, `persistentvolumeclaims "x" is forbidden: `+wrong)
+		}
 	}
 }

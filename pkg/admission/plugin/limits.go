@@ -27,6 +27,26 @@ func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) 
 	return errs
 }
 
+// checkClaim returns how a claim of storage violates the limits of one object.
+func checkClaim(claim *corev1.PersistentVolumeClaim, items []corev1.LimitRangeItem) (errs []error) {
+	requests := claim.Spec.Resources.Requests
+	for i := range items {
+		if items[i].Type != corev1.LimitTypePersistentVolumeClaim {
+			continue
+		}
+		errs = append(errs, checkItem(&corev1.LimitRangeItem{Type: items[i].Type, Min: items[i].Min}, corev1.ResourceRequirements{Requests: requests})...)
+		for _, name := range slices.Sorted(maps.Keys(items[i].Max)) {
+			most, what := items[i].Max[name], fmt.Sprintf("maximum %s usage per %s is ", name, items[i].Type)
+			if request, isSet := requests[name]; !isSet {
+				errs = append(errs, errors.New(what+most.String()+".  No request is specified"))
+			} else if request.Cmp(most) > 0 {
+				errs = append(errs, errors.New(what+most.String()+", but request is "+request.String()))
+			}
+		}
+	}
+	return errs
+}
+
 // resourcesOfPod returns the requests and limits of all containers together. Those of the whole pod
 // override them.
 func resourcesOfPod(pod *corev1.Pod) corev1.ResourceRequirements {

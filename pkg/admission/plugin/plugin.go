@@ -1,10 +1,11 @@
-// Package plugin has the admission plugins that need no store: they admit or deny everything, set the
-// pull policy of images, check the namespace, and limit the resources of containers and pods.
+// Package plugin has the small admission plugins: they admit or deny everything, set the pull policy of images, check
+// the namespace, and limit the resources of containers and pods.
 package plugin
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -21,13 +22,21 @@ const (
 	NameLimitRanger        = "LimitRanger"
 )
 
-// withoutConfiguration returns a plugin, or an error if it has a configuration, whose author would
+// without returns a plugin, or an error if it has a configuration, whose author would
 // expect an effect.
-func withoutConfiguration(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
+func without(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
 	if configuration != nil {
 		return nil, errors.New("configuration: the plugin has none")
 	}
 	return plugin, nil
+}
+
+// WithoutConfiguration returns an error for the configuration of a plugin that decides by the objects of a kind.
+func WithoutConfiguration(configuration json.RawMessage, kind string) error {
+	if configuration != nil {
+		return fmt.Errorf("configuration: the plugin has none; create objects of the kind %s instead, such as by kubectl create", kind)
+	}
+	return nil
 }
 
 // changes handles the operations that store an object.

@@ -36,6 +36,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	addDefaults(scheme, defaults.ReplicationController)
 	addDefaults(scheme, defaults.Service)
 	addDefaults(scheme, defaults.Endpoints)
+	addDefaults(scheme, defaults.LimitRange)
 	addDefaults(scheme, defaults.Node)
 	addDefaults(scheme, defaults.Namespace)
 	addDefaults(scheme, defaults.Secret)

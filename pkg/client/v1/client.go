@@ -87,6 +87,11 @@ func (c *Client) Secrets() Resource[*corev1.Secret] {
 	return namespaced[corev1.Secret](c, "secrets", "Secret")
 }
 
+// ResourceQuotas returns the quotas.
+func (c *Client) ResourceQuotas() Resource[*corev1.ResourceQuota] {
+	return namespaced[corev1.ResourceQuota](c, "resourcequotas", "ResourceQuota")
+}
+
 // Namespaces are the namespaces, and what only they can do.
 type Namespaces struct{ Resource[*corev1.Namespace] }
 

@@ -49,8 +49,8 @@ func Resources(c Config) []rest.Resource {
 	nodeRows, nodes := nodeRows(b)
 	podRows, secretRows := podRows(b, nodes, c.Placer, c.Kubelets), secretRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)
-	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), namespaceRows(b), nodeRows, podRows,
-		podTemplateRows(b), controllerRows(b), secretRows, accountRows, serviceRows(b), endpointSliceRows(b))
+	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), limitRangeRows(b), namespaceRows(b), nodeRows,
+		podRows, podTemplateRows(b), controllerRows(b), resourceQuotaRows(b), secretRows, accountRows, serviceRows(b), endpointSliceRows(b))
 }
 
 // getterIn returns the storage of a resource.

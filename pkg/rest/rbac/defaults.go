@@ -21,7 +21,7 @@ var (
 
 	viewRules = []rbacv1.PolicyRule{
 		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"endpoints", "pods", "replicationcontrollers", "replicationcontrollers/scale", "services", "services/status"}},
-		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"bindings", "pods/log", "pods/status", "replicationcontrollers/status"}},
+		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"bindings", "limitranges", "pods/log", "pods/status", "replicationcontrollers/status", "resourcequotas", "resourcequotas/status"}},
 		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"namespaces"}},
 		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"events"}},
 		{Verbs: reads, APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}},

@@ -3,7 +3,6 @@ package resourcequota
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,12 +12,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
@@ -75,9 +75,38 @@ type frozen struct {
 // Now implements storage.Clock.
 func (f frozen) Now() time.Time { return f.now }
 
-// quota is the configuration of one quota.
-func quota(name, hard string) string {
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":%q},"spec":{"hard":%s}}`, name, hard)
+// few is a quota with limits in JSON.
+func few(name, hard string) *corev1.ResourceQuota {
+	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	if err := json.Unmarshal([]byte(hard), &q.Spec.Hard); err != nil {
+		panic(err)
+	}
+	return q
+}
+
+// codec converts quotas.
+var codec = v1.NewCodec(corev1.SchemeGroupVersion.WithKind("ResourceQuota"), quota.Kind, v1.Scheme)
+
+// put stores a quota, unless it is there.
+func put(t *testing.T, store storage.Interface, q *corev1.ResourceQuota) {
+	internal, err := codec.In(q.DeepCopy())
+	require.NoError(t, err)
+	if _, err = store.Commit(storage.Create(internal)); api.KindOf(err) != api.AlreadyExists {
+		require.NoError(t, err)
+	}
+}
+
+// used returns what is used of a quota according to its status.
+func used(t *testing.T, store storage.Interface, name string) map[string]string {
+	stored, err := store.Get(api.DefaultKey(quota.Kind, name))
+	require.NoError(t, err)
+	object, err := codec.Out(stored.Object)
+	require.NoError(t, err)
+	all := map[string]string{}
+	for name, quantity := range object.(*corev1.ResourceQuota).Status.Used {
+		all[string(name)] = quantity.String()
+	}
+	return all
 }
 
 // now is the time in tests that do not wait.
@@ -91,38 +120,40 @@ type server struct {
 	chain *admission.Chain
 }
 
-func newServer(t *testing.T, store storage.Interface, configuration string) *server {
+func newServer(t *testing.T, store storage.Interface, quotas ...*corev1.ResourceQuota) *server {
 	s := &server{Interface: store}
 	var plugins admission.Plugins
 	plugins.Register(Name, New)
 	var err error
-	s.chain, err = plugins.New([]string{Name}, map[string]json.RawMessage{Name: json.RawMessage(configuration)})
+	s.chain, err = plugins.New([]string{Name}, nil)
 	require.NoError(t, err)
-	s.chain.Each(func(_ string, plugin admission.Interface) {
-		s.Plugin = plugin.(*Plugin)
+	s.chain.Each(func(_ string, p admission.Interface) {
+		s.Plugin = p.(*Plugin)
 		s.Now, s.patience = now, time.Hour
-		require.NoError(t, plugin.(WantsObjects).SetObjects(store, catalog()))
+		s.SetObjects(store, store, catalog())
 	})
+	for _, q := range quotas {
+		put(t, store, q)
+	}
 	return s
 }
 
-var (
-	pods  = corev1.Resource("pods")
-	roles = schema.GroupResource{Group: rbacv1.GroupName, Resource: "roles"}
-)
+var pods = corev1.Resource("pods")
 
-// catalog has the resources of the program.
+// catalog has some resources of the program.
 func catalog() rest.Catalogs {
 	c := &rest.Catalog{}
-	core := corev1.SchemeGroupVersion
-	c.Install(
-		rest.Resource{GroupVersion: core, Name: "pods", Namespaced: true, Stored: api.TaskKind}, rest.Resource{GroupVersion: core, Name: "services", Namespaced: true, Stored: api.ServiceKind},
-		rest.Resource{GroupVersion: core, Name: "replicationcontrollers", Namespaced: true, Stored: api.ControllerKind},
-		rest.Resource{GroupVersion: core, Name: "events", Namespaced: true, Stored: "events"}, rest.Resource{GroupVersion: core, Name: "endpoints", Namespaced: true, Stored: api.EndpointsKind},
-		rest.Resource{GroupVersion: core, Name: "nodes", Stored: api.NodeKind}, rest.Resource{GroupVersion: core, Name: "bindings", Namespaced: true},
-		rest.Resource{GroupVersion: rbacv1.SchemeGroupVersion, Name: "roles", Namespaced: true, Stored: "roles"},
-		rest.Resource{GroupVersion: rbacv1.SchemeGroupVersion, Name: "rolebindings", Namespaced: true, Stored: "rolebindings"},
-	)
+	for name, row := range map[string]rest.Resource{
+		"pods":       {Kind: corev1.SchemeGroupVersion.WithKind("Pod"), Stored: api.TaskKind},
+		"services":   {Kind: corev1.SchemeGroupVersion.WithKind("Service"), Stored: api.ServiceKind},
+		"configmaps": {Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Stored: "configmaps"},
+		"roles":      {GroupVersion: rbacv1.SchemeGroupVersion, Kind: rbacv1.SchemeGroupVersion.WithKind("Role"), Stored: "roles.rbac.authorization.k8s.io"},
+		"events":     {Kind: corev1.SchemeGroupVersion.WithKind("Event"), Stored: "events"},
+		"bindings":   {Kind: corev1.SchemeGroupVersion.WithKind("Binding")},
+	} {
+		row.Name, row.Namespaced, row.GroupVersion = name, true, row.Kind.GroupVersion()
+		c.Install(row)
+	}
 	return rest.Catalogs{c}
 }
 
@@ -131,6 +162,7 @@ func (s *server) begin(ctx context.Context, a admission.Attributes) *admission.R
 	if a.Resource.Resource == "" {
 		a.Resource = pods.WithVersion("v1")
 	}
+	a.Namespace = "default"
 	return s.chain.Begin(ctx, a)
 }
 
@@ -165,9 +197,9 @@ func (s *server) delete(id string) error {
 	return err
 }
 
-// reservations returns how many there are for pods.
+// reservations returns how many the quota q has.
 func reservations(t *testing.T, store storage.Interface) int {
-	stored, err := store.Get(api.DefaultKey("quotas", "pods"))
+	stored, err := store.Get(quota.Reservations(api.DefaultKey(quota.Kind, "q")))
 	if api.KindOf(err) == api.NotFound {
 		return 0
 	}

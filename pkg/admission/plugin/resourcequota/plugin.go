@@ -1,12 +1,12 @@
-// Package resourcequota is an admission plugin that limits the number of objects of a resource. The
-// limit holds for any number of servers over one store.
+// Package resourcequota is an admission plugin that keeps the quotas of a namespace: its objects never use more than a
+// quota allows, however many servers are over one store.
 //
-// A server that is about to create an object reserves a place for it, by a conditional update of an
-// object that has all reservations of the resource. It reads that object first, then the list of
-// stored objects, and counts both. If a reservation is removed between the two, the update fails and
-// starts again; one that was removed before belongs to an object in the list, or to one that was not
-// stored. The end of the request removes its reservation. If it is unknown whether the object was
-// stored, or if the server ends, the reservation expires. Until then fewer objects may be allowed.
+// A server that is about to store an object reserves what that uses, by a conditional update of an object that has all
+// reservations of the quota. It reads that object first, then the list of stored objects, and adds up both. If a
+// reservation is removed between the two, the update fails and starts again; one that was removed before belongs to an
+// object in the list, or to one that was not stored. The end of the request removes its reservation, and writes the
+// status of the quota. If it is unknown whether the object was stored, or if the server ends, the reservation expires.
+// Until then less may be allowed.
 //
 // The clocks of the servers may differ by at most the lifetime of a reservation minus the longest
 // time from admission to the end of a write. So the plugin should be the last one that validates.
@@ -19,13 +19,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/api"
+	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
@@ -40,133 +42,148 @@ const (
 	maxWait = 5 * time.Second
 )
 
-// WantsObjects is a plugin that needs the store of the objects, and the catalogs of their resources, before
-// the first request. Plugin implements it.
-type WantsObjects interface {
-	// SetObjects returns an error if the plugin's configuration names a resource that the catalogs do not have.
-	SetObjects(storage.Interface, rest.Catalogs) error
-}
-
-// Plugin limits the number of objects. Its fields must be set before the first request. It is safe for
-// concurrent use.
+// Plugin keeps quotas. Its fields must be set before the first request. It is safe for concurrent use.
 type Plugin struct {
 	// Now returns the time, which must be about the same on all servers.
 	Now func() time.Time
 
 	objects  storage.Interface
+	catalogs rest.Catalogs
+	quotas   *plugin.Objects[*corev1.ResourceQuota]
 	patience time.Duration // how long a request waits for its turn
-	counters map[schema.GroupResource]*counter
+	turns    turns
 }
 
 var (
 	_ admission.ValidationInterface = (*Plugin)(nil)
-	_ WantsObjects                  = (*Plugin)(nil)
+	_ admission.Idler               = (*Plugin)(nil)
+	_ plugin.WantsObjects           = (*Plugin)(nil)
 )
 
-// counter counts the objects of a resource.
-type counter struct {
-	limit
-	kind api.Kind
-	id   string        // of the object with the reservations
-	turn chan struct{} // a lock: it holds a value while a request of this process changes that object
-}
-
-// New creates the plugin from ResourceQuota objects. It is an admission.Factory.
+// New creates the plugin. It is an admission.Factory.
 func New(configuration json.RawMessage) (admission.Interface, error) {
-	limits, err := limitsIn(configuration)
-	if err != nil {
-		return nil, err
-	}
-	p := &Plugin{Now: time.Now, patience: maxWait, counters: map[schema.GroupResource]*counter{}}
-	for resource, limit := range limits {
-		p.counters[resource] = &counter{limit: limit, id: resource.String(), turn: make(chan struct{}, 1)}
-	}
-	return p, nil
+	return &Plugin{Now: time.Now, patience: maxWait, turns: makeTurns()}, plugin.WithoutConfiguration(configuration, "ResourceQuota")
 }
 
-// SetObjects implements WantsObjects.
-func (p *Plugin) SetObjects(objects storage.Interface, catalogs rest.Catalogs) error {
-	p.objects = objects
-	kinds := countable(catalogs)
-	for resource, counter := range p.counters {
-		if counter.kind = kinds[resource]; counter.kind == "" {
-			return fmt.Errorf("%s: only objects are counted, of %s", counter.at, names(kinds))
-		}
-	}
-	return nil
-}
-
-// names returns the names of resources that a quota may have.
-func names(kinds map[schema.GroupResource]api.Kind) string {
-	var all []string
-	for resource := range kinds {
-		name := resource.String()
-		if resource.Group != "" {
-			name = "count/" + name
-		}
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
+// SetObjects implements plugin.WantsObjects.
+func (p *Plugin) SetObjects(objects, untraced storage.Interface, catalogs rest.Catalogs) {
+	p.objects, p.catalogs = objects, catalogs
+	p.quotas = plugin.NewObjects[*corev1.ResourceQuota](untraced, quota.Kind, "ResourceQuota")
 }
 
 // Handles implements admission.Interface.
 func (p *Plugin) Handles(operation admission.Operation) bool { return operation != admission.Delete }
 
 // Idle implements admission.Idler.
-func (p *Plugin) Idle(string) bool { return len(p.counters) == 0 }
+func (p *Plugin) Idle(namespace string) bool { return namespace == "" || p.quotas.None(namespace) }
 
-// place is the state of a request. It has at most one reservation: it needs another one only if it has
-// not stored the object of the first.
-type place struct {
+// demand is an object to be stored, and what it needs of quotas.
+type demand struct {
 	request  string // the id of the request
-	reserved bool   // it may have a reservation
+	resource schema.GroupResource
+	row      *rest.Resource
+	name     string
+	usage    corev1.ResourceList
 }
 
-// Validate implements admission.ValidationInterface.
+// held is the state of a request: the quotas of which it may have a reservation. It has at most one of each: it needs
+// another one only if it has not stored the object of the first.
+type held struct {
+	request string
+	quotas  []string
+}
+
+// Validate implements admission.ValidationInterface. First it checks that the object specifies what quotas limit, then
+// it reserves.
 func (p *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
-	c := p.counters[a.Resource.GroupResource()]
-	if c == nil || a.Subresource != "" || a.Operation != admission.Create && !a.MayCreate {
+	resource := a.Resource.GroupResource()
+	if a.Subresource != "" || quota.Ignores(resource) {
 		return nil
 	}
-	own, id := admission.Memory[place](a, p), a.Object.GetName()
+	quotas, err := p.concerned(a)
+	if err != nil || len(quotas) == 0 {
+		return err
+	}
+	row := p.rowOf(resource)
+	if row == nil { // what is not stored uses nothing
+		return nil
+	}
+	for _, one := range quotas {
+		if err := quota.CheckSpecified(one, a.Object); err != nil {
+			return admission.Forbidden(a, fmt.Errorf("failed quota: %s: %w", one.Name, err))
+		}
+	}
+	own := admission.Memory[held](a, p)
 	if own.request == "" {
 		own.request = rand.Text()
 	}
-	if a.DryRun {
-		return refusal(p.tryReserve(c, own.request, id), c, a)
+	d := demand{own.request, resource, row, a.Object.GetName(), quota.Usage(resource, a.Object, p.Now())}
+	for _, one := range quotas {
+		key := api.Key{Kind: quota.Kind, Namespace: a.Namespace, ID: one.Name}
+		if a.DryRun {
+			err = p.tryReserve(key, d)
+		} else {
+			err = p.reserveFor(ctx, key, d, own, a)
+		}
+		if err != nil {
+			return refusal(err, key, a)
+		}
 	}
-	mayHave, err := p.reserve(ctx, c, own.request, id)
-	if mayHave && !own.reserved {
-		own.reserved = true
+	return nil
+}
+
+// concerned returns the quotas of which a change uses more than before, sorted by name.
+func (p *Plugin) concerned(a *admission.Attributes) ([]*corev1.ResourceQuota, error) {
+	resource := a.Resource.GroupResource()
+	all, err := p.quotas.In(a.Namespace)
+	return slices.DeleteFunc(all, func(one *corev1.ResourceQuota) bool {
+		if !quota.Covers(one, resource, a.Object) {
+			return true
+		}
+		if a.Operation == admission.Create || a.MayCreate || !quota.Covers(one, resource, a.OldObject) {
+			return false
+		}
+		after, before := quota.Usage(resource, a.Object, p.Now()), quota.Usage(resource, a.OldObject, p.Now())
+		return !slices.ContainsFunc(quota.Names(one, resource), func(name corev1.ResourceName) bool {
+			more := after[name]
+			return more.Cmp(before[name]) > 0
+		})
+	}), err
+}
+
+// rowOf returns the row of a resource with objects in namespaces, nil if there is none. The server creates endpoints
+// itself, without admission, so they use nothing.
+func (p *Plugin) rowOf(resource schema.GroupResource) *rest.Resource {
+	for row := range p.catalogs.Rows() {
+		if row.GroupResource() == resource && row.Namespaced && row.Stored != "" && row.Stored != api.EndpointsKind {
+			return row
+		}
+	}
+	return nil
+}
+
+// reserveFor reserves of a quota what a request needs. The end of the request releases it.
+func (p *Plugin) reserveFor(ctx context.Context, key api.Key, d demand, own *held, a *admission.Attributes) error {
+	mayHave, err := p.reserve(ctx, key, d)
+	if mayHave && !slices.Contains(own.quotas, key.ID) {
+		own.quotas = append(own.quotas, key.ID)
 		a.OnEnd(func(known bool) {
 			if known {
-				p.release(c, own.request)
+				p.release(key, d)
 			}
 		})
 	}
-	return refusal(err, c, a)
+	return err
 }
 
 // refusal converts an error to the answer of a request; nil stays nil.
-func refusal(err error, c *counter, a *admission.Attributes) error {
+func refusal(err error, key api.Key, a *admission.Attributes) error {
 	var exceeded *exceededError
 	switch {
 	case errors.As(err, &exceeded):
 		return admission.Forbidden(a, exceeded)
 	case api.KindOf(err) == api.Conflict:
-		return tooMany(c)
+		return tooMany(key)
 	}
 	return rest.StatusError(err, a.Resource.GroupResource(), a.Object.GetName())
-}
-
-// exceededError is the error of a request that exceeds a quota, in the words of today's server.
-type exceededError struct {
-	limit
-	used int64
-}
-
-// Error implements error.
-func (e *exceededError) Error() string {
-	return fmt.Sprintf("exceeded quota: %s, requested: %s=1, used: %s=%d, limited: %s=%d", e.quota, e.resource, e.resource, e.used, e.resource, e.hard)
 }

@@ -18,7 +18,7 @@ const tenPods = `{"pods":"10"}`
 
 func TestOfManyCreatesAsManySucceedAsThereArePlaces(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
-		servers := []*server{newServer(t, connect(), quota("q", tenPods)), newServer(t, connect(), quota("q", tenPods))}
+		servers := []*server{newServer(t, connect(), few("q", tenPods)), newServer(t, connect(), few("q", tenPods))}
 		for round, some := range [][]*server{servers[:1], servers} { // one process, then two
 			errs := make([]error, 64)
 			var group sync.WaitGroup
@@ -49,7 +49,7 @@ func TestOfManyCreatesAsManySucceedAsThereArePlaces(t *testing.T) {
 func TestThereAreNeverMoreThanAllowed(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
 		const hard, writers, rounds = 3, 8, 12
-		servers := []*server{newServer(t, connect(), quota("q", `{"pods":"3"}`)), newServer(t, connect(), quota("q", `{"pods":"3"}`))}
+		servers := []*server{newServer(t, connect(), few("q", `{"pods":"3"}`)), newServer(t, connect(), few("q", `{"pods":"3"}`))}
 		start, err := servers[0].Version()
 		require.NoError(t, err)
 		var mu sync.Mutex
@@ -103,7 +103,7 @@ func TestThereAreNeverMoreThanAllowed(t *testing.T) {
 
 func TestRequestsOfOneObjectTakeOnePlaceAndEachItsOwnReservation(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
-		a, b := newServer(t, connect(), quota("q", `{"pods":"1"}`)), newServer(t, connect(), quota("q", `{"pods":"1"}`))
+		a, b := newServer(t, connect(), few("q", `{"pods":"1"}`)), newServer(t, connect(), few("q", `{"pods":"1"}`))
 		first, err := a.reserve(t.Context(), "x")
 		require.NoError(t, err)
 		second, err := b.reserve(t.Context(), "x")
@@ -120,7 +120,7 @@ func TestRequestsOfOneObjectTakeOnePlaceAndEachItsOwnReservation(t *testing.T) {
 // K50.
 func TestAPlaceIsFreeWhenItsObjectIsDeletedOrNotStored(t *testing.T) {
 	onEachStore(t, func(t *testing.T, connect func() storage.Interface) {
-		a, b := newServer(t, connect(), quota("q", `{"pods":"2"}`)), newServer(t, connect(), quota("q", `{"pods":"2"}`))
+		a, b := newServer(t, connect(), few("q", `{"pods":"2"}`)), newServer(t, connect(), few("q", `{"pods":"2"}`))
 		require.NoError(t, a.create(t.Context(), "x"))
 		assert.True(t, apierrors.IsAlreadyExists(b.create(t.Context(), "x")))
 		require.NoError(t, b.create(t.Context(), "y"))
@@ -139,7 +139,7 @@ func TestWhatIsStoredAlreadyCounts(t *testing.T) {
 			_, err := store.Commit(storage.Create(&api.Task{JSONBase: api.JSONBase{ID: id}, IsPod: true}))
 			require.NoError(t, err)
 		}
-		s := newServer(t, connect(), quota("q", `{"pods":"2"}`))
+		s := newServer(t, connect(), few("q", `{"pods":"2"}`))
 		assert.EqualError(t, s.create(t.Context(), "x"), `pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=2`)
 		require.NoError(t, s.delete("b"))
 		require.NoError(t, s.delete("c"))

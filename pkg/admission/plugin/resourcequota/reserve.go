@@ -4,124 +4,126 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log"
 	"slices"
-	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/rest"
+	"kube2014/pkg/quota"
 	"kube2014/pkg/storage"
 )
 
-// reserve reserves a place for an object. It reports whether the request may have a reservation now,
-// which is possible after some errors too.
-func (p *Plugin) reserve(ctx context.Context, c *counter, request, id string) (mayHave bool, err error) {
-	if err := c.takeTurn(ctx, p.patience); err != nil {
+// reservation is what a request has reserved for an object.
+type reservation struct {
+	Request  string              `json:"request"` // two requests may want to create the same object
+	Resource string              `json:"resource"`
+	ID       string              `json:"id"` // of the object
+	Usage    corev1.ResourceList `json:"usage"`
+	Until    time.Time           `json:"until"`
+}
+
+// errNothing ends an update that has nothing to do, because the quota or the reservation is gone.
+var errNothing = errors.New("there is no such quota, or reservation")
+
+// reserve reserves of a quota what a request needs, unless the quota is gone. It reports whether the request may have a
+// reservation now, which is possible after some errors too.
+func (p *Plugin) reserve(ctx context.Context, key api.Key, d demand) (mayHave bool, err error) {
+	endTurn, err := p.turns.take(ctx, key, p.patience)
+	if err != nil {
 		return false, err
 	}
-	defer c.endTurn()
-	_, err = storage.GuaranteedUpdate(p.objects, keyOf(c.id), func(stored *storage.Object) (api.Object, error) {
-		next, err := p.reserved(c, stored, request, id)
+	defer endTurn()
+	_, err = storage.GuaranteedUpdate(while{p.objects, key}, quota.Reservations(key), func(stored *storage.Object) (api.Object, error) {
+		next, err := p.reserved(key, stored, d)
 		mayHave = err == nil
 		return next, err
 	})
+	if errors.Is(err, errNothing) {
+		return mayHave, nil
+	}
 	return mayHave, err
 }
 
+// while is a store that changes something only while an object exists.
+type while struct {
+	storage.Interface
+	exists api.Key
+}
+
+// Commit implements storage.Interface.
+func (w while) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	written, err := w.Interface.Commit(append(slices.Clone(changes), storage.Require(w.exists))...)
+	return written[:min(len(written), len(changes))], err
+}
+
+// Now implements storage.Clock.
+func (w while) Now() time.Time { return storage.ClockOf(w.Interface)() }
+
 // tryReserve returns the error that reserve would return.
-func (p *Plugin) tryReserve(c *counter, request, id string) error {
-	stored, err := p.objects.Get(keyOf(c.id))
+func (p *Plugin) tryReserve(key api.Key, d demand) error {
+	stored, err := p.objects.Get(quota.Reservations(key))
 	if err != nil && api.KindOf(err) != api.NotFound {
 		return err
 	}
-	_, err = p.reserved(c, stored, request, id)
+	if _, err = p.reserved(key, stored, d); errors.Is(err, errNothing) {
+		return nil
+	}
 	return err
 }
 
-// reserved returns the object with one more reservation, which replaces an earlier one of the same
-// request. It reads the time before it lists the objects: if a reservation has expired by then, its
-// object is in the list.
-func (p *Plugin) reserved(c *counter, stored *storage.Object, request, id string) (api.Object, error) {
+// reserved returns the object with one more reservation, which replaces an earlier one of the same request. It reads the
+// time before it lists the objects: if a reservation has expired by then, its object is in the list.
+func (p *Plugin) reserved(key api.Key, stored *storage.Object, d demand) (api.Object, error) {
 	now := p.Now()
-	list, err := p.objects.List(storage.InDefault(c.kind))
+	_, limits, err := p.quota(key)
 	if err != nil {
 		return nil, err
 	}
-	others := slices.DeleteFunc(reservationsIn(stored), func(one reservation) bool { return one.Request == request || !now.Before(one.Until) })
-	if used, has := count(list.Items, others, id); !has && used >= c.hard {
-		return nil, &exceededError{c.limit, used}
+	uses, err := p.usesOf(limits, d.row)
+	if err != nil {
+		return nil, err
 	}
-	return quotaOf(c.id, append(others, reservation{request, id, now.Add(lifetime).UTC()}))
+	others := slices.DeleteFunc(reservationsIn(stored), func(one reservation) bool { return one.Request == d.request || !now.Before(one.Until) })
+	for _, one := range others {
+		if one.Resource == d.resource.String() {
+			uses.raise(one.ID, one.Usage)
+		}
+	}
+	if err := uses.check(limits, d); err != nil {
+		return nil, err
+	}
+	return objectOf(key, append(others, reservation{d.request, d.resource.String(), d.name, d.usage, now.Add(lifetime).UTC()}))
 }
 
-var errNothing = errors.New("there is no such reservation")
-
-// release removes the reservation of a request. If that fails, the reservation expires.
-func (p *Plugin) release(c *counter, request string) {
-	err := c.takeTurn(context.Background(), p.patience)
+// release removes the reservation of a request, and writes the status of the quota. If the former fails, the reservation
+// expires.
+func (p *Plugin) release(key api.Key, d demand) {
+	endTurn, err := p.turns.take(context.Background(), key, p.patience)
 	if err == nil {
-		defer c.endTurn()
-		_, err = storage.GuaranteedUpdate(p.objects, keyOf(c.id), func(stored *storage.Object) (api.Object, error) {
+		defer endTurn()
+		_, err = storage.GuaranteedUpdate(while{p.objects, key}, quota.Reservations(key), func(stored *storage.Object) (api.Object, error) {
 			all := reservationsIn(stored)
-			others := slices.DeleteFunc(slices.Clone(all), func(one reservation) bool { return one.Request == request })
+			others := slices.DeleteFunc(slices.Clone(all), func(one reservation) bool { return one.Request == d.request })
 			if len(others) == len(all) {
 				return nil, errNothing
 			}
-			return quotaOf(c.id, others)
+			if _, _, err := p.quota(key); err != nil {
+				return nil, err
+			}
+			return objectOf(key, others)
 		})
 	}
+	if err == nil {
+		err = p.report(key, d)
+	}
 	if err != nil && !errors.Is(err, errNothing) {
-		log.Printf("quota: a place for one of %s stays reserved for up to %v: %s", c.id, lifetime, api.InFull(err))
+		log.Printf("quota %s/%s: what a request has reserved stays so for up to %v, or the status is not written: %s", key.Namespace, key.ID, lifetime, api.InFull(err))
 	}
 }
 
-// storeTime is the time that a request needs after its turn has come, to reserve a place or to
-// receive an error of the store.
-const storeTime = 5 * time.Second
-
-// takeTurn waits until no other request of this process changes the reservations. Without turns, each
-// update would make all others start again.
-func (c *counter) takeTurn(ctx context.Context, patience time.Duration) error {
-	select { // without waiting, little time is enough
-	case c.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(deadline)-storeTime)
-	}
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case c.turn <- struct{}{}:
-		return nil
-	case <-late.C:
-		return tooMany(c)
-	case <-ctx.Done():
-		return rest.CheckTime(ctx)
-	}
-}
-
-func (c *counter) endTurn() { <-c.turn }
-
-// tooMany refuses a request whose turn has not come in time.
-func tooMany(c *counter) error {
-	return apierrors.NewTooManyRequests(fmt.Sprintf("too many requests count %s at once; please try again later", c.id), 1)
-}
-
-// reservation is the place that a request has reserved for an object.
-type reservation struct {
-	Request string    `json:"request"` // two requests may want to create the same object
-	ID      string    `json:"id"`      // of the object
-	Until   time.Time `json:"until"`
-}
-
-// reservationsIn returns the reservations in a stored object, which may be nil. An object that cannot
-// be read has none.
+// reservationsIn returns the reservations in a stored object, which may be nil. An object that cannot be read has none.
 func reservationsIn(stored *storage.Object) (all []reservation) {
 	if stored == nil || json.Unmarshal([]byte(stored.Meta().Remainder), &all) != nil {
 		return nil
@@ -129,35 +131,15 @@ func reservationsIn(stored *storage.Object) (all []reservation) {
 	return all
 }
 
-// keyOf returns the key of the object with the reservations of a resource. No API serves it.
-func keyOf(resource string) api.Key { return api.DefaultKey("quotas", resource) }
-
-// quotaOf returns an object with reservations.
-func quotaOf(id string, all []reservation) (api.Object, error) {
-	key := keyOf(id)
-	quota := &api.Any{Kind: key.Kind, ID: key.ID, ObjectMeta: api.ObjectMeta{Namespace: key.Namespace}}
+// objectOf returns the object with the reservations of a quota. It stays when it has none: its version tells that some
+// were removed.
+func objectOf(of api.Key, all []reservation) (api.Object, error) {
+	key := quota.Reservations(of)
+	object := &api.Any{Kind: key.Kind, ID: key.ID, ObjectMeta: api.ObjectMeta{Namespace: key.Namespace}}
 	if len(all) == 0 {
-		return quota, nil
+		return object, nil
 	}
 	text, err := json.Marshal(all)
-	quota.Remainder = string(text)
-	return quota, err
-}
-
-// count returns the number of stored and reserved objects, and whether an id is one of theirs. The
-// list is sorted by id.
-func count(list []*storage.Object, reserved []reservation, id string) (used int64, has bool) {
-	isStored := func(id string) bool {
-		_, found := slices.BinarySearchFunc(list, id, func(object *storage.Object, id string) int { return strings.Compare(object.Key().ID, id) })
-		return found
-	}
-	has = isStored(id)
-	more := map[string]bool{}
-	for _, one := range reserved {
-		has = has || one.ID == id
-		if !isStored(one.ID) {
-			more[one.ID] = true
-		}
-	}
-	return int64(len(list) + len(more)), has
+	object.Remainder = string(text)
+	return object, err
 }

@@ -24,7 +24,7 @@ func TestAReservationOfAServerThatHasEndedEndsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(1)
-		s, ended := newServer(t, store, quota("q", `{"pods":"2"}`)), newServer(t, store, quota("q", `{"pods":"2"}`))
+		s, ended := newServer(t, store, few("q", `{"pods":"2"}`)), newServer(t, store, few("q", `{"pods":"2"}`))
 		s.Now, ended.Now = time.Now, time.Now
 		_, err := ended.reserve(t.Context(), "lost")
 		require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestAReservationStaysWhileNobodyKnowsWhetherTheObjectIsStored(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := memory.New(1)
-			s := newServer(t, store, quota("q", tenPods))
+			s := newServer(t, store, few("q", tenPods))
 			request, err := s.reserve(t.Context(), "x")
 			require.NoError(t, err)
 			require.Equal(t, 1, reservations(t, store))
@@ -70,7 +70,7 @@ func TestAReservationStaysWhileNobodyKnowsWhetherTheObjectIsStored(t *testing.T)
 func TestADryRunTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	s := newServer(t, store, quota("q", `{"pods":"1"}`))
+	s := newServer(t, store, few("q", `{"pods":"1"}`))
 	try := func(id string) error {
 		r := s.begin(t.Context(), admission.Attributes{Operation: admission.Create, DryRun: true})
 		defer r.End(nil)
@@ -100,7 +100,7 @@ func (unreachable) Get(api.Key) (*storage.Object, error) {
 func TestAnUpdateThatMayCreateTakesAPlace(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	s := newServer(t, store, quota("q", `{"pods":"1"}`))
+	s := newServer(t, store, few("q", `{"pods":"1"}`))
 	require.NoError(t, s.create(t.Context(), "x"))
 	update := func(id string, mayCreate bool, old admission.Object) (*admission.Request, error) {
 		r := s.begin(t.Context(), admission.Attributes{Operation: admission.Update, MayCreate: mayCreate})
@@ -123,7 +123,7 @@ func TestAnUpdateThatMayCreateTakesAPlace(t *testing.T) {
 func TestARequestThatGeneratesAnotherNameHasOneReservation(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	s := newServer(t, store, quota("q", `{"pods":"2"}`))
+	s := newServer(t, store, few("q", `{"pods":"2"}`))
 	require.NoError(t, s.create(t.Context(), "taken"))
 	r := s.begin(t.Context(), admission.Attributes{Operation: admission.Create})
 	for _, id := range []string{"y", "z"} {
@@ -141,7 +141,7 @@ func TestARequestThatGeneratesAnotherNameHasOneReservation(t *testing.T) {
 func TestTheTimeIsTakenBeforeTheListOfTheObjects(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	s := newServer(t, store, quota("q", `{"pods":"1"}`))
+	s := newServer(t, store, few("q", `{"pods":"1"}`))
 	clock := now()
 	s.Now = func() time.Time { return clock }
 	_, err := s.reserve(t.Context(), "x")
@@ -158,7 +158,7 @@ func TestTheTimeIsTakenBeforeTheListOfTheObjects(t *testing.T) {
 func TestWhatIsCreatedWhileTheObjectsAreListedCounts(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	other, s := newServer(t, store, quota("q", `{"pods":"1"}`)), newServer(t, store, quota("q", `{"pods":"1"}`))
+	other, s := newServer(t, store, few("q", `{"pods":"1"}`)), newServer(t, store, few("q", `{"pods":"1"}`))
 	once := false
 	s.objects = disturbed{Interface: store, list: func() {
 		if !once {
@@ -173,7 +173,7 @@ func TestWhatIsCreatedWhileTheObjectsAreListedCounts(t *testing.T) {
 func TestTheClockOfAServerMayBeBehind(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	ahead, behind := newServer(t, store, quota("q", `{"pods":"1"}`)), newServer(t, store, quota("q", `{"pods":"1"}`))
+	ahead, behind := newServer(t, store, few("q", `{"pods":"1"}`)), newServer(t, store, few("q", `{"pods":"1"}`))
 	behind.Now = func() time.Time { return now().Add(-lifetime / 2) }
 	_, err := behind.reserve(t.Context(), "x")
 	require.NoError(t, err)
@@ -186,14 +186,14 @@ func TestWhoWaitsTooLongForItsTurnIsToldToTryAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := make(chan struct{})
 		store := memory.New(1)
-		s := newServer(t, disturbed{Interface: store, get: func() { <-hangs }}, quota("q", tenPods))
+		s := newServer(t, disturbed{Interface: store, get: func() { <-hangs }}, few("q", tenPods))
 		done := make(chan error)
 		s.patience = maxWait
 		go func() { done <- s.create(t.Context(), "slow") }()
 		synctest.Wait()
 		began := time.Now()
 		r, err := s.reserve(t.Context(), "x")
-		assert.EqualError(t, err, "too many requests count pods at once; please try again later")
+		assert.EqualError(t, err, "too many requests use the quota q at once; please try again later")
 		assert.True(t, apierrors.IsTooManyRequests(err))
 		seconds, wait := apierrors.SuggestsClientDelay(err)
 		assert.True(t, wait)
@@ -216,7 +216,7 @@ func TestWhoHasLittleTimeWaitsLess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hangs := make(chan struct{})
-		s := newServer(t, disturbed{Interface: memory.New(1), get: func() { <-hangs }}, quota("q", tenPods))
+		s := newServer(t, disturbed{Interface: memory.New(1), get: func() { <-hangs }}, few("q", tenPods))
 		done := make(chan error)
 		s.patience = maxWait
 		go func() { done <- s.create(t.Context(), "slow") }()
@@ -243,8 +243,9 @@ func TestWhoHasLittleTimeWaitsLess(t *testing.T) {
 func TestWhereTheStoreCannotBeReadNothingIsRemoved(t *testing.T) {
 	t.Parallel()
 	reads := 0
-	s := newServer(t, nil, quota("q", tenPods))
-	s.objects = unreadable{memory.New(1), &reads}
+	store := memory.New(1)
+	s := newServer(t, store, few("q", tenPods))
+	s.objects = unreadable{store, &reads}
 	r, err := s.reserve(t.Context(), "x")
 	assert.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 	r.End(err)
@@ -265,7 +266,8 @@ func (u unreadable) Get(api.Key) (*storage.Object, error) {
 func TestAServerThatAlwaysLosesAgainstOthersIsToldToTryAgain(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	s := newServer(t, disturbed{Interface: store, ticks: new(atomic.Int64), commit: func(storage.Change) error { return api.NewConflict("x") }}, quota("q", tenPods))
+	s := newServer(t, store, few("q", tenPods))
+	s.objects = disturbed{Interface: store, ticks: new(atomic.Int64), commit: func(storage.Change) error { return api.NewConflict("x") }}
 	r, err := s.reserve(t.Context(), "x")
 	assert.True(t, apierrors.IsTooManyRequests(err), "%v", err)
 	r.End(err)
@@ -277,7 +279,7 @@ func TestAPlaceIsFreeIfTheReservationFails(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
 	lost := false
-	s := newServer(t, nil, quota("q", tenPods))
+	s := newServer(t, store, few("q", tenPods))
 	s.objects = disturbed{Interface: store, commit: func(change storage.Change) error {
 		if lost {
 			return nil
@@ -297,7 +299,7 @@ func TestAPlaceIsFreeIfTheReservationFails(t *testing.T) {
 func TestWhatCannotBeRemovedEndsByItself(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	s := newServer(t, store, quota("q", tenPods))
+	s := newServer(t, store, few("q", tenPods))
 	r, err := s.reserve(t.Context(), "x")
 	require.NoError(t, err)
 	s.objects = disturbed{Interface: store, commit: func(storage.Change) error { return api.NewUnavailable("update quota", nil) }}
@@ -310,5 +312,5 @@ func TestWhatAnotherProgramHasMadeOfTheReservationsIsNone(t *testing.T) {
 	store := memory.New(1)
 	_, err := store.Commit(storage.Create(&api.Any{Kind: "quotas", ID: "pods", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: `"x"`}}))
 	require.NoError(t, err)
-	assert.NoError(t, newServer(t, store, quota("q", tenPods)).create(t.Context(), "x"))
+	assert.NoError(t, newServer(t, store, few("q", tenPods)).create(t.Context(), "x"))
 }

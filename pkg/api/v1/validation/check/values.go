@@ -191,9 +191,29 @@ func (c *Errors) ResourceName(at *field.Path, name corev1.ResourceName) bool {
 		return false
 	}
 	known := slices.Concat(ComputeResources, countedResources, otherResources)
-	bad := !strings.Contains(string(name), "/") && !IsHugePages(name) && !slices.Contains(known, string(name))
+	bad := !strings.Contains(string(name), "/") && !isQuotaHugePages(name) && !slices.Contains(known, string(name))
 	c.InvalidIf(bad, at, name, "must be a standard resource type or fully qualified")
 	return !bad
+}
+
+// ContainerResource requires the name of a resource that a container may have.
+func (c *Errors) ContainerResource(at *field.Path, name corev1.ResourceName) {
+	c.ResourceName(at, name)
+	if !strings.Contains(string(name), "/") {
+		c.InvalidIf(!IsHugePages(name) && !slices.Contains(ComputeResources, string(name)), at, name, "must be a standard resource for containers")
+	} else if !IsNative(name) {
+		c.InvalidIf(!IsExtended(name), at, name, "doesn't follow extended resource name standard")
+	}
+}
+
+// IsQuotaResource reports whether a quota knows a name, which has no domain.
+func IsQuotaResource(name corev1.ResourceName) bool {
+	known := slices.Concat(ComputeResources, countedResources, otherResources[1:]) // all but storage
+	return isQuotaHugePages(name) || slices.Contains(known, string(name))
+}
+
+func isQuotaHugePages(name corev1.ResourceName) bool {
+	return IsHugePages(corev1.ResourceName(strings.TrimPrefix(string(name), "requests.")))
 }
 
 // IsHugePages reports whether a resource is memory in huge pages.

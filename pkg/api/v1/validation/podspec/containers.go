@@ -82,7 +82,7 @@ func (c checks) container(s *podSpec, ctr *corev1.Container, at *field.Path) {
 	c.mounts(s, ctr, at.Child("volumeMounts"))
 	c.devices(s, ctr, at.Child("volumeDevices"))
 	c.pullPolicy(at.Child("imagePullPolicy"), ctr.ImagePullPolicy)
-	c.resources(&ctr.Resources, c.containerResource, s.claims, at.Child("resources"))
+	c.resources(&ctr.Resources, c.ContainerResource, s.claims, at.Child("resources"))
 	c.resizePolicy(ctr.ResizePolicy, s.RestartPolicy, at.Child("resizePolicy"))
 	c.securityContext(ctr.SecurityContext, s.hostUsers(), at.Child("securityContext"))
 }

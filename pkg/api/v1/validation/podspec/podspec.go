@@ -103,7 +103,7 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 		check.RequireSupported(c.Errors, at.Child("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
 	if s.Overhead != nil {
-		c.resources(&corev1.ResourceRequirements{Limits: s.Overhead}, c.containerResource, nil, at.Child("overhead"))
+		c.resources(&corev1.ResourceRequirements{Limits: s.Overhead}, c.ContainerResource, nil, at.Child("overhead"))
 	}
 	if s.OS != nil && c.Require(at.Child("os", "name"), string(s.OS.Name)) {
 		check.Supported(c.Errors, at.Child("os"), s.OS.Name, corev1.Linux, corev1.Windows)

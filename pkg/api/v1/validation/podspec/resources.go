@@ -2,7 +2,6 @@ package podspec
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,15 +46,6 @@ func (c checks) resources(r *corev1.ResourceRequirements, name func(*field.Path,
 	}
 	c.Forbid(hugePages && !compute, at, "HugePages require cpu or memory")
 	c.usedClaims(r.Claims, claims, at.Child("claims"))
-}
-
-func (c checks) containerResource(at *field.Path, name corev1.ResourceName) {
-	c.ResourceName(at, name)
-	if !strings.Contains(string(name), "/") {
-		c.InvalidIf(!check.IsHugePages(name) && !slices.Contains(check.ComputeResources, string(name)), at, name, "must be a standard resource for containers")
-	} else if !check.IsNative(name) {
-		c.InvalidIf(!check.IsExtended(name), at, name, "doesn't follow extended resource name standard")
-	}
 }
 
 func (c checks) podResource(at *field.Path, name corev1.ResourceName) {

@@ -1,0 +1,163 @@
+package resourcequota
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/quota"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
+)
+
+// uses is what the objects of a resource use of a quota, by their names, and all together.
+type uses struct {
+	each map[string]corev1.ResourceList // a reservation may stand for a stored object
+	all  corev1.ResourceList            // of the names of the quota that the resource uses
+}
+
+// usesOf returns what the stored objects of a resource use of a quota.
+func (p *Plugin) usesOf(limits *corev1.ResourceQuota, row *rest.Resource) (*uses, error) {
+	list, err := p.objects.List(storage.Selection{Kind: row.Stored, Namespace: limits.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	u := &uses{each: map[string]corev1.ResourceList{}, all: corev1.ResourceList{}}
+	for _, name := range quota.Names(limits, row.GroupResource()) {
+		u.all[name] = *resource.NewQuantity(0, resource.DecimalSI)
+	}
+	codec, now := v1.NewCodec(row.Kind, row.Stored, row.Types()), p.Now()
+	for _, stored := range list.Items {
+		var object runtime.Object
+		if !quota.Counts(limits, row.GroupResource()) {
+			if object, err = codec.Out(stored.Object); err != nil {
+				return nil, err
+			}
+			if !quota.Covers(limits, row.GroupResource(), object) {
+				continue
+			}
+		}
+		u.add(stored.Key().ID, quota.Usage(row.GroupResource(), object, now))
+	}
+	return u, nil
+}
+
+// add adds what a stored object uses. Other programs may have stored several tasks of one name.
+func (u *uses) add(id string, usage corev1.ResourceList) {
+	sum := corev1.ResourceList{}
+	for name := range u.all {
+		more := usage[name].DeepCopy()
+		more.Add(u.each[id][name])
+		sum[name] = more
+	}
+	u.raise(id, sum)
+}
+
+// raise lets an object use at least what is given.
+func (u *uses) raise(id string, usage corev1.ResourceList) {
+	before := u.each[id]
+	after := before.DeepCopy()
+	if after == nil {
+		after = corev1.ResourceList{}
+	}
+	for name := range u.all {
+		if more := usage[name]; more.Cmp(before[name]) > 0 {
+			sum := u.all[name].DeepCopy()
+			sum.Add(more)
+			sum.Sub(before[name])
+			u.all[name], after[name] = sum, more
+		}
+	}
+	u.each[id] = after
+}
+
+// check returns an error if a demand exceeds a quota.
+func (u *uses) check(limits *corev1.ResourceQuota, d demand) error {
+	e := &exceededError{quota: limits.Name}
+	for _, name := range quota.Names(limits, d.resource) {
+		requested, used, hard := d.usage[name], u.all[name], limits.Spec.Hard[name]
+		requested.Sub(u.each[d.name][name])
+		sum := used.DeepCopy()
+		if sum.Add(requested); requested.Sign() > 0 && sum.Cmp(hard) > 0 {
+			e.add(name, requested.String(), used.String(), hard.String())
+		}
+	}
+	if len(e.requested) == 0 {
+		return nil
+	}
+	return e
+}
+
+// exceededError is the error of a request that exceeds a quota, in the words of today's server.
+type exceededError struct {
+	quota                    string
+	requested, used, limited []string
+}
+
+func (e *exceededError) add(name corev1.ResourceName, requested, used, limited string) {
+	e.requested = append(e.requested, string(name)+"="+requested)
+	e.used = append(e.used, string(name)+"="+used)
+	e.limited = append(e.limited, string(name)+"="+limited)
+}
+
+// Error implements error.
+func (e *exceededError) Error() string {
+	in := func(list []string) string { return strings.Join(list, ",") }
+	return fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s", e.quota, in(e.requested), in(e.used), in(e.limited))
+}
+
+// quota returns a quota from the store, or errNothing if it is gone.
+func (p *Plugin) quota(key api.Key) (*storage.Object, *corev1.ResourceQuota, error) {
+	stored, err := p.objects.Get(key)
+	if api.KindOf(err) == api.NotFound {
+		return nil, nil, errNothing
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	object, err := p.quotas.Codec.Out(stored.Object)
+	if err != nil {
+		return nil, nil, err
+	}
+	return stored, object.(*corev1.ResourceQuota), nil
+}
+
+// report writes what the stored objects of a resource use into the status of a quota.
+func (p *Plugin) report(key api.Key, d demand) error {
+	_, err := storage.GuaranteedUpdate(p.objects, key, func(stored *storage.Object) (api.Object, error) {
+		if stored == nil {
+			return nil, errNothing
+		}
+		object, err := p.quotas.Codec.Out(stored.Object)
+		if err != nil {
+			return nil, err
+		}
+		before := object.(*corev1.ResourceQuota)
+		uses, err := p.usesOf(before, d.row)
+		if err != nil {
+			return nil, err
+		}
+		after := before.DeepCopy()
+		if after.Status.Used == nil {
+			after.Status.Used = corev1.ResourceList{}
+		}
+		for name, used := range uses.all {
+			after.Status.Used[name] = used
+		}
+		if equality.Semantic.DeepEqual(before, after) {
+			return nil, errNothing
+		}
+		next, err := p.quotas.Codec.In(after)
+		if err == nil {
+			next.Inherit(stored.Object)
+		}
+		return next, err
+	})
+	return err
+}

@@ -1,0 +1,105 @@
+// Package resourcequota counts what is used of quotas, as a client of the API, and writes it into their status. The
+// admission plugin of quotas writes the status after each object that it lets in; the controller does after deletions,
+// after changes of quotas, and after what the plugin could not finish.
+package resourcequota
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/workqueue"
+)
+
+// Config is what a ResourceQuotaController needs.
+type Config struct {
+	Client *clientv1.Client
+	// Resources returns the resources whose objects can be listed and deleted, at present.
+	Resources func() []metav1.APIResource
+	// Around is put around the work on one quota, for a trace. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
+}
+
+const (
+	// resyncPeriod is how often all quotas are counted again.
+	resyncPeriod = 5 * time.Minute
+	// deletionPause is the pause from a deletion until its quotas are counted, changePause that from any other change:
+	// few of those matter, as the plugin has counted new objects.
+	deletionPause = 100 * time.Millisecond
+	changePause   = time.Second
+)
+
+// ResourceQuotaController keeps the status of quotas. It counts what the server lists, and writes it only if the quota
+// has not changed since. Its work can be interrupted at any moment and repeated, also by several controllers at once.
+type ResourceQuotaController struct {
+	config   Config
+	quotas   *cache.SharedInformer[*corev1.ResourceQuota]
+	synced   func() bool
+	queue    *workqueue.Queue // of quotas
+	monitors *monitors
+}
+
+// NewResourceQuotaController returns a controller.
+func NewResourceQuotaController(config Config) *ResourceQuotaController {
+	const name = "resource quota controller"
+	c := &ResourceQuotaController{config: config, queue: workqueue.New(name)}
+	c.monitors = &monitors{controller: c, all: map[string]*monitor{}}
+	c.quotas = cache.NewSharedInformer(name, config.Client.ResourceQuotas().Everywhere(), resyncPeriod)
+	c.quotas.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	add := func(quota *corev1.ResourceQuota) { c.queue.Add(cache.Key(quota)) }
+	c.synced = c.quotas.AddHandler(cache.Handler[*corev1.ResourceQuota]{OnAdd: add, OnUpdate: func(old, quota *corev1.ResourceQuota) {
+		isOwn := equality.Semantic.DeepEqual(quota.Spec, old.Spec) && equality.Semantic.DeepEqual(quota.Spec.Hard, quota.Status.Hard)
+		if old == quota || !isOwn { // a change of what is used is that of the plugin, or its own
+			add(quota)
+		}
+	}})
+	return c
+}
+
+// Run works with a number of workers until the context ends. It is called once.
+func (c *ResourceQuotaController) Run(ctx context.Context, workers int) {
+	c.monitors.ctx = ctx
+	go c.quotas.Run(ctx)
+	if !cache.WaitForSync(ctx, c.synced) {
+		return
+	}
+	go c.monitors.checkForever(ctx)
+	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
+}
+
+// sync counts what is used of a quota, and writes it into its status if that differs.
+func (c *ResourceQuotaController) sync(ctx context.Context, key string) error {
+	namespace, name, _ := strings.Cut(key, "/")
+	client := c.config.Client.In(namespace)
+	quota, err := client.ResourceQuotas().Get(ctx, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	c.monitors.follow(quota)
+	used, err := c.count(ctx, client, quota)
+	if err != nil {
+		return err
+	}
+	if equality.Semantic.DeepEqual(quota.Status, corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: used}) {
+		return nil
+	}
+	quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: used}
+	_, err = client.ResourceQuotas().UpdateStatus(ctx, quota)
+	switch {
+	case apierrors.IsConflict(err): // something was created meanwhile
+		c.queue.AddAfter(key, deletionPause)
+	case !apierrors.IsNotFound(err):
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package core
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
+	"kube2014/pkg/quota"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/storage"
+)
+
+// readBack is a store whose cache has each change when it has been made: admission plugins decide by the cache, and the
+// client's next request must obey what it has just written. Caches of other servers have it soon.
+type readBack struct{ storage.Interface }
+
+// Commit implements storage.Interface.
+func (r readBack) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	written, err := r.Interface.Commit(changes...)
+	if err == nil {
+		_, _ = r.Version() // the change was made, whether or not the store can be read now
+	}
+	return written, err
+}
+
+// Now implements storage.Clock.
+func (r readBack) Now() time.Time { return storage.ClockOf(r.Interface)() }
+
+func limitRangeRows(b generic.Base) []rest.Resource {
+	b.Objects = readBack{b.Objects}
+	row := coreRow("LimitRange", "limitranges", "limitrange", quota.LimitsKind, printers.Printer{}, "limits")
+	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.LimitRange]{
+		Default:        defaults.LimitRange,
+		Validate:       validation.ValidateLimitRange,
+		ValidateUpdate: validation.ValidateLimitRangeUpdate,
+	}))}
+}
+
+func resourceQuotaRows(b generic.Base) []rest.Resource {
+	b.Objects = readBack{b.Objects}
+	row := coreRow("ResourceQuota", "resourcequotas", "resourcequota", quota.Kind, printers.ResourceQuotas, "quota")
+	quotas := generic.NewStore(b, row, generic.Strategy[*corev1.ResourceQuota]{
+		PrepareForCreate: func(quota *corev1.ResourceQuota) { quota.Status = corev1.ResourceQuotaStatus{} },
+		Validate:         validation.ValidateResourceQuota,
+		PrepareForUpdate: func(quota, old *corev1.ResourceQuota) { quota.Status = old.Status },
+		ValidateUpdate:   validation.ValidateResourceQuotaUpdate,
+	})
+	quotas.AnswersDeleted = true
+	quotas.Remove = func(key api.Key, version uint64) []storage.Change {
+		return []storage.Change{storage.Delete(key, version), storage.Delete(quota.Reservations(key), storage.Any)}
+	}
+	return []rest.Resource{row.With(quotas), row.Subresource("status", partOf(quotas, generic.Strategy[*corev1.ResourceQuota]{
+		PrepareForUpdate: func(quota, old *corev1.ResourceQuota) { quota.Spec = old.Spec },
+		ValidateUpdate:   validation.ValidateResourceQuotaStatusUpdate,
+	}))}
+}
