@@ -32,7 +32,7 @@ func review(t *testing.T, url, token string) authenticationv1.TokenReviewStatus 
 	return answer.Status
 }
 
-// K93: the use of the token leaves no label.
+// K90: the use of the token leaves no label.
 func TestASecretForATokenIsFilledAndEndsWithItsAccount(t *testing.T) {
 	t.Parallel()
 	_, _, address := unhurriedProgram(t, filesOf(t).signingFlags()...)

@@ -21,7 +21,7 @@ func chainOf(t *testing.T, args ...string) (names []string, err error) {
 	return names, err
 }
 
-// K95: ServiceAccount is a default only if something makes accounts.
+// K92: ServiceAccount is a default only if something makes accounts.
 func TestPluginsAreAskedInTheOrderOfTheFlagButAQuotaLast(t *testing.T) {
 	t.Parallel()
 	for given, wanted := range map[string]string{

@@ -147,7 +147,7 @@ func TestAPodPullsImagesWithTheSecretsOfItsAccountUnlessItHasOwn(t *testing.T) {
 	assert.Len(t, someAccounts["dev/robot"].ImagePullSecrets, 1, "the account is as it was")
 }
 
-// The words are those of today's server. K94: it waits a while for the account default, and tells when the store is away.
+// The words are those of today's server. K91: it waits a while for the account default, and tells when the store is away.
 func TestAPodWithoutItsAccountIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := ask(t, someAccounts, "dev", podSpec("nope"))
