@@ -76,3 +76,15 @@ func TestTheCertificateOfPodsIsThatOfTheFlagOrTheLastOneShown(t *testing.T) {
 	_, err = rootCA("-root_ca_file", filepath.Join(dir, "missing"))
 	assert.ErrorContains(t, err, "-root_ca_file: ")
 }
+
+func TestTokensAreSignedByAKey(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]string{"-controllers=*,serviceaccount-token-controller"})
+	assert.EqualError(t, err, "-controllers: serviceaccount-token-controller needs -service_account_signing_key_file")
+	for _, wrong := range []string{"http://x", "x", "https:///x"} {
+		_, err = Parse([]string{"-service_account_issuer", "https://x", "-service_account_jwks_uri", wrong})
+		assert.EqualError(t, err, `-service_account_jwks_uri: "`+wrong+`" is not an https URL`)
+	}
+	_, err = Parse([]string{"-service_account_jwks_uri", "https://x/keys"})
+	assert.EqualError(t, err, "-service_account_jwks_uri: it needs -service_account_issuer")
+}

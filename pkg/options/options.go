@@ -83,6 +83,7 @@ func Parse(args []string) (*ServerRunOptions, error) {
 	}
 	errs.addIf(o.Parts.Has(PartAPIServer) && !o.InsecureServing.Insecure && !given["secure_port"], "-insecure: without it, the server needs -secure_port")
 	errs.addIf(o.Parts.Has(PartKubelet) && o.Kubelet.HTTPS, "-kubelet_https: the kubelets of this process speak HTTP")
+	errs.addIf(slices.Contains(o.Controllers.list, TokensController) && o.Authentication.SigningKeyFile == "", "-controllers: %s needs -service_account_signing_key_file", TokensController)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
