@@ -105,7 +105,7 @@ func (c *Config) Complete() CompletedConfig {
 func (c CompletedConfig) New() *Server {
 	quiet := *c.Config
 	quiet.silent = true
-	quiet.limits = filters.NewLimits(0, 0) // requests may wait for what the parts do
+	quiet.limits = filters.NewLimits(0, 0) // a request may wait for what a part does
 	return &Server{
 		config:   c.Config,
 		loopback: c.BuildHandlerChain(&quiet, Guards{}),

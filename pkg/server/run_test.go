@@ -279,3 +279,25 @@ func TestTheEndWaitsForNoConnectionOnWhichNothingWasSent(t *testing.T) {
 		assert.ErrorIs(t, err, io.EOF)
 	})
 }
+
+// A request may wait for what a part does.
+func TestThePartsOfTheProcessAreServedThoughTooManyOthersWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, inside := newBusy(), loopback.Listen()
+		r := makeServer(t, b.toys, server.Config{MaxReads: 1, MaxChanges: 1, Loopback: inside})
+		r.Link.Server = b
+		r.start(t)
+		wait := b.flood(r.InsecureHandler(), 1, "GET", "/slow")
+		assert.Equal(t, http.StatusTooManyRequests, ask(r.InsecureHandler(), "GET", "/quick").Code)
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return inside.Dial(ctx) }}}
+		resp, err := client.Get("http://loopback/quick")
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, http.StatusOK, resp.StatusCode)
+		close(b.release)
+		assert.Equal(t, map[int]int{http.StatusOK: 1}, wait())
+		r.stop()
+		assert.NoError(t, <-r.ended)
+	})
+}
