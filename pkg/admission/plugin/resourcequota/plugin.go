@@ -52,6 +52,7 @@ type Plugin struct {
 	quotas   *plugin.Objects[*corev1.ResourceQuota]
 	patience time.Duration // how long a request waits for its turn
 	turns    turns
+	measures measures
 }
 
 var (

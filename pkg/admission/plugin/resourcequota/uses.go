@@ -7,10 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
@@ -32,31 +30,42 @@ func (p *Plugin) usesOf(limits *corev1.ResourceQuota, row *rest.Resource) (*uses
 	for _, name := range quota.Names(limits, row.GroupResource()) {
 		u.all[name] = *resource.NewQuantity(0, resource.DecimalSI)
 	}
-	codec, now := v1.NewCodec(row.Kind, row.Stored, row.Types()), p.Now()
-	for _, stored := range list.Items {
-		var object runtime.Object
-		if !quota.Counts(limits, row.GroupResource()) {
-			if object, err = codec.Out(stored.Object); err != nil {
-				return nil, err
-			}
-			if !quota.Covers(limits, row.GroupResource(), object) {
-				continue
-			}
+	if quota.Counts(limits, row.GroupResource()) {
+		same := quota.Usage(row.GroupResource(), nil, p.Now())
+		for _, stored := range list.Items {
+			u.add(stored.Key().ID, same)
 		}
-		u.add(stored.Key().ID, quota.Usage(row.GroupResource(), object, now))
+		return u, nil
+	}
+	usage, err := p.measure(limits, row, list.Items)
+	if err != nil {
+		return nil, err
+	}
+	for _, stored := range list.Items {
+		if used := usage[stored]; used != nil {
+			u.add(stored.Key().ID, used)
+		}
 	}
 	return u, nil
 }
 
 // add adds what a stored object uses. Other programs may have stored several tasks of one name.
 func (u *uses) add(id string, usage corev1.ResourceList) {
-	sum := corev1.ResourceList{}
-	for name := range u.all {
-		more := usage[name].DeepCopy()
-		more.Add(u.each[id][name])
-		sum[name] = more
+	if before, isThere := u.each[id]; isThere {
+		sum := corev1.ResourceList{}
+		for name := range u.all {
+			more := usage[name].DeepCopy()
+			more.Add(before[name])
+			sum[name] = more
+		}
+		u.raise(id, sum)
+		return
 	}
-	u.raise(id, sum)
+	u.each[id] = usage
+	for name, sum := range u.all {
+		sum.Add(usage[name])
+		u.all[name] = sum
+	}
 }
 
 // raise lets an object use at least what is given.

@@ -3,11 +3,13 @@ package resourcequota
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
@@ -163,4 +165,34 @@ func TestAQuotaThatIsDeletedMeanwhileLimitsNothing(t *testing.T) {
 		_, err := store.Get(quota.Reservations(key))
 		assert.Equal(t, api.NotFound, api.KindOf(err), "nothing is left over")
 	})
+}
+
+func TestWhatIsRememberedOfObjectsIsNeverOld(t *testing.T) {
+	t.Parallel()
+	store := memory.New(1)
+	s := newServer(t, store, few("q", `{"pods":"1"}`))
+	clock := now()
+	s.Now = func() time.Time { return clock }
+	ending := podOf(t, "ending", small)
+	require.NoError(t, s.store(t, pods, ending, nil))
+	ending.DeletionTimestamp, ending.DeletionGracePeriodSeconds = &metav1.Time{Time: clock}, new(int64(30))
+	require.NoError(t, s.store(t, pods, ending, podOf(t, "ending", small)))
+	assert.True(t, apierrors.IsForbidden(s.create(t.Context(), "x")))
+	clock = clock.Add(time.Minute)
+	require.NoError(t, s.create(t.Context(), "x"), "the time of the other one is over")
+
+	stored, err := store.Get(api.DefaultKey(quota.Kind, "q"))
+	require.NoError(t, err)
+	internal, err := codec.In(few("q", `{"requests.cpu":"1","pods":"9"}`))
+	require.NoError(t, err)
+	_, err = store.Commit(storage.Update(internal, stored.Version()))
+	require.NoError(t, err)
+	require.NoError(t, s.store(t, pods, podOf(t, "y", small), nil))
+	assert.Equal(t, map[string]string{"requests.cpu": "300m", "pods": "2"}, used(t, s, "q"), "the quota has changed")
+
+	_, err = store.Commit(storage.Delete(api.DefaultKey(quota.Kind, "q"), storage.Present))
+	require.NoError(t, err)
+	put(t, store, few("other", `{"pods":"9"}`))
+	require.NoError(t, s.create(t.Context(), "z"))
+	assert.Len(t, s.measures.all, 1, "the quota that is gone is forgotten")
 }
