@@ -17,7 +17,7 @@ type alwaysPullImages struct{ changes }
 // NewAlwaysPullImages creates a plugin that sets the pull policy Always, so that a pod cannot use a
 // private image that was pulled for another user. It is an admission.Factory.
 func NewAlwaysPullImages(configuration json.RawMessage) (admission.Interface, error) {
-	return without(alwaysPullImages{}, configuration)
+	return withoutConfiguration(alwaysPullImages{}, configuration)
 }
 
 // Admit implements admission.MutationInterface.

@@ -33,7 +33,7 @@ var (
 
 // NewLimitRanger creates the plugin. It is an admission.Factory.
 func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) {
-	return &limitRanger{}, WithoutConfiguration(configuration, "LimitRange")
+	return &limitRanger{}, CheckNoConfiguration(configuration, "LimitRange")
 }
 
 // SetObjects implements WantsObjects.

@@ -22,17 +22,17 @@ const (
 	NameLimitRanger        = "LimitRanger"
 )
 
-// without returns a plugin, or an error if it has a configuration, whose author would
+// withoutConfiguration returns a plugin, or an error if it has a configuration, whose author would
 // expect an effect.
-func without(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
+func withoutConfiguration(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
 	if configuration != nil {
 		return nil, errors.New("configuration: the plugin has none")
 	}
 	return plugin, nil
 }
 
-// WithoutConfiguration returns an error for the configuration of a plugin that decides by the objects of a kind.
-func WithoutConfiguration(configuration json.RawMessage, kind string) error {
+// CheckNoConfiguration returns an error for a configuration of a plugin that decides by the objects of a kind.
+func CheckNoConfiguration(configuration json.RawMessage, kind string) error {
 	if configuration != nil {
 		return fmt.Errorf("configuration: the plugin has none; create objects of the kind %s instead, such as by kubectl create", kind)
 	}

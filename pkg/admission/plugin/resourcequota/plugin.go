@@ -63,7 +63,7 @@ var (
 
 // New creates the plugin. It is an admission.Factory.
 func New(configuration json.RawMessage) (admission.Interface, error) {
-	return &Plugin{Now: time.Now, patience: maxWait, turns: makeTurns()}, plugin.WithoutConfiguration(configuration, "ResourceQuota")
+	return &Plugin{Now: time.Now, patience: maxWait, turns: makeTurns()}, plugin.CheckNoConfiguration(configuration, "ResourceQuota")
 }
 
 // SetObjects implements plugin.WantsObjects.
