@@ -142,7 +142,7 @@ func (t *Tracer) Admission(next func(admission.Call, func() error) error) func(a
 	return func(call admission.Call, plugin func() error) error {
 		method := map[admission.Step]string{admission.Admit: "Admit", admission.Validate: "Validate"}[call.Step]
 		a := call.Attributes
-		what := strings.ToLower(string(a.Operation)) + " " + value(strings.Trim(a.Resource.Resource+"/"+a.Name+"/"+a.Subresource, "/"))
+		what := strings.ToLower(string(a.Operation)) + " " + value(elsewhere(a.Namespace)+strings.Trim(a.Resource.Resource+"/"+a.Name+"/"+a.Subresource, "/"))
 		return t.traceError(call.Plugin+"."+method+"("+what+")", func() error { return next(call, plugin) })
 	}
 }

@@ -66,7 +66,18 @@ func named(key api.Key) string {
 	if key.ID == "" {
 		return string(key.Kind) + " without an id"
 	}
-	return string(key.Kind) + " " + api.Quote(key.ID)
+	return string(key.Kind) + " " + quoted(key)
+}
+
+// quoted returns the id in quotes, after a namespace other than default.
+func quoted(key api.Key) string { return api.Quote(elsewhere(key.Namespace) + key.ID) }
+
+// elsewhere returns what tells an object of a namespace from one of the same name in the namespace default.
+func elsewhere(namespace string) string {
+	if namespace == "" || namespace == api.NamespaceDefault {
+		return ""
+	}
+	return namespace + "/"
 }
 
 func listed(list *storage.List) string {
@@ -80,7 +91,7 @@ func listed(list *storage.List) string {
 			ids = append(ids, "…")
 			break
 		}
-		ids = append(ids, api.Quote(object.Key().ID))
+		ids = append(ids, quoted(object.Key()))
 	}
 	return counted(len(list.Items), kind) + ": " + strings.Join(ids, ", ")
 }

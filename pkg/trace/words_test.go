@@ -25,6 +25,8 @@ func TestAnObjectOfAnyTypeIsTold(t *testing.T) {
 		{nil, "nothing"},
 		{&api.Task{}, "task without an id"},
 		{&api.Service{JSONBase: api.JSONBase{ID: "s"}}, `service "s"`},
+		{&api.Service{JSONBase: api.JSONBase{ID: "s"}, ObjectMeta: api.ObjectMeta{Namespace: "dev"}}, `service "dev/s"`},
+		{&storage.List{Kind: api.ServiceKind, Items: []*storage.Object{{Object: &api.Service{JSONBase: api.JSONBase{ID: "s"}, ObjectMeta: api.ObjectMeta{Namespace: "dev"}}}}}, `1 service: "dev/s"`},
 		{&api.ReplicationController{JSONBase: api.JSONBase{ID: "c"}}, `replication controller "c"`},
 		{api.Task{JSONBase: api.JSONBase{ID: "t"}, CurrentState: api.TaskState{Host: "m"}}, `task "t" on m`},
 		{&api.Any{Kind: api.NodeKind, ID: "n"}, `node "n"`},
