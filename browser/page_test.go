@@ -43,6 +43,19 @@ func TestAPodThatIsCreatedIsShownWithinASecondWithoutReload(t *testing.T) {
 	assert.True(t, value[bool](p, unreloaded))
 }
 
+func TestThePageTellsPodsOfTheSameNameFromEachOther(t *testing.T) {
+	s := startCluster(t, threeMachines)
+	p := openPage(t, s)
+	s.send(t, "POST", "/api/v1/namespaces", `{"metadata": {"name": "dev"}}`)
+	s.createPod(t, "web")
+	s.send(t, "POST", "/api/v1/namespaces/dev/pods", `{"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}`)
+	p.waitFor(`[...document.querySelectorAll(".card .pod[data-state=good] span")].map((pod) => pod.textContent).sort().join() === "dev/web,web"`)
+	p.shows("#events li", "pod web")
+	p.shows("#events li", "pod dev/web")
+	s.send(t, "DELETE", "/api/v1/namespaces/dev", "")
+	p.waitFor(`[...document.querySelectorAll(".pod span")].map((pod) => pod.textContent).join() === "web"`)
+}
+
 func TestThePageShowsMachinesServicesControllersAndEventsAsTheyChange(t *testing.T) {
 	s := startCluster(t, threeMachines)
 	p := openPage(t, s)

@@ -4,7 +4,7 @@ import { hasToken, request, useToken } from "./api.js";
 import { find, make, write } from "./dom.js";
 import * as objects from "./objects.js";
 import { Copy, Newest, reflect } from "./reflector.js";
-import { Machines, Rows, Stream, label, podsInWords, scaler, targets } from "./views.js";
+import { Machines, Rows, Stream, podsInWords, scaler, targets } from "./views.js";
 
 const shownEvents = 100;
 
@@ -104,7 +104,7 @@ async function act(what, ...wanted) {
 const pathOf = ({ kind, namespace, name }) => `/api/v1/namespaces/${namespace}/${kind}/${encodeURIComponent(name)}`;
 
 function scale(controller, replicas) {
-  act(`${label(controller)} is to have ${replicas} pods`, "PATCH", `${pathOf(controller)}/scale`, { spec: { replicas } }, "application/merge-patch+json");
+  act(`${objects.label(controller)} is to have ${replicas} pods`, "PATCH", `${pathOf(controller)}/scale`, { spec: { replicas } }, "application/merge-patch+json");
 }
 
 const form = find("#make");
@@ -152,7 +152,7 @@ function open(key, kind) {
 function drawDetails() {
   const object = copies[shown.kind].objects.get(shown.key);
   if (!object) return details.close();
-  write(find("h2", details), label(object));
+  write(find("h2", details), objects.label(object));
   write(find(".note", details), object.note || "");
   find("dl", details).replaceChildren(...Object.entries({ state: object.words, ...object.facts }).flatMap(([name, fact]) => [make("dt", { text: name }), make("dd", { text: String(fact) })]));
 }
@@ -161,7 +161,7 @@ details.onclose = () => (shown = undefined);
 find(".danger", details).onclick = () => {
   const object = copies[shown.kind].objects.get(shown.key);
   details.close();
-  if (object) act(`${label(object)} is deleted`, "DELETE", pathOf(object));
+  if (object) act(`${objects.label(object)} is deleted`, "DELETE", pathOf(object));
 };
 
 for (const [kind, copy] of Object.entries(copies)) reflect(copy, (trouble, status) => tell(kind, trouble, status), nextToken);

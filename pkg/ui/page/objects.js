@@ -2,6 +2,9 @@
 
 const inCondition = (object, type) => object.status?.conditions?.find((condition) => condition.type === type)?.status;
 
+/** label is what an object is called where the page shows it. */
+export const label = ({ namespace, name }) => (namespace && namespace !== "default" ? `${namespace}/${name}` : name);
+
 /** pod tells where a pod is, and its state in the words of kubectl. */
 export function pod(object) {
   const statuses = object.status?.containerStatuses || [];
@@ -84,8 +87,7 @@ export function endpoints(object) {
 
 export function event(object) {
   const at = Date.parse(object.lastTimestamp || object.eventTime || object.metadata.creationTimestamp);
-  const { kind, name } = object.involvedObject;
-  return { at, version: BigInt(object.metadata.resourceVersion), type: object.type, about: `${kind.toLowerCase()} ${name}`, reason: object.reason || "", message: object.message || "", count: object.count || 1 };
+  return { at, version: BigInt(object.metadata.resourceVersion), type: object.type, about: `${object.involvedObject.kind.toLowerCase()} ${label(object.involvedObject)}`, reason: object.reason || "", message: object.message || "", count: object.count || 1 };
 }
 
 /** nameIn returns the name in a key. */

@@ -1,9 +1,7 @@
 // How each kind of object is drawn. A view draws one object anew, by its key, when it has changed.
 
 import { Sorted, find, make, write } from "./dom.js";
-
-/** label is what an object is called where the page shows it. */
-export const label = ({ namespace, name }) => (namespace && namespace !== "default" ? `${namespace}/${name}` : name);
+import { label } from "./objects.js";
 
 /** podsInWords says a number of pods. */
 export const podsInWords = (count) => (count === 1 ? "1 pod" : `${count} pods`);
