@@ -109,14 +109,9 @@ func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
 				t.Parallel()
 				f := filesOf(t)
 				flags, authority := f.secureFlags()
-				flags = slices.Concat(flags, store(t), []string{"-scheduler", "none", "-authorization_mode", "RBAC",
+				addresses, known := addressesOn(name, session)
+				flags = slices.Concat(flags, store(t), addresses, []string{"-scheduler", "none", "-authorization_mode", "RBAC",
 					"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")}, f.signingFlags())
-				known := today.KnownOfKubectl[session.Name]
-				if name == "etcd" {
-					known = append(slices.Clone(known), today.KnownWithoutAddresses[session.Name]...)
-				} else {
-					flags = append(flags, "-service_cluster_ip_range", "10.0.0.0/16")
-				}
 				_, _, _, url := secureProgram(t, unhurried, flags...)
 				steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfigFor(t, url, authority, "admin-token"))
 				require.NoError(t, err)
@@ -124,6 +119,15 @@ func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
 			})
 		}
 	}
+}
+
+// addressesOn returns the flags for addresses of services on a store, and what is known to differ in a session there.
+func addressesOn(store string, session today.Session) (flags []string, known []today.Edit) {
+	known = today.KnownOfKubectl[session.Name]
+	if store == "etcd" {
+		return nil, append(slices.Clone(known), today.KnownWithoutAddresses[session.Name]...)
+	}
+	return []string{"-service_cluster_ip_range", "10.0.0.0/16"}, known
 }
 
 // kubeconfigFor returns how kubectl gets in by a token.

@@ -14,11 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/compare/today"
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// controllersOfToday are those of today's controller manager that this server has the resources for.
+// controllersOfToday are those of today's controller manager that this server has the resources for. That of quotas waits
+// for claims of volumes.
 var controllersOfToday = []string{"endpoints-controller", "garbage-collector-controller", "namespace-controller", "replicationcontroller-controller",
 	"root-ca-certificate-publisher-controller", "serviceaccount-controller", "serviceaccount-token-controller"}
 
@@ -50,7 +50,7 @@ func TestKubectlPrintsTheSameWithTodaysControllers(t *testing.T) {
 	}
 	t.Parallel()
 	kubectl, sessions := kubectlPath(t), todaysSessions(t, "kubectl-2.json")
-	for where, own := range map[string][]string{"beside": nil, "in place": {"-controllers="}} {
+	for where, own := range map[string][]string{"beside": nil, "in place": {"-controllers=", "-enable_admission_plugins", "ServiceAccount"}} {
 		for name, store := range flagsFor {
 			for _, session := range sessions {
 				t.Run(session.Name+" "+where+" backend="+name, func(t *testing.T) {
@@ -58,7 +58,8 @@ func TestKubectlPrintsTheSameWithTodaysControllers(t *testing.T) {
 					f := filesOf(t)
 					flags, authority := f.secureFlags()
 					signing := f.signingFlags()
-					flags = slices.Concat(flags, store(t), own, signing, []string{"-scheduler", "none", "-authorization_mode", "RBAC",
+					addresses, known := addressesOn(name, session)
+					flags = slices.Concat(flags, store(t), own, addresses, signing, []string{"-scheduler", "none", "-authorization_mode", "RBAC",
 						"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})
 					_, _, address, url := secureProgram(t, unhurried, flags...)
 					kubeconfig := kubeconfigFor(t, url, authority, "admin-token")
@@ -66,7 +67,7 @@ func TestKubectlPrintsTheSameWithTodaysControllers(t *testing.T) {
 					steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfig)
 					require.NoError(t, err)
 					assert.Len(t, steps, len(session.Answers))
-					noneDiffers(t, steps, today.KnownOfKubectl[session.Name])
+					noneDiffers(t, steps, known)
 					endsWhatHasToEnd(t, clientv1.New(address))
 				})
 			}
