@@ -65,7 +65,7 @@ func TestKubectlPrintsWhatItPrintsOnTodaysServer(t *testing.T) {
 				t.Parallel()
 				steps, err := session.Run(t.Context(), t.TempDir(), kubectl, start(t))
 				require.NoError(t, err)
-				noneDiffers(t, steps, today.KnownOfKubectl[session.Name])
+				noneDiffers(t, steps, today.AtInsecurePort(session.Name))
 			})
 		}
 	})

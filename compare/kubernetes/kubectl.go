@@ -41,7 +41,7 @@ func (c *comparison) checkKubectl() error {
 		if err := c.start(ours); err != nil {
 			return err
 		}
-		if err := here.replay(c, ours, session, today.KnownOfKubectl[session.Name]); err != nil {
+		if err := here.replay(c, ours, session, today.AtInsecurePort(session.Name)); err != nil {
 			return err
 		}
 		ours.stop()

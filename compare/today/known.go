@@ -3,14 +3,24 @@ package today
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // KnownOfKubectl has, by session, what kubectl prints here otherwise than on the recorded
 // server.
 var KnownOfKubectl = map[string][]Edit{
-	"pod life":         {{"K1", "24 $K get po,svc,rc -o name", "\nservice/kubernetes", ""}},
 	"about the server": {{"K2", "11 $K get componentstatuses >/dev/null; echo $?", `(?s)0\nstderr:.*`, "1\nstderr:\nerror: the server doesn't have a resource type \"componentstatuses\"\n"}},
+}
+
+// KnownWithoutSecurePort has what kubectl prints otherwise on a server that has only the insecure port.
+var KnownWithoutSecurePort = map[string][]Edit{
+	"pod life": {{"K1", "24 $K get po,svc,rc -o name", "\nservice/kubernetes", ""}},
+}
+
+// AtInsecurePort returns what kubectl prints otherwise in a session with such a server.
+func AtInsecurePort(session string) []Edit {
+	return slices.Concat(KnownOfKubectl[session], KnownWithoutSecurePort[session])
 }
 
 // KnownWithoutAddresses has what kubectl prints otherwise on a server whose services have no addresses.

@@ -155,6 +155,7 @@ func TestAServerThatDiffersInAllThatIsKnownIsAsItShouldBe(t *testing.T) {
 			sessions++
 			check(session.asRecorded(), known)
 		}
+		check(session.asRecorded(), KnownWithoutSecurePort[session.Name])
 		check(session.asRecorded(), KnownWithoutAddresses[session.Name])
 	}
 	assert.Len(t, KnownOfKubectl, sessions, "no session has this name")
