@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"reflect"
 	"strings"
@@ -169,7 +170,9 @@ func loseMembers(t *testing.T, b backend, duration time.Duration) {
 	e := everythingOn(t)
 	_, log, _, url := secureProgram(t, hurried, append(e.flags, flags...)...)
 	go log.end()
-	clients := []*client.Client{clientOf(address), e.client(t, url)}
+	plain := clientOf(address)
+	plain.HTTP = &http.Client{Transport: unbusy{plain.HTTP.Transport, "", &atomic.Int64{}}}
+	clients := []*client.Client{plain, e.client(t, url)}
 
 	stop := make(chan struct{})
 	var acks atomic.Int64
