@@ -2,6 +2,7 @@ package resourcequota
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,10 +15,11 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// uses is what the objects of a resource use of a quota, by their names, and all together.
+// uses is what the objects of a resource use of a quota.
 type uses struct {
-	each map[string]corev1.ResourceList // a reservation may stand for a stored object
-	all  corev1.ResourceList            // of the names of the quota that the resource uses
+	all    corev1.ResourceList                 // all together, by the names of the quota that the resource uses
+	stored func(id string) corev1.ResourceList // the stored objects of a name
+	raised map[string]corev1.ResourceList      // objects with reservations, which may stand for stored ones
 }
 
 // usesOf returns what the stored objects of a resource use of a quota.
@@ -26,55 +28,54 @@ func (p *Plugin) usesOf(limits *corev1.ResourceQuota, row *rest.Resource) (*uses
 	if err != nil {
 		return nil, err
 	}
-	u := &uses{each: map[string]corev1.ResourceList{}, all: corev1.ResourceList{}}
-	for _, name := range quota.Names(limits, row.GroupResource()) {
-		u.all[name] = *resource.NewQuantity(0, resource.DecimalSI)
+	usageOf := func(stored *storage.Object) corev1.ResourceList {
+		usage, _, _ := p.usageOf(limits, row, stored) // it was decoded before
+		return usage
 	}
+	var sum corev1.ResourceList
 	if quota.Counts(limits, row.GroupResource()) {
-		same := quota.Usage(row.GroupResource(), nil, p.Now())
-		for _, stored := range list.Items {
-			u.add(stored.Key().ID, same)
+		each := quota.Usage(row.GroupResource(), nil, p.Now())
+		usageOf = func(*storage.Object) corev1.ResourceList { return each }
+		sum = corev1.ResourceList{}
+		for name, one := range each {
+			sum[name] = *resource.NewQuantity(one.Value()*int64(len(list.Items)), one.Format)
 		}
-		return u, nil
-	}
-	usage, err := p.measure(limits, row, list.Items)
-	if err != nil {
+	} else if sum, err = p.measure(limits, row, list.Items); err != nil {
 		return nil, err
 	}
-	for _, stored := range list.Items {
-		if used := usage[stored]; used != nil {
-			u.add(stored.Key().ID, used)
+	u := &uses{all: corev1.ResourceList{}, raised: map[string]corev1.ResourceList{}}
+	for _, name := range quota.Names(limits, row.GroupResource()) {
+		u.all[name] = *resource.NewQuantity(0, resource.DecimalSI)
+		if used, some := sum[name]; some {
+			u.all[name] = used
 		}
+	}
+	u.stored = func(id string) corev1.ResourceList { // other programs may have stored several tasks of one name
+		usage := corev1.ResourceList{}
+		first := sort.Search(len(list.Items), func(i int) bool { return list.Items[i].Key().ID >= id })
+		for _, stored := range list.Items[first:] {
+			if stored.Key().ID != id {
+				break
+			}
+			add(usage, usageOf(stored))
+		}
+		return usage
 	}
 	return u, nil
 }
 
-// add adds what a stored object uses. Other programs may have stored several tasks of one name.
-func (u *uses) add(id string, usage corev1.ResourceList) {
-	if before, isThere := u.each[id]; isThere {
-		sum := corev1.ResourceList{}
-		for name := range u.all {
-			more := usage[name].DeepCopy()
-			more.Add(before[name])
-			sum[name] = more
-		}
-		u.raise(id, sum)
-		return
+// of returns what the object of a name uses.
+func (u *uses) of(id string) corev1.ResourceList {
+	if raised, isRaised := u.raised[id]; isRaised {
+		return raised
 	}
-	u.each[id] = usage
-	for name, sum := range u.all {
-		sum.Add(usage[name])
-		u.all[name] = sum
-	}
+	return u.stored(id)
 }
 
 // raise lets an object use at least what is given.
 func (u *uses) raise(id string, usage corev1.ResourceList) {
-	before := u.each[id]
+	before := u.of(id)
 	after := before.DeepCopy()
-	if after == nil {
-		after = corev1.ResourceList{}
-	}
 	for name := range u.all {
 		if more := usage[name]; more.Cmp(before[name]) > 0 {
 			sum := u.all[name].DeepCopy()
@@ -83,15 +84,16 @@ func (u *uses) raise(id string, usage corev1.ResourceList) {
 			u.all[name], after[name] = sum, more
 		}
 	}
-	u.each[id] = after
+	u.raised[id] = after
 }
 
 // check returns an error if a demand exceeds a quota.
 func (u *uses) check(limits *corev1.ResourceQuota, d demand) error {
 	e := &exceededError{quota: limits.Name}
+	has := u.of(d.name)
 	for _, name := range quota.Names(limits, d.resource) {
 		requested, used, hard := d.usage[name], u.all[name], limits.Spec.Hard[name]
-		requested.Sub(u.each[d.name][name])
+		requested.Sub(has[name])
 		sum := used.DeepCopy()
 		if sum.Add(requested); requested.Sign() > 0 && sum.Cmp(hard) > 0 {
 			e.add(name, requested.String(), used.String(), hard.String())
