@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,9 +28,9 @@ func (f files) signingFlags() []string {
 const accountsPath = "/api/v1/namespaces/default/serviceaccounts"
 
 // tokenServer is a server with RBAC and an account robot, who may list pods.
-func tokenServer(t *testing.T) *secured {
+func tokenServer(t *testing.T, flags ...string) *secured {
 	f := filesOf(t)
-	s := openSecure(t, append(f.signingFlags(), "-authorization_mode", "RBAC", "-scheduler", "none")...)
+	s := openSecure(t, slices.Concat(f.signingFlags(), []string{"-authorization_mode", "RBAC", "-scheduler", "none"}, flags)...)
 	s.send(http.StatusCreated, "POST", accountsPath, `{"metadata": {"name": "robot"}}`)
 	s.send(http.StatusCreated, "POST", roleAPI+"/namespaces/default/rolebindings",
 		`{"metadata": {"name": "robots"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}, "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]}`)
@@ -68,6 +70,19 @@ func TestATokenIsGoodForItsAccountWhileThatIsThere(t *testing.T) {
 	s.send(http.StatusCreated, "POST", accountsPath, `{"metadata": {"name": "robot"}}`)
 	assert.Equal(t, http.StatusUnauthorized, s.asToken(answer.Status.Token), "it is another account")
 	assert.Equal(t, http.StatusOK, s.asToken(s.token("").Status.Token))
+}
+
+func TestTheAuditHasTheIDOfEachTokenAndItsUser(t *testing.T) {
+	t.Parallel()
+	log := filesOf(t).path("audit.log")
+	s := tokenServer(t, "-audit_log_path", log)
+	s.asToken(s.token("").Status.Token)
+	eventually(t, func() bool { // the last line is written after the answer
+		text, err := os.ReadFile(log)
+		require.NoError(t, err)
+		issued := regexp.MustCompile(`"authentication.kubernetes.io/issued-credential-id":"(JTI=[-0-9a-f]{36})"`).FindSubmatch(text)
+		return issued != nil && strings.Contains(string(text), `"extra":{"authentication.kubernetes.io/credential-id":["`+string(issued[1])+`"]}`)
+	}, "the token that is issued is that of the user")
 }
 
 func TestATokenEndsWithItsPod(t *testing.T) {

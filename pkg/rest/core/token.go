@@ -18,6 +18,7 @@ import (
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	serverrequest "kube2014/pkg/server/request"
 )
 
 // tokens implements POST serviceaccounts/NAME/token, by which an account gets a token that ends with it.
@@ -72,9 +73,12 @@ func (t tokens) Create(ctx context.Context, key rest.Key, object rest.Object, op
 		return nil, err
 	}
 	lasts := time.Duration(*request.Spec.ExpirationSeconds) * time.Second
-	if request.Status.Token, err = t.issuer.Issue(bound, request.Spec.Audiences, now, lasts); err != nil {
+	token, id, err := t.issuer.Issue(bound, request.Spec.Audiences, now, lasts)
+	if err != nil {
 		return nil, apierrors.NewInternalError(fmt.Errorf("failed to generate token: %w", err))
 	}
+	serverrequest.ObserverFrom(ctx).Annotate("authentication.kubernetes.io/issued-credential-id", serviceaccount.CredentialID(id))
+	request.Status.Token = token
 	request.Status.ExpirationTimestamp = metav1.Time{Time: now.Add(lasts).UTC()}.Rfc3339Copy()
 	request.GetObjectKind().SetGroupVersionKind(tokenKind)
 	return rest.MakeAnswer(request), nil

@@ -89,7 +89,35 @@ func (c *claims) user(issuer string, audiences []string) (*user.Info, error) {
 	if c.Subject != full {
 		return nil, errors.New("the service account token's subject is another one than its claims tell")
 	}
-	return &user.Info{Name: full, UID: uid, Groups: user.ServiceAccountGroups(namespace)}, nil
+	return &user.Info{Name: full, UID: uid, Groups: user.ServiceAccountGroups(namespace), Extra: c.extra()}, nil
+}
+
+// CredentialID returns what names a token, by its id, in the extra data of its user and in the audit.
+func CredentialID(id string) string { return "JTI=" + id }
+
+// extra returns what a user is told apart by: the token, and what it is bound to. Tokens of secrets have no id.
+func (c *claims) extra() map[string][]string {
+	if c.Bound == nil {
+		return nil
+	}
+	extra := map[string][]string{}
+	add := func(key, value string) {
+		if value != "" {
+			extra["authentication.kubernetes.io/"+key] = []string{value}
+		}
+	}
+	if c.ID != "" {
+		add("credential-id", CredentialID(c.ID))
+	}
+	if pod := c.Bound.Pod; pod != nil {
+		add("pod-name", pod.Name)
+		add("pod-uid", pod.UID)
+	}
+	if node := c.Bound.Node; node != nil {
+		add("node-name", node.Name)
+		add("node-uid", node.UID)
+	}
+	return extra
 }
 
 // isFor checks the audience: another server that receives a token must not be able to use it

@@ -47,7 +47,7 @@ func TestWhoHasTheMetadataCanCheckATokenAndNotSignOne(t *testing.T) {
 		file := write(t, privateKey(private))
 		issuer, err := NewIssuer(file, issuerName)
 		require.NoError(t, err, name)
-		text, err := issuer.Issue(Bound{Namespace: "dev", ServiceAccount: Ref{"robot", "1"}}, []string{"vault"}, time.Now(), time.Hour)
+		text, _, err := issuer.Issue(Bound{Namespace: "dev", ServiceAccount: Ref{"robot", "1"}}, []string{"vault"}, time.Now(), time.Hour)
 		require.NoError(t, err, name)
 		a, err := New([]string{file}, issuerName)
 		require.NoError(t, err, name)

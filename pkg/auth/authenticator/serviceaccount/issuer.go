@@ -39,11 +39,13 @@ func NewIssuer(file, name string) (*Issuer, error) {
 	return &Issuer{name, signer}, nil
 }
 
-// Issue returns a token for audiences that ends some time after now.
-func (i *Issuer) Issue(bound Bound, audiences []string, now time.Time, lasts time.Duration) (string, error) {
-	registered := jwt.Claims{Issuer: i.Name, Subject: user.ServiceAccount(bound.Namespace, bound.ServiceAccount.Name), Audience: audiences,
-		IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(lasts)), ID: string(uuid.NewUUID())}
-	return jwt.Signed(i.signer).Claims(registered).Claims(map[string]any{"kubernetes.io": bound}).Serialize()
+// Issue returns a token for audiences that ends some time after now, and its id.
+func (i *Issuer) Issue(bound Bound, audiences []string, now time.Time, lasts time.Duration) (token, id string, err error) {
+	id = string(uuid.NewUUID())
+	registered := jwt.Claims{Issuer: i.Name, Subject: user.ServiceAccount(bound.Namespace, bound.ServiceAccount.Name),
+		IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(lasts)), ID: id}
+	token, err = jwt.Signed(i.signer).Claims(registered).Claims(map[string]any{"aud": audiences, "kubernetes.io": bound}).Serialize()
+	return token, id, err
 }
 
 // IssueForSecret returns a token that is valid as long as the secret that it is bound to holds it.

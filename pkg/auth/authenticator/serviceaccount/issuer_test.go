@@ -5,7 +5,9 @@ import (
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,8 +30,11 @@ func TestATokenOfAnyKeyIsKnownByItsPublicKey(t *testing.T) {
 	for name, key := range map[string]any{"RSA": rsaKey(), "P-256": p256Key(), "P-384": p384Key(), "P-521": p521Key()} {
 		issuer, err := NewIssuer(write(t, privateKey(key)), issuerName)
 		require.NoError(t, err, name)
-		token, err := issuer.Issue(Bound{Namespace: "dev", ServiceAccount: Ref{"robot", "1"}}, []string{issuerName}, time.Now(), time.Hour)
+		token, id, err := issuer.Issue(Bound{Namespace: "dev", ServiceAccount: Ref{"robot", "1"}}, []string{issuerName}, time.Now(), time.Hour)
 		require.NoError(t, err, name)
+		payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+		require.NoError(t, err)
+		assert.Contains(t, string(payload), `"aud":["`+issuerName+`"]`, "always a list")
 		public := map[bool]func() any{true: func() any { return &key.(*rsa.PrivateKey).PublicKey }, false: func() any { return &key.(*ecdsa.PrivateKey).PublicKey }}[name == "RSA"]()
 		for of, want := range map[string]bool{issuerName: true, "": true, "https://other": false} {
 			a, err := New([]string{write(t, publicText(public))}, of)
@@ -39,6 +44,7 @@ func TestATokenOfAnyKeyIsKnownByItsPublicKey(t *testing.T) {
 			if want {
 				assert.Equal(t, "system:serviceaccount:dev:robot", who.Name)
 				assert.Equal(t, "1", who.UID)
+				assert.Equal(t, map[string][]string{"authentication.kubernetes.io/credential-id": {"JTI=" + id}}, who.Extra)
 			}
 		}
 	}
@@ -95,7 +101,7 @@ func TestATokenEndsWithTheObjectsThatItIsBoundTo(t *testing.T) {
 		"the node is gone":                {ofNode, there{"serviceaccounts dev/robot": objectOf("1")}, invalidated},
 		"the account of others is no use": {account, there{"serviceaccounts default/robot": objectOf("1")}, noAccount},
 	} {
-		token, err := issuer.Issue(row.bound, []string{issuerName}, time.Now(), time.Hour)
+		token, _, err := issuer.Issue(row.bound, []string{issuerName}, time.Now(), time.Hour)
 		require.NoError(t, err)
 		own := *a
 		own.Lookup = row.there.lookup
@@ -110,7 +116,7 @@ func TestATokenEndsWithTheObjectsThatItIsBoundTo(t *testing.T) {
 	down.Lookup = func(context.Context, string, string, string) (metav1.Object, error) {
 		return nil, errors.New("it is down")
 	}
-	token, err := issuer.Issue(account, []string{issuerName}, time.Now(), time.Hour)
+	token, _, err := issuer.Issue(account, []string{issuerName}, time.Now(), time.Hour)
 	require.NoError(t, err)
 	_, ok, err := down.AuthenticateToken(t.Context(), token)
 	assert.False(t, ok)

@@ -67,13 +67,20 @@ var web = &user.Info{Name: "system:serviceaccount:shop:web", UID: "u-1", Groups:
 func TestAServiceAccountIsKnownByBothFormsOfTokens(t *testing.T) {
 	t.Parallel()
 	a := of(t)
-	for _, claims := range []object{legacy(), bound()} {
+	known := *web
+	known.Extra = map[string][]string{"authentication.kubernetes.io/credential-id": {"JTI=1"},
+		"authentication.kubernetes.io/pod-name": {"web-1"}, "authentication.kubernetes.io/pod-uid": {"p-1"}}
+	for _, row := range []struct {
+		claims object
+		want   *user.Info
+	}{{legacy(), web}, {bound(), &known}} {
+		claims := row.claims
 		for _, token := range []string{sign(jose.RS256, rsaKey(), claims), sign(jose.RS384, rsaKey(), claims), sign(jose.RS512, rsaKey(), claims),
 			sign(jose.ES256, p256Key(), claims), sign(jose.ES384, p384Key(), claims), sign(jose.ES512, p521Key(), claims)} {
 			who, ok, err := a.AuthenticateToken(t.Context(), token)
 			assert.NoError(t, err)
 			assert.True(t, ok)
-			assert.Equal(t, web, who)
+			assert.Equal(t, row.want, who)
 		}
 	}
 }
