@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"log"
 	"maps"
 	"net/netip"
 	"slices"
@@ -43,6 +44,7 @@ type kubernetesService struct {
 	mu    sync.Mutex     // held while the endpoints are written; guards what follows
 	at    netip.AddrPort // of this server, invalid once it ends
 	notes string         // the last logged failure
+	named bool           // it was logged that June 2014 has a service of the name
 }
 
 // addKubernetesService lets a link keep the service of the server, if other machines reach it at a secure port.
@@ -100,7 +102,12 @@ func (k *kubernetesService) sync() error {
 	if _, err := storage.CommitOne(k.objects, renewed); err != nil {
 		return err
 	}
-	if isOurs, err := k.syncService(); err != nil || !isOurs {
+	isOurs, err := k.syncService()
+	if err == nil && !isOurs && !k.named {
+		k.named = true
+		log.Printf("a service %s of June 2014's API is there: that of the server is not made", api.ServerService)
+	}
+	if err != nil || !isOurs {
 		return err
 	}
 	return k.syncEndpoints()
@@ -117,6 +124,10 @@ func (k *kubernetesService) stop() error {
 	k.at = netip.AddrPort{}
 	if _, err := k.objects.Commit(ended); err != nil {
 		return err
+	}
+	stored, err := k.objects.Get(api.DefaultKey(api.ServiceKind, api.ServerService))
+	if err != nil || !api.IsServers(stored) { // the endpoints have gone with it, or are not ours
+		return nil
 	}
 	return k.syncEndpoints()
 }
@@ -135,7 +146,7 @@ func (k *kubernetesService) syncService() (isOurs bool, err error) {
 	}
 	_, err = k.services.Storage.(rest.Creater).Create(context.Background(), serverKey, service, rest.WriteOptions{})
 	if apierrors.IsAlreadyExists(err) { // another server was first; the next sync sees whose it is
-		return false, nil
+		err = nil
 	}
 	return true, err
 }

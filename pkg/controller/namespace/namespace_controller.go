@@ -76,7 +76,7 @@ func (n *NamespaceController) sync(ctx context.Context, name string) error {
 		return nil
 	case err != nil:
 		return err
-	case namespace.DeletionTimestamp == nil, !slices.Contains(namespace.Spec.Finalizers, corev1.FinalizerKubernetes):
+	case namespace.DeletionTimestamp == nil, len(namespace.Spec.Finalizers) == 0:
 		return nil
 	}
 	left := n.deleteAll(ctx, name)

@@ -247,6 +247,22 @@ func TestOtherFinalizersHoldAnEmptyNamespace(t *testing.T) {
 	})
 }
 
+func TestANamespaceWithOnlyOtherFinalizersIsEmptied(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.run()
+		namespace, err := b.client.Namespaces().Get(t.Context(), "dev")
+		require.NoError(t, err)
+		namespace.Spec.Finalizers = []corev1.FinalizerName{"example.com/hold"}
+		_, err = b.client.Namespaces().Finalize(t.Context(), namespace)
+		require.NoError(t, err)
+		b.fill("dev")
+		b.delete("dev")
+		b.settle()
+		assert.Zero(t, b.left("dev"))
+		assert.Equal(t, "False ContentRemoved: All content successfully removed", b.conditions("dev")[corev1.NamespaceContentRemaining])
+	})
+}
+
 // Each request may be the last one before the controller is killed, or be lost.
 func TestAControllerThatIsEndedAtAnyRequestLeavesNothingToItsSuccessor(t *testing.T) {
 	t.Parallel()
