@@ -64,8 +64,11 @@ func (c *comparison) ours(name, backend string, args ...string) *side {
 	if backend != "" {
 		args = append(args, "-storage_backend", backend)
 	}
-	return &side{name: name, program: filepath.Join(c.programs, "apiserver"), args: args, port: "-port", backend: backend}
+	return &side{name: name, program: filepath.Join(c.programs, "apiserver"), args: append(args, withoutAccounts...), port: "-port", backend: backend}
 }
+
+// withoutAccounts are the flags of both servers that keep service accounts out of pods: kube-apiserver alone makes none.
+var withoutAccounts = []string{"--disable-admission-plugins", "ServiceAccount"}
 
 // kubeAPIServer returns a kube-apiserver on an etcd, and the folder of its files.
 func (c *comparison) kubeAPIServer(url, mode, tokens string) (s *side, dir string, err error) {
@@ -81,11 +84,11 @@ func (c *comparison) kubeAPIServer(url, mode, tokens string) (s *side, dir strin
 
 func kubeArgs(dir, etcd, mode string) []string {
 	key := filepath.Join(dir, "key.pem")
-	return []string{
+	return append([]string{
 		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--cert-dir", dir, "--token-auth-file", filepath.Join(dir, "tokens.csv"),
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
-		"--service-cluster-ip-range", "10.0.0.0/24", "--authorization-mode", mode, "--disable-admission-plugins", "ServiceAccount",
-	}
+		"--service-cluster-ip-range", "10.0.0.0/24", "--authorization-mode", mode,
+	}, withoutAccounts...)
 }
 
 // writeCredentials writes the files that kubeArgs names: a key for the tokens of service
