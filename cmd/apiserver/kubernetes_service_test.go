@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -51,7 +52,8 @@ func TestTheServersAreFoundByTheServiceKubernetesWhichJune2014DoesNotSee(t *test
 	}
 	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
 	log.find("stopped")
-	assert.Equal(t, []string{"10.1.2.3"}, addresses(), "one that has ended is none")
+	// The other server may be about to write what it has read before; on a slow machine it may renew its lease late.
+	eventually(t, func() bool { return slices.Equal([]string{"10.1.2.3"}, addresses()) }, "one that has ended is none")
 	list, err := client.In("default").Services().List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Len(t, list.Items, 1)
