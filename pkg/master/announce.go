@@ -38,8 +38,8 @@ func pathsInWords(o *options.ServerRunOptions) string {
 	return cmp.Or(strings.Join(paths, " and "), "/ without a version of the API")
 }
 
-// announce logs the addresses and paths of the server, and completes the metadata of the issuer, which have its address.
-// An address is nil if its port is closed.
+// announce logs the addresses and paths of the server, and completes what depends on them: the port that the service
+// kubernetes leads to, and the metadata of the issuer. An address is nil if its port is closed.
 func (m *Master) announce(insecure, secure net.Addr) {
 	o := m.o
 	var at []string

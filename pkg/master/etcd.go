@@ -36,14 +36,13 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 	backend := o.Etcd.Backend
 	switch backend {
 	case options.Etcd2:
-		err = e.v2.CheckKey(options.DefaultEtcdPrefix)
+		if err = e.suitsEtcd2(); err == nil {
+			err = e.v2.CheckKey(options.DefaultEtcdPrefix)
+		}
 	case options.Etcd3:
 		err = e.v3.Check(context.Background(), o.Etcd.Prefix+"/")
 	default:
 		backend, err = e.choose(context.Background())
-	}
-	if unsuited := e.suits(backend); unsuited != nil {
-		err = unsuited
 	}
 	if needsUser(err) {
 		e.close()
@@ -66,9 +65,9 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 	return stores, nil
 }
 
-// suits returns an error if a backend cannot do what the flags want.
-func (e onEtcd) suits(backend string) error {
-	if backend == options.Etcd2 && e.o.Services.Ranges.Given() {
+// suitsEtcd2 returns an error if etcd2 cannot do what the flags want.
+func (e onEtcd) suitsEtcd2() error {
+	if e.o.Services.Ranges.Given() {
 		return &etcd.ConfigError{Field: "Ranges", Err: errors.New("etcd2 has no transactions, which addresses of services need: say -storage_backend etcd3, or leave the range out")}
 	}
 	return nil
@@ -126,7 +125,7 @@ func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
 	case ours && v2.Holds && v3.Holds:
 		return "", inDoubt("the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3")
 	case ours && v2.Served && !v3.Holds:
-		return options.Etcd2, e.suits(options.Etcd2)
+		return options.Etcd2, e.suitsEtcd2()
 	case v3.Served:
 		return options.Etcd3, nil
 	}

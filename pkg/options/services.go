@@ -31,7 +31,7 @@ func (o *ServiceOptions) validate(given map[string]bool) (errs problems) {
 		block, err := netip.ParsePrefix(o.clusterIPs)
 		bits := block.Addr().BitLen() - block.Bits()
 		errs.addIf(err != nil || bits < networking.MinBits || bits > networking.MaxBits,
-			"-service_cluster_ip_range: %s is not one block of 8 to 1048576 addresses, like 10.0.0.0/16", shown(o.clusterIPs))
+			"-service_cluster_ip_range: %s is not one block of %d to %d addresses, like 10.0.0.0/16", shown(o.clusterIPs), 1<<networking.MinBits, 1<<networking.MaxBits)
 		first, last, _ := strings.Cut(o.nodePorts, "-")
 		from, err := asPort(first)
 		to, invalid := asPort(last)

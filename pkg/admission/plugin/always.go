@@ -12,7 +12,7 @@ type alwaysAdmit struct{}
 
 // NewAlwaysAdmit creates a plugin that admits everything. It is an admission.Factory.
 func NewAlwaysAdmit(configuration json.RawMessage) (admission.Interface, error) {
-	return withoutConfiguration(alwaysAdmit{}, configuration)
+	return WithoutConfiguration(alwaysAdmit{}, configuration)
 }
 
 // Handles implements admission.Interface.
@@ -28,7 +28,7 @@ type alwaysDeny struct{}
 
 // NewAlwaysDeny creates a plugin that refuses every change. It is an admission.Factory.
 func NewAlwaysDeny(configuration json.RawMessage) (admission.Interface, error) {
-	return withoutConfiguration(alwaysDeny{}, configuration)
+	return WithoutConfiguration(alwaysDeny{}, configuration)
 }
 
 // Handles implements admission.Interface.

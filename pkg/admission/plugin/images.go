@@ -17,7 +17,7 @@ type alwaysPullImages struct{ changes }
 // NewAlwaysPullImages creates a plugin that sets the pull policy Always, so that a pod cannot use a
 // private image that was pulled for another user. It is an admission.Factory.
 func NewAlwaysPullImages(configuration json.RawMessage) (admission.Interface, error) {
-	return withoutConfiguration(alwaysPullImages{}, configuration)
+	return WithoutConfiguration(alwaysPullImages{}, configuration)
 }
 
 // Admit implements admission.MutationInterface.
@@ -53,7 +53,7 @@ type usedImage struct {
 // imagesToPull returns the images of a pod, none for an update without a new one. The image of a new
 // container, which the first door allows, is new too.
 func imagesToPull(a *admission.Attributes) []usedImage {
-	pod := podIn(a)
+	pod := PodIn(a)
 	if pod == nil {
 		return nil
 	}

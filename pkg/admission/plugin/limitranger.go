@@ -78,7 +78,7 @@ func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
 
 // limited returns the pod of a change that must be limited, nil if there is none.
 func limited(a *admission.Attributes) *corev1.Pod {
-	pod := podIn(a)
+	pod := PodIn(a)
 	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || ok && (old.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(resourcesOf(pod), resourcesOf(old))) {
 		return nil
 	}

@@ -33,7 +33,7 @@ var _ WantsNamespaces = (*namespaceExists)(nil)
 // NewNamespaceExists creates a plugin that refuses to store objects in a namespace that does not exist, or new ones in
 // one that is being deleted. It is an admission.Factory.
 func NewNamespaceExists(configuration json.RawMessage) (admission.Interface, error) {
-	return withoutConfiguration(&namespaceExists{}, configuration)
+	return WithoutConfiguration(&namespaceExists{}, configuration)
 }
 
 // SetNamespaces implements WantsNamespaces.

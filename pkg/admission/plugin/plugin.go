@@ -22,9 +22,9 @@ const (
 	NameLimitRanger        = "LimitRanger"
 )
 
-// withoutConfiguration returns a plugin, or an error if it has a configuration, whose author would
+// WithoutConfiguration returns a plugin, or an error if it has a configuration, whose author would
 // expect an effect.
-func withoutConfiguration(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
+func WithoutConfiguration(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
 	if configuration != nil {
 		return nil, errors.New("configuration: the plugin has none")
 	}
@@ -45,8 +45,8 @@ type changes struct{}
 // Handles implements admission.Interface.
 func (changes) Handles(operation admission.Operation) bool { return operation != admission.Delete }
 
-// podIn returns the pod of a change, nil for other objects.
-func podIn(a *admission.Attributes) *corev1.Pod {
+// PodIn returns the pod of a change, nil for other objects.
+func PodIn(a *admission.Attributes) *corev1.Pod {
 	if a.Resource.GroupResource() != corev1.Resource("pods") || a.Subresource != "" {
 		return nil
 	}

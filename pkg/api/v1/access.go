@@ -12,14 +12,14 @@ import (
 // The volume with the token of a pod, which the server adds, is not in the manifest: June 2014 sees the pod as its author
 // has written it. The remainder has the volume and its mounts, each as the last one of its list.
 
-// accessPrefix is the beginning of the name of that volume.
-const accessPrefix = "kube-api-access-"
+// AccessPrefix is the beginning of the name of the volume with the token of a pod.
+const AccessPrefix = "kube-api-access-"
 
 // accessIn returns the name of that volume of a pod, "" for none. As it is put back at the end, it must be the last one
 // now, also in the containers that mount it.
 func accessIn(spec *corev1.PodSpec) string {
 	last := len(spec.Volumes) - 1
-	if last < 0 || !strings.HasPrefix(spec.Volumes[last].Name, accessPrefix) || spec.Volumes[last].Projected == nil {
+	if last < 0 || !strings.HasPrefix(spec.Volumes[last].Name, AccessPrefix) || spec.Volumes[last].Projected == nil {
 		return ""
 	}
 	name := spec.Volumes[last].Name
@@ -63,7 +63,7 @@ func withoutLast[T any](list []T) []T {
 
 // withAccess returns volumes with that of the rest, if it is not in the manifest.
 func withAccess(volumes []corev1.Volume, shown []api.Volume, rest []corev1.Volume) []corev1.Volume {
-	if n := len(rest) - 1; n >= 0 && strings.HasPrefix(rest[n].Name, accessPrefix) && !slices.Contains(shown, inVolume(rest[n])) {
+	if n := len(rest) - 1; n >= 0 && strings.HasPrefix(rest[n].Name, AccessPrefix) && !slices.Contains(shown, inVolume(rest[n])) {
 		return append(volumes, rest[n])
 	}
 	return volumes
@@ -71,7 +71,7 @@ func withAccess(volumes []corev1.Volume, shown []api.Volume, rest []corev1.Volum
 
 // withAccessMount does the same for the mounts of a container.
 func withAccessMount(mounts []corev1.VolumeMount, shown []api.VolumeMount, rest []corev1.VolumeMount) []corev1.VolumeMount {
-	if n := len(rest) - 1; n >= 0 && strings.HasPrefix(rest[n].Name, accessPrefix) && !slices.Contains(shown, inVolumeMount(rest[n])) {
+	if n := len(rest) - 1; n >= 0 && strings.HasPrefix(rest[n].Name, AccessPrefix) && !slices.Contains(shown, inVolumeMount(rest[n])) {
 		return append(mounts, rest[n])
 	}
 	return mounts

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/api"
@@ -15,24 +13,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// readBack is a store whose cache has each change when it has been made: admission plugins decide by the cache, and the
-// client's next request must obey what it has just written. Caches of other servers have it soon.
-type readBack struct{ storage.Interface }
-
-// Commit implements storage.Interface.
-func (r readBack) Commit(changes ...storage.Change) ([]*storage.Object, error) {
-	written, err := r.Interface.Commit(changes...)
-	if err == nil {
-		_, _ = r.Version() // the change was made, whether or not the store can be read now
-	}
-	return written, err
-}
-
-// Now implements storage.Clock.
-func (r readBack) Now() time.Time { return storage.ClockOf(r.Interface)() }
-
 func limitRangeRows(b generic.Base) []rest.Resource {
-	b.Objects = readBack{b.Objects}
+	b.Objects = generic.AtOnce{Interface: b.Objects}
 	row := coreRow("LimitRange", "limitranges", "limitrange", quota.LimitsKind, printers.Printer{}, "limits")
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.LimitRange]{
 		Default:        defaults.LimitRange,
@@ -42,7 +24,7 @@ func limitRangeRows(b generic.Base) []rest.Resource {
 }
 
 func resourceQuotaRows(b generic.Base) []rest.Resource {
-	b.Objects = readBack{b.Objects}
+	b.Objects = generic.AtOnce{Interface: b.Objects}
 	row := coreRow("ResourceQuota", "resourcequotas", "resourcequota", quota.Kind, printers.ResourceQuotas, "quota")
 	quotas := generic.NewStore(b, row, generic.Strategy[*corev1.ResourceQuota]{
 		PrepareForCreate: func(quota *corev1.ResourceQuota) { quota.Status = corev1.ResourceQuotaStatus{} },

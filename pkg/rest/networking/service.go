@@ -92,7 +92,7 @@ func (a *Allocator) setAddress(service *corev1.Service, had []api.Key) error {
 	case spec.ClusterIP == "":
 		free, err := a.free(addressKind, a.ranges.addresses())
 		if err != nil {
-			return inShort(err, "failed to allocate a serviceIP for Service %q: %w", service.Name, err)
+			return internalError(err, "failed to allocate a serviceIP for Service %q: %w", service.Name, err)
 		}
 		spec.ClusterIP, spec.ClusterIPs = free, []string{free}
 		return nil
@@ -138,7 +138,7 @@ func (a *Allocator) setPorts(service *corev1.Service, had []api.Key) error {
 		case want:
 			number, err := a.freePort(service)
 			if err != nil {
-				return inShort(err, "failed to allocate a nodePort: %w", err)
+				return internalError(err, "failed to allocate a nodePort: %w", err)
 			}
 			port.NodePort, byPort[port.Port] = number, number
 		}
@@ -151,7 +151,7 @@ func (a *Allocator) setPorts(service *corev1.Service, had []api.Key) error {
 	}
 	number, err := a.freePort(service)
 	if err != nil {
-		return inShort(err, "failed to allocate a HealthCheck NodePort: %w", err)
+		return internalError(err, "failed to allocate a HealthCheck NodePort: %w", err)
 	}
 	spec.HealthCheckNodePort = number
 	return nil
@@ -241,9 +241,15 @@ func (a *Allocator) heldBy(service *corev1.Service) (keys []api.Key) {
 
 func portKey(port int32) api.Key { return api.Key{Kind: portKind, ID: strconv.Itoa(int(port))} }
 
-// inShort returns an internal error, unless the store is the cause.
-func inShort(err error, format string, args ...any) error {
-	if api.KindOf(err) != "" && !errors.Is(err, errFull) {
+// isOfStore reports whether the store is the cause of an error.
+func isOfStore(err error) bool {
+	var typed *api.Error
+	return errors.As(err, &typed)
+}
+
+// internalError returns an internal error, unless the store is the cause of err.
+func internalError(err error, format string, args ...any) error {
+	if isOfStore(err) {
 		return err
 	}
 	return apierrors.NewInternalError(fmt.Errorf(format, args...))
@@ -251,8 +257,7 @@ func inShort(err error, format string, args ...any) error {
 
 // refusal returns the error of a field, unless the store is the cause of err.
 func refusal(service *corev1.Service, err error, at *field.Path, value any, why string) error {
-	var typed *api.Error
-	if errors.As(err, &typed) {
+	if isOfStore(err) {
 		return err
 	}
 	return invalid(service, field.Invalid(at, value, why))

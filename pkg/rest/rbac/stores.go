@@ -63,7 +63,7 @@ func row(kind, name, singular string, namespaced bool, printer printers.Printer)
 }
 
 func newStores(objects storage.Interface, now func() time.Time) stores {
-	b := generic.Base{Objects: atOnce{objects}, Turns: &generic.Turns{}, Now: now}
+	b := generic.Base{Objects: generic.AtOnce{Interface: objects}, Turns: &generic.Turns{}, Now: now}
 	return stores{
 		roles: generic.NewStore(b, rows.roles,
 			strategy(nil, validation.ValidateRole, validation.ValidateRoleUpdate, func(role *rbacv1.Role) { role.Rules = orNone(role.Rules) })),
@@ -87,21 +87,3 @@ func orNone(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	}
 	return rules
 }
-
-// atOnce is a store that updates its cache before it acknowledges a change, so that granted and
-// revoked rights take effect at once. That costs one more call of the store for each change.
-type atOnce struct{ storage.Interface }
-
-var _ storage.Clock = atOnce{}
-
-// Commit implements storage.Interface.
-func (a atOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
-	written, err := a.Interface.Commit(changes...)
-	if err == nil {
-		_, _ = a.Version() // a cache is never older than what was read; if that fails, it follows a moment later
-	}
-	return written, err
-}
-
-// Now implements storage.Clock.
-func (a atOnce) Now() time.Time { return storage.ClockOf(a.Interface)() }

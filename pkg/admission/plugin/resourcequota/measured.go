@@ -9,6 +9,7 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
@@ -68,10 +69,10 @@ func (p *Plugin) measure(limits *corev1.ResourceQuota, row *rest.Resource, list 
 		case err != nil:
 			return nil, err
 		case !isLasting:
-			add(passing, usage)
+			defaults.Add(passing, usage)
 		default:
 			m.usage[stored] = usage
-			add(m.sum, usage)
+			defaults.Add(m.sum, usage)
 			remembered++
 		}
 	}
@@ -79,7 +80,7 @@ func (p *Plugin) measure(limits *corev1.ResourceQuota, row *rest.Resource, list 
 		m.keepOnly(list)
 	}
 	sum := m.sum.DeepCopy()
-	add(sum, passing)
+	defaults.Add(sum, passing)
 	return sum, nil
 }
 
@@ -105,7 +106,7 @@ func (m *measured) keepOnly(list []*storage.Object) {
 // usageOf returns what an object uses of a quota, nil if it does not count. It lasts unless it depends on the time, as
 // that of a pod that is being deleted.
 func (p *Plugin) usageOf(limits *corev1.ResourceQuota, row *rest.Resource, stored *storage.Object) (usage corev1.ResourceList, isLasting bool, err error) {
-	object, err := v1.NewCodec(row.Kind, row.Stored, row.Types()).Out(stored.Object)
+	object, err := v1.NewConverter(row.Kind, row.Stored, row.Types()).Out(stored.Object)
 	if err != nil {
 		return nil, false, err
 	}
@@ -114,13 +115,4 @@ func (p *Plugin) usageOf(limits *corev1.ResourceQuota, row *rest.Resource, store
 	}
 	pod, isPod := object.(*corev1.Pod)
 	return usage, !isPod || pod.DeletionTimestamp == nil, nil
-}
-
-// add adds quantities to a sum.
-func add(sum, more corev1.ResourceList) {
-	for name, quantity := range more {
-		total := sum[name].DeepCopy()
-		total.Add(quantity)
-		sum[name] = total
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
@@ -57,7 +58,7 @@ func (p *Plugin) usesOf(limits *corev1.ResourceQuota, row *rest.Resource) (*uses
 			if stored.Key().ID != id {
 				break
 			}
-			add(usage, usageOf(stored))
+			defaults.Add(usage, usageOf(stored))
 		}
 		return usage
 	}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -15,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/admission"
+	plugins "kube2014/pkg/admission/plugin"
 )
 
 // Name is the name of the plugin.
@@ -47,10 +47,7 @@ var _ WantsAccounts = (*plugin)(nil)
 
 // New creates the plugin. It is an admission.Factory.
 func New(configuration json.RawMessage) (admission.Interface, error) {
-	if configuration != nil {
-		return nil, errors.New("configuration: the plugin has none")
-	}
-	return &plugin{}, nil
+	return plugins.WithoutConfiguration(&plugin{}, configuration)
 }
 
 // SetAccounts implements WantsAccounts.
@@ -61,7 +58,7 @@ func (*plugin) Handles(operation admission.Operation) bool { return operation ==
 
 // Admit implements admission.MutationInterface. The account is looked for first: what the pod lacks depends on it.
 func (p *plugin) Admit(ctx context.Context, a *admission.Attributes) error {
-	pod := podIn(a)
+	pod := plugins.PodIn(a)
 	if pod == nil || isMirror(pod) {
 		return nil
 	}
@@ -87,7 +84,7 @@ func mounts(pod *corev1.Pod, account *corev1.ServiceAccount) bool {
 
 // Validate implements admission.ValidationInterface.
 func (p *plugin) Validate(ctx context.Context, a *admission.Attributes) error {
-	pod := podIn(a)
+	pod := plugins.PodIn(a)
 	if pod == nil {
 		return nil
 	}
@@ -128,15 +125,6 @@ func refused(a *admission.Attributes, why error) error {
 		return nil
 	}
 	return admission.Forbidden(a, why)
-}
-
-// podIn returns the pod of a change, nil for other objects.
-func podIn(a *admission.Attributes) *corev1.Pod {
-	if a.Resource.GroupResource() != corev1.Resource("pods") || a.Subresource != "" {
-		return nil
-	}
-	pod, _ := a.Object.(*corev1.Pod)
-	return pod
 }
 
 // isMirror reports whether a pod only shows one that a kubelet runs by itself, and must stay as that is.

@@ -6,24 +6,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
+
+	v1 "kube2014/pkg/api/v1"
 )
 
 const (
-	volumePrefix = "kube-api-access-"
-	mountPath    = "/var/run/secrets/kubernetes.io/serviceaccount"
+	mountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 	// lasts is how long a token is good, in seconds. Today's server knows the tokens of pods by this odd number.
 	lasts = 3607
 )
 
 // mountToken mounts the volume of the token into each container that has nothing at its path.
 func mountToken(spec *corev1.PodSpec) {
-	isOurs := func(volume corev1.Volume) bool { return strings.HasPrefix(volume.Name, volumePrefix) }
+	isOurs := func(volume corev1.Volume) bool { return strings.HasPrefix(volume.Name, v1.AccessPrefix) }
 	i := slices.IndexFunc(spec.Volumes, isOurs)
 	mount := corev1.VolumeMount{ReadOnly: true, MountPath: mountPath}
 	if i >= 0 {
 		mount.Name = spec.Volumes[i].Name
 	} else {
-		mount.Name = volumePrefix + utilrand.String(5)
+		mount.Name = v1.AccessPrefix + utilrand.String(5)
 	}
 	needed := false
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {

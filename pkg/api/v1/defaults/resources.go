@@ -64,25 +64,26 @@ func podResources(spec *corev1.PodSpec) {
 func Aggregate(spec *corev1.PodSpec, list func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
 	together, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.Containers {
-		add(together, list(&spec.Containers[i]))
+		Add(together, list(&spec.Containers[i]))
 	}
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
 		if pods.IsSidecar(c) {
-			add(together, list(c))
-			add(sidecars, list(c))
+			Add(together, list(c))
+			Add(sidecars, list(c))
 			raise(most, sidecars)
 			continue
 		}
 		now := sidecars.DeepCopy()
-		add(now, list(c))
+		Add(now, list(c))
 		raise(most, now)
 	}
 	raise(together, most)
 	return together
 }
 
-func add(sum, list corev1.ResourceList) {
+// Add adds the quantities of a list to a sum.
+func Add(sum, list corev1.ResourceList) {
 	for name, quantity := range list {
 		total := sum[name].DeepCopy()
 		total.Add(quantity)
@@ -122,9 +123,9 @@ func QOSClass(pod *corev1.Pod) corev1.PodQOSClass {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	guaranteed := true
 	for _, resources := range all {
-		add(requests, compute(resources.Requests))
+		Add(requests, compute(resources.Requests))
 		limited := compute(resources.Limits)
-		add(limits, limited)
+		Add(limits, limited)
 		guaranteed = guaranteed && len(limited) == 2
 	}
 	if len(requests)+len(limits) == 0 {
