@@ -88,7 +88,7 @@ bin/etcd-3.6: tools/etcd3.6/go.mod
 
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
-bin/kubectl bin/kube-apiserver bin/kube-controller-manager: tools/kubernetes/go.mod ## build today's programs; the first time takes minutes
+bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/kube-scheduler: tools/kubernetes/go.mod ## build today's programs; the first time takes minutes
 	$(GO) build -C tools/kubernetes -o ../../$@ \
 		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/$(@F)
 

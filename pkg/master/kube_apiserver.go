@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,10 +14,21 @@ import (
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/apps"
+	"kube2014/pkg/rest/autoscaling"
+	"kube2014/pkg/rest/batch"
+	"kube2014/pkg/rest/certificates"
+	"kube2014/pkg/rest/coordination"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/devices"
+	"kube2014/pkg/rest/flowcontrol"
 	"kube2014/pkg/rest/networking"
+	"kube2014/pkg/rest/node"
+	"kube2014/pkg/rest/policy"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/rest/reviews"
+	"kube2014/pkg/rest/scheduling"
+	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/server"
 	"kube2014/pkg/util"
 )
@@ -70,20 +82,24 @@ func (m *Master) keepNamespaces(ctx context.Context) {
 	}
 }
 
-// CreateKubeAPIServer creates the link of the built-in kinds. They share the store with the objects of June 2014.
+// CreateKubeAPIServer creates the link of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.
 // The placer chooses the machines of pods.
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
 	kube := endpoints.New(m.Second, &m.built)
 	link := &server.Link{Name: "master", Server: kube, Next: next}
+	base := m.base()
+	m.built.Install(apps.Resources(base)...)
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
-	m.built.Install(networking.Resources(m.base())...)
+	m.built.Install(slices.Concat(autoscaling.Resources(base), batch.Resources(base), certificates.Resources(base), networking.Resources(base), policy.Resources(base))...)
 	if m.Roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.Roles).CheckGrant}
 		m.built.Install(rbac.Resources(m.lifecycle, time.Now, check)...)
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
+	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
 	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets,
 		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
+	m.built.Install(slices.Concat(devices.Resources(base), flowcontrol.Resources(base))...)
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}

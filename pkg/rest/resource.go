@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,6 +34,25 @@ type Resource struct {
 
 	served context.Context // ends when the resource is removed from its catalog
 	end    context.CancelFunc
+}
+
+// InNamespaces returns the row of a kind whose objects are in namespaces. They are stored under the name of the resource.
+func InNamespaces(version schema.GroupVersion, kind, name string, printer printers.Printer, shortNames ...string) Resource {
+	row := ClusterScoped(version, kind, name, printer, shortNames...)
+	row.Namespaced = true
+	return row
+}
+
+// ClusterScoped is InNamespaces for a kind whose objects are in none.
+func ClusterScoped(version schema.GroupVersion, kind, name string, printer printers.Printer, shortNames ...string) Resource {
+	return Resource{GroupVersion: version, Kind: version.WithKind(kind), Name: name, Singular: strings.ToLower(kind), Stored: api.Kind(name),
+		Printer: printer, ShortNames: shortNames}
+}
+
+// In returns the row with categories.
+func (r Resource) In(categories ...string) Resource {
+	r.Categories = categories
+	return r
 }
 
 // OnRemoval calls do, in its own goroutine, when the resource is removed from its catalog, unless stop is

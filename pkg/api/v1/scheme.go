@@ -3,13 +3,25 @@
 package v1
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
@@ -31,7 +43,9 @@ var Scheme = func() *runtime.Scheme {
 // AddToScheme registers the types of today's API, and their defaults.
 func AddToScheme(scheme *runtime.Scheme) error {
 	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, discoveryv1.AddToScheme, autoscalingv1.AddToScheme,
-		authenticationv1.AddToScheme, authorizationv1.AddToScheme, networkingv1.AddToScheme)
+		authenticationv1.AddToScheme, authorizationv1.AddToScheme, networkingv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
+		batchv1.AddToScheme, certificatesv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, flowcontrolv1.AddToScheme,
+		nodev1.AddToScheme, policyv1.AddToScheme, resourcev1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme)
 	addDefaults(scheme, defaults.Pod)
 	addDefaults(scheme, defaults.ReplicationController)
 	addDefaults(scheme, defaults.Service)

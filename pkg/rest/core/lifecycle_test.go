@@ -141,7 +141,7 @@ func TestADeletedNamespaceIsMarkedOnce(t *testing.T) {
 	for range 2 {
 		answer, err := all.Delete(t.Context(), rest.Key{Name: "dev"}, rest.DeleteOptions{})
 		require.NoError(t, err)
-		marked, err := objectIn[*corev1.Namespace](answer, nil)
+		marked, err := generic.ObjectIn[*corev1.Namespace](answer, nil)
 		require.NoError(t, err)
 		assert.Equal(t, corev1.NamespaceTerminating, marked.Status.Phase)
 		assert.NotNil(t, marked.DeletionTimestamp)

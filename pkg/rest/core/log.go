@@ -46,7 +46,7 @@ func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.
 	if errs := validateLogOptions(query); len(errs) > 0 {
 		return nil, rest.Invalid(coreGroup.WithKind("PodLogOptions").GroupKind(), key.Name, errs)
 	}
-	pod, err := objectIn[*corev1.Pod](l.pods.Get(ctx, key))
+	pod, err := generic.ObjectIn[*corev1.Pod](l.pods.Get(ctx, key))
 	if err != nil {
 		return nil, err
 	}

@@ -62,12 +62,12 @@ func namespaceRows(b generic.Base) []rest.Resource {
 	}
 	return []rest.Resource{
 		row.With(namespaces{store, store, store, store, store, store}),
-		row.Subresource("finalize", struct{ rest.Updater }{partOf(store, generic.Strategy[*corev1.Namespace]{
+		row.Subresource("finalize", struct{ rest.Updater }{generic.PartOf(store, generic.Strategy[*corev1.Namespace]{
 			Default:          defaults.Namespace,
 			PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Status = old.Status },
 			ValidateUpdate:   validation.ValidateNamespaceFinalize,
 		})}),
-		row.Subresource("status", partOf(store, generic.Strategy[*corev1.Namespace]{
+		row.Subresource("status", generic.PartOf(store, generic.Strategy[*corev1.Namespace]{
 			Default:          defaults.Namespace,
 			PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Spec = old.Spec },
 			ValidateUpdate:   validation.ValidateNamespaceStatus,

@@ -25,7 +25,7 @@ func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
 		ValidateUpdate:   validation.ValidateNodeUpdate,
 		Fields:           nodeFields,
 	})
-	return []rest.Resource{row.With(store), row.Subresource("status", partOf(store, generic.Strategy[*corev1.Node]{
+	return []rest.Resource{row.With(store), row.Subresource("status", generic.PartOf(store, generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,

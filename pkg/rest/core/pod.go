@@ -36,7 +36,7 @@ func podRows(b generic.Base, nodes nodes, placer Placer, kubelets Kubelets) []re
 	log.Printer = printers.Printer{}
 	return []rest.Resource{
 		coreRow("Binding", "bindings", "binding", "", printers.Printer{}).With(bindings{pods}),
-		row.With(pods), binding, log, row.Subresource("status", partOf(pods, podStatusStrategy())),
+		row.With(pods), binding, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())),
 	}
 }
 

@@ -36,7 +36,7 @@ func resourceQuotaRows(b generic.Base) []rest.Resource {
 	quotas.Remove = func(key api.Key, version uint64) []storage.Change {
 		return []storage.Change{storage.Delete(key, version), storage.Delete(quota.Reservations(key), storage.Any)}
 	}
-	return []rest.Resource{row.With(quotas), row.Subresource("status", partOf(quotas, generic.Strategy[*corev1.ResourceQuota]{
+	return []rest.Resource{row.With(quotas), row.Subresource("status", generic.PartOf(quotas, generic.Strategy[*corev1.ResourceQuota]{
 		PrepareForUpdate: func(quota, old *corev1.ResourceQuota) { quota.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateResourceQuotaStatusUpdate,
 	}))}

@@ -71,28 +71,3 @@ func countGeneration(object rest.Object, spec, old interface{}) {
 		object.SetGeneration(object.GetGeneration() + 1)
 	}
 }
-
-// part is the storage of a subresource. It reads and updates the objects of a store, by a strategy of its own.
-type part struct {
-	rest.Getter
-	rest.Updater
-}
-
-// partOf returns a part with a strategy. Its fields for selectors are those of the store.
-func partOf[T rest.Object](store *generic.Store[T], strategy generic.Strategy[T]) part {
-	strategy.Fields = store.Strategy.Fields
-	own := store.With(strategy)
-	return part{own, own}
-}
-
-// objectIn returns the object in an answer, which is read-only.
-func objectIn[T rest.Object](answer rest.Answer, err error) (object T, _ error) {
-	if err != nil {
-		return object, err
-	}
-	converted, err := answer.Object()
-	if err != nil {
-		return object, err
-	}
-	return converted.(T), nil
-}

@@ -19,7 +19,7 @@ func serviceRows(b generic.Base) []rest.Resource {
 	services := generic.NewStore(b, row, serviceStrategy())
 	services.AnswersDeleted = true
 	services.Remove = storage.DeleteService
-	return []rest.Resource{row.With(services), row.Subresource("status", partOf(services, generic.Strategy[*corev1.Service]{
+	return []rest.Resource{row.With(services), row.Subresource("status", generic.PartOf(services, generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
 	}))}
 }

@@ -48,7 +48,7 @@ func (t tokens) Create(ctx context.Context, key rest.Key, object rest.Object, op
 	case request.Namespace != "" && request.Namespace != key.Namespace:
 		return nil, rest.Invalid(tokenKind.GroupKind(), key.Name, field.ErrorList{field.Invalid(meta.Child("namespace"), request.Namespace, "must match the service account namespace if specified")})
 	}
-	account, err := objectIn[*corev1.ServiceAccount](t.accounts.Get(ctx, key))
+	account, err := generic.ObjectIn[*corev1.ServiceAccount](t.accounts.Get(ctx, key))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (t tokens) bind(ctx context.Context, bound *serviceaccount.Bound, to *authe
 	var uid types.UID
 	switch {
 	case kind.Group == "" && kind.Kind == "Pod":
-		pod, err := objectIn[*corev1.Pod](t.pods.Get(ctx, key))
+		pod, err := generic.ObjectIn[*corev1.Pod](t.pods.Get(ctx, key))
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (t tokens) bind(ctx context.Context, bound *serviceaccount.Bound, to *authe
 		}
 		if name := pod.Spec.NodeName; name != "" {
 			bound.Node = &serviceaccount.Ref{Name: name}
-			node, err := objectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: name}))
+			node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: name}))
 			if err == nil {
 				bound.Node.UID = string(node.UID)
 			} else if !apierrors.IsNotFound(err) {
@@ -113,14 +113,14 @@ func (t tokens) bind(ctx context.Context, bound *serviceaccount.Bound, to *authe
 		uid = pod.UID
 		bound.Pod = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
 	case kind.Group == "" && kind.Kind == "Node":
-		node, err := objectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: to.Name}))
+		node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: to.Name}))
 		if err != nil {
 			return err
 		}
 		uid = node.UID
 		bound.Node = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
 	case kind.Group == "" && kind.Kind == "Secret":
-		secret, err := objectIn[*corev1.Secret](t.secrets.Get(ctx, key))
+		secret, err := generic.ObjectIn[*corev1.Secret](t.secrets.Get(ctx, key))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ package networking
 
 import (
 	"context"
+	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,14 +44,14 @@ func Resources(b generic.Base) []rest.Resource {
 	addresses := generic.NewStore(b, addressRow, generic.Strategy[*networkingv1.IPAddress]{})
 	store := blockStore(b)
 	status := store.With(generic.Strategy[*networkingv1.ServiceCIDR]{PrepareForUpdate: func(now, old *networkingv1.ServiceCIDR) { now.Spec = old.Spec }})
-	return []rest.Resource{
+	return slices.Concat(ingresses.Rows(b), ingressClasses.Rows(b), networkPolicies.Rows(b), []rest.Resource{
 		addressRow.With(readOnly{addresses, addresses, addresses}),
 		blockRow.With(blocks{readOnly{store, store, store}, store}),
 		blockRow.Subresource("status", struct {
 			rest.Getter
 			rest.Updater
 		}{status, status}),
-	}
+	})
 }
 
 func blockStore(b generic.Base) *generic.Store[*networkingv1.ServiceCIDR] {

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
 )
 
 // Metadata checks the metadata of a new object of any kind. A kind may have stricter rules.
@@ -23,6 +25,35 @@ func MetadataUpdate(now, old metav1.Object) field.ErrorList {
 // metadataUpdate checks that immutable metadata do not change, and that the others are valid.
 func metadataUpdate(now, old metav1.Object) field.ErrorList {
 	return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
+}
+
+// Create returns the errors of a new object: those of its metadata, and those of the rules of its kind, which may be nil. A
+// nil rule for names means DNS subdomains.
+func Create[T metav1.Object](object T, namespaced bool, name apivalidation.ValidateNameFunc, rules func(c *check.Errors, now, old T)) field.ErrorList {
+	if name == nil {
+		name = apivalidation.NameIsDNSSubdomain
+	}
+	c := newChecks()
+	c.Metadata(metaOf(object), namespaced, name)
+	if rules != nil {
+		var none T
+		rules(c.Errors, object, none)
+	}
+	return c.List
+}
+
+// Update returns the errors of an object that replaces an old one, except those that the old one has too.
+func Update[T metav1.Object](now, old T, rules func(c *check.Errors, now, old T)) field.ErrorList {
+	return update(now, old, func(c checks, now, old T) {
+		c.MetadataUpdate(metaOf(now), metaOf(old))
+		if rules != nil {
+			rules(c.Errors, now, old)
+		}
+	})
+}
+
+func metaOf(object metav1.Object) *metav1.ObjectMeta {
+	return object.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 }
 
 // segmentName is the rule for names that no stricter rule bounds, such as those of roles and events: they

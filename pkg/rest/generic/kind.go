@@ -1,0 +1,134 @@
+package generic
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/rest"
+)
+
+// Kind is a kind that June 2014 does not know: its row and its rules. Whatever is not set is as for most kinds. It is
+// read-only.
+type Kind[T rest.Object] struct {
+	Row rest.Resource
+
+	// Spec and Status return pointers to these parts of an object. Clients write them by different requests: the status
+	// by those of the subresource. A kind without one of them has no such function.
+	Spec, Status func(T) any
+	// Counted means that the generation of an object counts the changes of its spec.
+	Counted bool
+	// Scale lets clients scale objects by the subresource. It may be nil.
+	Scale Scaled[T]
+
+	// Prepare completes Strategy.PrepareForCreate and Strategy.PrepareForUpdate. Old is nil for a new object.
+	Prepare func(now, old T)
+	// Default sets missing fields to their defaults.
+	Default func(T)
+	// Name is the rule for names; nil means DNS subdomains.
+	Name apivalidation.ValidateNameFunc
+	// Rules check an object beyond its metadata and its schema. Old is nil for a new object. Mistakes that are in the
+	// old object too are no errors.
+	Rules func(c *check.Errors, now, old T)
+	// StatusRules are the rules for updates of the status.
+	StatusRules func(c *check.Errors, now, old T)
+
+	// These are as in Strategy and in Store.
+	Fields              func(T) fields.Set
+	Dependents          Dependents
+	AllowCreateOnUpdate bool
+	AnswersDeleted      bool
+}
+
+// Rows returns the rows of the kind and of its subresources.
+func (k Kind[T]) Rows(b Base) []rest.Resource {
+	_, rows := k.Build(b)
+	return rows
+}
+
+// Build returns the storage of the kind too, for subresources of its own.
+func (k Kind[T]) Build(b Base) (*Store[T], []rest.Resource) {
+	store := NewStore(b, k.Row, k.strategy())
+	store.AnswersDeleted = k.AnswersDeleted
+	rows := []rest.Resource{k.Row.With(store)}
+	if k.Scale != nil {
+		rows = append(rows, ScaleRow(k.Row, store, k.Scale))
+	}
+	if k.Status != nil {
+		rows = append(rows, k.Row.Subresource("status", PartOf(store, k.statusStrategy())))
+	}
+	return store, rows
+}
+
+func (k Kind[T]) strategy() Strategy[T] {
+	var none T
+	prepare := orNothing(k.Prepare)
+	return Strategy[T]{
+		PrepareForCreate: func(object T) {
+			if k.Status != nil {
+				reflect.ValueOf(k.Status(object)).Elem().SetZero()
+			}
+			if k.Counted {
+				object.SetGeneration(1)
+			}
+			prepare(object, none)
+		},
+		Default: k.Default,
+		Validate: func(object T) field.ErrorList {
+			return validation.Create(object, k.Row.Namespaced, k.Name, k.Rules)
+		},
+		PrepareForUpdate: func(now, old T) {
+			if k.Status != nil {
+				copyPart(k.Status(now), k.Status(old))
+			}
+			prepare(now, old)
+			if k.Counted && !equality.Semantic.DeepEqual(k.Spec(now), k.Spec(old)) {
+				now.SetGeneration(old.GetGeneration() + 1)
+			}
+		},
+		ValidateUpdate:      func(now, old T) field.ErrorList { return validation.Update(now, old, k.Rules) },
+		AllowCreateOnUpdate: k.AllowCreateOnUpdate,
+		Fields:              k.Fields,
+		Dependents:          k.Dependents,
+	}
+}
+
+func (k Kind[T]) statusStrategy() Strategy[T] {
+	return Strategy[T]{
+		Default: k.Default,
+		PrepareForUpdate: func(now, old T) {
+			if k.Spec != nil {
+				copyPart(k.Spec(now), k.Spec(old))
+			}
+		},
+		ValidateUpdate: func(now, old T) field.ErrorList { return validation.Update(now, old, k.StatusRules) },
+	}
+}
+
+// copyPart sets a part of an object, given by a pointer, to another one.
+func copyPart(to, from any) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }
+
+func orNothing[T any](prepare func(now, old T)) func(now, old T) {
+	if prepare == nil {
+		return func(T, T) {}
+	}
+	return prepare
+}
+
+// Part is the storage of a subresource. It reads and updates the objects of a store, by a strategy of its own.
+type Part struct {
+	rest.Getter
+	rest.Updater
+}
+
+// PartOf returns a part with a strategy. Its fields for selectors are those of the store.
+func PartOf[T rest.Object](store *Store[T], strategy Strategy[T]) Part {
+	strategy.Fields = store.Strategy.Fields
+	own := store.With(strategy)
+	return Part{own, own}
+}

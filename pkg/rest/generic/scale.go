@@ -1,0 +1,99 @@
+package generic
+
+import (
+	"context"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
+	"kube2014/pkg/rest"
+)
+
+// Scaled returns what the scale of an object shows: a pointer to the replicas of its spec, those of its status, and its
+// selector in one line.
+type Scaled[T rest.Object] func(T) (wanted **int32, current int32, selector string)
+
+// scale implements GET and PUT of NAME/scale, through which clients scale any kind.
+type scale[T rest.Object] struct {
+	store *Store[T]
+	of    Scaled[T]
+}
+
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// ScaleRow returns the row of the subresource scale of a kind.
+func ScaleRow[T rest.Object](row rest.Resource, store *Store[T], of Scaled[T]) rest.Resource {
+	scales := row.Subresource("scale", scale[T]{store, of})
+	scales.Kind, scales.Printer = scaleKind, printers.Scales
+	return scales
+}
+
+func (s scale[T]) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
+	return s.answer(s.store.Get(ctx, key))
+}
+
+func (scale[T]) New() rest.Object { return &autoscalingv1.Scale{} }
+
+func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
+	answer, _, err := s.store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
+		object := current.(T)
+		changed, err := change(s.scaleOf(object))
+		if err != nil {
+			return nil, err
+		}
+		if changed, err = options.Mutate(changed, s.scaleOf(object)); err != nil {
+			return nil, err
+		}
+		after := changed.(*autoscalingv1.Scale)
+		if errs := validation.ValidateScaleUpdate(after, s.scaleOf(object)); len(errs) > 0 {
+			return nil, rest.Invalid(scaleKind.GroupKind(), key.Name, errs)
+		}
+		if err := options.Validate(after, s.scaleOf(object)); err != nil {
+			return nil, err
+		}
+		object.SetResourceVersion(after.ResourceVersion)
+		object.SetUID(after.UID)
+		wanted, _, _ := s.of(object)
+		*wanted = &after.Spec.Replicas
+		return object, nil
+	}, rest.WriteOptions{DryRun: options.DryRun})
+	answer, err = s.answer(answer, err)
+	return answer, false, err
+}
+
+// answer returns the scale of the object in an answer.
+func (s scale[T]) answer(answer rest.Answer, err error) (rest.Answer, error) {
+	object, err := ObjectIn[T](answer, err)
+	if err != nil {
+		return nil, err
+	}
+	return rest.MakeAnswer(s.scaleOf(object)), nil
+}
+
+func (s scale[T]) scaleOf(object T) *autoscalingv1.Scale {
+	wanted, current, selector := s.of(object)
+	own := &autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{Kind: scaleKind.Kind, APIVersion: scaleKind.GroupVersion().String()},
+		ObjectMeta: metav1.ObjectMeta{Name: object.GetName(), Namespace: object.GetNamespace(), UID: object.GetUID(),
+			ResourceVersion: object.GetResourceVersion(), CreationTimestamp: object.GetCreationTimestamp()},
+		Status: autoscalingv1.ScaleStatus{Replicas: current, Selector: selector},
+	}
+	if *wanted != nil {
+		own.Spec.Replicas = **wanted
+	}
+	return own
+}
+
+// ObjectIn returns the object in an answer, which is read-only.
+func ObjectIn[T rest.Object](answer rest.Answer, err error) (object T, _ error) {
+	if err != nil {
+		return object, err
+	}
+	converted, err := answer.Object()
+	if err != nil {
+		return object, err
+	}
+	return converted.(T), nil
+}
