@@ -15,6 +15,7 @@ PEER_PORT    ?= 7001
 CHAOS        ?= 5m
 SOAK         ?= 1m
 ORIGINAL     ?=
+ONLY         ?=
 FUZZ         ?= 300000
 HISTORIES    ?= 100
 CLIENTS      ?= 5000
@@ -38,7 +39,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-enable_admission_plugins AlwaysPullImages \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts browser screenshots watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +93,11 @@ bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/kube-scheduler: t
 	$(GO) build -C tools/kubernetes -o ../../$@ \
 		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/cmd/$(@F)
 
+# The test suite of Kubernetes, 140 MB.
+bin/e2e.test: tools/kubernetes/go.mod
+	$(GO) test -C tools/kubernetes -c -o ../../$@ \
+		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/test/e2e
+
 build: ## build bin/apiserver, and bin/secure for make secure
 	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/apiserver ./secure
 
@@ -113,7 +119,7 @@ long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubect
 	$(GO) test -p 1 -count=1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## long, decisions, etcd-3.6, fuzz, histories, clients, parts, browser, watches, chaos and soak, one after the other: three quarters of an hour
+proof: bin/kubectl ## long, decisions, etcd-3.6, fuzz, histories, clients, parts, conformance, browser, watches, chaos and soak, one after the other: three quarters of an hour
 	@$(MAKE) --no-print-directory long
 	@$(MAKE) --no-print-directory decisions
 	@$(MAKE) --no-print-directory etcd-3.6
@@ -121,6 +127,7 @@ proof: bin/kubectl ## long, decisions, etcd-3.6, fuzz, histories, clients, parts
 	@$(MAKE) --no-print-directory histories
 	@$(MAKE) --no-print-directory clients
 	@$(MAKE) --no-print-directory parts
+	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory watches
 	@$(MAKE) --no-print-directory chaos
@@ -152,10 +159,13 @@ histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memo
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, controller-runtime and today's controller manager
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
 
-parts: bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager ## run our controllers, scheduler and kubelets around today's kube-apiserver, and kubectl with today's controllers around ours
-	KUBE2014_CONTROLLERS=1 $(GO) test -count=1 $(RACE) -timeout 30m -run TestKubectlPrintsTheSameWithTodaysControllers ./cmd/apiserver
+parts: bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/kube-scheduler ## run our controllers, scheduler and kubelets around today's kube-apiserver, and kubectl with today's controllers around ours
+	KUBE2014_CONTROLLERS=1 $(GO) test -count=1 $(RACE) -timeout 30m -run 'TestKubectlPrintsTheSameWithTodaysControllers|TestAUsersStory' ./cmd/apiserver
 	KUBE2014_CLIENTS_ON=kube-apiserver KUBE2014_CLIENTS=1 $(TEST_CLIENTS) -timeout 30m \
 		-run 'TestOurPartsRunPods|TestTodaysControllersManageWhatOurKubeletsRun' .
+
+conformance: bin/e2e.test bin/kubectl bin/kube-controller-manager bin/kube-scheduler ## run Kubernetes' own conformance tests that need no real containers, with today's controllers and scheduler; ONLY= is a regular expression
+	KUBE2014_CONFORMANCE=1 KUBE2014_ONLY='$(ONLY)' $(GO) test -count=1 -v -timeout 2h -run TestConformanceTestsPassAsAroundKubeAPIServer ./cmd/apiserver
 
 browser: build bin/etcd ## test the page in a real Chromium, which is Debian's package chromium
 	@command -v chromium > /dev/null || { echo 'there is no chromium: apt-get install chromium' >&2; exit 2; }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Kubernetes' own conformance tests are run against a cluster of today's controllers, and of our server and kubelets. They are
+// those that pass around a kube-apiserver with the same kubelets. The file says why some do not pass here.
+func TestConformanceTestsPassAsAroundKubeAPIServer(t *testing.T) {
+	if os.Getenv("KUBE2014_CONFORMANCE") == "" {
+		t.Skip("make conformance runs it")
+	}
+	text, err := os.ReadFile("../../testdata/today/conformance.json")
+	require.NoError(t, err)
+	var misses map[string]string // by test; "" passes
+	require.NoError(t, json.Unmarshal(text, &misses))
+	names := slices.Sorted(maps.Keys(misses))
+	if only := os.Getenv("KUBE2014_ONLY"); only != "" {
+		names = slices.DeleteFunc(names, func(name string) bool { return !regexp.MustCompile(only).MatchString(name) })
+	}
+	c := startTodaysCluster(t, nil)
+	passed := 0
+	for _, outcome := range runConformance(t, c.kubeconfig, names) {
+		why, known := misses[outcome.name]
+		require.True(t, known, outcome.name)
+		assert.Equal(t, why == "", outcome.failure == "", "%s\n%s\n%s", outcome.name, why, outcome.failure)
+		result := "passes"
+		if outcome.failure != "" {
+			result = "misses: " + why
+		} else {
+			passed++
+		}
+		t.Logf("%6.1f s  %s  %s", outcome.took.Seconds(), outcome.name, result)
+	}
+	t.Log(passed, "of", len(names), "pass")
+	for _, line := range c.refused(t) {
+		t.Log("refused", line)
+	}
+}
+
+// outcome is that of one test; the failure is "" if it passed.
+type outcome struct {
+	name, failure string
+	took          time.Duration
+}
+
+func runConformance(t *testing.T, kubeconfig string, names []string) (outcomes []outcome) {
+	path, err := filepath.Abs("../../bin/e2e.test")
+	require.NoError(t, err)
+	require.FileExists(t, path, "make bin/e2e.test builds it")
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, regexp.QuoteMeta(name))
+	}
+	directory := t.TempDir()
+	report, log := filepath.Join(directory, "report.json"), filepath.Join(directory, "log")
+	output, err := os.Create(log)
+	require.NoError(t, err)
+	cmd := exec.Command(path, "--kubeconfig", kubeconfig, "--provider", "skeleton", "--num-nodes", "3", "--disable-log-dump",
+		"--ginkgo.focus", strings.Join(quoted, "|"), "--ginkgo.json-report", report, "--ginkgo.no-color", "--ginkgo.timeout", "1h")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = directory, output, output
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH")) // some call kubectl
+	_ = cmd.Run()                                                                    // the report says how it ended
+	text, err := os.ReadFile(report)
+	require.NoError(t, err, "the log is in %s", log)
+	var suites []struct {
+		SpecReports []struct {
+			State, LeafNodeType, LeafNodeText string
+			ContainerHierarchyTexts           []string
+			RunTime                           time.Duration
+			Failure                           struct {
+				Message  string
+				Location struct {
+					FileName   string
+					LineNumber int
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &suites))
+	for _, suite := range suites {
+		for _, spec := range suite.SpecReports {
+			if spec.LeafNodeType != "It" || spec.State == "skipped" && spec.RunTime == 0 {
+				continue
+			}
+			one := outcome{name: strings.Join(append(spec.ContainerHierarchyTexts, spec.LeafNodeText), " "), took: spec.RunTime}
+			if spec.State != "passed" {
+				one.failure = fmt.Sprintf("%s at %s:%d: %s", spec.State, spec.Failure.Location.FileName, spec.Failure.Location.LineNumber, spec.Failure.Message)
+			}
+			outcomes = append(outcomes, one)
+		}
+	}
+	require.Len(t, outcomes, len(names))
+	return outcomes
+}
