@@ -1,0 +1,58 @@
+// Program generate writes the table of package markers from the Go source of the modules in go.mod.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+const tableFile = "table.txt"
+
+// sources are the modules, and the patterns of their packages. Alphas and betas are not served.
+var sources = []struct {
+	module   string
+	packages []string
+}{
+	{"k8s.io/api", []string{"*/v[0-9]"}},
+	{"k8s.io/apimachinery", []string{"pkg/api/resource", "pkg/apis/meta/v1", "pkg/runtime", "pkg/util/intstr", "pkg/version"}},
+}
+
+func main() {
+	log.SetFlags(0)
+	table, err := makeTable()
+	if err == nil {
+		err = os.WriteFile(tableFile, table, 0o644)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// makeTable returns the table of all sources. It runs the go command to find them.
+func makeTable() ([]byte, error) {
+	t := table{}
+	for _, source := range sources {
+		dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", source.module).Output()
+		if err != nil {
+			return nil, fmt.Errorf("find module %s: %w", source.module, err)
+		}
+		root := strings.TrimSpace(string(dir))
+		for _, pattern := range source.packages {
+			packages, err := filepath.Glob(filepath.Join(root, pattern))
+			if err != nil || len(packages) == 0 {
+				return nil, fmt.Errorf("no package %s in module %s: %v", pattern, source.module, err)
+			}
+			for _, dir := range packages {
+				path := source.module + filepath.ToSlash(strings.TrimPrefix(dir, root))
+				if err := t.addPackage(path, dir); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return t.encode(), nil
+}

@@ -1,0 +1,96 @@
+// Package markers has what only comments in the Go source of today's API say, such as "+enum" and
+// "+listType=map": the values of enums, how lists and maps are merged, defaults. Its functions are
+// safe for concurrent use.
+//
+// They read a table that is built into the program, and remember nothing: callers keep what they
+// need. In the table, a paragraph begins with the path of a package and the name of a type. Its
+// lines have columns. The first is a value of an enum, in quotation marks, then its meaning follows.
+// Or it is the name of a field in JSON, or "." for the struct itself, and attributes follow.
+package markers
+
+import (
+	_ "embed"
+	"iter"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+//go:generate go run ./generate
+
+//go:embed table.txt
+var table string
+
+// Value is a value of an enum.
+type Value struct{ Text, Meaning string }
+
+// Enum returns the values of an enum, sorted; none if the type is no enum.
+func Enum(t reflect.Type) (values []Value) {
+	for first, rest := range lines(t) {
+		if text, err := strconv.Unquote(first); err == nil {
+			values = append(values, Value{text, rest})
+		}
+	}
+	return values
+}
+
+// Markers are those of a field, or of a struct.
+type Markers struct {
+	ListType    string   // atomic, set or map
+	ListMapKeys []string // the fields that identify an element of a list of type map
+	MapType     string   // atomic or granular; also of structs
+	Default     string   // in JSON
+	Required    bool     // although JSON may omit it
+	Optional    bool     // although JSON has it always
+	// Union says that at most one field of a struct is set. The field with Discriminator names it.
+	Union, Discriminator bool
+}
+
+// Struct returns the markers of the fields of a struct by their names in JSON, and of the struct
+// itself by ".". Fields without markers are missing, as are those of embedded structs.
+func Struct(t reflect.Type) map[string]Markers {
+	fields := map[string]Markers{}
+	for name, rest := range lines(t) {
+		fields[name] = parse(rest)
+	}
+	return fields
+}
+
+func parse(columns string) (m Markers) {
+	for column := range strings.SplitSeq(columns, "\t") {
+		name, value, _ := strings.Cut(column, "=")
+		switch name {
+		case "list":
+			m.ListType = value
+		case "key":
+			m.ListMapKeys = append(m.ListMapKeys, value)
+		case "map":
+			m.MapType = value
+		case "default":
+			m.Default = value
+		case "required":
+			m.Required = true
+		case "optional":
+			m.Optional = true
+		case "union":
+			m.Union = true
+		case "unionDiscriminator":
+			m.Discriminator = true
+		}
+	}
+	return m
+}
+
+// lines returns the lines about a type: the first column, and the rest.
+func lines(t reflect.Type) iter.Seq2[string, string] {
+	return func(yield func(first, rest string) bool) {
+		_, paragraph, _ := strings.Cut(table, "\n\n"+t.PkgPath()+"."+t.Name()+"\n")
+		paragraph, _, _ = strings.Cut(paragraph, "\n\n")
+		for line := range strings.Lines(paragraph) {
+			first, rest, _ := strings.Cut(strings.Trim(line, "\t\n"), "\t")
+			if !yield(first, rest) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,136 @@
+// Package schema checks objects of today's API by the markers of their types: values of enums, and
+// repeated elements of lists that are sets or maps.
+package schema
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+)
+
+// mostErrors are added at most. A long list may have any number of them.
+const mostErrors = 100
+
+// Check adds the errors of an object, which is a struct of k8s.io/api or a pointer to one, in the
+// order of its fields. It is called after the rules of the kind: a field that these have an error
+// about, or that is in a field of which they have one, gets no other one. Metadata, status and empty
+// values are not checked. Check is safe for concurrent use.
+func Check(c *check.Errors, object any) {
+	v := reflect.ValueOf(object)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem() // nil has no kind
+	}
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	if of := rulesOf(v.Type()); of != nil {
+		w := walk{errors: c, left: mostErrors}
+		w.value(v, of)
+	}
+}
+
+// walk is one check of an object.
+type walk struct {
+	errors *check.Errors
+	at     []step          // where it is now
+	known  map[string]bool // the paths of the errors of rules, without indexes; nil before the first error
+	left   int             // of mostErrors
+}
+
+// step leads to a field, or to an element of a list. A path is made of steps only for an error.
+type step struct {
+	name  string // of a field; "" for an element
+	index int
+}
+
+func (w *walk) path() (path *field.Path) {
+	for _, s := range w.at {
+		if s.name == "" {
+			path = path.Index(s.index)
+		} else {
+			path = path.Child(s.name)
+		}
+	}
+	return path
+}
+
+func (w *walk) in(s step) { w.at = append(w.at, s) }
+func (w *walk) out()      { w.at = w.at[:len(w.at)-1] }
+
+// add adds an error, unless a rule has one about the field or what it is in. Rules do not always tell
+// which element of a list is wrong.
+func (w *walk) add(err *field.Error) {
+	if w.known == nil {
+		w.known = map[string]bool{}
+		for _, old := range w.errors.List {
+			w.known[withoutIndexes(old.Field)] = true
+		}
+	}
+	path := withoutIndexes(err.Field)
+	if !w.known[path] && !w.known[path[:max(strings.LastIndex(path, "."), 0)]] {
+		w.errors.Add(err)
+		w.left--
+	}
+}
+
+var index = regexp.MustCompile(`\[[^]]*]`)
+
+func withoutIndexes(path string) string { return index.ReplaceAllString(path, "") }
+
+func (w *walk) value(v reflect.Value, of *rules) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			w.value(v.Elem(), of)
+		}
+	case reflect.String:
+		if text := v.String(); text != "" && !slices.Contains(of.values, text) {
+			w.add(field.NotSupported(w.path(), text, of.values))
+		}
+	case reflect.Slice:
+		for i := 0; i < v.Len() && w.left > 0; i++ {
+			w.in(step{"", i})
+			w.value(v.Index(i), of.elem)
+			w.out()
+		}
+	case reflect.Struct:
+		for i := 0; i < len(of.fields) && w.left > 0; i++ {
+			w.member(v, &of.fields[i])
+		}
+	}
+}
+
+func (w *walk) member(of reflect.Value, m *member) {
+	if m.name != "" {
+		w.in(step{m.name, 0})
+		defer w.out()
+	}
+	v := of.Field(m.index)
+	if m.unique != nil && v.Len() > 1 {
+		w.unique(v, m.unique)
+	}
+	if m.rules != nil {
+		w.value(v, m.rules)
+	}
+}
+
+// unique checks a list for repeated elements. In a set they are values, else a field identifies them.
+func (w *walk) unique(list reflect.Value, by *key) {
+	seen := make(map[any]bool, list.Len())
+	for i := 0; i < list.Len() && w.left > 0; i++ {
+		value, at := list.Index(i), w.path().Index(i)
+		if by.name != "" {
+			value, at = value.Field(by.index), at.Child(by.name)
+		}
+		one := value.Interface()
+		if seen[one] {
+			w.add(field.Duplicate(at, one))
+		}
+		seen[one] = true
+	}
+}
