@@ -2,12 +2,15 @@ package openapi
 
 import (
 	"cmp"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/api/v1/markers"
 )
 
 const components = "#/components/schemas/"
@@ -20,6 +23,8 @@ type object struct {
 	Description          string            `json:"description,omitempty"`
 	Type                 string            `json:"type,omitempty"`
 	Format               string            `json:"format,omitempty"`
+	Enum                 []string          `json:"enum,omitempty"`
+	Default              json.RawMessage   `json:"default,omitempty"`
 	Items                *object           `json:"items,omitempty"`
 	AdditionalProperties *object           `json:"additionalProperties,omitempty"`
 	Properties           map[string]object `json:"properties,omitempty"`
@@ -28,6 +33,16 @@ type object struct {
 	Kinds                []groupKind       `json:"x-kubernetes-group-version-kind,omitempty"`
 	PatchStrategy        string            `json:"x-kubernetes-patch-strategy,omitempty"`
 	PatchMergeKey        string            `json:"x-kubernetes-patch-merge-key,omitempty"`
+	ListType             string            `json:"x-kubernetes-list-type,omitempty"`
+	ListMapKeys          []string          `json:"x-kubernetes-list-map-keys,omitempty"`
+	MapType              string            `json:"x-kubernetes-map-type,omitempty"`
+	Unions               []union           `json:"x-kubernetes-unions,omitempty"`
+}
+
+// union says that at most one of some fields is set.
+type union struct {
+	Discriminator string            `json:"discriminator,omitempty"`  // the field that names it
+	Fields        map[string]string `json:"fields-to-discriminateBy"` // their names in Go by those in JSON
 }
 
 type groupKind = metav1.GroupVersionKind
@@ -91,14 +106,12 @@ func (s *schemas) of(t reflect.Type) object {
 	case reflect.Struct:
 		return object{Ref: components + s.component(t)}
 	case reflect.Map:
-		elem := s.of(t.Elem())
-		return object{Type: "object", AdditionalProperties: &elem}
+		return object{Type: "object", AdditionalProperties: s.element(t.Elem())}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
 			return object{Type: "string", Format: "byte"}
 		}
-		elem := s.of(t.Elem())
-		return object{Type: "array", Items: &elem}
+		return object{Type: "array", Items: s.element(t.Elem())}
 	case reflect.Bool:
 		return object{Type: "boolean"}
 	case reflect.Int64:
@@ -122,11 +135,9 @@ func (s *schemas) component(t reflect.Type) string {
 	if s.byName[name] != nil {
 		return name
 	}
-	own := &object{Kinds: s.kinds[t], Description: descriptions[name]}
+	marked := markers.Struct(t)["."]
+	own := &object{Kinds: s.kinds[t], Description: cmp.Or(marked.Doc, docsOf(t)[""]), MapType: marked.MapType}
 	s.byName[name] = own // before its fields: types refer to themselves
-	if d, ok := value.(documented); ok {
-		own.Description = d.SwaggerDoc()[""]
-	}
 	if v, ok := value.(scalar); ok {
 		own.Format = v.OpenAPISchemaFormat()
 		if c, ok := value.(choice); ok {
@@ -139,45 +150,15 @@ func (s *schemas) component(t reflect.Type) string {
 		return name
 	}
 	own.Type, own.Properties = "object", map[string]object{}
-	for _, f := range fields(t) {
-		property := s.of(f.Type)
-		if property.Ref != "" && f.doc != "" { // nothing may stand beside $ref
-			property = object{AllOf: []object{property}}
-		}
-		property.Description = f.doc
-		property.PatchStrategy, property.PatchMergeKey = f.Tag.Get("patchStrategy"), f.Tag.Get("patchMergeKey")
-		own.Properties[f.name] = property
-		required, isException := exceptions[name+"."+f.name]
-		if required || f.required && !isException {
+	all := fields(t)
+	for _, f := range all {
+		own.Properties[f.name] = s.property(f)
+		if f.required {
 			own.Required = append(own.Required, f.name)
 		}
 	}
+	if marked.Union {
+		own.Unions = []union{unionOf(all)}
+	}
 	return name
-}
-
-// field is a field of a struct as JSON has it.
-type field struct {
-	reflect.StructField
-	name, doc string
-	required  bool
-}
-
-// fields returns the fields of a struct in JSON, with those of embedded structs.
-func fields(t reflect.Type) []field {
-	var docs map[string]string
-	if d, ok := reflect.Zero(t).Interface().(documented); ok {
-		docs = d.SwaggerDoc()
-	}
-	var all []field
-	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-		case name == "" && f.Anonymous:
-			all = append(all, fields(f.Type)...)
-		default:
-			all = append(all, field{f, name, docs[name], !strings.Contains(options, "omit")})
-		}
-	}
-	return all
 }

@@ -26,6 +26,9 @@ type Value struct{ Text, Meaning string }
 
 // Enum returns the values of an enum, sorted; none if the type is no enum.
 func Enum(t reflect.Type) (values []Value) {
+	if t.Kind() != reflect.String {
+		return nil
+	}
 	for first, rest := range lines(t) {
 		if text, err := strconv.Unquote(first); err == nil {
 			values = append(values, Value{text, rest})
@@ -42,6 +45,7 @@ type Markers struct {
 	Default     string   // in JSON
 	Required    bool     // although JSON may omit it
 	Optional    bool     // although JSON has it always
+	Doc         string   // the description, where the method SwaggerDoc is missing or differs
 	// Union says that at most one field of a struct is set. The field with Discriminator names it.
 	Union, Discriminator bool
 }
@@ -68,6 +72,8 @@ func parse(columns string) (m Markers) {
 			m.MapType = value
 		case "default":
 			m.Default = value
+		case "doc":
+			m.Doc, _ = strconv.Unquote(value)
 		case "required":
 			m.Required = true
 		case "optional":
@@ -84,6 +90,9 @@ func parse(columns string) (m Markers) {
 // lines returns the lines about a type: the first column, and the rest.
 func lines(t reflect.Type) iter.Seq2[string, string] {
 	return func(yield func(first, rest string) bool) {
+		if t.PkgPath() == "" {
+			return
+		}
 		_, paragraph, _ := strings.Cut(table, "\n\n"+t.PkgPath()+"."+t.Name()+"\n")
 		paragraph, _, _ = strings.Cut(paragraph, "\n\n")
 		for line := range strings.Lines(paragraph) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,8 +19,11 @@ var sources = []struct {
 	packages []string
 }{
 	{"k8s.io/api", []string{"*/v[0-9]"}},
-	{"k8s.io/apimachinery", []string{"pkg/api/resource", "pkg/apis/meta/v1", "pkg/runtime", "pkg/util/intstr", "pkg/version"}},
+	{"k8s.io/apimachinery", []string{"pkg/api/resource", "pkg/apis/meta/v1", "pkg/runtime", "pkg/util/intstr"}},
 }
+
+// noKinds are packages without a kind that is served as a resource.
+var noKinds = []string{"k8s.io/api/admission/v1", "k8s.io/api/apidiscovery/v2"}
 
 func main() {
 	log.SetFlags(0)
@@ -34,7 +38,7 @@ func main() {
 
 // makeTable returns the table of all sources. It runs the go command to find them.
 func makeTable() ([]byte, error) {
-	t := table{}
+	t := table{map[string][]string{}, map[string]string{}}
 	for _, source := range sources {
 		dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", source.module).Output()
 		if err != nil {
@@ -48,7 +52,14 @@ func makeTable() ([]byte, error) {
 			}
 			for _, dir := range packages {
 				path := source.module + filepath.ToSlash(strings.TrimPrefix(dir, root))
-				if err := t.addPackage(path, dir); err != nil {
+				if slices.Contains(noKinds, path) {
+					continue
+				}
+				read, err := readPackage(path, dir)
+				if err == nil {
+					err = t.add(read)
+				}
+				if err != nil {
 					return nil, err
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -14,61 +15,53 @@ import (
 
 // source is what a package declares.
 type source struct {
+	path      string
 	types     map[string]declared[*ast.TypeSpec]
 	constants []declared[*ast.ValueSpec]
+	docs      map[string]map[string]string // what SwaggerDoc returns, by type
+	methods   map[string]bool              // Type.Method
 }
 
 // declared is a declaration with the comment directly above it.
 type declared[T any] struct {
 	spec    T
 	comment string
+	file    *ast.File
 }
 
-// addPackage adds the types of a package.
-func (t table) addPackage(path, dir string) error {
+// documentation is the file with the methods SwaggerDoc.
+const documentation = "types_swagger_doc_generated.go"
+
+// readPackage reads the source of a package, without tests and generated code, which is large.
+func readPackage(importPath, dir string) (*source, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("read package %s: %w", path, err)
+		return nil, fmt.Errorf("read package %s: %w", importPath, err)
 	}
-	s, positions := source{types: map[string]declared[*ast.TypeSpec]{}}, token.NewFileSet()
+	s := &source{importPath, map[string]declared[*ast.TypeSpec]{}, nil, map[string]map[string]string{}, map[string]bool{}}
+	positions := token.NewFileSet()
 	for _, file := range files {
-		if !isSource(file.Name()) {
+		name := file.Name()
+		isGenerated := strings.HasPrefix(name, "zz_generated.") || strings.HasPrefix(name, "generated.") || strings.HasSuffix(name, "_test.go")
+		if isGenerated || !strings.HasSuffix(name, ".go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(positions, filepath.Join(dir, file.Name()), nil, parser.ParseComments|parser.SkipObjectResolution)
+		parsed, err := parser.ParseFile(positions, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return fmt.Errorf("parse package %s: %w", path, err)
+			return nil, fmt.Errorf("parse package %s: %w", importPath, err)
 		}
-		s.addFile(parsed)
+		s.addFile(parsed, name == documentation)
 	}
-	constants, enums := s.enums()
-	for name, values := range enums {
-		if len(values) > 0 {
-			t[path+"."+name] = values.lines()
-		}
-	}
-	for name, d := range s.types {
-		if isStruct, ok := d.spec.Type.(*ast.StructType); ok {
-			lines, err := structLines(d, isStruct, constants)
-			if err != nil {
-				return fmt.Errorf("struct %s.%s: %w", path, name, err)
-			}
-			if len(lines) > 0 {
-				t[path+"."+name] = lines
-			}
-		}
-	}
-	return nil
+	return s, nil
 }
 
-// isSource leaves out tests and generated code, which is large.
-func isSource(file string) bool {
-	isGenerated := strings.HasPrefix(file, "zz_generated.") || strings.HasPrefix(file, "generated.") || strings.HasSuffix(file, "_generated.go")
-	return strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go") && !isGenerated
-}
-
-func (s *source) addFile(file *ast.File) {
+func (s *source) addFile(file *ast.File, isDocumentation bool) {
 	for _, declaration := range file.Decls {
+		if f, ok := declaration.(*ast.FuncDecl); ok && f.Recv != nil {
+			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok {
+				s.methods[of.Name+"."+f.Name.Name] = true
+			}
+		}
 		group, ok := declaration.(*ast.GenDecl)
 		if !ok {
 			continue
@@ -76,9 +69,13 @@ func (s *source) addFile(file *ast.File) {
 		for _, spec := range group.Specs {
 			switch spec := spec.(type) {
 			case *ast.TypeSpec:
-				s.types[spec.Name.Name] = declared[*ast.TypeSpec]{spec, above(spec.Doc, group)}
+				s.types[spec.Name.Name] = declared[*ast.TypeSpec]{spec, above(spec.Doc, group), file}
 			case *ast.ValueSpec:
-				s.constants = append(s.constants, declared[*ast.ValueSpec]{spec, above(spec.Doc, group)})
+				if group.Tok == token.CONST {
+					s.constants = append(s.constants, declared[*ast.ValueSpec]{spec, above(spec.Doc, group), file})
+				} else if of, ok := strings.CutPrefix(spec.Names[0].Name, "map_"); ok && isDocumentation {
+					s.docs[of] = texts(spec.Values[0])
+				}
 			}
 		}
 	}
@@ -92,96 +89,64 @@ func above(doc *ast.CommentGroup, group *ast.GenDecl) string {
 	return doc.Text()
 }
 
-// enums returns the texts of all constants by name, and the enums by type.
-func (s *source) enums() (map[string]string, map[string]enum) {
-	constants, enums := map[string]string{}, map[string]enum{}
-	for name, d := range s.types {
-		if of, ok := d.spec.Type.(*ast.Ident); ok && of.Name == "string" && markersOf(d.comment).has("enum") {
-			enums[name] = enum{}
-		}
-	}
-	for _, d := range s.constants {
-		for i, expression := range d.spec.Values {
-			text, of, ok := constant(expression, d.spec.Type)
-			if !ok {
-				continue
-			}
-			name := d.spec.Names[i].Name
-			constants[name] = text
-			if enums[of] != nil {
-				enums[of].add(value{name, text, d.comment})
+// texts returns the pairs of a literal map of texts.
+func texts(literal ast.Expr) map[string]string {
+	pairs := map[string]string{}
+	if literal, ok := literal.(*ast.CompositeLit); ok {
+		for _, element := range literal.Elts {
+			if pair, ok := element.(*ast.KeyValueExpr); ok {
+				key, _ := text(pair.Key)
+				pairs[key], _ = text(pair.Value)
 			}
 		}
 	}
-	return constants, enums
+	return pairs
 }
 
-// constant returns the text of a constant, and its type, which may stand around the text.
-func constant(expression, declared ast.Expr) (text, of string, ok bool) {
-	if call, isCall := expression.(*ast.CallExpr); isCall && len(call.Args) == 1 {
-		expression, declared = call.Args[0], call.Fun
-	}
-	if name, isName := declared.(*ast.Ident); isName {
-		of = name.Name
-	}
+func text(expression ast.Expr) (string, bool) {
 	literal, ok := expression.(*ast.BasicLit)
 	if !ok || literal.Kind != token.STRING {
-		return "", "", false
+		return "", false
 	}
 	text, err := strconv.Unquote(literal.Value)
-	return text, of, err == nil
+	return text, err == nil
 }
 
-// structLines returns a line for the struct, and one for each field that has markers.
-func structLines(d declared[*ast.TypeSpec], of *ast.StructType, constants map[string]string) (lines []string, err error) {
-	if own := markersOf(d.comment).attributes(); len(own) > 0 {
-		lines = append(lines, strings.Join(append([]string{"."}, own...), "\t"))
+// constant returns the text of a constant, and its type in this package, which may stand around the text.
+// The text may be that of a constant of another package, whose constants are known.
+func (d declared[T]) constant(expression, of ast.Expr, known map[string]string) (value, ofType string, ok bool) {
+	if call, isCall := expression.(*ast.CallExpr); isCall && len(call.Args) == 1 {
+		expression, of = call.Args[0], call.Fun
 	}
-	for _, f := range of.Fields.List {
-		name, options := jsonName(f)
-		if name == "" || name == "-" {
-			continue
-		}
-		columns, err := fieldColumns(markersOf(f.Doc.Text()), options, constants)
-		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", name, err)
-		}
-		if len(columns) > 0 {
-			lines = append(lines, strings.Join(append([]string{name}, columns...), "\t"))
+	if name, isName := of.(*ast.Ident); isName {
+		ofType = name.Name
+	}
+	if other, isSelector := expression.(*ast.SelectorExpr); isSelector {
+		if name, isName := other.X.(*ast.Ident); isName {
+			value, ok = known[d.imported(name.Name)+"."+other.Sel.Name]
+			return value, ofType, ok
 		}
 	}
-	return lines, nil
+	value, ok = text(expression)
+	return value, ofType, ok
 }
 
-// fieldColumns returns what the markers of a field add to its Go type and its tag.
-func fieldColumns(m markers, options string, constants map[string]string) ([]string, error) {
-	columns := m.attributes()
-	omitted := strings.Contains(options, "omitempty")
-	switch {
-	case m.has("required") && omitted:
-		columns = append(columns, "required")
-	case m.has("optional") && !m.has("required") && !omitted:
-		columns = append(columns, "optional")
-	}
-	if !m.has("default") {
-		return columns, nil
-	}
-	text := m["default"][0]
-	if reference, ok := strings.CutPrefix(text, "ref("); ok {
-		constant, ok := constants[strings.TrimSuffix(reference, ")")]
-		if !ok {
-			return nil, fmt.Errorf("default %s is no constant of the package", text)
+// imported returns the path of the package that a file imports by a name.
+func (d declared[T]) imported(name string) string {
+	for _, spec := range d.file.Imports {
+		from, _ := text(spec.Path)
+		if spec.Name != nil && spec.Name.Name == name || spec.Name == nil && path.Base(from) == name {
+			return from
 		}
-		text = strconv.Quote(constant)
 	}
-	return append(columns, "default="+text), nil
+	return ""
 }
 
 func jsonName(f *ast.Field) (name, options string) {
 	if f.Tag == nil {
 		return "", ""
 	}
-	tag, _ := strconv.Unquote(f.Tag.Value) // the parser has checked it
+	tag, _ := text(f.Tag)
 	name, options, _ = strings.Cut(reflect.StructTag(tag).Get("json"), ",")
 	return name, options
 }

@@ -3,14 +3,19 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/types"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// table has the lines of each type that has markers, by the path of its package and its name.
-type table map[string][]string
+// table has the lines of each type, by the path of its package and its name.
+type table struct {
+	types     map[string][]string
+	constants map[string]string // the texts of all constants, by the path of their package and their name
+}
 
 const header = `# Made by go generate of the comments in k8s.io/api and k8s.io/apimachinery (Apache License 2.0).
 # Package markers explains the lines.
@@ -20,46 +25,105 @@ const header = `# Made by go generate of the comments in k8s.io/api and k8s.io/a
 func (t table) encode() []byte {
 	var text bytes.Buffer
 	text.WriteString(header)
-	for _, name := range slices.Sorted(maps.Keys(t)) {
-		fmt.Fprintf(&text, "\n%s\n", name)
-		for _, line := range t[name] {
+	for _, name := range slices.Sorted(maps.Keys(t.types)) {
+		if len(t.types[name]) > 0 {
+			fmt.Fprintf(&text, "\n%s\n", name)
+		}
+		for _, line := range t.types[name] {
 			fmt.Fprintf(&text, "\t%s\n", line)
 		}
 	}
 	return text.Bytes()
 }
 
-// markers are the lines of a comment that begin with a plus, by name.
-type markers map[string][]string
-
-func markersOf(comment string) markers {
-	m := markers{}
-	for line := range strings.Lines(comment) {
-		if marker, ok := strings.CutPrefix(strings.TrimSpace(line), "+"); ok {
-			name, value, _ := strings.Cut(marker, "=")
-			m[name] = append(m[name], value)
+// add adds the types of a package. Those that its constants refer to were added before.
+func (t table) add(s *source) error {
+	enums := map[string]enum{}
+	for name, d := range s.types {
+		if of, ok := d.spec.Type.(*ast.Ident); ok && of.Name == "string" && markersOf(d.comment).has("enum") {
+			enums[name] = enum{}
 		}
 	}
-	return m
+	for _, d := range s.constants {
+		for i, expression := range d.spec.Values {
+			text, of, ok := d.constant(expression, d.spec.Type, t.constants)
+			if !ok {
+				continue
+			}
+			name := d.spec.Names[i].Name
+			t.constants[s.path+"."+name] = text
+			if enums[of] != nil {
+				enums[of].add(value{name, text, d.comment})
+			}
+		}
+	}
+	for name, values := range enums {
+		t.types[s.path+"."+name] = values.lines()
+	}
+	for name, d := range s.types {
+		if fields, ok := d.spec.Type.(*ast.StructType); ok {
+			lines, err := t.structLines(s, name, fields, enums)
+			if err != nil {
+				return fmt.Errorf("struct %s.%s: %w", s.path, name, err)
+			}
+			t.types[s.path+"."+name] = lines
+		}
+	}
+	return nil
 }
 
-func (m markers) has(name string) bool { return m[name] != nil }
+// structLines returns a line for a struct, and one for each of its fields, if there is anything to say.
+func (t table) structLines(s *source, name string, of *ast.StructType, enums map[string]enum) (lines []string, err error) {
+	add := func(name string, columns []string) {
+		if len(columns) > 0 {
+			lines = append(lines, strings.Join(append([]string{name}, columns...), "\t"))
+		}
+	}
+	own := s.types[name].comment
+	isInJSON := s.docs[name] != nil || s.methods[name+".OpenAPISchemaType"] || slices.ContainsFunc(of.Fields.List, func(f *ast.Field) bool { return f.Tag != nil })
+	if !isInJSON || !ast.IsExported(name) {
+		return nil, nil
+	}
+	add(".", slices.Concat(markersOf(own).attributes(), docColumn(describe(own, false), s.docs[name][""])))
+	for _, f := range of.Fields.List {
+		field, options := jsonName(f)
+		if field == "" || field == "-" {
+			continue
+		}
+		comment, m := f.Doc.Text(), markersOf(f.Doc.Text())
+		columns := append(m.attributes(), m.presence(options)...)
+		if m.has("default") {
+			text, err := t.defaultValue(s, m["default"][0])
+			if err != nil {
+				return nil, fmt.Errorf("field %s: %w", field, err)
+			}
+			columns = append(columns, "default="+text)
+		}
+		fieldType := strings.TrimPrefix(types.ExprString(f.Type), "*")
+		add(field, append(columns, docColumn(describe(comment, enums[fieldType] != nil), s.docs[name][field])...))
+	}
+	return lines, nil
+}
 
-// attributes returns the columns of a struct or of a field that a schema needs as they are.
-func (m markers) attributes() (columns []string) {
-	for _, kept := range []struct{ marker, name string }{
-		{"listType", "list"}, {"listMapKey", "key"}, {"mapType", "map"}, {"structType", "map"},
-	} {
-		for _, value := range m[kept.marker] {
-			columns = append(columns, kept.name+"="+value)
-		}
+// defaultValue returns a default in JSON. It may refer to a constant.
+func (t table) defaultValue(s *source, text string) (string, error) {
+	reference, ok := strings.CutPrefix(text, "ref(")
+	if !ok {
+		return text, nil
 	}
-	for _, kept := range []string{"union", "unionDiscriminator"} {
-		if m.has(kept) {
-			columns = append(columns, kept)
-		}
+	constant, ok := t.constants[s.path+"."+strings.TrimSuffix(reference, ")")]
+	if !ok {
+		return "", fmt.Errorf("default %s is no constant of the package", text)
 	}
-	return columns
+	return strconv.Quote(constant), nil
+}
+
+// docColumn returns a description, if SwaggerDoc has another one.
+func docColumn(doc, known string) []string {
+	if doc == known {
+		return nil
+	}
+	return []string{"doc=" + strconv.Quote(doc)}
 }
 
 // value is a constant of an enum.
