@@ -1,4 +1,4 @@
-// Program generate writes the table of package markers from the Go source of the modules in go.mod.
+// Command generate writes the table of package markers from the Go source of the modules in go.mod.
 package main
 
 import (

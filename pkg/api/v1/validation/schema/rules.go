@@ -2,7 +2,6 @@ package schema
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -42,29 +41,40 @@ var tolerated = map[string]bool{
 	"admissionregistration/v1.ValidatingAdmissionPolicySpec.variables": true,
 }
 
-// known has the rules of types of objects, *rules by reflect.Type. They are made when first needed.
-var known sync.Map
+// objects has the rules of types of objects, *rules by reflect.Type. They are made when first needed.
+var objects sync.Map
+
+// shared has the rules of structs in objects, such as the pod spec.
+var shared = struct {
+	sync.Mutex // guards maker; rules that are made do not change
+	maker
+}{maker: maker{}}
 
 func rulesOf(t reflect.Type) *rules {
-	of, ok := known.Load(t)
-	if !ok {
-		of, _ = known.LoadOrStore(t, maker{}.object(t))
+	if of, ok := objects.Load(t); ok {
+		return of.(*rules)
 	}
-	return of.(*rules)
+	shared.Lock()
+	defer shared.Unlock()
+	of := shared.object(t)
+	objects.Store(t, of)
+	return of
 }
 
-// maker makes the rules of an object. It has those of structs in it, which may contain themselves.
+// maker makes rules. It remembers those of structs, which may contain themselves.
 type maker map[reflect.Type]*rules
 
 // object returns the rules of an object without those of its status.
 func (m maker) object(t reflect.Type) *rules {
-	of := m.rules(t)
-	if of == nil {
+	all := m.rules(t)
+	if all == nil {
 		return nil
 	}
-	of.fields = slices.DeleteFunc(of.fields, func(f member) bool { return f.name == "status" })
-	if len(of.fields) == 0 {
-		return nil
+	of := &rules{}
+	for _, f := range all.fields {
+		if f.name != "status" {
+			of.fields = append(of.fields, f)
+		}
 	}
 	return of
 }

@@ -21,6 +21,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/randfill"
 
 	"kube2014/pkg/api/v1/markers"
 	"kube2014/pkg/api/v1/validation/check"
@@ -136,6 +137,20 @@ func TestEachEnumOfPodsIsRefusedOnce(t *testing.T) {
 	require.Greater(t, found, 50)
 }
 
+func TestAnyObjectIsChecked(t *testing.T) {
+	t.Parallel()
+	f := randfill.NewWithSeed(1).NilChance(0.3).NumElements(0, 3).MaxDepth(12)
+	for _, object := range []any{&appsv1.StatefulSet{}, &batchv1.CronJob{}, &corev1.Node{}, &corev1.PersistentVolume{}, &storagev1.CSINode{},
+		&admissionregistrationv1.MutatingWebhookConfiguration{}, &networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{}} {
+		for range 20 {
+			var c check.Errors
+			f.Fill(object)
+			Check(&c, object)
+			assert.LessOrEqual(t, len(c.List), mostErrors)
+		}
+	}
+}
+
 // eachEnum calls a function for each field in a type that is an enum, with a function that sets it
 // to "Bad", and its name.
 func eachEnum(t reflect.Type, call func(set func(v reflect.Value), name string)) {
@@ -174,4 +189,10 @@ func BenchmarkADeploymentOfThreeContainers(b *testing.B) {
 		Check(c, d)
 	}
 	require.Empty(b, c.List)
+}
+
+func BenchmarkTheRulesOfADeployment(b *testing.B) {
+	for b.Loop() {
+		require.NotNil(b, maker{}.object(reflect.TypeFor[appsv1.Deployment]()))
+	}
 }
