@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/schema"
 	"kube2014/pkg/rest"
 )
 
@@ -80,7 +81,7 @@ func (k Kind[T]) strategy() Strategy[T] {
 		},
 		Default: k.Default,
 		Validate: func(object T) field.ErrorList {
-			return validation.Create(object, k.Row.Namespaced, k.Name, k.Rules)
+			return validation.Create(object, k.Row.Namespaced, k.Name, k.rules)
 		},
 		PrepareForUpdate: func(now, old T) {
 			if k.Status != nil {
@@ -91,11 +92,19 @@ func (k Kind[T]) strategy() Strategy[T] {
 				now.SetGeneration(old.GetGeneration() + 1)
 			}
 		},
-		ValidateUpdate:      func(now, old T) field.ErrorList { return validation.Update(now, old, k.Rules) },
+		ValidateUpdate:      func(now, old T) field.ErrorList { return validation.Update(now, old, k.rules) },
 		AllowCreateOnUpdate: k.AllowCreateOnUpdate,
 		Fields:              k.Fields,
 		Dependents:          k.Dependents,
 	}
+}
+
+// rules are those of the kind, and then those of its schema.
+func (k Kind[T]) rules(c *check.Errors, now, old T) {
+	if k.Rules != nil {
+		k.Rules(c, now, old)
+	}
+	schema.Check(c, now)
 }
 
 func (k Kind[T]) statusStrategy() Strategy[T] {
