@@ -37,7 +37,7 @@ func (c *Codec) Marshal(object interface{}) ([]byte, error) {
 // Unmarshal reads JSON into the internal object that into points to. An object
 // that is not registered is read as its Go type.
 func (c *Codec) Unmarshal(data []byte, into interface{}) error {
-	if !c.scheme.knows(into) {
+	if !c.scheme.Recognizes(into) {
 		return json.Unmarshal(data, into)
 	}
 	structure, err := c.scheme.typeIn(c.version, into)
@@ -73,7 +73,7 @@ func (c *Codec) Encode(object interface{}) (Encoded, error) {
 // marshalIndent returns the JSON of an object after a text, in a buffer of its own size.
 func (c *Codec) marshalIndent(object interface{}, head, prefix string) ([]byte, error) {
 	out, err := object, error(nil)
-	if c.scheme.knows(object) {
+	if c.scheme.Recognizes(object) {
 		out, err = c.scheme.ConvertToVersion(object, c.version)
 	}
 	var compact []byte

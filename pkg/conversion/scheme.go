@@ -56,8 +56,8 @@ func addFunc[From, To any](s *Scheme, convert func(From) (To, error)) {
 	}})
 }
 
-// knows reports whether an object's type is registered.
-func (s *Scheme) knows(object interface{}) bool { return s.has(structOf(object)) }
+// Recognizes reports whether an object's type is registered.
+func (s *Scheme) Recognizes(object interface{}) bool { return s.has(structOf(object)) }
 
 func (s *Scheme) has(structure reflect.Type) bool {
 	_, ok := s.versions[structure]

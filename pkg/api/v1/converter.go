@@ -30,6 +30,9 @@ func NewConverter(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime
 	case api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return inTwoVersions{one}
 	}
+	if storedKind := StoredAs(kind, scheme); storedKind != kind {
+		return inStoredVersion{one, oneVersion{storedKind, stored, scheme}}
+	}
 	return one
 }
 
@@ -98,6 +101,28 @@ func (c inTwoVersions) In(object runtime.Object) (api.Object, error) {
 		meta.Namespace = "" // as in objects of June 2014
 	}
 	return in, nil
+}
+
+// inStoredVersion implements Converter for a kind whose objects are stored as those of another version, or of another
+// group.
+type inStoredVersion struct{ own, stored oneVersion }
+
+func (c inStoredVersion) New() runtime.Object { return c.own.New() }
+
+func (c inStoredVersion) Out(object api.Object) (runtime.Object, error) {
+	stored, err := c.stored.Out(object)
+	if err != nil {
+		return nil, err
+	}
+	return FromStored(stored, c.own.kind.GroupVersion())
+}
+
+func (c inStoredVersion) In(object runtime.Object) (api.Object, error) {
+	stored, err := ToStored(object)
+	if err != nil {
+		return nil, err
+	}
+	return c.stored.In(stored)
 }
 
 // Codec encodes the stored objects of a kind as JSON of the API. storage.Object caches the JSON by codec. A codec

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,13 +84,17 @@ var both = func() *conversion.Scheme {
 
 // storedAs are the kinds of this version, and what they are stored as.
 var storedAs = map[string]api.Kind{"Pod": api.TaskKind, "ReplicationController": api.ControllerKind, "Service": api.ServiceKind, "Endpoints": api.EndpointsKind,
-	"Node": api.NodeKind, "Event": "events", "Role": "roles", "RoleBinding": "rolebindings", "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings"}
+	"Node": api.NodeKind, "Event": "events", "Role": "roles", "RoleBinding": "rolebindings", "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
+	"HorizontalPodAutoscaler": "horizontalpodautoscalers"}
 
 // codecOf returns the codec of a kind.
 func codecOf(kind string) *Codec {
 	group := corev1.SchemeGroupVersion
 	if strings.Contains(kind, "Role") {
 		group = rbacv1.SchemeGroupVersion
+	}
+	if kind == "HorizontalPodAutoscaler" {
+		group = autoscalingv2.SchemeGroupVersion
 	}
 	return NewCodec(group.WithKind(kind), storedAs[kind], Scheme)
 }
