@@ -139,6 +139,7 @@ func Deletable(rows []*Resource) (resources []metav1.APIResource) {
 // storageVersionHash identifies the version in which objects are stored: when it
 // changes, they must be rewritten.
 func (r *Resource) storageVersionHash() string {
-	sum := sha256.Sum256([]byte(r.Kind.Group + "/" + r.Kind.Version + "/" + r.Kind.Kind))
+	stored := v1.StoredAs(r.Kind, r.Types())
+	sum := sha256.Sum256([]byte(stored.Group + "/" + stored.Version + "/" + stored.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }

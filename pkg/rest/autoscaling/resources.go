@@ -4,6 +4,7 @@ package autoscaling
 import (
 	"slices"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"kube2014/pkg/printers"
@@ -11,15 +12,12 @@ import (
 	"kube2014/pkg/rest/generic"
 )
 
-var group = autoscalingv2.SchemeGroupVersion
+var row = rest.InNamespaces(autoscalingv2.SchemeGroupVersion, "HorizontalPodAutoscaler", "horizontalpodautoscalers", printers.HorizontalPodAutoscalers, "hpa").In("all")
 
-// Resources returns the table of the group.
+// Resources returns the table of the group. The preferred version, in which the objects are stored, comes first.
 func Resources(b generic.Base) []rest.Resource {
-	return slices.Concat(horizontalpodautoscalers.Rows(b))
-}
-
-var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscaler]{
-	Row:    rest.InNamespaces(group, "HorizontalPodAutoscaler", "horizontalpodautoscalers", printers.Printer{}, "hpa").In("all"),
-	Spec:   func(o *autoscalingv2.HorizontalPodAutoscaler) any { return &o.Spec },
-	Status: func(o *autoscalingv2.HorizontalPodAutoscaler) any { return &o.Status },
+	old := row
+	old.GroupVersion = autoscalingv1.SchemeGroupVersion
+	old.Kind = old.GroupVersion.WithKind(row.Kind.Kind)
+	return slices.Concat(horizontalpodautoscalers.Rows(b), generic.RowsIn[*autoscalingv1.HorizontalPodAutoscaler](old, horizontalpodautoscalers, b))
 }

@@ -5,29 +5,30 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/printers"
+	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
-var group = batchv1.SchemeGroupVersion
+var (
+	group    = batchv1.SchemeGroupVersion
+	specPath = field.NewPath("spec")
+)
 
 // Resources returns the table of the group.
 func Resources(b generic.Base) []rest.Resource {
 	return slices.Concat(cronjobs.Rows(b), jobs.Rows(b))
 }
 
-var cronjobs = generic.Kind[*batchv1.CronJob]{
-	Row:     rest.InNamespaces(group, "CronJob", "cronjobs", printers.Printer{}, "cj").In("all"),
-	Spec:    func(o *batchv1.CronJob) any { return &o.Spec },
-	Status:  func(o *batchv1.CronJob) any { return &o.Status },
-	Counted: true,
+// nonnegative checks a number that may be missing.
+func nonnegative[T int32 | int64](c *check.Errors, at *field.Path, value *T) {
+	if value != nil {
+		c.Nonnegative(at, int64(*value))
+	}
 }
 
-var jobs = generic.Kind[*batchv1.Job]{
-	Row:     rest.InNamespaces(group, "Job", "jobs", printers.Printer{}).In("all"),
-	Spec:    func(o *batchv1.Job) any { return &o.Spec },
-	Status:  func(o *batchv1.Job) any { return &o.Status },
-	Counted: true,
+func immutable[T any](c *check.Errors, at *field.Path, now, old T) {
+	c.InvalidIf(!check.Same(now, old), at, now, "field is immutable")
 }

@@ -68,6 +68,11 @@ func (c checks) controllerSpec(spec *corev1.ReplicationControllerSpec) {
 		"activeDeadlineSeconds in ReplicationController is not Supported")
 }
 
+// PodTemplate checks the pod template of an object of any kind.
+func PodTemplate(c *check.Errors, template *corev1.PodTemplateSpec, at *field.Path) {
+	checks{c}.podTemplate(template, at)
+}
+
 func (c checks) podTemplate(template *corev1.PodTemplateSpec, at *field.Path) {
 	c.LabelsAndAnnotations(&template.ObjectMeta, at)
 	c.podAnnotations(template.Annotations, template.Spec.NodeName != "", at.Child("annotations"))

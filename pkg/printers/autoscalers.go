@@ -1,0 +1,110 @@
+package printers
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var autoscalerDoc = autoscalingv2.HorizontalPodAutoscalerSpec{}.SwaggerDoc()
+
+// HorizontalPodAutoscalers prints *autoscalingv2.HorizontalPodAutoscaler.
+var HorizontalPodAutoscalers = Printer{
+	Columns: []metav1.TableColumnDefinition{nameColumn, text("Reference", autoscalerDoc["scaleTargetRef"]), text("Targets", autoscalerDoc["metrics"]),
+		text("MinPods", autoscalerDoc["minReplicas"]), text("MaxPods", autoscalerDoc["maxReplicas"]),
+		text("Replicas", autoscalingv2.HorizontalPodAutoscalerStatus{}.SwaggerDoc()["currentReplicas"]), ageColumn},
+	Cells: of(func(o *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []any {
+		least := "<unset>"
+		if o.Spec.MinReplicas != nil {
+			least = strconv.Itoa(int(*o.Spec.MinReplicas))
+		}
+		return []any{o.Name, o.Spec.ScaleTargetRef.Kind + "/" + o.Spec.ScaleTargetRef.Name, metricCells(o.Spec.Metrics, o.Status.CurrentMetrics), least,
+			int64(o.Spec.MaxReplicas), int64(o.Status.CurrentReplicas), since(o.CreationTimestamp.Time, now)}
+	}),
+}
+
+// shownMetrics is how many metrics of an autoscaler a row shows.
+const shownMetrics = 2
+
+func metricCells(specs []autoscalingv2.MetricSpec, measured []autoscalingv2.MetricStatus) string {
+	if len(specs) == 0 {
+		return "<none>"
+	}
+	var cells []string
+	for i, spec := range specs {
+		var current autoscalingv2.MetricStatus
+		if i < len(measured) {
+			current = measured[i]
+		}
+		cells = append(cells, metricCell(spec, current))
+	}
+	if more := len(cells) - shownMetrics; more > 0 {
+		return fmt.Sprintf("%s + %d more...", strings.Join(cells[:shownMetrics], ", "), more)
+	}
+	return strings.Join(cells, ", ")
+}
+
+// metricCell returns the measured value of a metric, and its target. What is measured may be missing.
+func metricCell(spec autoscalingv2.MetricSpec, measured autoscalingv2.MetricStatus) string {
+	var current autoscalingv2.MetricValueStatus
+	switch source := spec; {
+	case source.External != nil:
+		if measured.External != nil {
+			current = measured.External.Current
+		}
+		return valueCell(source.External.Target, current, " (avg)")
+	case source.Object != nil:
+		if measured.Object != nil {
+			current = measured.Object.Current
+		}
+		return valueCell(source.Object.Target, current, " (avg)")
+	case source.Pods != nil:
+		if measured.Pods != nil {
+			current = measured.Pods.Current
+		}
+		return valueCell(source.Pods.Target, current, "")
+	case source.Resource != nil:
+		if measured.Resource != nil {
+			current = measured.Resource.Current
+		}
+		return string(source.Resource.Name) + ": " + useCell(source.Resource.Target, current)
+	case source.ContainerResource != nil:
+		if measured.ContainerResource != nil {
+			current = measured.ContainerResource.Current
+		}
+		return string(source.ContainerResource.Name) + ": " + useCell(source.ContainerResource.Target, current)
+	}
+	return "<unknown type>"
+}
+
+func valueCell(target autoscalingv2.MetricTarget, current autoscalingv2.MetricValueStatus, average string) string {
+	if target.AverageValue != nil {
+		return orUnknown(current.AverageValue) + "/" + target.AverageValue.String() + average
+	}
+	return orUnknown(current.Value) + "/" + orUnknown(target.Value)
+}
+
+func useCell(target autoscalingv2.MetricTarget, current autoscalingv2.MetricValueStatus) string {
+	if target.AverageValue != nil {
+		return valueCell(target, current, "")
+	}
+	percent := func(value *int32, missing string) string {
+		if value == nil {
+			return missing
+		}
+		return fmt.Sprintf("%d%%", *value)
+	}
+	return percent(current.AverageUtilization, "<unknown>") + "/" + percent(target.AverageUtilization, "<auto>")
+}
+
+func orUnknown(quantity *resource.Quantity) string {
+	if quantity == nil {
+		return "<unknown>"
+	}
+	return quantity.String()
+}

@@ -1,0 +1,84 @@
+package apps
+
+import (
+	"cmp"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/printers"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+)
+
+var deployments = generic.Kind[*appsv1.Deployment]{
+	Row:     rest.InNamespaces(group, "Deployment", "deployments", printers.Deployments, "deploy").In("all"),
+	Spec:    func(o *appsv1.Deployment) any { return &o.Spec },
+	Status:  func(o *appsv1.Deployment) any { return &o.Status },
+	Counted: true,
+	Scale: func(o *appsv1.Deployment) (**int32, int32, string) {
+		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
+	},
+	Prepare: func(now, old *appsv1.Deployment) {
+		if old != nil && !check.Same(now.Annotations, old.Annotations) { // its controller copies them to the replica sets
+			now.Generation = old.Generation + 1
+		}
+	},
+	Default: func(o *appsv1.Deployment) {
+		spec, strategy := &o.Spec, &o.Spec.Strategy
+		spec.Replicas = cmp.Or(spec.Replicas, new(int32(1)))
+		spec.RevisionHistoryLimit = cmp.Or(spec.RevisionHistoryLimit, new(int32(10)))
+		spec.ProgressDeadlineSeconds = cmp.Or(spec.ProgressDeadlineSeconds, new(int32(600)))
+		strategy.Type = cmp.Or(strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+		if strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
+			strategy.RollingUpdate = cmp.Or(strategy.RollingUpdate, &appsv1.RollingUpdateDeployment{})
+			quarter := intstr.FromString("25%")
+			strategy.RollingUpdate.MaxUnavailable = cmp.Or(strategy.RollingUpdate.MaxUnavailable, new(quarter))
+			strategy.RollingUpdate.MaxSurge = cmp.Or(strategy.RollingUpdate.MaxSurge, new(quarter))
+		}
+		defaults.PodSpec(&spec.Template.Spec)
+	},
+	Rules: func(c *check.Errors, now, old *appsv1.Deployment) {
+		spec := &now.Spec
+		nonnegative(c, specPath.Child("replicas"), spec.Replicas)
+		selected(c, spec.Selector, &spec.Template, "deployment")
+		running(c, &spec.Template.Spec, "ReplicaSet")
+		deploymentStrategy(c, &spec.Strategy, specPath.Child("strategy"))
+		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
+		nonnegative(c, specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)
+		if deadline, at := spec.ProgressDeadlineSeconds, specPath.Child("progressDeadlineSeconds"); deadline != nil {
+			nonnegative(c, at, deadline)
+			c.InvalidIf(*deadline <= spec.MinReadySeconds, at, *deadline, "must be greater than minReadySeconds")
+		}
+		if old != nil {
+			sameSelector(c, spec.Selector, old.Spec.Selector)
+		}
+	},
+	StatusRules: func(c *check.Errors, now, _ *appsv1.Deployment) {
+		s := &now.Status
+		replicas(c, s.ObservedGeneration, s.Replicas, count{"updatedReplicas", s.UpdatedReplicas}, count{"readyReplicas", s.ReadyReplicas},
+			count{"availableReplicas", s.AvailableReplicas})
+		c.Nonnegative(statusPath.Child("unavailableReplicas"), int64(s.UnavailableReplicas))
+	},
+}
+
+func deploymentStrategy(c *check.Errors, strategy *appsv1.DeploymentStrategy, at *field.Path) {
+	rolling, atRolling := strategy.RollingUpdate, at.Child("rollingUpdate")
+	switch strategy.Type {
+	case appsv1.RecreateDeploymentStrategyType:
+		c.Forbid(rolling != nil, atRolling, "may not be specified when strategy `type` is 'Recreate'")
+	case appsv1.RollingUpdateDeploymentStrategyType:
+		if rolling == nil {
+			c.Add(field.Required(atRolling, "this should be defaulted and never be nil"))
+			return
+		}
+		unavailable, surge := share(c, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable), share(c, atRolling.Child("maxSurge"), rolling.MaxSurge)
+		c.InvalidIf(unavailable == 0 && surge == 0, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable, "may not be 0 when `maxSurge` is 0")
+		atMostAll(c, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable)
+	default:
+		c.Add(field.NotSupported(at, *strategy, []appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType}))
+	}
+}

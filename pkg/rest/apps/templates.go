@@ -1,0 +1,113 @@
+package apps
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/api/v1/validation/check"
+)
+
+var (
+	specPath, statusPath = field.NewPath("spec"), field.NewPath("status")
+	templatePath         = specPath.Child("template")
+	selectorPath         = specPath.Child("selector")
+)
+
+// selected checks a selector, and the template of the pods that it must select. The error about an empty selector names
+// the kind.
+func selected(c *check.Errors, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, kind string) {
+	c.RequiredIf(selector == nil, selectorPath, "")
+	notEmpty(c, selector, kind)
+	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+		c.Add(field.Invalid(selectorPath, selector, "invalid label selector"))
+		return
+	}
+	matching(c, selector, template)
+	validation.PodTemplate(c, template, templatePath)
+}
+
+func notEmpty(c *check.Errors, selector *metav1.LabelSelector, kind string) {
+	if selector != nil {
+		c.Selector(selectorPath, selector)
+		c.InvalidIf(len(selector.MatchLabels)+len(selector.MatchExpressions) == 0, selectorPath, selector, "empty selector is invalid for "+kind)
+	}
+}
+
+// matching requires that a valid selector selects the pods of a template.
+func matching(c *check.Errors, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) {
+	valid, err := metav1.LabelSelectorAsSelector(selector)
+	c.InvalidIf(err == nil && !valid.Empty() && !valid.Matches(labels.Set(template.Labels)), templatePath.Child("metadata", "labels"), template.Labels,
+		"`selector` does not match template `labels`")
+}
+
+// running requires that the pods of a template run until they are deleted.
+func running(c *check.Errors, spec *corev1.PodSpec, kind string) {
+	at := templatePath.Child("spec")
+	check.Supported(c, at.Child("restartPolicy"), spec.RestartPolicy, corev1.RestartPolicyAlways)
+	c.Forbid(spec.ActiveDeadlineSeconds != nil, at.Child("activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported")
+}
+
+func sameSelector(c *check.Errors, now, old *metav1.LabelSelector) {
+	c.InvalidIf(!check.Same(now, old), selectorPath, now, "field is immutable")
+}
+
+// nonnegative checks a number that may be missing.
+func nonnegative(c *check.Errors, at *field.Path, value *int32) {
+	if value != nil {
+		c.Nonnegative(at, int64(*value))
+	}
+}
+
+// share checks a number of pods or a percentage of them, and returns the number.
+func share(c *check.Errors, at *field.Path, value *intstr.IntOrString) int {
+	switch {
+	case value == nil:
+		return 0
+	case value.Type == intstr.Int:
+		c.Nonnegative(at, int64(value.IntVal))
+		return value.IntValue()
+	}
+	c.Each(at, value, utilvalidation.IsValidPercent(value.StrVal))
+	percent, _ := intstr.GetScaledValueFromIntOrPercent(value, 100, false) // 0 for what is none: there is an error
+	return percent
+}
+
+func atMostAll(c *check.Errors, at *field.Path, value *intstr.IntOrString) {
+	percent, err := intstr.GetScaledValueFromIntOrPercent(value, 100, false)
+	c.InvalidIf(err == nil && value.Type == intstr.String && percent > 100, at, value, "must not be greater than 100%")
+}
+
+// count is a number of a status.
+type count struct {
+	name  string
+	value int32
+}
+
+// replicas checks the numbers of a status: those of parts are at most that of all.
+func replicas(c *check.Errors, generation int64, all int32, parts ...count) {
+	counts(c, generation, append(parts, count{"replicas", all})...)
+	for _, part := range parts {
+		c.InvalidIf(part.value > all, statusPath.Child(part.name), part.value, "cannot be greater than status.replicas")
+	}
+}
+
+func counts(c *check.Errors, generation int64, all ...count) {
+	c.Nonnegative(statusPath.Child("observedGeneration"), generation)
+	for _, one := range all {
+		c.Nonnegative(statusPath.Child(one.name), int64(one.value))
+	}
+}
+
+// line returns a selector as the subresource scale shows it.
+func line(selector *metav1.LabelSelector) string {
+	valid, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return ""
+	}
+	return valid.String()
+}
