@@ -93,6 +93,7 @@ var libraries = map[string][]string{
 	"github.com/coreos/go-etcd/etcd":      {"pkg/metrics/store", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd2", "pkg/storage/etcd2/cache", "pkg/trace"},
 	"go.etcd.io/etcd":                     {"pkg/metrics/store", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd3", "pkg/trace"},
 	"go.uber.org/zap":                     {"pkg/etcd"},
+	"github.com/robfig/cron":              {"pkg/rest/batch"},
 	"google.golang.org/grpc":              {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine":   {"pkg/storage/storagetest"},
 	"github.com/stretchr/testify":         {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},

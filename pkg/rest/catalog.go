@@ -109,6 +109,19 @@ func (c Catalogs) Rows() iter.Seq[*Resource] {
 	}
 }
 
+// StoredRows returns one resource for each kind in the store: the one whose version is preferred.
+func (c Catalogs) StoredRows() iter.Seq[*Resource] {
+	return func(yield func(*Resource) bool) {
+		known := map[api.Kind]bool{"": true} // rows without objects of their own
+		for row := range c.Rows() {
+			if !known[row.Stored] && !yield(row) {
+				return
+			}
+			known[row.Stored] = true
+		}
+	}
+}
+
 // Stored returns the resource that serves the objects of a stored kind, nil if there is none or the kind is "".
 func (c Catalogs) Stored(kind api.Kind) *Resource {
 	for row := range c.Rows() {

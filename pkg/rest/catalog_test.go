@@ -54,6 +54,11 @@ func TestTheRowOfAStoredKindIsFoundInAnyCatalog(t *testing.T) {
 	assert.Equal(t, schema.GroupResource{Group: "b", Resource: "y"}, all.Stored("y").GroupResource())
 	assert.Nil(t, all.Stored("z"))
 	assert.Nil(t, all.Stored(""), "what is not stored has no kind")
+
+	old := rowAt(schema.GroupVersion{Group: "b", Version: "v0"}, "y")
+	second.Install(old)
+	assert.Equal(t, b, all.Stored("y").GroupVersion, "the version that comes first is preferred")
+	assert.Equal(t, []string{"a/x", "b/y"}, namesOf(slices.Collect(all.StoredRows())))
 }
 
 func TestWhoWaitsForTheRemovalOfAResourceIsCalledOnce(t *testing.T) {

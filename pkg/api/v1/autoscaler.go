@@ -116,8 +116,8 @@ func read[T any](text string) (value T) {
 }
 
 // metricNames are the fields of v1 and their paths in v2, for each source of metrics. The sign % stands for "target" in a
-// spec, for "current" in a status. valueNames are those of all sources. Only this server writes targetType; without it
-// the type follows from the values.
+// spec, for "current" in a status. valueNames are those of all sources. The type of a target
+// follows from its values; only this server writes targetType if it does not.
 var (
 	metricNames = map[string][][2]string{
 		"resource":          {{"name", "name"}, {"%AverageValue", "%.averageValue"}},
@@ -137,6 +137,9 @@ func metricsOut[T any](metrics []T, part string) []map[string]any {
 			if value, there, _ := unstructured.NestedFieldNoCopy(v2, pathOf(names[1], part)...); there {
 				v1[strings.Replace(names[0], "%", part, 1)] = value
 			}
+		}
+		if v1["targetType"] == targetType(v1) {
+			delete(v1, "targetType")
 		}
 	})
 }

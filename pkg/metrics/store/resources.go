@@ -49,10 +49,7 @@ func (o Observer) resource(kind api.Kind) schema.GroupResource {
 // Cached returns a function that counts the objects in the cache of a store.
 func (o Observer) Cached(of storage.Interface) func() []metrics.Stored {
 	return func() (all []metrics.Stored) {
-		for row := range o.Catalogs.Rows() {
-			if row.Stored == "" {
-				continue
-			}
+		for row := range o.Catalogs.StoredRows() {
 			list, err := of.Cached().List(storage.Selection{Kind: row.Stored})
 			if err != nil {
 				return nil

@@ -73,20 +73,17 @@ func countTemplates(now, old *appsv1.DaemonSet) {
 }
 
 func daemonStrategy(c *check.Errors, strategy *appsv1.DaemonSetUpdateStrategy, at *field.Path) {
-	switch strategy.Type {
-	case appsv1.OnDeleteDaemonSetStrategyType:
-	case appsv1.RollingUpdateDaemonSetStrategyType:
-		rolling, at := strategy.RollingUpdate, at.Child("rollingUpdate")
-		if rolling == nil {
-			c.Add(field.Required(at, ""))
-			return
-		}
-		unavailable, surge := share(c, at.Child("maxUnavailable"), rolling.MaxUnavailable), share(c, at.Child("maxSurge"), rolling.MaxSurge)
-		atMostAll(c, at.Child("maxUnavailable"), rolling.MaxUnavailable)
-		atMostAll(c, at.Child("maxSurge"), rolling.MaxSurge)
-		c.InvalidIf(unavailable != 0 && surge != 0, at.Child("maxSurge"), rolling.MaxSurge, "may not be set when maxUnavailable is non-zero")
-		c.RequiredIf(unavailable == 0 && surge == 0, at.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0")
-	default:
-		c.Add(field.NotSupported(at, *strategy, []appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType}))
+	if strategy.Type != appsv1.RollingUpdateDaemonSetStrategyType {
+		return
 	}
+	rolling, at := strategy.RollingUpdate, at.Child("rollingUpdate")
+	if rolling == nil {
+		c.Add(field.Required(at, ""))
+		return
+	}
+	unavailable, surge := share(c, at.Child("maxUnavailable"), rolling.MaxUnavailable), share(c, at.Child("maxSurge"), rolling.MaxSurge)
+	atMostAll(c, at.Child("maxUnavailable"), rolling.MaxUnavailable)
+	atMostAll(c, at.Child("maxSurge"), rolling.MaxSurge)
+	c.InvalidIf(unavailable != 0 && surge != 0, at.Child("maxSurge"), rolling.MaxSurge, "may not be set when maxUnavailable is non-zero")
+	c.RequiredIf(unavailable == 0 && surge == 0, at.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0")
 }

@@ -78,7 +78,5 @@ func deploymentStrategy(c *check.Errors, strategy *appsv1.DeploymentStrategy, at
 		unavailable, surge := share(c, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable), share(c, atRolling.Child("maxSurge"), rolling.MaxSurge)
 		c.InvalidIf(unavailable == 0 && surge == 0, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable, "may not be 0 when `maxSurge` is 0")
 		atMostAll(c, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable)
-	default:
-		c.Add(field.NotSupported(at, *strategy, []appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType}))
 	}
 }

@@ -2,10 +2,8 @@ package apps
 
 import (
 	"cmp"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
@@ -40,8 +38,5 @@ var replicasets = generic.Kind[*appsv1.ReplicaSet]{
 		s := &now.Status
 		replicas(c, s.ObservedGeneration, s.Replicas, count{"fullyLabeledReplicas", s.FullyLabeledReplicas}, count{"readyReplicas", s.ReadyReplicas},
 			count{"availableReplicas", s.AvailableReplicas})
-	},
-	Fields: func(o *appsv1.ReplicaSet) fields.Set {
-		return fields.Set{"status.replicas": strconv.Itoa(int(o.Status.Replicas))}
 	},
 }

@@ -24,6 +24,11 @@ var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 	Scale: func(o *appsv1.StatefulSet) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
 	},
+	Prepare: func(now, _ *appsv1.StatefulSet) {
+		if rolling := now.Spec.UpdateStrategy.RollingUpdate; rolling != nil { // a feature that is off by default
+			rolling.MaxUnavailable = nil
+		}
+	},
 	Default: func(o *appsv1.StatefulSet) {
 		spec, strategy := &o.Spec, &o.Spec.UpdateStrategy
 		spec.Replicas = cmp.Or(spec.Replicas, new(int32(1)))
@@ -57,6 +62,11 @@ var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 		}
 		nonnegative(c, specPath.Child("replicas"), spec.Replicas)
 		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
+		if policy, at := spec.PersistentVolumeClaimRetentionPolicy, specPath.Child("persistentVolumeClaimRetentionPolicy"); policy != nil {
+			const retain, remove = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+			check.Supported(c, at.Child("whenDeleted"), policy.WhenDeleted, retain, remove)
+			check.Supported(c, at.Child("whenScaled"), policy.WhenScaled, retain, remove)
+		}
 		if spec.Ordinals != nil {
 			c.Nonnegative(specPath.Child("ordinals.start"), int64(spec.Ordinals.Start))
 		}
@@ -84,8 +94,10 @@ func claimTemplates(c *check.Errors, claims []corev1.PersistentVolumeClaim) {
 	for i, claim := range claims {
 		at := specPath.Child("volumeClaimTemplates").Index(i).Child("spec")
 		c.Some(at.Child("accessModes"), len(claim.Spec.AccessModes), "at least 1 access mode is required")
-		_, sized := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-		c.RequiredIf(!sized, at.Child("resources").Key(string(corev1.ResourceStorage)), "")
+		size, sized := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+		at = at.Child("resources").Key(string(corev1.ResourceStorage))
+		c.RequiredIf(!sized, at, "")
+		c.InvalidIf(sized && size.Sign() <= 0, at, size.String(), "must be greater than zero")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -41,14 +42,16 @@ var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscal
 		}
 		if spec.MinReplicas != nil {
 			c.InvalidIf(*spec.MinReplicas < least, at.Child("minReplicas"), *spec.MinReplicas, fmt.Sprintf("must be greater than or equal to %d", least))
-			c.InvalidIf(spec.MaxReplicas < *spec.MinReplicas, at.Child("maxReplicas"), spec.MaxReplicas, "must be greater than or equal to `minReplicas`")
 		}
 		c.RequiredIf(spec.MaxReplicas == 0, at.Child("maxReplicas"), "must be set and greater than 0")
 		c.InvalidIf(spec.MaxReplicas < 0, at.Child("maxReplicas"), spec.MaxReplicas, "must be greater than or equal to 1")
+		c.InvalidIf(spec.MinReplicas != nil && spec.MaxReplicas < *spec.MinReplicas, at.Child("maxReplicas"), spec.MaxReplicas, "must be greater than or equal to `minReplicas`")
 		reference(c, spec.ScaleTargetRef, at.Child("scaleTargetRef"))
 		for i := range spec.Metrics {
 			metric(c, &spec.Metrics[i], at.Child("metrics").Index(i))
 		}
+		c.Forbid(spec.MinReplicas != nil && *spec.MinReplicas == 0 && !slices.ContainsFunc(spec.Metrics, isOuter), at.Child("metrics"),
+			"must specify at least one Object or External metric to support scaling to zero replicas")
 		if spec.Behavior != nil {
 			scalingRules(c, spec.Behavior.ScaleUp, at.Child("behavior", "scaleUp"))
 			scalingRules(c, spec.Behavior.ScaleDown, at.Child("behavior", "scaleDown"))
@@ -58,6 +61,11 @@ var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscal
 		c.Nonnegative(field.NewPath("status", "currentReplicas"), int64(now.Status.CurrentReplicas))
 		c.Nonnegative(field.NewPath("status", "desiredReplicas"), int64(now.Status.DesiredReplicas))
 	},
+}
+
+// isOuter reports whether a metric can be measured while there are no pods.
+func isOuter(metric autoscalingv2.MetricSpec) bool {
+	return metric.Type == autoscalingv2.ObjectMetricSourceType || metric.Type == autoscalingv2.ExternalMetricSourceType
 }
 
 func defaultRules(rules *autoscalingv2.HPAScalingRules, policies ...autoscalingv2.HPAScalingPolicy) *autoscalingv2.HPAScalingRules {
@@ -96,9 +104,11 @@ func scalingRules(c *check.Errors, rules *autoscalingv2.HPAScalingRules, at *fie
 		c.InvalidIf(*window < 0, at.Child("stabilizationWindowSeconds"), *window, "must be greater than or equal to zero")
 		c.InvalidIf(*window > maxStabilization, at.Child("stabilizationWindowSeconds"), *window, fmt.Sprintf("must be less than or equal to %d", maxStabilization))
 	}
+	check.IfSupported(c, at.Child("selectPolicy"), rules.SelectPolicy, autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)
 	c.Some(at.Child("policies"), len(rules.Policies), "must specify at least one Policy")
 	for i, policy := range rules.Policies {
 		at := at.Child("policies").Index(i)
+		check.Supported(c, at.Child("type"), policy.Type, autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)
 		c.Positive(at.Child("value"), int64(policy.Value))
 		c.Positive(at.Child("periodSeconds"), int64(policy.PeriodSeconds))
 		c.InvalidIf(policy.PeriodSeconds > maxPeriod, at.Child("periodSeconds"), policy.PeriodSeconds, fmt.Sprintf("must be less than or equal to %d", maxPeriod))

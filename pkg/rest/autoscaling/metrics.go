@@ -1,6 +1,8 @@
 package autoscaling
 
 import (
+	"maps"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -52,8 +54,9 @@ func metric(c *check.Errors, spec *autoscalingv2.MetricSpec, at *field.Path) {
 		use(string(source.Name), &source.Target, at.Child("containerResource"))
 	}
 	c.RequiredIf(known && !present[own], at.Child(own), "must populate information for the given metric source")
+	maps.DeleteFunc(present, func(_ string, isPresent bool) bool { return !isPresent })
 	for _, name := range check.SortedKeys(present) {
-		c.Forbid(present[name] && name != own, at.Child(name), "must populate the given metric source only")
+		c.Forbid(len(present) > 1 && name != own, at.Child(name), "must populate the given metric source only")
 	}
 }
 

@@ -2,8 +2,9 @@ package batch
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -105,7 +106,27 @@ func exitCodes(c *check.Errors, codes *batchv1.PodFailurePolicyOnExitCodesRequir
 	c.InvalidIf(!slices.IsSorted(codes.Values), values, codes.Values, "must be ordered")
 }
 
-var indexes = regexp.MustCompile(`^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$`)
+// indexesError returns what is wrong with indexes such as 1,3-5, which rise and are less than the completions; nil for nothing.
+func indexesError(text string, completions int32) error {
+	last := -1
+	for part := range strings.SplitSeq(text, ",") {
+		for index := range strings.SplitSeq(part, "-") {
+			i, err := strconv.Atoi(index)
+			switch {
+			case text == "":
+			case err != nil:
+				return fmt.Errorf("cannot convert string to integer for index: %q", index)
+			case i >= int(completions):
+				return fmt.Errorf("too large index: %q", index)
+			case i <= last:
+				return fmt.Errorf("non-increasing order, previous: %d, current: %d", last, i)
+			default:
+				last = i
+			}
+		}
+	}
+	return nil
+}
 
 func successPolicy(c *check.Errors, policy []batchv1.SuccessPolicyRule, completions int32, rules *field.Path) {
 	c.Some(rules, len(policy), "at least one rules must be specified when the successPolicy is specified")
@@ -116,7 +137,8 @@ func successPolicy(c *check.Errors, policy []batchv1.SuccessPolicyRule, completi
 		at := rules.Index(i)
 		c.RequiredIf(rule.SucceededCount == nil && rule.SucceededIndexes == nil, at, "at least one of succeededCount or succeededIndexes must be specified")
 		if succeeded := rule.SucceededIndexes; succeeded != nil {
-			c.InvalidIf(*succeeded != "" && !indexes.MatchString(*succeeded), at.Child("succeededIndexes"), *succeeded, "error parsing succeededIndexes")
+			err := indexesError(*succeeded, completions)
+			c.InvalidIf(err != nil, at.Child("succeededIndexes"), *succeeded, fmt.Sprintf("error parsing succeededIndexes: %v", err))
 		}
 		nonnegative(c, at.Child("succeededCount"), rule.SucceededCount)
 		c.InvalidIf(rule.SucceededCount != nil && *rule.SucceededCount > completions, at.Child("succeededCount"), rule.SucceededCount,
