@@ -18,7 +18,7 @@ var controllerrevisions = generic.Kind[*appsv1.ControllerRevision]{
 		c.Nonnegative(field.NewPath("revision"), now.Revision)
 		at := field.NewPath("data")
 		if old != nil {
-			c.InvalidIf(!check.Same(now.Data, old.Data), at, now.Data, "field is immutable")
+			c.Immutable(at, now.Data, old.Data)
 			return
 		}
 		var data any

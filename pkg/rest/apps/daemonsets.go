@@ -36,7 +36,7 @@ var daemonsets = generic.Kind[*appsv1.DaemonSet]{
 	Rules: func(c *check.Errors, now, old *appsv1.DaemonSet) {
 		spec := &now.Spec
 		if old != nil {
-			sameSelector(c, spec.Selector, old.Spec.Selector)
+			c.Immutable(selectorPath, spec.Selector, old.Spec.Selector)
 		}
 		matching(c, spec.Selector, &spec.Template)
 		notEmpty(c, spec.Selector, "daemonset")
@@ -44,7 +44,7 @@ var daemonsets = generic.Kind[*appsv1.DaemonSet]{
 		running(c, &spec.Template.Spec, "DaemonSet")
 		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
 		daemonStrategy(c, &spec.UpdateStrategy, specPath.Child("updateStrategy"))
-		nonnegative(c, specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)
+		check.IfNonnegative(c, specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)
 	},
 	StatusRules: func(c *check.Errors, now, _ *appsv1.DaemonSet) {
 		s := &now.Status

@@ -43,18 +43,18 @@ var deployments = generic.Kind[*appsv1.Deployment]{
 	},
 	Rules: func(c *check.Errors, now, old *appsv1.Deployment) {
 		spec := &now.Spec
-		nonnegative(c, specPath.Child("replicas"), spec.Replicas)
+		check.IfNonnegative(c, specPath.Child("replicas"), spec.Replicas)
 		selected(c, spec.Selector, &spec.Template, "deployment")
 		running(c, &spec.Template.Spec, "ReplicaSet")
 		deploymentStrategy(c, &spec.Strategy, specPath.Child("strategy"))
 		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
-		nonnegative(c, specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)
+		check.IfNonnegative(c, specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)
 		if deadline, at := spec.ProgressDeadlineSeconds, specPath.Child("progressDeadlineSeconds"); deadline != nil {
-			nonnegative(c, at, deadline)
+			check.IfNonnegative(c, at, deadline)
 			c.InvalidIf(*deadline <= spec.MinReadySeconds, at, *deadline, "must be greater than minReadySeconds")
 		}
 		if old != nil {
-			sameSelector(c, spec.Selector, old.Spec.Selector)
+			c.Immutable(selectorPath, spec.Selector, old.Spec.Selector)
 		}
 	},
 	StatusRules: func(c *check.Errors, now, _ *appsv1.Deployment) {

@@ -26,12 +26,12 @@ var replicasets = generic.Kind[*appsv1.ReplicaSet]{
 	},
 	Rules: func(c *check.Errors, now, old *appsv1.ReplicaSet) {
 		spec := &now.Spec
-		nonnegative(c, specPath.Child("replicas"), spec.Replicas)
+		check.IfNonnegative(c, specPath.Child("replicas"), spec.Replicas)
 		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
 		selected(c, spec.Selector, &spec.Template, "deployment") // not the name of this kind in today's server either
 		running(c, &spec.Template.Spec, "ReplicaSet")
 		if old != nil {
-			sameSelector(c, spec.Selector, old.Spec.Selector)
+			c.Immutable(selectorPath, spec.Selector, old.Spec.Selector)
 		}
 	},
 	StatusRules: func(c *check.Errors, now, _ *appsv1.ReplicaSet) {

@@ -58,9 +58,9 @@ var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 		strategy, rolling, at := spec.UpdateStrategy.Type, spec.UpdateStrategy.RollingUpdate, specPath.Child("updateStrategy", "rollingUpdate")
 		c.InvalidIf(strategy == appsv1.OnDeleteStatefulSetStrategyType && rolling != nil, at, rolling, "only allowed for updateStrategy 'RollingUpdate'")
 		if rolling != nil {
-			nonnegative(c, at.Child("partition"), rolling.Partition)
+			check.IfNonnegative(c, at.Child("partition"), rolling.Partition)
 		}
-		nonnegative(c, specPath.Child("replicas"), spec.Replicas)
+		check.IfNonnegative(c, specPath.Child("replicas"), spec.Replicas)
 		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
 		if policy, at := spec.PersistentVolumeClaimRetentionPolicy, specPath.Child("persistentVolumeClaimRetentionPolicy"); policy != nil {
 			const retain, remove = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType

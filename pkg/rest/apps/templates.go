@@ -52,17 +52,6 @@ func running(c *check.Errors, spec *corev1.PodSpec, kind string) {
 	c.Forbid(spec.ActiveDeadlineSeconds != nil, at.Child("activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported")
 }
 
-func sameSelector(c *check.Errors, now, old *metav1.LabelSelector) {
-	c.InvalidIf(!check.Same(now, old), selectorPath, now, "field is immutable")
-}
-
-// nonnegative checks a number that may be missing.
-func nonnegative(c *check.Errors, at *field.Path, value *int32) {
-	if value != nil {
-		c.Nonnegative(at, int64(*value))
-	}
-}
-
 // share checks a number of pods or a percentage of them, and returns the number.
 func share(c *check.Errors, at *field.Path, value *intstr.IntOrString) int {
 	switch {

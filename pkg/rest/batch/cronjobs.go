@@ -39,7 +39,7 @@ var cronjobs = generic.Kind[*batchv1.CronJob]{
 		if at := specPath.Child("schedule"); c.Require(at, spec.Schedule) {
 			schedule(c, at, spec, old != nil && strings.Contains(old.Spec.Schedule, "TZ"))
 		}
-		nonnegative(c, specPath.Child("startingDeadlineSeconds"), spec.StartingDeadlineSeconds)
+		check.IfNonnegative(c, specPath.Child("startingDeadlineSeconds"), spec.StartingDeadlineSeconds)
 		if spec.TimeZone != nil {
 			timeZone(c, specPath.Child("timeZone"), *spec.TimeZone)
 		}
@@ -49,8 +49,8 @@ var cronjobs = generic.Kind[*batchv1.CronJob]{
 		if check.Is(job.ManualSelector) {
 			c.Add(field.NotSupported(at.Child("manualSelector"), job.ManualSelector, []string{"nil", "false"}))
 		}
-		nonnegative(c, specPath.Child("successfulJobsHistoryLimit"), spec.SuccessfulJobsHistoryLimit)
-		nonnegative(c, specPath.Child("failedJobsHistoryLimit"), spec.FailedJobsHistoryLimit)
+		check.IfNonnegative(c, specPath.Child("successfulJobsHistoryLimit"), spec.SuccessfulJobsHistoryLimit)
+		check.IfNonnegative(c, specPath.Child("failedJobsHistoryLimit"), spec.FailedJobsHistoryLimit)
 		c.InvalidIf(len(now.Name) > maxCronJobName, field.NewPath("metadata", "name"), now.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName))
 	},
 }

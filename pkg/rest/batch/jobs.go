@@ -73,8 +73,8 @@ var jobs = generic.Kind[*batchv1.Job]{
 		c.Nonnegative(at.Child("active"), int64(status.Active))
 		c.Nonnegative(at.Child("succeeded"), int64(status.Succeeded))
 		c.Nonnegative(at.Child("failed"), int64(status.Failed))
-		nonnegative(c, at.Child("ready"), status.Ready)
-		nonnegative(c, at.Child("terminating"), status.Terminating)
+		check.IfNonnegative(c, at.Child("ready"), status.Ready)
+		check.IfNonnegative(c, at.Child("terminating"), status.Terminating)
 	},
 	Fields: func(o *batchv1.Job) fields.Set {
 		return fields.Set{"status.successful": strconv.Itoa(int(o.Status.Succeeded))}
@@ -139,11 +139,11 @@ func unchanged(c *check.Errors, job, before *batchv1.Job) {
 	now, old := &job.Spec, &before.Spec
 	at := specPath.Child("completions")
 	if !isIndexed(now) {
-		immutable(c, at, now.Completions, old.Completions)
+		c.Immutable(at, now.Completions, old.Completions)
 	} else if now.Completions != nil && now.Parallelism != nil && !check.Same(now.Completions, old.Completions) {
 		c.InvalidIf(*now.Completions != *now.Parallelism, at, *now.Completions, "can only be modified in tandem with spec.parallelism")
 	}
-	immutable(c, specPath.Child("selector"), now.Selector, old.Selector)
+	c.Immutable(specPath.Child("selector"), now.Selector, old.Selector)
 	suspended := slices.ContainsFunc(before.Status.Conditions, func(condition batchv1.JobCondition) bool {
 		return condition.Type == batchv1.JobSuspended && condition.Status == corev1.ConditionTrue
 	})
@@ -152,11 +152,11 @@ func unchanged(c *check.Errors, job, before *batchv1.Job) {
 		changed, template = *withoutChangeable(&changed), *withoutChangeable(&template)
 	}
 	c.InvalidIf(!check.Same(changed, template), specPath.Child("template"), now.Template, "field is immutable")
-	immutable(c, specPath.Child("completionMode"), now.CompletionMode, old.CompletionMode)
-	immutable(c, specPath.Child("podFailurePolicy"), now.PodFailurePolicy, old.PodFailurePolicy)
-	immutable(c, specPath.Child("backoffLimitPerIndex"), now.BackoffLimitPerIndex, old.BackoffLimitPerIndex)
-	immutable(c, specPath.Child("managedBy"), now.ManagedBy, old.ManagedBy)
-	immutable(c, specPath.Child("successPolicy"), now.SuccessPolicy, old.SuccessPolicy)
+	c.Immutable(specPath.Child("completionMode"), now.CompletionMode, old.CompletionMode)
+	c.Immutable(specPath.Child("podFailurePolicy"), now.PodFailurePolicy, old.PodFailurePolicy)
+	c.Immutable(specPath.Child("backoffLimitPerIndex"), now.BackoffLimitPerIndex, old.BackoffLimitPerIndex)
+	c.Immutable(specPath.Child("managedBy"), now.ManagedBy, old.ManagedBy)
+	c.Immutable(specPath.Child("successPolicy"), now.SuccessPolicy, old.SuccessPolicy)
 }
 
 // withoutChangeable returns a template without what may change while a job is suspended: where its pods run, and what they

@@ -3,8 +3,6 @@ package batch
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,27 +14,23 @@ import (
 )
 
 const (
-	maxIndexed       = 100000 // of the parallelism and of the failed indexes of an indexed job
-	maxRules         = 20     // of a policy
-	maxExitCodes     = 255
-	maxManagedByName = 63
+	maxIndexed   = 100000 // of the parallelism and of the failed indexes of an indexed job
+	maxRules     = 20     // of a policy
+	maxExitCodes = 255
 )
 
 // jobSpec checks the spec of a job, or the one in a cron job, at a path. It does not check the selector.
 func jobSpec(c *check.Errors, spec *batchv1.JobSpec, at *field.Path) {
-	nonnegative(c, at.Child("parallelism"), spec.Parallelism)
-	nonnegative(c, at.Child("completions"), spec.Completions)
-	nonnegative(c, at.Child("activeDeadlineSeconds"), spec.ActiveDeadlineSeconds)
-	nonnegative(c, at.Child("backoffLimit"), spec.BackoffLimit)
-	nonnegative(c, at.Child("ttlSecondsAfterFinished"), spec.TTLSecondsAfterFinished)
-	nonnegative(c, at.Child("backoffLimitPerIndex"), spec.BackoffLimitPerIndex)
-	nonnegative(c, at.Child("maxFailedIndexes"), spec.MaxFailedIndexes)
+	check.IfNonnegative(c, at.Child("parallelism"), spec.Parallelism)
+	check.IfNonnegative(c, at.Child("completions"), spec.Completions)
+	check.IfNonnegative(c, at.Child("activeDeadlineSeconds"), spec.ActiveDeadlineSeconds)
+	check.IfNonnegative(c, at.Child("backoffLimit"), spec.BackoffLimit)
+	check.IfNonnegative(c, at.Child("ttlSecondsAfterFinished"), spec.TTLSecondsAfterFinished)
+	check.IfNonnegative(c, at.Child("backoffLimitPerIndex"), spec.BackoffLimitPerIndex)
+	check.IfNonnegative(c, at.Child("maxFailedIndexes"), spec.MaxFailedIndexes)
 	c.RequiredIf(spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil, at.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified")
 	if spec.ManagedBy != nil {
 		c.Add(utilvalidation.IsDomainPrefixedPath(at.Child("managedBy"), *spec.ManagedBy)...)
-		if len(*spec.ManagedBy) > maxManagedByName {
-			c.Add(field.TooLong(at.Child("managedBy"), "", maxManagedByName))
-		}
 	}
 	const onlyIndexed = "requires indexed completion mode"
 	if isIndexed(spec) {
@@ -106,28 +100,6 @@ func exitCodes(c *check.Errors, codes *batchv1.PodFailurePolicyOnExitCodesRequir
 	c.InvalidIf(!slices.IsSorted(codes.Values), values, codes.Values, "must be ordered")
 }
 
-// indexesError returns what is wrong with indexes such as 1,3-5, which rise and are less than the completions; nil for nothing.
-func indexesError(text string, completions int32) error {
-	last := -1
-	for part := range strings.SplitSeq(text, ",") {
-		for index := range strings.SplitSeq(part, "-") {
-			i, err := strconv.Atoi(index)
-			switch {
-			case text == "":
-			case err != nil:
-				return fmt.Errorf("cannot convert string to integer for index: %q", index)
-			case i >= int(completions):
-				return fmt.Errorf("too large index: %q", index)
-			case i <= last:
-				return fmt.Errorf("non-increasing order, previous: %d, current: %d", last, i)
-			default:
-				last = i
-			}
-		}
-	}
-	return nil
-}
-
 func successPolicy(c *check.Errors, policy []batchv1.SuccessPolicyRule, completions int32, rules *field.Path) {
 	c.Some(rules, len(policy), "at least one rules must be specified when the successPolicy is specified")
 	if n := len(policy); n > maxRules {
@@ -136,11 +108,7 @@ func successPolicy(c *check.Errors, policy []batchv1.SuccessPolicyRule, completi
 	for i, rule := range policy {
 		at := rules.Index(i)
 		c.RequiredIf(rule.SucceededCount == nil && rule.SucceededIndexes == nil, at, "at least one of succeededCount or succeededIndexes must be specified")
-		if succeeded := rule.SucceededIndexes; succeeded != nil {
-			err := indexesError(*succeeded, completions)
-			c.InvalidIf(err != nil, at.Child("succeededIndexes"), *succeeded, fmt.Sprintf("error parsing succeededIndexes: %v", err))
-		}
-		nonnegative(c, at.Child("succeededCount"), rule.SucceededCount)
+		check.IfNonnegative(c, at.Child("succeededCount"), rule.SucceededCount)
 		c.InvalidIf(rule.SucceededCount != nil && *rule.SucceededCount > completions, at.Child("succeededCount"), rule.SucceededCount,
 			fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", completions))
 	}
