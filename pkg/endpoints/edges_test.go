@@ -118,7 +118,7 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 		"/apis/discovery.k8s.io/v1/foos":   ": there are endpointslices",
 		"/apis/x/v1/foos":                  versions,
 		"/api/v2/pods":                     versions,
-		Pods + "/web/exec":                 ": there are pods/binding, pods/log, pods/status",
+		Pods + "/web/exec":                 ": there are pods/binding, pods/eviction, pods/log, pods/status",
 		Endpoints + "/web/status":          "",
 		"/api/v1/namespaces/default/nodes": "",
 		"/api/v1/pods/web":                 "",

@@ -7,7 +7,6 @@ import (
 	"io"
 	corev1 "k8s.io/api/core/v1"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -551,32 +550,5 @@ func cutOff(t *testing.T, protocols *http.Protocols, size int) {
 		_, err = io.Copy(io.Discard, all)
 		assert.NoError(t, err, "the other one goes on to its end")
 		assert.Equal(t, 100*time.Second, time.Since(begin))
-	})
-}
-
-func TestEndpointSlicesAreWatchedAsTheirEndpointsChange(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-		subset := func(ip string) string { return `{"addresses":[{"ip":"` + ip + `"}],"ports":[{"port":80}]}` }
-		endpoints := func(subsets ...string) string {
-			return `{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"e"},"subsets":[` + strings.Join(subsets, ",") + `]}`
-		}
-		d := Open(t)
-		d.Must("POST", Endpoints, endpoints(subset("10.0.0.1"), `{"addresses":[{"ip":"10.0.0.2"}],"ports":[{"port":81}]}`))
-		events, _ := watched(t, d, slices+"?watch=1&allowWatchBookmarks=1&", func() {
-			d.Must("PUT", Endpoints+"/e", endpoints(subset("10.0.0.3")))
-			d.Must("DELETE", Endpoints+"/e", "")
-		})
-		var words []string
-		for _, event := range events {
-			words = append(words, regexp.MustCompile(`-[0-9a-f]{5}-`).ReplaceAllString(event.String(), "-"))
-		}
-		assert.Equal(t, []string{"ADDED e 2", "ADDED e-1 2", "BOOKMARK  2", "DELETED e-1 3", "MODIFIED e 3", "DELETED e 4"}, words)
-		assert.Equal(t, "EndpointSlice", events[0].Object.Kind)
-		d.Must("POST", Endpoints, endpoints(subset("10.0.0.1")))
-		assert.Equal(t, []string{"ADDED e 5"}, told(t, d, slices+"?watch=1&labelSelector=kubernetes.io/service-name=e&", nothing))
-		assert.Empty(t, told(t, d, slices+"?watch=1&labelSelector=kubernetes.io/service-name=f&", nothing))
-		assert.Empty(t, told(t, d, "/apis/discovery.k8s.io/v1/namespaces/other/endpointslices?watch=1&", nothing))
-		assert.Equal(t, 400, d.Do("GET", slices+"?watch=1&fieldSelector=a=b", "").Status)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	accountissuer "kube2014/pkg/auth/authenticator/serviceaccount"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller/endpointslice"
 	"kube2014/pkg/controller/garbagecollector"
 	"kube2014/pkg/controller/namespace"
 	"kube2014/pkg/controller/resourcequota"
@@ -30,6 +31,9 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		name string
 		make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
 	}{
+		{options.EndpointSliceMirroring, func(c *clientv1.Client) func(context.Context, int) {
+			return endpointslice.NewMirroringController(endpointslice.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("MirroringController")}).Run
+		}},
 		{options.GarbageCollector, func(c *clientv1.Client) func(context.Context, int) {
 			return garbagecollector.NewGarbageCollector(garbagecollector.Config{Client: c, Resources: resources,
 				Recorder: p.recorder(c, options.GarbageCollector, ""), Around: p.tracer.Work("GarbageCollector")}).Run

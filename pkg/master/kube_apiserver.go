@@ -21,6 +21,7 @@ import (
 	"kube2014/pkg/rest/coordination"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/devices"
+	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/flowcontrol"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/node"
@@ -33,8 +34,8 @@ import (
 	"kube2014/pkg/util"
 )
 
-// namespacesPeriod is the period in which the namespaces that every server has are created again.
-const namespacesPeriod = time.Minute
+// builtInPeriod is the period in which the namespaces and the priority classes that every server has are created again.
+const builtInPeriod = time.Minute
 
 // newTodaysConfig returns the configuration that the servers of today's API share.
 func (m *Master) newTodaysConfig() *endpoints.Config {
@@ -75,10 +76,11 @@ func (m *Master) lookup(ctx context.Context, resource, namespace, name string) (
 	return object.(metav1.Object), nil
 }
 
-// keepNamespaces creates them again if they are deleted, until ctx ends.
-func (m *Master) keepNamespaces(ctx context.Context) {
-	for util.Sleep(ctx, namespacesPeriod) {
+// keepBuiltIn creates the namespaces and the priority classes again if they are deleted, until ctx ends.
+func (m *Master) keepBuiltIn(ctx context.Context) {
+	for util.Sleep(ctx, builtInPeriod) {
 		logError(core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now))
+		logError(scheduling.Bootstrap(ctx, m.base()))
 	}
 }
 
@@ -88,18 +90,19 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	kube := endpoints.New(m.Second, &m.built)
 	link := &server.Link{Name: "master", Server: kube, Next: next}
 	base := m.base()
+	budgetRows, budgets := policy.Resources(base)
 	m.built.Install(apps.Resources(base)...)
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
-	m.built.Install(slices.Concat(autoscaling.Resources(base), batch.Resources(base), certificates.Resources(base), networking.Resources(base), policy.Resources(base))...)
+	m.built.Install(slices.Concat(autoscaling.Resources(base), batch.Resources(base), certificates.Resources(base), networking.Resources(base), budgetRows)...)
 	if m.Roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.Roles).CheckGrant}
 		m.built.Install(rbac.Resources(m.lifecycle, time.Now, check)...)
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
-	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets,
+	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Budgets: &budgets,
 		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
-	m.built.Install(slices.Concat(devices.Resources(base), flowcontrol.Resources(base))...)
+	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base))...)
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}
@@ -110,7 +113,10 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		}
 	}
 	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
-	link.AddLoop(m.keepNamespaces)
+	link.AddPostStartHook("scheduling/bootstrap-system-priority-classes", func(ctx context.Context) error {
+		return untilDone(ctx, func() error { return scheduling.Bootstrap(ctx, base) })
+	})
+	link.AddLoop(m.keepBuiltIn)
 	m.addServiceRanges(link)
 	m.addKubernetesService(link)
 	if m.Loops.mayBeFree != nil {

@@ -15,6 +15,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/api"
@@ -39,6 +40,7 @@ var labelsOfServer = map[string]string{"component": "apiserver", "provider": "ku
 type kubernetesService struct {
 	objects             storage.Interface
 	services, endpoints rest.Resource
+	slices              serverSlices
 	ranges              networking.Ranges
 
 	mu    sync.Mutex     // held while the endpoints are written; guards what follows
@@ -52,10 +54,11 @@ func (m *Master) addKubernetesService(link *server.Link) {
 	if !m.o.SecureServing.Secure {
 		return
 	}
-	find := func(resource string) rest.Resource {
-		return *m.built.Snapshot().Find(corev1.SchemeGroupVersion, resource)
+	find := func(version schema.GroupVersion, resource string) rest.Resource {
+		return *m.built.Snapshot().Find(version, resource)
 	}
-	k := &kubernetesService{objects: m.lifecycle, services: find("services"), endpoints: find("endpoints"), ranges: m.o.Services.Ranges}
+	k := &kubernetesService{objects: m.lifecycle, services: find(corev1.SchemeGroupVersion, "services"), endpoints: find(corev1.SchemeGroupVersion, "endpoints"),
+		slices: serverSlices{find(discoveryv1.SchemeGroupVersion, "endpointslices")}, ranges: m.o.Services.Ranges}
 	sync := m.tracer.Sync("KubernetesService.Sync", k.sync)
 	link.AddPostStartHook("bootstrap-controller", func(ctx context.Context) error {
 		k.serveAt(netip.AddrPortFrom(m.o.Services.AdvertisedAddress(&m.o.SecureServing), m.securePort))
@@ -172,7 +175,7 @@ func (k *kubernetesService) syncEndpoints() error {
 		subsets = append(subsets, corev1.EndpointSubset{Addresses: byPort[port],
 			Ports: []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}}})
 	}
-	_, _, err = k.endpoints.Storage.(rest.Updater).Update(context.Background(), serverKey, func(current rest.Object) (rest.Object, error) {
+	answer, _, err := k.endpoints.Storage.(rest.Updater).Update(context.Background(), serverKey, func(current rest.Object) (rest.Object, error) {
 		endpoints := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: serverKey.Name, Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}}}
 		if current != nil {
 			endpoints = current.(*corev1.Endpoints)
@@ -180,5 +183,8 @@ func (k *kubernetesService) syncEndpoints() error {
 		endpoints.Subsets = subsets
 		return endpoints, nil
 	}, rest.WriteOptions{})
+	if err == nil {
+		err = k.slices.sync(answer)
+	}
 	return errors.Join(append(invalid, err)...)
 }

@@ -9,11 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/discovery"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -29,6 +34,7 @@ func serverAt(store storage.Interface, at string) *kubernetesService {
 			k.endpoints = row
 		}
 	}
+	k.slices.Resource = discovery.Resources(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: time.Now})[0]
 	return k
 }
 
@@ -44,6 +50,21 @@ func servers(t *testing.T, k *kubernetesService) []string {
 			addresses = append(addresses, netip.AddrPortFrom(netip.MustParseAddr(address.IP), uint16(subset.Ports[0].Port)).String())
 		}
 	}
+	list, err := k.slices.Storage.(rest.Lister).List(t.Context(), serverKey.Namespace, rest.ListOptions{Labels: labels.Everything(), Fields: fields.Everything()})
+	require.NoError(t, err)
+	inSlices := []string{}
+	require.NoError(t, list.Each(t.Context(), func(_ int, item rest.Answer) error {
+		object, err := item.Object()
+		require.NoError(t, err)
+		slice := object.(*discoveryv1.EndpointSlice)
+		assert.Equal(t, "kubernetes", slice.Labels[discoveryv1.LabelServiceName])
+		assert.Equal(t, slice.Name == "kubernetes", slice.Labels[discoveryv1.LabelManagedBy] == "", slice.Name)
+		for _, endpoint := range slice.Endpoints {
+			inSlices = append(inSlices, netip.AddrPortFrom(netip.MustParseAddr(endpoint.Addresses[0]), uint16(*slice.Ports[0].Port)).String())
+		}
+		return nil
+	}))
+	assert.Equal(t, addresses, inSlices)
 	return addresses
 }
 

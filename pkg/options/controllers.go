@@ -13,6 +13,7 @@ import (
 // The names of the controllers that run in each apiserver, as in today's controller manager.
 const (
 	GarbageCollector         = "garbage-collector-controller"
+	EndpointSliceMirroring   = "endpointslice-mirroring-controller"
 	NamespaceController      = "namespace-controller"
 	ServiceAccountController = "serviceaccount-controller"
 	TokensController         = "serviceaccount-token-controller"
@@ -20,7 +21,7 @@ const (
 	RootCAPublisher          = "root-ca-certificate-publisher-controller"
 )
 
-var controllers = []string{GarbageCollector, NamespaceController, QuotaController, RootCAPublisher, ServiceAccountController, TokensController}
+var controllers = []string{EndpointSliceMirroring, GarbageCollector, NamespaceController, QuotaController, RootCAPublisher, ServiceAccountController, TokensController}
 
 // ControllerOptions select the controllers that run in the apiserver.
 type ControllerOptions struct {

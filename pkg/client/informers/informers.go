@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
@@ -20,6 +21,7 @@ type Informers struct {
 	Nodes                  func() *cache.SharedInformer[*corev1.Node]
 	Services               func() *cache.SharedInformer[*corev1.Service]
 	Endpoints              func() *cache.SharedInformer[*corev1.Endpoints]
+	EndpointSlices         func() *cache.SharedInformer[*discoveryv1.EndpointSlice]
 	Namespaces             func() *cache.SharedInformer[*corev1.Namespace]
 	ReplicationControllers func() *cache.SharedInformer[*corev1.ReplicationController]
 
@@ -40,6 +42,7 @@ func New(c *clientv1.Client, resync time.Duration) *Informers {
 	i.Nodes = once(i, "nodes", resync, c.Nodes())
 	i.Services = once(i, "services", resync, c.Services().Everywhere())
 	i.Endpoints = once(i, "endpoints", resync, c.Endpoints().Everywhere())
+	i.EndpointSlices = once(i, "endpointslices", resync, c.EndpointSlices().Everywhere())
 	i.Namespaces = once(i, "namespaces", resync, c.Namespaces())
 	i.ReplicationControllers = once(i, "replicationcontrollers", resync, c.ReplicationControllers().Everywhere())
 	return i

@@ -8,6 +8,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -55,6 +56,13 @@ func (c *Client) Services() Resource[*corev1.Service] {
 // Endpoints returns the addresses of the services' pods.
 func (c *Client) Endpoints() Resource[*corev1.Endpoints] {
 	return namespaced[corev1.Endpoints](c, "endpoints", "Endpoints")
+}
+
+// EndpointSlices returns the slices that say what endpoints say, for today's proxies.
+func (c *Client) EndpointSlices() Resource[*discoveryv1.EndpointSlice] {
+	r := namespaced[discoveryv1.EndpointSlice](c, "endpointslices", "EndpointSlice")
+	r.version = discoveryv1.SchemeGroupVersion
+	return r
 }
 
 // Events returns the events.

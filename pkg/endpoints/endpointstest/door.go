@@ -22,6 +22,8 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/discovery"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/request"
@@ -100,8 +102,10 @@ func OpenWith(t testing.TB, more ...rest.Resource) *Door {
 	objects := core.NewLifecycle(store, rest.Catalogs{catalog})
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
+	base := generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: now}
 	catalog.Install(reviews.Resources(answers)...)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: now})...)
+	catalog.Install(discovery.Resources(base)...)
 	catalog.Install(more...)
 	return &Door{Server: serve(now, catalog), Store: store, t: t}
 }

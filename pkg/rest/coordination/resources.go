@@ -2,10 +2,10 @@
 package coordination
 
 import (
-	"slices"
-
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -14,11 +14,22 @@ import (
 var group = coordinationv1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
-	return slices.Concat(leases.Rows(b))
-}
+func Resources(b generic.Base) []rest.Resource { return leases.Rows(b) }
 
 var leases = generic.Kind[*coordinationv1.Lease]{
-	Row:  rest.InNamespaces(group, "Lease", "leases", printers.Printer{}),
-	Spec: func(o *coordinationv1.Lease) any { return &o.Spec },
+	Row:                 rest.InNamespaces(group, "Lease", "leases", printers.Leases),
+	Spec:                func(o *coordinationv1.Lease) any { return &o.Spec },
+	AllowCreateOnUpdate: true,
+	Prepare: func(now, _ *coordinationv1.Lease) {
+		now.Spec.Strategy, now.Spec.PreferredHolder = nil, nil // today's server drops them: no coordinated election is on
+	},
+	Rules: func(c *check.Errors, now, _ *coordinationv1.Lease) {
+		spec, at := &now.Spec, field.NewPath("spec")
+		if seconds := spec.LeaseDurationSeconds; seconds != nil {
+			c.InvalidIf(*seconds <= 0, at.Child("leaseDurationSeconds"), *seconds, "must be greater than 0")
+		}
+		if transitions := spec.LeaseTransitions; transitions != nil {
+			c.InvalidIf(*transitions < 0, at.Child("leaseTransitions"), *transitions, "must be greater than or equal to 0")
+		}
+	},
 }

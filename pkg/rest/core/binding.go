@@ -77,7 +77,8 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 			pod.Annotations = map[string]string{}
 		}
 		maps.Copy(pod.Annotations, binding.Annotations)
-		setScheduled(pod, metav1.Time{Time: b.pods.Now().UTC()}.Rfc3339Copy())
+		setCondition(pod, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue,
+			LastTransitionTime: metav1.Time{Time: b.pods.Now().UTC()}.Rfc3339Copy()})
 		return pod, nil
 	}
 	unchecked := b.pods.With(generic.Strategy[*corev1.Pod]{}) // only bind checks and changes the pod
@@ -88,13 +89,12 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 		Status: metav1.StatusSuccess, Code: http.StatusCreated}), nil
 }
 
-// setScheduled sets the condition PodScheduled.
-func setScheduled(pod *corev1.Pod, now metav1.Time) {
-	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}
-	isScheduled := func(condition corev1.PodCondition) bool { return condition.Type == corev1.PodScheduled }
-	if i := slices.IndexFunc(pod.Status.Conditions, isScheduled); i >= 0 {
-		pod.Status.Conditions[i] = scheduled
+// setCondition sets a condition of a pod. The one of its type is replaced.
+func setCondition(pod *corev1.Pod, condition corev1.PodCondition) {
+	isSame := func(other corev1.PodCondition) bool { return other.Type == condition.Type }
+	if i := slices.IndexFunc(pod.Status.Conditions, isSame); i >= 0 {
+		pod.Status.Conditions[i] = condition
 	} else {
-		pod.Status.Conditions = append(pod.Status.Conditions, scheduled)
+		pod.Status.Conditions = append(pod.Status.Conditions, condition)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -18,7 +19,7 @@ import (
 	"kube2014/pkg/util/pods"
 )
 
-func podRows(b generic.Base, nodes nodes, placer Placer, kubelets Kubelets) []rest.Resource {
+func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	row := coreRow("Pod", "pods", "pod", api.TaskKind, printers.Pods, "po")
 	row.Categories = inAll
 	pods := generic.NewStore(b, row, podStrategy())
@@ -26,17 +27,19 @@ func podRows(b generic.Base, nodes nodes, placer Placer, kubelets Kubelets) []re
 	pods.Insert = func(_ context.Context, object api.Object) (*storage.Object, error) {
 		task := object.(*api.Task)
 		task.IsPod = true
-		return placer.Create(task)
+		return c.Placer.Create(task)
 	}
 	pods.Grace = func(pod *corev1.Pod, options metav1.DeleteOptions) int64 { return podGrace(nodes, pod, options) }
 
 	binding := row.Subresource("binding", podBinding{pods})
 	binding.Kind, binding.Printer = coreGroup.WithKind("Binding"), printers.Printer{}
-	log := row.Subresource("log", podLog{pods, nodes, kubelets})
+	eviction := row.Subresource("eviction", newPodEviction(pods, c.Budgets))
+	eviction.Kind, eviction.Printer = policyv1.SchemeGroupVersion.WithKind("Eviction"), printers.Printer{}
+	log := row.Subresource("log", podLog{pods, nodes, c.Kubelets})
 	log.Printer = printers.Printer{}
 	return []rest.Resource{
 		coreRow("Binding", "bindings", "binding", "", printers.Printer{}).With(bindings{pods}),
-		row.With(pods), binding, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())),
+		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())),
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"kube2014/pkg/api"
@@ -15,6 +14,7 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest/policy"
 	"kube2014/pkg/storage"
 )
 
@@ -24,8 +24,7 @@ type Placer interface {
 }
 
 var (
-	coreGroup      = corev1.SchemeGroupVersion
-	discoveryGroup = discoveryv1.SchemeGroupVersion
+	coreGroup = corev1.SchemeGroupVersion
 
 	inAll = []string{"all"} // what kubectl get all shows
 )
@@ -35,8 +34,9 @@ type Config struct {
 	Objects  storage.Interface
 	Placer   Placer
 	Now      func() time.Time
-	EventTTL time.Duration // the time from an event's last change to its deletion; 0 is for ever
-	Kubelets Kubelets      // nil for none
+	EventTTL time.Duration   // the time from an event's last change to its deletion; 0 is for ever
+	Kubelets Kubelets        // nil for none
+	Budgets  *policy.Budgets // of the disruptions of pods; nil for none
 	// Issuer signs the tokens of service accounts; nil if there are none.
 	Issuer *serviceaccount.Issuer
 	// IgnoreDependents is that of generic.Base.
@@ -47,10 +47,10 @@ type Config struct {
 func Resources(c Config) []rest.Resource {
 	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
 	nodeRows, nodes := nodeRows(b)
-	podRows, secretRows := podRows(b, nodes, c.Placer, c.Kubelets), secretRows(b)
+	podRows, secretRows := podRows(b, nodes, c), secretRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)
 	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), limitRangeRows(b), namespaceRows(b), nodeRows,
-		podRows, podTemplateRows(b), controllerRows(b), resourceQuotaRows(b), secretRows, accountRows, serviceRows(b), endpointSliceRows(b))
+		podRows, podTemplateRows(b), controllerRows(b), resourceQuotaRows(b), secretRows, accountRows, serviceRows(b))
 }
 
 // getterIn returns the storage of a resource.

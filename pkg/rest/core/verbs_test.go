@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/api"
 	. "kube2014/pkg/endpoints/endpointstest"
@@ -350,26 +348,6 @@ func TestAServiceKeepsItsAddressUntilItIsChanged(t *testing.T) {
 	const path = "/api/v1/namespaces/default/services"
 	d.Must("POST", path, `{"metadata":{"name":"web"},"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`)
 	assert.Contains(t, d.Must("PUT", path+"/web", `{"metadata":{"name":"web"},"spec":{"ports":[{"port":81}]}}`).Text, `"clusterIP":"10.0.0.1"`)
-}
-
-func TestEachSliceHasANameAndAUIDOfItsOwn(t *testing.T) {
-	t.Parallel()
-	d := Open(t)
-	var subsets []string
-	for port := range 20 {
-		subsets = append(subsets, fmt.Sprintf(`{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":%d}]}`, port+1))
-	}
-	for _, name := range []string{"db", "db-1"} {
-		d.Must("POST", Endpoints, `{"metadata":{"name":"`+name+`"},"subsets":[`+strings.Join(subsets, ",")+`]}`)
-	}
-	var list discoveryv1.EndpointSliceList
-	d.Must("GET", "/apis/discovery.k8s.io/v1/endpointslices", "").Into(&list)
-	names, uids := map[string]bool{}, map[types.UID]bool{}
-	for _, slice := range list.Items {
-		names[slice.Name], uids[slice.UID] = true, true
-	}
-	assert.Len(t, names, 40)
-	assert.Len(t, uids, 40)
 }
 
 func TestK26EndpointsOfTooManyPairsAreRefused(t *testing.T) {

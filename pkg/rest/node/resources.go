@@ -2,10 +2,15 @@
 package node
 
 import (
-	"slices"
-
+	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/podspec"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -14,10 +19,40 @@ import (
 var group = nodev1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
-	return slices.Concat(runtimeclasses.Rows(b))
-}
+func Resources(b generic.Base) []rest.Resource { return runtimeclasses.Rows(b) }
 
 var runtimeclasses = generic.Kind[*nodev1.RuntimeClass]{
-	Row: rest.ClusterScoped(group, "RuntimeClass", "runtimeclasses", printers.Printer{}),
+	Row:                 rest.ClusterScoped(group, "RuntimeClass", "runtimeclasses", printers.RuntimeClasses),
+	AllowCreateOnUpdate: true,
+	Rules: func(c *check.Errors, now, old *nodev1.RuntimeClass) {
+		if old != nil {
+			c.Add(apivalidation.ValidateImmutableField(now.Handler, old.Handler, field.NewPath("handler"))...)
+			return
+		}
+		c.RequireLabel(field.NewPath("handler"), now.Handler)
+		if now.Overhead != nil {
+			for _, name := range check.SortedKeys(now.Overhead.PodFixed) {
+				at := field.NewPath("overhead", "limits").Key(string(name))
+				c.ContainerResource(at, name)
+				c.Quantity(name, now.Overhead.PodFixed[name], at)
+			}
+		}
+		if now.Scheduling != nil {
+			at := field.NewPath("scheduling")
+			c.Add(metavalidation.ValidateLabels(now.Scheduling.NodeSelector, at.Child("nodeSelector"))...)
+			tolerations(c, now.Scheduling.Tolerations, at.Child("tolerations"))
+		}
+	},
+}
+
+// tolerations checks tolerations, which must differ in more than their time.
+func tolerations(c *check.Errors, all []corev1.Toleration, at *field.Path) {
+	podspec.Tolerations(c, all, at)
+	seen := sets.Set[corev1.Toleration]{}
+	for i, toleration := range all {
+		key := toleration
+		key.TolerationSeconds = nil
+		c.DuplicateIf(seen.Has(key), at.Index(i), toleration)
+		seen.Insert(key)
+	}
 }

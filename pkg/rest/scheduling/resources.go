@@ -2,10 +2,18 @@
 package scheduling
 
 import (
-	"slices"
+	"context"
+	"fmt"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -13,11 +21,81 @@ import (
 
 var group = schedulingv1.SchemeGroupVersion
 
+const (
+	systemPrefix = "system-"
+	// highest is the highest priority that users may define.
+	highest = 1_000_000_000
+)
+
+// system has the classes that every server has, which alone may have the prefix and a higher priority.
+var system = []schedulingv1.PriorityClass{
+	{ObjectMeta: metav1.ObjectMeta{Name: "system-node-critical"}, Value: 2*highest + 1000,
+		Description: "Used for system critical pods that must not be moved from their current node."},
+	{ObjectMeta: metav1.ObjectMeta{Name: "system-cluster-critical"}, Value: 2 * highest,
+		Description: "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."},
+}
+
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
-	return slices.Concat(priorityclasses.Rows(b))
+func Resources(b generic.Base) []rest.Resource { return priorityclasses.Rows(b) }
+
+// Bootstrap creates the classes that every server has. It is safe to run on several servers at once.
+func Bootstrap(ctx context.Context, b generic.Base) error {
+	store, _ := priorityclasses.Build(b)
+	for i := range system {
+		if _, err := store.Get(ctx, rest.Key{Name: system[i].Name}); !apierrors.IsNotFound(err) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := store.Create(ctx, rest.Key{}, system[i].DeepCopy(), rest.WriteOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 var priorityclasses = generic.Kind[*schedulingv1.PriorityClass]{
-	Row: rest.ClusterScoped(group, "PriorityClass", "priorityclasses", printers.Printer{}, "pc"),
+	Row: rest.ClusterScoped(group, "PriorityClass", "priorityclasses", printers.PriorityClasses, "pc"),
+	Prepare: func(now, old *schedulingv1.PriorityClass) {
+		if old == nil {
+			now.Generation = 1
+		}
+	},
+	Default: func(class *schedulingv1.PriorityClass) {
+		if class.PreemptionPolicy == nil {
+			lower := corev1.PreemptLowerPriority
+			class.PreemptionPolicy = &lower
+		}
+	},
+	Rules: func(c *check.Errors, now, old *schedulingv1.PriorityClass) {
+		if old != nil {
+			c.Forbid(now.Value != old.Value, field.NewPath("value"), "may not be changed in an update.")
+			c.Add(apivalidation.ValidateImmutableField(now.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+			return
+		}
+		if strings.HasPrefix(now.Name, systemPrefix) {
+			why := whyNotSystem(now)
+			c.Forbid(why != "", field.NewPath("metadata", "name"), "priority class names with '"+systemPrefix+"' prefix are reserved for system use only. error: "+why)
+		} else {
+			c.Forbid(now.Value > highest, field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %v", highest))
+		}
+		check.RequireSupported(c, field.NewPath("preemptionPolicy"), *now.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever)
+	},
+}
+
+// whyNotSystem returns the reason for which a class is none of those of every server, "" if it is one.
+func whyNotSystem(class *schedulingv1.PriorityClass) string {
+	for _, known := range system {
+		switch {
+		case known.Name != class.Name:
+		case known.Value != class.Value:
+			return fmt.Sprintf("value of %v PriorityClass must be %v", known.Name, known.Value)
+		case class.GlobalDefault:
+			return fmt.Sprintf("globalDefault of %v PriorityClass must be false", known.Name)
+		default:
+			return ""
+		}
+	}
+	return fmt.Sprintf("%v is not a known system priority class", class.Name)
 }

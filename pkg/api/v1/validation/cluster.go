@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -63,6 +64,29 @@ func (c checks) addresses(addresses []corev1.EndpointAddress, at *field.Path) {
 			c.Name(at.Child("nodeName"), *address.NodeName, false)
 		}
 		c.endpointIP(at.Child("ip"), address.IP)
+	}
+}
+
+// EndpointAddress adds the errors of one of the addresses of an endpoint in a slice.
+func EndpointAddress(c *check.Errors, list *field.Path, i int, addressType discoveryv1.AddressType, address string) {
+	at := list.Index(i)
+	addr, err := netip.ParseAddr(address)
+	known := len(c.List)
+	switch addressType {
+	case discoveryv1.AddressTypeIPv4:
+		c.IP(at, address)
+		c.InvalidIf(err == nil && !addr.Is4(), list, address, "must be an IPv4 address")
+	case discoveryv1.AddressTypeIPv6:
+		c.Add(utilvalidation.IsValidIP(at, address)...)
+		c.InvalidIf(err == nil && !addr.Is6(), list, address, "must be an IPv6 address")
+	case discoveryv1.AddressTypeFQDN:
+		c.Add(utilvalidation.IsFullyQualifiedDomainName(at, address)...)
+		return
+	default:
+		return
+	}
+	if len(c.List) == known {
+		checks{c}.endpointIP(at, address)
 	}
 }
 

@@ -1,0 +1,160 @@
+// Package endpointslice makes slices of endpoints, as a client of the API.
+package endpointslice
+
+import (
+	"context"
+	"log"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/informers"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/workqueue"
+)
+
+const (
+	// Manager is the value of the label managed-by of the slices that a MirroringController makes.
+	Manager = "endpointslice.kube2014"
+
+	// electionAnnotation marks endpoints by which a leader was elected before there were leases.
+	electionAnnotation = "control-plane.alpha.kubernetes.io/leader"
+
+	// retryPause is the pause before a retry after a conflict. By then the informer has probably seen what another
+	// client has written.
+	retryPause = 100 * time.Millisecond
+
+	ofService = "service" // the index of slices by the keys of their services
+)
+
+// Config is what a MirroringController needs.
+type Config struct {
+	Client    *clientv1.Client
+	Informers *informers.Informers
+	// Around is put around the work on one service, for a trace. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
+}
+
+// MirroringController keeps slices that say what the endpoints of a service say. It steps back for today's controllers:
+// once another manager has made a slice for a service, it deletes its own. Until then a proxy that sees both uses each
+// address once. Its work can be repeated, also by several controllers at once.
+type MirroringController struct {
+	config    Config
+	endpoints *cache.Store[*corev1.Endpoints]
+	slices    *cache.Store[*discoveryv1.EndpointSlice]
+	synced    []func() bool
+	queue     *workqueue.Queue // of services
+}
+
+// NewMirroringController returns a controller that has its handlers at the informers. They must be run by the caller.
+func NewMirroringController(config Config) *MirroringController {
+	i := config.Informers
+	m := &MirroringController{config: config, endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store(), queue: workqueue.New("endpoint slice controller")}
+	m.slices.AddIndex(ofService, func(slice *discoveryv1.EndpointSlice) []string { return []string{serviceOf(slice)} })
+	add := func(endpoints *corev1.Endpoints) { m.queue.Add(cache.Key(endpoints)) }
+	addService := func(slice *discoveryv1.EndpointSlice) { m.queue.Add(serviceOf(slice)) }
+	m.synced = []func() bool{
+		i.Endpoints().AddHandler(cache.Handler[*corev1.Endpoints]{OnAdd: add, OnUpdate: func(_, endpoints *corev1.Endpoints) { add(endpoints) }, OnDelete: add}),
+		i.EndpointSlices().AddHandler(cache.Handler[*discoveryv1.EndpointSlice]{OnAdd: addService, OnUpdate: func(old, slice *discoveryv1.EndpointSlice) {
+			addService(old)
+			addService(slice)
+		}, OnDelete: addService}),
+	}
+	return m
+}
+
+// serviceOf returns the key of the service of a slice, one of no service if it has none.
+func serviceOf(slice *discoveryv1.EndpointSlice) string {
+	return cache.KeyOf(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName])
+}
+
+// Run keeps slices with a number of workers until the context ends. It is called once.
+func (m *MirroringController) Run(ctx context.Context, workers int) {
+	if cache.WaitForSync(ctx, m.synced...) {
+		m.queue.Run(ctx, workers, workqueue.Sync(m.sync).Inside(m.config.Around))
+	}
+}
+
+// sync makes the slices of a service. It retries if another client was faster.
+func (m *MirroringController) sync(ctx context.Context, key string) error {
+	err := m.write(ctx, key)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		m.queue.AddAfter(key, retryPause)
+		return nil
+	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause): // the slice or the namespace is gone
+		return nil
+	case apierrors.IsInvalid(err): // of a service of June 2014, whose names have other rules
+		log.Printf("endpoint slice controller: %s: %v", key, err)
+		return nil
+	}
+	return err
+}
+
+func (m *MirroringController) write(ctx context.Context, key string) error {
+	namespace, name, _ := strings.Cut(key, "/")
+	client := m.config.Client.In(namespace).EndpointSlices()
+	own, managed := m.known(key, name)
+	wanted := map[string]*discoveryv1.EndpointSlice{}
+	if endpoints, exists := m.endpoints.Get(key); exists && !managed && isMirrored(endpoints) {
+		for _, slice := range SlicesOf(endpoints) {
+			slice.Labels[discoveryv1.LabelManagedBy] = Manager
+			wanted[slice.Name] = slice
+		}
+	}
+	for _, slice := range own {
+		if next := wanted[slice.Name]; next == nil || next.AddressType != slice.AddressType { // that cannot be changed
+			if err := client.Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &slice.UID}}); err != nil {
+				return err
+			}
+			delete(own, slice.Name)
+		}
+	}
+	for name, slice := range wanted {
+		var err error
+		switch before := own[name]; {
+		case before == nil:
+			_, err = client.Create(ctx, slice)
+		case !isSame(before, slice):
+			slice.ResourceVersion = before.ResourceVersion
+			_, err = client.Update(ctx, slice)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known returns the slices of a service that a controller like this one has made, by name, and reports whether there are
+// others that stand for the service: those of another manager, or one that has the name.
+func (m *MirroringController) known(key, name string) (own map[string]*discoveryv1.EndpointSlice, managed bool) {
+	own = map[string]*discoveryv1.EndpointSlice{}
+	for _, slice := range m.slices.ByIndex(ofService, key) {
+		switch slice.Labels[discoveryv1.LabelManagedBy] {
+		case Manager:
+			own[slice.Name] = slice
+		case "":
+			managed = managed || slice.Name == name
+		default:
+			managed = true
+		}
+	}
+	return own, managed
+}
+
+func isMirrored(endpoints *corev1.Endpoints) bool {
+	_, elects := endpoints.Annotations[electionAnnotation]
+	return endpoints.Labels[discoveryv1.LabelSkipMirror] != "true" && !elects
+}
+
+func isSame(a, b *discoveryv1.EndpointSlice) bool {
+	return maps.Equal(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Ports, b.Ports) && equality.Semantic.DeepEqual(a.Endpoints, b.Endpoints)
+}

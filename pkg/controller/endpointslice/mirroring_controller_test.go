@@ -1,0 +1,171 @@
+package endpointslice
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/servertest"
+	clientv1 "kube2014/pkg/client/v1"
+)
+
+// bench is a server with two controllers, in a synctest bubble.
+type bench struct {
+	t      *testing.T
+	client *clientv1.Client
+}
+
+func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := servertest.Start(t)
+		for range 2 {
+			config := Config{Client: server.Client(t, "controller"), Informers: informers.New(server.Client(t, "informers"), 0)}
+			controller := NewMirroringController(config)
+			servertest.Run(t, func(ctx context.Context) {
+				config.Informers.Run(ctx)
+				controller.Run(ctx, 2)
+			})
+		}
+		test(t, &bench{t, server.Client(t, "test")})
+	})
+}
+
+// has asserts what the slices say once nothing happens any more.
+func (b *bench) has(want map[string]string) {
+	b.t.Helper()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	has := map[string]string{}
+	for slice, err := range b.client.EndpointSlices().All(b.t.Context(), metav1.ListOptions{}) {
+		require.NoError(b.t, err)
+		has[slice.Name] = inShort(slice)
+	}
+	assert.Equal(b.t, want, has)
+}
+
+func inShort(slice *discoveryv1.EndpointSlice) string {
+	var addresses []string
+	for _, endpoint := range slice.Endpoints {
+		addresses = append(addresses, endpoint.Addresses...)
+	}
+	return fmt.Sprint(slice.AddressType, " ", addresses, " of ", slice.Labels[discoveryv1.LabelServiceName], " by ", slice.Labels[discoveryv1.LabelManagedBy])
+}
+
+func at(ips ...string) *corev1.Endpoints {
+	endpoints := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "db", Labels: map[string]string{"a": "b"}}}
+	for _, ip := range ips {
+		endpoints.Subsets = append(endpoints.Subsets, corev1.EndpointSubset{Addresses: []corev1.EndpointAddress{{IP: ip}}, Ports: []corev1.EndpointPort{{Port: 80}}})
+	}
+	return endpoints
+}
+
+func TestSlicesSayWhatEndpointsSay(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		created, err := b.client.Endpoints().Create(t.Context(), at("10.0.0.1"))
+		require.NoError(t, err)
+		b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
+		second := SlicesOf(&corev1.Endpoints{ObjectMeta: created.ObjectMeta, Subsets: at("1.1.1.1", "1.1.1.2").Subsets})[1].Name
+		_, err = b.client.Endpoints().Update(t.Context(), at("fd00::1", "10.0.0.2"))
+		require.NoError(t, err)
+		b.has(map[string]string{"db": "IPv6 [fd00::1] of db by endpointslice.kube2014", second: "IPv4 [10.0.0.2] of db by endpointslice.kube2014"})
+		require.NoError(t, b.client.EndpointSlices().Delete(t.Context(), second, metav1.DeleteOptions{}))
+		_, err = b.client.EndpointSlices().Change(t.Context(), "db", func(slice *discoveryv1.EndpointSlice) error {
+			slice.Endpoints = nil
+			return nil
+		})
+		require.NoError(t, err)
+		b.has(map[string]string{"db": "IPv6 [fd00::1] of db by endpointslice.kube2014", second: "IPv4 [10.0.0.2] of db by endpointslice.kube2014"})
+		_, err = b.client.Endpoints().Update(t.Context(), at())
+		require.NoError(t, err)
+		b.has(map[string]string{"db": "IPv4 [] of db by endpointslice.kube2014"})
+		require.NoError(t, b.client.Endpoints().Delete(t.Context(), "db", metav1.DeleteOptions{}))
+		b.has(map[string]string{})
+	})
+}
+
+func TestTheControllerStepsBackForTodays(t *testing.T) {
+	for by, name := range map[string]string{"endpointslice-controller.k8s.io": "db-x7f3k", "": "db"} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *bench) {
+				other := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "db"}}, AddressType: discoveryv1.AddressTypeIPv4}
+				if by != "" {
+					other.Labels[discoveryv1.LabelManagedBy] = by
+					_, err := b.client.Endpoints().Create(t.Context(), at("10.0.0.1"))
+					require.NoError(t, err)
+					b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
+				}
+				_, err := b.client.EndpointSlices().Create(t.Context(), other)
+				require.NoError(t, err)
+				if by == "" {
+					_, err := b.client.Endpoints().Create(t.Context(), at("10.0.0.1"))
+					require.NoError(t, err)
+				}
+				b.has(map[string]string{name: "IPv4 [] of db by " + by})
+				require.NoError(t, b.client.EndpointSlices().Delete(t.Context(), name, metav1.DeleteOptions{}))
+				b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
+			})
+		})
+	}
+}
+
+func TestEndpointsThatAreNotForSlicesHaveNone(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		skipped, election := at("10.0.0.1"), at("10.0.0.1")
+		skipped.Labels[discoveryv1.LabelSkipMirror] = "true"
+		election.Name, election.Annotations = "leader", map[string]string{electionAnnotation: "{}"}
+		for _, endpoints := range []*corev1.Endpoints{skipped, election} {
+			_, err := b.client.Endpoints().Create(t.Context(), endpoints)
+			require.NoError(t, err)
+		}
+		b.has(map[string]string{})
+		delete(skipped.Labels, discoveryv1.LabelSkipMirror)
+		_, err := b.client.Endpoints().Update(t.Context(), skipped)
+		require.NoError(t, err)
+		b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
+	})
+}
+
+func TestSlicesKeepTheRulesOfToday(t *testing.T) {
+	t.Parallel()
+	endpoints := at("m1", "0.0.0.0", "::ffff:10.0.0.1")
+	endpoints.Labels["no label"] = "x"
+	many := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Port: 80}}}
+	for i := range 2500 {
+		address := corev1.EndpointAddress{IP: fmt.Sprintf("10.0.%d.%d", i/250, i%250), Hostname: "h"}
+		if i < 2400 {
+			many.Addresses = append(many.Addresses, address)
+		} else {
+			many.NotReadyAddresses = append(many.NotReadyAddresses, address)
+		}
+	}
+	endpoints.Subsets = append(endpoints.Subsets, many)
+	names, lengths := map[string]bool{}, []int{}
+	for _, slice := range SlicesOf(endpoints) {
+		names[slice.Name] = true
+		lengths = append(lengths, len(slice.Endpoints))
+		assert.Equal(t, map[string]string{"a": "b", discoveryv1.LabelServiceName: "db"}, slice.Labels)
+		last := slice.Endpoints[len(slice.Endpoints)-1]
+		assert.Equal(t, len(lengths) < 4, *last.Conditions.Ready)
+		assert.Equal(t, len(lengths) > 1, last.Hostname != nil)
+	}
+	assert.Equal(t, []int{1, 1000, 1000, 500}, lengths)
+	assert.Len(t, names, 4)
+	other := endpoints.DeepCopy()
+	other.UID = "another"
+	for _, slice := range SlicesOf(other)[1:] {
+		assert.NotContains(t, slices.Collect(maps.Keys(names)), slice.Name)
+	}
+}

@@ -1,0 +1,158 @@
+package networking
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/printers"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+)
+
+// classAnnotation is how ingresses named their class before they had a field for it.
+const classAnnotation = "kubernetes.io/ingress.class"
+
+var ingresses = generic.Kind[*networkingv1.Ingress]{
+	Row:     rest.InNamespaces(group, "Ingress", "ingresses", printers.Ingresses, "ing"),
+	Spec:    func(o *networkingv1.Ingress) any { return &o.Spec },
+	Status:  func(o *networkingv1.Ingress) any { return &o.Status },
+	Counted: true,
+	Rules: func(c *check.Errors, now, old *networkingv1.Ingress) {
+		spec, at := &now.Spec, field.NewPath("spec")
+		c.InvalidIf(len(spec.Rules) == 0 && spec.DefaultBackend == nil, at, spec.Rules, "either `defaultBackend` or `rules` must be specified")
+		if spec.DefaultBackend != nil {
+			backend(c, spec.DefaultBackend, at.Child("defaultBackend"))
+		}
+		for i := range spec.Rules {
+			ingressRule(c, &spec.Rules[i], at.Child("rules").Index(i))
+		}
+		for i, tls := range spec.TLS {
+			at := at.Child("tls").Index(i)
+			for j, name := range tls.Hosts {
+				host(c, at.Child("hosts").Index(j), name)
+			}
+			c.OptionalName(at.Child("secretName"), tls.SecretName)
+		}
+		class := spec.IngressClassName
+		if class != nil {
+			c.Name(at.Child("ingressClassName"), *class, false)
+		}
+		annotation, annotated := now.Annotations[classAnnotation]
+		c.InvalidIf(old == nil && class != nil && annotated && annotation != *class, field.NewPath("annotations").Child(classAnnotation), annotation,
+			"must match `ingressClassName` when both are specified")
+	},
+	StatusRules: func(c *check.Errors, now, _ *networkingv1.Ingress) {
+		for i, address := range now.Status.LoadBalancer.Ingress {
+			at := field.NewPath("status", "loadBalancer", "ingress").Index(i)
+			if address.IP != "" {
+				c.IP(at.Child("ip"), address.IP)
+			}
+			if address.Hostname != "" {
+				c.Subdomain(at.Child("hostname"), address.Hostname)
+				c.InvalidIf(isIP(address.Hostname), at.Child("hostname"), address.Hostname, "must be a DNS name, not an IP address")
+			}
+		}
+	},
+}
+
+func isIP(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// host requires a DNS subdomain, which may begin with a wildcard.
+func host(c *check.Errors, at *field.Path, name string) {
+	if strings.Contains(name, "*") {
+		c.Each(at, name, utilvalidation.IsWildcardDNS1123Subdomain(name))
+	} else {
+		c.Subdomain(at, name)
+	}
+}
+
+func ingressRule(c *check.Errors, rule *networkingv1.IngressRule, at *field.Path) {
+	if rule.Host != "" {
+		c.InvalidIf(isIP(rule.Host), at.Child("host"), rule.Host, "must be a DNS name, not an IP address")
+		host(c, at.Child("host"), rule.Host)
+	}
+	if rule.HTTP == nil {
+		return
+	}
+	at = at.Child("http", "paths")
+	c.Some(at, len(rule.HTTP.Paths), "")
+	for i := range rule.HTTP.Paths {
+		ingressPath(c, &rule.HTTP.Paths[i], at.Index(i))
+	}
+}
+
+func ingressPath(c *check.Errors, p *networkingv1.HTTPIngressPath, at *field.Path) {
+	if p.PathType == nil {
+		c.Add(field.Required(at.Child("pathType"), "pathType must be specified"))
+		return
+	}
+	text, whole := p.Path, strings.HasPrefix(p.Path, "/")
+	switch *p.PathType {
+	case networkingv1.PathTypeExact, networkingv1.PathTypePrefix:
+		c.InvalidIf(!whole, at.Child("path"), text, "must be an absolute path")
+		for _, part := range []string{"//", "/./", "/../", "%2f", "%2F"} {
+			c.InvalidIf(strings.Contains(text, part), at.Child("path"), text, fmt.Sprintf("must not contain '%s'", part))
+		}
+		for _, end := range []string{"/..", "/."} {
+			c.InvalidIf(strings.HasSuffix(text, end), at.Child("path"), text, fmt.Sprintf("cannot end with '%s'", end))
+		}
+	case networkingv1.PathTypeImplementationSpecific:
+		c.InvalidIf(text != "" && !whole, at.Child("path"), text, "must be an absolute path")
+	default:
+		check.Supported(c, at.Child("pathType"), *p.PathType, networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix)
+	}
+	backend(c, &p.Backend, at.Child("backend"))
+}
+
+// backend requires a service with a port, or another object.
+func backend(c *check.Errors, b *networkingv1.IngressBackend, at *field.Path) {
+	switch {
+	case b.Resource != nil && b.Service != nil:
+		c.Add(field.Invalid(at, "", "cannot set both resource and service backends"))
+	case b.Resource != nil:
+		reference(c, b.Resource, at.Child("resource"))
+	case b.Service != nil:
+		at, name, port := at, b.Service.Name, b.Service.Port
+		if c.Require(at.Child("service", "name"), name) {
+			c.Each(at.Child("service", "name"), name, apivalidation.NameIsDNSLabel(name, false))
+		}
+		switch {
+		case port.Name != "" && port.Number != 0:
+			c.Add(field.Invalid(at, "", "cannot set both port name & port number"))
+		case port.Name != "":
+			c.Each(at.Child("service", "port", "name"), port.Name, utilvalidation.IsValidPortName(port.Name))
+		case port.Number != 0:
+			c.PortNumber(at.Child("service", "port", "number"), port.Number)
+		default:
+			c.Add(field.Required(at, "port name or number is required"))
+		}
+	default:
+		c.Add(field.Invalid(at, "", "resource or service backend is required"))
+	}
+}
+
+// reference requires the kind and the name of an object.
+func reference(c *check.Errors, to *corev1.TypedLocalObjectReference, at *field.Path) {
+	if to.APIGroup != nil {
+		c.Subdomain(at.Child("apiGroup"), *to.APIGroup)
+	}
+	segment := func(name, value string) {
+		if c.Require(at.Child(name), value) {
+			c.Each(at.Child(name), value, path.IsValidPathSegmentName(value))
+		}
+	}
+	segment("kind", to.Kind)
+	segment("name", to.Name)
+}
