@@ -22,6 +22,7 @@ import (
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/devices"
 	"kube2014/pkg/rest/discovery"
+	"kube2014/pkg/rest/events"
 	"kube2014/pkg/rest/flowcontrol"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/node"
@@ -91,7 +92,9 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	link := &server.Link{Name: "master", Server: kube, Next: next}
 	base := m.base()
 	budgetRows, budgets := policy.Resources(base)
-	m.built.Install(apps.Resources(base)...)
+	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Budgets: &budgets,
+		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
+	m.built.Install(slices.Concat(apps.Resources(base), events.Resources(base, m.o.Etcd.EventTTL))...)
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
 	m.built.Install(slices.Concat(autoscaling.Resources(base), batch.Resources(base), certificates.Resources(base), networking.Resources(base), budgetRows)...)
 	if m.Roles.Policy != nil {
@@ -100,8 +103,6 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
-	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Budgets: &budgets,
-		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
 	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base))...)
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup

@@ -3,6 +3,8 @@ package v1
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -17,6 +19,9 @@ var storedVersions = func() *conversion.Scheme {
 	scheme.AddKnownTypes(conversion.Internal, autoscalingv2.HorizontalPodAutoscaler{})
 	scheme.AddKnownTypes(autoscalingv1.SchemeGroupVersion.String(), autoscalingv1.HorizontalPodAutoscaler{})
 	conversion.AddFuncs(scheme, inAutoscaler, outAutoscaler)
+	scheme.AddKnownTypes(conversion.Internal, corev1.Event{})
+	scheme.AddKnownTypes(eventsv1.SchemeGroupVersion.String(), eventsv1.Event{})
+	conversion.AddFuncs(scheme, inEvent, outEvent)
 	return scheme
 }()
 

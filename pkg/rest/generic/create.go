@@ -82,7 +82,7 @@ func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object
 		errs = validation.Metadata(object, s.namespaced)
 	}
 	if len(errs) > 0 {
-		return nil, rest.Invalid(s.kind.GroupKind(), object.GetName(), errs)
+		return nil, rest.Invalid(s.invalid, object.GetName(), errs)
 	}
 	s.Strategy.Canonicalize(object)
 	if err := options.Validate(object, nil); err != nil {

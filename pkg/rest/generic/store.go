@@ -47,6 +47,7 @@ type Store[T rest.Object] struct {
 
 	resource   schema.GroupResource
 	kind       schema.GroupVersionKind
+	invalid    schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
 	stored     api.Kind
 	namespaced bool
 }
@@ -55,7 +56,7 @@ type Store[T rest.Object] struct {
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
 		Base: base, Codec: v1.NewCodec(row.Kind, row.Stored, row.Types()), Strategy: strategy.complete(),
-		resource: row.GroupResource(), kind: row.Kind, stored: row.Stored, namespaced: row.Namespaced,
+		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, namespaced: row.Namespaced,
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -189,45 +188,4 @@ func (c checks) taints(taints []corev1.Taint) {
 		}
 		seen[key] = true
 	}
-}
-
-// ValidateEventCreate checks a new event. An event without an event
-// time is of the old kind, which has few rules.
-func ValidateEventCreate(event *corev1.Event) field.ErrorList {
-	c := newChecks()
-	c.event(event)
-	return c.List
-}
-
-// ValidateEvent checks an update of an event.
-func ValidateEvent(now, old *corev1.Event) field.ErrorList {
-	return update(now, old, func(c checks, now, _ *corev1.Event) { c.event(now) })
-}
-
-func (c checks) event(event *corev1.Event) {
-	about := event.InvolvedObject.Namespace
-	timed := !event.EventTime.IsZero()
-	ok := about == event.Namespace
-	if about == "" {
-		ok = event.Namespace == metav1.NamespaceDefault || timed && event.Namespace == metav1.NamespaceSystem || !timed && event.Namespace == ""
-	} else if timed {
-		ok = true
-	}
-	c.InvalidIf(!ok, field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
-	if timed {
-		at := func(name string) *field.Path { return field.NewPath(name) }
-		short := func(name, text string, most int) {
-			c.InvalidIf(len(text) > most, at(name), "", fmt.Sprintf("can have at most %d characters", most))
-		}
-		c.Require(at("reportingComponent"), event.ReportingController)
-		c.Qualified(at("reportingComponent"), event.ReportingController)
-		c.Require(at("reportingInstance"), event.ReportingInstance)
-		short("reportingInstance", event.ReportingInstance, 128)
-		c.Require(at("action"), event.Action)
-		short("action", event.Action, 128)
-		c.Require(at("reason"), event.Reason)
-		short("reason", event.Reason, 128)
-		short("message", event.Message, 1024)
-	}
-	c.Each(field.NewPath("namespace"), event.Namespace, utilvalidation.IsDNS1123Subdomain(event.Namespace))
 }
