@@ -54,7 +54,9 @@ var endpointslices = generic.Kind[*discoveryv1.EndpointSlice]{
 	Rules: func(c *check.Errors, now, old *discoveryv1.EndpointSlice) {
 		check.RequireSupported(c, field.NewPath("addressType"), now.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
 		ports(c, now.Ports, field.NewPath("ports"))
-		endpoints(c, now, field.NewPath("endpoints"))
+		if old == nil || !equality.Semantic.DeepEqual(now.Endpoints, old.Endpoints) {
+			endpoints(c, now, field.NewPath("endpoints"))
+		}
 		if old != nil {
 			c.Add(apivalidation.ValidateImmutableField(now.AddressType, old.AddressType, field.NewPath("addressType"))...)
 		}

@@ -25,6 +25,9 @@ var runtimeclasses = generic.Kind[*nodev1.RuntimeClass]{
 	Row:                 rest.ClusterScoped(group, "RuntimeClass", "runtimeclasses", printers.RuntimeClasses),
 	AllowCreateOnUpdate: true,
 	Rules: func(c *check.Errors, now, old *nodev1.RuntimeClass) {
+		if now.Scheduling != nil {
+			distinct(c, now.Scheduling.Tolerations, field.NewPath("scheduling", "tolerations"))
+		}
 		if old != nil {
 			c.Add(apivalidation.ValidateImmutableField(now.Handler, old.Handler, field.NewPath("handler"))...)
 			return
@@ -40,14 +43,13 @@ var runtimeclasses = generic.Kind[*nodev1.RuntimeClass]{
 		if now.Scheduling != nil {
 			at := field.NewPath("scheduling")
 			c.Add(metavalidation.ValidateLabels(now.Scheduling.NodeSelector, at.Child("nodeSelector"))...)
-			tolerations(c, now.Scheduling.Tolerations, at.Child("tolerations"))
+			podspec.Tolerations(c, now.Scheduling.Tolerations, at.Child("tolerations"))
 		}
 	},
 }
 
-// tolerations checks tolerations, which must differ in more than their time.
-func tolerations(c *check.Errors, all []corev1.Toleration, at *field.Path) {
-	podspec.Tolerations(c, all, at)
+// distinct requires that tolerations differ in more than their time.
+func distinct(c *check.Errors, all []corev1.Toleration, at *field.Path) {
 	seen := sets.Set[corev1.Toleration]{}
 	for i, toleration := range all {
 		key := toleration

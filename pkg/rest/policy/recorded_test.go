@@ -1,0 +1,18 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest/policy"
+	"kube2014/pkg/storage/memory"
+)
+
+func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
+	t.Parallel()
+	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	rows, _ := policy.Resources(b)
+	OpenWith(t, rows...).Replay(t, "testdata/recorded.jsonl")
+}
