@@ -10,8 +10,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
+	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/storage"
 )
 
@@ -173,22 +176,26 @@ func TestK16EndpointsAreMachinesWithHostPorts(t *testing.T) {
 	assert.Contains(t, d.mustAsk(200, "GET", "/api/v1/namespaces/default/endpoints/elsewhere", ""), `"ip":"10.0.0.1"`, "the sync leaves it alone")
 }
 
-func TestK17EndpointSlicesAreMadeOfEndpoints(t *testing.T) {
+func TestK17TheServerMakesSlicesOfAllEndpoints(t *testing.T) {
 	t.Parallel()
-	d := onTwoMachines(t)
-	const path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-	d.mustAsk(201, "POST", "/api/v1/namespaces/default/endpoints", `{"metadata":{"name":"db"},"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":5432}]},
-		{"addresses":[{"ip":"10.0.0.2"}],"ports":[{"port":5433}]}]}`)
-	slices := d.mustAsk(200, "GET", path+"?labelSelector=kubernetes.io/service-name=db", "")
-	assert.Contains(t, slices, `"addresses":["10.0.0.1"]`)
-	assert.Contains(t, slices, `"addresses":["10.0.0.2"]`)
-	second := regexp.MustCompile(`"name":"(db-[0-9a-f]{5}-1)"`).FindStringSubmatch(slices)
-	require.NotNil(t, second, slices)
-	assert.Contains(t, d.mustAsk(200, "GET", path+"/"+second[1], ""), `"port":5433`)
-	assert.Contains(t, d.mustAsk(200, "GET", path+"?limit=1", ""), second[1])
-	d.mustAsk(404, "GET", path+"/none", "")
-	d.mustAsk(405, "POST", path, `{}`)
-	d.mustAsk(405, "DELETE", path+"/db", "")
+	_, _, address := unhurriedProgram(t)
+	c := clientv1.New("http://" + address)
+	subset := func(ip string, port int32) corev1.EndpointSubset {
+		return corev1.EndpointSubset{Addresses: []corev1.EndpointAddress{{IP: ip}}, Ports: []corev1.EndpointPort{{Port: port}}}
+	}
+	_, err := c.Endpoints().Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "db"},
+		Subsets: []corev1.EndpointSubset{subset("10.0.0.1", 5432), subset("10.0.0.2", 5433)}})
+	require.NoError(t, err)
+	var said []string
+	eventually(t, func() bool {
+		said = nil
+		for slice, err := range c.EndpointSlices().All(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=db"}) {
+			require.NoError(t, err)
+			said = append(said, fmt.Sprintf("%s %v %d", slice.Labels["endpointslice.kubernetes.io/managed-by"], slice.Endpoints[0].Addresses, *slice.Ports[0].Port))
+		}
+		return len(said) == 2
+	}, "two slices")
+	assert.ElementsMatch(t, []string{"endpointslice.kube2014 [10.0.0.1] 5432", "endpointslice.kube2014 [10.0.0.2] 5433"}, said)
 }
 
 func TestK18ATaskThatTodaysRulesForbidIsShown(t *testing.T) {

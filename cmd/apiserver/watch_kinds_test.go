@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // watchedKinds are the kinds that can be created at the second door, with what is posted.
@@ -59,33 +58,6 @@ func TestEachKindIsWatchedByEachPath(t *testing.T) {
 		for _, w := range all {
 			w.ends()
 		}
-	})
-}
-
-// They are made of endpoints, whoever writes these.
-func TestEndpointSlicesAreWatched(t *testing.T) {
-	atBothDoors(t, func(t *testing.T, d *doors) {
-		url := d.listen()
-		paths, silentPath := watchPaths("/apis/discovery.k8s.io/v1/", "endpointslices", true)
-		var watchers []*watcher
-		for _, path := range paths {
-			watchers = append(watchers, openWatch(t, patient, url+path))
-		}
-		silent := openWatch(t, patient, url+silentPath)
-		d.send(http.StatusOK, "POST", "/api/v1beta1/services", `{"id":"x","port":80,"selector":{"name":"web"},"labels":{"name":"web"}}`)
-		require.NoError(t, d.Loops.SyncEndpoints())
-		d.send(http.StatusOK, "POST", "/api/v1beta1/tasks", task("web", 8080))
-		require.NoError(t, d.Loops.SyncEndpoints())
-		d.send(http.StatusOK, "DELETE", "/api/v1beta1/services/x", "")
-		for _, w := range watchers {
-			w.tells("ADDED x")
-			changed := w.next()
-			assert.Equal(t, "MODIFIED x", changed.inShort())
-			assert.Contains(t, string(changed.Object), `"addresses":["127.0.0.1"]`)
-			w.tells("DELETED x")
-		}
-		d.Second.EndWatches()
-		silent.ends()
 	})
 }
 
