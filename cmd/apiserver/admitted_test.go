@@ -51,29 +51,36 @@ func (d *doors) admitBy(plugin admission.Interface) {
 
 // changeable are objects x of the resources that can be changed, by the collection's path.
 var changeable = map[string]string{
-	todaysPods:                                           `{"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}`,
-	todaysControllers:                                    `{"metadata": {"name": "x"}, "spec": {"selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}`,
-	todaysServices:                                       `{"metadata": {"name": "x"}, "spec": {"ports": [{"port": 80}]}}`,
-	"/api/v1/namespaces/default/endpoints":               `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/events":                  `{"metadata": {"name": "x"}, "involvedObject": {"namespace": "default"}}`,
-	"/api/v1/nodes":                                      `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces":                                 `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/x/finalize":                      `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/configmaps":              `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/secrets":                 `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/serviceaccounts":         `{"metadata": {"name": "x"}}`,
-	"/api/v1/namespaces/default/serviceaccounts/x/token": `{"metadata": {"name": "x"}, "spec": {"audiences": ["a"]}}`,
-	"/api/v1/namespaces/default/podtemplates":            `{"metadata": {"name": "x"}, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}`,
-	todaysLimits:                                         `{"metadata": {"name": "x"}, "spec": {"limits": []}}`,
-	todaysQuotas:                                         `{"metadata": {"name": "x"}, "spec": {"hard": {"secrets": "100"}}}`,
-	roleAPI + "/clusterroles":                            `{"metadata": {"name": "x"}, "rules": []}`,
-	roleAPI + "/namespaces/default/roles":                `{"metadata": {"name": "x"}, "rules": []}`,
-	roleAPI + "/clusterrolebindings":                     `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
-	roleAPI + "/namespaces/default/rolebindings":         `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
-	"/api/v1/namespaces/default/pods/x/binding":          `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
-	"/api/v1/namespaces/default/bindings":                `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
-	"/apis/authentication.k8s.io/v1/tokenreviews":        `{"spec": {"token": "x"}}`,
-	"/apis/authorization.k8s.io/v1/subjectaccessreviews": `{"spec": {"user": "x", "resourceAttributes": {"verb": "get"}}}`,
+	todaysPods:                                                                   `{"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}`,
+	todaysControllers:                                                            `{"metadata": {"name": "x"}, "spec": {"selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}`,
+	todaysServices:                                                               `{"metadata": {"name": "x"}, "spec": {"ports": [{"port": 80}]}}`,
+	"/api/v1/namespaces/default/endpoints":                                       `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/events":                                          `{"metadata": {"name": "x"}, "involvedObject": {"namespace": "default"}}`,
+	"/api/v1/nodes":                                                              `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces":                                                         `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/x/finalize":                                              `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/configmaps":                                      `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/secrets":                                         `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/serviceaccounts":                                 `{"metadata": {"name": "x"}}`,
+	"/api/v1/namespaces/default/serviceaccounts/x/token":                         `{"metadata": {"name": "x"}, "spec": {"audiences": ["a"]}}`,
+	"/api/v1/namespaces/default/podtemplates":                                    `{"metadata": {"name": "x"}, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}`,
+	todaysLimits:                                                                 `{"metadata": {"name": "x"}, "spec": {"limits": []}}`,
+	todaysQuotas:                                                                 `{"metadata": {"name": "x"}, "spec": {"hard": {"secrets": "100"}}}`,
+	roleAPI + "/clusterroles":                                                    `{"metadata": {"name": "x"}, "rules": []}`,
+	roleAPI + "/namespaces/default/roles":                                        `{"metadata": {"name": "x"}, "rules": []}`,
+	roleAPI + "/clusterrolebindings":                                             `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
+	roleAPI + "/namespaces/default/rolebindings":                                 `{"metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"}}`,
+	"/api/v1/namespaces/default/pods/x/binding":                                  `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
+	"/api/v1/namespaces/default/pods/x/eviction":                                 `{"metadata": {"name": "x"}}`,
+	"/apis/discovery.k8s.io/v1/namespaces/default/endpointslices":                `{"metadata": {"name": "x"}, "addressType": "IPv4", "endpoints": []}`,
+	"/apis/policy/v1/namespaces/default/poddisruptionbudgets":                    `{"metadata": {"name": "x"}}`,
+	"/apis/coordination.k8s.io/v1/namespaces/default/leases":                     `{"metadata": {"name": "x"}}`,
+	"/apis/scheduling.k8s.io/v1/priorityclasses":                                 `{"metadata": {"name": "x"}, "value": 1}`,
+	"/apis/node.k8s.io/v1/runtimeclasses":                                        `{"metadata": {"name": "x"}, "handler": "x"}`,
+	"/apis/events.k8s.io/v1/namespaces/default/events":                           `{"metadata": {"name": "y"}, "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "a.b/c", "reportingInstance": "i", "action": "A", "reason": "R", "type": "Normal", "regarding": {"namespace": "default"}}`,
+	"/api/v1/namespaces/default/bindings":                                        `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
+	"/apis/authentication.k8s.io/v1/tokenreviews":                                `{"spec": {"token": "x"}}`,
+	"/apis/authorization.k8s.io/v1/subjectaccessreviews":                         `{"spec": {"user": "x", "resourceAttributes": {"verb": "get"}}}`,
 	"/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews": `{"spec": {"user": "x", "resourceAttributes": {"namespace": "default", "verb": "get"}}}`,
 	"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":                     `{"spec": {"resourceAttributes": {"verb": "get"}}}`,
 	"/apis/authorization.k8s.io/v1/selfsubjectrulesreviews":                      `{"spec": {"namespace": "default"}}`,
@@ -84,7 +91,7 @@ var changeable = map[string]string{
 // of an object x, with the verbs.
 func (d *doors) discover() map[string][]string {
 	found := map[string][]string{}
-	for _, root := range []string{"/api/v1", "/apis/discovery.k8s.io/v1", roleAPI, "/apis/authentication.k8s.io/v1", "/apis/authorization.k8s.io/v1"} {
+	for _, root := range []string{"/api/v1", "/apis/discovery.k8s.io/v1", "/apis/policy/v1", "/apis/coordination.k8s.io/v1", "/apis/scheduling.k8s.io/v1", "/apis/node.k8s.io/v1", "/apis/events.k8s.io/v1", roleAPI, "/apis/authentication.k8s.io/v1", "/apis/authorization.k8s.io/v1"} {
 		for _, resource := range read[metav1.APIResourceList](d, root).APIResources {
 			path := root
 			if resource.Namespaced {

@@ -78,7 +78,7 @@ JSON on one line: true, ends its last line: true
 var leftOut = []struct{ k, step, element, names string }{
 	{"K2", "50 GET /api/v1", `(?ms)^    \{\n +"name": "%s"\n.*?^    \}\n`, `componentstatuses nodes/proxy persistentvolumeclaims
 		persistentvolumeclaims/status persistentvolumes persistentvolumes/status pods/attach pods/ephemeralcontainers
-		pods/eviction pods/exec pods/portforward pods/proxy pods/resize serviceaccounts/token`},
+		pods/exec pods/portforward pods/proxy pods/resize serviceaccounts/token`},
 	{"K2", "52 GET /apis", `(?ms)^    \{\n +"name": "%s"\n.*?^    \}\n`, `apiregistration.k8s.io
 		rbac.authorization.k8s.io admissionregistration.k8s.io apiextensions.k8s.io`},
 	{"K2", "53 GET /api", `(?ms)^ {12}\{\n +"resource": "%s"\n.*?^ {12}\}\n`, `componentstatuses
