@@ -33,7 +33,7 @@ func tokenServer(t *testing.T, flags ...string) *secured {
 	s := openSecure(t, slices.Concat(f.signingFlags(), []string{"-authorization_mode", "RBAC", "-scheduler", "none"}, flags)...)
 	s.send(http.StatusCreated, "POST", accountsPath, `{"metadata": {"name": "robot"}}`)
 	s.send(http.StatusCreated, "POST", roleAPI+"/namespaces/default/rolebindings",
-		`{"metadata": {"name": "robots"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}, "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]}`)
+		`{"metadata": {"name": "robots"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:aggregate-to-view"}, "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]}`)
 	return s
 }
 

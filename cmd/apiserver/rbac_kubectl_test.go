@@ -133,6 +133,10 @@ func TestKubectlGivesRightsAndTakesThemAway(t *testing.T) {
 
 			s.prints("admin", "delete rolebinding reader", `rolebinding.rbac.authorization.k8s.io "reader" deleted from default namespace`)
 			s.refuses("kate", "get pods", notFromPods)
+
+			s.prints("admin", "create rolebinding viewer --clusterrole=view --user=kate", "rolebinding.rbac.authorization.k8s.io/viewer created")
+			eventually(t, func() bool { return s.status("kate", "GET", todaysPods, "") == http.StatusOK }, "view has the rules that it selects")
+			s.refuses("kate", "auth can-i delete pods", "no")
 		})
 	}
 }

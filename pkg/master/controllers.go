@@ -7,6 +7,7 @@ import (
 
 	accountissuer "kube2014/pkg/auth/authenticator/serviceaccount"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller/clusterroleaggregation"
 	"kube2014/pkg/controller/endpointslice"
 	"kube2014/pkg/controller/garbagecollector"
 	"kube2014/pkg/controller/namespace"
@@ -31,6 +32,9 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		name string
 		make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
 	}{
+		{options.ClusterRoleAggregation, func(c *clientv1.Client) func(context.Context, int) {
+			return clusterroleaggregation.NewClusterRoleAggregationController(clusterroleaggregation.Config{Client: c, Around: p.tracer.Work("ClusterRoleAggregationController")}).Run
+		}},
 		{options.EndpointSliceMirroring, func(c *clientv1.Client) func(context.Context, int) {
 			return endpointslice.NewMirroringController(endpointslice.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("MirroringController")}).Run
 		}},
@@ -54,7 +58,7 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 			return serviceaccount.NewTokensController(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("TokensController")}, signer(issuer), certificate).Run
 		}},
 	} {
-		if !o.Runs(c.name) || c.name == options.TokensController && issuer == nil {
+		if !o.Runs(c.name) || c.name == options.TokensController && issuer == nil || c.name == options.ClusterRoleAggregation && !p.o.Authorization.Has(options.RBAC) {
 			continue
 		}
 		client, err := p.client(c.name)

@@ -19,9 +19,10 @@ const (
 	TokensController         = "serviceaccount-token-controller"
 	QuotaController          = "resourcequota-controller"
 	RootCAPublisher          = "root-ca-certificate-publisher-controller"
+	ClusterRoleAggregation   = "clusterrole-aggregation-controller"
 )
 
-var controllers = []string{EndpointSliceMirroring, GarbageCollector, NamespaceController, QuotaController, RootCAPublisher, ServiceAccountController, TokensController}
+var controllers = []string{ClusterRoleAggregation, EndpointSliceMirroring, GarbageCollector, NamespaceController, QuotaController, RootCAPublisher, ServiceAccountController, TokensController}
 
 // ControllerOptions select the controllers that run in the apiserver.
 type ControllerOptions struct {

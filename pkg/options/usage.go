@@ -143,6 +143,7 @@ how kubelets are reached:
 
 the controllers of the server:
   -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;
+                       clusterrole-aggregation-controller (with RBAC),
                        garbage-collector-controller, namespace-controller,
                        resourcequota-controller,
                        root-ca-certificate-publisher-controller,

@@ -21,6 +21,7 @@ import (
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage/memory"
@@ -50,6 +51,7 @@ func Start(t testing.TB) *Server {
 	objects := core.NewLifecycle(store, all)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: time.Now})...)
 	catalog.Install(discovery.Resources(generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: time.Now})...)
+	catalog.Install(rbac.Resources(objects, time.Now, nil)...)
 	door := endpoints.New(endpoints.NewConfig(time.Now), catalog)
 	door.All, s.Resources = all, rest.Derived(rest.Deletable, all)
 	s.door = filters.WithRequestInfo(http.HandlerFunc(filters.Serve), []request.Server{door})

@@ -9,6 +9,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -98,6 +99,13 @@ func (c *Client) Secrets() Resource[*corev1.Secret] {
 // ResourceQuotas returns the quotas.
 func (c *Client) ResourceQuotas() Resource[*corev1.ResourceQuota] {
 	return namespaced[corev1.ResourceQuota](c, "resourcequotas", "ResourceQuota")
+}
+
+// ClusterRoles returns the cluster roles.
+func (c *Client) ClusterRoles() Resource[*rbacv1.ClusterRole] {
+	r := resource[rbacv1.ClusterRole](c, nil, "clusterroles", "ClusterRole")
+	r.version = rbacv1.SchemeGroupVersion
+	return r
 }
 
 // Namespaces are the namespaces, and what only they can do.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"time"
 
@@ -24,62 +25,59 @@ import (
 func Bootstrap(ctx context.Context, objects storage.Interface, now func() time.Time) error {
 	s := newStores(objects, now)
 	var errs []error
-	for _, role := range defaultRoles() {
-		if err := s.repairRole(ctx, role); err != nil {
-			errs = append(errs, fmt.Errorf("the default cluster role %s: %w", role.Name, err))
-		}
-	}
-	for _, binding := range defaultBindings() {
-		if err := s.repairBinding(ctx, binding); err != nil {
-			errs = append(errs, fmt.Errorf("the default cluster role binding %s: %w", binding.Name, err))
+	for _, wanted := range defaultObjects() {
+		kind, store := s.of(wanted)
+		if err := repair(ctx, store, wanted); err != nil {
+			errs = append(errs, fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s stores) repairRole(ctx context.Context, wanted *rbacv1.ClusterRole) error {
-	_, _, err := s.clusterRoles.Update(ctx, rest.Key{Name: wanted.Name}, func(current rest.Object) (rest.Object, error) {
-		if current == nil {
-			return wanted.DeepCopy(), nil
-		}
-		role := current.(*rbacv1.ClusterRole)
-		if isFixed(role) {
-			return role, nil
-		}
-		repairMeta(role, wanted)
-		role.Rules = with(role.Rules, wanted.Rules)
-		return role, nil
-	}, rest.WriteOptions{})
-	return err
+// writer is what a repair needs of a storage.
+type writer interface {
+	rest.Updater
+	rest.Deleter
+}
+
+// of returns the kind of an object, in words, and the storage of its kind.
+func (s stores) of(object rest.Object) (kind string, store writer) {
+	switch object.(type) {
+	case *rbacv1.ClusterRole:
+		return "cluster role", s.clusterRoles
+	case *rbacv1.ClusterRoleBinding:
+		return "cluster role binding", s.clusterRoleBindings
+	case *rbacv1.Role:
+		return "role", s.roles
+	default:
+		return "role binding", s.roleBindings
+	}
 }
 
 // errOtherRole ends the repair of a binding that refers to another role.
 var errOtherRole = errors.New("it grants another role, and does not go away")
 
-func (s stores) repairBinding(ctx context.Context, wanted *rbacv1.ClusterRoleBinding) error {
-	for range 3 { // others may change it at the same time
+func repair(ctx context.Context, store writer, wanted rest.Object) error {
+	key := rest.Key{Namespace: wanted.GetNamespace(), Name: wanted.GetName()}
+	for range 3 { // others may change it at the same time; the wanted object itself is stored at most once
 		var other metav1.Preconditions
-		_, _, err := s.clusterRoleBindings.Update(ctx, rest.Key{Name: wanted.Name}, func(current rest.Object) (rest.Object, error) {
+		_, _, err := store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 			if current == nil {
-				return wanted.DeepCopy(), nil
+				return wanted, nil
 			}
-			binding := current.(*rbacv1.ClusterRoleBinding)
-			if isFixed(binding) {
-				return binding, nil
+			if current.GetAnnotations()[autoupdate] == "false" {
+				return current, nil
 			}
-			if binding.RoleRef != wanted.RoleRef {
-				other.UID = &binding.UID
-				return nil, errOtherRole
-			}
-			repairMeta(binding, wanted)
-			binding.Subjects = with(binding.Subjects, wanted.Subjects)
-			return binding, nil
+			uid := current.GetUID()
+			other.UID = &uid
+			repairMeta(current, wanted)
+			return current, repairParts(current, wanted)
 		}, rest.WriteOptions{})
 		if !errors.Is(err, errOtherRole) {
 			return err
 		}
 		// The role of a binding is immutable: the binding is created again.
-		_, err = s.clusterRoleBindings.Delete(ctx, rest.Key{Name: wanted.Name}, rest.DeleteOptions{DeleteOptions: metav1.DeleteOptions{Preconditions: &other}})
+		_, err = store.Delete(ctx, key, rest.DeleteOptions{DeleteOptions: metav1.DeleteOptions{Preconditions: &other}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return err
 		}
@@ -87,8 +85,38 @@ func (s stores) repairBinding(ctx context.Context, wanted *rbacv1.ClusterRoleBin
 	return errOtherRole
 }
 
-// isFixed reports whether an object must not be repaired.
-func isFixed(object rest.Object) bool { return object.GetAnnotations()[autoupdate] == "false" }
+// repairParts adds the rules, selectors and subjects that an object lacks. The error is errOtherRole for a binding of
+// another role.
+func repairParts(object, wanted rest.Object) error {
+	switch object := object.(type) {
+	case *rbacv1.ClusterRole:
+		wanted := wanted.(*rbacv1.ClusterRole)
+		object.Rules = with(object.Rules, wanted.Rules)
+		if rule := object.AggregationRule; rule != nil && wanted.AggregationRule != nil {
+			rule.ClusterRoleSelectors = with(rule.ClusterRoleSelectors, wanted.AggregationRule.ClusterRoleSelectors)
+		} else {
+			object.AggregationRule = wanted.AggregationRule.DeepCopy()
+		}
+	case *rbacv1.Role:
+		object.Rules = with(object.Rules, wanted.(*rbacv1.Role).Rules)
+	case *rbacv1.ClusterRoleBinding:
+		wanted := wanted.(*rbacv1.ClusterRoleBinding)
+		object.Subjects = with(object.Subjects, wanted.Subjects)
+		return ifOther(object.RoleRef, wanted.RoleRef)
+	case *rbacv1.RoleBinding:
+		wanted := wanted.(*rbacv1.RoleBinding)
+		object.Subjects = with(object.Subjects, wanted.Subjects)
+		return ifOther(object.RoleRef, wanted.RoleRef)
+	}
+	return nil
+}
+
+func ifOther(role, wanted rbacv1.RoleRef) error {
+	if role != wanted {
+		return errOtherRole
+	}
+	return nil
+}
 
 // repairMeta adds the labels and annotations that an object lacks.
 func repairMeta(object, wanted rest.Object) {

@@ -1,85 +1,101 @@
 package rbac
 
 import (
-	"slices"
+	_ "embed"
+	"maps"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/auth/user"
+	"kube2014/pkg/rest"
 )
 
-// autoupdate is the annotation that is false for a default that must not be repaired.
-const autoupdate = rbacv1.AutoUpdateAnnotationKey
-
-var (
-	reads  = []string{"get", "list", "watch"}
-	writes = []string{"create", "delete", "deletecollection", "patch", "update"}
-	all    = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
-
-	coreGroup = []string{""}
-
-	viewRules = []rbacv1.PolicyRule{
-		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"endpoints", "pods", "replicationcontrollers", "replicationcontrollers/scale", "services", "services/status"}},
-		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"bindings", "limitranges", "pods/log", "pods/status", "replicationcontrollers/status", "resourcequotas", "resourcequotas/status"}},
-		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"namespaces"}},
-		{Verbs: reads, APIGroups: coreGroup, Resources: []string{"events"}},
-		{Verbs: reads, APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}},
-	}
-	editRules = slices.Concat([]rbacv1.PolicyRule{
-		{Verbs: writes, APIGroups: coreGroup, Resources: []string{"pods"}},
-		{Verbs: writes, APIGroups: coreGroup, Resources: []string{"replicationcontrollers", "replicationcontrollers/scale", "services"}},
-		{Verbs: writes, APIGroups: coreGroup, Resources: []string{"events"}},
-	}, viewRules)
-	adminRules = slices.Concat([]rbacv1.PolicyRule{
-		{Verbs: all, APIGroups: []string{rbacv1.GroupName}, Resources: []string{"rolebindings", "roles"}},
-	}, editRules)
+const (
+	// autoupdate is the annotation that is false for a default that must not be repaired.
+	autoupdate = rbacv1.AutoUpdateAnnotationKey
+	// aggregateTo begins the labels of the roles whose rules an aggregated one takes.
+	aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 )
 
-// defaultRoles returns the useful roles of today's server, limited to the resources of this server.
-// There is no aggregation here, so admin, edit and view have their rules themselves.
-func defaultRoles() []*rbacv1.ClusterRole {
-	get, post := []string{"get"}, []string{"create"}
-	return []*rbacv1.ClusterRole{
-		defaultRole("cluster-admin", everything...),
-		defaultRole("admin", adminRules...),
-		defaultRole("edit", editRules...),
-		defaultRole("view", viewRules...),
-		defaultRole("system:discovery", rbacv1.PolicyRule{Verbs: get, NonResourceURLs: []string{
-			"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"}}),
-		defaultRole("system:basic-user",
-			rbacv1.PolicyRule{Verbs: post, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}},
-			rbacv1.PolicyRule{Verbs: post, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}}),
-		defaultRole("system:public-info-viewer", rbacv1.PolicyRule{Verbs: get, NonResourceURLs: []string{
-			"/healthz", "/livez", "/readyz", "/version", "/version/"}}),
-		defaultRole("system:service-account-issuer-discovery", rbacv1.PolicyRule{Verbs: get, NonResourceURLs: []string{
-			"/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks", "/openid/v1/jwks/"}}),
+//go:embed defaults.txt
+var defaultsText string
+
+// defaultObjects returns the roles and bindings that today's server makes, each role before its bindings. The file tells
+// how it is to be read.
+func defaultObjects() (objects []rest.Object) {
+	var role rest.Object // the last one, with its rules
+	var rules *[]rbacv1.PolicyRule
+	for line := range strings.Lines(defaultsText) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0 || fields[0] == "#":
+		case line[0] != '\t':
+			role, rules = defaultRole(fields[0], fields[1], fields[2:])
+			objects = append(objects, role)
+		case fields[0] == "for":
+			objects = append(objects, defaultBinding(role, fields[1], fields[2:]))
+		default:
+			*rules = append(*rules, defaultRule(fields))
+		}
 	}
+	return objects
 }
 
-func defaultBindings() []*rbacv1.ClusterRoleBinding {
-	return []*rbacv1.ClusterRoleBinding{
-		defaultBinding("cluster-admin", user.Masters),
-		defaultBinding("system:discovery", user.AllAuthenticated),
-		defaultBinding("system:basic-user", user.AllAuthenticated),
-		defaultBinding("system:public-info-viewer", user.AllAuthenticated, user.AllUnauthenticated),
-		defaultBinding("system:service-account-issuer-discovery", user.AllServiceAccounts),
+// defaultRole returns a role, and where its rules are.
+func defaultRole(kind, name string, aggregation []string) (rest.Object, *[]rbacv1.PolicyRule) {
+	if kind == "Role" {
+		namespace, name, _ := strings.Cut(name, "/")
+		role := &rbacv1.Role{ObjectMeta: defaultMeta(namespace, name)}
+		return role, &role.Rules
 	}
-}
-
-func defaultRole(name string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
-	return &rbacv1.ClusterRole{ObjectMeta: defaultMeta(name), Rules: rules}
-}
-
-// defaultBinding grants a role to groups. The binding has the name of the role.
-func defaultBinding(role string, groups ...string) *rbacv1.ClusterRoleBinding {
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: defaultMeta(role), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}}
-	for _, group := range groups {
-		binding.Subjects = append(binding.Subjects, rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: group})
+	role := &rbacv1.ClusterRole{ObjectMeta: defaultMeta("", name)}
+	for _, way := range aggregation {
+		label := map[string]string{aggregateTo + way[1:]: "true"}
+		if way[0] == '+' {
+			maps.Copy(role.Labels, label)
+		} else {
+			role.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: label}}}
+		}
 	}
-	return binding
+	return role, &role.Rules
 }
 
-func defaultMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/bootstrapping": "rbac-defaults"}, Annotations: map[string]string{autoupdate: "true"}}
+func defaultRule(fields []string) rbacv1.PolicyRule {
+	list := func(i int) []string { return strings.Split(fields[i], ",") }
+	if len(fields) == 2 {
+		return rbacv1.PolicyRule{Verbs: list(0), NonResourceURLs: list(1)}
+	}
+	rule := rbacv1.PolicyRule{Verbs: list(0), APIGroups: list(1), Resources: list(2)}
+	if rule.APIGroups[0] == "core" {
+		rule.APIGroups[0] = ""
+	}
+	if len(fields) == 4 {
+		rule.ResourceNames = list(3)
+	}
+	return rule
+}
+
+// defaultBinding grants a role to subjects, such as Group/NAME or ServiceAccount/NAMESPACE/NAME.
+func defaultBinding(role rest.Object, name string, texts []string) rest.Object {
+	var subjects []rbacv1.Subject
+	for _, text := range texts {
+		kind, named, _ := strings.Cut(text, "/")
+		subject := rbacv1.Subject{Kind: kind, APIGroup: rbacv1.GroupName, Name: named}
+		if kind == rbacv1.ServiceAccountKind {
+			subject.APIGroup = ""
+			subject.Namespace, subject.Name, _ = strings.Cut(named, "/")
+		}
+		subjects = append(subjects, subject)
+	}
+	ref, meta := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.GetName()}, defaultMeta(role.GetNamespace(), name)
+	if meta.Namespace == "" {
+		return &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
+	}
+	ref.Kind = "Role"
+	return &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
+}
+
+func defaultMeta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"kubernetes.io/bootstrapping": "rbac-defaults"}, Annotations: map[string]string{autoupdate: "true"}}
 }
