@@ -103,7 +103,7 @@ func forbidden(resource, name string, why error) error {
 // them.
 type guarded[T rest.Object] struct {
 	*generic.Store[T]
-	check func(ctx context.Context, key rest.Key, object T) error
+	check func(ctx context.Context, key rest.Key, object, old T) error // there may be no old one
 }
 
 // Create implements rest.Creater.
@@ -133,7 +133,8 @@ func (g guard[T]) Mutate(object, old rest.Object) (rest.Object, error) {
 	if err != nil || (old != nil && onlyForCollectors(object, old)) {
 		return object, err
 	}
-	return object, g.guarded.mayStore(g.ctx, g.key, object.(T))
+	was, _ := old.(T)
+	return object, g.guarded.mayStore(g.ctx, g.key, object.(T), was)
 }
 
 // Validate implements rest.Admission.
@@ -141,12 +142,12 @@ func (g guard[T]) Validate(object, old rest.Object) error {
 	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
 }
 
-// mayStore returns an error if the caller may not store an object.
-func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object T) error {
+// mayStore returns an error if the caller may not store an object instead of an old one.
+func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object, old T) error {
 	if setDefaults := g.Strategy.Default; setDefaults != nil {
 		setDefaults(object)
 	}
-	return g.check(ctx, key, object)
+	return g.check(ctx, key, object, old)
 }
 
 // onlyForCollectors reports whether an update changes only the fields that garbage collectors, which
@@ -159,7 +160,7 @@ func onlyForCollectors(object, old rest.Object) bool {
 	return equality.Semantic.DeepEqual(same, old)
 }
 
-func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role) error {
+func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role, _ *rbacv1.Role) error {
 	if e.mayAll(ctx) || e.allows(ctx, "escalate", "roles", key) {
 		return nil
 	}
@@ -167,14 +168,16 @@ func (e *Escalation) ofRole(ctx context.Context, key rest.Key, role *rbacv1.Role
 }
 
 // ofClusterRole checks whether the caller may store a cluster role. One that aggregates other roles
-// can have any rules.
-func (e *Escalation) ofClusterRole(ctx context.Context, key rest.Key, role *rbacv1.ClusterRole) error {
+// can have any rules; one that has done so would no longer lose rules.
+func (e *Escalation) ofClusterRole(ctx context.Context, key rest.Key, role, old *rbacv1.ClusterRole) error {
 	if e.mayAll(ctx) || e.allows(ctx, "escalate", "clusterroles", key) {
 		return nil
 	}
 	err := e.holds(ctx, "", role.Rules)
-	aggregates := role.AggregationRule != nil && len(role.AggregationRule.ClusterRoleSelectors) > 0
-	if err == nil && aggregates && e.holds(ctx, "", everything) != nil {
+	aggregates := func(role *rbacv1.ClusterRole) bool {
+		return role != nil && role.AggregationRule != nil && len(role.AggregationRule.ClusterRoleSelectors) > 0
+	}
+	if err == nil && (aggregates(role) || aggregates(old)) && e.holds(ctx, "", everything) != nil {
 		err = errAggregation
 	}
 	return forbidden("clusterroles", role.Name, err)

@@ -3,6 +3,8 @@ package rbac
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,6 +80,24 @@ func TestAMasterIsNotAsked(t *testing.T) {
 		must[rbacv1.Role](d, "POST", kind.path, kind.object)
 	}
 	assert.Empty(t, a.questions)
+}
+
+func TestOnlyWhoMayDoEverythingChangesAnAggregatedRole(t *testing.T) {
+	t.Parallel()
+	d := open(t, memory.New(1), &Escalation{Authorizer: &asked{}, CheckGrant: func(_ *user.Info, _ string, wanted []rbacv1.PolicyRule) error {
+		if slices.ContainsFunc(wanted, func(rule rbacv1.PolicyRule) bool { return rule.Verbs[0] == "*" }) {
+			return errors.New("not everything")
+		}
+		return nil
+	}})
+	must[rbacv1.ClusterRole](d, "POST", clusterRolesPath, `{"metadata":{"name":"x"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}}`)
+	for body, want := range map[string]int{`{"aggregationRule":null}`: 403, `{"metadata":{"labels":{"a":"b"}}}`: 403, `{"metadata":{"finalizers":["a.b/c"]}}`: 200} {
+		status, text := d.do("bob", "PATCH", clusterRolesPath+"/x", body, "Content-Type", "application/merge-patch+json")
+		assert.Equal(t, want, status, body)
+		assert.Equal(t, want == 403, strings.Contains(text, "must have cluster-admin privileges to use the aggregationRule"), text)
+	}
+	status, text := d.do("bob", "POST", clusterRolesPath, `{"metadata":{"name":"y"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}}`)
+	assert.Equal(t, 403, status, text)
 }
 
 // What is wrong anyway is told as it is to everybody: it grants nothing.

@@ -27,10 +27,10 @@ func Resources(objects storage.Interface, now func() time.Time, check *Escalatio
 		return []rest.Resource{rows.clusterRoleBindings.With(s.clusterRoleBindings), rows.clusterRoles.With(s.clusterRoles),
 			rows.roleBindings.With(s.roleBindings), rows.roles.With(s.roles)}
 	}
-	ofClusterRoleBinding := func(ctx context.Context, _ rest.Key, binding *rbacv1.ClusterRoleBinding) error {
+	ofClusterRoleBinding := func(ctx context.Context, _ rest.Key, binding, _ *rbacv1.ClusterRoleBinding) error {
 		return check.mayGrant(ctx, s, "clusterrolebindings", "", binding.Name, binding.RoleRef)
 	}
-	ofRoleBinding := func(ctx context.Context, key rest.Key, binding *rbacv1.RoleBinding) error {
+	ofRoleBinding := func(ctx context.Context, key rest.Key, binding, _ *rbacv1.RoleBinding) error {
 		return check.mayGrant(ctx, s, "rolebindings", key.Namespace, binding.Name, binding.RoleRef)
 	}
 	return []rest.Resource{
