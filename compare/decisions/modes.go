@@ -47,6 +47,9 @@ func askRBAC(ctx context.Context, r *recorder, recording *authorizertest.Recordi
 		return err
 	}
 	defer s.stop()
+	if err := s.compareDefaults(ctx); err != nil {
+		return err
+	}
 	for _, all := range []string{"clusterrolebindings", "clusterroles", "namespaces/kube-system/rolebindings", "namespaces/kube-system/roles",
 		"namespaces/kube-public/rolebindings", "namespaces/kube-public/roles"} {
 		if err := s.must(ctx, http.MethodDelete, "/apis/rbac.authorization.k8s.io/v1/"+all, nil, nil); err != nil {

@@ -25,7 +25,7 @@ import (
 func Bootstrap(ctx context.Context, objects storage.Interface, now func() time.Time) error {
 	s := newStores(objects, now)
 	var errs []error
-	for _, wanted := range defaultObjects() {
+	for _, wanted := range Defaults() {
 		kind, store := s.of(wanted)
 		if err := repair(ctx, store, wanted); err != nil {
 			errs = append(errs, fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err))

@@ -42,7 +42,7 @@ func TestK40TheDefaultsAreThoseOfTodaysServer(t *testing.T) {
 func TestALineOfTheDefaultsIsReadAsItsFileSays(t *testing.T) {
 	t.Parallel()
 	byName := map[string][]rest.Object{}
-	for _, object := range defaultObjects() {
+	for _, object := range Defaults() {
 		byName[object.GetName()] = append(byName[object.GetName()], object)
 	}
 	edit := byName["edit"][0].(*rbacv1.ClusterRole)
@@ -87,7 +87,7 @@ func TestServersThatStartTogetherMakeTheDefaultsOnce(t *testing.T) {
 		group.Wait()
 		require.NoError(t, errors.Join(errs...))
 		first, count := versions(t, servers[0])
-		assert.Equal(t, len(defaultObjects()), count)
+		assert.Equal(t, len(Defaults()), count)
 		for _, server := range servers[1:] {
 			other, _ := versions(t, server)
 			assert.Equal(t, first, other)
@@ -164,11 +164,11 @@ func TestBootstrapTellsWhatItCannotRepair(t *testing.T) {
 	err := Bootstrap(t.Context(), store, clock)
 	assert.EqualError(t, err, "the default cluster role binding cluster-admin: it grants another role, and does not go away")
 	_, count := versions(t, store)
-	assert.Equal(t, len(defaultObjects()), count, "all others are there")
+	assert.Equal(t, len(Defaults()), count, "all others are there")
 
 	err = Bootstrap(t.Context(), unreachable{store}, clock)
 	require.Error(t, err)
-	assert.Len(t, strings.Split(err.Error(), "\n"), len(defaultObjects()))
+	assert.Len(t, strings.Split(err.Error(), "\n"), len(Defaults()))
 }
 
 // unreachable is a store that does not answer.

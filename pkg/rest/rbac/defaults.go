@@ -21,9 +21,9 @@ const (
 //go:embed defaults.txt
 var defaultsText string
 
-// defaultObjects returns the roles and bindings that today's server makes, each role before its bindings. The file tells
-// how it is to be read.
-func defaultObjects() (objects []rest.Object) {
+// Defaults returns the roles and bindings that today's server makes, each role before its bindings. The caller owns them.
+// The file tells how it is to be read.
+func Defaults() (objects []rest.Object) {
 	var role rest.Object // the last one, with its rules
 	var rules *[]rbacv1.PolicyRule
 	for line := range strings.Lines(defaultsText) {

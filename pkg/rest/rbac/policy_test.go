@@ -86,7 +86,7 @@ func TestAPolicyConvertsEachObjectOnceAndAsksNobody(t *testing.T) {
 	require.NoError(t, Bootstrap(t.Context(), store, clock))
 	policy := NewPolicy(silent{cached: store})
 	known := func() (all []any) {
-		for _, object := range defaultObjects() {
+		for _, object := range Defaults() {
 			if role, ok := object.(*rbacv1.ClusterRole); ok {
 				all = append(all, policy.ClusterRole(role.Name))
 			}
