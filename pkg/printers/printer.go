@@ -74,6 +74,10 @@ func number(name, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: name, Type: "integer", Description: description}
 }
 
+func truth(name, description string) metav1.TableColumnDefinition {
+	return metav1.TableColumnDefinition{Name: name, Type: "boolean", Description: description}
+}
+
 // wide marks a column that only -o wide shows.
 func wide(column metav1.TableColumnDefinition) metav1.TableColumnDefinition {
 	column.Priority = 1
