@@ -29,6 +29,8 @@ type Kind[T rest.Object] struct {
 
 	// Prepare completes Strategy.PrepareForCreate and Strategy.PrepareForUpdate. Old is nil for a new object.
 	Prepare func(now, old T)
+	// PrepareStatus is Prepare for updates of the status.
+	PrepareStatus func(now, old T)
 	// Default sets missing fields to their defaults.
 	Default func(T)
 	// Name is the rule for names; nil means DNS subdomains.
@@ -114,6 +116,7 @@ func (k Kind[T]) statusStrategy() Strategy[T] {
 			if k.Spec != nil {
 				copyPart(k.Spec(now), k.Spec(old))
 			}
+			orNothing(k.PrepareStatus)(now, old)
 		},
 		ValidateUpdate: func(now, old T) field.ErrorList { return validation.Update(now, old, k.StatusRules) },
 	}

@@ -3,61 +3,64 @@ package volumes
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/printers"
+	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
-var group, coreGroup = storagev1.SchemeGroupVersion, corev1.SchemeGroupVersion
+var (
+	group, coreGroup = storagev1.SchemeGroupVersion, corev1.SchemeGroupVersion
+	specPath         = field.NewPath("spec")
+)
 
 // Resources returns the table of the group, and the kinds of the group without a name that belong to it.
 func Resources(b generic.Base) []rest.Resource {
-	return slices.Concat(claims.Rows(b), volumes.Rows(b), csidrivers.Rows(b), csinodes.Rows(b), csistoragecapacities.Rows(b), storageclasses.Rows(b), volumeattachments.Rows(b), volumeattributesclasses.Rows(b))
+	return slices.Concat(claims.Rows(b), volumes(b.Now).Rows(b), drivers.Rows(b), nodes.Rows(b), capacities.Rows(b), classes.Rows(b), attachments.Rows(b), attributesClasses.Rows(b))
 }
 
-var csidrivers = generic.Kind[*storagev1.CSIDriver]{
-	Row:     rest.ClusterScoped(group, "CSIDriver", "csidrivers", printers.Printer{}),
-	Spec:    func(o *storagev1.CSIDriver) any { return &o.Spec },
-	Counted: true,
+// accessModes checks those of a volume or a claim.
+func accessModes(c *check.Errors, modes []corev1.PersistentVolumeAccessMode, missing string) {
+	at := specPath.Child("accessModes")
+	c.Some(at, len(modes), missing)
+	for _, mode := range modes {
+		check.Supported(c, at, mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+	}
+	alone := slices.Contains(modes, corev1.ReadWriteOncePod)
+	others := slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool { return mode != corev1.ReadWriteOncePod })
+	c.Forbid(alone && others, at, "may not use ReadWriteOncePod with other access modes")
 }
 
-var csinodes = generic.Kind[*storagev1.CSINode]{
-	Row:  rest.ClusterScoped(group, "CSINode", "csinodes", printers.Printer{}),
-	Spec: func(o *storagev1.CSINode) any { return &o.Spec },
+// plugin requires the name of a provisioner or of a driver.
+func plugin(c *check.Errors, at *field.Path, name string) {
+	if c.Require(at, name) {
+		c.Qualified(at, strings.ToLower(name))
+	}
 }
 
-var csistoragecapacities = generic.Kind[*storagev1.CSIStorageCapacity]{
-	Row: rest.InNamespaces(group, "CSIStorageCapacity", "csistoragecapacities", printers.Printer{}),
-}
+const (
+	mostParameters     = 512
+	largestParameters  = 256 << 10
+	longestErrorOfDisk = 1024
+)
 
-var storageclasses = generic.Kind[*storagev1.StorageClass]{
-	Row: rest.ClusterScoped(group, "StorageClass", "storageclasses", printers.Printer{}, "sc"),
-}
-
-var volumeattachments = generic.Kind[*storagev1.VolumeAttachment]{
-	Row:    rest.ClusterScoped(group, "VolumeAttachment", "volumeattachments", printers.Printer{}),
-	Spec:   func(o *storagev1.VolumeAttachment) any { return &o.Spec },
-	Status: func(o *storagev1.VolumeAttachment) any { return &o.Status },
-}
-
-var volumeattributesclasses = generic.Kind[*storagev1.VolumeAttributesClass]{
-	Row: rest.ClusterScoped(group, "VolumeAttributesClass", "volumeattributesclasses", printers.Printer{}, "vac"),
-}
-
-var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
-	Row:            rest.InNamespaces(coreGroup, "PersistentVolumeClaim", "persistentvolumeclaims", printers.Printer{}, "pvc"),
-	Spec:           func(o *corev1.PersistentVolumeClaim) any { return &o.Spec },
-	Status:         func(o *corev1.PersistentVolumeClaim) any { return &o.Status },
-	AnswersDeleted: true,
-}
-
-var volumes = generic.Kind[*corev1.PersistentVolume]{
-	Row:            rest.ClusterScoped(coreGroup, "PersistentVolume", "persistentvolumes", printers.Printer{}, "pv"),
-	Spec:           func(o *corev1.PersistentVolume) any { return &o.Spec },
-	Status:         func(o *corev1.PersistentVolume) any { return &o.Status },
-	AnswersDeleted: true,
+// parameters checks the number and the size of what a class tells its driver.
+func parameters(c *check.Errors, all map[string]string) {
+	at, size := field.NewPath("parameters"), 0
+	if len(all) > mostParameters {
+		c.Add(field.TooLong(at, "", mostParameters))
+		return
+	}
+	for key, value := range all {
+		c.InvalidIf(key == "", at, key, "field can not be empty.")
+		size += len(key) + len(value)
+	}
+	if size > largestParameters {
+		c.Add(field.TooLong(at, "", largestParameters))
+	}
 }

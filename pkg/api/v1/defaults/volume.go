@@ -38,10 +38,7 @@ func volume(v *corev1.VolumeSource) {
 		}
 	}
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-		claim := &v.Ephemeral.VolumeClaimTemplate.Spec
-		point(&claim.VolumeMode, corev1.PersistentVolumeFilesystem)
-		roundUp(claim.Resources.Limits)
-		roundUp(claim.Resources.Requests)
+		claimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
 	}
 	disks(v)
 }

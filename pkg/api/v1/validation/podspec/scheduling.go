@@ -39,16 +39,21 @@ func (c checks) weight(at *field.Path, weight int32) {
 
 func (c checks) nodeAffinity(n *corev1.NodeAffinity, at *field.Path) {
 	if selector := n.RequiredDuringSchedulingIgnoredDuringExecution; selector != nil {
-		at := at.Child(required, "nodeSelectorTerms")
-		c.Some(at, len(selector.NodeSelectorTerms), "must have at least one node selector term")
-		for i, term := range selector.NodeSelectorTerms {
-			c.nodeTerm(&term, true, at.Index(i))
-		}
+		NodeSelector(c.Errors, selector, at.Child(required))
 	}
 	for i, term := range n.PreferredDuringSchedulingIgnoredDuringExecution {
 		at := at.Child(preferred).Index(i)
 		c.weight(at, term.Weight)
 		c.nodeTerm(&term.Preference, false, at.Child("preference"))
+	}
+}
+
+// NodeSelector checks required terms, and adds the errors.
+func NodeSelector(errors *check.Errors, selector *corev1.NodeSelector, at *field.Path) {
+	c, at := checks{errors}, at.Child("nodeSelectorTerms")
+	c.Some(at, len(selector.NodeSelectorTerms), "must have at least one node selector term")
+	for i, term := range selector.NodeSelectorTerms {
+		c.nodeTerm(&term, true, at.Index(i))
 	}
 }
 

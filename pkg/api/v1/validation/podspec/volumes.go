@@ -1,11 +1,9 @@
 package podspec
 
 import (
-	"path"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
@@ -52,27 +50,20 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	check.Option(o, "gcePersistentDisk", v.GCEPersistentDisk, func(g *corev1.GCEPersistentDiskVolumeSource, _ *field.Path) {
 		c.Needs(at, "persistentDisk.pdName", g.PDName)
 	})
-	check.Option(o, "awsElasticBlockStore", v.AWSElasticBlockStore, func(a *corev1.AWSElasticBlockStoreVolumeSource, at *field.Path) {
-		c.Needs(at, "volumeID", a.VolumeID)
-	})
+	check.Option(o, "awsElasticBlockStore", v.AWSElasticBlockStore, c.awsDisk)
 	check.Option(o, "secret", v.Secret, func(s *corev1.SecretVolumeSource, at *field.Path) {
 		c.Needs(at, "secretName", s.SecretName)
 		c.mode(at.Child("defaultMode"), s.DefaultMode)
 		c.keys(s.Items, at.Child("items"))
 	})
-	check.Option(o, "nfs", v.NFS, func(n *corev1.NFSVolumeSource, at *field.Path) {
-		c.Needs(at, "server", n.Server, "path", n.Path)
-		c.InvalidIf(!path.IsAbs(n.Path), at.Child("path"), n.Path, "must be an absolute path")
-	})
+	check.Option(o, "nfs", v.NFS, c.nfs)
 	check.Option(o, "iscsi", v.ISCSI, func(i *corev1.ISCSIVolumeSource, at *field.Path) {
 		c.Needs(at, "targetPortal", i.TargetPortal, "iqn", i.IQN)
 	})
 	check.Option(o, "glusterfs", v.Glusterfs, func(g *corev1.GlusterfsVolumeSource, at *field.Path) {
 		c.Needs(at, "endpoints", g.EndpointsName, "path", g.Path)
 	})
-	check.Option(o, "flocker", v.Flocker, func(f *corev1.FlockerVolumeSource, at *field.Path) {
-		c.Some(at, len(f.DatasetName+f.DatasetUUID), "one of datasetName and datasetUUID is required")
-	})
+	check.Option(o, "flocker", v.Flocker, c.flocker)
 	check.Option(o, "persistentVolumeClaim", v.PersistentVolumeClaim, func(p *corev1.PersistentVolumeClaimVolumeSource, at *field.Path) {
 		c.Needs(at, "claimName", p.ClaimName)
 	})
@@ -82,16 +73,14 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	})
 	check.Option(o, "cinder", v.Cinder, func(d *corev1.CinderVolumeSource, at *field.Path) { c.Needs(at, "volumeID", d.VolumeID) })
 	check.Option(o, "cephfs", v.CephFS, func(f *corev1.CephFSVolumeSource, at *field.Path) { c.Some(at.Child("monitors"), len(f.Monitors), "") })
-	check.Option(o, "quobyte", v.Quobyte, func(q *corev1.QuobyteVolumeSource, at *field.Path) { c.Needs(at, "volume", q.Volume) })
+	check.Option(o, "quobyte", v.Quobyte, c.quobyte)
 	check.Option(o, "downwardAPI", v.DownwardAPI, func(d *corev1.DownwardAPIVolumeSource, at *field.Path) {
 		c.mode(at.Child("defaultMode"), d.DefaultMode)
 		for _, file := range d.Items {
 			c.downwardFile(&file, at)
 		}
 	})
-	check.Option(o, "fc", v.FC, func(f *corev1.FCVolumeSource, at *field.Path) {
-		c.Some(at.Child("targetWWNs"), len(f.TargetWWNs)+len(f.WWIDs), "must specify either targetWWNs or wwids, but not both")
-	})
+	check.Option(o, "fc", v.FC, c.fibreChannel)
 	check.Option(o, "flexVolume", v.FlexVolume, func(f *corev1.FlexVolumeSource, at *field.Path) { c.Needs(at, "driver", f.Driver) })
 	check.Option(o, "configMap", v.ConfigMap, func(m *corev1.ConfigMapVolumeSource, at *field.Path) {
 		c.Needs(at, "name", m.Name)
@@ -101,14 +90,10 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	check.Option(o, "azureFile", v.AzureFile, func(a *corev1.AzureFileVolumeSource, at *field.Path) {
 		c.Needs(at, "secretName", a.SecretName, "shareName", a.ShareName)
 	})
-	check.Option(o, "vsphereVolume", v.VsphereVolume, func(s *corev1.VsphereVirtualDiskVolumeSource, at *field.Path) {
-		c.Needs(at, "volumePath", s.VolumePath)
-	})
-	check.Option(o, "photonPersistentDisk", v.PhotonPersistentDisk, func(p *corev1.PhotonPersistentDiskVolumeSource, at *field.Path) { c.Needs(at, "pdID", p.PdID) })
-	check.Option(o, "portworxVolume", v.PortworxVolume, func(p *corev1.PortworxVolumeSource, at *field.Path) { c.Needs(at, "volumeID", p.VolumeID) })
-	check.Option(o, "azureDisk", v.AzureDisk, func(a *corev1.AzureDiskVolumeSource, at *field.Path) {
-		c.Needs(at, "diskName", a.DiskName, "diskURI", a.DataDiskURI)
-	})
+	check.Option(o, "vsphereVolume", v.VsphereVolume, c.vsphere)
+	check.Option(o, "photonPersistentDisk", v.PhotonPersistentDisk, c.photon)
+	check.Option(o, "portworxVolume", v.PortworxVolume, c.portworx)
+	check.Option(o, "azureDisk", v.AzureDisk, c.azureDisk)
 	check.Option(o, "storageos", v.StorageOS, func(s *corev1.StorageOSVolumeSource, at *field.Path) {
 		c.RequireLabel(at.Child("volumeName"), s.VolumeName)
 	})
@@ -120,12 +105,7 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 		c.Needs(at, "gateway", s.Gateway, "system", s.System, "volumeName", s.VolumeName)
 	})
 	check.Option(o, "csi", v.CSI, func(s *corev1.CSIVolumeSource, at *field.Path) {
-		if c.Require(at.Child("driver"), s.Driver) {
-			if len(s.Driver) > 63 {
-				c.Add(field.TooLong(at.Child("driver"), "", 63))
-			}
-			c.Each(at.Child("driver"), s.Driver, utilvalidation.IsDNS1123Subdomain(strings.ToLower(s.Driver)))
-		}
+		DriverName(c.Errors, s.Driver, at.Child("driver"))
 		if secret := s.NodePublishSecretRef; secret != nil {
 			c.Needs(at, "nodePublishSecretRef.name", secret.Name)
 		}

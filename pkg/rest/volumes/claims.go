@@ -1,0 +1,127 @@
+package volumes
+
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/printers"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+)
+
+var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
+	Row:            rest.InNamespaces(coreGroup, "PersistentVolumeClaim", "persistentvolumeclaims", printers.Claims, "pvc"),
+	Spec:           func(o *corev1.PersistentVolumeClaim) any { return &o.Spec },
+	Status:         func(o *corev1.PersistentVolumeClaim) any { return &o.Status },
+	AnswersDeleted: true,
+	Fields:         func(o *corev1.PersistentVolumeClaim) fields.Set { return fields.Set{"name": o.Name} },
+	Prepare:        func(now, _ *corev1.PersistentVolumeClaim) { copySource(&now.Spec) },
+	Default:        defaults.PersistentVolumeClaim,
+	Rules:          claimRules,
+	StatusRules: func(c *check.Errors, now, _ *corev1.PersistentVolumeClaim) {
+		at := field.NewPath("status", "capacity")
+		for _, name := range check.SortedKeys(now.Status.Capacity) {
+			size := now.Status.Capacity[name]
+			c.InvalidIf(size.Sign() < 0, at.Key(string(name)), size.String(), "must be a valid resource quantity")
+		}
+	},
+}
+
+// copySource sets the newer of the two references to the data of a claim to the older one, or the older to the newer, if
+// only one is set.
+func copySource(spec *corev1.PersistentVolumeClaimSpec) {
+	older, newer := spec.DataSource, spec.DataSourceRef
+	switch {
+	case older != nil && newer == nil:
+		spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: older.APIGroup, Kind: older.Kind, Name: older.Name}
+	case older == nil && newer != nil && *cmp.Or(newer.Namespace, new("")) == "":
+		spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: newer.APIGroup, Kind: newer.Kind, Name: newer.Name}
+	}
+}
+
+func claimRules(c *check.Errors, now, old *corev1.PersistentVolumeClaim) {
+	spec := &now.Spec
+	accessModes(c, spec.AccessModes, "at least 1 access mode is required")
+	if spec.Selector != nil {
+		c.Selector(specPath.Child("selector"), spec.Selector)
+	}
+	at := specPath.Child("resources").Key("storage")
+	if size, there := spec.Resources.Requests[corev1.ResourceStorage]; there {
+		c.InvalidIf(size.Sign() <= 0, at, size.String(), "must be greater than zero")
+	} else {
+		c.Add(field.Required(at, ""))
+	}
+	c.OptionalName(specPath.Child("storageClassName"), *cmp.Or(spec.StorageClassName, new("")))
+	check.IfSupported(c, specPath.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+	dataSources(c, spec.DataSource, spec.DataSourceRef)
+	c.OptionalName(specPath.Child("volumeAttributesClassName"), *cmp.Or(spec.VolumeAttributesClassName, new("")))
+	if old != nil {
+		claimUpdate(c, now, old)
+	}
+}
+
+// dataSources checks the two references to the data that a claim begins with. The newer one may name another namespace.
+func dataSources(c *check.Errors, older *corev1.TypedLocalObjectReference, newer *corev1.TypedObjectReference) {
+	reference := func(at *field.Path, group *string, kind, name string) {
+		c.Needs(at, "name", name, "kind", kind)
+		from := *cmp.Or(group, new(""))
+		c.InvalidIf(from == "" && kind != "PersistentVolumeClaim", at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+		if from != "" {
+			c.Subdomain(at.Child("apiGroup"), from)
+		}
+	}
+	if older != nil {
+		reference(specPath.Child("dataSource"), older.APIGroup, older.Kind, older.Name)
+	}
+	if newer == nil {
+		return
+	}
+	reference(specPath.Child("dataSourceRef"), newer.APIGroup, newer.Kind, newer.Name)
+	namespace := *cmp.Or(newer.Namespace, new(""))
+	if namespace != "" {
+		c.Label(specPath.Child("dataSourceRef", "namespace"), namespace)
+	}
+	switch {
+	case older == nil:
+	case namespace != "":
+		c.Add(field.Invalid(specPath, specPath.Child("dataSource"), "may not be specified when dataSourceRef.namespace is specified"))
+	default:
+		same := check.Same(older, &corev1.TypedLocalObjectReference{APIGroup: newer.APIGroup, Kind: newer.Kind, Name: newer.Name})
+		c.InvalidIf(!same, specPath, specPath.Child("dataSource"), "must match dataSourceRef")
+	}
+}
+
+// claimUpdate lets the volume be named once. A bound claim may grow, and change its class of attributes.
+func claimUpdate(c *check.Errors, now, old *corev1.PersistentVolumeClaim) {
+	spec, before := now.Spec.DeepCopy(), old.Spec.DeepCopy()
+	copySource(before)
+	if before.VolumeName == "" {
+		before.VolumeName = spec.VolumeName
+	}
+	if before.StorageClassName == nil && spec.StorageClassName != nil && *spec.StorageClassName != "" {
+		before.StorageClassName = spec.StorageClassName // the claim is older than the default class
+	}
+	if now.Status.Phase == corev1.ClaimBound {
+		if spec.Resources.Requests != nil {
+			spec.Resources.Requests[corev1.ResourceStorage] = before.Resources.Requests[corev1.ResourceStorage]
+		}
+		spec.VolumeAttributesClassName = before.VolumeAttributesClassName
+	}
+	if !check.Same(spec, before) {
+		c.Add(field.Forbidden(specPath, "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"+diff.Diff(*before, *spec)))
+	}
+	size, had, has := now.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage], old.Status.Capacity[corev1.ResourceStorage]
+	c.Forbid(size.Cmp(had) < 0 && size.Cmp(has) <= 0, specPath.Child("resources", "requests", "storage"), "field can not be less than status.capacity")
+	c.Immutable(field.NewPath("volumeMode"), now.Spec.VolumeMode, old.Spec.VolumeMode)
+	if class := now.Spec.VolumeAttributesClassName; old.Status.CurrentVolumeAttributesClassName != nil {
+		at := specPath.Child("volumeAttributesClassName")
+		c.Forbid(class == nil, at, "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
+		c.Forbid(class != nil && *class == "", at, "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil")
+	}
+}
