@@ -23,7 +23,10 @@ type recorded struct {
 	Want json.RawMessage
 }
 
-var uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var (
+	uid  = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	when = regexp.MustCompile(`"20[0-9-]{8}T[0-9:]{8}Z"`)
+)
 
 // Replay sends the requests in a file, one a line, to the namespace default, and compares the answers with those of the
 // real server.
@@ -39,12 +42,16 @@ func (d *Door) Replay(t *testing.T, file string) {
 		words := strings.Fields(r.Do)
 		require.Len(t, words, 3, r.Do)
 		contentType := map[string]string{"POST": "application/json", "PATCH": MergePatch}[words[0]]
-		path := "/apis/" + words[1] + "/namespaces/default/" + words[2]
-		if strings.HasPrefix(words[2], "/") {
-			path = "/apis/" + words[1] + words[2]
+		path := "/apis/" + words[1]
+		if words[1] == "v1" {
+			path = "/api/v1"
 		}
+		if !strings.HasPrefix(words[2], "/") {
+			path += "/namespaces/default/"
+		}
+		path += words[2]
 		answer := d.Do(words[0], path, string(r.Body), "Content-Type", contentType)
-		got := uid.ReplaceAllString(answer.told(), "UID")
+		got := when.ReplaceAllString(uid.ReplaceAllString(answer.told(), "UID"), `"TIME"`)
 		assert.JSONEq(t, string(r.Want), got, "%s %s", r.Do, r.Body)
 	}
 	require.NoError(t, lines.Err())
@@ -59,7 +66,7 @@ func (a Answer) told() string {
 		var object map[string]any
 		a.Into(&object)
 		meta, _ := object["metadata"].(map[string]any)
-		for _, own := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "namespace"} {
+		for _, own := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "namespace", "finalizers"} {
 			delete(meta, own)
 		}
 		told = object

@@ -44,7 +44,7 @@ var attachments = generic.Kind[*storagev1.VolumeAttachment]{
 		for name, failed := range map[string]*storagev1.VolumeError{"attachError": now.Status.AttachError, "detachError": now.Status.DetachError} {
 			if at := field.NewPath("status", name); failed != nil {
 				if len(failed.Message) > longestErrorOfDisk {
-					c.Add(field.TooLong(at.Child("message"), "", longestErrorOfDisk))
+					c.Add(field.TooLong(at.Child("message"), "", largestParameters)) // today's server names this limit
 				}
 				if code := failed.ErrorCode; code != nil {
 					c.InvalidIf(*code < 0, at.Child("errorCode"), *code, utilvalidation.InclusiveRangeError(0, math.MaxInt32))

@@ -2,9 +2,11 @@ package volumes
 
 import (
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,16 +23,40 @@ var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
 	Status:         func(o *corev1.PersistentVolumeClaim) any { return &o.Status },
 	AnswersDeleted: true,
 	Fields:         func(o *corev1.PersistentVolumeClaim) fields.Set { return fields.Set{"name": o.Name} },
-	Prepare:        func(now, _ *corev1.PersistentVolumeClaim) { copySource(&now.Spec) },
-	Default:        defaults.PersistentVolumeClaim,
-	Rules:          claimRules,
+	Prepare: func(now, old *corev1.PersistentVolumeClaim) {
+		spec := &now.Spec
+		if hadData := old != nil && (old.Spec.DataSource != nil || old.Spec.DataSourceRef != nil); !hadData && spec.DataSourceRef == nil && !isCopied(spec.DataSource) {
+			spec.DataSource = nil // today's server drops it without a word
+		}
+		copySource(spec)
+	},
+	Default: defaults.PersistentVolumeClaim,
+	Rules:   claimRules,
 	StatusRules: func(c *check.Errors, now, _ *corev1.PersistentVolumeClaim) {
 		at := field.NewPath("status", "capacity")
 		for _, name := range check.SortedKeys(now.Status.Capacity) {
 			size := now.Status.Capacity[name]
-			c.InvalidIf(size.Sign() < 0, at.Key(string(name)), size.String(), "must be a valid resource quantity")
+			c.InvalidIf(size.Sign() < 0, at.Key(string(name)), size.Value(), "must be a valid resource quantity")
+		}
+		at = field.NewPath("status", "allocatedResourceStatuses")
+		for _, name := range check.SortedKeys(now.Status.AllocatedResourceStatuses) {
+			if !slices.Contains(resizes, now.Status.AllocatedResourceStatuses[name]) {
+				c.Add(field.NotSupported(at, name, resizes)) // as today's server words it
+			}
 		}
 	},
+}
+
+var resizes = []corev1.ClaimResourceStatus{corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
+	corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible, corev1.PersistentVolumeClaimNodeResizePending}
+
+// isCopied reports whether the data of a claim come from another claim or from a snapshot.
+func isCopied(from *corev1.TypedLocalObjectReference) bool {
+	if from == nil {
+		return false
+	}
+	kind := schema.GroupKind{Group: *cmp.Or(from.APIGroup, new("")), Kind: from.Kind}
+	return kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot"}
 }
 
 // copySource sets the newer of the two references to the data of a claim to the older one, or the older to the newer, if

@@ -15,9 +15,13 @@ import (
 )
 
 var drivers = generic.Kind[*storagev1.CSIDriver]{
-	Row:     rest.ClusterScoped(group, "CSIDriver", "csidrivers", printers.CSIDrivers),
-	Spec:    func(o *storagev1.CSIDriver) any { return &o.Spec },
-	Counted: true,
+	Row: rest.ClusterScoped(group, "CSIDriver", "csidrivers", printers.CSIDrivers),
+	Prepare: func(now, old *storagev1.CSIDriver) {
+		now.Spec.PreventPodSchedulingIfMissing = nil // an alpha field
+		if old != nil && !check.Same(now.Spec, old.Spec) {
+			now.Generation = old.Generation + 1 // a new driver has none
+		}
+	},
 	Default: func(o *storagev1.CSIDriver) {
 		spec := &o.Spec
 		spec.AttachRequired = cmp.Or(spec.AttachRequired, new(true))

@@ -92,7 +92,7 @@ func volumeUpdate(c *check.Errors, now, old *corev1.PersistentVolumeSpec) {
 	}
 	c.Immutable(field.NewPath("volumeMode"), now.VolumeMode, old.VolumeMode)
 	if old.NodeAffinity != nil {
-		c.Immutable(field.NewPath("nodeAffinity"), now.NodeAffinity, old.NodeAffinity)
+		c.InvalidIf(!check.Same(now.NodeAffinity, old.NodeAffinity), field.NewPath("nodeAffinity"), now.NodeAffinity, "field is immutable, except for updating from beta label to GA")
 	}
 	c.Forbid(old.VolumeAttributesClassName != nil && now.VolumeAttributesClassName == nil, specPath.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden")
 }

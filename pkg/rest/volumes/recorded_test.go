@@ -1,0 +1,17 @@
+package volumes_test
+
+import (
+	"testing"
+	"time"
+
+	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest/volumes"
+	"kube2014/pkg/storage/memory"
+)
+
+func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
+	t.Parallel()
+	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	OpenWith(t, volumes.Resources(b)...).Replay(t, "testdata/recorded.jsonl")
+}
