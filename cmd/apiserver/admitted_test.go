@@ -78,6 +78,8 @@ var changeable = map[string]string{
 	"/apis/scheduling.k8s.io/v1/priorityclasses":                                 `{"metadata": {"name": "x"}, "value": 1}`,
 	"/apis/node.k8s.io/v1/runtimeclasses":                                        `{"metadata": {"name": "x"}, "handler": "x"}`,
 	"/apis/events.k8s.io/v1/namespaces/default/events":                           `{"metadata": {"name": "y"}, "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "a.b/c", "reportingInstance": "i", "action": "A", "reason": "R", "type": "Normal", "regarding": {"namespace": "default"}}`,
+	"/api/v1/namespaces/default/persistentvolumeclaims":                          `{"metadata": {"name": "x"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}`,
+	"/api/v1/persistentvolumes":                                                  `{"metadata": {"name": "x"}, "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}}`,
 	"/api/v1/namespaces/default/bindings":                                        `{"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "x"}}`,
 	"/apis/authentication.k8s.io/v1/tokenreviews":                                `{"spec": {"token": "x"}}`,
 	"/apis/authorization.k8s.io/v1/subjectaccessreviews":                         `{"spec": {"user": "x", "resourceAttributes": {"verb": "get"}}}`,

@@ -144,6 +144,7 @@ how kubelets are reached:
 the controllers of the server:
   -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;
                        clusterrole-aggregation-controller (with RBAC),
+                       endpointslice-mirroring-controller,
                        garbage-collector-controller, namespace-controller,
                        resourcequota-controller,
                        root-ca-certificate-publisher-controller,
