@@ -21,33 +21,33 @@ var story = []line{
 
 	// A deployment rolls, goes back, and is scaled.
 	{"create deployment web --image nginx:1.8 --replicas 3 --port 80", ""},
-	{"get deployment web -o jsonpath={.status.readyReplicas}", "3"},
+	{"get deployment web -o jsonpath='{.status.readyReplicas}'", "3"},
 	{"expose deployment web", ""},
-	{"get endpointslices -l kubernetes.io/service-name=web -o jsonpath={.items[0].endpoints[*].conditions.ready}", "true true true"},
+	{"get endpointslices -l kubernetes.io/service-name=web -o jsonpath='{.items[0].endpoints[*].conditions.ready}'", "true true true"},
 	{"set image deployment/web nginx=nginx:1.9", ""},
-	{"get deployment web -o jsonpath={.status.updatedReplicas}-{.status.readyReplicas}-{.status.replicas}", "3-3-3"},
-	{"get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}", "nginx:1.9 nginx:1.9 nginx:1.9"},
+	{"get deployment web -o jsonpath='{.status.updatedReplicas}-{.status.readyReplicas}-{.status.replicas}'", "3-3-3"},
+	{"get pods -l app=web -o jsonpath='{.items[*].spec.containers[0].image}'", "nginx:1.9 nginx:1.9 nginx:1.9"},
 	{"rollout undo deployment/web", ""},
-	{"get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}", "nginx:1.8 nginx:1.8 nginx:1.8"},
+	{"get pods -l app=web -o jsonpath='{.items[*].spec.containers[0].image}'", "nginx:1.8 nginx:1.8 nginx:1.8"},
 	{"scale deployment web --replicas 5", ""},
-	{"get deployment web -o jsonpath={.status.readyReplicas}", "5"},
+	{"get deployment web -o jsonpath='{.status.readyReplicas}'", "5"},
 	{"autoscale deployment web --min 1 --max 7 --cpu 50%", ""},
-	{"get hpa web -o jsonpath={.spec.maxReplicas}-{.status.currentReplicas}", "7-5"},
+	{"get hpa web -o jsonpath='{.spec.maxReplicas}-{.status.currentReplicas}'", "7-5"},
 
 	// Jobs end.
 	{`apply -f - <<X
 {apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {completions: 3, parallelism: 2, template: {
  metadata: {annotations: {hollow.kube2014/exit-after: 1s}}, spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}}
 X`, ""},
-	{"get job once -o jsonpath={.status.succeeded}-{.status.conditions[?(@.type==\"Complete\")].status}", "3-True"},
+	{"get job once -o jsonpath='{.status.succeeded}-{.status.conditions[?(@.type==\"Complete\")].status}'", "3-True"},
 	{`apply -f - <<X
 {apiVersion: batch/v1, kind: Job, metadata: {name: fails}, spec: {backoffLimit: 0, template: {
  metadata: {annotations: {hollow.kube2014/exit-code: "1"}}, spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}}
 X`, ""},
-	{"get job fails -o jsonpath={.status.conditions[?(@.type==\"Failed\")].reason}", "BackoffLimitExceeded"},
+	{"get job fails -o jsonpath='{.status.conditions[?(@.type==\"Failed\")].reason}'", "BackoffLimitExceeded"},
 	{"create cronjob minutely --image busybox --schedule '* * * * *' -- true", ""},
 	{"create job now --from cronjob/minutely", ""},
-	{"get job now -o jsonpath={.metadata.ownerReferences[0].name}-{.status.active}", "minutely-1"},
+	{"get job now -o jsonpath='{.metadata.ownerReferences[0].name}-{.status.active}'", "minutely-1"},
 	{"delete cronjob minutely", ""},
 	{"get jobs -o name", "job.batch/fails\njob.batch/once"},
 
@@ -56,24 +56,24 @@ X`, ""},
 {apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: {a: b}}, template: {
  metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}
 X`, ""},
-	{"get ds agent -o jsonpath={.status.numberReady}", "3"},
-	{"get pods -l a=b --sort-by .spec.nodeName -o jsonpath={.items[*].spec.nodeName}", "127.0.0.1 127.0.0.2 127.0.0.3"},
+	{"get ds agent -o jsonpath='{.status.numberReady}'", "3"},
+	{"get pods -l a=b --sort-by .spec.nodeName -o jsonpath='{.items[*].spec.nodeName}'", "127.0.0.1 127.0.0.2 127.0.0.3"},
 	{`apply -f - <<X
 {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {serviceName: db, replicas: 3, selector: {matchLabels: {a: c}}, template: {
  metadata: {labels: {a: c}}, spec: {containers: [{name: c, image: i}]}}}}
 X`, ""},
-	{"get sts db -o jsonpath={.status.readyReplicas}", "3"},
+	{"get sts db -o jsonpath='{.status.readyReplicas}'", "3"},
 	{"delete pod db-1", ""},
-	{"get pods -l a=c -o jsonpath={.items[*].metadata.name}-{.items[*].status.phase}", "db-0 db-1 db-2-Running Running Running"},
+	{"get pods -l a=c -o jsonpath='{.items[*].metadata.name}-{.items[*].status.phase}'", "db-0 db-1 db-2-Running Running Running"},
 	{"scale sts db --replicas 1", ""},
 	{"get pods -l a=c -o name", "pod/db-0"},
 
 	// A budget is kept while a machine is drained.
 	{"create pdb web --selector app=web --min-available 4", ""},
-	{"get pdb web -o jsonpath={.status.disruptionsAllowed}-{.status.currentHealthy}", "1-5"},
+	{"get pdb web -o jsonpath='{.status.disruptionsAllowed}-{.status.currentHealthy}'", "1-5"},
 	{"drain 127.0.0.1 --ignore-daemonsets --force --timeout 60s --delete-emptydir-data", ""},
 	{"get pods -l app=web --field-selector spec.nodeName=127.0.0.1 -o name", ""},
-	{"get deployment web -o jsonpath={.status.readyReplicas}", "5"},
+	{"get deployment web -o jsonpath='{.status.readyReplicas}'", "5"},
 	{"uncordon 127.0.0.1", ""},
 
 	// Quota, priority and preemption.
@@ -81,17 +81,16 @@ X`, ""},
 	{"create deployment three --image nginx", ""},
 	{"create deployment four --image nginx 2>&1 | grep -o 'exceeded quota: few'", "exceeded quota: few"},
 	{"create priorityclass story-high --value 1000", ""},
-	{"create deployment fill --dry-run=client -o yaml --image nginx --replicas 3 >/dev/null", ""},
 	{`apply -f - <<X
 {apiVersion: v1, kind: ReplicationController, metadata: {name: fill}, spec: {replicas: 3, selector: {a: fill}, template: {
  metadata: {labels: {a: fill}}, spec: {terminationGracePeriodSeconds: 0, topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: fill}}}],
  containers: [{name: c, image: i, ports: [{containerPort: 80, hostPort: 8642}]}]}}}}
 X`, ""},
-	{"get pods -l a=fill -o jsonpath={.items[*].status.phase}", "Running Running Running"},
+	{"get pods -l a=fill -o jsonpath='{.items[*].status.phase}'", "Running Running Running"},
 	{`apply -f - <<X
 {apiVersion: v1, kind: Pod, metadata: {name: urgent}, spec: {priorityClassName: story-high, containers: [{name: c, image: i, ports: [{containerPort: 80, hostPort: 8642}]}]}}
 X`, ""},
-	{"get pod urgent -o jsonpath={.spec.priority}-{.status.phase}", "1000-Running"},
+	{"get pod urgent -o jsonpath='{.spec.priority}-{.status.phase}'", "1000-Running"},
 	{"get pods -l a=fill --field-selector status.phase=Running -o name | wc -l", "2"},
 
 	// All goes with the namespace.
@@ -154,7 +153,7 @@ func (c todaysCluster) killOften(t *testing.T) chan int {
 func (c todaysCluster) tell(t *testing.T, kubectl string, step line) {
 	t.Helper()
 	var text string
-	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		cmd := exec.Command("bash", "-c", "$K -n story "+step.run)
 		cmd.Env = append(os.Environ(), "K="+kubectl, "KUBECONFIG="+c.kubeconfig)
 		printed, err := cmd.CombinedOutput()
