@@ -118,6 +118,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		return untilDone(ctx, func() error { return scheduling.Bootstrap(ctx, base) })
 	})
 	link.AddLoop(m.keepBuiltIn)
+	addFlowControl(link, base)
 	m.addServiceRanges(link)
 	m.addKubernetesService(link)
 	if m.Loops.mayBeFree != nil {

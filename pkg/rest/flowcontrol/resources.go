@@ -1,7 +1,8 @@
-// Package flowcontrol has which requests are served first.
+// Package flowcontrol has which requests are served first. It only stores that: nothing queues requests (K67).
 package flowcontrol
 
 import (
+	"cmp"
 	"slices"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
@@ -15,19 +16,44 @@ var group = flowcontrolv1.SchemeGroupVersion
 
 // Resources returns the table of the group.
 func Resources(b generic.Base) []rest.Resource {
-	return slices.Concat(flowschemas.Rows(b), prioritylevelconfigurations.Rows(b))
+	return slices.Concat(flows.Rows(b), levels.Rows(b))
 }
 
-var flowschemas = generic.Kind[*flowcontrolv1.FlowSchema]{
-	Row:     rest.ClusterScoped(group, "FlowSchema", "flowschemas", printers.Printer{}),
-	Spec:    func(o *flowcontrolv1.FlowSchema) any { return &o.Spec },
-	Status:  func(o *flowcontrolv1.FlowSchema) any { return &o.Status },
-	Counted: true,
-}
+// Their rules compare objects with the built-in ones, which are stored as these kinds.
+var (
+	flows = generic.Kind[*flowcontrolv1.FlowSchema]{
+		Row:     rest.ClusterScoped(group, "FlowSchema", "flowschemas", printers.FlowSchemas),
+		Spec:    func(o *flowcontrolv1.FlowSchema) any { return &o.Spec },
+		Status:  func(o *flowcontrolv1.FlowSchema) any { return &o.Status },
+		Counted: true,
+		Default: func(o *flowcontrolv1.FlowSchema) {
+			o.Spec.MatchingPrecedence = cmp.Or(o.Spec.MatchingPrecedence, 1000)
+		},
+		Rules:       flowRules,
+		StatusRules: flowStatusRules,
+	}
 
-var prioritylevelconfigurations = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
-	Row:     rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.Printer{}),
-	Spec:    func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Spec },
-	Status:  func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Status },
-	Counted: true,
+	levels = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
+		Row:         rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
+		Spec:        func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Spec },
+		Status:      func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Status },
+		Counted:     true,
+		Default:     defaultLevel,
+		Rules:       levelRules,
+		StatusRules: levelStatusRules,
+	}
+)
+
+func defaultLevel(o *flowcontrolv1.PriorityLevelConfiguration) {
+	if exempt := o.Spec.Exempt; exempt != nil {
+		exempt.NominalConcurrencyShares = cmp.Or(exempt.NominalConcurrencyShares, new(int32(0)))
+		exempt.LendablePercent = cmp.Or(exempt.LendablePercent, new(int32(0)))
+	}
+	if limited := o.Spec.Limited; limited != nil {
+		limited.NominalConcurrencyShares = cmp.Or(limited.NominalConcurrencyShares, new(int32(30)))
+		limited.LendablePercent = cmp.Or(limited.LendablePercent, new(int32(0)))
+		if q := limited.LimitResponse.Queuing; q != nil {
+			q.Queues, q.HandSize, q.QueueLengthLimit = cmp.Or(q.Queues, 64), cmp.Or(q.HandSize, 8), cmp.Or(q.QueueLengthLimit, 50)
+		}
+	}
 }

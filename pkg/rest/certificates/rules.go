@@ -1,0 +1,177 @@
+package certificates
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/diff"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/api/v1/validation/check"
+)
+
+// may is what an update may change besides the metadata.
+type may int
+
+const (
+	nothing may = iota
+	theCertificate
+	theDecision
+)
+
+var decisions = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied}
+
+// leastLifetime is the shortest lifetime of a certificate that can be asked for, in seconds.
+const leastLifetime = 600
+
+// rules checks a request. Old is nil for a new one.
+func rules(c *check.Errors, now, old *certificatesv1.CertificateSigningRequest, allowed may) {
+	spec, at := &now.Spec, field.NewPath("spec")
+	if err := checkRequest(spec.Request); err != nil {
+		c.Add(field.Invalid(at.Child("request"), spec.Request, err.Error()))
+	}
+	c.Some(at.Child("usages"), len(spec.Usages), "")
+	usages := check.Unique{}
+	for i, usage := range spec.Usages {
+		usages.Check(c, at.Child("usages").Index(i), string(usage))
+	}
+	if spec.SignerName == "kubernetes.io/legacy-unknown" {
+		c.Add(field.Invalid(at.Child("signerName"), spec.SignerName, "the legacy signerName is not allowed via this API version"))
+	} else {
+		signerName(c, at.Child("signerName"), spec.SignerName)
+	}
+	if seconds := spec.ExpirationSeconds; seconds != nil {
+		c.InvalidIf(*seconds < leastLifetime, at.Child("expirationSeconds"), *seconds, "may not specify a duration less than 600 seconds (10 minutes)")
+	}
+	conditionRules(c, now.Status.Conditions, field.NewPath("status", "conditions"))
+	atCertificate := field.NewPath("status", "certificate")
+	if err := checkCertificate(now.Status.Certificate); err != nil {
+		c.Add(field.Invalid(atCertificate, "<certificate data>", err.Error()))
+	}
+	if old == nil {
+		return
+	}
+	decisionRules(c, &now.Status, &old.Status, allowed)
+	if !bytes.Equal(now.Status.Certificate, old.Status.Certificate) {
+		c.Forbid(allowed != theCertificate, atCertificate, "updates may not set certificate content")
+		c.Forbid(allowed == theCertificate && len(old.Status.Certificate) > 0, atCertificate, "updates may not modify existing certificate content")
+	}
+}
+
+// decisionRules lets decisions stay. Only the subresource for it may add one.
+func decisionRules(c *check.Errors, now, old *certificatesv1.CertificateSigningRequestStatus, allowed may) {
+	at := field.NewPath("status", "conditions")
+	for _, of := range append(decisions, certificatesv1.CertificateFailed) {
+		c.Forbid(len(conditions(now, of)) < len(conditions(old, of)), at, fmt.Sprintf("updates may not remove a condition of type %q", of))
+	}
+	for _, of := range decisions {
+		after, before := conditions(now, of), conditions(old, of)
+		switch {
+		case allowed == theDecision:
+		case len(after) > len(before):
+			c.Add(field.Forbidden(at, fmt.Sprintf("updates may not add a condition of type %q", of)))
+		case len(after) == len(before) && !check.Same(after, before):
+			c.Add(field.Forbidden(at, fmt.Sprintf("updates may not modify a condition of type %q\n%v", of, diff.Diff(before, after))))
+		}
+	}
+}
+
+func conditionRules(c *check.Errors, all []certificatesv1.CertificateSigningRequestCondition, path *field.Path) {
+	seen := check.Unique{}
+	for i, condition := range all {
+		at, values := path.Index(i), []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
+		c.Needs(at, "type", string(condition.Type))
+		switch condition.Type {
+		case certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			values = values[1:2]
+		}
+		check.RequireSupported(c, at.Child("status"), condition.Status, values...)
+		both := seen[string(certificatesv1.CertificateApproved)] && condition.Type == certificatesv1.CertificateDenied ||
+			seen[string(certificatesv1.CertificateDenied)] && condition.Type == certificatesv1.CertificateApproved
+		c.InvalidIf(both, path, condition.Type, "Approved and Denied conditions are mutually exclusive")
+		seen.Check(c, at.Child("type"), string(condition.Type))
+	}
+}
+
+// signerName requires a domain and a path.
+func signerName(c *check.Errors, at *field.Path, name string) {
+	if !c.Require(at, name) {
+		return
+	}
+	domain, path, ok := strings.Cut(name, "/")
+	if !ok || strings.Contains(path, "/") {
+		c.Add(field.Invalid(at, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'"))
+		return
+	}
+	const most = utilvalidation.DNS1123SubdomainMaxLength
+	tooLong := func(length, most int) {
+		if length > most {
+			c.Add(field.TooLong(at, "", most))
+		}
+	}
+	tooLong(len(domain), most)
+	labels(c, at, domain, utilvalidation.IsDNS1123Label)
+	c.InvalidIf(!strings.Contains(domain, "."), at, domain, "should be a domain with at least two segments separated by dots")
+	labels(c, at, path, utilvalidation.IsDNS1123Subdomain)
+	tooLong(len(name), 2*most+utilvalidation.DNS1123LabelMaxLength+2)
+}
+
+// labels checks the labels of a name, up to the first wrong one.
+func labels(c *check.Errors, at *field.Path, name string, wrong func(string) []string) {
+	for label := range strings.SplitSeq(name, ".") {
+		if messages := wrong(label); len(messages) > 0 {
+			for _, message := range messages {
+				c.Add(field.Invalid(at, name, fmt.Sprintf("validating label %q: %s", label, message)))
+			}
+			return
+		}
+	}
+}
+
+// checkRequest returns an error unless a text in PEM is a request that its own key has signed.
+func checkRequest(text []byte) error {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return err
+	}
+	return request.CheckSignature()
+}
+
+// checkCertificate returns an error unless a text is empty, or only certificates in PEM.
+func checkCertificate(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	for blocks := 0; ; blocks++ {
+		block, rest := pem.Decode(text)
+		switch {
+		case block == nil && blocks == 0:
+			return errors.New("must contain at least one CERTIFICATE PEM block")
+		case block == nil:
+			return nil
+		case block.Type != "CERTIFICATE":
+			return fmt.Errorf("only CERTIFICATE PEM blocks are allowed, found %q", block.Type)
+		case len(block.Headers) > 0:
+			return errors.New("no PEM block headers are permitted")
+		}
+		certificates, err := x509.ParseCertificates(block.Bytes)
+		if err != nil {
+			return err
+		}
+		if len(certificates) == 0 {
+			return errors.New("found CERTIFICATE PEM block containing 0 certificates")
+		}
+		text = rest
+	}
+}

@@ -1,0 +1,119 @@
+package flowcontrol
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/storage"
+)
+
+// Bootstrap creates the built-in objects that are missing, and restores those that have changed: the mandatory ones, and
+// those whose annotation asks for it. All flow schemas then tell whether their level exists. It is safe to run on several
+// servers at once, and is repeated to keep the objects.
+func Bootstrap(ctx context.Context, b generic.Base) error {
+	flowStore, _ := flows.Build(b)
+	levelStore, _ := levels.Build(b)
+	for _, built := range builtInLevels() {
+		err := keep(ctx, levelStore, &built.PriorityLevelConfiguration, built.mandatory, func(into, from *flowcontrolv1.PriorityLevelConfiguration) {
+			own := into.Spec.Exempt // clients may change the shares of the exempt level
+			into.Spec = from.Spec
+			if into.Name == exempt && own != nil {
+				into.Spec.Exempt = own
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, built := range builtInFlows() {
+		err := keep(ctx, flowStore, &built.FlowSchema, built.mandatory, func(into, from *flowcontrolv1.FlowSchema) { into.Spec = from.Spec })
+		if err != nil {
+			return err
+		}
+	}
+	return tellDangling(ctx, flowStore)
+}
+
+// keep creates a built-in object, or restores the spec of the one that is there.
+func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, mandatory bool, restore func(into, from T)) error {
+	key := rest.Key{Name: built.GetName()}
+	_, _, err := store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
+		update, err := strconv.ParseBool(current.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey])
+		if err != nil { // nobody has decided
+			update = current.GetGeneration() == 1
+		}
+		if update = update || mandatory; update {
+			restore(current.(T), built.DeepCopyObject().(T))
+		}
+		annotations := current.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[flowcontrolv1.AutoUpdateAnnotationKey] = strconv.FormatBool(update)
+		current.SetAnnotations(annotations)
+		return current, nil
+	}, rest.WriteOptions{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	if _, err = store.Create(ctx, key, built, rest.WriteOptions{}); apierrors.IsAlreadyExists(err) { // another server was first
+		return nil
+	}
+	return err
+}
+
+// tellDangling sets the condition of each flow schema that tells whether its level exists.
+func tellDangling(ctx context.Context, store *generic.Store[*flowcontrolv1.FlowSchema]) error {
+	names := map[string]bool{}
+	known, err := store.Objects.List(storage.Selection{Kind: levels.Row.Stored})
+	if err != nil {
+		return err
+	}
+	for _, level := range known.Items {
+		names[level.Key().ID] = true
+	}
+	all, err := store.Objects.List(storage.Selection{Kind: flows.Row.Stored})
+	if err != nil {
+		return err
+	}
+	unchecked := store.With(generic.Strategy[*flowcontrolv1.FlowSchema]{}) // only the status changes
+	now := metav1.Time{Time: store.Now().UTC()}.Rfc3339Copy()
+	for _, flow := range all.Items {
+		_, _, err := unchecked.Update(ctx, rest.Key{Name: flow.Key().ID}, func(current rest.Object) (rest.Object, error) {
+			object := current.(*flowcontrolv1.FlowSchema)
+			setDangling(object, names[object.Spec.PriorityLevelConfiguration.Name], now)
+			return object, nil
+		}, rest.WriteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func setDangling(flow *flowcontrolv1.FlowSchema, exists bool, now metav1.Time) {
+	text := fmt.Sprintf("This FlowSchema references the PriorityLevelConfiguration object named %q", flow.Spec.PriorityLevelConfiguration.Name)
+	told := flowcontrolv1.FlowSchemaCondition{Type: flowcontrolv1.FlowSchemaConditionDangling, Status: flowcontrolv1.ConditionTrue, LastTransitionTime: now,
+		Reason: "NotFound", Message: text + " but there is no such object"}
+	if exists {
+		told.Status, told.Reason, told.Message = flowcontrolv1.ConditionFalse, "Found", text+" and it exists"
+	}
+	conditions := &flow.Status.Conditions
+	for i, before := range *conditions {
+		if before.Type == told.Type {
+			if before.Status == told.Status {
+				told.LastTransitionTime = before.LastTransitionTime
+			}
+			(*conditions)[i] = told
+			return
+		}
+	}
+	*conditions = append(*conditions, told)
+}
