@@ -32,11 +32,7 @@ import (
 	"kube2014/pkg/rest/scheduling"
 	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/server"
-	"kube2014/pkg/util"
 )
-
-// builtInPeriod is the period in which the namespaces and the priority classes that every server has are created again.
-const builtInPeriod = time.Minute
 
 // newTodaysConfig returns the configuration that the servers of today's API share.
 func (m *Master) newTodaysConfig() *endpoints.Config {
@@ -77,14 +73,6 @@ func (m *Master) lookup(ctx context.Context, resource, namespace, name string) (
 	return object.(metav1.Object), nil
 }
 
-// keepBuiltIn creates the namespaces and the priority classes again if they are deleted, until ctx ends.
-func (m *Master) keepBuiltIn(ctx context.Context) {
-	for util.Sleep(ctx, builtInPeriod) {
-		logError(core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now))
-		logError(scheduling.Bootstrap(ctx, m.base()))
-	}
-}
-
 // CreateKubeAPIServer creates the link of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.
 // The placer chooses the machines of pods.
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
@@ -92,7 +80,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	link := &server.Link{Name: "master", Server: kube, Next: next}
 	base := m.base()
 	budgetRows, budgets := policy.Resources(base)
-	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Budgets: &budgets,
+	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Budgets: &budgets, Components: m.components(),
 		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
 	m.built.Install(slices.Concat(apps.Resources(base), events.Resources(base, m.o.Etcd.EventTTL))...)
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
@@ -113,12 +101,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 			kube.Handle(path+"/", serve) // as some clients of today's server spell it
 		}
 	}
-	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
-	link.AddPostStartHook("scheduling/bootstrap-system-priority-classes", func(ctx context.Context) error {
-		return untilDone(ctx, func() error { return scheduling.Bootstrap(ctx, base) })
-	})
-	link.AddLoop(m.keepBuiltIn)
-	addFlowControl(link, base)
+	m.addBuiltIn(link, base)
 	m.addServiceRanges(link)
 	m.addKubernetesService(link)
 	if m.Loops.mayBeFree != nil {

@@ -79,6 +79,9 @@ func (l *limitRanger) Admit(_ context.Context, a *admission.Attributes) error {
 // limited returns the pod of a change that must be limited, nil if there is none.
 func limited(a *admission.Attributes) *corev1.Pod {
 	pod := PodIn(a)
+	if a.Subresource == Resize {
+		pod, _ = a.Object.(*corev1.Pod)
+	}
 	if old, ok := a.OldObject.(*corev1.Pod); pod == nil || ok && (old.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(resourcesOf(pod), resourcesOf(old))) {
 		return nil
 	}

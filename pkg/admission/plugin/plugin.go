@@ -45,6 +45,9 @@ type changes struct{}
 // Handles implements admission.Interface.
 func (changes) Handles(operation admission.Operation) bool { return operation != admission.Delete }
 
+// Resize is the subresource of pods by which their resources change.
+const Resize = "resize"
+
 // PodIn returns the pod of a change, nil for other objects.
 func PodIn(a *admission.Attributes) *corev1.Pod {
 	if a.Resource.GroupResource() != corev1.Resource("pods") || a.Subresource != "" {

@@ -37,10 +37,9 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	eviction.Kind, eviction.Printer = policyv1.SchemeGroupVersion.WithKind("Eviction"), printers.Printer{}
 	log := row.Subresource("log", podLog{pods, nodes, c.Kubelets})
 	log.Printer = printers.Printer{}
-	return []rest.Resource{
+	return append(podParts(row, pods),
 		coreRow("Binding", "bindings", "binding", "", printers.Printer{}).With(bindings{pods}),
-		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())),
-	}
+		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())))
 }
 
 func podStrategy() generic.Strategy[*corev1.Pod] {

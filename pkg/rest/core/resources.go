@@ -37,6 +37,8 @@ type Config struct {
 	EventTTL time.Duration   // the time from an event's last change to its deletion; 0 is for ever
 	Kubelets Kubelets        // nil for none
 	Budgets  *policy.Budgets // of the disruptions of pods; nil for none
+	// Components are the programs of whose health the server tells.
+	Components []Component
 	// Issuer signs the tokens of service accounts; nil if there are none.
 	Issuer *serviceaccount.Issuer
 	// IgnoreDependents is that of generic.Base.
@@ -49,7 +51,7 @@ func Resources(c Config) []rest.Resource {
 	nodeRows, nodes := nodeRows(b)
 	podRows, secretRows := podRows(b, nodes, c), secretRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)
-	return slices.Concat(configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), limitRangeRows(b), namespaceRows(b), nodeRows,
+	return slices.Concat(componentRows(c.Components), configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), limitRangeRows(b), namespaceRows(b), nodeRows,
 		podRows, podTemplateRows(b), controllerRows(b), resourceQuotaRows(b), secretRows, accountRows, serviceRows(b))
 }
 

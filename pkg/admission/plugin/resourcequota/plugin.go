@@ -98,7 +98,7 @@ type held struct {
 // it reserves.
 func (p *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	resource := a.Resource.GroupResource()
-	if a.Subresource != "" || quota.Ignores(resource) {
+	if a.Subresource != "" && a.Subresource != plugin.Resize || quota.Ignores(resource) {
 		return nil
 	}
 	quotas, err := p.concerned(a)

@@ -34,10 +34,7 @@ func (c checks) containers(s *podSpec) {
 	for i := range s.InitContainers {
 		c.initContainer(s, &s.InitContainers[i], names, at, i)
 	}
-	at = s.at.Child("ephemeralContainers")
-	for i := range s.EphemeralContainers {
-		c.container(s, (*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon), at.Index(i))
-	}
+	c.ephemeralContainers(s, names)
 }
 
 func (c checks) initContainer(s *podSpec, ctr *corev1.Container, names check.Unique, list *field.Path, i int) {

@@ -52,6 +52,7 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 	if whole := s.Resources; whole != nil {
 		c.Forbid(whole.Claims != nil, at.Child("resources", "claims"), "claims may not be set for Resources at pod-level")
 		c.resources(whole, c.podResource, s.claims, at.Child("resources"))
+		c.wholePod(s, at.Child("resources"))
 	}
 	for i, ctr := range s.Containers {
 		for j, port := range ctr.Ports {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
 )
 
@@ -46,6 +47,23 @@ func (c checks) resources(r *corev1.ResourceRequirements, name func(*field.Path,
 	}
 	c.Forbid(hugePages && !compute, at, "HugePages require cpu or memory")
 	c.usedClaims(r.Claims, claims, at.Child("claims"))
+}
+
+// wholePod checks the resources of a pod as a whole against those of its containers.
+func (c checks) wholePod(s *podSpec, at *field.Path) {
+	sum := defaults.Aggregate(&s.PodSpec, func(ctr *corev1.Container) corev1.ResourceList { return ctr.Resources.Requests })
+	for _, n := range check.SortedKeys(sum) {
+		need, whole := sum[n], s.Resources.Requests[n]
+		_, there := s.Resources.Requests[n]
+		c.InvalidIf(there && need.Cmp(whole) > 0, at.Child("requests").Key(string(n)), whole.String(), "must be greater than or equal to aggregate container requests of "+need.String())
+	}
+	for i, ctr := range s.Containers {
+		for _, n := range check.SortedKeys(ctr.Resources.Limits) {
+			limit, whole := ctr.Resources.Limits[n], s.Resources.Limits[n]
+			_, there := s.Resources.Limits[n]
+			c.InvalidIf(there && limit.Cmp(whole) > 0, at.Child("containers").Index(i).Key(string(n)).Child("limits"), limit.String(), "must be less than or equal to pod limits of "+whole.String())
+		}
+	}
 }
 
 func (c checks) podResource(at *field.Path, name corev1.ResourceName) {

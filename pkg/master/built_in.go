@@ -1,0 +1,36 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/flowcontrol"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest/scheduling"
+	"kube2014/pkg/server"
+	"kube2014/pkg/util"
+)
+
+// builtInPeriod is the period in which built-in objects that were deleted are created again.
+const builtInPeriod = time.Minute
+
+// addBuiltIn lets a link create the objects that every server has, and keep them.
+func (m *Master) addBuiltIn(link *server.Link, base generic.Base) {
+	namespaces := func(ctx context.Context) error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) }
+	classes := func(ctx context.Context) error { return scheduling.Bootstrap(ctx, base) }
+	flows := func(ctx context.Context) error { return flowcontrol.Bootstrap(ctx, base) }
+	hook := func(create func(context.Context) error) func(context.Context) error {
+		return func(ctx context.Context) error { return untilDone(ctx, func() error { return create(ctx) }) }
+	}
+	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
+	link.AddPostStartHook("scheduling/bootstrap-system-priority-classes", hook(classes))
+	link.AddPostStartHook("priority-and-fairness-config-producer", hook(flows))
+	link.AddLoop(func(ctx context.Context) {
+		for util.Sleep(ctx, builtInPeriod) {
+			for _, create := range []func(context.Context) error{namespaces, classes, flows} {
+				logError(create(ctx))
+			}
+		}
+	})
+}
