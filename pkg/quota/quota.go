@@ -28,6 +28,7 @@ func Reservations(quota api.Key) api.Key {
 var (
 	pods     = corev1.Resource("pods")
 	services = corev1.Resource("services")
+	claims   = corev1.Resource("persistentvolumeclaims")
 )
 
 // counted are the resources of the core group that a quota counts without a prefix.
@@ -48,10 +49,20 @@ func ResourceOf(name corev1.ResourceName) schema.GroupResource {
 		return corev1.Resource(string(name))
 	case name == corev1.ResourceServicesNodePorts, name == corev1.ResourceServicesLoadBalancers:
 		return services
+	case name == corev1.ResourceRequestsStorage, isOfClass(name):
+		return claims
 	case isOfPods(name):
 		return pods
 	}
 	return schema.GroupResource{}
+}
+
+// ofClass is between the name of a class of storage and that of what claims use of it.
+const ofClass = ".storageclass.storage.k8s.io/"
+
+func isOfClass(name corev1.ResourceName) bool {
+	_, used, _ := strings.Cut(string(name), ofClass)
+	return used == string(corev1.ResourceRequestsStorage) || used == string(corev1.ResourcePersistentVolumeClaims)
 }
 
 // isOfPods reports whether pods use a name, which counts no objects.
@@ -96,5 +107,5 @@ func Covers(quota *corev1.ResourceQuota, resource schema.GroupResource, object r
 
 // Counts reports whether all objects of a resource use the same of a quota, whatever is in them.
 func Counts(quota *corev1.ResourceQuota, resource schema.GroupResource) bool {
-	return resource != pods && resource != services && len(scopesOf(quota)) == 0
+	return resource != pods && resource != services && resource != claims && len(scopesOf(quota)) == 0
 }

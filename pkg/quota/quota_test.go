@@ -20,7 +20,8 @@ func TestWhoseObjectsUseAName(t *testing.T) {
 		"pods": pods, "cpu": pods, "memory": pods, "requests.cpu": pods, "limits.memory": pods, "ephemeral-storage": pods, "requests.nvidia.com/gpu": pods,
 		"hugepages-2Mi": pods, "requests.hugepages-2Mi": pods, "count/pods": pods, "services.nodeports": services, "services.loadbalancers": services, "count/services": services,
 		"configmaps": corev1.Resource("configmaps"), "persistentvolumeclaims": corev1.Resource("persistentvolumeclaims"), "count/deployments.apps": deployments,
-		"requests.storage": {}, "x.y/z": {}, "gold.storageclass.storage.k8s.io/requests.storage": {},
+		"requests.storage": claims, "gold.storageclass.storage.k8s.io/requests.storage": claims, "requests.a.storageclass.storage.k8s.io/persistentvolumeclaims": claims,
+		"x.y/z": {}, "gold.storageclass.storage.k8s.io/pods": {},
 	} {
 		assert.Equal(t, resource, ResourceOf(name), name)
 	}
@@ -37,6 +38,7 @@ func TestWhatObjectsUse(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 6, 12, 0, 0, 0, time.UTC)
 	pod := func(text string) runtime.Object { return object[corev1.Pod](t, text) }
+	claim := func(text string) runtime.Object { return object[corev1.PersistentVolumeClaim](t, text) }
 	service := func(text string) runtime.Object { return object[corev1.Service](t, text) }
 	overdue := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: now.Add(-31 * time.Second)}, DeletionGracePeriodSeconds: new(int64(30))}}
 	ending := overdue.DeepCopy()
@@ -52,14 +54,19 @@ func TestWhatObjectsUse(t *testing.T) {
 		"a pod": {pods, pod(`{"spec":{"overhead":{"cpu":"10m","memory":"1Mi"},"initContainers":[{"resources":{"requests":{"memory":"3Mi"}}}],"containers":[
 			{"resources":{"requests":{"cpu":"100m","memory":"1Mi","a.b/gpu":"2","hugepages-2Mi":"2Mi"},"limits":{"cpu":"200m","a.b/gpu":"2"}}},{"resources":{"requests":{"cpu":"50m"}}}]}}`),
 			`{"count/pods":"1","pods":"1","cpu":"160m","requests.cpu":"160m","limits.cpu":"210m","memory":"4Mi","requests.memory":"4Mi","requests.a.b/gpu":"2","hugepages-2Mi":"2Mi","requests.hugepages-2Mi":"2Mi"}`},
-		"the whole pod":     {pods, pod(`{"spec":{"resources":{"requests":{"cpu":"1"}},"containers":[{"resources":{"requests":{"cpu":"100m"}}}]}}`), `{"count/pods":"1","pods":"1","cpu":"1","requests.cpu":"1"}`},
-		"a pod that ended":  {pods, pod(`{"status":{"phase":"Failed"},"spec":{"containers":[{"resources":{"requests":{"cpu":"100m"}}}]}}`), `{"count/pods":"1"}`},
-		"a pod that ends":   {pods, ending, `{"count/pods":"1","pods":"1"}`},
-		"one that is late":  {pods, overdue, `{"count/pods":"1"}`},
-		"a service":         {services, service(`{"spec":{"ports":[{"port":1}]}}`), `{"count/services":"1","services":"1","services.nodeports":"0","services.loadbalancers":"0"}`},
-		"node ports":        {services, service(`{"spec":{"type":"NodePort","ports":[{"port":1},{"port":2}]}}`), `{"count/services":"1","services":"1","services.nodeports":"2","services.loadbalancers":"0"}`},
-		"a load balancer":   {services, service(`{"spec":{"type":"LoadBalancer","ports":[{"port":1},{"port":2}]}}`), `{"count/services":"1","services":"1","services.nodeports":"2","services.loadbalancers":"1"}`},
-		"without own ports": {services, service(`{"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{"port":1},{"port":2,"nodePort":30000}]}}`), `{"count/services":"1","services":"1","services.nodeports":"1","services.loadbalancers":"1"}`},
+		"the whole pod": {pods, pod(`{"spec":{"resources":{"requests":{"cpu":"1"}},"containers":[{"resources":{"requests":{"cpu":"100m"}}}]}}`), `{"count/pods":"1","pods":"1","cpu":"1","requests.cpu":"1"}`},
+		"a claim": {claims, claim(`{"spec":{"storageClassName":"gold","resources":{"requests":{"storage":"1500m"}}}}`),
+			`{"count/persistentvolumeclaims":"1","persistentvolumeclaims":"1","requests.storage":"2","gold.storageclass.storage.k8s.io/persistentvolumeclaims":"1","gold.storageclass.storage.k8s.io/requests.storage":"2"}`},
+		"a claim that shrinks": {claims, claim(`{"spec":{"resources":{"requests":{"storage":"1Gi"}}},"status":{"allocatedResources":{"storage":"2Gi"}}}`),
+			`{"count/persistentvolumeclaims":"1","persistentvolumeclaims":"1","requests.storage":"2Gi"}`},
+		"a claim without a size": {claims, claim(`{}`), `{"count/persistentvolumeclaims":"1","persistentvolumeclaims":"1"}`},
+		"a pod that ended":       {pods, pod(`{"status":{"phase":"Failed"},"spec":{"containers":[{"resources":{"requests":{"cpu":"100m"}}}]}}`), `{"count/pods":"1"}`},
+		"a pod that ends":        {pods, ending, `{"count/pods":"1","pods":"1"}`},
+		"one that is late":       {pods, overdue, `{"count/pods":"1"}`},
+		"a service":              {services, service(`{"spec":{"ports":[{"port":1}]}}`), `{"count/services":"1","services":"1","services.nodeports":"0","services.loadbalancers":"0"}`},
+		"node ports":             {services, service(`{"spec":{"type":"NodePort","ports":[{"port":1},{"port":2}]}}`), `{"count/services":"1","services":"1","services.nodeports":"2","services.loadbalancers":"0"}`},
+		"a load balancer":        {services, service(`{"spec":{"type":"LoadBalancer","ports":[{"port":1},{"port":2}]}}`), `{"count/services":"1","services":"1","services.nodeports":"2","services.loadbalancers":"1"}`},
+		"without own ports":      {services, service(`{"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{"port":1},{"port":2,"nodePort":30000}]}}`), `{"count/services":"1","services":"1","services.nodeports":"1","services.loadbalancers":"1"}`},
 	} {
 		text, err := json.Marshal(Usage(row.resource, row.object, now))
 		require.NoError(t, err)

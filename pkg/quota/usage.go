@@ -30,6 +30,8 @@ func Usage(resource schema.GroupResource, object runtime.Object, now time.Time) 
 		} else {
 			addPod(usage, object)
 		}
+	case *corev1.PersistentVolumeClaim:
+		addClaim(usage, object)
 	case *corev1.Service:
 		usage[corev1.ResourceServicesNodePorts], usage[corev1.ResourceServicesLoadBalancers] = nodePorts(object), number(0)
 		if object.Spec.Type == corev1.ServiceTypeLoadBalancer {
@@ -40,6 +42,30 @@ func Usage(resource schema.GroupResource, object runtime.Object, now time.Time) 
 }
 
 func number(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
+
+// addClaim adds the storage of a claim, which may already have more than it wants, and what it uses of its class.
+func addClaim(usage corev1.ResourceList, claim *corev1.PersistentVolumeClaim) {
+	wanted, there := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	size := wanted.DeepCopy()
+	size.RoundUp(0) // bytes
+	if allocated := claim.Status.AllocatedResources[corev1.ResourceStorage]; allocated.Cmp(size) > 0 {
+		size = allocated.DeepCopy()
+	}
+	class, old := claim.Annotations[corev1.BetaStorageClassAnnotation]
+	if !old && claim.Spec.StorageClassName != nil {
+		class = *claim.Spec.StorageClassName
+	}
+	if there {
+		usage[corev1.ResourceRequestsStorage] = size
+	}
+	if class == "" {
+		return
+	}
+	usage[corev1.ResourceName(class+ofClass)+corev1.ResourcePersistentVolumeClaims] = number(1)
+	if there {
+		usage[corev1.ResourceName(class+ofClass)+corev1.ResourceRequestsStorage] = size
+	}
+}
 
 // isOverdue reports whether the grace period of a deleted pod is over.
 func isOverdue(pod *corev1.Pod, now time.Time) bool {

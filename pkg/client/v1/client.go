@@ -54,6 +54,11 @@ func (c *Client) Services() Resource[*corev1.Service] {
 	return namespaced[corev1.Service](c, "services", "Service")
 }
 
+// PersistentVolumeClaims returns the claims for volumes.
+func (c *Client) PersistentVolumeClaims() Resource[*corev1.PersistentVolumeClaim] {
+	return namespaced[corev1.PersistentVolumeClaim](c, "persistentvolumeclaims", "PersistentVolumeClaim")
+}
+
 // Endpoints returns the addresses of the services' pods.
 func (c *Client) Endpoints() Resource[*corev1.Endpoints] {
 	return namespaced[corev1.Endpoints](c, "endpoints", "Endpoints")

@@ -74,6 +74,8 @@ func addUsed(ctx context.Context, client *clientv1.Client, of *corev1.ResourceQu
 		return each(ctx, client.Pods().Resource, add)
 	case corev1.Resource("services"):
 		return each(ctx, client.Services(), add)
+	case corev1.Resource("persistentvolumeclaims"):
+		return each(ctx, client.PersistentVolumeClaims(), add)
 	}
 	return each(ctx, client.Metadata(at), add)
 }
