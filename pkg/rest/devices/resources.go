@@ -1,42 +1,125 @@
-// Package devices has the group resource.k8s.io: devices, and the claims for them.
+// Package devices has the group resource.k8s.io: devices, and the claims for them. The scheduler and the controller of
+// claims need their defaults, and that specs stay; other rules are not checked.
 package devices
 
 import (
+	"cmp"
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/podspec"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
-var group = resourcev1.SchemeGroupVersion
+var (
+	group    = resourcev1.SchemeGroupVersion
+	specPath = field.NewPath("spec")
+)
 
 // Resources returns the table of the group.
 func Resources(b generic.Base) []rest.Resource {
-	return slices.Concat(deviceclasses.Rows(b), resourceclaims.Rows(b), resourceclaimtemplates.Rows(b), resourceslices.Rows(b))
+	return slices.Concat(classes.Rows(b), claims.Rows(b), templates.Rows(b), resourceSlices.Rows(b))
 }
 
-var deviceclasses = generic.Kind[*resourcev1.DeviceClass]{
-	Row:     rest.ClusterScoped(group, "DeviceClass", "deviceclasses", printers.Printer{}),
+var classes = generic.Kind[*resourcev1.DeviceClass]{
+	Row:     rest.ClusterScoped(group, "DeviceClass", "deviceclasses", printers.Named),
 	Spec:    func(o *resourcev1.DeviceClass) any { return &o.Spec },
 	Counted: true,
 }
 
-var resourceclaims = generic.Kind[*resourcev1.ResourceClaim]{
-	Row:    rest.InNamespaces(group, "ResourceClaim", "resourceclaims", printers.Printer{}),
-	Spec:   func(o *resourcev1.ResourceClaim) any { return &o.Spec },
-	Status: func(o *resourcev1.ResourceClaim) any { return &o.Status },
+var claims = generic.Kind[*resourcev1.ResourceClaim]{
+	Row:     rest.InNamespaces(group, "ResourceClaim", "resourceclaims", printers.ResourceClaims),
+	Spec:    func(o *resourcev1.ResourceClaim) any { return &o.Spec },
+	Status:  func(o *resourcev1.ResourceClaim) any { return &o.Status },
+	Default: func(o *resourcev1.ResourceClaim) { defaultRequests(&o.Spec.Devices) },
+	Rules: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
+		if old != nil {
+			c.Immutable(specPath, now.Spec, old.Spec)
+			return
+		}
+		requests(c, now.Spec.Devices.Requests, specPath.Child("devices", "requests"))
+	},
+	StatusRules: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
+		if at := field.NewPath("status", "allocation"); old.Status.Allocation != nil && now.Status.Allocation != nil {
+			c.Immutable(at, now.Status.Allocation, old.Status.Allocation)
+		}
+		at := field.NewPath("status", "reservedFor")
+		c.Forbid(len(now.Status.ReservedFor) > 0 && now.Status.Allocation == nil, at, "may not be specified when `allocated` is not set")
+		users := check.Unique{}
+		for i, by := range now.Status.ReservedFor {
+			users.Check(c, at.Index(i), string(by.UID))
+		}
+	},
 }
 
-var resourceclaimtemplates = generic.Kind[*resourcev1.ResourceClaimTemplate]{
-	Row:  rest.InNamespaces(group, "ResourceClaimTemplate", "resourceclaimtemplates", printers.Printer{}),
-	Spec: func(o *resourcev1.ResourceClaimTemplate) any { return &o.Spec },
+var templates = generic.Kind[*resourcev1.ResourceClaimTemplate]{
+	Row:     rest.InNamespaces(group, "ResourceClaimTemplate", "resourceclaimtemplates", printers.Named),
+	Default: func(o *resourcev1.ResourceClaimTemplate) { defaultRequests(&o.Spec.Spec.Devices) },
+	Rules: func(c *check.Errors, now, old *resourcev1.ResourceClaimTemplate) {
+		if old != nil {
+			c.Immutable(specPath, now.Spec, old.Spec)
+			return
+		}
+		requests(c, now.Spec.Spec.Devices.Requests, specPath.Child("spec", "devices", "requests"))
+	},
 }
 
-var resourceslices = generic.Kind[*resourcev1.ResourceSlice]{
-	Row:     rest.ClusterScoped(group, "ResourceSlice", "resourceslices", printers.Printer{}),
+// defaultRequests lets requests want one device.
+func defaultRequests(of *resourcev1.DeviceClaim) {
+	one := func(mode *resourcev1.DeviceAllocationMode, count *int64) {
+		*mode = cmp.Or(*mode, resourcev1.DeviceAllocationModeExactCount)
+		if *mode == resourcev1.DeviceAllocationModeExactCount {
+			*count = cmp.Or(*count, 1)
+		}
+	}
+	for i := range of.Requests {
+		request := &of.Requests[i]
+		if request.Exactly != nil {
+			one(&request.Exactly.AllocationMode, &request.Exactly.Count)
+		}
+		for j := range request.FirstAvailable {
+			one(&request.FirstAvailable[j].AllocationMode, &request.FirstAvailable[j].Count)
+		}
+	}
+}
+
+func requests(c *check.Errors, all []resourcev1.DeviceRequest, path *field.Path) {
+	for i, request := range all {
+		at := path.Index(i)
+		c.Label(at.Child("name"), request.Name)
+		if exact := request.Exactly; exact != nil {
+			c.Needs(at, "exactly.deviceClassName", exact.DeviceClassName)
+		}
+		if request.Exactly == nil && len(request.FirstAvailable) == 0 {
+			c.Add(field.Required(at, "exactly one of `exactly` or `firstAvailable` is required"))
+		}
+	}
+}
+
+var resourceSlices = generic.Kind[*resourcev1.ResourceSlice]{
+	Row:     rest.ClusterScoped(group, "ResourceSlice", "resourceslices", printers.ResourceSlices),
 	Spec:    func(o *resourcev1.ResourceSlice) any { return &o.Spec },
 	Counted: true,
+	Fields: func(o *resourcev1.ResourceSlice) fields.Set {
+		return fields.Set{resourcev1.ResourceSliceSelectorNodeName: *cmp.Or(o.Spec.NodeName, new("")), resourcev1.ResourceSliceSelectorDriver: o.Spec.Driver}
+	},
+	Rules: func(c *check.Errors, now, old *resourcev1.ResourceSlice) {
+		podspec.DriverName(c, now.Spec.Driver, specPath.Child("driver"))
+		spec := &now.Spec
+		c.Needs(specPath, "pool.name", spec.Pool.Name)
+		c.Positive(specPath.Child("pool", "resourceSliceCount"), spec.Pool.ResourceSliceCount)
+		nowhere := spec.NodeName == nil && spec.NodeSelector == nil && spec.AllNodes == nil && spec.PerDeviceNodeSelection == nil
+		c.RequiredIf(nowhere, specPath, "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required")
+		if old != nil {
+			c.Immutable(specPath.Child("pool", "name"), spec.Pool.Name, old.Spec.Pool.Name)
+			c.Immutable(specPath.Child("driver"), spec.Driver, old.Spec.Driver)
+			c.Immutable(specPath.Child("nodeName"), spec.NodeName, old.Spec.NodeName)
+		}
+	},
 }
