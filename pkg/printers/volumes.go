@@ -185,19 +185,3 @@ var CSIDrivers = Printer{
 			tokens, *cmp.Or(spec.RequiresRepublish, new(false)), cmp.Or(strings.Join(modes, ","), "<none>"), since(driver.CreationTimestamp.Time, now)}
 	}),
 }
-
-// StorageCapacities prints *storagev1.CSIStorageCapacity.
-var StorageCapacities = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("StorageClassName", storagev1.CSIStorageCapacity{}.SwaggerDoc()["storageClassName"]),
-		text("Capacity", storagev1.CSIStorageCapacity{}.SwaggerDoc()["capacity"]),
-	},
-	Cells: of(func(capacity *storagev1.CSIStorageCapacity, _ time.Time) []any {
-		size := "<unset>"
-		if capacity.Capacity != nil {
-			size = capacity.Capacity.String()
-		}
-		return []any{capacity.Name, capacity.StorageClassName, size}
-	}),
-}

@@ -100,7 +100,7 @@ var nodes = generic.Kind[*storagev1.CSINode]{
 }
 
 var capacities = generic.Kind[*storagev1.CSIStorageCapacity]{
-	Row: rest.InNamespaces(group, "CSIStorageCapacity", "csistoragecapacities", printers.StorageCapacities),
+	Row: rest.InNamespaces(group, "CSIStorageCapacity", "csistoragecapacities", printers.Printer{}),
 	Rules: func(c *check.Errors, now, old *storagev1.CSIStorageCapacity) {
 		if old != nil {
 			c.Immutable(field.NewPath("nodeTopology"), now.NodeTopology, old.NodeTopology)
