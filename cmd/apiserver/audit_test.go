@@ -63,7 +63,7 @@ var auditDifferences = map[string]struct{ theirs, ours string }{
 	"it is deleted": {`meta.k8s.io/__internal`, `v1`},
 	"an unknown resource": { // K87
 		`could not find the requested resource"`,
-		`could not find the requested resource: there are bindings, configmaps, endpoints, events, limitranges, namespaces, nodes, persistentvolumeclaims, persistentvolumes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"`},
+		`could not find the requested resource: there are bindings, componentstatuses, configmaps, endpoints, events, limitranges, namespaces, nodes, persistentvolumeclaims, persistentvolumes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"`},
 	// The right that is missed is another one.
 	"as another one, without the right": {
 		`nodes is forbidden: User \"bob\" cannot impersonate-on:user-info:list resource \"nodes\" in API group \"\" at the cluster scope","reason":"Forbidden","details":{"kind":"nodes"}`,

@@ -109,7 +109,7 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 	t.Parallel()
 	d := Open(t)
 	d.Must("POST", Pods, Pod("web", ""))
-	const resources = ": there are bindings, configmaps, endpoints, events, limitranges, namespaces, nodes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"
+	const resources = ": there are bindings, componentstatuses, configmaps, endpoints, events, limitranges, namespaces, nodes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"
 	const versions = ": there are authentication.k8s.io/v1, authorization.k8s.io/v1, discovery.k8s.io/v1, v1"
 	for path, known := range map[string]string{
 		"/api/v1/foos":                     resources,
@@ -118,7 +118,7 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 		"/apis/discovery.k8s.io/v1/foos":   ": there are endpointslices",
 		"/apis/x/v1/foos":                  versions,
 		"/api/v2/pods":                     versions,
-		Pods + "/web/exec":                 ": there are pods/binding, pods/eviction, pods/log, pods/status",
+		Pods + "/web/exec":                 ": there are pods/binding, pods/ephemeralcontainers, pods/eviction, pods/log, pods/resize, pods/status",
 		Endpoints + "/web/status":          "",
 		"/api/v1/namespaces/default/nodes": "",
 		"/api/v1/pods/web":                 "",

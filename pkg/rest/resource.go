@@ -115,7 +115,7 @@ func (r *Resource) APIResource() metav1.APIResource {
 	if r.Kind.GroupVersion() != r.GroupVersion {
 		resource.Group, resource.Version = r.Kind.Group, r.Kind.Version
 	}
-	if is[Lister](r) {
+	if r.Stored != "" {
 		resource.StorageVersionHash = r.storageVersionHash()
 	}
 	return resource
