@@ -184,6 +184,25 @@ func TestAPodRunsInAClusterOfOneProcess(t *testing.T) {
 }
 
 // All parts are processes of their own here. The clock is the bubble's.
+// New nodes are tainted. The scheduler also works where no node controller removes the taint.
+func TestAPodIsPlacedWithoutANodeController(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, "-run apiserver -scheduler none")
+		c.run("-run scheduler,kubelet -machines 127.0.0.1")
+		made := podNamed("web")
+		_, err := c.client.Pods().Create(t.Context(), &made)
+		require.NoError(t, err)
+		c.eventually(time.Minute, "it runs", func() bool {
+			pod, err := c.client.Pods().Get(t.Context(), "web")
+			return err == nil && pod.Status.Phase == corev1.PodRunning
+		})
+		node, err := c.client.Nodes().Get(t.Context(), "127.0.0.1")
+		require.NoError(t, err)
+		assert.Equal(t, []corev1.Taint{{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}}, node.Spec.Taints)
+	})
+}
+
 func TestWhenAKubeletStopsThePodsOfItsControllersComeElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

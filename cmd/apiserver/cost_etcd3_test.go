@@ -40,6 +40,7 @@ func openCounted(t *testing.T, flags ...string) (d *doors, counted *counted3) {
 	m, err := createMaster(&counting, o, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
+	require.NoError(t, m.BootstrapNamespaces(t.Context())) // what plugins read once is no cost of a request
 	return &doors{t, m, m.Server.PrepareRun().InsecureHandler()}, counted
 }
 

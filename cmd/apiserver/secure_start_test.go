@@ -80,8 +80,9 @@ func TestEachFlagThatIsMissingHereIsNamedAsKubeAPIServers(t *testing.T) {
 		said = append(said, "apiserver: -"+name+": kube-apiserver has this flag, but this server does not")
 	}
 	said = append(said, `apiserver: -authorization_mode: "Node" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC`,
-		`apiserver: -admission_control: "PodSecurity" is not one of AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger, MutatingAdmissionWebhook, `+
-			`NamespaceExists, NamespaceLifecycle, ResourceQuota, ServiceAccount, ValidatingAdmissionWebhook (apiserver -h lists the flags)`)
+		`apiserver: -admission_control: "PodSecurity" is not one of AlwaysAdmit, AlwaysDeny, AlwaysPullImages, CertificateApproval, CertificateSigning, CertificateSubjectRestriction, `+
+			`DefaultIngressClass, DefaultStorageClass, DefaultTolerationSeconds, LimitRanger, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, `+
+			`PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionWebhook (apiserver -h lists the flags)`)
 	assert.ElementsMatch(t, said, lines)
 }
 

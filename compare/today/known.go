@@ -33,7 +33,6 @@ var KnownWithoutAddresses = map[string][]Edit{
 func KnownOfRequests(onEtcd bool) []Edit {
 	known := []Edit{
 		{"K1", "70 GET /api/v1/namespaces/default/services", `(?s)    \{\n      "cells": \[\n        "kubernetes".*?\n    \}\n`, ""},
-		{"K3", "", `(?ms)^ +"tolerations": \[\n.*?^ +\]\n +"priority": 0\n( +"enableServiceLinks": true\n) +"preemptionPolicy": "PreemptLowerPriority"\n`, "$1"},
 		{"K4", "69 POST /api/v1/namespaces/default/services", `(?ms)^ +"clusterIP": .*?\]\n`, ""},
 		{"K4", "69 POST /api/v1/namespaces/default/services", `(?ms)^ +"ipFamilies": .*?"ipFamilyPolicy": .*?\n`, ""},
 		{"K4", "70 GET /api/v1/namespaces/default/services", `"10\.0\.0\.182"`, `"\u003cnone\u003e"`},

@@ -28,6 +28,14 @@ func (p plugin) idle(namespace string) bool {
 	return ok && idler.Idle(namespace)
 }
 
+// ignores reports whether there is nothing to decide about a change.
+func (p plugin) ignores(a *Attributes) bool {
+	if selective, ok := p.Interface.(Selective); ok && !selective.Selects(a.Resource.GroupResource(), a.Subresource) {
+		return true
+	}
+	return !p.Handles(a.Operation) || p.idle(a.Namespace)
+}
+
 // Call is one call of a plugin.
 type Call struct {
 	Plugin     string

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
 )
@@ -238,6 +239,27 @@ func TestAPluginThatHasNothingToDecideIsNotAsked(t *testing.T) {
 	assert.Equal(t, []string{"second validates CREATE still", "first validates CREATE quiet", "first validates CREATE busy", "second validates CREATE busy"}, told.calls)
 	assert.True(t, chain.Only(func(name string) bool { return name == "a" }).Idle("still"))
 	assert.True(t, (*admission.Chain)(nil).Idle("still"))
+}
+
+// selecting decides only about one resource.
+type selecting struct {
+	checking
+	resource string
+}
+
+func (s selecting) Selects(resource schema.GroupResource, subresource string) bool {
+	return resource.Resource == s.resource && subresource == ""
+}
+
+func TestAPluginIsAskedOnlyOfTheResourcesThatItSelects(t *testing.T) {
+	t.Parallel()
+	told := &told{}
+	chain := chainOf(t, selecting{checking{all: all{told, "first", ""}}, "pods"}, checking{all: all{told, "second", ""}})
+	for resource, subresource := range map[string]string{"pods": "", "nodes": "", "services": "status"} {
+		request := chain.Begin(t.Context(), admission.Attributes{Operation: admission.Create, Resource: corev1.SchemeGroupVersion.WithResource(resource), Subresource: subresource})
+		require.NoError(t, request.Validate(aPod(resource), nil))
+	}
+	assert.ElementsMatch(t, []string{"first validates CREATE pods", "second validates CREATE pods", "second validates CREATE nodes", "second validates CREATE services"}, told.calls)
 }
 
 func TestAPluginThatIsWrongIsTold(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Interface is a plugin. It is also a MutationInterface, a ValidationInterface, or both. Its methods
@@ -34,6 +35,13 @@ type ValidationInterface interface {
 type Idler interface {
 	// Idle reports whether there is nothing to decide about changes in a namespace. It is quick.
 	Idle(namespace string) bool
+}
+
+// Selective is an optional interface of a plugin that decides about few resources. It is not called for others, nor
+// counted in metrics, so that a table of many plugins costs little.
+type Selective interface {
+	// Selects reports whether the plugin decides about changes of a resource, or of a subresource of it. It is quick.
+	Selects(resource schema.GroupResource, subresource string) bool
 }
 
 // Forbidden returns the error that refuses a change, in the words of today's server. Why must contain

@@ -47,7 +47,7 @@ func (r *Request) Mutate(object, old Object) (Object, error) {
 func callAll[Plugin Interface](r *Request, step Step, a *Attributes, do func(Plugin, context.Context, *Attributes) error) error {
 	for _, one := range r.chain.plugins {
 		plugin, ok := one.Interface.(Plugin)
-		if !ok || !plugin.Handles(a.Operation) || one.idle(a.Namespace) {
+		if !ok || one.ignores(a) {
 			continue
 		}
 		var err error

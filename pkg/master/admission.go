@@ -21,6 +21,9 @@ func (m *Master) openAdmission() {
 		if wants, ok := p.(serviceaccount.WantsAccounts); ok {
 			wants.SetAccounts(core.NewAccounts(m.lifecycle))
 		}
+		if wants, ok := p.(plugin.WantsAuthorizer); ok {
+			wants.SetAuthorizer(m.rights)
+		}
 		if wants, ok := p.(plugin.WantsObjects); ok {
 			wants.SetObjects(m.Stores.Objects, trace.Untraced(m.Stores.Objects), m.catalogs)
 		}
@@ -36,6 +39,9 @@ func (m *Master) readDecisive() {
 	m.admission.Each(func(_ string, p admission.Interface) {
 		if idler, ok := p.(admission.Idler); ok {
 			idler.Idle(metav1.NamespaceDefault)
+		}
+		if reads, ok := p.(plugin.ReadsOnce); ok {
+			_ = reads.ReadOnce() // if that fails, a request reads them
 		}
 	})
 }

@@ -39,7 +39,10 @@ func (o *AdmissionOptions) validate(map[string]bool) (errs problems) {
 		flag  string
 		names util.StringList
 	}{{"admission_control", o.Plugins}, {"enable_admission_plugins", o.Enable}, {"disable_admission_plugins", o.Disable}} {
-		errs.addNames(one.flag, one.names, known, "one of "+strings.Join(known, ", "))
+		for _, name := range one.names {
+			errs.addIf(isGone(name), "-%s: %s is gone: %s", one.flag, name, gonePlugins[name])
+		}
+		errs.addNames(one.flag, slices.DeleteFunc(slices.Clone(one.names), isGone), known, "one of "+strings.Join(known, ", "))
 		errs.addIf(one.flag != "admission_control" && len(o.Plugins) > 0 && len(one.names) > 0, "-%s: it does not go with -admission_control, which names all plugins", one.flag)
 	}
 	for _, name := range o.Enable {
@@ -95,6 +98,19 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 	return chain, errors.Join(errs...)
 }
 
+// gonePlugins has plugins of kube-apiserver that today's server no longer has, and what it has instead.
+var gonePlugins = map[string]string{
+	"DenyEscalatingExec":    "today's server has PodSecurity instead",
+	"DenyExecOnPrivileged":  "today's server has PodSecurity instead",
+	"Initializers":          "MutatingAdmissionWebhook replaced it",
+	"PersistentVolumeLabel": "cloud controller managers label volumes",
+	"PodPreset":             "MutatingAdmissionWebhook can do the same",
+	"PodSecurityPolicy":     "today's server has PodSecurity instead",
+	"SecurityContextDeny":   "today's server has PodSecurity instead",
+}
+
+func isGone(name string) bool { return gonePlugins[name] != "" }
+
 // pluginTable has all plugins, in the order in which they are asked.
 var pluginTable = []struct {
 	name      string
@@ -106,7 +122,18 @@ var pluginTable = []struct {
 	{plugin.NameNamespaceExists, plugin.NewNamespaceExists, false},
 	{plugin.NameLimitRanger, plugin.NewLimitRanger, true},
 	{serviceaccount.Name, serviceaccount.New, true},
+	{plugin.NameTaintNodesByCondition, plugin.NewTaintNodesByCondition, true},
 	{plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages, false},
+	{plugin.NamePriority, plugin.NewPriority, true},
+	{plugin.NameDefaultTolerationSeconds, plugin.NewDefaultTolerationSeconds, true},
+	{plugin.NameDefaultStorageClass, plugin.NewDefaultStorageClass, true},
+	{plugin.NameStorageObjectInUseProtection, plugin.NewStorageObjectInUseProtection, true},
+	{plugin.NamePersistentVolumeClaimResize, plugin.NewPersistentVolumeClaimResize, true},
+	{plugin.NameRuntimeClass, plugin.NewRuntimeClass, true},
+	{plugin.NameCertificateApproval, plugin.NewCertificateApproval, true},
+	{plugin.NameCertificateSigning, plugin.NewCertificateSigning, true},
+	{plugin.NameCertificateSubject, plugin.NewCertificateSubjectRestriction, true},
+	{plugin.NameDefaultIngressClass, plugin.NewDefaultIngressClass, true},
 	{webhook.NameMutating, webhook.NewMutating, false},
 	{webhook.NameValidating, webhook.NewValidating, false},
 	{plugin.NameAlwaysDeny, plugin.NewAlwaysDeny, false},

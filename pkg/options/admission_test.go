@@ -1,8 +1,11 @@
 package options
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,20 +27,22 @@ func chainOf(t *testing.T, args ...string) (names []string, err error) {
 // K92: ServiceAccount is a default only if something makes accounts.
 func TestPluginsAreAskedInTheOrderOfTheFlagButAQuotaLast(t *testing.T) {
 	t.Parallel()
+	const defaults = "TaintNodesByCondition,Priority,DefaultTolerationSeconds,DefaultStorageClass,StorageObjectInUseProtection,PersistentVolumeClaimResize,RuntimeClass," +
+		"CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass"
 	for given, wanted := range map[string]string{
-		"": "NamespaceLifecycle,LimitRanger,ServiceAccount,ResourceQuota",
-		"-controllers=-serviceaccount-controller": "NamespaceLifecycle,LimitRanger,ResourceQuota",
-		"-trace": "NamespaceLifecycle,LimitRanger,ResourceQuota",
-		"-controllers= -enable_admission_plugins ServiceAccount":                                   "NamespaceLifecycle,LimitRanger,ServiceAccount,ResourceQuota",
-		"-disable_admission_plugins ServiceAccount":                                                "NamespaceLifecycle,LimitRanger,ResourceQuota",
+		"": "NamespaceLifecycle,LimitRanger,ServiceAccount," + defaults + ",ResourceQuota",
+		"-controllers=-serviceaccount-controller": "NamespaceLifecycle,LimitRanger," + defaults + ",ResourceQuota",
+		"-trace": "NamespaceLifecycle,LimitRanger," + defaults + ",ResourceQuota",
+		"-controllers= -enable_admission_plugins ServiceAccount":                                   "NamespaceLifecycle,LimitRanger,ServiceAccount," + defaults + ",ResourceQuota",
+		"-disable_admission_plugins ServiceAccount":                                                "NamespaceLifecycle,LimitRanger," + defaults + ",ResourceQuota",
 		"--admission-control=AlwaysDeny":                                                           "AlwaysDeny",
 		"--admission-control=LimitRanger,NamespaceLifecycle":                                       "LimitRanger,NamespaceLifecycle",
 		"--admission-control=ResourceQuota,AlwaysAdmit":                                            "AlwaysAdmit,ResourceQuota",
 		"--admission-control=ResourceQuota":                                                        "ResourceQuota",
 		"--admission-control=AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook": "AlwaysPullImages,MutatingAdmissionWebhook,ValidatingAdmissionWebhook",
-		"--enable-admission-plugins=AlwaysDeny,AlwaysPullImages,LimitRanger":                       "NamespaceLifecycle,LimitRanger,ServiceAccount,AlwaysPullImages,AlwaysDeny,ResourceQuota",
-		"--disable-admission-plugins=ResourceQuota,AlwaysAdmit":                                    "NamespaceLifecycle,LimitRanger,ServiceAccount",
-		"--disable-admission-plugins=LimitRanger --enable-admission-plugins=AlwaysAdmit":           "AlwaysAdmit,NamespaceLifecycle,ServiceAccount,ResourceQuota",
+		"--enable-admission-plugins=AlwaysDeny,AlwaysPullImages,LimitRanger":                       "NamespaceLifecycle,LimitRanger,ServiceAccount," + strings.Replace(defaults, ",", ",AlwaysPullImages,", 1) + ",AlwaysDeny,ResourceQuota",
+		"--disable-admission-plugins=ResourceQuota,AlwaysAdmit":                                    "NamespaceLifecycle,LimitRanger,ServiceAccount," + defaults,
+		"--disable-admission-plugins=LimitRanger --enable-admission-plugins=AlwaysAdmit":           "AlwaysAdmit,NamespaceLifecycle,ServiceAccount," + defaults + ",ResourceQuota",
 	} {
 		names, err := chainOf(t, strings.Fields(given)...)
 		require.NoError(t, err)
@@ -52,6 +57,7 @@ func TestOnlyWhatIsNamedAndQuotaDecideAtTheFirstDoor(t *testing.T) {
 		"-enable_admission_plugins AlwaysDeny,NamespaceExists":          "ResourceQuota",
 		"-disable_admission_plugins ResourceQuota":                      "",
 		"-admission_control NamespaceExists,LimitRanger,ServiceAccount": "LimitRanger",
+		"-admission_control Priority":                                   "Priority",
 	} {
 		o, err := Parse(strings.Fields(given))
 		require.NoError(t, err)
@@ -80,9 +86,13 @@ func TestPluginsAreNamedInOneWayOnly(t *testing.T) {
 
 func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 	t.Parallel()
-	const all = "AlwaysAdmit, AlwaysDeny, AlwaysPullImages, LimitRanger, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, ResourceQuota, ServiceAccount, ValidatingAdmissionWebhook"
+	const all = "AlwaysAdmit, AlwaysDeny, AlwaysPullImages, CertificateApproval, CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DefaultStorageClass, " +
+		"DefaultTolerationSeconds, LimitRanger, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, " +
+		"ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionWebhook"
 	_, err := Parse([]string{"-admission_control", "AlwaysAdmit,PodSecurity,AlwaysAdmit"})
 	assert.EqualError(t, err, `-admission_control: "PodSecurity" is not one of `+all)
+	_, err = Parse([]string{"-admission_control", "LimitRanger,PodSecurityPolicy"})
+	assert.EqualError(t, err, "-admission_control: PodSecurityPolicy is gone: today's server has PodSecurity instead")
 	_, err = Parse([]string{"-admission_control", "AlwaysAdmit,LimitRanger,AlwaysAdmit"})
 	assert.EqualError(t, err, "-admission_control: AlwaysAdmit is named twice")
 
@@ -104,4 +114,29 @@ func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 	_, err = chainOf(t, "-admission_control_config_file", file+".gone")
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "-admission_control_config_file: ")
+}
+
+// The document lists the plugins as the server asks them, and those that are gone.
+func TestTheDocumentHasATableOfAllPlugins(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/server.md")
+	require.NoError(t, err)
+	var o AdmissionOptions
+	var rows, documented []string
+	for _, row := range pluginTable {
+		doors := ""
+		if row.isDefault && o.AtFirstDoor(row.name) {
+			doors = "both"
+		} else if row.isDefault {
+			doors = "second"
+		}
+		rows = append(rows, row.name+" "+doors)
+	}
+	for _, name := range slices.Sorted(maps.Keys(gonePlugins)) {
+		rows = append(rows, name+" gone")
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\| \*(\w+)\* \| (\w*) ?\|`).FindAllStringSubmatch(string(text), -1) {
+		documented = append(documented, row[1]+" "+row[2])
+	}
+	assert.Equal(t, rows, documented)
 }

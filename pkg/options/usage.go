@@ -97,9 +97,13 @@ what is let in:
   -enable_admission_plugins LIST  plugins that decide about changes of today's API,
                        beside the defaults: NamespaceLifecycle, LimitRanger,
                        ServiceAccount (if serviceaccount-controller runs),
-                       ResourceQuota; others are AlwaysAdmit, AlwaysDeny,
-                       AlwaysPullImages, NamespaceExists, MutatingAdmissionWebhook,
-                       ValidatingAdmissionWebhook
+                       TaintNodesByCondition, Priority, DefaultTolerationSeconds,
+                       DefaultStorageClass, StorageObjectInUseProtection,
+                       PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
+                       CertificateSigning, CertificateSubjectRestriction,
+                       DefaultIngressClass, ResourceQuota; others are AlwaysAdmit,
+                       AlwaysDeny, AlwaysPullImages, NamespaceExists,
+                       MutatingAdmissionWebhook, ValidatingAdmissionWebhook
   -disable_admission_plugins LIST  defaults that are off; about tasks decides only
                        ResourceQuota, unless it is off
   -admission_control LIST  instead of both: the plugins that decide about all changes,

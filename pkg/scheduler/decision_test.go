@@ -60,6 +60,7 @@ func TestAFilterSaysWhyANodeIsNotOneForAPod(t *testing.T) {
 		portReason     = "node(s) didn't have free ports for the requested pod ports"
 	)
 	dedicated := corev1.Taint{Key: "dedicated", Value: "db", Effect: corev1.TaintEffectNoSchedule}
+	newcomer := corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}
 	zone := nodeLabels(map[string]string{"zone": "a", "size": "7"})
 	for _, test := range []struct {
 		name    string
@@ -91,6 +92,12 @@ func TestAFilterSaysWhyANodeIsNotOneForAPod(t *testing.T) {
 			reasons: []string{taintReason}},
 		{name: "one of two tolerated", node: of(tainted(dedicated, corev1.Taint{Key: "b", Effect: corev1.TaintEffectNoSchedule})),
 			pod: with(tolerating(corev1.Toleration{Key: "dedicated", Value: "db"})), reasons: []string{taintReason}},
+		{name: "new", node: of(tainted(newcomer)), reasons: []string{taintReason}},
+		{name: "new, but ready", node: of(tainted(newcomer), ready(corev1.ConditionTrue))},
+		{name: "ready again", node: of(tainted(corev1.Taint{Key: "node.kubernetes.io/unreachable", Effect: corev1.TaintEffectNoSchedule}), ready(corev1.ConditionTrue))},
+		{name: "ready, but it drives away", node: of(tainted(corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoExecute}), ready(corev1.ConditionTrue)),
+			reasons: []string{taintReason}},
+		{name: "uncordoned", node: of(tainted(cordon))},
 
 		{name: "selected", node: of(zone), pod: with(selecting("zone", "a"))},
 		{name: "not selected", node: of(zone), pod: with(selecting("zone", "b")), reasons: []string{selectorReason}},

@@ -21,12 +21,17 @@ const unlimited = -1
 func factsOf(node *corev1.Node) nodeFacts {
 	facts := nodeFacts{unschedulable: node.Spec.Unschedulable, labels: node.Labels,
 		capacity: amounts{unlimited, unlimited}, maxPods: unlimited}
+	isReady := false
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
-			facts.notReady = condition.Status != corev1.ConditionTrue
+			isReady = condition.Status == corev1.ConditionTrue
+			facts.notReady = !isReady
 		}
 	}
 	for _, taint := range node.Spec.Taints {
+		if isStale(taint, node, isReady) {
+			continue
+		}
 		if taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute {
 			facts.taints = append(facts.taints, taint)
 		}
@@ -41,6 +46,20 @@ func factsOf(node *corev1.Node) nodeFacts {
 		facts.maxPods = units(&pods, maxCapacity)
 	}
 	return facts
+}
+
+// isStale reports whether a taint only says what the node said before. A node controller will remove it, if one runs.
+func isStale(taint corev1.Taint, node *corev1.Node, isReady bool) bool {
+	if taint.Effect != corev1.TaintEffectNoSchedule {
+		return false
+	}
+	switch taint.Key {
+	case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable:
+		return isReady
+	case corev1.TaintNodeUnschedulable:
+		return !node.Spec.Unschedulable
+	}
+	return false
 }
 
 // reportedBy returns how much of a resource a node reports for pods.

@@ -38,7 +38,7 @@ func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) 
 
 // SetObjects implements WantsObjects.
 func (l *limitRanger) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
-	l.limits = NewObjects[*corev1.LimitRange](untraced, quota.LimitsKind, "LimitRange")
+	l.limits = NewObjects[*corev1.LimitRange](untraced, quota.LimitsKind, corev1.SchemeGroupVersion.WithKind("LimitRange"))
 }
 
 // Idle implements admission.Idler.

@@ -3,8 +3,8 @@ package plugin
 import (
 	"sync/atomic"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
@@ -18,6 +18,9 @@ type WantsObjects interface {
 	SetObjects(objects, untraced storage.Interface, catalogs rest.Catalogs)
 }
 
+// ReadsOnce is a plugin that reads by what it decides before the first request, so that no request waits for it.
+type ReadsOnce interface{ ReadOnce() error }
+
 // Objects reads the objects of a kind by which a plugin decides. It reads the cache of the store, so a decision may miss
 // an object that another server has created just before. It is safe for concurrent use.
 type Objects[T runtime.Object] struct {
@@ -28,24 +31,37 @@ type Objects[T runtime.Object] struct {
 	isRead atomic.Bool // the cache is as new as the start of this process
 }
 
-// NewObjects returns a reader of the objects of a kind of the core group.
-func NewObjects[T runtime.Object](store storage.Interface, kind api.Kind, name string) *Objects[T] {
-	return &Objects[T]{Store: store, Kind: kind, Codec: v1.NewCodec(corev1.SchemeGroupVersion.WithKind(name), kind, v1.Scheme)}
+// NewObjects returns a reader of the objects of a kind.
+func NewObjects[T runtime.Object](store storage.Interface, stored api.Kind, kind schema.GroupVersionKind) *Objects[T] {
+	return &Objects[T]{Store: store, Kind: stored, Codec: v1.NewCodec(kind, stored, v1.Scheme)}
 }
 
 // stored returns the stored objects in a namespace.
 func (o *Objects[T]) stored(namespace string) ([]*storage.Object, error) {
-	if !o.isRead.Load() {
-		if _, err := o.Store.List(storage.Selection{Kind: o.Kind}); err != nil {
-			return nil, rest.StatusError(err, corev1.Resource(string(o.Kind)), "")
-		}
-		o.isRead.Store(true)
+	if err := o.read(); err != nil {
+		return nil, err
 	}
 	list, err := o.Store.Cached().List(storage.Selection{Kind: o.Kind, Namespace: namespace})
 	if err != nil {
-		return nil, rest.StatusError(err, corev1.Resource(string(o.Kind)), "")
+		return nil, o.failed(err)
 	}
 	return list.Items, nil
+}
+
+// read reads the objects from the store once, so that the cache has them.
+func (o *Objects[T]) read() error {
+	if o.isRead.Load() {
+		return nil
+	}
+	if _, err := o.Store.List(storage.Selection{Kind: o.Kind}); err != nil {
+		return o.failed(err)
+	}
+	o.isRead.Store(true)
+	return nil
+}
+
+func (o *Objects[T]) failed(err error) error {
+	return rest.StatusError(err, schema.GroupResource{Group: o.Codec.Kind.Group, Resource: string(o.Kind)}, "")
 }
 
 // None reports whether there are certainly no objects in a namespace.

@@ -1,13 +1,15 @@
-// Package plugin has the small admission plugins: they admit or deny everything, set the pull policy of images, check
-// the namespace, and limit the resources of containers and pods.
+// Package plugin has the small admission plugins: they admit or deny everything, check the namespace, limit the resources
+// of containers and pods, complete pods, nodes, claims and ingresses, and check requests for certificates.
 package plugin
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
 )
@@ -20,6 +22,18 @@ const (
 	NameNamespaceExists    = "NamespaceExists"
 	NameNamespaceLifecycle = "NamespaceLifecycle"
 	NameLimitRanger        = "LimitRanger"
+
+	NameTaintNodesByCondition        = "TaintNodesByCondition"
+	NamePriority                     = "Priority"
+	NameDefaultTolerationSeconds     = "DefaultTolerationSeconds"
+	NameDefaultStorageClass          = "DefaultStorageClass"
+	NameStorageObjectInUseProtection = "StorageObjectInUseProtection"
+	NamePersistentVolumeClaimResize  = "PersistentVolumeClaimResize"
+	NameRuntimeClass                 = "RuntimeClass"
+	NameCertificateApproval          = "CertificateApproval"
+	NameCertificateSigning           = "CertificateSigning"
+	NameCertificateSubject           = "CertificateSubjectRestriction"
+	NameDefaultIngressClass          = "DefaultIngressClass"
 )
 
 // WithoutConfiguration returns a plugin, or an error if it has a configuration, whose author would
@@ -44,6 +58,37 @@ type changes struct{}
 
 // Handles implements admission.Interface.
 func (changes) Handles(operation admission.Operation) bool { return operation != admission.Delete }
+
+// scope is what a plugin decides about. It implements admission.Interface and admission.Selective.
+type scope struct {
+	operations  []admission.Operation
+	subresource string
+	resources   []schema.GroupResource
+}
+
+var _ admission.Selective = scope{}
+
+// The operations of plugins.
+var (
+	onCreate  = []admission.Operation{admission.Create}
+	onUpdate  = []admission.Operation{admission.Update}
+	onChanges = []admission.Operation{admission.Create, admission.Update}
+)
+
+// on returns a scope without subresources.
+func on(operations []admission.Operation, resources ...schema.GroupResource) scope {
+	return scope{operations: operations, resources: resources}
+}
+
+// Handles implements admission.Interface.
+func (s scope) Handles(operation admission.Operation) bool {
+	return slices.Contains(s.operations, operation)
+}
+
+// Selects implements admission.Selective.
+func (s scope) Selects(resource schema.GroupResource, subresource string) bool {
+	return subresource == s.subresource && slices.Contains(s.resources, resource)
+}
 
 // Resize is the subresource of pods by which their resources change.
 const Resize = "resize"

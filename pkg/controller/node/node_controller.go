@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func (n *NodeController) look(ctx context.Context) {
 	n.logged = failure
 }
 
-// monitor marks the silent nodes and their pods. If nodes cannot be listed, all get a new grace period.
+// monitor marks the silent nodes and their pods, and taints all nodes by their conditions. If nodes cannot be listed, all get a new grace period.
 // Other failures are retried the next time. It ends early if the server does not answer, or after a
 // whole period: kubelets may have been heard meanwhile.
 func (n *NodeController) monitor(ctx context.Context) error {
@@ -103,10 +104,13 @@ func (n *NodeController) monitor(ctx context.Context) error {
 	isOver := func(err error) bool { return isUnanswered(err) || time.Since(came) >= n.config.MonitorPeriod }
 	var failures []error
 	for _, node := range list.Items {
-		if !n.health.isSilent(node.Name) {
-			continue
+		var err error
+		if n.health.isSilent(node.Name) {
+			node, err = n.markNode(ctx, node)
 		}
-		err := n.markNode(ctx, node)
+		if err == nil {
+			err = n.taintNode(ctx, node)
+		}
 		failures = append(failures, err)
 		if isOver(err) {
 			return errors.Join(failures...)
@@ -125,20 +129,34 @@ func (n *NodeController) monitor(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// markNode sets the conditions of a node to Unknown.
-func (n *NodeController) markNode(ctx context.Context, node *corev1.Node) error {
+// markNode sets the conditions of a node to Unknown, and returns it.
+func (n *NodeController) markNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {
 	marked := node.DeepCopy()
 	if !markConditions(marked.Status.Conditions, metav1.Now()) {
-		return nil
+		return node, nil
 	}
-	_, err := n.config.Client.Nodes().UpdateStatus(ctx, marked)
+	marked, err := n.config.Client.Nodes().UpdateStatus(ctx, marked)
 	if isOutrun(err) {
-		return nil
+		return node, nil
 	}
 	if err != nil {
-		return fmt.Errorf("node %s: %w", node.Name, err)
+		return node, fmt.Errorf("node %s: %w", node.Name, err)
 	}
 	n.config.Recorder.Eventf(node, corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", node.Name)
+	return marked, nil
+}
+
+// taintNode gives a node the taints of its conditions. The plugin TaintNodesByCondition has given a new node the first one.
+func (n *NodeController) taintNode(ctx context.Context, node *corev1.Node) error {
+	taints := taintsOf(node)
+	if slices.EqualFunc(taints, node.Spec.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) }) {
+		return nil
+	}
+	tainted := node.DeepCopy()
+	tainted.Spec.Taints = taints
+	if _, err := n.config.Client.Nodes().Update(ctx, tainted); err != nil && !isOutrun(err) {
+		return fmt.Errorf("node %s: %w", node.Name, err)
+	}
 	return nil
 }
 

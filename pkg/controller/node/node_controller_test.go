@@ -379,6 +379,39 @@ func TestANodeThatNeverHadAKubeletIsLeftAlone(t *testing.T) {
 	})
 }
 
+func TestANodeHasTheTaintsOfItsConditions(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		own, old := corev1.Taint{Key: "own", Effect: corev1.TaintEffectNoSchedule}, corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}
+		driving := corev1.Taint{Key: old.Key, Effect: corev1.TaintEffectNoExecute}
+		for _, name := range []string{"a", "b", "new"} {
+			_, err := b.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{old, own, driving}}})
+			require.NoError(t, err)
+		}
+		b.kubelets("a")
+		stop := b.kubelets("b")
+		b.run()
+		b.wait(6 * time.Second)
+		assert.Equal(t, []corev1.Taint{own, driving}, b.node("a").Spec.Taints)
+		assert.Equal(t, []corev1.Taint{old, own, driving}, b.node("new").Spec.Taints, "no kubelet says that it is ready")
+
+		stop()
+		_, err := b.client.Nodes().Change(t.Context(), "a", func(node *corev1.Node) error {
+			node.Spec.Unschedulable = true
+			return nil
+		})
+		require.NoError(t, err)
+		b.wait(time.Minute)
+		added := func(key string) []corev1.Taint {
+			return []corev1.Taint{own, driving, {Key: key, Effect: corev1.TaintEffectNoSchedule}}
+		}
+		assert.Equal(t, added("node.kubernetes.io/unschedulable"), b.node("a").Spec.Taints)
+		assert.Equal(t, added("node.kubernetes.io/unreachable"), b.node("b").Spec.Taints)
+		b.kubelets("b")
+		b.wait(6 * time.Second)
+		assert.Equal(t, []corev1.Taint{own, driving}, b.node("b").Spec.Taints)
+	})
+}
+
 func TestAControllerThatStartsAgainGivesANewGracePeriod(t *testing.T) {
 	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
 		b.kubelets("a")

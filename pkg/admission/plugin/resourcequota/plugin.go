@@ -69,7 +69,7 @@ func New(configuration json.RawMessage) (admission.Interface, error) {
 // SetObjects implements plugin.WantsObjects.
 func (p *Plugin) SetObjects(objects, untraced storage.Interface, catalogs rest.Catalogs) {
 	p.objects, p.catalogs = objects, catalogs
-	p.quotas = plugin.NewObjects[*corev1.ResourceQuota](untraced, quota.Kind, "ResourceQuota")
+	p.quotas = plugin.NewObjects[*corev1.ResourceQuota](untraced, quota.Kind, corev1.SchemeGroupVersion.WithKind("ResourceQuota"))
 }
 
 // Handles implements admission.Interface.

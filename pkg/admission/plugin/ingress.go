@@ -1,0 +1,49 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
+)
+
+type defaultIngressClass struct {
+	scope
+	*classes[*networkingv1.IngressClass]
+}
+
+var _ WantsObjects = (*defaultIngressClass)(nil)
+
+// NewDefaultIngressClass creates a plugin that gives new ingresses without a class the one that is marked as default. It
+// is an admission.Factory.
+func NewDefaultIngressClass(configuration json.RawMessage) (admission.Interface, error) {
+	return WithoutConfiguration(&defaultIngressClass{scope: on(onCreate, networkingv1.Resource("ingresses"))}, configuration)
+}
+
+// SetObjects implements WantsObjects.
+func (d *defaultIngressClass) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
+	d.classes = newClasses[*networkingv1.IngressClass](untraced, networkingv1.SchemeGroupVersion.WithKind("IngressClass"), "ingressclasses")
+}
+
+// ingressClassAnnotation named the class of an ingress before there was a field.
+const ingressClassAnnotation = "kubernetes.io/ingress.class"
+
+// Admit implements admission.MutationInterface.
+func (d *defaultIngressClass) Admit(_ context.Context, a *admission.Attributes) error {
+	ingress, isIngress := a.Object.(*networkingv1.Ingress)
+	if !isIngress || ingress.Spec.IngressClassName != nil {
+		return nil
+	}
+	if _, named := ingress.Annotations[ingressClassAnnotation]; named {
+		return nil
+	}
+	class, err := d.marked(networkingv1.AnnotationIsDefaultIngressClass)
+	if class != nil {
+		ingress.Spec.IngressClassName = new(class.Name)
+	}
+	return err
+}
