@@ -94,7 +94,9 @@ func TestATaskHasNoAccount(t *testing.T) {
 }
 
 func BenchmarkPostPod(b *testing.B) {
-	for name, plugins := range map[string]string{"without accounts": "NamespaceLifecycle", "with accounts": "NamespaceLifecycle,ServiceAccount"} {
+	for name, plugins := range map[string]string{"without accounts": "NamespaceLifecycle", "with accounts": "NamespaceLifecycle,ServiceAccount",
+		"with defaults": "NamespaceLifecycle,LimitRanger,TaintNodesByCondition,Priority,DefaultTolerationSeconds,DefaultStorageClass,StorageObjectInUseProtection," +
+			"PersistentVolumeClaimResize,RuntimeClass,CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass,ResourceQuota"} {
 		b.Run(name, func(b *testing.B) {
 			handler := assembled("-controllers=", "-scheduler", "none", "-admission_control", plugins)
 			post := func(path, body string) {
