@@ -108,13 +108,13 @@ func TestAManifestComesBackWithEveryField(t *testing.T) {
 			putBack(d, "/api/v1beta1/replicationControllers/"+name)
 			checkController(t, d, manifest)
 		}
-	}, "-scheduler", "none")
+	}, append(withoutDefaulters, "-scheduler", "none")...)
 }
 
 // What one apiserver has stored, the next one answers to the byte.
 func TestManifestsOutliveTheApiserver(t *testing.T) {
 	onEachEtcd(t, func(t *testing.T, flags []string) {
-		flags = append(flags, "-scheduler", "none")
+		flags = append(append(flags, withoutDefaulters...), "-scheduler", "none")
 		first := openDoors(t, flags...)
 		for _, manifest := range manifests(t) {
 			first.sendAs(http.StatusCreated, "POST", todaysPods, inYAML, manifest)
