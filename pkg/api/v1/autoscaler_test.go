@@ -72,7 +72,7 @@ func FuzzAnAutoscalerThatIsPutInV1IsKeptWhole(f *testing.F) {
 	})
 }
 
-// What kube-apiserver 1.36.3 shows in v1 of the metrics of v2, and what it makes of the same.
+// K93. What kube-apiserver 1.36.3 shows in v1 of the metrics of v2, and what it makes of the same.
 func TestTheMetricsOfV2AreAnnotationsOfV1(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ v1, v2 string }{

@@ -19,7 +19,7 @@ import (
 	"kube2014/pkg/storage/memory"
 )
 
-func TestK40TheDefaultsAreThoseOfTodaysServer(t *testing.T) {
+func TestTheDefaultsAreThoseOfTodaysServer(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
 	require.NoError(t, Bootstrap(t.Context(), store, clock))

@@ -64,6 +64,7 @@ func texts(errs field.ErrorList) (all []string) {
 	return all
 }
 
+// K40.
 func TestObjectsAreCheckedByTheMarkersOfTheirTypes(t *testing.T) {
 	t.Parallel()
 	never := policyv1.UnhealthyPodEvictionPolicyType("Never")
