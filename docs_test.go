@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -190,7 +192,24 @@ var logLine = regexp.MustCompile(`^\d{4}/\d\d/\d\d .*?(?:serves https?://(127\.0
 // start starts an apiserver on a free port. It is stopped with the test.
 func start(t *testing.T, program string, args ...string) *server {
 	command := exec.Command(program, append([]string{"-port", "0", "-machines", "127.0.0.1,127.0.0.2"}, args...)...)
-	return startCommand(t, command, func(err error) { assert.NoError(t, err) })
+	s := startCommand(t, command, func(err error) { assert.NoError(t, err) })
+	s.untilReady(t)
+	return s
+}
+
+// untilReady waits until the built-in objects are written: a narration does not tell of them later.
+func (s *server) untilReady(t *testing.T) {
+	for status := 0; status != http.StatusOK; {
+		resp, err := http.Get("http://" + s.address + "/readyz")
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		status = resp.StatusCode
+		select {
+		case <-t.Context().Done():
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // startCommand starts a command that becomes an apiserver, or starts one and ends with it. Ended
