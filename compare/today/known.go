@@ -9,9 +9,7 @@ import (
 
 // KnownOfKubectl has, by session, what kubectl prints here otherwise than on the recorded
 // server.
-var KnownOfKubectl = map[string][]Edit{
-	"about the server": {{"K2", "11 $K get componentstatuses >/dev/null; echo $?", `(?s)0\nstderr:.*`, "1\nstderr:\nerror: the server doesn't have a resource type \"componentstatuses\"\n"}},
-}
+var KnownOfKubectl = map[string][]Edit{}
 
 // KnownWithoutSecurePort has what kubectl prints otherwise on a server that has only the insecure port.
 var KnownWithoutSecurePort = map[string][]Edit{
