@@ -7,6 +7,7 @@ import (
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
+	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -29,18 +30,28 @@ var (
 		Default: func(o *flowcontrolv1.FlowSchema) {
 			o.Spec.MatchingPrecedence = cmp.Or(o.Spec.MatchingPrecedence, 1000)
 		},
-		Rules:       flowRules,
-		StatusRules: flowStatusRules,
+		Rules: flowRules,
+		StatusRules: func(c *check.Errors, now, _ *flowcontrolv1.FlowSchema) {
+			known := check.Unique{}
+			for i, one := range now.Status.Conditions {
+				condition(c, i, string(one.Type), known)
+			}
+		},
 	}
 
 	levels = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
-		Row:         rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
-		Spec:        func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Spec },
-		Status:      func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Status },
-		Counted:     true,
-		Default:     defaultLevel,
-		Rules:       levelRules,
-		StatusRules: levelStatusRules,
+		Row:     rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
+		Spec:    func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Spec },
+		Status:  func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Status },
+		Counted: true,
+		Default: defaultLevel,
+		Rules:   levelRules,
+		StatusRules: func(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguration) {
+			known := check.Unique{}
+			for i, one := range now.Status.Conditions {
+				condition(c, i, string(one.Type), known)
+			}
+		},
 	}
 )
 

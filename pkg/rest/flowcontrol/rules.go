@@ -14,8 +14,7 @@ import (
 )
 
 var (
-	specPath       = field.NewPath("spec")
-	conditionsPath = field.NewPath("status", "conditions")
+	specPath = field.NewPath("spec")
 
 	verbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
 )
@@ -142,20 +141,11 @@ func pathRule(c *check.Errors, rule *flowcontrolv1.NonResourcePolicyRule, at *fi
 	}
 }
 
-func flowStatusRules(c *check.Errors, now, _ *flowcontrolv1.FlowSchema) {
-	types := check.Unique{}
-	for i, condition := range now.Status.Conditions {
-		types.Check(c, conditionsPath.Index(i).Child("type"), string(condition.Type))
-		c.Require(conditionsPath.Index(i).Child("type"), string(condition.Type))
-	}
-}
-
-func levelStatusRules(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguration) {
-	types := check.Unique{}
-	for i, condition := range now.Status.Conditions {
-		types.Check(c, conditionsPath.Index(i).Child("type"), string(condition.Type))
-		c.Require(conditionsPath.Index(i).Child("type"), string(condition.Type))
-	}
+// condition checks the type of a condition of a status. The types of those before are known.
+func condition(c *check.Errors, i int, of string, known check.Unique) {
+	at := field.NewPath("status", "conditions").Index(i).Child("type")
+	known.Check(c, at, of)
+	c.Require(at, of)
 }
 
 func levelRules(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguration) {

@@ -84,7 +84,6 @@ func claimRules(c *check.Errors, now, old *corev1.PersistentVolumeClaim) {
 		c.Add(field.Required(at, ""))
 	}
 	c.OptionalName(specPath.Child("storageClassName"), *cmp.Or(spec.StorageClassName, new("")))
-	check.IfSupported(c, specPath.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	dataSources(c, spec.DataSource, spec.DataSourceRef)
 	c.OptionalName(specPath.Child("volumeAttributesClassName"), *cmp.Or(spec.VolumeAttributesClassName, new("")))
 	if old != nil {

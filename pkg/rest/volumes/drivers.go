@@ -66,7 +66,6 @@ const longestNodeID = 256
 var nodes = generic.Kind[*storagev1.CSINode]{
 	Row: rest.ClusterScoped(group, "CSINode", "csinodes", printers.CSINodes),
 	Rules: func(c *check.Errors, now, old *storagev1.CSINode) {
-		names := check.Unique{}
 		for i, driver := range now.Spec.Drivers {
 			at := specPath.Child("drivers").Index(i)
 			podspec.DriverName(c, driver.Name, at.Child("name"))
@@ -75,7 +74,6 @@ var nodes = generic.Kind[*storagev1.CSINode]{
 			if driver.Allocatable != nil {
 				check.IfNonnegative(c, at.Child("allocatable", "count"), driver.Allocatable.Count)
 			}
-			names.Check(c, at.Child("name"), driver.Name)
 			keys := check.Unique{}
 			for _, key := range driver.TopologyKeys {
 				c.Require(at, key)

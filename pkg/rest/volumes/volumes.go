@@ -59,7 +59,6 @@ func volumeRules(c *check.Errors, now, old *corev1.PersistentVolume) {
 		c.InvalidIf(size.Sign() <= 0, at.Key(string(name)), size.String(), "must be greater than zero")
 	}
 	reclaim, atReclaim := spec.PersistentVolumeReclaimPolicy, specPath.Child("persistentVolumeReclaimPolicy")
-	check.Supported(c, atReclaim, reclaim, corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)
 	atAffinity := specPath.Child("nodeAffinity")
 	if affinity := spec.NodeAffinity; affinity != nil && affinity.Required != nil {
 		podspec.NodeSelector(c, affinity.Required, atAffinity.Child("required"))
@@ -70,7 +69,6 @@ func volumeRules(c *check.Errors, now, old *corev1.PersistentVolume) {
 	c.RequiredIf(spec.Local != nil && spec.NodeAffinity == nil, atAffinity, "Local volume requires node affinity")
 	c.Forbid(reclaim == corev1.PersistentVolumeReclaimRecycle && spec.HostPath != nil && path.Clean(spec.HostPath.Path) == "/", atReclaim, "may not be 'recycle' for a hostPath mount of '/'")
 	c.OptionalName(specPath.Child("storageClassName"), spec.StorageClassName)
-	check.IfSupported(c, specPath.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	if class, at := spec.VolumeAttributesClassName, specPath.Child("volumeAttributesClassName"); class != nil {
 		c.RequiredIf(*class == "", at, "an empty string is disallowed")
 		c.OptionalName(at, *class)
