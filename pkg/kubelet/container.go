@@ -144,6 +144,7 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 	switch {
 	case view.Phase == cri.Running:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: stamp(state.StartedAt)}
+		s.Resources, s.AllocatedResources = has(&c.spec.Resources), c.spec.Resources.Requests
 	case view.Phase == "":
 		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: waits}
 	case view.Phase == cri.Created:
@@ -154,6 +155,12 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 		s.ContainerID = s.State.Terminated.ContainerID
 	}
 	return s
+}
+
+// has returns the resources of a running container: what is wanted is given at once. That they are told lets clients resize
+// its pod.
+func has(wanted *corev1.ResourceRequirements) *corev1.ResourceRequirements {
+	return &corev1.ResourceRequirements{Requests: wanted.Requests, Limits: wanted.Limits}
 }
 
 // crashLoop shows a container that waits for its next start.
