@@ -21,7 +21,8 @@ import (
 )
 
 // Component is a program that a cluster consists of. Check returns what it tells about its health, or an error if it does
-// not answer that it is healthy. It returns soon after the context ends, and may be called concurrently.
+// not answer that it is healthy. It should return when the context ends, and may be called
+// concurrently.
 type Component struct {
 	Name  string
 	Check func(ctx context.Context) (message string, err error)
