@@ -145,7 +145,7 @@ func TestAnUpdateMayLeaveOutWhatPluginsGaveANewPod(t *testing.T) {
 	assert.Equal(t, old, now)
 }
 
-// K3.
+// K94.
 func TestAnUpdateGivesNothingToATask(t *testing.T) {
 	t.Parallel()
 	task := &corev1.Pod{}

@@ -103,7 +103,7 @@ func (r *resize) Validate(_ context.Context, a *admission.Attributes) error {
 		return nil
 	}
 	if old.Status.Phase != corev1.ClaimBound {
-		return admission.Forbidden(a, errors.New("Only bound persistent volume claims can be expanded")) //nolint:staticcheck // today's words
+		return admission.Forbidden(a, errors.New("Only bound persistent volume claims can be expanded")) //lint:ignore ST1005 the words of today's server
 	}
 	var class *storagev1.StorageClass
 	if name := classOf(claim); name != "" && name == classOf(old) {
