@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 )
 
@@ -26,10 +27,16 @@ type converted[T any] struct {
 	all     []T
 }
 
-// newClasses returns a reader of a kind, whose objects are stored under the name of the resource.
-func newClasses[T admission.Object](store storage.Interface, kind schema.GroupVersionKind, resource api.Kind) *classes[T] {
-	return &classes[T]{Objects: NewObjects[T](store, resource, kind)}
+var _ WantsObjects = (*classes[admission.Object])(nil)
+
+// newClasses returns a reader of a kind, whose objects are stored under the name of the resource. It needs SetObjects
+// before its first use.
+func newClasses[T admission.Object](kind schema.GroupVersionKind, resource api.Kind) *classes[T] {
+	return &classes[T]{Objects: NewObjects[T](nil, resource, kind)}
 }
+
+// SetObjects implements WantsObjects.
+func (c *classes[T]) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) { c.Store = untraced }
 
 // ReadOnce implements ReadsOnce.
 func (c *classes[T]) ReadOnce() error { return c.read() }

@@ -7,8 +7,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/rest"
-	"kube2014/pkg/storage"
 )
 
 type defaultIngressClass struct {
@@ -16,17 +14,11 @@ type defaultIngressClass struct {
 	*classes[*networkingv1.IngressClass]
 }
 
-var _ WantsObjects = (*defaultIngressClass)(nil)
-
 // NewDefaultIngressClass creates a plugin that gives new ingresses without a class the one that is marked as default. It
 // is an admission.Factory.
 func NewDefaultIngressClass(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&defaultIngressClass{scope: on(onCreate, networkingv1.Resource("ingresses"))}, configuration)
-}
-
-// SetObjects implements WantsObjects.
-func (d *defaultIngressClass) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
-	d.classes = newClasses[*networkingv1.IngressClass](untraced, networkingv1.SchemeGroupVersion.WithKind("IngressClass"), "ingressclasses")
+	return WithoutConfiguration(&defaultIngressClass{on(onCreate, networkingv1.Resource("ingresses")),
+		newClasses[*networkingv1.IngressClass](networkingv1.SchemeGroupVersion.WithKind("IngressClass"), "ingressclasses")}, configuration)
 }
 
 // ingressClassAnnotation named the class of an ingress before there was a field.

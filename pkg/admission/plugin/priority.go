@@ -10,8 +10,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/rest"
-	"kube2014/pkg/storage"
 )
 
 type priority struct {
@@ -19,17 +17,11 @@ type priority struct {
 	*classes[*schedulingv1.PriorityClass]
 }
 
-var _ WantsObjects = (*priority)(nil)
-
 // NewPriority creates a plugin that sets the priority of pods by their classes, and keeps a second class from being the
 // default. It is an admission.Factory.
 func NewPriority(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&priority{scope: on(onChanges, corev1.Resource("pods"), schedulingv1.Resource("priorityclasses"))}, configuration)
-}
-
-// SetObjects implements WantsObjects.
-func (p *priority) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
-	p.classes = newClasses[*schedulingv1.PriorityClass](untraced, schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), "priorityclasses")
+	return WithoutConfiguration(&priority{on(onChanges, corev1.Resource("pods"), schedulingv1.Resource("priorityclasses")),
+		newClasses[*schedulingv1.PriorityClass](schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), "priorityclasses")}, configuration)
 }
 
 // Admit implements admission.MutationInterface. An update may leave out what a new pod got.

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/rest"
-	"kube2014/pkg/storage"
 )
 
 type runtimeClass struct {
@@ -22,17 +20,11 @@ type runtimeClass struct {
 	*classes[*nodev1.RuntimeClass]
 }
 
-var _ WantsObjects = (*runtimeClass)(nil)
-
 // NewRuntimeClass creates a plugin that gives new pods the overhead, the node selector and the tolerations of their
 // runtime class, and refuses another overhead. It is an admission.Factory.
 func NewRuntimeClass(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&runtimeClass{scope: on(onCreate, corev1.Resource("pods"))}, configuration)
-}
-
-// SetObjects implements WantsObjects.
-func (r *runtimeClass) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
-	r.classes = newClasses[*nodev1.RuntimeClass](untraced, nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), "runtimeclasses")
+	return WithoutConfiguration(&runtimeClass{on(onCreate, corev1.Resource("pods")),
+		newClasses[*nodev1.RuntimeClass](nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), "runtimeclasses")}, configuration)
 }
 
 var errOverhead = errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")

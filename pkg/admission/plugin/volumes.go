@@ -11,8 +11,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/rest"
-	"kube2014/pkg/storage"
 )
 
 var claims = corev1.Resource("persistentvolumeclaims")
@@ -23,11 +21,8 @@ type storageClasses struct {
 	*classes[*storagev1.StorageClass]
 }
 
-var _ WantsObjects = (*storageClasses)(nil)
-
-// SetObjects implements WantsObjects.
-func (s *storageClasses) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
-	s.classes = newClasses[*storagev1.StorageClass](untraced, storagev1.SchemeGroupVersion.WithKind("StorageClass"), "storageclasses")
+func newStorageClasses(operations []admission.Operation) storageClasses {
+	return storageClasses{on(operations, claims), newClasses[*storagev1.StorageClass](storagev1.SchemeGroupVersion.WithKind("StorageClass"), "storageclasses")}
 }
 
 type defaultStorageClass struct{ storageClasses }
@@ -35,7 +30,7 @@ type defaultStorageClass struct{ storageClasses }
 // NewDefaultStorageClass creates a plugin that gives new claims without a class the one that is marked as default. It is
 // an admission.Factory.
 func NewDefaultStorageClass(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&defaultStorageClass{storageClasses{scope: on(onCreate, claims)}}, configuration)
+	return WithoutConfiguration(&defaultStorageClass{newStorageClasses(onCreate)}, configuration)
 }
 
 // The annotations of a default class, and its elder.
@@ -92,7 +87,7 @@ type resize struct{ storageClasses }
 // NewPersistentVolumeClaimResize creates a plugin that lets claims grow only if they are bound and their class allows it.
 // It is an admission.Factory.
 func NewPersistentVolumeClaimResize(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&resize{storageClasses{scope: on(onUpdate, claims)}}, configuration)
+	return WithoutConfiguration(&resize{newStorageClasses(onUpdate)}, configuration)
 }
 
 // Validate implements admission.ValidationInterface.

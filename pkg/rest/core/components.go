@@ -32,7 +32,7 @@ type Component struct {
 const componentTimeout = 2 * time.Second
 
 func componentRows(all []Component) []rest.Resource {
-	row := coreRow("ComponentStatus", "componentstatuses", "componentstatus", "", printers.Components, "cs")
+	row := coreRow("ComponentStatus", "componentstatuses", "", printers.Components, "cs")
 	row.Namespaced, row.Warning = false, "v1 ComponentStatus is deprecated in v1.19+"
 	return []rest.Resource{row.With(components(all))}
 }

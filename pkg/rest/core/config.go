@@ -13,7 +13,7 @@ import (
 )
 
 func configMapRows(b generic.Base) []rest.Resource {
-	row := coreRow("ConfigMap", "configmaps", "configmap", "configmaps", printers.ConfigMaps, "cm")
+	row := coreRow("ConfigMap", "configmaps", "configmaps", printers.ConfigMaps, "cm")
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.ConfigMap]{
 		Default:        defaults.ConfigMap,
 		Validate:       validation.ValidateConfigMap,
@@ -22,7 +22,7 @@ func configMapRows(b generic.Base) []rest.Resource {
 }
 
 func secretRows(b generic.Base) []rest.Resource {
-	row := coreRow("Secret", "secrets", "secret", "secrets", printers.Secrets)
+	row := coreRow("Secret", "secrets", "secrets", printers.Secrets)
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Secret]{
 		Default:        defaults.Secret,
 		Validate:       validation.ValidateSecret,
@@ -33,7 +33,7 @@ func secretRows(b generic.Base) []rest.Resource {
 
 // serviceAccountRows returns the rows of service accounts, without tokens if there is no issuer.
 func serviceAccountRows(b generic.Base, issuer *serviceaccount.Issuer, pods, secrets, nodes rest.Getter) []rest.Resource {
-	row := coreRow("ServiceAccount", "serviceaccounts", "serviceaccount", accountsKind, printers.ServiceAccounts, "sa")
+	row := coreRow("ServiceAccount", "serviceaccounts", accountsKind, printers.ServiceAccounts, "sa")
 	accounts := generic.NewStore(b, row, generic.Strategy[*corev1.ServiceAccount]{
 		PrepareForCreate: onlyNames,
 		Validate:         validation.ValidateServiceAccount,
@@ -57,7 +57,7 @@ func onlyNames(account *corev1.ServiceAccount) {
 }
 
 func podTemplateRows(b generic.Base) []rest.Resource {
-	row := coreRow("PodTemplate", "podtemplates", "podtemplate", "podtemplates", printers.PodTemplates)
+	row := coreRow("PodTemplate", "podtemplates", "podtemplates", printers.PodTemplates)
 	templates := generic.NewStore(b, row, generic.Strategy[*corev1.PodTemplate]{
 		PrepareForCreate: func(template *corev1.PodTemplate) { template.Generation = 1 },
 		Default:          defaults.PodTemplate,

@@ -16,7 +16,7 @@ import (
 )
 
 func controllerRows(b generic.Base) []rest.Resource {
-	row := coreRow("ReplicationController", "replicationcontrollers", "replicationcontroller", api.ControllerKind, printers.ReplicationControllers, "rc")
+	row := coreRow("ReplicationController", "replicationcontrollers", api.ControllerKind, printers.ReplicationControllers, "rc")
 	row.Categories = inAll
 	controllers := generic.NewStore(b, row, controllerStrategy())
 	scales := generic.ScaleRow(row, controllers, func(rc *corev1.ReplicationController) (**int32, int32, string) {

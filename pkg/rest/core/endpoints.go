@@ -13,7 +13,7 @@ import (
 )
 
 func endpointsRows(b generic.Base) []rest.Resource {
-	row := coreRow("Endpoints", "endpoints", "endpoints", api.EndpointsKind, printers.Endpoints, "ep")
+	row := coreRow("Endpoints", "endpoints", api.EndpointsKind, printers.Endpoints, "ep")
 	row.Warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Endpoints]{
 		Default: defaults.Endpoints,

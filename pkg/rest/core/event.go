@@ -16,7 +16,7 @@ import (
 
 // eventRows returns the row of events. They expire a TTL after their last change.
 func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
-	row := coreRow("Event", "events", "event", "events", printers.Events, "ev")
+	row := coreRow("Event", "events", "events", printers.Events, "ev")
 	b.Objects = storage.WithTTL(b.Objects, ttl)
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Event]{
 		Validate:            validation.ValidateEventCreate,

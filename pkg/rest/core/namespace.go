@@ -33,7 +33,7 @@ type namespaces struct {
 }
 
 func namespaceRows(b generic.Base) []rest.Resource {
-	row := coreRow("Namespace", "namespaces", "namespace", namespacesKind, printers.Namespaces, "ns")
+	row := coreRow("Namespace", "namespaces", namespacesKind, printers.Namespaces, "ns")
 	row.Namespaced = false
 	store := generic.NewStore(b, row, generic.Strategy[*corev1.Namespace]{
 		PrepareForCreate: func(namespace *corev1.Namespace) {

@@ -16,7 +16,7 @@ import (
 )
 
 func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
-	row := coreRow("Node", "nodes", "node", api.NodeKind, printers.Nodes, "no")
+	row := coreRow("Node", "nodes", api.NodeKind, printers.Nodes, "no")
 	row.Namespaced = false
 	store := generic.NewStore(b, row, generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,

@@ -20,7 +20,7 @@ import (
 )
 
 func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
-	row := coreRow("Pod", "pods", "pod", api.TaskKind, printers.Pods, "po")
+	row := coreRow("Pod", "pods", api.TaskKind, printers.Pods, "po")
 	row.Categories = inAll
 	pods := generic.NewStore(b, row, podStrategy())
 	pods.AnswersDeleted = true
@@ -38,7 +38,7 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	log := row.Subresource("log", podLog{pods, nodes, c.Kubelets})
 	log.Printer = printers.Printer{}
 	return append(podParts(row, pods),
-		coreRow("Binding", "bindings", "binding", "", printers.Printer{}).With(bindings{pods}),
+		coreRow("Binding", "bindings", "", printers.Printer{}).With(bindings{pods}),
 		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())))
 }
 

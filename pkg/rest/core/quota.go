@@ -15,7 +15,7 @@ import (
 
 func limitRangeRows(b generic.Base) []rest.Resource {
 	b.Objects = generic.AtOnce{Interface: b.Objects}
-	row := coreRow("LimitRange", "limitranges", "limitrange", quota.LimitsKind, printers.Printer{}, "limits")
+	row := coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits")
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.LimitRange]{
 		Default:        defaults.LimitRange,
 		Validate:       validation.ValidateLimitRange,
@@ -25,7 +25,7 @@ func limitRangeRows(b generic.Base) []rest.Resource {
 
 func resourceQuotaRows(b generic.Base) []rest.Resource {
 	b.Objects = generic.AtOnce{Interface: b.Objects}
-	row := coreRow("ResourceQuota", "resourcequotas", "resourcequota", quota.Kind, printers.ResourceQuotas, "quota")
+	row := coreRow("ResourceQuota", "resourcequotas", quota.Kind, printers.ResourceQuotas, "quota")
 	quotas := generic.NewStore(b, row, generic.Strategy[*corev1.ResourceQuota]{
 		PrepareForCreate: func(quota *corev1.ResourceQuota) { quota.Status = corev1.ResourceQuotaStatus{} },
 		Validate:         validation.ValidateResourceQuota,

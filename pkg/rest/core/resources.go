@@ -62,9 +62,10 @@ func getterIn(rows []rest.Resource, name string) rest.Getter {
 }
 
 // coreRow returns the row of a kind of the group without a name.
-func coreRow(kind, name, singular string, stored api.Kind, printer printers.Printer, shortNames ...string) rest.Resource {
-	return rest.Resource{GroupVersion: coreGroup, Kind: coreGroup.WithKind(kind), Name: name, Singular: singular, Stored: stored, Printer: printer,
-		ShortNames: shortNames, Namespaced: true}
+func coreRow(kind, name string, stored api.Kind, printer printers.Printer, shortNames ...string) rest.Resource {
+	row := rest.InNamespaces(coreGroup, kind, name, printer, shortNames...)
+	row.Stored = stored
+	return row
 }
 
 // countGeneration increments the generation of an object if its spec has changed.

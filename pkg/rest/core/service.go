@@ -14,7 +14,7 @@ import (
 )
 
 func serviceRows(b generic.Base) []rest.Resource {
-	row := coreRow("Service", "services", "service", api.ServiceKind, printers.Services, "svc")
+	row := coreRow("Service", "services", api.ServiceKind, printers.Services, "svc")
 	row.Categories = inAll
 	services := generic.NewStore(b, row, serviceStrategy())
 	services.AnswersDeleted = true

@@ -19,11 +19,10 @@ import (
 
 var group = networkingv1.SchemeGroupVersion
 
-var addressRow = rest.Resource{GroupVersion: group, Kind: group.WithKind("IPAddress"), Name: "ipaddresses", Singular: "ipaddress",
-	ShortNames: []string{"ip"}, Stored: addressKind, Printer: printers.IPAddresses}
-
-var blockRow = rest.Resource{GroupVersion: group, Kind: group.WithKind("ServiceCIDR"), Name: "servicecidrs", Singular: "servicecidr",
-	Stored: "servicecidrs", Printer: printers.ServiceCIDRs}
+var (
+	addressRow = rest.ClusterScoped(group, "IPAddress", string(addressKind), printers.IPAddresses, "ip")
+	blockRow   = rest.ClusterScoped(group, "ServiceCIDR", "servicecidrs", printers.ServiceCIDRs)
+)
 
 // readOnly has the verbs of objects that only the server writes.
 type readOnly struct {
