@@ -18,8 +18,6 @@ import (
 
 var daemonsets = generic.Kind[*appsv1.DaemonSet]{
 	Row:     rest.InNamespaces(group, "DaemonSet", "daemonsets", printers.DaemonSets, "ds").In("all"),
-	Spec:    func(o *appsv1.DaemonSet) any { return &o.Spec },
-	Status:  func(o *appsv1.DaemonSet) any { return &o.Status },
 	Counted: true,
 	Prepare: countTemplates,
 	Default: func(o *appsv1.DaemonSet) {
@@ -33,24 +31,13 @@ var daemonsets = generic.Kind[*appsv1.DaemonSet]{
 		}
 		defaults.PodSpec(&spec.Template.Spec)
 	},
-	Rules: func(c *check.Errors, now, old *appsv1.DaemonSet) {
+	Rules: func(c *check.Errors, now, _ *appsv1.DaemonSet) {
 		spec := &now.Spec
-		if old != nil {
-			c.Immutable(selectorPath, spec.Selector, old.Spec.Selector)
-		}
 		matching(c, spec.Selector, &spec.Template)
 		notEmpty(c, spec.Selector, "daemonset")
 		validation.PodTemplate(c, &spec.Template, templatePath)
 		running(c, &spec.Template.Spec, "DaemonSet")
-		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
 		daemonStrategy(c, &spec.UpdateStrategy, specPath.Child("updateStrategy"))
-		check.IfNonnegative(c, specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)
-	},
-	StatusRules: func(c *check.Errors, now, _ *appsv1.DaemonSet) {
-		s := &now.Status
-		counts(c, s.ObservedGeneration, count{"currentNumberScheduled", s.CurrentNumberScheduled}, count{"numberMisscheduled", s.NumberMisscheduled},
-			count{"desiredNumberScheduled", s.DesiredNumberScheduled}, count{"numberReady", s.NumberReady},
-			count{"updatedNumberScheduled", s.UpdatedNumberScheduled}, count{"numberAvailable", s.NumberAvailable}, count{"numberUnavailable", s.NumberUnavailable})
 	},
 }
 

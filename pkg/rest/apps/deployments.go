@@ -16,8 +16,6 @@ import (
 
 var deployments = generic.Kind[*appsv1.Deployment]{
 	Row:     rest.InNamespaces(group, "Deployment", "deployments", printers.Deployments, "deploy").In("all"),
-	Spec:    func(o *appsv1.Deployment) any { return &o.Spec },
-	Status:  func(o *appsv1.Deployment) any { return &o.Status },
 	Counted: true,
 	Scale: func(o *appsv1.Deployment) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
@@ -41,27 +39,19 @@ var deployments = generic.Kind[*appsv1.Deployment]{
 		}
 		defaults.PodSpec(&spec.Template.Spec)
 	},
-	Rules: func(c *check.Errors, now, old *appsv1.Deployment) {
+	Rules: func(c *check.Errors, now, _ *appsv1.Deployment) {
 		spec := &now.Spec
-		check.IfNonnegative(c, specPath.Child("replicas"), spec.Replicas)
 		selected(c, spec.Selector, &spec.Template, "deployment")
 		running(c, &spec.Template.Spec, "ReplicaSet")
 		deploymentStrategy(c, &spec.Strategy, specPath.Child("strategy"))
-		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
-		check.IfNonnegative(c, specPath.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)
 		if deadline, at := spec.ProgressDeadlineSeconds, specPath.Child("progressDeadlineSeconds"); deadline != nil {
-			check.IfNonnegative(c, at, deadline)
 			c.InvalidIf(*deadline <= spec.MinReadySeconds, at, *deadline, "must be greater than minReadySeconds")
-		}
-		if old != nil {
-			c.Immutable(selectorPath, spec.Selector, old.Spec.Selector)
 		}
 	},
 	StatusRules: func(c *check.Errors, now, _ *appsv1.Deployment) {
 		s := &now.Status
-		replicas(c, s.ObservedGeneration, s.Replicas, count{"updatedReplicas", s.UpdatedReplicas}, count{"readyReplicas", s.ReadyReplicas},
+		replicas(c, s.Replicas, count{"updatedReplicas", s.UpdatedReplicas}, count{"readyReplicas", s.ReadyReplicas},
 			count{"availableReplicas", s.AvailableReplicas})
-		c.Nonnegative(statusPath.Child("unavailableReplicas"), int64(s.UnavailableReplicas))
 	},
 }
 

@@ -14,8 +14,6 @@ import (
 
 var replicasets = generic.Kind[*appsv1.ReplicaSet]{
 	Row:     rest.InNamespaces(group, "ReplicaSet", "replicasets", printers.ReplicaSets, "rs").In("all"),
-	Spec:    func(o *appsv1.ReplicaSet) any { return &o.Spec },
-	Status:  func(o *appsv1.ReplicaSet) any { return &o.Status },
 	Counted: true,
 	Scale: func(o *appsv1.ReplicaSet) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
@@ -24,19 +22,14 @@ var replicasets = generic.Kind[*appsv1.ReplicaSet]{
 		o.Spec.Replicas = cmp.Or(o.Spec.Replicas, new(int32(1)))
 		defaults.PodSpec(&o.Spec.Template.Spec)
 	},
-	Rules: func(c *check.Errors, now, old *appsv1.ReplicaSet) {
+	Rules: func(c *check.Errors, now, _ *appsv1.ReplicaSet) {
 		spec := &now.Spec
-		check.IfNonnegative(c, specPath.Child("replicas"), spec.Replicas)
-		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
 		selected(c, spec.Selector, &spec.Template, "deployment") // not the name of this kind in today's server either
 		running(c, &spec.Template.Spec, "ReplicaSet")
-		if old != nil {
-			c.Immutable(selectorPath, spec.Selector, old.Spec.Selector)
-		}
 	},
 	StatusRules: func(c *check.Errors, now, _ *appsv1.ReplicaSet) {
 		s := &now.Status
-		replicas(c, s.ObservedGeneration, s.Replicas, count{"fullyLabeledReplicas", s.FullyLabeledReplicas}, count{"readyReplicas", s.ReadyReplicas},
+		replicas(c, s.Replicas, count{"fullyLabeledReplicas", s.FullyLabeledReplicas}, count{"readyReplicas", s.ReadyReplicas},
 			count{"availableReplicas", s.AvailableReplicas})
 	},
 }

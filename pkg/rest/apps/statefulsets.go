@@ -17,8 +17,6 @@ import (
 
 var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 	Row:     rest.InNamespaces(group, "StatefulSet", "statefulsets", printers.StatefulSets, "sts").In("all"),
-	Spec:    func(o *appsv1.StatefulSet) any { return &o.Spec },
-	Status:  func(o *appsv1.StatefulSet) any { return &o.Status },
 	Counted: true,
 	Name:    apivalidation.NameIsDNSLabel,
 	Scale: func(o *appsv1.StatefulSet) (**int32, int32, string) {
@@ -57,19 +55,6 @@ var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 		spec := &now.Spec
 		strategy, rolling, at := spec.UpdateStrategy.Type, spec.UpdateStrategy.RollingUpdate, specPath.Child("updateStrategy", "rollingUpdate")
 		c.InvalidIf(strategy == appsv1.OnDeleteStatefulSetStrategyType && rolling != nil, at, rolling, "only allowed for updateStrategy 'RollingUpdate'")
-		if rolling != nil {
-			check.IfNonnegative(c, at.Child("partition"), rolling.Partition)
-		}
-		check.IfNonnegative(c, specPath.Child("replicas"), spec.Replicas)
-		c.Nonnegative(specPath.Child("minReadySeconds"), int64(spec.MinReadySeconds))
-		if policy, at := spec.PersistentVolumeClaimRetentionPolicy, specPath.Child("persistentVolumeClaimRetentionPolicy"); policy != nil {
-			const retain, remove = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-			check.Supported(c, at.Child("whenDeleted"), policy.WhenDeleted, retain, remove)
-			check.Supported(c, at.Child("whenScaled"), policy.WhenScaled, retain, remove)
-		}
-		if spec.Ordinals != nil {
-			c.Nonnegative(specPath.Child("ordinals.start"), int64(spec.Ordinals.Start))
-		}
 		if old == nil {
 			claimTemplates(c, spec.VolumeClaimTemplates)
 			if spec.ServiceName != "" {
@@ -85,7 +70,7 @@ var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 	},
 	StatusRules: func(c *check.Errors, now, _ *appsv1.StatefulSet) {
 		s := &now.Status
-		replicas(c, s.ObservedGeneration, s.Replicas, count{"readyReplicas", s.ReadyReplicas}, count{"currentReplicas", s.CurrentReplicas},
+		replicas(c, s.Replicas, count{"readyReplicas", s.ReadyReplicas}, count{"currentReplicas", s.CurrentReplicas},
 			count{"updatedReplicas", s.UpdatedReplicas}, count{"availableReplicas", s.AvailableReplicas})
 	},
 }

@@ -78,17 +78,9 @@ type count struct {
 }
 
 // replicas checks the numbers of a status: those of parts are at most that of all.
-func replicas(c *check.Errors, generation int64, all int32, parts ...count) {
-	counts(c, generation, append(parts, count{"replicas", all})...)
+func replicas(c *check.Errors, all int32, parts ...count) {
 	for _, part := range parts {
 		c.InvalidIf(part.value > all, statusPath.Child(part.name), part.value, "cannot be greater than status.replicas")
-	}
-}
-
-func counts(c *check.Errors, generation int64, all ...count) {
-	c.Nonnegative(statusPath.Child("observedGeneration"), generation)
-	for _, one := range all {
-		c.Nonnegative(statusPath.Child(one.name), int64(one.value))
 	}
 }
 

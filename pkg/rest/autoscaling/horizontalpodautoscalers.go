@@ -17,9 +17,7 @@ import (
 )
 
 var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscaler]{
-	Row:    row,
-	Spec:   func(o *autoscalingv2.HorizontalPodAutoscaler) any { return &o.Spec },
-	Status: func(o *autoscalingv2.HorizontalPodAutoscaler) any { return &o.Status },
+	Row: row,
 	Default: func(o *autoscalingv2.HorizontalPodAutoscaler) {
 		spec := &o.Spec
 		spec.MinReplicas = cmp.Or(spec.MinReplicas, new(int32(1)))
@@ -58,8 +56,6 @@ var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscal
 		}
 	},
 	StatusRules: func(c *check.Errors, now, _ *autoscalingv2.HorizontalPodAutoscaler) {
-		c.Nonnegative(field.NewPath("status", "currentReplicas"), int64(now.Status.CurrentReplicas))
-		c.Nonnegative(field.NewPath("status", "desiredReplicas"), int64(now.Status.DesiredReplicas))
 	},
 }
 
@@ -104,13 +100,9 @@ func scalingRules(c *check.Errors, rules *autoscalingv2.HPAScalingRules, at *fie
 		c.InvalidIf(*window < 0, at.Child("stabilizationWindowSeconds"), *window, "must be greater than or equal to zero")
 		c.InvalidIf(*window > maxStabilization, at.Child("stabilizationWindowSeconds"), *window, fmt.Sprintf("must be less than or equal to %d", maxStabilization))
 	}
-	check.IfSupported(c, at.Child("selectPolicy"), rules.SelectPolicy, autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)
 	c.Some(at.Child("policies"), len(rules.Policies), "must specify at least one Policy")
 	for i, policy := range rules.Policies {
 		at := at.Child("policies").Index(i)
-		check.Supported(c, at.Child("type"), policy.Type, autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)
-		c.Positive(at.Child("value"), int64(policy.Value))
-		c.Positive(at.Child("periodSeconds"), int64(policy.PeriodSeconds))
 		c.InvalidIf(policy.PeriodSeconds > maxPeriod, at.Child("periodSeconds"), policy.PeriodSeconds, fmt.Sprintf("must be less than or equal to %d", maxPeriod))
 	}
 	if rules.Tolerance != nil {

@@ -2,7 +2,6 @@ package batch
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -13,8 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
@@ -25,8 +22,6 @@ import (
 
 var jobs = generic.Kind[*batchv1.Job]{
 	Row:     rest.InNamespaces(group, "Job", "jobs", printers.Jobs).In("all"),
-	Spec:    func(o *batchv1.Job) any { return &o.Spec },
-	Status:  func(o *batchv1.Job) any { return &o.Status },
 	Counted: true,
 	Prepare: generateSelector,
 	Default: func(o *batchv1.Job) {
@@ -60,21 +55,9 @@ var jobs = generic.Kind[*batchv1.Job]{
 		selector, err := metav1.LabelSelectorAsSelector(now.Spec.Selector)
 		c.InvalidIf(err == nil && !selector.Matches(labels.Set(now.Spec.Template.Labels)), specPath.Child("template", "metadata", "labels"), now.Spec.Template.Labels,
 			"`selector` does not match template `labels`")
-		if isIndexed(&now.Spec) && now.Spec.Completions != nil && *now.Spec.Completions > 0 {
-			last := fmt.Sprintf("%s-%d", now.Name, *now.Spec.Completions-1)
-			c.InvalidIf(len(utilvalidation.IsDNS1123Label(last)) > 0, field.NewPath("metadata", "name"), now.Name, "will not able to create pod with invalid DNS label: "+last)
-		}
 		if old != nil {
 			unchanged(c, now, old)
 		}
-	},
-	StatusRules: func(c *check.Errors, now, _ *batchv1.Job) {
-		status, at := &now.Status, field.NewPath("status")
-		c.Nonnegative(at.Child("active"), int64(status.Active))
-		c.Nonnegative(at.Child("succeeded"), int64(status.Succeeded))
-		c.Nonnegative(at.Child("failed"), int64(status.Failed))
-		check.IfNonnegative(c, at.Child("ready"), status.Ready)
-		check.IfNonnegative(c, at.Child("terminating"), status.Terminating)
 	},
 	Fields: func(o *batchv1.Job) fields.Set {
 		return fields.Set{"status.successful": strconv.Itoa(int(o.Status.Succeeded))}
@@ -137,13 +120,11 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 // unchanged checks what may not change: almost all but the parallelism and the suspension.
 func unchanged(c *check.Errors, job, before *batchv1.Job) {
 	now, old := &job.Spec, &before.Spec
-	at := specPath.Child("completions")
-	if !isIndexed(now) {
+	if at := specPath.Child("completions"); !isIndexed(now) {
 		c.Immutable(at, now.Completions, old.Completions)
 	} else if now.Completions != nil && now.Parallelism != nil && !check.Same(now.Completions, old.Completions) {
 		c.InvalidIf(*now.Completions != *now.Parallelism, at, *now.Completions, "can only be modified in tandem with spec.parallelism")
 	}
-	c.Immutable(specPath.Child("selector"), now.Selector, old.Selector)
 	suspended := slices.ContainsFunc(before.Status.Conditions, func(condition batchv1.JobCondition) bool {
 		return condition.Type == batchv1.JobSuspended && condition.Status == corev1.ConditionTrue
 	})
@@ -152,11 +133,6 @@ func unchanged(c *check.Errors, job, before *batchv1.Job) {
 		changed, template = *withoutChangeable(&changed), *withoutChangeable(&template)
 	}
 	c.InvalidIf(!check.Same(changed, template), specPath.Child("template"), now.Template, "field is immutable")
-	c.Immutable(specPath.Child("completionMode"), now.CompletionMode, old.CompletionMode)
-	c.Immutable(specPath.Child("podFailurePolicy"), now.PodFailurePolicy, old.PodFailurePolicy)
-	c.Immutable(specPath.Child("backoffLimitPerIndex"), now.BackoffLimitPerIndex, old.BackoffLimitPerIndex)
-	c.Immutable(specPath.Child("managedBy"), now.ManagedBy, old.ManagedBy)
-	c.Immutable(specPath.Child("successPolicy"), now.SuccessPolicy, old.SuccessPolicy)
 }
 
 // withoutChangeable returns a template without what may change while a job is suspended: where its pods run, and what they

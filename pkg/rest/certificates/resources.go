@@ -48,10 +48,8 @@ func (o ofCaller) Create(ctx context.Context, key rest.Key, object rest.Object, 
 
 func requests(now func() time.Time) generic.Kind[*certificatesv1.CertificateSigningRequest] {
 	return generic.Kind[*certificatesv1.CertificateSigningRequest]{
-		Row:    rest.ClusterScoped(group, "CertificateSigningRequest", "certificatesigningrequests", printers.CertificateRequests, "csr"),
-		Spec:   func(o *certificatesv1.CertificateSigningRequest) any { return &o.Spec },
-		Status: func(o *certificatesv1.CertificateSigningRequest) any { return &o.Status },
-		Name:   func(string, bool) []string { return nil },
+		Row:  rest.ClusterScoped(group, "CertificateSigningRequest", "certificatesigningrequests", printers.CertificateRequests, "csr"),
+		Name: func(string, bool) []string { return nil },
 		Fields: func(o *certificatesv1.CertificateSigningRequest) fields.Set {
 			return fields.Set{"spec.signerName": o.Spec.SignerName}
 		},

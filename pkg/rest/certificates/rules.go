@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/util/pems"
 )
 
 // may is what an update may change besides the metadata.
@@ -52,7 +53,7 @@ func rules(c *check.Errors, now, old *certificatesv1.CertificateSigningRequest, 
 	}
 	conditionRules(c, now.Status.Conditions, field.NewPath("status", "conditions"))
 	atCertificate := field.NewPath("status", "certificate")
-	if err := checkCertificate(now.Status.Certificate); err != nil {
+	if _, err := pems.Certificates("the text", now.Status.Certificate); err != nil && len(now.Status.Certificate) > 0 {
 		c.Add(field.Invalid(atCertificate, "<certificate data>", err.Error()))
 	}
 	if old == nil {
@@ -102,37 +103,9 @@ func conditionRules(c *check.Errors, all []certificatesv1.CertificateSigningRequ
 
 // signerName requires a domain and a path.
 func signerName(c *check.Errors, at *field.Path, name string) {
-	if !c.Require(at, name) {
-		return
-	}
-	domain, path, ok := strings.Cut(name, "/")
-	if !ok || strings.Contains(path, "/") {
-		c.Add(field.Invalid(at, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'"))
-		return
-	}
-	const most = utilvalidation.DNS1123SubdomainMaxLength
-	tooLong := func(length, most int) {
-		if length > most {
-			c.Add(field.TooLong(at, "", most))
-		}
-	}
-	tooLong(len(domain), most)
-	labels(c, at, domain, utilvalidation.IsDNS1123Label)
-	c.InvalidIf(!strings.Contains(domain, "."), at, domain, "should be a domain with at least two segments separated by dots")
-	labels(c, at, path, utilvalidation.IsDNS1123Subdomain)
-	tooLong(len(name), 2*most+utilvalidation.DNS1123LabelMaxLength+2)
-}
-
-// labels checks the labels of a name, up to the first wrong one.
-func labels(c *check.Errors, at *field.Path, name string, wrong func(string) []string) {
-	for label := range strings.SplitSeq(name, ".") {
-		if messages := wrong(label); len(messages) > 0 {
-			for _, message := range messages {
-				c.Add(field.Invalid(at, name, fmt.Sprintf("validating label %q: %s", label, message)))
-			}
-			return
-		}
-	}
+	domain, path, _ := strings.Cut(name, "/")
+	isWhole := strings.Contains(domain, ".") && len(utilvalidation.IsDNS1123Subdomain(domain))+len(utilvalidation.IsDNS1123Subdomain(path)) == 0
+	c.InvalidIf(c.Require(at, name) && !isWhole, at, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
 }
 
 // checkRequest returns an error unless a text in PEM is a request that its own key has signed.
@@ -146,32 +119,4 @@ func checkRequest(text []byte) error {
 		return err
 	}
 	return request.CheckSignature()
-}
-
-// checkCertificate returns an error unless a text is empty, or only certificates in PEM.
-func checkCertificate(text []byte) error {
-	if len(text) == 0 {
-		return nil
-	}
-	for blocks := 0; ; blocks++ {
-		block, rest := pem.Decode(text)
-		switch {
-		case block == nil && blocks == 0:
-			return errors.New("must contain at least one CERTIFICATE PEM block")
-		case block == nil:
-			return nil
-		case block.Type != "CERTIFICATE":
-			return fmt.Errorf("only CERTIFICATE PEM blocks are allowed, found %q", block.Type)
-		case len(block.Headers) > 0:
-			return errors.New("no PEM block headers are permitted")
-		}
-		certificates, err := x509.ParseCertificates(block.Bytes)
-		if err != nil {
-			return err
-		}
-		if len(certificates) == 0 {
-			return errors.New("found CERTIFICATE PEM block containing 0 certificates")
-		}
-		text = rest
-	}
 }

@@ -18,7 +18,6 @@ func Resources(b generic.Base) []rest.Resource { return leases.Rows(b) }
 
 var leases = generic.Kind[*coordinationv1.Lease]{
 	Row:                 rest.InNamespaces(group, "Lease", "leases", printers.Leases),
-	Spec:                func(o *coordinationv1.Lease) any { return &o.Spec },
 	AllowCreateOnUpdate: true,
 	Prepare: func(now, _ *coordinationv1.Lease) {
 		now.Spec.Strategy, now.Spec.PreferredHolder = nil, nil // today's server drops them: no coordinated election is on

@@ -29,25 +29,18 @@ func Resources(b generic.Base) []rest.Resource {
 
 var classes = generic.Kind[*resourcev1.DeviceClass]{
 	Row:     rest.ClusterScoped(group, "DeviceClass", "deviceclasses", printers.Named),
-	Spec:    func(o *resourcev1.DeviceClass) any { return &o.Spec },
 	Counted: true,
 }
 
 var claims = generic.Kind[*resourcev1.ResourceClaim]{
 	Row:     rest.InNamespaces(group, "ResourceClaim", "resourceclaims", printers.ResourceClaims),
-	Spec:    func(o *resourcev1.ResourceClaim) any { return &o.Spec },
-	Status:  func(o *resourcev1.ResourceClaim) any { return &o.Status },
 	Default: func(o *resourcev1.ResourceClaim) { defaultRequests(&o.Spec.Devices) },
-	Rules: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
-		if old != nil {
-			c.Immutable(specPath, now.Spec, old.Spec)
-			return
-		}
+	Rules: func(c *check.Errors, now, _ *resourcev1.ResourceClaim) {
 		requests(c, now.Spec.Devices.Requests, specPath.Child("devices", "requests"))
 	},
 	StatusRules: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
-		if at := field.NewPath("status", "allocation"); old.Status.Allocation != nil && now.Status.Allocation != nil {
-			c.Immutable(at, now.Status.Allocation, old.Status.Allocation)
+		if old.Status.Allocation != nil && now.Status.Allocation != nil {
+			c.Immutable(field.NewPath("status", "allocation"), now.Status.Allocation, old.Status.Allocation)
 		}
 		at := field.NewPath("status", "reservedFor")
 		c.Forbid(len(now.Status.ReservedFor) > 0 && now.Status.Allocation == nil, at, "may not be specified when `allocated` is not set")
@@ -61,11 +54,7 @@ var claims = generic.Kind[*resourcev1.ResourceClaim]{
 var templates = generic.Kind[*resourcev1.ResourceClaimTemplate]{
 	Row:     rest.InNamespaces(group, "ResourceClaimTemplate", "resourceclaimtemplates", printers.Named),
 	Default: func(o *resourcev1.ResourceClaimTemplate) { defaultRequests(&o.Spec.Spec.Devices) },
-	Rules: func(c *check.Errors, now, old *resourcev1.ResourceClaimTemplate) {
-		if old != nil {
-			c.Immutable(specPath, now.Spec, old.Spec)
-			return
-		}
+	Rules: func(c *check.Errors, now, _ *resourcev1.ResourceClaimTemplate) {
 		requests(c, now.Spec.Spec.Devices.Requests, specPath.Child("spec", "devices", "requests"))
 	},
 }
@@ -104,7 +93,6 @@ func requests(c *check.Errors, all []resourcev1.DeviceRequest, path *field.Path)
 
 var resourceSlices = generic.Kind[*resourcev1.ResourceSlice]{
 	Row:     rest.ClusterScoped(group, "ResourceSlice", "resourceslices", printers.ResourceSlices),
-	Spec:    func(o *resourcev1.ResourceSlice) any { return &o.Spec },
 	Counted: true,
 	Fields: func(o *resourcev1.ResourceSlice) fields.Set {
 		return fields.Set{resourcev1.ResourceSliceSelectorNodeName: *cmp.Or(o.Spec.NodeName, new("")), resourcev1.ResourceSliceSelectorDriver: o.Spec.Driver}
@@ -113,13 +101,7 @@ var resourceSlices = generic.Kind[*resourcev1.ResourceSlice]{
 		podspec.DriverName(c, now.Spec.Driver, specPath.Child("driver"))
 		spec := &now.Spec
 		c.Needs(specPath, "pool.name", spec.Pool.Name)
-		c.Positive(specPath.Child("pool", "resourceSliceCount"), spec.Pool.ResourceSliceCount)
 		nowhere := spec.NodeName == nil && spec.NodeSelector == nil && spec.AllNodes == nil && spec.PerDeviceNodeSelection == nil
 		c.RequiredIf(nowhere, specPath, "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required")
-		if old != nil {
-			c.Immutable(specPath.Child("pool", "name"), spec.Pool.Name, old.Spec.Pool.Name)
-			c.Immutable(specPath.Child("driver"), spec.Driver, old.Spec.Driver)
-			c.Immutable(specPath.Child("nodeName"), spec.NodeName, old.Spec.NodeName)
-		}
 	},
 }

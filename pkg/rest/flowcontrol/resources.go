@@ -7,7 +7,6 @@ import (
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
-	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -24,34 +23,18 @@ func Resources(b generic.Base) []rest.Resource {
 var (
 	flows = generic.Kind[*flowcontrolv1.FlowSchema]{
 		Row:     rest.ClusterScoped(group, "FlowSchema", "flowschemas", printers.FlowSchemas),
-		Spec:    func(o *flowcontrolv1.FlowSchema) any { return &o.Spec },
-		Status:  func(o *flowcontrolv1.FlowSchema) any { return &o.Status },
 		Counted: true,
 		Default: func(o *flowcontrolv1.FlowSchema) {
 			o.Spec.MatchingPrecedence = cmp.Or(o.Spec.MatchingPrecedence, 1000)
 		},
 		Rules: flowRules,
-		StatusRules: func(c *check.Errors, now, _ *flowcontrolv1.FlowSchema) {
-			known := check.Unique{}
-			for i, one := range now.Status.Conditions {
-				condition(c, i, string(one.Type), known)
-			}
-		},
 	}
 
 	levels = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
 		Row:     rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
-		Spec:    func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Spec },
-		Status:  func(o *flowcontrolv1.PriorityLevelConfiguration) any { return &o.Status },
 		Counted: true,
 		Default: defaultLevel,
 		Rules:   levelRules,
-		StatusRules: func(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguration) {
-			known := check.Unique{}
-			for i, one := range now.Status.Conditions {
-				condition(c, i, string(one.Type), known)
-			}
-		},
 	}
 )
 

@@ -15,13 +15,11 @@ import (
 )
 
 // Kind is a kind that June 2014 does not know: its row and its rules. Whatever is not set is as for most kinds. It is
-// read-only.
+// read-only. Clients write the spec and the status of an object, if it has both, by different requests: the status by those
+// of the subresource.
 type Kind[T rest.Object] struct {
 	Row rest.Resource
 
-	// Spec and Status return pointers to these parts of an object. Clients write them by different requests: the status
-	// by those of the subresource. A kind without one of them has no such function.
-	Spec, Status func(T) any
 	// Counted means that the generation of an object counts the changes of its spec.
 	Counted bool
 	// Scale lets clients scale objects by the subresource. It may be nil.
@@ -62,7 +60,7 @@ func (k Kind[T]) Build(b Base) (*Store[T], []rest.Resource) {
 	if k.Scale != nil {
 		rows = append(rows, ScaleRow(k.Row, store, k.Scale))
 	}
-	if k.Status != nil {
+	if k.has(status) {
 		rows = append(rows, k.Row.Subresource("status", PartOf(store, k.statusStrategy())))
 	}
 	return store, rows
@@ -73,8 +71,8 @@ func (k Kind[T]) strategy() Strategy[T] {
 	prepare := orNothing(k.Prepare)
 	return Strategy[T]{
 		PrepareForCreate: func(object T) {
-			if k.Status != nil {
-				reflect.ValueOf(k.Status(object)).Elem().SetZero()
+			if k.has(status) {
+				part(object, status).SetZero()
 			}
 			if k.Counted {
 				object.SetGeneration(1)
@@ -86,11 +84,11 @@ func (k Kind[T]) strategy() Strategy[T] {
 			return validation.Create(object, k.Row.Namespaced, k.Name, k.rules)
 		},
 		PrepareForUpdate: func(now, old T) {
-			if k.Status != nil {
-				copyPart(k.Status(now), k.Status(old))
+			if k.has(status) {
+				part(now, status).Set(part(old, status))
 			}
 			prepare(now, old)
-			if k.Counted && !equality.Semantic.DeepEqual(k.Spec(now), k.Spec(old)) {
+			if k.Counted && !equality.Semantic.DeepEqual(part(now, spec).Interface(), part(old, spec).Interface()) {
 				now.SetGeneration(old.GetGeneration() + 1)
 			}
 		},
@@ -106,24 +104,38 @@ func (k Kind[T]) rules(c *check.Errors, now, old T) {
 	if k.Rules != nil {
 		k.Rules(c, now, old)
 	}
-	schema.Check(c, now)
+	schema.Check(c, now, old)
+}
+
+func (k Kind[T]) statusRules(c *check.Errors, now, old T) {
+	if k.StatusRules != nil {
+		k.StatusRules(c, now, old)
+	}
+	schema.CheckStatus(c, now)
 }
 
 func (k Kind[T]) statusStrategy() Strategy[T] {
 	return Strategy[T]{
 		Default: k.Default,
 		PrepareForUpdate: func(now, old T) {
-			if k.Spec != nil {
-				copyPart(k.Spec(now), k.Spec(old))
-			}
+			part(now, spec).Set(part(old, spec))
 			orNothing(k.PrepareStatus)(now, old)
 		},
-		ValidateUpdate: func(now, old T) field.ErrorList { return validation.Update(now, old, k.StatusRules) },
+		ValidateUpdate: func(now, old T) field.ErrorList { return validation.Update(now, old, k.statusRules) },
 	}
 }
 
-// copyPart sets a part of an object, given by a pointer, to another one.
-func copyPart(to, from any) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }
+// The parts of objects.
+const spec, status = "Spec", "Status"
+
+func part(object any, name string) reflect.Value {
+	return reflect.ValueOf(object).Elem().FieldByName(name)
+}
+
+func (k Kind[T]) has(part string) bool {
+	_, has := reflect.TypeFor[T]().Elem().FieldByName(part)
+	return has
+}
 
 func orNothing[T any](prepare func(now, old T)) func(now, old T) {
 	if prepare == nil {

@@ -29,7 +29,7 @@ func RowsIn[T interface {
 	store := NewStore(b, row, inVersion[T](row.GroupVersion, k.strategy()))
 	store.AnswersDeleted = k.AnswersDeleted
 	rows := []rest.Resource{row.With(store)}
-	if k.Status != nil {
+	if k.has(status) {
 		rows = append(rows, row.Subresource("status", PartOf(store, inVersion[T](row.GroupVersion, k.statusStrategy()))))
 	}
 	return rows

@@ -21,7 +21,6 @@ const (
 
 var ingressClasses = generic.Kind[*networkingv1.IngressClass]{
 	Row:     rest.ClusterScoped(group, "IngressClass", "ingressclasses", printers.IngressClasses),
-	Spec:    func(o *networkingv1.IngressClass) any { return &o.Spec },
 	Counted: true,
 	Default: func(class *networkingv1.IngressClass) {
 		if p := class.Spec.Parameters; p != nil && p.Scope == nil {
@@ -31,9 +30,6 @@ var ingressClasses = generic.Kind[*networkingv1.IngressClass]{
 	},
 	Rules: func(c *check.Errors, now, old *networkingv1.IngressClass) {
 		controller, at := now.Spec.Controller, field.NewPath("spec")
-		if old != nil {
-			c.Add(apivalidation.ValidateImmutableField(controller, old.Spec.Controller, at.Child("controller"))...)
-		}
 		if len(controller) > maxController {
 			c.Add(field.TooLong(at.Child("controller"), "", maxController))
 		}

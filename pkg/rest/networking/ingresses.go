@@ -23,8 +23,6 @@ const classAnnotation = "kubernetes.io/ingress.class"
 
 var ingresses = generic.Kind[*networkingv1.Ingress]{
 	Row:     rest.InNamespaces(group, "Ingress", "ingresses", printers.Ingresses, "ing"),
-	Spec:    func(o *networkingv1.Ingress) any { return &o.Spec },
-	Status:  func(o *networkingv1.Ingress) any { return &o.Status },
 	Counted: true,
 	Rules: func(c *check.Errors, now, old *networkingv1.Ingress) {
 		spec, at := &now.Spec, field.NewPath("spec")
@@ -50,23 +48,6 @@ var ingresses = generic.Kind[*networkingv1.Ingress]{
 		c.InvalidIf(old == nil && class != nil && annotated && annotation != *class, field.NewPath("annotations").Child(classAnnotation), annotation,
 			"must match `ingressClassName` when both are specified")
 	},
-	StatusRules: func(c *check.Errors, now, _ *networkingv1.Ingress) {
-		for i, address := range now.Status.LoadBalancer.Ingress {
-			at := field.NewPath("status", "loadBalancer", "ingress").Index(i)
-			if address.IP != "" {
-				c.IP(at.Child("ip"), address.IP)
-			}
-			if address.Hostname != "" {
-				c.Subdomain(at.Child("hostname"), address.Hostname)
-				c.InvalidIf(isIP(address.Hostname), at.Child("hostname"), address.Hostname, "must be a DNS name, not an IP address")
-			}
-		}
-	},
-}
-
-func isIP(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil
 }
 
 // host requires a DNS subdomain, which may begin with a wildcard.
@@ -80,7 +61,8 @@ func host(c *check.Errors, at *field.Path, name string) {
 
 func ingressRule(c *check.Errors, rule *networkingv1.IngressRule, at *field.Path) {
 	if rule.Host != "" {
-		c.InvalidIf(isIP(rule.Host), at.Child("host"), rule.Host, "must be a DNS name, not an IP address")
+		_, err := netip.ParseAddr(rule.Host)
+		c.InvalidIf(err == nil, at.Child("host"), rule.Host, "must be a DNS name, not an IP address")
 		host(c, at.Child("host"), rule.Host)
 	}
 	if rule.HTTP == nil {
@@ -110,8 +92,6 @@ func ingressPath(c *check.Errors, p *networkingv1.HTTPIngressPath, at *field.Pat
 		}
 	case networkingv1.PathTypeImplementationSpecific:
 		c.InvalidIf(text != "" && !whole, at.Child("path"), text, "must be an absolute path")
-	default:
-		check.Supported(c, at.Child("pathType"), *p.PathType, networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix)
 	}
 	backend(c, &p.Backend, at.Child("backend"))
 }

@@ -1,6 +1,7 @@
 package networking
 
 import (
+	"cmp"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,6 @@ import (
 
 var networkPolicies = generic.Kind[*networkingv1.NetworkPolicy]{
 	Row:     rest.InNamespaces(group, "NetworkPolicy", "networkpolicies", printers.NetworkPolicies, "netpol"),
-	Spec:    func(o *networkingv1.NetworkPolicy) any { return &o.Spec },
 	Counted: true,
 	Default: func(policy *networkingv1.NetworkPolicy) {
 		spec := &policy.Spec
@@ -42,20 +42,13 @@ var networkPolicies = generic.Kind[*networkingv1.NetworkPolicy]{
 		for i, rule := range spec.Egress {
 			traffic(c, rule.Ports, rule.To, at.Child("egress").Index(i), "to")
 		}
-		at = at.Child("policyTypes")
-		c.InvalidIf(len(spec.PolicyTypes) > 2, at, spec.PolicyTypes, "may not specify more than two policyTypes")
-		for i, policyType := range spec.PolicyTypes[:min(2, len(spec.PolicyTypes))] {
-			check.Supported(c, at.Index(i), policyType, networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress)
-		}
+		c.InvalidIf(len(spec.PolicyTypes) > 2, at.Child("policyTypes"), spec.PolicyTypes, "may not specify more than two policyTypes")
 	},
 }
 
 func overTCP(ports []networkingv1.NetworkPolicyPort) {
 	for i := range ports {
-		if ports[i].Protocol == nil {
-			tcp := corev1.ProtocolTCP
-			ports[i].Protocol = &tcp
-		}
+		ports[i].Protocol = cmp.Or(ports[i].Protocol, new(corev1.ProtocolTCP))
 	}
 }
 
@@ -63,7 +56,6 @@ func overTCP(ports []networkingv1.NetworkPolicyPort) {
 func traffic(c *check.Errors, ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer, at *field.Path, name string) {
 	for i, port := range ports {
 		at := at.Child("ports").Index(i)
-		check.IfSupported(c, at.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		if port.Port != nil {
 			c.Port(at.Child("port"), *port.Port)
 		}

@@ -2,11 +2,8 @@
 package node
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
@@ -25,11 +22,7 @@ var runtimeclasses = generic.Kind[*nodev1.RuntimeClass]{
 	Row:                 rest.ClusterScoped(group, "RuntimeClass", "runtimeclasses", printers.RuntimeClasses),
 	AllowCreateOnUpdate: true,
 	Rules: func(c *check.Errors, now, old *nodev1.RuntimeClass) {
-		if now.Scheduling != nil {
-			distinct(c, now.Scheduling.Tolerations, field.NewPath("scheduling", "tolerations"))
-		}
 		if old != nil {
-			c.Add(apivalidation.ValidateImmutableField(now.Handler, old.Handler, field.NewPath("handler"))...)
 			return
 		}
 		c.RequireLabel(field.NewPath("handler"), now.Handler)
@@ -46,15 +39,4 @@ var runtimeclasses = generic.Kind[*nodev1.RuntimeClass]{
 			podspec.Tolerations(c, now.Scheduling.Tolerations, at.Child("tolerations"))
 		}
 	},
-}
-
-// distinct requires that tolerations differ in more than their time.
-func distinct(c *check.Errors, all []corev1.Toleration, at *field.Path) {
-	seen := sets.Set[corev1.Toleration]{}
-	for i, toleration := range all {
-		key := toleration
-		key.TolerationSeconds = nil
-		c.DuplicateIf(seen.Has(key), at.Index(i), toleration)
-		seen.Insert(key)
-	}
 }

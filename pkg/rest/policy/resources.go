@@ -25,8 +25,6 @@ func Resources(b generic.Base) ([]rest.Resource, Budgets) {
 
 var poddisruptionbudgets = generic.Kind[*policyv1.PodDisruptionBudget]{
 	Row:     rest.InNamespaces(group, "PodDisruptionBudget", "poddisruptionbudgets", printers.PodDisruptionBudgets, "pdb"),
-	Spec:    func(o *policyv1.PodDisruptionBudget) any { return &o.Spec },
-	Status:  func(o *policyv1.PodDisruptionBudget) any { return &o.Status },
 	Counted: true,
 	Name:    path.ValidatePathSegmentName,
 	Rules: func(c *check.Errors, now, _ *policyv1.PodDisruptionBudget) {
@@ -35,15 +33,10 @@ var poddisruptionbudgets = generic.Kind[*policyv1.PodDisruptionBudget]{
 		share(c, at.Child("minAvailable"), spec.MinAvailable)
 		share(c, at.Child("maxUnavailable"), spec.MaxUnavailable)
 		c.Selector(at.Child("selector"), spec.Selector)
-		check.IfSupported(c, at.Child("unhealthyPodEvictionPolicy"), spec.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)
 	},
 	StatusRules: func(c *check.Errors, now, _ *policyv1.PodDisruptionBudget) {
 		status, at := &now.Status, field.NewPath("status")
 		c.Add(metav1validation.ValidateConditions(status.Conditions, at.Child("conditions"))...)
-		c.Nonnegative(at.Child("disruptionsAllowed"), int64(status.DisruptionsAllowed))
-		c.Nonnegative(at.Child("currentHealthy"), int64(status.CurrentHealthy))
-		c.Nonnegative(at.Child("desiredHealthy"), int64(status.DesiredHealthy))
-		c.Nonnegative(at.Child("expectedPods"), int64(status.ExpectedPods))
 	},
 }
 

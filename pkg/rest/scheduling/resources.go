@@ -2,6 +2,7 @@
 package scheduling
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -63,15 +63,11 @@ var priorityclasses = generic.Kind[*schedulingv1.PriorityClass]{
 		}
 	},
 	Default: func(class *schedulingv1.PriorityClass) {
-		if class.PreemptionPolicy == nil {
-			lower := corev1.PreemptLowerPriority
-			class.PreemptionPolicy = &lower
-		}
+		class.PreemptionPolicy = cmp.Or(class.PreemptionPolicy, new(corev1.PreemptLowerPriority))
 	},
 	Rules: func(c *check.Errors, now, old *schedulingv1.PriorityClass) {
 		if old != nil {
 			c.Forbid(now.Value != old.Value, field.NewPath("value"), "may not be changed in an update.")
-			c.Add(apivalidation.ValidateImmutableField(now.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
 			return
 		}
 		if strings.HasPrefix(now.Name, systemPrefix) {

@@ -2,7 +2,6 @@ package volumes
 
 import (
 	"cmp"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -19,8 +18,6 @@ import (
 
 var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
 	Row:            rest.InNamespaces(coreGroup, "PersistentVolumeClaim", "persistentvolumeclaims", printers.Claims, "pvc"),
-	Spec:           func(o *corev1.PersistentVolumeClaim) any { return &o.Spec },
-	Status:         func(o *corev1.PersistentVolumeClaim) any { return &o.Status },
 	AnswersDeleted: true,
 	Fields:         func(o *corev1.PersistentVolumeClaim) fields.Set { return fields.Set{"name": o.Name} },
 	Prepare: func(now, old *corev1.PersistentVolumeClaim) {
@@ -32,23 +29,7 @@ var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
 	},
 	Default: defaults.PersistentVolumeClaim,
 	Rules:   claimRules,
-	StatusRules: func(c *check.Errors, now, _ *corev1.PersistentVolumeClaim) {
-		at := field.NewPath("status", "capacity")
-		for _, name := range check.SortedKeys(now.Status.Capacity) {
-			size := now.Status.Capacity[name]
-			c.InvalidIf(size.Sign() < 0, at.Key(string(name)), size.Value(), "must be a valid resource quantity")
-		}
-		at = field.NewPath("status", "allocatedResourceStatuses")
-		for _, name := range check.SortedKeys(now.Status.AllocatedResourceStatuses) {
-			if !slices.Contains(resizes, now.Status.AllocatedResourceStatuses[name]) {
-				c.Add(field.NotSupported(at, name, resizes)) // as today's server words it
-			}
-		}
-	},
 }
-
-var resizes = []corev1.ClaimResourceStatus{corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
-	corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible, corev1.PersistentVolumeClaimNodeResizePending}
 
 // isCopied reports whether the data of a claim come from another claim or from a snapshot.
 func isCopied(from *corev1.TypedLocalObjectReference) bool {
@@ -84,41 +65,9 @@ func claimRules(c *check.Errors, now, old *corev1.PersistentVolumeClaim) {
 		c.Add(field.Required(at, ""))
 	}
 	c.OptionalName(specPath.Child("storageClassName"), *cmp.Or(spec.StorageClassName, new("")))
-	dataSources(c, spec.DataSource, spec.DataSourceRef)
 	c.OptionalName(specPath.Child("volumeAttributesClassName"), *cmp.Or(spec.VolumeAttributesClassName, new("")))
 	if old != nil {
 		claimUpdate(c, now, old)
-	}
-}
-
-// dataSources checks the two references to the data that a claim begins with. The newer one may name another namespace.
-func dataSources(c *check.Errors, older *corev1.TypedLocalObjectReference, newer *corev1.TypedObjectReference) {
-	reference := func(at *field.Path, group *string, kind, name string) {
-		c.Needs(at, "name", name, "kind", kind)
-		from := *cmp.Or(group, new(""))
-		c.InvalidIf(from == "" && kind != "PersistentVolumeClaim", at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
-		if from != "" {
-			c.Subdomain(at.Child("apiGroup"), from)
-		}
-	}
-	if older != nil {
-		reference(specPath.Child("dataSource"), older.APIGroup, older.Kind, older.Name)
-	}
-	if newer == nil {
-		return
-	}
-	reference(specPath.Child("dataSourceRef"), newer.APIGroup, newer.Kind, newer.Name)
-	namespace := *cmp.Or(newer.Namespace, new(""))
-	if namespace != "" {
-		c.Label(specPath.Child("dataSourceRef", "namespace"), namespace)
-	}
-	switch {
-	case older == nil:
-	case namespace != "":
-		c.Add(field.Invalid(specPath, specPath.Child("dataSource"), "may not be specified when dataSourceRef.namespace is specified"))
-	default:
-		same := check.Same(older, &corev1.TypedLocalObjectReference{APIGroup: newer.APIGroup, Kind: newer.Kind, Name: newer.Name})
-		c.InvalidIf(!same, specPath, specPath.Child("dataSource"), "must match dataSourceRef")
 	}
 }
 
@@ -141,9 +90,9 @@ func claimUpdate(c *check.Errors, now, old *corev1.PersistentVolumeClaim) {
 	if !check.Same(spec, before) {
 		c.Add(field.Forbidden(specPath, "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"+diff.Diff(*before, *spec)))
 	}
+	c.Immutable(field.NewPath("volumeMode"), now.Spec.VolumeMode, old.Spec.VolumeMode)
 	size, had, has := now.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage], old.Status.Capacity[corev1.ResourceStorage]
 	c.Forbid(size.Cmp(had) < 0 && size.Cmp(has) <= 0, specPath.Child("resources", "requests", "storage"), "field can not be less than status.capacity")
-	c.Immutable(field.NewPath("volumeMode"), now.Spec.VolumeMode, old.Spec.VolumeMode)
 	if class := now.Spec.VolumeAttributesClassName; old.Status.CurrentVolumeAttributesClassName != nil {
 		at := specPath.Child("volumeAttributesClassName")
 		c.Forbid(class == nil, at, "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")

@@ -42,25 +42,3 @@ func plugin(c *check.Errors, at *field.Path, name string) {
 		c.Qualified(at, strings.ToLower(name))
 	}
 }
-
-const (
-	mostParameters     = 512
-	largestParameters  = 256 << 10
-	longestErrorOfDisk = 1024
-)
-
-// parameters checks the number and the size of what a class tells its driver.
-func parameters(c *check.Errors, all map[string]string) {
-	at, size := field.NewPath("parameters"), 0
-	if len(all) > mostParameters {
-		c.Add(field.TooLong(at, "", mostParameters))
-		return
-	}
-	for key, value := range all {
-		c.InvalidIf(key == "", at, key, "field can not be empty.")
-		size += len(key) + len(value)
-	}
-	if size > largestParameters {
-		c.Add(field.TooLong(at, "", largestParameters))
-	}
-}

@@ -23,8 +23,6 @@ func volumes(now func() time.Time) generic.Kind[*corev1.PersistentVolume] {
 	changed := func() *metav1.Time { return new(metav1.Time{Time: now().UTC()}.Rfc3339Copy()) }
 	return generic.Kind[*corev1.PersistentVolume]{
 		Row:            rest.ClusterScoped(coreGroup, "PersistentVolume", "persistentvolumes", printers.Volumes, "pv"),
-		Spec:           func(o *corev1.PersistentVolume) any { return &o.Spec },
-		Status:         func(o *corev1.PersistentVolume) any { return &o.Status },
 		AnswersDeleted: true,
 		Fields:         func(o *corev1.PersistentVolume) fields.Set { return fields.Set{"name": o.Name} },
 		Prepare: func(volume, old *corev1.PersistentVolume) {

@@ -10,6 +10,12 @@ import (
 	"kube2014/pkg/api/v1/markers"
 )
 
+// kind has the rules of objects of a type: those of the status, and those of all else.
+type kind struct {
+	rules, status *rules
+	fixed         []string // the paths of the fields that an update may not change
+}
+
 // rules are those of a type, and of the values in it. A type without any has none, nil.
 type rules struct {
 	values []string // of an enum
@@ -22,7 +28,8 @@ type member struct {
 	*rules
 	name   string // in JSON; "" for an embedded struct
 	index  int
-	unique *key // of a list in which no element may repeat another one, else nil
+	unique *key   // of a list in which no element may repeat another one, else nil
+	limit  *limit // of a number, or of the length of a list, else nil
 }
 
 // key is the field that identifies an element of a list. It has no name if the element does so itself.
@@ -41,8 +48,8 @@ var tolerated = map[string]bool{
 	"admissionregistration/v1.ValidatingAdmissionPolicySpec.variables": true,
 }
 
-// objects has the rules of types of objects, *rules by reflect.Type. They are made when first needed.
-var objects sync.Map
+// kinds has the rules of objects, *kind by reflect.Type. They are made when first needed.
+var kinds sync.Map
 
 // shared has the rules of structs in objects, such as the pod spec.
 var shared = struct {
@@ -50,30 +57,30 @@ var shared = struct {
 	maker
 }{maker: maker{}}
 
-func rulesOf(t reflect.Type) *rules {
-	if of, ok := objects.Load(t); ok {
-		return of.(*rules)
+func kindOf(t reflect.Type) *kind {
+	if of, ok := kinds.Load(t); ok {
+		return of.(*kind)
 	}
 	shared.Lock()
 	defer shared.Unlock()
-	of := shared.object(t)
-	objects.Store(t, of)
+	of := shared.kind(t)
+	kinds.Store(t, of)
 	return of
 }
 
 // maker makes rules. It remembers those of structs, which may contain themselves.
 type maker map[reflect.Type]*rules
 
-// object returns the rules of an object without those of its status.
-func (m maker) object(t reflect.Type) *rules {
-	all := m.rules(t)
-	if all == nil {
-		return nil
-	}
-	of := &rules{}
-	for _, f := range all.fields {
-		if f.name != "status" {
-			of.fields = append(of.fields, f)
+func (m maker) kind(t reflect.Type) *kind {
+	of := &kind{&rules{}, &rules{}, nil}
+	_, of.fixed = limitsOf(t)
+	if all := m.rules(t); all != nil {
+		for _, f := range all.fields {
+			if f.name == "status" {
+				of.status.fields = append(of.status.fields, f)
+			} else {
+				of.rules.fields = append(of.rules.fields, f)
+			}
 		}
 	}
 	return of
@@ -108,13 +115,19 @@ func (m maker) structRules(t reflect.Type) *rules {
 	of := &rules{}
 	m[t] = of
 	marked := markers.Struct(t)
+	limits, _ := limitsOf(t)
 	for f := range t.Fields() {
 		name := jsonName(f)
 		if name == "-" || !f.IsExported() || name == "" && !f.Anonymous {
 			continue
 		}
-		own := member{m.rules(f.Type), name, f.Index[0], keyOf(t, f, name, marked[name])}
-		if own.rules != nil || own.unique != nil {
+		own := member{m.rules(f.Type), name, f.Index[0], keyOf(t, f, name, marked[name]), nil}
+		if limit, has := limits[name]; has && limit.values != nil {
+			own.rules = &rules{values: limit.values}
+		} else if has {
+			own.limit = &limit
+		}
+		if own.rules != nil || own.unique != nil || own.limit != nil {
 			of.fields = append(of.fields, own)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package schema checks objects of today's API by the markers of their types: values of enums, and
-// repeated elements of lists that are sets or maps.
+// Package schema checks objects of today's API by the markers of their types, values of enums and repeated elements of
+// lists that are sets or maps, and by a table of limits.
 package schema
 
 import (
@@ -16,22 +16,24 @@ import (
 // mostErrors are added at most. A long list may have any number of them.
 const mostErrors = 100
 
-// Check adds the errors of an object, which is a struct of k8s.io/api or a pointer to one, in the
-// order of its fields. It is called after the rules of the kind: a field that these have an error
-// about, or that is in a field of which they have one, gets no other one. Metadata, status and empty
-// values are not checked. Check is safe for concurrent use.
-func Check(c *check.Errors, object any) {
-	v := reflect.ValueOf(object)
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem() // nil has no kind
+// Check adds the errors of an object, which is a pointer to a struct of k8s.io/api, in the order of its fields, and of its
+// update unless the old one is nil. It is called after the rules of the kind: a field that these have an error about, or that
+// is in a field of which they have one, gets no other one. Metadata, status and empty values are not checked. Check is safe
+// for concurrent use.
+func Check(c *check.Errors, now, old any) {
+	v, before := reflect.ValueOf(now).Elem(), reflect.Indirect(reflect.ValueOf(old))
+	of, w := kindOf(v.Type()), walk{errors: c, left: mostErrors}
+	w.value(v, of.rules)
+	if before.IsValid() {
+		w.fixed(v, before, of.fixed)
 	}
-	if v.Kind() != reflect.Struct {
-		return
-	}
-	if of := rulesOf(v.Type()); of != nil {
-		w := walk{errors: c, left: mostErrors}
-		w.value(v, of)
-	}
+}
+
+// CheckStatus is Check for updates of the status. Only its limits are checked.
+func CheckStatus(c *check.Errors, now any) {
+	v := reflect.ValueOf(now).Elem()
+	w := walk{errors: c, left: mostErrors, onlyLimits: true}
+	w.value(v, kindOf(v.Type()).status)
 }
 
 // walk is one check of an object.
@@ -40,6 +42,8 @@ type walk struct {
 	at     []step          // where it is now
 	known  map[string]bool // the paths of the errors of rules, without indexes; nil before the first error
 	left   int             // of mostErrors
+	// onlyLimits leaves enums and repeated elements unchecked.
+	onlyLimits bool
 }
 
 // step leads to a field, or to an element of a list. A path is made of steps only for an error.
@@ -89,7 +93,7 @@ func (w *walk) value(v reflect.Value, of *rules) {
 			w.value(v.Elem(), of)
 		}
 	case reflect.String:
-		if text := v.String(); text != "" && !slices.Contains(of.values, text) {
+		if text := v.String(); !w.onlyLimits && text != "" && !slices.Contains(of.values, text) {
 			w.add(field.NotSupported(w.path(), text, of.values))
 		}
 	case reflect.Slice:
@@ -111,7 +115,10 @@ func (w *walk) member(of reflect.Value, m *member) {
 		defer w.out()
 	}
 	v := of.Field(m.index)
-	if m.unique != nil && v.Len() > 1 {
+	if m.limit != nil {
+		w.limit(v, m.limit)
+	}
+	if m.unique != nil && v.Len() > 1 && !w.onlyLimits {
 		w.unique(v, m.unique)
 	}
 	if m.rules != nil {
