@@ -43,14 +43,23 @@ func startTodaysCluster(t *testing.T, store []string) todaysCluster {
 	c.kubeconfig = f.write("kubeconfig", kubeconfigFor(t, "https://"+net.JoinHostPort("127.0.0.1", port), authority, "admin-token"))
 	kubelets := processVictim(t, "the kubelets", []string{"-run", "kubelet", "-machines", "127.0.0.1,127.0.0.2,127.0.0.3", "-kubeconfig", c.kubeconfig})
 	kubelets.start()
-	startTodaysProgram(t, "kube-controller-manager", "--kubeconfig", c.kubeconfig, "--leader-elect=false", "--secure-port", "0", "--use-service-account-credentials=false",
-		"--service-account-private-key-file", signing[1], "--root-ca-file", ca, "--cluster-signing-cert-file", ca, "--cluster-signing-key-file", caKey, "--controllers", exceptInClouds)
+	startTodaysControllers(t, c.kubeconfig, signing[1], ca, caKey)
 	startTodaysProgram(t, "kube-scheduler", "--kubeconfig", c.kubeconfig, "--leader-elect=false", "--secure-port", "0")
 	return c
 }
 
-// startTodaysProgram starts a program that make bin/NAME builds. It must not end before the test does.
-func startTodaysProgram(t *testing.T, name string, flags ...string) {
+// startTodaysControllers starts today's controller manager, and waits until its garbage collector works, which comes last.
+func startTodaysControllers(t *testing.T, kubeconfig, accountKey, ca, caKey string) {
+	log := startTodaysProgram(t, "kube-controller-manager", "--kubeconfig", kubeconfig, "--leader-elect=false", "--secure-port", "0", "--use-service-account-credentials=false",
+		"--service-account-private-key-file", accountKey, "--root-ca-file", ca, "--cluster-signing-cert-file", ca, "--cluster-signing-key-file", caKey, "--controllers", exceptInClouds)
+	eventually(t, func() bool {
+		text, err := os.ReadFile(log)
+		return err == nil && strings.Contains(string(text), "Proceeding to collect garbage")
+	}, "today's garbage collector works")
+}
+
+// startTodaysProgram starts a program that make bin/NAME builds, and returns the file it logs to. It must not end before the test does.
+func startTodaysProgram(t *testing.T, name string, flags ...string) (logFile string) {
 	path, err := filepath.Abs("../../bin/" + name)
 	require.NoError(t, err)
 	require.FileExists(t, path, "make bin/%s builds it", name)
@@ -69,6 +78,7 @@ func startTodaysProgram(t *testing.T, name string, flags ...string) {
 			t.Logf("%s ended with\n%s", name, text[max(0, len(text)-3000):])
 		}
 	})
+	return log.Name()
 }
 
 // refused returns the requests of today's programs that were refused, with the number of times. Conflicts are no refusals: the

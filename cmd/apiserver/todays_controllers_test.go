@@ -2,10 +2,7 @@ package main
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,34 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/compare/today"
 	clientv1 "kube2014/pkg/client/v1"
 )
-
-// controllersOfToday are those of today's controller manager that this server has the resources for. That of quotas waits
-// for claims of volumes.
-var controllersOfToday = []string{"endpoints-controller", "garbage-collector-controller", "namespace-controller", "replicationcontroller-controller",
-	"root-ca-certificate-publisher-controller", "serviceaccount-controller", "serviceaccount-token-controller"}
-
-// startTodaysControllers starts today's controller manager, and waits until its garbage collector works, which comes last.
-// make parts runs tests with it.
-func startTodaysControllers(t *testing.T, kubeconfig, accountKey, rootCA string) {
-	file := filesOf(t).write("kubeconfig", kubeconfig)
-	path, err := filepath.Abs("../../bin/kube-controller-manager")
-	require.NoError(t, err)
-	require.FileExists(t, path, "make bin/kube-controller-manager builds it")
-	cmd := exec.Command(path, "--kubeconfig", file, "--leader-elect=false", "--secure-port", "0", "--use-service-account-credentials=false",
-		"--service-account-private-key-file", accountKey, "--root-ca-file", rootCA, "--controllers", strings.Join(controllersOfToday, ","))
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	log := watch(t, stderr)
-	t.Cleanup(func() {
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait() // it was killed
-	})
-	log.find("Proceeding to collect garbage")
-	go log.end() // it is not read any more, and must not fill up
-}
 
 // In place of our controllers, and beside them, today's let kubectl print the same, and end what has to end.
 func TestKubectlPrintsTheSameWithTodaysControllers(t *testing.T) {
@@ -57,13 +29,17 @@ func TestKubectlPrintsTheSameWithTodaysControllers(t *testing.T) {
 					t.Parallel()
 					f := filesOf(t)
 					flags, authority := f.secureFlags()
+					ca, caKey := f.pair("ca", authority)
 					signing := f.signingFlags()
 					addresses, known := addressesOn(name, session)
+					if where == "in place" {
+						known = slices.Concat(known, today.KnownWithoutControllers[session.Name])
+					}
 					flags = slices.Concat(flags, store(t), own, addresses, signing, []string{"-scheduler", "none", "-authorization_mode", "RBAC",
 						"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})
 					_, _, address, url := secureProgram(t, unhurried, flags...)
 					kubeconfig := kubeconfigFor(t, url, authority, "admin-token")
-					startTodaysControllers(t, kubeconfig, signing[1], f.write("ca.crt", string(authority.CertPEM)))
+					startTodaysControllers(t, f.write("kubeconfig", kubeconfig), signing[1], ca, caKey)
 					steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfig)
 					require.NoError(t, err)
 					assert.Len(t, steps, len(session.Answers))

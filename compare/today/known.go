@@ -11,6 +11,12 @@ import (
 // server.
 var KnownOfKubectl = map[string][]Edit{}
 
+// KnownWithoutControllers has what kubectl prints otherwise on a server without controllers of its own: today's
+// controller of aggregated roles applies their rules, and is refused.
+var KnownWithoutControllers = map[string][]Edit{
+	"config": {{"K7", "28 $K auth can-i get pods --as system:serviceaccount:default:robot", `exit 0\nstdout:\nyes`, "exit 1\nstdout:\nno"}},
+}
+
 // KnownWithoutSecurePort has what kubectl prints otherwise on a server that has only the insecure port.
 var KnownWithoutSecurePort = map[string][]Edit{
 	"pod life": {{"K1", "24 $K get po,svc,rc -o name", "\nservice/kubernetes", ""}},

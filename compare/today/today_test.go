@@ -155,8 +155,9 @@ func TestAServerThatDiffersInAllThatIsKnownIsAsItShouldBe(t *testing.T) {
 			sessions++
 			check(session.asRecorded(), known)
 		}
-		check(session.asRecorded(), KnownWithoutSecurePort[session.Name])
-		check(session.asRecorded(), KnownWithoutAddresses[session.Name])
+		for _, known := range []map[string][]Edit{KnownWithoutSecurePort, KnownWithoutAddresses, KnownWithoutControllers} {
+			check(session.asRecorded(), known[session.Name])
+		}
 	}
 	assert.Len(t, KnownOfKubectl, sessions, "no session has this name")
 }
