@@ -9,12 +9,25 @@ import (
 
 // KnownOfKubectl has, by session, what kubectl prints here otherwise than on the recorded
 // server.
-var KnownOfKubectl = map[string][]Edit{}
+var KnownOfKubectl = map[string][]Edit{
+	"other kinds": {
+		{"K2", "35 $K api-versions | sort | head -40", `(admissionregistration|apiextensions|apiregistration)\.k8s\.io/v1\n`, ""},
+		{"K2", "36 $K api-resources -o name | sort | wc -l", `67`, "59"},
+		{"K2", "45 $K get apiservices -o name | sort | head -8", `(?s).*`, "exit 0\nstdout:\n\nstderr:\nerror: the server doesn't have a resource type \"apiservices\"\n"},
+		{"K2", "46 $K get apiservice v1.apps -o jsonpath='{.status.conditions[0].type} {.status.conditions[0].reason}'", `(?s).*`,
+			"exit 1\nstdout:\n\nstderr:\nerror: the server doesn't have a resource type \"apiservice\"\n"},
+	},
+}
 
 // KnownWithoutControllers has what kubectl prints otherwise on a server without controllers of its own: today's
 // controller of aggregated roles applies their rules, and is refused.
 var KnownWithoutControllers = map[string][]Edit{
 	"config": {{"K7", "28 $K auth can-i get pods --as system:serviceaccount:default:robot", `exit 0\nstdout:\nyes`, "exit 1\nstdout:\nno"}},
+}
+
+// KnownInMemory has what kubectl prints otherwise on a server without etcd.
+var KnownInMemory = map[string][]Edit{
+	"other kinds": {{"K1", "40 $K get componentstatuses -o name | LC_ALL=C sort", `componentstatus/etcd-0\n`, ""}},
 }
 
 // KnownWithoutSecurePort has what kubectl prints otherwise on a server that has only the insecure port.

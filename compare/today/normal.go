@@ -39,10 +39,12 @@ var outputMasks = masks(
 	`"resourceVersion": ?"\d+"`, `"resourceVersion":"RV"`,
 	`\b10\.\d+\.\d+\.\d+\b`, "IP",
 	`(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w\w\w \d{4} \d\d:\d\d:\d\d \+0000`, "DATE",
+	`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC`, "DATE",
 	`https?://127\.0\.0\.1:\d+`, "SERVER",
 	`(?m)\b\d+(ms|s|m)( ago)?$`, "AGE",
 	`\b\d+s `, "AGE ",
 	`-[a-z0-9]{5}( created| deleted)`, "-RANDOM$1",
+	`(pod-template-hash=)[a-z0-9]+`, "${1}HASH",
 	`(?m)[ \t\r]+$`, "",
 	` {2,}`, "  ",
 )
