@@ -44,7 +44,7 @@ func TestADeletedNamespaceTakesAllWithIt(t *testing.T) {
 	for name, flags := range flagsFor {
 		t.Run("backend="+name, func(t *testing.T) {
 			t.Parallel()
-			args := append(flags(t), "-disable_admission_plugins", "StorageObjectInUseProtection") // no controller here removes its finalizer
+			args := flags(t)
 			first, _, address := unhurriedProgram(t, append(args, "-controllers=")...)
 			url := "http://" + address
 			client := clientv1.New(url)

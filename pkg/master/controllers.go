@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/controller/namespace"
 	"kube2014/pkg/controller/resourcequota"
 	"kube2014/pkg/controller/serviceaccount"
+	"kube2014/pkg/controller/volumeprotection"
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest"
 )
@@ -44,6 +45,12 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		}},
 		{options.NamespaceController, func(c *clientv1.Client) func(context.Context, int) {
 			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Around: p.tracer.Work("NamespaceController")}).Run
+		}},
+		{options.VolumeProtection, func(c *clientv1.Client) func(context.Context, int) {
+			return volumeprotection.NewVolumeController(volumeprotection.Config{Client: c, Around: p.tracer.Work("VolumeController")}).Run
+		}},
+		{options.ClaimProtection, func(c *clientv1.Client) func(context.Context, int) {
+			return volumeprotection.NewClaimController(volumeprotection.Config{Client: c, Around: p.tracer.Work("ClaimController")}).Run
 		}},
 		{options.QuotaController, func(c *clientv1.Client) func(context.Context, int) {
 			return resourcequota.NewResourceQuotaController(resourcequota.Config{Client: c, Resources: resources, Around: p.tracer.Work("ResourceQuotaController")}).Run

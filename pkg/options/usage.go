@@ -150,6 +150,8 @@ the controllers of the server:
                        clusterrole-aggregation-controller (with RBAC),
                        endpointslice-mirroring-controller,
                        garbage-collector-controller, namespace-controller,
+                       persistentvolume-protection-controller,
+                       persistentvolumeclaim-protection-controller,
                        resourcequota-controller,
                        root-ca-certificate-publisher-controller,
                        serviceaccount-controller, serviceaccount-token-controller

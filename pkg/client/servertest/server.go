@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/rbac"
+	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage/memory"
@@ -50,7 +52,8 @@ func Start(t testing.TB) *Server {
 	all := rest.Catalogs{catalog}
 	objects := core.NewLifecycle(store, all)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: time.Now})...)
-	catalog.Install(discovery.Resources(generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: time.Now})...)
+	base := generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: time.Now}
+	catalog.Install(slices.Concat(discovery.Resources(base), volumes.Resources(base))...)
 	catalog.Install(rbac.Resources(objects, time.Now, nil)...)
 	door := endpoints.New(endpoints.NewConfig(time.Now), catalog)
 	door.All, s.Resources = all, rest.Derived(rest.Deletable, all)

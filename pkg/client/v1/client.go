@@ -59,6 +59,11 @@ func (c *Client) PersistentVolumeClaims() Resource[*corev1.PersistentVolumeClaim
 	return namespaced[corev1.PersistentVolumeClaim](c, "persistentvolumeclaims", "PersistentVolumeClaim")
 }
 
+// PersistentVolumes returns the volumes.
+func (c *Client) PersistentVolumes() Resource[*corev1.PersistentVolume] {
+	return resource[corev1.PersistentVolume](c, nil, "persistentvolumes", "PersistentVolume")
+}
+
 // Endpoints returns the addresses of the services' pods.
 func (c *Client) Endpoints() Resource[*corev1.Endpoints] {
 	return namespaced[corev1.Endpoints](c, "endpoints", "Endpoints")
