@@ -52,6 +52,9 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		{options.ClaimProtection, func(c *clientv1.Client) func(context.Context, int) {
 			return volumeprotection.NewClaimController(volumeprotection.Config{Client: c, Around: p.tracer.Work("ClaimController")}).Run
 		}},
+		{options.ClassProtection, func(c *clientv1.Client) func(context.Context, int) {
+			return volumeprotection.NewClassController(volumeprotection.Config{Client: c, Around: p.tracer.Work("ClassController")}).Run
+		}},
 		{options.QuotaController, func(c *clientv1.Client) func(context.Context, int) {
 			return resourcequota.NewResourceQuotaController(resourcequota.Config{Client: c, Resources: resources, Around: p.tracer.Work("ResourceQuotaController")}).Run
 		}},

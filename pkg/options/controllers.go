@@ -18,13 +18,14 @@ const (
 	ServiceAccountController = "serviceaccount-controller"
 	VolumeProtection         = "persistentvolume-protection-controller"
 	ClaimProtection          = "persistentvolumeclaim-protection-controller"
+	ClassProtection          = "volumeattributesclass-protection-controller"
 	TokensController         = "serviceaccount-token-controller"
 	QuotaController          = "resourcequota-controller"
 	RootCAPublisher          = "root-ca-certificate-publisher-controller"
 	ClusterRoleAggregation   = "clusterrole-aggregation-controller"
 )
 
-var controllers = []string{ClusterRoleAggregation, EndpointSliceMirroring, GarbageCollector, NamespaceController, VolumeProtection, ClaimProtection, QuotaController, RootCAPublisher, ServiceAccountController, TokensController}
+var controllers = []string{ClusterRoleAggregation, EndpointSliceMirroring, GarbageCollector, NamespaceController, VolumeProtection, ClaimProtection, QuotaController, RootCAPublisher, ServiceAccountController, TokensController, ClassProtection}
 
 // ControllerOptions select the controllers that run in the apiserver.
 type ControllerOptions struct {

@@ -155,8 +155,9 @@ the controllers of the server:
                        resourcequota-controller,
                        root-ca-certificate-publisher-controller,
                        serviceaccount-controller, serviceaccount-token-controller
-                       (with a signing key); none if it is empty
-                       (default *; none with -trace)
+                       (with a signing key),
+                       volumeattributesclass-protection-controller; none if it is
+                       empty (default *; none with -trace)
   -enable_garbage_collector  let deleted objects wait for the garbage collector, here or
                        in today's controller manager, if their dependents need it
                        (default true; false with -trace)

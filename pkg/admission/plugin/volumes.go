@@ -11,7 +11,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/controller/volumeprotection"
+	v1 "kube2014/pkg/api/v1"
 )
 
 var claims = corev1.Resource("persistentvolumeclaims")
@@ -59,8 +59,7 @@ func (d *defaultStorageClass) Admit(_ context.Context, a *admission.Attributes) 
 type inUse struct{ scope }
 
 // NewStorageObjectInUseProtection creates a plugin that gives new claims, volumes and classes of their attributes a
-// finalizer, so that they stay while they are used. Package volumeprotection removes that of claims and volumes, today's
-// controller manager any. It is an admission.Factory.
+// finalizer, so that they stay while they are used. Package volumeprotection removes it. It is an admission.Factory.
 func NewStorageObjectInUseProtection(configuration json.RawMessage) (admission.Interface, error) {
 	return WithoutConfiguration(inUse{on(onCreate, claims, corev1.Resource("persistentvolumes"), storagev1.Resource("volumeattributesclasses"))}, configuration)
 }
@@ -70,11 +69,11 @@ func (inUse) Admit(_ context.Context, a *admission.Attributes) error {
 	finalizer := ""
 	switch a.Object.(type) {
 	case *corev1.PersistentVolumeClaim:
-		finalizer = volumeprotection.ClaimFinalizer
+		finalizer = v1.ClaimFinalizer
 	case *corev1.PersistentVolume:
-		finalizer = volumeprotection.VolumeFinalizer
+		finalizer = v1.VolumeFinalizer
 	case *storagev1.VolumeAttributesClass:
-		finalizer = "kubernetes.io/vac-protection"
+		finalizer = v1.AttributesClassFinalizer
 	default:
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -62,6 +63,13 @@ func (c *Client) PersistentVolumeClaims() Resource[*corev1.PersistentVolumeClaim
 // PersistentVolumes returns the volumes.
 func (c *Client) PersistentVolumes() Resource[*corev1.PersistentVolume] {
 	return resource[corev1.PersistentVolume](c, nil, "persistentvolumes", "PersistentVolume")
+}
+
+// VolumeAttributesClasses returns the classes of attributes of volumes.
+func (c *Client) VolumeAttributesClasses() Resource[*storagev1.VolumeAttributesClass] {
+	r := resource[storagev1.VolumeAttributesClass](c, nil, "volumeattributesclasses", "VolumeAttributesClass")
+	r.version = storagev1.SchemeGroupVersion
+	return r
 }
 
 // Endpoints returns the addresses of the services' pods.

@@ -1,4 +1,5 @@
-// Package volumeprotection keeps claims and volumes that are deleted until nothing uses them, as a client of the API.
+// Package volumeprotection keeps claims, volumes and classes of their attributes that are deleted until nothing uses them,
+// as a client of the API.
 package volumeprotection
 
 import (
@@ -8,19 +9,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/util/workqueue"
-)
-
-// The finalizers of what may be in use. The admission plugin StorageObjectInUseProtection gives them to new objects.
-const (
-	ClaimFinalizer  = "kubernetes.io/pvc-protection"
-	VolumeFinalizer = "kubernetes.io/pv-protection"
 )
 
 // While a deleted object is used, it is looked at again after half the time since its deletion, between minPause and
@@ -42,7 +39,7 @@ type Config struct {
 type Controller[T clientv1.Object] struct {
 	config    Config
 	finalizer string
-	// in returns the objects of a namespace, "" for volumes.
+	// in returns the objects of a namespace, "" for those without.
 	in func(namespace string) clientv1.Resource[T]
 	// used asks what is used in a namespace.
 	used     func(ctx context.Context, namespace string) (isUsed func(object T) bool, err error)
@@ -56,15 +53,23 @@ func NewClaimController(config Config) *Controller[*corev1.PersistentVolumeClaim
 	in := func(namespace string) clientv1.Resource[*corev1.PersistentVolumeClaim] {
 		return config.Client.In(namespace).PersistentVolumeClaims()
 	}
-	return newController("claim protection controller", config, ClaimFinalizer, in, config.usedByPods)
+	return newController("claim protection controller", config, v1.ClaimFinalizer, in, config.usedByPods)
 }
 
 // NewVolumeController returns a controller of volumes, which claims use.
 func NewVolumeController(config Config) *Controller[*corev1.PersistentVolume] {
 	in := func(string) clientv1.Resource[*corev1.PersistentVolume] { return config.Client.PersistentVolumes() }
-	return newController("volume protection controller", config, VolumeFinalizer, in, func(context.Context, string) (func(*corev1.PersistentVolume) bool, error) {
+	return newController("volume protection controller", config, v1.VolumeFinalizer, in, func(context.Context, string) (func(*corev1.PersistentVolume) bool, error) {
 		return func(volume *corev1.PersistentVolume) bool { return volume.Status.Phase == corev1.VolumeBound }, nil
 	})
+}
+
+// NewClassController returns a controller of classes of attributes, which claims and volumes use.
+func NewClassController(config Config) *Controller[*storagev1.VolumeAttributesClass] {
+	in := func(string) clientv1.Resource[*storagev1.VolumeAttributesClass] {
+		return config.Client.VolumeAttributesClasses()
+	}
+	return newController("class protection controller", config, v1.AttributesClassFinalizer, in, config.usedByVolumes)
 }
 
 func newController[T clientv1.Object](name string, config Config, finalizer string, in func(string) clientv1.Resource[T], used func(context.Context, string) (func(T) bool, error)) *Controller[T] {
@@ -162,4 +167,32 @@ func (c Config) usedByPods(ctx context.Context, namespace string) (isUsed func(*
 		maker := metav1.GetControllerOfNoCopy(claim)
 		return uses[use{claim: claim.Name}] || maker != nil && uses[use{claim.Name, maker.UID}]
 	}, nil
+}
+
+// usedByVolumes asks the server for all claims and volumes. A claim also uses the class that it has now, and the one that it
+// gets.
+func (c Config) usedByVolumes(ctx context.Context, _ string) (isUsed func(*storagev1.VolumeAttributesClass) bool, err error) {
+	names := map[string]bool{}
+	use := func(name *string) {
+		if name != nil {
+			names[*name] = true
+		}
+	}
+	for claim, err := range c.Client.PersistentVolumeClaims().Everywhere().All(ctx, metav1.ListOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		use(claim.Spec.VolumeAttributesClassName)
+		use(claim.Status.CurrentVolumeAttributesClassName)
+		if changing := claim.Status.ModifyVolumeStatus; changing != nil {
+			use(&changing.TargetVolumeAttributesClassName)
+		}
+	}
+	for volume, err := range c.Client.PersistentVolumes().All(ctx, metav1.ListOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		use(volume.Spec.VolumeAttributesClassName)
+	}
+	return func(class *storagev1.VolumeAttributesClass) bool { return names[class.Name] }, nil
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
 )
@@ -59,12 +61,13 @@ func inBubbleWithout(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-// run runs both controllers.
+// run runs the controllers.
 func (b *bench) run() {
 	config := Config{Client: b.Client(b.t, "controller")}
-	claims, volumes := NewClaimController(config), NewVolumeController(config)
+	claims, volumes, classes := NewClaimController(config), NewVolumeController(config), NewClassController(config)
 	servertest.Run(b.t, func(ctx context.Context) { claims.Run(ctx, 2) })
 	servertest.Run(b.t, func(ctx context.Context) { volumes.Run(ctx, 2) })
+	servertest.Run(b.t, func(ctx context.Context) { classes.Run(ctx, 2) })
 }
 
 // settle waits as long as the controllers pause at most.
@@ -142,12 +145,12 @@ func TestADeletedClaimStaysWhileAPodUsesIt(t *testing.T) {
 		b.createPod(metav1.ObjectMeta{Name: "y"}, "m", ofClaim("a"))
 		b.deleteClaim("a")
 		b.deleteClaim("b")
-		b.claimHas("a", ClaimFinalizer)
+		b.claimHas("a", v1.ClaimFinalizer)
 		b.claimHas("b")
 		b.deletePod("x", 0)
-		b.claimHas("a", ClaimFinalizer)
+		b.claimHas("a", v1.ClaimFinalizer)
 		b.deletePod("y", 3600)
-		b.claimHas("a", ClaimFinalizer) // the pod still ends
+		b.claimHas("a", v1.ClaimFinalizer) // the pod still ends
 		b.deletePod("y", 0)
 		b.claimHas("a")
 	})
@@ -161,7 +164,7 @@ func TestAPodThatHasEndedUsesItsClaimUntilItIsDeleted(t *testing.T) {
 		_, err := b.pods.UpdateStatus(t.Context(), pod)
 		require.NoError(t, err)
 		b.deleteClaim("a")
-		b.claimHas("a", ClaimFinalizer)
+		b.claimHas("a", v1.ClaimFinalizer)
 		b.deletePod("x", 0)
 		b.claimHas("a")
 	})
@@ -184,10 +187,10 @@ func TestAClaimThatWasMadeForAPodIsFreeWhenThatIsShutDown(t *testing.T) {
 		b.createClaim(metav1.ObjectMeta{Name: "y-data"})
 		b.deleteClaim("x-data")
 		b.deleteClaim("y-data")
-		b.claimHas("x-data", ClaimFinalizer)
+		b.claimHas("x-data", v1.ClaimFinalizer)
 		b.claimHas("y-data") // it was not made for the pod of that name
 		b.deletePod("x", 3600)
-		b.claimHas("x-data", ClaimFinalizer)
+		b.claimHas("x-data", v1.ClaimFinalizer)
 		b.deletePod("x", 0)
 		b.claimHas("x-data") // although the pod is still there, by its own finalizer
 	})
@@ -197,9 +200,9 @@ func TestThePodsOfANamespaceAreListedOnceForAllItsClaims(t *testing.T) {
 	inBubbleWithout(t, func(t *testing.T, b *bench) {
 		names := strings.Fields("a b c d e f g h")
 		for _, name := range names {
-			b.createClaim(metav1.ObjectMeta{Name: name, Finalizers: []string{ClaimFinalizer}})
+			b.createClaim(metav1.ObjectMeta{Name: name, Finalizers: []string{v1.ClaimFinalizer}})
 			b.deleteClaim(name)
-			b.claimHas(name, ClaimFinalizer)
+			b.claimHas(name, v1.ClaimFinalizer)
 		}
 		var lists atomic.Int32
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
@@ -228,7 +231,7 @@ func TestAClaimStaysWhileNobodyKnowsWhoUsesIt(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 		b.deleteClaim("a")
-		b.claimHas("a", ClaimFinalizer)
+		b.claimHas("a", v1.ClaimFinalizer)
 		b.Intercept(nil)
 		time.Sleep(time.Minute) // the longest pause after a failure
 		b.settle()
@@ -259,7 +262,7 @@ func TestADeletedVolumeStaysWhileAClaimIsBoundToIt(t *testing.T) {
 		b.setPhase(corev1.VolumeBound)
 		require.NoError(t, b.volumes.Delete(t.Context(), "v", metav1.DeleteOptions{}))
 		b.settle()
-		b.volumeHas(other, VolumeFinalizer)
+		b.volumeHas(other, v1.VolumeFinalizer)
 		b.setPhase(corev1.VolumeReleased)
 		b.settle()
 		b.volumeHas(other)
@@ -278,7 +281,51 @@ func TestAVolumeThatIsBoundInTheLastMomentStays(t *testing.T) {
 		})
 		require.NoError(t, b.volumes.Delete(t.Context(), "v", metav1.DeleteOptions{}))
 		b.settle()
-		b.volumeHas(other, VolumeFinalizer)
+		b.volumeHas(other, v1.VolumeFinalizer)
+	})
+}
+
+func TestADeletedClassStaysWhileAVolumeOrAClaimNamesIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		classes := b.Client(t, "test").VolumeAttributesClasses()
+		for _, name := range []string{"of-volume", "of-claim", "free"} {
+			_, err := classes.Create(t.Context(), &storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: name}, DriverName: "d", Parameters: map[string]string{"a": "b"}})
+			require.NoError(t, err)
+		}
+		volume, err := b.volumes.Create(t.Context(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: corev1.PersistentVolumeSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			VolumeAttributesClassName: new("of-volume"),
+			PersistentVolumeSource:    corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "d", VolumeHandle: "h"}},
+		}})
+		require.NoError(t, err)
+		b.createClaim(metav1.ObjectMeta{Name: "a"})
+		claim, err := b.claims.Get(t.Context(), "a")
+		require.NoError(t, err)
+		claim.Status.CurrentVolumeAttributesClassName = new("of-claim")
+		_, err = b.claims.UpdateStatus(t.Context(), claim)
+		require.NoError(t, err)
+		b.settle()
+		left := func(want ...string) {
+			t.Helper()
+			var names []string
+			for class, err := range classes.All(t.Context(), metav1.ListOptions{}) {
+				require.NoError(t, err)
+				assert.Equal(t, []string{v1.AttributesClassFinalizer}, class.Finalizers)
+				names = append(names, class.Name)
+			}
+			assert.Equal(t, want, names)
+		}
+		left("free", "of-claim", "of-volume")
+		for _, name := range []string{"of-volume", "of-claim", "free"} {
+			require.NoError(t, classes.Delete(t.Context(), name, metav1.DeleteOptions{}))
+		}
+		b.settle()
+		left("of-claim", "of-volume")
+		b.deleteClaim("a")
+		left("of-volume")
+		require.NoError(t, b.volumes.Delete(t.Context(), volume.Name, metav1.DeleteOptions{}))
+		b.settle()
+		left()
 	})
 }
 
@@ -291,12 +338,12 @@ func TestWhatLacksTheFinalizerGetsItOnce(t *testing.T) {
 			}
 			next.ServeHTTP(w, req)
 		})
-		b.createClaim(metav1.ObjectMeta{Name: "has", Finalizers: []string{ClaimFinalizer}})
+		b.createClaim(metav1.ObjectMeta{Name: "has", Finalizers: []string{v1.ClaimFinalizer}})
 		assert.Zero(t, writes.Load())
 		b.createVolume()
 		b.createClaim(metav1.ObjectMeta{Name: "a", Finalizers: []string{other}})
-		b.claimHas("a", other, ClaimFinalizer)
-		b.volumeHas(other, VolumeFinalizer)
+		b.claimHas("a", other, v1.ClaimFinalizer)
+		b.volumeHas(other, v1.VolumeFinalizer)
 		written := writes.Load()
 		_, err := b.claims.Change(t.Context(), "a", func(claim *corev1.PersistentVolumeClaim) error {
 			claim.Labels = map[string]string{"a": "b"}
