@@ -2,11 +2,11 @@
 package size
 
 import (
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -29,16 +29,7 @@ func Measure(program string) (s Sizes, err error) {
 	if s.whole, err = sizeOf(program); err != nil {
 		return s, err
 	}
-	dir, err := os.MkdirTemp("", "kube2014-size-")
-	if err != nil {
-		return s, err
-	}
-	defer os.RemoveAll(dir)
-	stripped := filepath.Join(dir, "apiserver")
-	if output, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", stripped, "kube2014/cmd/apiserver").CombinedOutput(); err != nil {
-		return s, fmt.Errorf("go build: %w: %s", err, output)
-	}
-	if s.stripped, err = sizeOf(stripped); err != nil {
+	if s.stripped, err = withoutDebugInformation(program, s.whole); err != nil {
 		return s, err
 	}
 	modules, err := output("go", "version", "-m", program)
@@ -91,6 +82,21 @@ func sizeOf(file string) (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// withoutDebugInformation returns the size that a program of a size has without its symbols and debug information.
+func withoutDebugInformation(program string, size int64) (int64, error) {
+	file, err := elf.Open(program)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	for _, section := range file.Sections {
+		if strings.HasPrefix(section.Name, ".debug_") || section.Name == ".symtab" || section.Name == ".strtab" {
+			size -= int64(section.FileSize)
+		}
+	}
+	return size, nil
 }
 
 func output(program string, args ...string) (string, error) {
