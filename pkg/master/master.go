@@ -146,7 +146,7 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 				return err
 			}
 		}
-		chain.AddLoop(m.Parts.Run)
+		chain.AddLoop(func(ctx context.Context) { m.Parts.runAfter(ctx, m.Server.Started()) })
 		chain.AddPreShutdownHook("stop-parts", m.Parts.Stop)
 	}
 	if m.Second != nil { // after the parts, which would list again what they watched

@@ -28,6 +28,9 @@ const (
 	syncWorkers = 4
 	// stopTimeout bounds how long the server waits for its parts when it ends.
 	stopTimeout = 5 * time.Second
+	// partsWait bounds how long the parts wait for the post-start hooks: one that fails again and again, because of an
+	// object that it cannot write, does not stop a cluster. Today's controller manager waits as long for its server.
+	partsWait = 10 * time.Second
 )
 
 // Parts are the other programs of a cluster, run in the apiserver's process. Each is only a client of it.
@@ -123,6 +126,18 @@ func (p *Parts) Run(ctx context.Context) {
 		})
 	}
 	group.Wait()
+}
+
+// runAfter runs the parts when a channel is closed, or partsWait is over. They would take the processor from the
+// post-start hooks, and be told of each built-in object.
+func (p *Parts) runAfter(ctx context.Context, started <-chan struct{}) {
+	select {
+	case <-started:
+	case <-time.After(partsWait):
+	case <-p.ctx.Done():
+	case <-ctx.Done():
+	}
+	p.Run(ctx)
 }
 
 // Stop ends the running parts, and waits for them up to a timeout. The error reports that they still run.

@@ -112,6 +112,7 @@ func (c CompletedConfig) New() *Server {
 		insecure: c.BuildHandlerChain(c.Config, Guards{}),
 		secure:   c.BuildHandlerChain(c.Config, c.Guards),
 		ending:   make(chan struct{}),
+		started:  make(chan struct{}),
 		aborted:  make(chan struct{}),
 	}
 }

@@ -35,16 +35,14 @@ func (h *postStartHook) check() healthz.Check {
 	}}
 }
 
-// start runs the hook in a goroutine of its own.
-func (h *postStartHook) start(ctx context.Context) {
-	go func() {
-		switch err := h.run(ctx); {
-		case err == nil:
-			h.done.Store(true)
-		case ctx.Err() == nil:
-			log.Printf("post-start hook %s failed: %s", h.name, api.Printable(api.InFull(err), ' '))
-		}
-	}()
+// call runs the hook.
+func (h *postStartHook) call(ctx context.Context) {
+	switch err := h.run(ctx); {
+	case err == nil:
+		h.done.Store(true)
+	case ctx.Err() == nil:
+		log.Printf("post-start hook %s failed: %s", h.name, api.Printable(api.InFull(err), ' '))
+	}
 }
 
 // call runs the hook in a goroutine of its own, because Abort must not wait for it. The channel is closed

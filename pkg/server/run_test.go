@@ -108,6 +108,11 @@ func TestReadyzWaitsForTheHooks(t *testing.T) {
 		}
 		close(first)
 		synctest.Wait()
+		select {
+		case <-r.Started():
+			t.Error("one hook has not ended")
+		default:
+		}
 		status, text = r.paths.get("/readyz")
 		assert.Equal(t, 500, status)
 		assert.NotContains(t, text, "first", "a hook is a check until it is done")
@@ -116,7 +121,7 @@ func TestReadyzWaitsForTheHooks(t *testing.T) {
 		status, _ = r.paths.get("/readyz/poststarthook/second")
 		assert.Equal(t, 500, status)
 		second <- errors.New("the hook is broken")
-		synctest.Wait()
+		<-r.Started()
 		status, _ = r.paths.get("/readyz")
 		assert.Equal(t, 500, status, "a hook that fails is not done")
 		r.stop()

@@ -19,6 +19,7 @@ type Server struct {
 	loopback         http.Handler
 	chain            Link // has the checks and hooks of all links; PrepareRun sets it
 
+	started chan struct{} // closed when the post-start hooks have ended
 	ending  chan struct{} // closed when the server begins to end
 	aborted chan struct{} // closed when it must end at once
 	abort   sync.Once
@@ -32,6 +33,9 @@ func (s *Server) SecureHandler() http.Handler { return s.secure }
 
 // Abort ends the server at once, and cuts off the requests in flight.
 func (s *Server) Abort() { s.abort.Do(func() { close(s.aborted) }) }
+
+// Started returns a channel that is closed when the post-start hooks have ended.
+func (s *Server) Started() <-chan struct{} { return s.started }
 
 var errEnding = errors.New("the server is about to end")
 
@@ -121,9 +125,14 @@ func (p PreparedServer) Run(ctx context.Context) error {
 	for _, loop := range s.chain.loops {
 		go loop(hooks)
 	}
+	var starting sync.WaitGroup
 	for _, hook := range s.chain.postStart {
-		hook.start(hooks)
+		starting.Go(func() { hook.call(hooks) })
 	}
+	go func() {
+		starting.Wait()
+		close(s.started)
+	}()
 	select {
 	case err = <-broken:
 		return err
