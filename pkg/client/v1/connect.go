@@ -72,6 +72,7 @@ func (a *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
 // Over returns a client of a server that is reached by a function, such as that of a
 // loopback.Listener, without an address.
 func Over(dial func(ctx context.Context, network, address string) (net.Conn, error), userAgent string) *Client {
-	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTime}
+	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTime,
+		ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10} // a server has fifty connections to itself, most for quiet watches
 	return &Client{Host: "http://loopback", HTTP: &http.Client{Transport: transport}, UserAgent: userAgent}
 }

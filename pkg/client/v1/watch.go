@@ -60,7 +60,7 @@ func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send
 	}
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, r.client.answerLimit())
+	lines.Buffer(make([]byte, 0, 512), r.client.answerLimit()) // it grows with the events
 	lines.Split(wholeLine)
 	for lines.Scan() {
 		event, err := r.decodeEvent(lines.Bytes())
