@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -18,19 +19,28 @@ import (
 	"kube2014/pkg/storage"
 )
 
+// writers is the number of objects that are written at once: a write on etcd is mostly a wait for its disk.
+const writers = 8
+
 // Bootstrap creates the default roles and bindings, and restores missing parts of existing ones. It
 // does not remove additional parts, does not change objects that are annotated not to be updated,
 // and does not write complete objects. It is safe to run on several servers at once, and to repeat
 // after an error.
 func Bootstrap(ctx context.Context, objects storage.Interface, now func() time.Time) error {
-	s := newStores(objects, now)
-	var errs []error
-	for _, wanted := range Defaults() {
-		kind, store := s.of(wanted)
-		if err := repair(ctx, store, wanted); err != nil {
-			errs = append(errs, fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err))
-		}
+	s, defaults := newStores(objects, now), Defaults()
+	errs, turns := make([]error, len(defaults)), make(chan struct{}, writers)
+	var writing sync.WaitGroup
+	for i, wanted := range defaults {
+		turns <- struct{}{}
+		writing.Go(func() {
+			defer func() { <-turns }()
+			kind, store := s.of(wanted)
+			if err := repair(ctx, store, wanted); err != nil {
+				errs[i] = fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err)
+			}
+		})
 	}
+	writing.Wait()
 	return errors.Join(errs...)
 }
 
