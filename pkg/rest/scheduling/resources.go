@@ -4,7 +4,9 @@ package scheduling
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +38,24 @@ var system = []schedulingv1.PriorityClass{
 }
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource { return priorityclasses.Rows(b) }
+func Resources(b generic.Base) []rest.Resource {
+	store, rows := priorityclasses.Build(b)
+	rows[0] = rows[0].With(classes{store})
+	return rows
+}
+
+// classes is the storage of priority classes. Those of every server go only with a collection.
+type classes struct {
+	*generic.Store[*schedulingv1.PriorityClass]
+}
+
+// Delete implements rest.Deleter.
+func (s classes) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
+	if slices.ContainsFunc(system, func(known schedulingv1.PriorityClass) bool { return known.Name == key.Name }) {
+		return nil, apierrors.NewForbidden(schedulingv1.Resource("priorityclasses"), key.Name, errors.New("this is a system priority class and cannot be deleted"))
+	}
+	return s.Store.Delete(ctx, key, options)
+}
 
 // Bootstrap creates the classes that every server has. It is safe to run on several servers at once.
 func Bootstrap(ctx context.Context, b generic.Base) error {
