@@ -2,7 +2,9 @@ package core
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -22,7 +24,7 @@ import (
 func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	row := coreRow("Pod", "pods", api.TaskKind, printers.Pods, "po")
 	row.Categories = inAll
-	pods := generic.NewStore(b, row, podStrategy())
+	pods := generic.NewStore(b, row, podStrategy(b.Now))
 	pods.AnswersDeleted = true
 	pods.Insert = func(_ context.Context, object api.Object) (*storage.Object, error) {
 		task := object.(*api.Task)
@@ -42,10 +44,14 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())))
 }
 
-func podStrategy() generic.Strategy[*corev1.Pod] {
+func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {
 	return generic.Strategy[*corev1.Pod]{
 		PrepareForCreate: func(pod *corev1.Pod) {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+			if len(pod.Spec.SchedulingGates) > 0 {
+				setCondition(pod, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+					Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: metav1.Time{Time: now().UTC()}.Rfc3339Copy()})
+			}
 			pod.Generation = 1
 		},
 		Default:      defaults.Pod,
@@ -53,6 +59,11 @@ func podStrategy() generic.Strategy[*corev1.Pod] {
 		Canonicalize: func(pod *corev1.Pod) { pod.Status.QOSClass = defaults.QOSClass(pod) },
 		PrepareForUpdate: func(pod, old *corev1.Pod) {
 			pod.Status = old.Status
+			if len(pod.Spec.SchedulingGates) == 0 { // K79
+				pod.Status.Conditions = slices.DeleteFunc(slices.Clone(old.Status.Conditions), func(c corev1.PodCondition) bool {
+					return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonSchedulingGated
+				})
+			}
 			countGeneration(pod, pod.Spec, old.Spec)
 		},
 		ValidateUpdate: validation.ValidatePodUpdate,

@@ -17,9 +17,10 @@ func limitRangeRows(b generic.Base) []rest.Resource {
 	b.Objects = generic.AtOnce{Interface: b.Objects}
 	row := coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits")
 	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.LimitRange]{
-		Default:        defaults.LimitRange,
-		Validate:       validation.ValidateLimitRange,
-		ValidateUpdate: validation.ValidateLimitRangeUpdate,
+		Default:             defaults.LimitRange,
+		Validate:            validation.ValidateLimitRange,
+		ValidateUpdate:      validation.ValidateLimitRangeUpdate,
+		AllowCreateOnUpdate: true,
 	}))}
 }
 

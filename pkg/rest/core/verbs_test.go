@@ -165,6 +165,7 @@ func TestAPutCreatesWhereTheKindAllowsIt(t *testing.T) {
 		assert.Equal(t, want, d.Do("PUT", kind.path+"/x", kind.object).Status, kind.name)
 		assert.Equal(t, 404, d.Patch(kind.path+"/y", MergePatch, `{}`).Status, "a patch creates nothing")
 	}
+	assert.Equal(t, 201, Open(t).Do("PUT", "/api/v1/namespaces/default/limitranges/x", `{"metadata":{"name":"x"},"spec":{"limits":[]}}`).Status)
 }
 
 func TestTheServerSetsWhatAClientMayNot(t *testing.T) {
@@ -328,6 +329,20 @@ func TestAPodThatIsHeldOrIsToEndIsNotBound(t *testing.T) {
 	for _, name := range []string{"gated", "ending"} {
 		assert.Equal(t, 409, d.Do("POST", Pods+"/"+name+"/binding", `{"metadata":{"name":"`+name+`"},"target":{"name":"n1"}}`).Status, name)
 	}
+}
+
+func TestK79APodWithoutItsLastGateIsNotCalledGated(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	var pod corev1.Pod
+	d.Must("POST", Pods, `{"metadata":{"name":"x"},"spec":{"schedulingGates":[{"name":"a.b/c"}],"containers":[{"name":"c","image":"i"}]}}`).Into(&pod)
+	require.Len(t, pod.Status.Conditions, 1)
+	assert.Equal(t, corev1.PodReasonSchedulingGated, pod.Status.Conditions[0].Reason)
+	free := d.Patch(Pods+"/x", MergePatch, `{"spec":{"schedulingGates":null}}`)
+	require.Equal(t, 200, free.Status, free.Text)
+	var freed corev1.Pod
+	free.Into(&freed)
+	assert.Empty(t, freed.Status.Conditions)
 }
 
 func TestTheLogOfAPodSaysWhyThereIsNone(t *testing.T) {

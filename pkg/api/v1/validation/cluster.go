@@ -116,12 +116,16 @@ func ValidateNode(node *corev1.Node) field.ErrorList {
 	c.Metadata(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	c.taints(node.Spec.Taints)
 	c.capacity(&node.Status)
-	ranges, at := node.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs")
+	c.podRanges(node.Spec.PodCIDRs)
+	return c.List
+}
+
+func (c checks) podRanges(ranges []string) {
+	at := field.NewPath("spec", "podCIDRs")
 	for i, cidr := range ranges {
 		c.CIDR(at.Index(i), cidr)
 	}
 	c.InvalidIf(len(ranges) > 1 && !dualStackRanges(ranges), at, ranges, "may specify no more than one CIDR for each IP family")
-	return c.List
 }
 
 func dualStackRanges(ranges []string) bool {
@@ -157,6 +161,7 @@ func ValidateNodeUpdate(now, old *corev1.Node) field.ErrorList {
 		c.Forbid(was.ProviderID != "" && was.ProviderID != spec.ProviderID, field.NewPath("spec", "providerID"),
 			"node updates may not change providerID except from \"\" to valid")
 		c.taints(spec.Taints)
+		c.podRanges(spec.PodCIDRs)
 		c.Forbid(was.DoNotUseExternalID != spec.DoNotUseExternalID, field.NewPath("spec", "externalID"), "may not be updated")
 	})
 }
