@@ -48,6 +48,7 @@ var deployments = generic.Kind[*appsv1.Deployment]{
 			c.InvalidIf(*deadline <= spec.MinReadySeconds, at, *deadline, "must be greater than minReadySeconds")
 		}
 	},
+	PrepareStatus: func(now, old *appsv1.Deployment) { now.Labels = old.Labels },
 	StatusRules: func(c *check.Errors, now, _ *appsv1.Deployment) {
 		s := &now.Status
 		replicas(c, s.Replicas, count{"updatedReplicas", s.UpdatedReplicas}, count{"readyReplicas", s.ReadyReplicas},

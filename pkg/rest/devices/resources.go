@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -28,16 +29,26 @@ func Resources(b generic.Base) []rest.Resource {
 }
 
 var classes = generic.Kind[*resourcev1.DeviceClass]{
-	Row:     rest.ClusterScoped(group, "DeviceClass", "deviceclasses", printers.Named),
-	Counted: true,
+	Row:            rest.ClusterScoped(group, "DeviceClass", "deviceclasses", printers.Named),
+	AnswersDeleted: true,
+	Counted:        true,
 }
 
 var claims = generic.Kind[*resourcev1.ResourceClaim]{
-	Row:     rest.InNamespaces(group, "ResourceClaim", "resourceclaims", printers.ResourceClaims),
-	Default: func(o *resourcev1.ResourceClaim) { defaultRequests(&o.Spec.Devices) },
+	Row:            rest.InNamespaces(group, "ResourceClaim", "resourceclaims", printers.ResourceClaims),
+	AnswersDeleted: true,
+	Default: func(o *resourcev1.ResourceClaim) {
+		defaultRequests(&o.Spec.Devices)
+		if given := o.Status.Allocation; given != nil {
+			for i := range given.Devices.Results {
+				defaultTolerations(given.Devices.Results[i].Tolerations)
+			}
+		}
+	},
 	Rules: func(c *check.Errors, now, _ *resourcev1.ResourceClaim) {
 		requests(c, now.Spec.Devices.Requests, specPath.Child("devices", "requests"))
 	},
+	PrepareStatus: func(now, old *resourcev1.ResourceClaim) { metav1.ResetObjectMetaForStatus(now, old) },
 	StatusRules: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
 		if old.Status.Allocation != nil && now.Status.Allocation != nil {
 			c.Immutable(field.NewPath("status", "allocation"), now.Status.Allocation, old.Status.Allocation)
@@ -52,8 +63,9 @@ var claims = generic.Kind[*resourcev1.ResourceClaim]{
 }
 
 var templates = generic.Kind[*resourcev1.ResourceClaimTemplate]{
-	Row:     rest.InNamespaces(group, "ResourceClaimTemplate", "resourceclaimtemplates", printers.Named),
-	Default: func(o *resourcev1.ResourceClaimTemplate) { defaultRequests(&o.Spec.Spec.Devices) },
+	Row:            rest.InNamespaces(group, "ResourceClaimTemplate", "resourceclaimtemplates", printers.Named),
+	AnswersDeleted: true,
+	Default:        func(o *resourcev1.ResourceClaimTemplate) { defaultRequests(&o.Spec.Spec.Devices) },
 	Rules: func(c *check.Errors, now, _ *resourcev1.ResourceClaimTemplate) {
 		requests(c, now.Spec.Spec.Devices.Requests, specPath.Child("spec", "devices", "requests"))
 	},
@@ -61,20 +73,28 @@ var templates = generic.Kind[*resourcev1.ResourceClaimTemplate]{
 
 // defaultRequests lets requests want one device.
 func defaultRequests(of *resourcev1.DeviceClaim) {
-	one := func(mode *resourcev1.DeviceAllocationMode, count *int64) {
+	one := func(mode *resourcev1.DeviceAllocationMode, count *int64, tolerations []resourcev1.DeviceToleration) {
 		*mode = cmp.Or(*mode, resourcev1.DeviceAllocationModeExactCount)
 		if *mode == resourcev1.DeviceAllocationModeExactCount {
 			*count = cmp.Or(*count, 1)
 		}
+		defaultTolerations(tolerations)
 	}
 	for i := range of.Requests {
 		request := &of.Requests[i]
 		if request.Exactly != nil {
-			one(&request.Exactly.AllocationMode, &request.Exactly.Count)
+			one(&request.Exactly.AllocationMode, &request.Exactly.Count, request.Exactly.Tolerations)
 		}
 		for j := range request.FirstAvailable {
-			one(&request.FirstAvailable[j].AllocationMode, &request.FirstAvailable[j].Count)
+			sub := &request.FirstAvailable[j]
+			one(&sub.AllocationMode, &sub.Count, sub.Tolerations)
 		}
+	}
+}
+
+func defaultTolerations(tolerations []resourcev1.DeviceToleration) {
+	for i := range tolerations {
+		tolerations[i].Operator = cmp.Or(tolerations[i].Operator, resourcev1.DeviceTolerationOpEqual)
 	}
 }
 
@@ -92,8 +112,9 @@ func requests(c *check.Errors, all []resourcev1.DeviceRequest, path *field.Path)
 }
 
 var resourceSlices = generic.Kind[*resourcev1.ResourceSlice]{
-	Row:     rest.ClusterScoped(group, "ResourceSlice", "resourceslices", printers.ResourceSlices),
-	Counted: true,
+	Row:            rest.ClusterScoped(group, "ResourceSlice", "resourceslices", printers.ResourceSlices),
+	AnswersDeleted: true,
+	Counted:        true,
 	Fields: func(o *resourcev1.ResourceSlice) fields.Set {
 		return fields.Set{resourcev1.ResourceSliceSelectorNodeName: *cmp.Or(o.Spec.NodeName, new("")), resourcev1.ResourceSliceSelectorDriver: o.Spec.Driver}
 	},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
@@ -27,14 +28,16 @@ var (
 		Default: func(o *flowcontrolv1.FlowSchema) {
 			o.Spec.MatchingPrecedence = cmp.Or(o.Spec.MatchingPrecedence, 1000)
 		},
-		Rules: flowRules,
+		Rules:         flowRules,
+		PrepareStatus: func(now, old *flowcontrolv1.FlowSchema) { metav1.ResetObjectMetaForStatus(now, old) },
 	}
 
 	levels = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
-		Row:     rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
-		Counted: true,
-		Default: defaultLevel,
-		Rules:   levelRules,
+		Row:           rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
+		Counted:       true,
+		Default:       defaultLevel,
+		Rules:         levelRules,
+		PrepareStatus: func(now, old *flowcontrolv1.PriorityLevelConfiguration) { metav1.ResetObjectMetaForStatus(now, old) },
 	}
 )
 

@@ -2,6 +2,7 @@ package volumes
 
 import (
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/api/v1/validation/podspec"
@@ -11,7 +12,9 @@ import (
 )
 
 var attachments = generic.Kind[*storagev1.VolumeAttachment]{
-	Row: rest.ClusterScoped(group, "VolumeAttachment", "volumeattachments", printers.Attachments),
+	Row:            rest.ClusterScoped(group, "VolumeAttachment", "volumeattachments", printers.Attachments),
+	AnswersDeleted: true,
+	PrepareStatus:  func(now, old *storagev1.VolumeAttachment) { metav1.ResetObjectMetaForStatus(now, old) },
 	Rules: func(c *check.Errors, now, _ *storagev1.VolumeAttachment) {
 		spec := &now.Spec
 		podspec.DriverName(c, spec.Attacher, specPath.Child("attacher"))

@@ -78,7 +78,7 @@ func claimUpdate(c *check.Errors, now, old *corev1.PersistentVolumeClaim) {
 	if before.VolumeName == "" {
 		before.VolumeName = spec.VolumeName
 	}
-	if before.StorageClassName == nil && spec.StorageClassName != nil && *spec.StorageClassName != "" {
+	if before.StorageClassName == nil && spec.StorageClassName != nil {
 		before.StorageClassName = spec.StorageClassName // the claim is older than the default class
 	}
 	if now.Status.Phase == corev1.ClaimBound {

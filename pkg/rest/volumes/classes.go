@@ -14,7 +14,8 @@ import (
 )
 
 var classes = generic.Kind[*storagev1.StorageClass]{
-	Row: rest.ClusterScoped(group, "StorageClass", "storageclasses", printers.StorageClasses, "sc"),
+	Row:            rest.ClusterScoped(group, "StorageClass", "storageclasses", printers.StorageClasses, "sc"),
+	AnswersDeleted: true,
 	Default: func(o *storagev1.StorageClass) {
 		o.ReclaimPolicy = cmp.Or(o.ReclaimPolicy, new(corev1.PersistentVolumeReclaimDelete))
 		o.VolumeBindingMode = cmp.Or(o.VolumeBindingMode, new(storagev1.VolumeBindingImmediate))
@@ -25,7 +26,8 @@ var classes = generic.Kind[*storagev1.StorageClass]{
 }
 
 var attributesClasses = generic.Kind[*storagev1.VolumeAttributesClass]{
-	Row: rest.ClusterScoped(group, "VolumeAttributesClass", "volumeattributesclasses", printers.AttributesClasses, "vac"),
+	Row:            rest.ClusterScoped(group, "VolumeAttributesClass", "volumeattributesclasses", printers.AttributesClasses, "vac"),
+	AnswersDeleted: true,
 	Rules: func(c *check.Errors, now, old *storagev1.VolumeAttributesClass) {
 		plugin(c, field.NewPath("driverName"), now.DriverName)
 		c.Some(field.NewPath("parameters"), len(now.Parameters), "must contain at least one key/value pair")

@@ -14,7 +14,8 @@ import (
 )
 
 var drivers = generic.Kind[*storagev1.CSIDriver]{
-	Row: rest.ClusterScoped(group, "CSIDriver", "csidrivers", printers.CSIDrivers),
+	Row:            rest.ClusterScoped(group, "CSIDriver", "csidrivers", printers.CSIDrivers),
+	AnswersDeleted: true,
 	Prepare: func(now, old *storagev1.CSIDriver) {
 		now.Spec.PreventPodSchedulingIfMissing = nil // an alpha field
 		if old != nil && !check.Same(now.Spec, old.Spec) {
@@ -46,7 +47,8 @@ var drivers = generic.Kind[*storagev1.CSIDriver]{
 }
 
 var nodes = generic.Kind[*storagev1.CSINode]{
-	Row: rest.ClusterScoped(group, "CSINode", "csinodes", printers.CSINodes),
+	Row:            rest.ClusterScoped(group, "CSINode", "csinodes", printers.CSINodes),
+	AnswersDeleted: true,
 	Rules: func(c *check.Errors, now, _ *storagev1.CSINode) {
 		for i, driver := range now.Spec.Drivers {
 			at := specPath.Child("drivers").Index(i)
