@@ -207,7 +207,7 @@ func TestAWatchThatCannotBeServedIsAnswered(t *testing.T) {
 	assert.Equal(t, 406, list.Status)
 }
 
-func TestAWatchFromAVersionThatIsGoneIsExpired(t *testing.T) {
+func TestK28AWatchFromAVersionThatIsGoneIsExpired(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		d := withPods(t, 1)
 		d.Forget("2")

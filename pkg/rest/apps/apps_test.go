@@ -44,3 +44,17 @@ func TestABareObjectOfAnotherProgramIsServed(t *testing.T) {
 		}
 	}
 }
+
+// The answer is without those spaces, and its client sends it back with its own.
+func TestTheDataOfARevisionStayWhateverTheirSpaces(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const path = "/apis/apps/v1/namespaces/default/controllerrevisions"
+	revision := func(number, data string) string {
+		return `{"metadata":{"name":"r"},"revision":` + number + `,"data":` + data + `}`
+	}
+	d.Must("POST", path, revision("1", `{ "a" : "<" }`))
+	assert.Equal(t, 200, d.Do("PUT", path+"/r", revision("2", `{"a":  "<"}`)).Status)
+	assert.Equal(t, 200, d.Patch(path+"/r", MergePatch, `{"metadata":{"labels":{"a":"b"}}}`).Status)
+	assert.Equal(t, 422, d.Do("PUT", path+"/r", revision("3", `{"a":">"}`)).Status)
+}

@@ -3,7 +3,6 @@ package generic
 import (
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -88,7 +87,7 @@ func (k Kind[T]) strategy() Strategy[T] {
 				part(now, status).Set(part(old, status))
 			}
 			prepare(now, old)
-			if k.Counted && !equality.Semantic.DeepEqual(part(now, spec).Interface(), part(old, spec).Interface()) {
+			if k.Counted && !check.Same(part(now, spec).Interface(), part(old, spec).Interface()) {
 				now.SetGeneration(old.GetGeneration() + 1)
 			}
 		},

@@ -3,10 +3,15 @@
 package check
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -104,8 +109,23 @@ func (u Unique) Check(c *Errors, path *field.Path, value string) {
 // SortedKeys returns the keys of a map in order, which makes the order of errors stable.
 func SortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// Same reports whether two values mean the same. An empty list equals a missing one.
-func Same(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
+// Same reports whether two values mean the same. An empty list equals a missing one, and the spaces of JSON do not count:
+// an object is answered without those with which it was sent.
+func Same(a, b any) bool { return semantic.DeepEqual(a, b) }
+
+var semantic = func() conversion.Equalities {
+	e := equality.Semantic.Copy()
+	utilruntime.Must(e.AddFunc(func(a, b runtime.RawExtension) bool { return bytes.Equal(stored(a.Raw), stored(b.Raw)) }))
+	return e
+}()
+
+// stored returns JSON as encoding/json writes it in an object, and other text as it is.
+func stored(text []byte) []byte {
+	if written, err := json.Marshal(json.RawMessage(text)); err == nil {
+		return written
+	}
+	return text
+}
 
 // Is reports whether a flag is set and true.
 func Is(flag *bool) bool { return flag != nil && *flag }
