@@ -50,6 +50,8 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 		return apierrors.NewTimeoutError(err.Error(), 0)
 	case api.TooManyRequests:
 		return apierrors.NewTooManyRequests(err.Error(), retryAfter)
+	case api.TooLarge:
+		return apierrors.NewRequestEntityTooLargeError(err.Error())
 	case api.Expired:
 		return apierrors.NewResourceExpired(err.Error())
 	case api.Unavailable:

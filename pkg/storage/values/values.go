@@ -43,7 +43,7 @@ type onlyV1 struct {
 }
 
 // Encode returns the compact JSON of an object. It omits the host of a task that is not a
-// pod: the host is in its key. The error is an api.Internal one.
+// pod: the host is in its key. The error is an api.TooLarge or an api.Internal one.
 func Encode(object api.Object) (string, error) { return inWords(encode(object, false)) }
 
 // EncodeWhole is like Encode, for a store whose keys show neither the machine of a task nor
@@ -51,7 +51,11 @@ func Encode(object api.Object) (string, error) { return inWords(encode(object, f
 func EncodeWhole(object api.Object) (string, error) { return inWords(encode(object, true)) }
 
 func inWords(text string, err error) (string, error) {
-	if err != nil {
+	var typed *api.Error
+	switch {
+	case errors.As(err, &typed):
+		return "", err
+	case err != nil:
 		return "", &api.Error{Kind: api.Internal, Message: "the object cannot be encoded as JSON", Err: err}
 	}
 	return text, nil
@@ -81,7 +85,10 @@ func encode(object api.Object, whole bool) (string, error) {
 		head += ","
 	}
 	value := head + member + ":" + own + "}"
-	return value, checkSize(value)
+	if err := checkSize(value); err != nil {
+		return "", &api.Error{Kind: api.TooLarge, Message: "the object cannot be stored: " + err.Error()}
+	}
+	return value, nil
 }
 
 func marshal(object api.Object, whole bool) ([]byte, error) {

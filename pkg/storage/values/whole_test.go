@@ -2,6 +2,7 @@ package values
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,6 +58,16 @@ func TestAWholeValueOfAnotherProgram(t *testing.T) {
 	}
 	for _, text := range []string{"", "no JSON", "[]", `"text"`, `{"v1":7}`, `{"v1":{"pod":7}}`, `{"labels":7}`} {
 		assert.Error(t, DecodeWhole(text, &api.Task{}), text)
+	}
+}
+
+func TestWhatIsTooDeepForAStoreIsTooLarge(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 2000) + "1" + strings.Repeat(",1", 18000) + strings.Repeat("]", 2000) // D33
+	for _, encode := range []func(api.Object) (string, error){Encode, EncodeWhole} {
+		_, err := encode(&api.Any{Kind: api.NodeKind, ID: "x", ObjectMeta: api.ObjectMeta{Remainder: deep}})
+		assert.Equal(t, api.TooLarge, api.KindOf(err))
+		assert.ErrorContains(t, err, "the object cannot be stored: it would have more than")
 	}
 }
 
