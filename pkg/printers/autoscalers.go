@@ -4,29 +4,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var autoscalerDoc = autoscalingv2.HorizontalPodAutoscalerSpec{}.SwaggerDoc()
-
 // HorizontalPodAutoscalers prints *autoscalingv2.HorizontalPodAutoscaler.
-var HorizontalPodAutoscalers = Printer{
-	Columns: []metav1.TableColumnDefinition{nameColumn, text("Reference", autoscalerDoc["scaleTargetRef"]), text("Targets", autoscalerDoc["metrics"]),
-		text("MinPods", autoscalerDoc["minReplicas"]), text("MaxPods", autoscalerDoc["maxReplicas"]),
-		text("Replicas", autoscalingv2.HorizontalPodAutoscalerStatus{}.SwaggerDoc()["currentReplicas"]), ageColumn},
-	Cells: of(func(o *autoscalingv2.HorizontalPodAutoscaler, now time.Time) []any {
-		least := "<unset>"
-		if o.Spec.MinReplicas != nil {
-			least = strconv.Itoa(int(*o.Spec.MinReplicas))
-		}
-		return []any{o.Name, o.Spec.ScaleTargetRef.Kind + "/" + o.Spec.ScaleTargetRef.Name, metricCells(o.Spec.Metrics, o.Status.CurrentMetrics), least,
-			int64(o.Spec.MaxReplicas), int64(o.Status.CurrentReplicas), since(o.CreationTimestamp.Time, now)}
+var HorizontalPodAutoscalers = table[autoscalingv2.HorizontalPodAutoscaler](name,
+	with(text("Reference", "spec.scaleTargetRef"), func(to autoscalingv2.CrossVersionObjectReference) string { return to.Kind + "/" + to.Name }),
+	with(text("Targets", "spec.metrics"), func(o *autoscalingv2.HorizontalPodAutoscaler) string {
+		return metricCells(o.Spec.Metrics, o.Status.CurrentMetrics)
 	}),
-}
+	with(text("MinPods", "spec.minReplicas"), func(least *int32) string {
+		if least == nil {
+			return "<unset>"
+		}
+		return strconv.Itoa(int(*least))
+	}),
+	text("MaxPods", "spec.maxReplicas"), text("Replicas", "status.currentReplicas"), age)
 
 // shownMetrics is how many metrics of an autoscaler a row shows.
 const shownMetrics = 2

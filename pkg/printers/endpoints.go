@@ -6,24 +6,13 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Endpoints prints *corev1.Endpoints.
-var Endpoints = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("Endpoints", corev1.Endpoints{}.SwaggerDoc()["subsets"]),
-		ageColumn,
-	},
-	Cells: of(func(endpoints *corev1.Endpoints, now time.Time) []any {
-		return []any{endpoints.Name, addresses(endpoints.Subsets), since(endpoints.CreationTimestamp.Time, now)}
-	}),
-}
+var Endpoints = table[corev1.Endpoints](name, with(text("Endpoints", "subsets"), addresses), age)
 
 // addresses returns the ready addresses of endpoints with each of their ports, or without a port
 // if a subset has none.
@@ -47,42 +36,29 @@ func addresses(subsets []corev1.EndpointSubset) string {
 	return three(all)
 }
 
-var sliceDoc = discoveryv1.EndpointSlice{}.SwaggerDoc()
-
 // EndpointSlices prints *discoveryv1.EndpointSlice.
-var EndpointSlices = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("AddressType", sliceDoc["addressType"]),
-		text("Ports", sliceDoc["ports"]),
-		text("Endpoints", sliceDoc["endpoints"]),
-		ageColumn,
-	},
-	Cells: of(sliceCells),
-}
+var EndpointSlices = table[discoveryv1.EndpointSlice](name, text("AddressType", "addressType"), with(text("Ports", "ports"), slicePorts),
+	with(text("Endpoints", "endpoints"), func(endpoints []discoveryv1.Endpoint) string {
+		var addresses []string
+		for _, endpoint := range endpoints {
+			addresses = append(addresses, endpoint.Addresses...)
+		}
+		return cmp.Or(three(addresses), "<unset>")
+	}), age)
 
-func sliceCells(slice *discoveryv1.EndpointSlice, now time.Time) []any {
-	var ports, addresses []string
-	for _, port := range slice.Ports {
+func slicePorts(ports []discoveryv1.EndpointPort) string {
+	var all []string
+	for _, port := range ports {
 		switch {
 		case port.Port != nil:
-			ports = append(ports, strconv.Itoa(int(*port.Port)))
+			all = append(all, strconv.Itoa(int(*port.Port)))
 		case port.Name != nil:
-			ports = append(ports, *port.Name)
+			all = append(all, *port.Name)
 		default:
-			ports = append(ports, "*")
+			all = append(all, "*")
 		}
 	}
-	for _, endpoint := range slice.Endpoints {
-		addresses = append(addresses, endpoint.Addresses...)
-	}
-	return []any{
-		slice.Name,
-		string(slice.AddressType),
-		cmp.Or(three(ports), "<unset>"),
-		cmp.Or(three(addresses), "<unset>"),
-		since(slice.CreationTimestamp.Time, now),
-	}
+	return cmp.Or(three(all), "<unset>")
 }
 
 // three returns the first three of a list, and how many more there are.

@@ -6,27 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var eventDoc = corev1.Event{}.SwaggerDoc()
-
 // Events prints *corev1.Event.
-var Events = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		text("Last Seen", eventDoc["lastTimestamp"]),
-		text("Type", eventDoc["type"]),
-		text("Reason", eventDoc["reason"]),
-		text("Object", eventDoc["involvedObject"]),
-		wide(text("Subobject", corev1.ObjectReference{}.SwaggerDoc()["fieldPath"])),
-		wide(text("Source", eventDoc["source"])),
-		text("Message", eventDoc["message"]),
-		wide(text("First Seen", eventDoc["firstTimestamp"])),
-		wide(text("Count", eventDoc["count"])),
-		wide(nameColumn),
-	},
-	Cells: of(eventCells),
-}
+var Events = Printer{Columns: table[corev1.Event](text("Last Seen", "lastTimestamp"), text("Type", "type"), text("Reason", "reason"), text("Object", "involvedObject"),
+	wide(text("Subobject", "involvedObject.fieldPath")), wide(text("Source", "source")), text("Message", "message"), wide(text("First Seen", "firstTimestamp")),
+	wide(text("Count", "count")), wide(name)).Columns, Cells: of(eventCells)}
 
 // eventCells reads both forms of events: the old one has a count and two times, the new one has a
 // time and may have a series.

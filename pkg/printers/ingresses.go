@@ -5,40 +5,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Ingresses prints *networkingv1.Ingress.
-var Ingresses = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("Class", "The name of the IngressClass resource that should be used for additional configuration"),
-		text("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
-		text("Address", "Address is a list containing ingress points for the load-balancer"),
-		text("Ports", "Ports of TLS configurations that open"),
-		ageColumn,
-	},
-	Cells: of(func(ingress *networkingv1.Ingress, now time.Time) []any {
-		class, ports := "<none>", "80"
-		if name := ingress.Spec.IngressClassName; name != nil {
-			class = *name
-		}
-		if len(ingress.Spec.TLS) > 0 {
-			ports = "80, 443"
-		}
-		var addresses []string
-		for _, at := range ingress.Status.LoadBalancer.Ingress {
-			if address := cmp.Or(at.IP, at.Hostname); address != "" {
-				addresses = append(addresses, address)
-			}
-		}
-		slices.Sort(addresses)
-		return []any{ingress.Name, class, hosts(ingress.Spec.Rules), strings.Join(slices.Compact(addresses), ","), ports, since(ingress.CreationTimestamp.Time, now)}
+var Ingresses = table[networkingv1.Ingress](name,
+	text("Class", "spec.ingressClassName", "The name of the IngressClass resource that should be used for additional configuration").or("<none>"),
+	with(text("Hosts", "spec.rules", "Hosts that incoming requests are matched against before the ingress rule"), hosts),
+	with(text("Address", "status.loadBalancer.ingress", "Address is a list containing ingress points for the load-balancer"), func(all []networkingv1.IngressLoadBalancerIngress) string {
+		return strings.Join(balancers(all, func(at networkingv1.IngressLoadBalancerIngress) string { return cmp.Or(at.IP, at.Hostname) }), ",")
 	}),
-}
+	with(text("Ports", "spec.tls", "Ports of TLS configurations that open"), func(tls []networkingv1.IngressTLS) string {
+		return map[bool]string{true: "80, 443", false: "80"}[len(tls) > 0]
+	}), age)
 
 // hosts returns the first three hosts of rules. If there are more rules after these, it tells how many rules are not among
 // the first three.
@@ -58,33 +39,29 @@ func hosts(rules []networkingv1.IngressRule) string {
 }
 
 // IngressClasses prints *networkingv1.IngressClass.
-var IngressClasses = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("Controller", "Controller that is responsible for handling this class"),
-		text("Parameters", "A reference to a resource with additional parameters"),
-		ageColumn,
-	},
-	Cells: of(func(class *networkingv1.IngressClass, now time.Time) []any {
-		name, parameters := class.Name, "<none>"
-		if class.Annotations[networkingv1.AnnotationIsDefaultIngressClass] == "true" {
-			name += " (default)"
+var IngressClasses = table[networkingv1.IngressClass](
+	withDefault(name, networkingv1.AnnotationIsDefaultIngressClass),
+	text("Controller", "spec.controller", "Controller that is responsible for handling this class"),
+	with(text("Parameters", "spec.parameters", "A reference to a resource with additional parameters"), func(to *networkingv1.IngressClassParametersReference) string {
+		if to == nil {
+			return "<none>"
 		}
-		if p := class.Spec.Parameters; p != nil {
-			parameters = p.Kind
-			if p.APIGroup != nil {
-				parameters += "." + *p.APIGroup
-			}
-			parameters += "/" + p.Name
+		kind := to.Kind
+		if to.APIGroup != nil {
+			kind += "." + *to.APIGroup
 		}
-		return []any{name, class.Spec.Controller, parameters, since(class.CreationTimestamp.Time, now)}
-	}),
+		return kind + "/" + to.Name
+	}), age)
+
+// withDefault marks the names of objects with an annotation that says that they are the default.
+func withDefault(c column, annotations ...string) column {
+	return with(c, func(object metav1.Object) string {
+		if slices.ContainsFunc(annotations, func(name string) bool { return object.GetAnnotations()[name] == "true" }) {
+			return object.GetName() + " (default)"
+		}
+		return object.GetName()
+	})
 }
 
 // NetworkPolicies prints *networkingv1.NetworkPolicy.
-var NetworkPolicies = Printer{
-	Columns: []metav1.TableColumnDefinition{nameColumn, text("Pod-Selector", networkingv1.NetworkPolicySpec{}.SwaggerDoc()["podSelector"]), ageColumn},
-	Cells: of(func(policy *networkingv1.NetworkPolicy, now time.Time) []any {
-		return []any{policy.Name, metav1.FormatLabelSelector(&policy.Spec.PodSelector), since(policy.CreationTimestamp.Time, now)}
-	}),
-}
+var NetworkPolicies = table[networkingv1.NetworkPolicy](name, with(text("Pod-Selector", "spec.podSelector"), metav1.FormatLabelSelector), age)

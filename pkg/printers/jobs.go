@@ -11,18 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-var jobSelectorColumn = wide(text("Selector", batchv1.JobSpec{}.SwaggerDoc()["selector"]))
-
 // Jobs prints *batchv1.Job.
-var Jobs = Printer{
-	Columns: []metav1.TableColumnDefinition{nameColumn, text("Status", "Status of the job."), text("Completions", batchv1.JobStatus{}.SwaggerDoc()["succeeded"]),
-		text("Duration", "Time required to complete the job."), ageColumn, wide(containersColumn), wide(imagesColumn), jobSelectorColumn},
-	Cells: of(func(o *batchv1.Job, now time.Time) []any {
-		names, images := containerCells(&o.Spec.Template)
-		return []any{o.Name, jobStatus(o), completions(o), jobDuration(&o.Status, now), since(o.CreationTimestamp.Time, now), names, images,
-			metav1.FormatLabelSelector(o.Spec.Selector)}
-	}),
-}
+var Jobs = table[batchv1.Job](name, with(text("Status", "", "Status of the job."), jobStatus), with(text("Completions", "status.succeeded"), completions),
+	withTime(text("Duration", "status", "Time required to complete the job."), jobDuration), age,
+	wide(namesOf("spec.template")), wide(imagesOf("spec.template")), wide(with(text("Selector", "spec.selector"), metav1.FormatLabelSelector)))
 
 func jobStatus(o *batchv1.Job) string {
 	is := func(kind batchv1.JobConditionType) bool {
@@ -65,26 +57,21 @@ func jobDuration(status *batchv1.JobStatus, now time.Time) string {
 	return duration.HumanDuration(status.CompletionTime.Sub(status.StartTime.Time))
 }
 
-var cronJobDoc = batchv1.CronJobSpec{}.SwaggerDoc()
+const jobTemplate = "spec.jobTemplate.spec."
 
 // CronJobs prints *batchv1.CronJob.
-var CronJobs = Printer{
-	Columns: []metav1.TableColumnDefinition{nameColumn, text("Schedule", cronJobDoc["schedule"]), text("Timezone", cronJobDoc["timeZone"]),
-		{Name: "Suspend", Type: "boolean", Description: cronJobDoc["suspend"]}, number("Active", batchv1.CronJobStatus{}.SwaggerDoc()["active"]),
-		text("Last Schedule", batchv1.CronJobStatus{}.SwaggerDoc()["lastScheduleTime"]), ageColumn, wide(containersColumn), wide(imagesColumn), jobSelectorColumn},
-	Cells: of(func(o *batchv1.CronJob, now time.Time) []any {
-		last, zone, suspended := "<none>", "<none>", "<unset>"
-		if o.Status.LastScheduleTime != nil {
-			last = since(o.Status.LastScheduleTime.Time, now)
+var CronJobs = table[batchv1.CronJob](name, text("Schedule", "spec.schedule"), text("Timezone", "spec.timeZone").or("<none>"),
+	with(truth("Suspend", "spec.suspend"), func(suspend *bool) string {
+		if suspend == nil {
+			return "<unset>"
 		}
-		if o.Spec.TimeZone != nil {
-			zone = *o.Spec.TimeZone
-		}
-		if o.Spec.Suspend != nil {
-			suspended = map[bool]string{true: "True", false: "False"}[*o.Spec.Suspend]
-		}
-		names, images := containerCells(&o.Spec.JobTemplate.Spec.Template)
-		return []any{o.Name, o.Spec.Schedule, zone, suspended, int64(len(o.Status.Active)), last, since(o.CreationTimestamp.Time, now), names, images,
-			metav1.FormatLabelSelector(o.Spec.JobTemplate.Spec.Selector)}
+		return map[bool]string{true: "True", false: "False"}[*suspend]
 	}),
-}
+	count(number("Active", "status.active")),
+	withTime(text("Last Schedule", "status.lastScheduleTime"), func(last *metav1.Time, now time.Time) string {
+		if last == nil {
+			return "<none>"
+		}
+		return since(last.Time, now)
+	}), age,
+	wide(namesOf(jobTemplate+"template")), wide(imagesOf(jobTemplate+"template")), wide(with(text("Selector", jobTemplate+"selector"), metav1.FormatLabelSelector)))

@@ -4,50 +4,25 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var nodeInfoDoc = corev1.NodeSystemInfo{}.SwaggerDoc()
-
 // Nodes prints *corev1.Node.
-var Nodes = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("Status", "The status of the node"),
-		text("Roles", "The roles of the node"),
-		ageColumn,
-		text("Version", nodeInfoDoc["kubeletVersion"]),
-		wide(text("Internal-IP", corev1.NodeStatus{}.SwaggerDoc()["addresses"])),
-		wide(text("External-IP", corev1.NodeStatus{}.SwaggerDoc()["addresses"])),
-		wide(text("OS-Image", nodeInfoDoc["osImage"])),
-		wide(text("Kernel-Version", nodeInfoDoc["kernelVersion"])),
-		wide(text("Container-Runtime", nodeInfoDoc["containerRuntimeVersion"])),
-	},
-	Cells: of(nodeCells),
-}
-
-func nodeCells(node *corev1.Node, now time.Time) []any {
-	info := node.Status.NodeInfo
-	kernel := cmp.Or(info.KernelVersion, "<unknown>")
-	if info.Architecture != "" {
-		kernel += " (" + info.Architecture + ")"
-	}
-	return []any{
-		node.Name,
-		nodeStatus(node),
-		cmp.Or(strings.Join(roles(node.Labels), ","), "<none>"),
-		since(node.CreationTimestamp.Time, now),
-		info.KubeletVersion,
-		address(node, corev1.NodeInternalIP),
-		address(node, corev1.NodeExternalIP),
-		cmp.Or(info.OSImage, "<unknown>"),
-		kernel,
-		cmp.Or(info.ContainerRuntimeVersion, "<unknown>"),
-	}
-}
+var Nodes = table[corev1.Node](name,
+	with(text("Status", "", "The status of the node"), nodeStatus),
+	with(text("Roles", "metadata.labels", "The roles of the node"), func(labels map[string]string) string { return cmp.Or(strings.Join(roles(labels), ","), "<none>") }), age,
+	text("Version", "status.nodeInfo.kubeletVersion"),
+	wide(with(text("Internal-IP", "status.addresses"), address(corev1.NodeInternalIP))), wide(with(text("External-IP", "status.addresses"), address(corev1.NodeExternalIP))),
+	wide(text("OS-Image", "status.nodeInfo.osImage").or("<unknown>")),
+	wide(with(text("Kernel-Version", "status.nodeInfo.kernelVersion"), func(node *corev1.Node) string {
+		kernel := cmp.Or(node.Status.NodeInfo.KernelVersion, "<unknown>")
+		if architecture := node.Status.NodeInfo.Architecture; architecture != "" {
+			kernel += " (" + architecture + ")"
+		}
+		return kernel
+	})),
+	wide(text("Container-Runtime", "status.nodeInfo.containerRuntimeVersion").or("<unknown>")))
 
 func nodeStatus(node *corev1.Node) string {
 	status := "Unknown"
@@ -81,18 +56,15 @@ func roles(labels map[string]string) []string {
 	return slices.Compact(roles)
 }
 
-func address(node *corev1.Node, kind corev1.NodeAddressType) string {
-	i := slices.IndexFunc(node.Status.Addresses, func(address corev1.NodeAddress) bool { return address.Type == kind })
-	if i < 0 {
+// address returns a function that returns the first address of a kind.
+func address(kind corev1.NodeAddressType) func([]corev1.NodeAddress) string {
+	return func(all []corev1.NodeAddress) string {
+		if i := slices.IndexFunc(all, func(address corev1.NodeAddress) bool { return address.Type == kind }); i >= 0 {
+			return all[i].Address
+		}
 		return "<none>"
 	}
-	return node.Status.Addresses[i].Address
 }
 
 // Namespaces prints *corev1.Namespace.
-var Namespaces = Printer{
-	Columns: []metav1.TableColumnDefinition{nameColumn, text("Status", "The status of the namespace"), ageColumn},
-	Cells: of(func(namespace *corev1.Namespace, now time.Time) []any {
-		return []any{namespace.Name, string(namespace.Status.Phase), since(namespace.CreationTimestamp.Time, now)}
-	}),
-}
+var Namespaces = table[corev1.Namespace](name, text("Status", "status.phase", "The status of the namespace"), age)

@@ -12,27 +12,13 @@ import (
 	"kube2014/pkg/util/pods"
 )
 
-var (
-	podSpecDoc   = corev1.PodSpec{}.SwaggerDoc()
-	podStatusDoc = corev1.PodStatus{}.SwaggerDoc()
-)
-
 // Pods prints *corev1.Pod. The row of a pod that has ended has a condition.
-var Pods = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("Ready", "The aggregate readiness state of this pod for accepting traffic."),
-		text("Status", "The aggregate status of the containers in this pod."),
-		text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted."),
-		ageColumn,
-		wide(text("IP", podStatusDoc["podIP"])),
-		wide(text("Node", podSpecDoc["nodeName"])),
-		wide(text("Nominated Node", podStatusDoc["nominatedNodeName"])),
-		wide(text("Readiness Gates", podSpecDoc["readinessGates"])),
-	},
-	Cells:      of(podCells),
-	conditions: ended,
-}
+var Pods = Printer{Columns: table[corev1.Pod](name,
+	text("Ready", "", "The aggregate readiness state of this pod for accepting traffic."),
+	text("Status", "", "The aggregate status of the containers in this pod."),
+	text("Restarts", "", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted."), age,
+	wide(text("IP", "status.podIP")), wide(text("Node", "spec.nodeName")), wide(text("Nominated Node", "status.nominatedNodeName")),
+	wide(text("Readiness Gates", "spec.readinessGates"))).Columns, Cells: of(podCells), conditions: ended}
 
 func podCells(pod *corev1.Pod, now time.Time) []any {
 	s := summaryOf(pod)

@@ -50,39 +50,11 @@ func (p Printer) orDefault() Printer {
 }
 
 // byDefault prints objects of kinds without a printer.
-var byDefault = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		{Name: "Created At", Type: "date", Description: metadataDoc["creationTimestamp"]},
-	},
-	Cells: of(func(object metav1.Object, _ time.Time) []any {
-		return []any{object.GetName(), object.GetCreationTimestamp().UTC().Format(time.RFC3339)}
-	}),
-}
+var byDefault = table[metav1.PartialObjectMetadata](name, with(column{TableColumnDefinition: metav1.TableColumnDefinition{Name: "Created At", Type: "date", Description: metadataDoc["creationTimestamp"]}},
+	func(object metav1.Object) string { return object.GetCreationTimestamp().UTC().Format(time.RFC3339) }))
 
-var (
-	metadataDoc = metav1.ObjectMeta{}.SwaggerDoc()
-	nameColumn  = metav1.TableColumnDefinition{Name: "Name", Type: "string", Format: "name", Description: metadataDoc["name"]}
-	ageColumn   = text("Age", metadataDoc["creationTimestamp"])
-)
-
-func text(name, description string) metav1.TableColumnDefinition {
-	return metav1.TableColumnDefinition{Name: name, Type: "string", Description: description}
-}
-
-func number(name, description string) metav1.TableColumnDefinition {
-	return metav1.TableColumnDefinition{Name: name, Type: "integer", Description: description}
-}
-
-func truth(name, description string) metav1.TableColumnDefinition {
-	return metav1.TableColumnDefinition{Name: name, Type: "boolean", Description: description}
-}
-
-// wide marks a column that only -o wide shows.
-func wide(column metav1.TableColumnDefinition) metav1.TableColumnDefinition {
-	column.Priority = 1
-	return column
-}
+// Named prints the name and the age of objects of any kind.
+var Named = table[metav1.PartialObjectMetadata](name, age)
 
 // of adapts a typed function to runtime.Object.
 func of[T any](cells func(T, time.Time) []any) func(runtime.Object, time.Time) []any {

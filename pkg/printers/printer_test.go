@@ -126,6 +126,11 @@ func TestColumnsHaveDescriptionsAndOneHasTheName(t *testing.T) {
 	}
 }
 
+func TestAColumnOfNoFieldIsAMistakeInTheProgram(t *testing.T) {
+	t.Parallel()
+	assert.PanicsWithValue(t, "no field spec.nodename", func() { table[corev1.Pod](text("Node", "spec.nodename")) })
+}
+
 func TestAKindWithoutAPrinterHasItsNameAndWhenItWasMade(t *testing.T) {
 	t.Parallel()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s", CreationTimestamp: ago(time.Minute)}}

@@ -5,51 +5,33 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-var serviceDoc = corev1.ServiceSpec{}.SwaggerDoc()
-
 // Services prints *corev1.Service.
-var Services = Printer{
-	Columns: []metav1.TableColumnDefinition{
-		nameColumn,
-		text("Type", serviceDoc["type"]),
-		text("Cluster-IP", serviceDoc["clusterIP"]),
-		text("External-IP", serviceDoc["externalIPs"]),
-		text("Port(s)", serviceDoc["ports"]),
-		ageColumn,
-		wide(text("Selector", serviceDoc["selector"])),
-	},
-	Cells: of(serviceCells),
-}
+var Services = table[corev1.Service](name, text("Type", "spec.type"),
+	with(text("Cluster-IP", "spec.clusterIP"), func(service *corev1.Service) string {
+		if all := service.Spec.ClusterIPs; len(all) > 0 {
+			return cmp.Or(all[0], "<none>")
+		}
+		return cmp.Or(service.Spec.ClusterIP, "<none>")
+	}),
+	with(text("External-IP", "spec.externalIPs"), externalIP),
+	with(text("Port(s)", "spec.ports"), servicePorts), age,
+	wide(with(text("Selector", "spec.selector"), labels.FormatLabels)))
 
-func serviceCells(service *corev1.Service, now time.Time) []any {
-	clusterIP := service.Spec.ClusterIP
-	if len(service.Spec.ClusterIPs) > 0 {
-		clusterIP = service.Spec.ClusterIPs[0]
-	}
+func servicePorts(all []corev1.ServicePort) string {
 	var ports []string
-	for _, port := range service.Spec.Ports {
+	for _, port := range all {
 		number := fmt.Sprint(port.Port)
 		if port.NodePort > 0 {
 			number = fmt.Sprintf("%d:%d", port.Port, port.NodePort)
 		}
 		ports = append(ports, fmt.Sprintf("%s/%s", number, port.Protocol))
 	}
-	return []any{
-		service.Name,
-		string(service.Spec.Type),
-		cmp.Or(clusterIP, "<none>"),
-		externalIP(service),
-		cmp.Or(strings.Join(ports, ","), "<none>"),
-		since(service.CreationTimestamp.Time, now),
-		labels.FormatLabels(service.Spec.Selector),
-	}
+	return cmp.Or(strings.Join(ports, ","), "<none>")
 }
 
 // externalIP returns the addresses or names outside the cluster, which depend on the service's type.
@@ -59,7 +41,8 @@ func externalIP(service *corev1.Service) string {
 	case corev1.ServiceTypeExternalName:
 		return service.Spec.ExternalName
 	case corev1.ServiceTypeLoadBalancer:
-		return cmp.Or(strings.Join(append(balancers(service), own...), ","), "<pending>")
+		all := balancers(service.Status.LoadBalancer.Ingress, func(at corev1.LoadBalancerIngress) string { return cmp.Or(at.IP, at.Hostname) })
+		return cmp.Or(strings.Join(append(all, own...), ","), "<pending>")
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort:
 		return cmp.Or(strings.Join(own, ","), "<none>")
 	}
@@ -67,10 +50,9 @@ func externalIP(service *corev1.Service) string {
 }
 
 // balancers returns the addresses of load balancers, each once, in order.
-func balancers(service *corev1.Service) []string {
-	var addresses []string
-	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		if address := cmp.Or(ingress.IP, ingress.Hostname); address != "" {
+func balancers[T any](all []T, addressOf func(T) string) (addresses []string) {
+	for _, one := range all {
+		if address := addressOf(one); address != "" {
 			addresses = append(addresses, address)
 		}
 	}

@@ -36,7 +36,7 @@ func TestVolumesRequestsAndDevicesHaveTheirColumns(t *testing.T) {
 			map[string]any{"SignerName": "<none>", "RequestedDuration": "10m", "Condition": "Denied,Failed,Issued"}},
 		{CertificateRequests, &certificatesv1.CertificateSigningRequest{}, `{}`, map[string]any{"RequestedDuration": "<none>", "Condition": "Pending"}},
 		{FlowSchemas, &flowcontrolv1.FlowSchema{}, `{}`, map[string]any{"DistinguisherMethod": "<none>", "MissingPL": "?"}},
-		{PriorityLevels, &flowcontrolv1.PriorityLevelConfiguration{}, `{"spec":{"limited":{"limitResponse":{"queuing":{"queues":3}}}}}`, map[string]any{"NominalConcurrencyShares": "<none>", "Queues": int32(3)}},
+		{PriorityLevels, &flowcontrolv1.PriorityLevelConfiguration{}, `{"spec":{"limited":{"limitResponse":{"queuing":{"queues":3}}}}}`, map[string]any{"NominalConcurrencyShares": "<none>", "Queues": int64(3)}},
 		{ResourceClaims, &resourcev1.ResourceClaim{}, `{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"status":{"allocation":{},"reservedFor":[{"uid":"1"}]}}`, map[string]any{"State": "deleted,allocated,reserved"}},
 		{ResourceClaims, &resourcev1.ResourceClaim{}, `{}`, map[string]any{"State": "pending"}},
 		{ResourceSlices, &resourcev1.ResourceSlice{}, `{}`, map[string]any{"Node": ""}},

@@ -33,7 +33,7 @@ func secretRows(b generic.Base) []rest.Resource {
 
 // serviceAccountRows returns the rows of service accounts, without tokens if there is no issuer.
 func serviceAccountRows(b generic.Base, issuer *serviceaccount.Issuer, pods, secrets, nodes rest.Getter) []rest.Resource {
-	row := coreRow("ServiceAccount", "serviceaccounts", accountsKind, printers.ServiceAccounts, "sa")
+	row := coreRow("ServiceAccount", "serviceaccounts", accountsKind, printers.Named, "sa")
 	accounts := generic.NewStore(b, row, generic.Strategy[*corev1.ServiceAccount]{
 		PrepareForCreate: onlyNames,
 		Validate:         validation.ValidateServiceAccount,

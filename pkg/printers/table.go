@@ -1,0 +1,185 @@
+package printers
+
+import (
+	"cmp"
+	"reflect"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// column is a column with its cells. The path of a field, in JSON, gives it the field's description and value.
+type column struct {
+	metav1.TableColumnDefinition
+	path    string
+	missing any                                                                 // the cell of an object without the field; nil for the zero value
+	show    func(object runtime.Object, field reflect.Value, now time.Time) any // returns the cell; nil for the field's value
+
+	index []int // of the field
+}
+
+// table returns the printer of a kind whose objects are pointers to T. It panics if a path is of no field.
+func table[T any](columns ...column) (p Printer) {
+	for i := range columns {
+		c := &columns[i]
+		if c.path != "" {
+			c.find(reflect.TypeFor[T]())
+		}
+		p.Columns = append(p.Columns, c.TableColumnDefinition)
+	}
+	p.Cells = func(object runtime.Object, now time.Time) []any {
+		cells := make([]any, len(columns))
+		for i := range columns {
+			cells[i] = columns[i].cell(object, now)
+		}
+		return cells
+	}
+	return p
+}
+
+// find finds the field in a struct.
+func (c *column) find(t reflect.Type) {
+	var documented any
+	for name := range strings.SplitSeq(c.path, ".") {
+		documented = reflect.Zero(t).Interface()
+		f, found := t.FieldByNameFunc(func(of string) bool {
+			f, _ := t.FieldByName(of)
+			own, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			return own == name
+		})
+		if !found {
+			panic("no field " + c.path)
+		}
+		c.index, t = append(c.index, f.Index...), f.Type
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+	}
+	last := c.path[strings.LastIndex(c.path, ".")+1:]
+	c.Description = cmp.Or(c.Description, documented.(interface{ SwaggerDoc() map[string]string }).SwaggerDoc()[last])
+	c.missing = cmp.Or(c.missing, valueOf(reflect.Zero(t)))
+}
+
+func (c *column) cell(object runtime.Object, now time.Time) any {
+	var field reflect.Value
+	if c.path != "" {
+		field, _ = reflect.ValueOf(object).Elem().FieldByIndexErr(c.index) // none behind a pointer that is nil
+	}
+	value := reflect.Indirect(field)
+	switch {
+	case c.show != nil:
+		return c.show(object, value, now)
+	case !value.IsValid(), field.Kind() == reflect.String && field.Len() == 0:
+		return c.missing
+	}
+	return valueOf(value)
+}
+
+func valueOf(field reflect.Value) any {
+	switch field.Kind() {
+	case reflect.String:
+		return field.String()
+	case reflect.Bool:
+		return field.Bool()
+	case reflect.Int32, reflect.Int64:
+		return field.Int()
+	}
+	return nil // of such a field the column does not show the value
+}
+
+var (
+	metadataDoc = metav1.ObjectMeta{}.SwaggerDoc()
+
+	name = with(text("Name", "", metadataDoc["name"]).as("name"), metav1.Object.GetName)
+	age  = withTime(text("Age", "", metadataDoc["creationTimestamp"]), func(object metav1.Object, now time.Time) string {
+		return since(object.GetCreationTimestamp().Time, now)
+	})
+)
+
+// text returns the column of a field, or of none if the path is "". It may have a description of its own.
+func text(name, path string, description ...string) column {
+	return columnOf("string", name, path, description)
+}
+
+func number(name, path string, description ...string) column {
+	return columnOf("integer", name, path, description)
+}
+
+func truth(name, path string, description ...string) column {
+	return columnOf("boolean", name, path, description)
+}
+
+func columnOf(kind, name, path string, description []string) column {
+	return column{TableColumnDefinition: metav1.TableColumnDefinition{Name: name, Type: kind, Description: strings.Join(description, "")}, path: path}
+}
+
+// or shows a text, or another value, if the field is missing.
+func (c column) or(missing any) column {
+	c.missing = missing
+	return c
+}
+
+// as sets the format.
+func (c column) as(format string) column {
+	c.Format = format
+	return c
+}
+
+// wide marks a column that only -o wide shows.
+func wide(c column) column {
+	c.Priority = 1
+	return c
+}
+
+// with shows the result of a function of the object, or of the field or a pointer to it: the zero value if it is missing.
+func with[T, V any](c column, show func(of T) V) column {
+	return withTime(c, func(of T, _ time.Time) V { return show(of) })
+}
+
+// withTime is with for what depends on the time.
+func withTime[T, V any](c column, show func(of T, now time.Time) V) column {
+	c.show = func(object runtime.Object, field reflect.Value, now time.Time) any {
+		of, is := object.(T)
+		switch {
+		case is || !field.IsValid():
+		case reflect.TypeFor[T]().Kind() == reflect.Pointer:
+			of = field.Addr().Interface().(T)
+		default:
+			of = field.Interface().(T)
+		}
+		return show(of, now)
+	}
+	return c
+}
+
+// count shows how many elements a field has.
+func count(c column) column {
+	c.show = func(_ runtime.Object, field reflect.Value, _ time.Time) any { return int64(field.Len()) }
+	return c
+}
+
+// namesOf shows the names of the containers of the template at a path, imagesOf their images.
+func namesOf(path string) column {
+	return with(text("Containers", path, "Names of each container in the template."), func(template *corev1.PodTemplateSpec) string {
+		return listOf(template, func(c *corev1.Container) string { return c.Name })
+	})
+}
+
+func imagesOf(path string) column {
+	return with(text("Images", path, "Images referenced by each container in the template."), func(template *corev1.PodTemplateSpec) string {
+		return listOf(template, func(c *corev1.Container) string { return c.Image })
+	})
+}
+
+func listOf(template *corev1.PodTemplateSpec, part func(*corev1.Container) string) string {
+	var all []string
+	if template != nil {
+		for i := range template.Spec.Containers {
+			all = append(all, part(&template.Spec.Containers[i]))
+		}
+	}
+	return strings.Join(all, ",")
+}
