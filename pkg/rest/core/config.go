@@ -2,51 +2,48 @@ package core
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
-func configMapRows(b generic.Base) []rest.Resource {
-	row := coreRow("ConfigMap", "configmaps", "configmaps", printers.ConfigMaps, "cm")
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.ConfigMap]{
-		Default:        defaults.ConfigMap,
-		Validate:       validation.ValidateConfigMap,
-		ValidateUpdate: validation.ValidateConfigMapUpdate,
-	}))}
+var configMaps = generic.Kind[*corev1.ConfigMap]{
+	Row:     coreRow("ConfigMap", "configmaps", "configmaps", printers.ConfigMaps, "cm"),
+	Default: defaults.ConfigMap,
+	Rules:   validation.ConfigMap,
 }
 
-func secretRows(b generic.Base) []rest.Resource {
-	row := coreRow("Secret", "secrets", "secrets", printers.Secrets)
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Secret]{
-		Default:        defaults.Secret,
-		Validate:       validation.ValidateSecret,
-		ValidateUpdate: validation.ValidateSecretUpdate,
-		Fields:         func(secret *corev1.Secret) fields.Set { return fields.Set{"type": string(secret.Type)} },
-	}))}
+var secrets = generic.Kind[*corev1.Secret]{
+	Row:     coreRow("Secret", "secrets", "secrets", printers.Secrets),
+	Default: defaults.Secret,
+	Rules:   validation.Secret,
+	Fields:  func(secret *corev1.Secret) fields.Set { return fields.Set{"type": string(secret.Type)} },
+}
+
+var serviceAccounts = generic.Kind[*corev1.ServiceAccount]{
+	Row:            coreRow("ServiceAccount", "serviceaccounts", accountsKind, printers.Named, "sa"),
+	Name:           apivalidation.ValidateServiceAccountName,
+	Prepare:        func(account, _ *corev1.ServiceAccount) { onlyNames(account) },
+	AnswersDeleted: true,
 }
 
 // serviceAccountRows returns the rows of service accounts, without tokens if there is no issuer.
 func serviceAccountRows(b generic.Base, issuer *serviceaccount.Issuer, pods, secrets, nodes rest.Getter) []rest.Resource {
-	row := coreRow("ServiceAccount", "serviceaccounts", accountsKind, printers.Named, "sa")
-	accounts := generic.NewStore(b, row, generic.Strategy[*corev1.ServiceAccount]{
-		PrepareForCreate: onlyNames,
-		Validate:         validation.ValidateServiceAccount,
-		PrepareForUpdate: func(account, _ *corev1.ServiceAccount) { onlyNames(account) },
-		ValidateUpdate:   validation.ValidateServiceAccountUpdate,
-	})
-	accounts.AnswersDeleted = true
+	accounts, rows := serviceAccounts.Build(b)
 	if issuer == nil {
-		return []rest.Resource{row.With(accounts)}
+		return rows
 	}
-	token := row.Subresource("token", tokens{issuer, accounts, pods, secrets, nodes})
+	token := rows[0].Subresource("token", tokens{issuer, accounts, pods, secrets, nodes})
 	token.Kind, token.Printer = tokenKind, printers.Printer{}
-	return []rest.Resource{row.With(accounts), token}
+	return append(rows, token)
 }
 
 // onlyNames removes all but the names of an account's secrets, which are in its namespace.
@@ -56,15 +53,18 @@ func onlyNames(account *corev1.ServiceAccount) {
 	}
 }
 
-func podTemplateRows(b generic.Base) []rest.Resource {
-	row := coreRow("PodTemplate", "podtemplates", "podtemplates", printers.PodTemplates)
-	templates := generic.NewStore(b, row, generic.Strategy[*corev1.PodTemplate]{
-		PrepareForCreate: func(template *corev1.PodTemplate) { template.Generation = 1 },
-		Default:          defaults.PodTemplate,
-		Validate:         validation.ValidatePodTemplate,
-		PrepareForUpdate: func(template, old *corev1.PodTemplate) { countGeneration(template, template.Template, old.Template) },
-		ValidateUpdate:   validation.ValidatePodTemplateUpdate,
-	})
-	templates.AnswersDeleted = true
-	return []rest.Resource{row.With(templates)}
+var podTemplates = generic.Kind[*corev1.PodTemplate]{
+	Row: coreRow("PodTemplate", "podtemplates", "podtemplates", printers.PodTemplates),
+	Prepare: func(template, old *corev1.PodTemplate) {
+		if old == nil {
+			template.Generation = 1
+		} else {
+			countGeneration(template, template.Template, old.Template)
+		}
+	},
+	Default: defaults.PodTemplate,
+	Rules: func(c *check.Errors, now, _ *corev1.PodTemplate) {
+		validation.PodTemplate(c, &now.Template, field.NewPath("template"))
+	},
+	AnswersDeleted: true,
 }

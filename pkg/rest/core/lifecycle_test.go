@@ -46,7 +46,7 @@ func withDev(t *testing.T) (*memory.Store, namespaces) {
 
 func rows() rest.Catalogs {
 	catalog := &rest.Catalog{}
-	catalog.Install(configMapRows(generic.Base{})...)
+	catalog.Install(configMaps.Rows(generic.Base{})...)
 	return rest.Catalogs{catalog}
 }
 

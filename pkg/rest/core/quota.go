@@ -13,32 +13,26 @@ import (
 	"kube2014/pkg/storage"
 )
 
-func limitRangeRows(b generic.Base) []rest.Resource {
-	b.Objects = generic.AtOnce{Interface: b.Objects}
-	row := coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits")
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.LimitRange]{
-		Default:             defaults.LimitRange,
-		Validate:            validation.ValidateLimitRange,
-		ValidateUpdate:      validation.ValidateLimitRangeUpdate,
-		AllowCreateOnUpdate: true,
-	}))}
+var limitRanges = generic.Kind[*corev1.LimitRange]{
+	Row:     coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits"),
+	Default: defaults.LimitRange,
+	Rules:   validation.LimitRange,
+
+	AllowCreateOnUpdate: true,
 }
 
-func resourceQuotaRows(b generic.Base) []rest.Resource {
-	b.Objects = generic.AtOnce{Interface: b.Objects}
-	row := coreRow("ResourceQuota", "resourcequotas", quota.Kind, printers.ResourceQuotas, "quota")
-	quotas := generic.NewStore(b, row, generic.Strategy[*corev1.ResourceQuota]{
-		PrepareForCreate: func(quota *corev1.ResourceQuota) { quota.Status = corev1.ResourceQuotaStatus{} },
-		Validate:         validation.ValidateResourceQuota,
-		PrepareForUpdate: func(quota, old *corev1.ResourceQuota) { quota.Status = old.Status },
-		ValidateUpdate:   validation.ValidateResourceQuotaUpdate,
-	})
-	quotas.AnswersDeleted = true
-	quotas.Remove = func(key api.Key, version uint64) []storage.Change {
+var resourceQuotas = generic.Kind[*corev1.ResourceQuota]{
+	Row:            coreRow("ResourceQuota", "resourcequotas", quota.Kind, printers.ResourceQuotas, "quota"),
+	Rules:          validation.ResourceQuota,
+	StatusRules:    validation.ResourceQuotaStatus,
+	AnswersDeleted: true,
+	Remove: func(key api.Key, version uint64) []storage.Change {
 		return []storage.Change{storage.Delete(key, version), storage.Delete(quota.Reservations(key), storage.Any)}
-	}
-	return []rest.Resource{row.With(quotas), row.Subresource("status", generic.PartOf(quotas, generic.Strategy[*corev1.ResourceQuota]{
-		PrepareForUpdate: func(quota, old *corev1.ResourceQuota) { quota.Spec = old.Spec },
-		ValidateUpdate:   validation.ValidateResourceQuotaStatusUpdate,
-	}))}
+	},
+}
+
+// quotaRows returns the rows of what bounds the objects of a namespace.
+func quotaRows(b generic.Base) []rest.Resource {
+	b.Objects = generic.AtOnce{Interface: b.Objects}
+	return append(limitRanges.Rows(b), resourceQuotas.Rows(b)...)
 }

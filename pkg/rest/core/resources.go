@@ -49,10 +49,10 @@ type Config struct {
 func Resources(c Config) []rest.Resource {
 	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
 	nodeRows, nodes := nodeRows(b)
-	podRows, secretRows := podRows(b, nodes, c), secretRows(b)
+	podRows, secretRows := podRows(b, nodes, c), secrets.Rows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)
-	return slices.Concat(componentRows(c.Components), configMapRows(b), endpointsRows(b), eventRows(b, c.EventTTL), limitRangeRows(b), namespaceRows(b), nodeRows,
-		podRows, podTemplateRows(b), controllerRows(b), resourceQuotaRows(b), secretRows, accountRows, serviceRows(b))
+	return slices.Concat(componentRows(c.Components), configMaps.Rows(b), endpointsRows(b), eventRows(b, c.EventTTL), quotaRows(b), namespaceRows(b), nodeRows,
+		podRows, podTemplates.Rows(b), controllers.Rows(b), secretRows, accountRows, serviceRows(b))
 }
 
 // getterIn returns the storage of a resource.

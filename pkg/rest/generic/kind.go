@@ -7,10 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/api/v1/validation/schema"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
 )
 
 // Kind is a kind that June 2014 does not know: its row and its rules. Whatever is not set is as for most kinds. It is
@@ -43,6 +45,10 @@ type Kind[T rest.Object] struct {
 	Dependents          Dependents
 	AllowCreateOnUpdate bool
 	AnswersDeleted      bool
+	BriefPreconditions  bool
+	Remove              func(key api.Key, version uint64) []storage.Change
+	Holds               func(T) bool
+	Mark                func(T)
 }
 
 // Rows returns the rows of the kind and of its subresources.
@@ -54,7 +60,7 @@ func (k Kind[T]) Rows(b Base) []rest.Resource {
 // Build returns the storage of the kind too, for subresources of its own.
 func (k Kind[T]) Build(b Base) (*Store[T], []rest.Resource) {
 	store := NewStore(b, k.Row, k.strategy())
-	store.AnswersDeleted = k.AnswersDeleted
+	store.AnswersDeleted, store.BriefPreconditions, store.Remove, store.Holds, store.Mark = k.AnswersDeleted, k.BriefPreconditions, k.Remove, k.Holds, k.Mark
 	rows := []rest.Resource{k.Row.With(store)}
 	if k.Scale != nil {
 		rows = append(rows, ScaleRow(k.Row, store, k.Scale))

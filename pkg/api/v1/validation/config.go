@@ -7,7 +7,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -16,22 +15,25 @@ import (
 
 const whenImmutable = "field is immutable when `immutable` is set"
 
-// ValidateConfigMap checks a new config map.
-func ValidateConfigMap(config *corev1.ConfigMap) field.ErrorList {
-	c, size := newChecks(), 0
-	c.Metadata(&config.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	for _, key := range check.SortedKeys(config.Data) {
+// ConfigMap checks the data of a config map, which may be immutable. Old is nil for a new one.
+func ConfigMap(c *check.Errors, now, old *corev1.ConfigMap) {
+	if old != nil && check.Is(old.Immutable) {
+		c.Forbid(!check.Is(now.Immutable), field.NewPath("immutable"), whenImmutable)
+		c.Forbid(!maps.Equal(now.Data, old.Data), field.NewPath("data"), whenImmutable)
+		c.Forbid(!maps.EqualFunc(now.BinaryData, old.BinaryData, bytes.Equal), field.NewPath("binaryData"), whenImmutable)
+	}
+	size := 0
+	for _, key := range check.SortedKeys(now.Data) {
 		at := field.NewPath("data").Key(key)
 		c.Each(at, key, utilvalidation.IsConfigMapKey(key))
-		_, twice := config.BinaryData[key]
+		_, twice := now.BinaryData[key]
 		c.InvalidIf(twice, at, key, "duplicate of key present in binaryData")
-		size += len(config.Data[key])
+		size += len(now.Data[key])
 	}
-	size += c.data(config.BinaryData, field.NewPath("binaryData"))
+	size += checks{c}.data(now.BinaryData, field.NewPath("binaryData"))
 	if size > corev1.MaxSecretSize {
 		c.Add(field.TooLong(field.NewPath(""), "", corev1.MaxSecretSize))
 	}
-	return c.List
 }
 
 // data checks the keys of data, and returns the size of the values in bytes.
@@ -43,22 +45,14 @@ func (c checks) data(data map[string][]byte, at *field.Path) (size int) {
 	return size
 }
 
-// ValidateConfigMapUpdate checks an update of a config map.
-func ValidateConfigMapUpdate(now, old *corev1.ConfigMap) field.ErrorList {
-	c := checks{&check.Errors{List: metadataUpdate(now, old)}}
-	if check.Is(old.Immutable) {
-		c.Forbid(!check.Is(now.Immutable), field.NewPath("immutable"), whenImmutable)
-		c.Forbid(!maps.Equal(now.Data, old.Data), field.NewPath("data"), whenImmutable)
-		c.Forbid(!maps.EqualFunc(now.BinaryData, old.BinaryData, bytes.Equal), field.NewPath("binaryData"), whenImmutable)
+// Secret checks the data of a secret, which may be immutable. No error contains a value. Old is nil for a new one.
+func Secret(errors *check.Errors, secret, old *corev1.Secret) {
+	c, at := checks{errors}, field.NewPath("data")
+	if old != nil {
+		c.Immutable(field.NewPath("type"), secret.Type, old.Type)
+		c.Forbid(check.Is(old.Immutable) && !check.Is(secret.Immutable), field.NewPath("immutable"), whenImmutable)
+		c.Forbid(check.Is(old.Immutable) && !maps.EqualFunc(secret.Data, old.Data, bytes.Equal), at, whenImmutable)
 	}
-	c.Add(ValidateConfigMap(now)...)
-	return c.List
-}
-
-// ValidateSecret checks a new secret. No error contains a value.
-func ValidateSecret(secret *corev1.Secret) field.ErrorList {
-	c, at := newChecks(), field.NewPath("data")
-	c.Metadata(&secret.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	if c.data(secret.Data, at) > corev1.MaxSecretSize {
 		c.Add(field.TooLong(at, "", corev1.MaxSecretSize))
 	}
@@ -83,7 +77,6 @@ func ValidateSecret(secret *corev1.Secret) field.ErrorList {
 		c.RequiredIf(!has(corev1.TLSCertKey), at.Key(corev1.TLSCertKey), "")
 		c.RequiredIf(!has(corev1.TLSPrivateKeyKey), at.Key(corev1.TLSPrivateKeyKey), "")
 	}
-	return c.List
 }
 
 // requireJSON requires a JSON object under a key.
@@ -95,34 +88,10 @@ func (c checks) requireJSON(data map[string][]byte, key string, at *field.Path) 
 	}
 }
 
-// ValidateSecretUpdate checks an update of a secret.
-func ValidateSecretUpdate(now, old *corev1.Secret) field.ErrorList {
-	c := checks{&check.Errors{List: metadataUpdate(now, old)}}
-	c.Add(apivalidation.ValidateImmutableField(now.Type, old.Type, field.NewPath("type"))...)
-	if check.Is(old.Immutable) {
-		c.Forbid(!check.Is(now.Immutable), field.NewPath("immutable"), whenImmutable)
-		c.Forbid(!maps.EqualFunc(now.Data, old.Data, bytes.Equal), field.NewPath("data"), whenImmutable)
-	}
-	c.Add(ValidateSecret(now)...)
-	return c.List
-}
-
-// ValidateServiceAccount checks a new service account.
-func ValidateServiceAccount(account *corev1.ServiceAccount) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&account.ObjectMeta, true, apivalidation.ValidateServiceAccountName)
-	return c.List
-}
-
 // ValidateTokenRequest checks how long a token is to last, in seconds.
 func ValidateTokenRequest(request *authenticationv1.TokenRequest) field.ErrorList {
 	c, at, seconds := newChecks(), field.NewPath("spec", "expirationSeconds"), *request.Spec.ExpirationSeconds
 	c.InvalidIf(seconds < 10*60, at, seconds, "may not specify a duration less than 10 minutes")
 	c.InvalidIf(seconds > 1<<32, at, seconds, "may not specify a duration larger than 2^32 seconds")
 	return c.List
-}
-
-// ValidateServiceAccountUpdate checks an update of a service account.
-func ValidateServiceAccountUpdate(now, old *corev1.ServiceAccount) field.ErrorList {
-	return append(metadataUpdate(now, old), ValidateServiceAccount(now)...)
 }

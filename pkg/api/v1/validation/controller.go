@@ -13,40 +13,27 @@ import (
 
 // ValidateReplicationController checks a new replication controller.
 func ValidateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	c.controllerSpec(&rc.Spec)
-	return c.List
+	return Create(rc, true, nil, ReplicationController)
 }
 
-// ValidateReplicationControllerUpdate checks an update of a replication controller.
-func ValidateReplicationControllerUpdate(now, old *corev1.ReplicationController) field.ErrorList {
-	return update(now, old, func(c checks, now, old *corev1.ReplicationController) {
-		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-		c.controllerSpec(&now.Spec)
-	})
+// ReplicationControllerStatus checks the status of a replication controller.
+func ReplicationControllerStatus(c *check.Errors, now, _ *corev1.ReplicationController) {
+	at, status := field.NewPath("status"), now.Status
+	c.Nonnegative(at.Child("replicas"), int64(status.Replicas))
+	c.Nonnegative(at.Child("fullyLabeledReplicas"), int64(status.FullyLabeledReplicas))
+	c.Nonnegative(at.Child("readyReplicas"), int64(status.ReadyReplicas))
+	c.Nonnegative(at.Child("availableReplicas"), int64(status.AvailableReplicas))
+	c.Nonnegative(at.Child("observedGeneration"), status.ObservedGeneration)
+	const most = "cannot be greater than status.replicas"
+	c.InvalidIf(status.FullyLabeledReplicas > status.Replicas, at.Child("fullyLabeledReplicas"), status.FullyLabeledReplicas, most)
+	c.InvalidIf(status.ReadyReplicas > status.Replicas, at.Child("readyReplicas"), status.ReadyReplicas, most)
+	c.InvalidIf(status.AvailableReplicas > status.Replicas, at.Child("availableReplicas"), status.AvailableReplicas, most)
+	c.InvalidIf(status.AvailableReplicas > status.ReadyReplicas, at.Child("availableReplicas"), status.AvailableReplicas, "cannot be greater than readyReplicas")
 }
 
-// ValidateReplicationControllerStatusUpdate checks an update of the status.
-func ValidateReplicationControllerStatusUpdate(now, old *corev1.ReplicationController) field.ErrorList {
-	return update(now, old, func(c checks, now, old *corev1.ReplicationController) {
-		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-		at, status := field.NewPath("status"), now.Status
-		c.Nonnegative(at.Child("replicas"), int64(status.Replicas))
-		c.Nonnegative(at.Child("fullyLabeledReplicas"), int64(status.FullyLabeledReplicas))
-		c.Nonnegative(at.Child("readyReplicas"), int64(status.ReadyReplicas))
-		c.Nonnegative(at.Child("availableReplicas"), int64(status.AvailableReplicas))
-		c.Nonnegative(at.Child("observedGeneration"), status.ObservedGeneration)
-		const most = "cannot be greater than status.replicas"
-		c.InvalidIf(status.FullyLabeledReplicas > status.Replicas, at.Child("fullyLabeledReplicas"), status.FullyLabeledReplicas, most)
-		c.InvalidIf(status.ReadyReplicas > status.Replicas, at.Child("readyReplicas"), status.ReadyReplicas, most)
-		c.InvalidIf(status.AvailableReplicas > status.Replicas, at.Child("availableReplicas"), status.AvailableReplicas, most)
-		c.InvalidIf(status.AvailableReplicas > status.ReadyReplicas, at.Child("availableReplicas"), status.AvailableReplicas, "cannot be greater than readyReplicas")
-	})
-}
-
-func (c checks) controllerSpec(spec *corev1.ReplicationControllerSpec) {
-	at := field.NewPath("spec")
+// ReplicationController checks the spec of a replication controller.
+func ReplicationController(c *check.Errors, now, _ *corev1.ReplicationController) {
+	spec, at := &now.Spec, field.NewPath("spec")
 	c.Nonnegative(at.Child("minReadySeconds"), int64(spec.MinReadySeconds))
 	c.Some(at.Child("selector"), len(spec.Selector), "")
 	if spec.Replicas == nil {
@@ -62,35 +49,18 @@ func (c checks) controllerSpec(spec *corev1.ReplicationControllerSpec) {
 	template := spec.Template
 	c.InvalidIf(!labels.SelectorFromSet(spec.Selector).Matches(labels.Set(template.Labels)), at.Child("metadata", "labels"), template.Labels,
 		"`selector` does not match template `labels`")
-	c.podTemplate(template, at)
-	check.Supported(c.Errors, at.Child("spec", "restartPolicy"), template.Spec.RestartPolicy, corev1.RestartPolicyAlways)
+	PodTemplate(c, template, at)
+	check.Supported(c, at.Child("spec", "restartPolicy"), template.Spec.RestartPolicy, corev1.RestartPolicyAlways)
 	c.Forbid(template.Spec.ActiveDeadlineSeconds != nil, at.Child("spec", "activeDeadlineSeconds"),
 		"activeDeadlineSeconds in ReplicationController is not Supported")
 }
 
 // PodTemplate checks the pod template of an object of any kind.
 func PodTemplate(c *check.Errors, template *corev1.PodTemplateSpec, at *field.Path) {
-	checks{c}.podTemplate(template, at)
-}
-
-func (c checks) podTemplate(template *corev1.PodTemplateSpec, at *field.Path) {
 	c.LabelsAndAnnotations(&template.ObjectMeta, at)
-	c.podAnnotations(template.Annotations, template.Spec.NodeName != "", at.Child("annotations"))
-	podspec.Validate(c.Errors, &template.Spec, "", at.Child("spec"))
+	checks{c}.podAnnotations(template.Annotations, template.Spec.NodeName != "", at.Child("annotations"))
+	podspec.Validate(c, &template.Spec, "", at.Child("spec"))
 	c.Forbid(len(template.Spec.EphemeralContainers) > 0, at.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
-}
-
-// ValidatePodTemplate checks a new pod template.
-func ValidatePodTemplate(template *corev1.PodTemplate) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&template.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	c.podTemplate(&template.Template, field.NewPath("template"))
-	return c.List
-}
-
-// ValidatePodTemplateUpdate checks an update of a pod template.
-func ValidatePodTemplateUpdate(now, old *corev1.PodTemplate) field.ErrorList {
-	return append(metadataUpdate(now, old), ValidatePodTemplate(now)...)
 }
 
 // ValidateScaleUpdate checks an update of the number of replicas.

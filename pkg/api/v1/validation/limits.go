@@ -8,29 +8,21 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// ValidateLimitRange checks a new limit range.
-func ValidateLimitRange(limits *corev1.LimitRange) field.ErrorList {
-	c, types := newChecks(), check.Unique{}
-	c.Metadata(&limits.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	for i := range limits.Spec.Limits {
-		item, at := &limits.Spec.Limits[i], field.NewPath("spec", "limits").Index(i)
+// LimitRange checks the spec of a limit range.
+func LimitRange(errors *check.Errors, now, _ *corev1.LimitRange) {
+	c, types := checks{errors}, check.Unique{}
+	for i := range now.Spec.Limits {
+		item, at := &now.Spec.Limits[i], field.NewPath("spec", "limits").Index(i)
 		c.limitType(item.Type, at.Child("type"))
 		types.Check(c.Errors, at.Child("type"), string(item.Type))
 		c.limitItem(item, at)
 	}
-	return c.List
-}
-
-// ValidateLimitRangeUpdate checks an update of a limit range.
-func ValidateLimitRangeUpdate(now, old *corev1.LimitRange) field.ErrorList {
-	return append(metadataUpdate(now, old), ValidateLimitRange(now)...)
 }
 
 func (c checks) limitType(name corev1.LimitType, at *field.Path) {

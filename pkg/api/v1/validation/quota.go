@@ -12,39 +12,25 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// ValidateResourceQuota checks a new quota.
-func ValidateResourceQuota(quota *corev1.ResourceQuota) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&quota.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	c.quotaSpec(&quota.Spec, field.NewPath("spec"))
-	return c.List
-}
-
-// ValidateResourceQuotaUpdate checks an update of a quota.
-func ValidateResourceQuotaUpdate(now, old *corev1.ResourceQuota) field.ErrorList {
-	c, at := checks{&check.Errors{List: metadataUpdate(now, old)}}, field.NewPath("spec")
-	c.quotaSpec(&now.Spec, at)
-	c.InvalidIf(!sets.New(now.Spec.Scopes...).Equal(sets.New(old.Spec.Scopes...)), at.Child("scopes"), now.Spec.Scopes, apivalidation.FieldImmutableErrorMsg)
-	return c.List
-}
-
-// ValidateResourceQuotaStatusUpdate checks an update of the status of a quota.
-func ValidateResourceQuotaStatusUpdate(now, old *corev1.ResourceQuota) field.ErrorList {
-	c := checks{&check.Errors{List: metadataUpdate(now, old)}}
-	c.quotaQuantities(now.Status.Hard, field.NewPath("status", "hard"))
-	c.quotaQuantities(now.Status.Used, field.NewPath("status", "used"))
-	return c.List
-}
-
-func (c checks) quotaSpec(spec *corev1.ResourceQuotaSpec, at *field.Path) {
-	c.quotaQuantities(spec.Hard, at.Child("hard"))
-	c.scopes(spec, at.Child("scopes"))
+// ResourceQuota checks the spec of a quota, whose scopes stay. Old is nil for a new one.
+func ResourceQuota(c *check.Errors, now, old *corev1.ResourceQuota) {
+	spec, at := &now.Spec, field.NewPath("spec")
+	quantities(c, spec.Hard, at.Child("hard"))
+	checks{c}.scopes(spec, at.Child("scopes"))
 	if spec.ScopeSelector != nil {
-		c.scopeSelector(spec, at.Child("scopeSelector", "matchExpressions"))
+		checks{c}.scopeSelector(spec, at.Child("scopeSelector", "matchExpressions"))
 	}
+	stay := old == nil || sets.New(spec.Scopes...).Equal(sets.New(old.Spec.Scopes...))
+	c.InvalidIf(!stay, at.Child("scopes"), spec.Scopes, apivalidation.FieldImmutableErrorMsg)
 }
 
-func (c checks) quotaQuantities(list corev1.ResourceList, at *field.Path) {
+// ResourceQuotaStatus checks the status of a quota.
+func ResourceQuotaStatus(c *check.Errors, now, _ *corev1.ResourceQuota) {
+	quantities(c, now.Status.Hard, field.NewPath("status", "hard"))
+	quantities(c, now.Status.Used, field.NewPath("status", "used"))
+}
+
+func quantities(c *check.Errors, list corev1.ResourceList, at *field.Path) {
 	for _, name := range check.SortedKeys(list) {
 		c.ResourceName(at.Key(string(name)), name)
 		c.InvalidIf(!strings.Contains(string(name), "/") && !check.IsQuotaResource(name), at.Key(string(name)), name, "must be a standard resource for quota")

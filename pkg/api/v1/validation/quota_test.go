@@ -40,7 +40,7 @@ func TestWhatIsWrongWithAQuotaIsToldInTodaysWords(t *testing.T) {
 		`{"scopeSelector":{"matchExpressions":[{"scopeName":"BestEffort","operator":"Exists"},{"scopeName":"NotBestEffort","operator":"Exists"}]}}`: {`spec.scopeSelector.matchExpressions: Invalid value: null: conflicting scopes`},
 	} {
 		var told []string
-		for _, err := range validation.ValidateResourceQuota(quotaOf(t, spec)) {
+		for _, err := range validation.Create(quotaOf(t, spec), true, nil, validation.ResourceQuota) {
 			told = append(told, err.Error())
 		}
 		assert.Equal(t, want, told, spec)
@@ -51,11 +51,11 @@ func TestTheScopesOfAQuotaStay(t *testing.T) {
 	t.Parallel()
 	old, now := quotaOf(t, `{"scopes":["Terminating"],"hard":{"pods":"1"}}`), quotaOf(t, `{"scopes":["BestEffort"],"hard":{"pods":"2"}}`)
 	old.ResourceVersion, now.ResourceVersion = "1", "1"
-	assert.EqualError(t, validation.ValidateResourceQuotaUpdate(now, old).ToAggregate(), `spec.scopes: Invalid value: ["BestEffort"]: field is immutable`)
+	assert.EqualError(t, validation.Update(now, old, validation.ResourceQuota).ToAggregate(), `spec.scopes: Invalid value: ["BestEffort"]: field is immutable`)
 	now.Spec.Scopes = old.Spec.Scopes
-	assert.Empty(t, validation.ValidateResourceQuotaUpdate(now, old))
+	assert.Empty(t, validation.Update(now, old, validation.ResourceQuota))
 	now.Status.Used = corev1.ResourceList{"pods": now.Spec.Hard["pods"]}
-	assert.Empty(t, validation.ValidateResourceQuotaStatusUpdate(now, old))
+	assert.Empty(t, validation.Update(now, old, validation.ResourceQuotaStatus))
 	now.Status.Used["foo"] = now.Spec.Hard["pods"]
-	assert.Len(t, validation.ValidateResourceQuotaStatusUpdate(now, old), 2)
+	assert.Len(t, validation.Update(now, old, validation.ResourceQuotaStatus), 2)
 }

@@ -240,12 +240,12 @@ func TestUpdatesAreHeldToWhatTheyChange(t *testing.T) {
 			[]string{"status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"}},
 		"what has ended starts again if it always does": {
 			ValidatePodStatusUpdate(pod(nil), pod(func(p *corev1.Pod) { ended(p); p.Spec.RestartPolicy = corev1.RestartPolicyAlways })), nil},
-		"a controller's replicas change": {ValidateReplicationControllerUpdate(controller(func(rc *corev1.ReplicationController) { rc.Spec.Replicas = new(int32(5)) }), controller(nil)), nil},
+		"a controller's replicas change": {Update(controller(func(rc *corev1.ReplicationController) { rc.Spec.Replicas = new(int32(5)) }), controller(nil), ReplicationController), nil},
 		"a controller's replicas are not negative": {
-			ValidateReplicationControllerUpdate(controller(func(rc *corev1.ReplicationController) { rc.Spec.Replicas = new(int32(-5)) }), controller(nil)),
+			Update(controller(func(rc *corev1.ReplicationController) { rc.Spec.Replicas = new(int32(-5)) }), controller(nil), ReplicationController),
 			[]string{"spec.replicas: Invalid value: -5: must be greater than or equal to 0"}},
 		"a controller has no more ready replicas than replicas": {
-			ValidateReplicationControllerStatusUpdate(controller(func(rc *corev1.ReplicationController) { rc.Status.ReadyReplicas = 1 }), controller(nil)),
+			Update(controller(func(rc *corev1.ReplicationController) { rc.Status.ReadyReplicas = 1 }), controller(nil), ReplicationControllerStatus),
 			[]string{"status.readyReplicas: Invalid value: 1: cannot be greater than status.replicas"}},
 		"a service's selector changes": {ValidateServiceUpdate(service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{"a": "b"} }), service(nil)), nil},
 		"a service's two fields have the same address": {ValidateService(service(func(s *corev1.Service) { s.Spec.ClusterIP = "10.0.0.1" })),
