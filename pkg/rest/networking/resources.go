@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -19,10 +20,16 @@ import (
 
 var group = networkingv1.SchemeGroupVersion
 
-var (
-	addressRow = rest.ClusterScoped(group, "IPAddress", string(addressKind), printers.IPAddresses, "ip")
-	blockRow   = rest.ClusterScoped(group, "ServiceCIDR", "servicecidrs", printers.ServiceCIDRs)
-)
+var addressRow = rest.ClusterScoped(group, "IPAddress", string(addressKind), printers.IPAddresses, "ip")
+
+var cidrs = generic.Kind[*networkingv1.ServiceCIDR]{
+	Row: rest.ClusterScoped(group, "ServiceCIDR", "servicecidrs", printers.ServiceCIDRs),
+	Rules: func(c *check.Errors, now, old *networkingv1.ServiceCIDR) {
+		all := now.Spec.CIDRs
+		changed := old != nil && (len(all) != 1 || all[0] != old.Spec.CIDRs[0])
+		c.InvalidIf(changed, field.NewPath("spec", "cidrs").Index(0), all[:min(1, len(all))], "field is immutable")
+	},
+}
 
 // readOnly has the verbs of objects that only the server writes.
 type readOnly struct {
@@ -41,28 +48,9 @@ type blocks struct {
 // Resources returns the table.
 func Resources(b generic.Base) []rest.Resource {
 	addresses := generic.NewStore(b, addressRow, generic.Strategy[*networkingv1.IPAddress]{})
-	store := blockStore(b)
-	status := store.With(generic.Strategy[*networkingv1.ServiceCIDR]{PrepareForUpdate: func(now, old *networkingv1.ServiceCIDR) { now.Spec = old.Spec }})
-	return slices.Concat(ingresses.Rows(b), ingressClasses.Rows(b), networkPolicies.Rows(b), []rest.Resource{
-		addressRow.With(readOnly{addresses, addresses, addresses}),
-		blockRow.With(blocks{readOnly{store, store, store}, store}),
-		blockRow.Subresource("status", struct {
-			rest.Getter
-			rest.Updater
-		}{status, status}),
-	})
-}
-
-func blockStore(b generic.Base) *generic.Store[*networkingv1.ServiceCIDR] {
-	return generic.NewStore(b, blockRow, generic.Strategy[*networkingv1.ServiceCIDR]{
-		PrepareForUpdate: func(now, old *networkingv1.ServiceCIDR) { now.Status = old.Status },
-		ValidateUpdate: func(now, old *networkingv1.ServiceCIDR) (errs field.ErrorList) {
-			if len(now.Spec.CIDRs) != 1 || now.Spec.CIDRs[0] != old.Spec.CIDRs[0] {
-				errs = append(errs, field.Invalid(field.NewPath("spec", "cidrs").Index(0), now.Spec.CIDRs[0:min(1, len(now.Spec.CIDRs))], "field is immutable"))
-			}
-			return errs
-		},
-	})
+	store, rows := cidrs.Build(b)
+	rows[0] = cidrs.Row.With(blocks{readOnly{store, store, store}, store})
+	return slices.Concat(ingresses.Rows(b), ingressClasses.Rows(b), networkPolicies.Rows(b), rows, []rest.Resource{addressRow.With(readOnly{addresses, addresses, addresses})})
 }
 
 // Bootstrap creates the block of the server's ranges, unless there is one. It is safe to run on several servers at once.
@@ -70,7 +58,8 @@ func Bootstrap(ctx context.Context, b generic.Base, ranges Ranges) error {
 	block := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "kubernetes"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{ranges.ClusterIPs.String()}}}
 	meta.SetStatusCondition(&block.Status.Conditions, metav1.Condition{Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
 		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.Time{Time: b.Now().UTC()}})
-	_, err := blockStore(b).Create(ctx, rest.Key{}, block, rest.WriteOptions{})
+	store, _ := cidrs.Build(b)
+	_, err := store.With(generic.Strategy[*networkingv1.ServiceCIDR]{}).Create(ctx, rest.Key{}, block, rest.WriteOptions{}) // with its status
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
