@@ -110,10 +110,12 @@ func (c Catalogs) Rows() iter.Seq[*Resource] {
 }
 
 // StoredRows returns one resource for each kind in the store: the one whose version is preferred.
-func (c Catalogs) StoredRows() iter.Seq[*Resource] {
+func (c Catalogs) StoredRows() iter.Seq[*Resource] { return firstOfEachKind(c.Rows()) }
+
+func firstOfEachKind(rows iter.Seq[*Resource]) iter.Seq[*Resource] {
 	return func(yield func(*Resource) bool) {
 		known := map[api.Kind]bool{"": true} // rows without objects of their own
-		for row := range c.Rows() {
+		for row := range rows {
 			if !known[row.Stored] && !yield(row) {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,15 +124,12 @@ func (r *Resource) APIResource() metav1.APIResource {
 
 // Deletable returns the resources whose objects a client can list and delete: one for each kind in the store.
 func Deletable(rows []*Resource) (resources []metav1.APIResource) {
-	known := map[api.Kind]bool{}
-	for _, row := range rows {
-		if row.Stored == "" || known[row.Stored] || !is[Deleter](row) || !is[Lister](row) {
-			continue
+	for row := range firstOfEachKind(slices.Values(rows)) {
+		if is[Deleter](row) && is[Lister](row) {
+			resource := row.APIResource()
+			resource.Group, resource.Version = row.GroupVersion.Group, row.GroupVersion.Version
+			resources = append(resources, resource)
 		}
-		known[row.Stored] = true
-		resource := row.APIResource()
-		resource.Group, resource.Version = row.GroupVersion.Group, row.GroupVersion.Version
-		resources = append(resources, resource)
 	}
 	return resources
 }
