@@ -95,11 +95,7 @@ func BootstrapNamespaces(ctx context.Context, objects storage.Interface, now fun
 	namespaces := namespaceRows(generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: now})[0].Storage.(namespaces)
 	var errs []error
 	for _, name := range append(slices.Clone(immortal), corev1.NamespaceNodeLease) {
-		if _, err := namespaces.Get(ctx, rest.Key{Name: name}); err == nil {
-			continue
-		}
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if _, err := namespaces.Create(ctx, rest.Key{}, namespace, rest.WriteOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := namespaces.store.Ensure(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			errs = append(errs, fmt.Errorf("the namespace %s: %w", name, err))
 		}
 	}

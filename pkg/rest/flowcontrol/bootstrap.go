@@ -21,7 +21,7 @@ func Bootstrap(ctx context.Context, b generic.Base) error {
 	flowStore, _ := flows.Build(b)
 	levelStore, _ := levels.Build(b)
 	for _, built := range builtInLevels() {
-		err := keep(ctx, levelStore, &built.PriorityLevelConfiguration, built.mandatory, func(into, from *flowcontrolv1.PriorityLevelConfiguration) {
+		err := keep(ctx, levelStore, built, func(into, from *flowcontrolv1.PriorityLevelConfiguration) {
 			own := into.Spec.Exempt // clients may change the shares of the exempt level
 			into.Spec = from.Spec
 			if into.Name == exempt && own != nil {
@@ -33,7 +33,7 @@ func Bootstrap(ctx context.Context, b generic.Base) error {
 		}
 	}
 	for _, built := range builtInFlows() {
-		err := keep(ctx, flowStore, &built.FlowSchema, built.mandatory, func(into, from *flowcontrolv1.FlowSchema) { into.Spec = from.Spec })
+		err := keep(ctx, flowStore, built, func(into, from *flowcontrolv1.FlowSchema) { into.Spec = from.Spec })
 		if err != nil {
 			return err
 		}
@@ -42,14 +42,14 @@ func Bootstrap(ctx context.Context, b generic.Base) error {
 }
 
 // keep creates a built-in object, or restores the spec of the one that is there.
-func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, mandatory bool, restore func(into, from T)) error {
+func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, restore func(into, from T)) error {
 	key := rest.Key{Name: built.GetName()}
 	_, _, err := store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		update, err := strconv.ParseBool(current.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey])
 		if err != nil { // nobody has decided
 			update = current.GetGeneration() == 1
 		}
-		if update = update || mandatory; update {
+		if update = update || isMandatory(key.Name); update {
 			restore(current.(T), built.DeepCopyObject().(T))
 		}
 		annotations := current.GetAnnotations()
@@ -63,10 +63,7 @@ func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, 
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	if _, err = store.Create(ctx, key, built, rest.WriteOptions{}); apierrors.IsAlreadyExists(err) { // another server was first
-		return nil
-	}
-	return err
+	return store.Ensure(ctx, built)
 }
 
 // tellDangling sets the condition of each flow schema that tells whether its level exists.

@@ -10,24 +10,14 @@ import (
 // exempt and catchAll name the mandatory objects of both kinds.
 const exempt, catchAll = "exempt", "catch-all"
 
-// builtInFlow and builtInLevel are objects that every server has. Clients may change those that are not mandatory.
-type (
-	builtInFlow struct {
-		flowcontrolv1.FlowSchema
-		mandatory bool
-	}
-	builtInLevel struct {
-		flowcontrolv1.PriorityLevelConfiguration
-		mandatory bool
-	}
-)
+// isMandatory reports whether clients may not change a built-in object.
+func isMandatory(name string) bool { return name == exempt || name == catchAll }
 
 // builtInLevels returns new objects: those of kube-apiserver 1.36.
-func builtInLevels() []builtInLevel {
-	free := level(exempt, flowcontrolv1.PriorityLevelConfigurationSpec{Type: flowcontrolv1.PriorityLevelEnablementExempt, Exempt: &flowcontrolv1.ExemptPriorityLevelConfiguration{}})
-	return []builtInLevel{
-		{free.PriorityLevelConfiguration, true},
-		{limited(catchAll, 5, 0, nil).PriorityLevelConfiguration, true},
+func builtInLevels() []*flowcontrolv1.PriorityLevelConfiguration {
+	return []*flowcontrolv1.PriorityLevelConfiguration{
+		level(exempt, flowcontrolv1.PriorityLevelConfigurationSpec{Type: flowcontrolv1.PriorityLevelEnablementExempt, Exempt: &flowcontrolv1.ExemptPriorityLevelConfiguration{}}),
+		limited(catchAll, 5, 0, nil),
 		limited("system", 30, 33, queues(64, 6)),
 		limited("node-high", 40, 25, queues(64, 6)),
 		limited("leader-election", 10, 0, queues(16, 4)),
@@ -42,7 +32,7 @@ func queues(number, hand int32) *flowcontrolv1.QueuingConfiguration {
 }
 
 // limited returns a level with a share of the requests at a time. Without queues it rejects those above it.
-func limited(name string, shares, lendable int32, queues *flowcontrolv1.QueuingConfiguration) builtInLevel {
+func limited(name string, shares, lendable int32, queues *flowcontrolv1.QueuingConfiguration) *flowcontrolv1.PriorityLevelConfiguration {
 	response := flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeReject, Queuing: queues}
 	if queues != nil {
 		response.Type = flowcontrolv1.LimitResponseTypeQueue
@@ -51,9 +41,9 @@ func limited(name string, shares, lendable int32, queues *flowcontrolv1.QueuingC
 		NominalConcurrencyShares: &shares, LendablePercent: &lendable, LimitResponse: response}})
 }
 
-func level(name string, spec flowcontrolv1.PriorityLevelConfigurationSpec) builtInLevel {
-	built := builtInLevel{flowcontrolv1.PriorityLevelConfiguration{ObjectMeta: metadata(name), Spec: spec}, false}
-	defaultLevel(&built.PriorityLevelConfiguration)
+func level(name string, spec flowcontrolv1.PriorityLevelConfigurationSpec) *flowcontrolv1.PriorityLevelConfiguration {
+	built := &flowcontrolv1.PriorityLevelConfiguration{ObjectMeta: metadata(name), Spec: spec}
+	defaultLevel(built)
 	return built
 }
 
@@ -62,14 +52,14 @@ func metadata(name string) metav1.ObjectMeta {
 }
 
 // builtInFlows returns new objects: those of kube-apiserver 1.36.
-func builtInFlows() []builtInFlow {
+func builtInFlows() []*flowcontrolv1.FlowSchema {
 	const byUser, byNamespace, byNothing = flowcontrolv1.FlowDistinguisherMethodByUserType, flowcontrolv1.FlowDistinguisherMethodByNamespaceType, ""
 	everybody := groups(user.AllUnauthenticated, user.AllAuthenticated)
 	systemAccounts := flowcontrolv1.Subject{Kind: flowcontrolv1.SubjectKindServiceAccount, ServiceAccount: &flowcontrolv1.ServiceAccountSubject{Namespace: "kube-system", Name: "*"}}
 	leases := []string{"coordination.k8s.io"}
-	return []builtInFlow{
-		{flow(exempt, exempt, 1, byNothing, everything(groups(user.Masters)...)).FlowSchema, true},
-		{flow(catchAll, catchAll, 10000, byUser, everything(everybody...)).FlowSchema, true},
+	return []*flowcontrolv1.FlowSchema{
+		flow(exempt, exempt, 1, byNothing, everything(groups(user.Masters)...)),
+		flow(catchAll, catchAll, 10000, byUser, everything(everybody...)),
 		flow("system-nodes", "system", 500, byUser, everything(groups("system:nodes")...)),
 		flow("system-node-high", "node-high", 400, byUser, flowcontrolv1.PolicyRulesWithSubjects{Subjects: groups("system:nodes"), ResourceRules: []flowcontrolv1.ResourcePolicyRule{
 			{Verbs: star(), APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Namespaces: star(), ClusterScope: true},
@@ -89,13 +79,13 @@ func builtInFlows() []builtInFlow {
 }
 
 // flow returns a schema whose requests are on a level. They may be distinguished by something, "" for nothing.
-func flow(name, level string, precedence int32, by flowcontrolv1.FlowDistinguisherMethodType, rule flowcontrolv1.PolicyRulesWithSubjects) builtInFlow {
+func flow(name, level string, precedence int32, by flowcontrolv1.FlowDistinguisherMethodType, rule flowcontrolv1.PolicyRulesWithSubjects) *flowcontrolv1.FlowSchema {
 	spec := flowcontrolv1.FlowSchemaSpec{MatchingPrecedence: precedence, Rules: []flowcontrolv1.PolicyRulesWithSubjects{rule},
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: level}}
 	if by != "" {
 		spec.DistinguisherMethod = &flowcontrolv1.FlowDistinguisherMethod{Type: by}
 	}
-	return builtInFlow{flowcontrolv1.FlowSchema{ObjectMeta: metadata(name), Spec: spec}, false}
+	return &flowcontrolv1.FlowSchema{ObjectMeta: metadata(name), Spec: spec}
 }
 
 func star() []string { return []string{"*"} }

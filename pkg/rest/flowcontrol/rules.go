@@ -48,7 +48,7 @@ func flowRules(c *check.Errors, now, _ *flowcontrolv1.FlowSchema) {
 		}
 	}
 	for _, flow := range builtInFlows() {
-		same := flow.Name != now.Name || !flow.mandatory || check.Same(*spec, flow.Spec)
+		same := flow.Name != now.Name || !isMandatory(flow.Name) || check.Same(*spec, flow.Spec)
 		c.InvalidIf(!same, specPath, *spec, fmt.Sprintf("spec of '%s' must equal the fixed value", now.Name))
 	}
 }
@@ -87,7 +87,7 @@ func levelRules(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguratio
 		}
 	}
 	for _, level := range builtInLevels() {
-		if level.Name != now.Name || !level.mandatory {
+		if level.Name != now.Name || !isMandatory(level.Name) {
 			continue
 		}
 		detail, wanted := fmt.Sprintf("spec of '%s' must equal the fixed value", now.Name), level.Spec

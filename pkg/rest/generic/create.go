@@ -52,6 +52,18 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 	}
 }
 
+// Ensure creates an object unless there is one with its name. It is safe to call on several servers at once.
+func (s *Store[T]) Ensure(ctx context.Context, object T) error {
+	key := rest.Key{Namespace: object.GetNamespace(), Name: object.GetName()}
+	if _, err := s.Get(ctx, key); !apierrors.IsNotFound(err) {
+		return err
+	}
+	if _, err := s.Create(ctx, key, object, rest.WriteOptions{}); !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
+}
+
 // admitNew sets the namespace of a new object, and passes it, with its defaults, to the mutating plugins.
 func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (T, error) {
 	if s.namespaced { // else the namespace is ignored

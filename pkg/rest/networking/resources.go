@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -59,9 +58,5 @@ func Bootstrap(ctx context.Context, b generic.Base, ranges Ranges) error {
 	meta.SetStatusCondition(&block.Status.Conditions, metav1.Condition{Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
 		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.Time{Time: b.Now().UTC()}})
 	store, _ := cidrs.Build(b)
-	_, err := store.With(generic.Strategy[*networkingv1.ServiceCIDR]{}).Create(ctx, rest.Key{}, block, rest.WriteOptions{}) // with its status
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
+	return store.With(generic.Strategy[*networkingv1.ServiceCIDR]{}).Ensure(ctx, block) // with its status
 }

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -61,13 +60,7 @@ func (s classes) Delete(ctx context.Context, key rest.Key, options rest.DeleteOp
 func Bootstrap(ctx context.Context, b generic.Base) error {
 	store, _ := priorityclasses.Build(b)
 	for i := range system {
-		if _, err := store.Get(ctx, rest.Key{Name: system[i].Name}); !apierrors.IsNotFound(err) {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := store.Create(ctx, rest.Key{}, system[i].DeepCopy(), rest.WriteOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := store.Ensure(ctx, system[i].DeepCopy()); err != nil {
 			return err
 		}
 	}
