@@ -85,7 +85,7 @@ func deletionOf(key rest.Key, object rest.Object, options rest.WriteOptions) (de
 
 // evict deletes a pod that no budget guards. It reports whether the pod has changed meanwhile, so that it must be tried again.
 func (e podEviction) evict(ctx context.Context, key rest.Key, deletion metav1.DeleteOptions) (again bool, err error) {
-	pod, err := e.get(ctx, key)
+	pod, err := generic.ObjectIn[*corev1.Pod](e.pods.Get(ctx, key))
 	if err != nil {
 		return false, err
 	}
@@ -124,18 +124,6 @@ func (e podEviction) evict(ctx context.Context, key rest.Key, deletion metav1.De
 		return false, policy.TooEarly(budget.Name)
 	}
 	return true, err
-}
-
-func (e podEviction) get(ctx context.Context, key rest.Key) (*corev1.Pod, error) {
-	answer, err := e.pods.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	object, err := answer.Object()
-	if err != nil {
-		return nil, err
-	}
-	return object.(*corev1.Pod), nil
 }
 
 // budgetOf returns the budget of a pod, nil for none.
