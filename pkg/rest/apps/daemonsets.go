@@ -68,9 +68,9 @@ func daemonStrategy(c *check.Errors, strategy *appsv1.DaemonSetUpdateStrategy, a
 		c.Add(field.Required(at, ""))
 		return
 	}
-	unavailable, surge := share(c, at.Child("maxUnavailable"), rolling.MaxUnavailable), share(c, at.Child("maxSurge"), rolling.MaxSurge)
-	atMostAll(c, at.Child("maxUnavailable"), rolling.MaxUnavailable)
-	atMostAll(c, at.Child("maxSurge"), rolling.MaxSurge)
+	unavailable, surge := c.Share(at.Child("maxUnavailable"), rolling.MaxUnavailable), c.Share(at.Child("maxSurge"), rolling.MaxSurge)
+	c.AtMostAll(at.Child("maxUnavailable"), rolling.MaxUnavailable)
+	c.AtMostAll(at.Child("maxSurge"), rolling.MaxSurge)
 	c.InvalidIf(unavailable != 0 && surge != 0, at.Child("maxSurge"), rolling.MaxSurge, "may not be set when maxUnavailable is non-zero")
 	c.RequiredIf(unavailable == 0 && surge == 0, at.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0")
 }

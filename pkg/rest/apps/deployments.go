@@ -66,8 +66,8 @@ func deploymentStrategy(c *check.Errors, strategy *appsv1.DeploymentStrategy, at
 			c.Add(field.Required(atRolling, "this should be defaulted and never be nil"))
 			return
 		}
-		unavailable, surge := share(c, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable), share(c, atRolling.Child("maxSurge"), rolling.MaxSurge)
+		unavailable, surge := c.Share(atRolling.Child("maxUnavailable"), rolling.MaxUnavailable), c.Share(atRolling.Child("maxSurge"), rolling.MaxSurge)
 		c.InvalidIf(unavailable == 0 && surge == 0, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable, "may not be 0 when `maxSurge` is 0")
-		atMostAll(c, atRolling.Child("maxUnavailable"), rolling.MaxUnavailable)
+		c.AtMostAll(atRolling.Child("maxUnavailable"), rolling.MaxUnavailable)
 	}
 }

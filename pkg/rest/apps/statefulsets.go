@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/podspec"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -79,10 +80,7 @@ func claimTemplates(c *check.Errors, claims []corev1.PersistentVolumeClaim) {
 	for i, claim := range claims {
 		at := specPath.Child("volumeClaimTemplates").Index(i).Child("spec")
 		c.Some(at.Child("accessModes"), len(claim.Spec.AccessModes), "at least 1 access mode is required")
-		size, sized := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-		at = at.Child("resources").Key(string(corev1.ResourceStorage))
-		c.RequiredIf(!sized, at, "")
-		c.InvalidIf(sized && size.Sign() <= 0, at, size.String(), "must be greater than zero")
+		podspec.StorageRequest(c, &claim.Spec.Resources, at.Child("resources"))
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation"
@@ -50,25 +48,6 @@ func running(c *check.Errors, spec *corev1.PodSpec, kind string) {
 	at := templatePath.Child("spec")
 	check.Supported(c, at.Child("restartPolicy"), spec.RestartPolicy, corev1.RestartPolicyAlways)
 	c.Forbid(spec.ActiveDeadlineSeconds != nil, at.Child("activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported")
-}
-
-// share checks a number of pods or a percentage of them, and returns the number.
-func share(c *check.Errors, at *field.Path, value *intstr.IntOrString) int {
-	switch {
-	case value == nil:
-		return 0
-	case value.Type == intstr.Int:
-		c.Nonnegative(at, int64(value.IntVal))
-		return value.IntValue()
-	}
-	c.Each(at, value, utilvalidation.IsValidPercent(value.StrVal))
-	percent, _ := intstr.GetScaledValueFromIntOrPercent(value, 100, false) // 0 for what is none: there is an error
-	return percent
-}
-
-func atMostAll(c *check.Errors, at *field.Path, value *intstr.IntOrString) {
-	percent, err := intstr.GetScaledValueFromIntOrPercent(value, 100, false)
-	c.InvalidIf(err == nil && value.Type == intstr.String && percent > 100, at, value, "must not be greater than 100%")
 }
 
 // count is a number of a status.

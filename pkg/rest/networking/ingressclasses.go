@@ -1,6 +1,8 @@
 package networking
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -23,9 +25,8 @@ var ingressClasses = generic.Kind[*networkingv1.IngressClass]{
 	Row:     rest.ClusterScoped(group, "IngressClass", "ingressclasses", printers.IngressClasses),
 	Counted: true,
 	Default: func(class *networkingv1.IngressClass) {
-		if p := class.Spec.Parameters; p != nil && p.Scope == nil {
-			p.Scope = new(string)
-			*p.Scope = inCluster
+		if p := class.Spec.Parameters; p != nil {
+			p.Scope = cmp.Or(p.Scope, new(inCluster))
 		}
 	},
 	Rules: func(c *check.Errors, now, old *networkingv1.IngressClass) {

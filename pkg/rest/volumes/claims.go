@@ -11,6 +11,7 @@ import (
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/podspec"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -58,12 +59,7 @@ func claimRules(c *check.Errors, now, old *corev1.PersistentVolumeClaim) {
 	if spec.Selector != nil {
 		c.Selector(specPath.Child("selector"), spec.Selector)
 	}
-	at := specPath.Child("resources").Key("storage")
-	if size, there := spec.Resources.Requests[corev1.ResourceStorage]; there {
-		c.InvalidIf(size.Sign() <= 0, at, size.String(), "must be greater than zero")
-	} else {
-		c.Add(field.Required(at, ""))
-	}
+	podspec.StorageRequest(c, &spec.Resources, specPath.Child("resources"))
 	c.OptionalName(specPath.Child("storageClassName"), *cmp.Or(spec.StorageClassName, new("")))
 	c.OptionalName(specPath.Child("volumeAttributesClassName"), *cmp.Or(spec.VolumeAttributesClassName, new("")))
 	if old != nil {

@@ -42,6 +42,11 @@ func (c *Errors) RequiredIf(missing bool, path *field.Path, detail string) {
 	}
 }
 
+// Immutable requires that a field keeps its value.
+func (c *Errors) Immutable(path *field.Path, now, old any) {
+	c.InvalidIf(!Same(now, old), path, now, "field is immutable")
+}
+
 // DuplicateIf adds an error about a repeated value.
 func (c *Errors) DuplicateIf(twice bool, path *field.Path, value any) {
 	if twice {

@@ -119,6 +119,28 @@ func (c *Errors) Port(at *field.Path, port intstr.IntOrString) {
 	}
 }
 
+// Share requires a number of objects or a percentage of them, if it is set, and returns the number.
+func (c *Errors) Share(at *field.Path, value *intstr.IntOrString) int {
+	switch {
+	case value == nil:
+		return 0
+	case value.Type == intstr.Int:
+		c.Nonnegative(at, int64(value.IntVal))
+		return value.IntValue()
+	}
+	c.Each(at, value, utilvalidation.IsValidPercent(value.StrVal))
+	percent, _ := intstr.GetScaledValueFromIntOrPercent(value, 100, false) // 0 for what is none: there is an error
+	return percent
+}
+
+// AtMostAll requires that a percentage, if it is one, is at most 100%.
+func (c *Errors) AtMostAll(at *field.Path, value *intstr.IntOrString) {
+	if value != nil && value.Type == intstr.String && len(utilvalidation.IsValidPercent(value.StrVal)) == 0 {
+		percent, err := intstr.GetScaledValueFromIntOrPercent(value, 100, false)
+		c.InvalidIf(err != nil || percent > 100, at, value, "must not be greater than 100%")
+	}
+}
+
 // Relative requires a relative path that does not leave its directory.
 func (c *Errors) Relative(at *field.Path, name string) {
 	c.InvalidIf(path.IsAbs(name), at, name, "must be a relative path")

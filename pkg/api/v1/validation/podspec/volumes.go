@@ -140,11 +140,15 @@ func (c checks) ephemeralVolume(e *corev1.EphemeralVolumeSource, at *field.Path)
 	for _, mode := range spec.AccessModes {
 		check.Supported(c.Errors, at.Child("accessModes"), mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
 	}
-	if size, there := spec.Resources.Requests[corev1.ResourceStorage]; !there {
-		c.Add(field.Required(at.Child("resources").Key("storage"), ""))
-	} else {
-		c.InvalidIf(size.Sign() <= 0, at.Child("resources").Key("storage"), size.String(), "must be greater than zero")
-	}
+	StorageRequest(c.Errors, &spec.Resources, at.Child("resources"))
+}
+
+// StorageRequest requires the size of a claim, and adds the errors.
+func StorageRequest(c *check.Errors, resources *corev1.VolumeResourceRequirements, at *field.Path) {
+	size, sized := resources.Requests[corev1.ResourceStorage]
+	at = at.Key(string(corev1.ResourceStorage))
+	c.RequiredIf(!sized, at, "")
+	c.InvalidIf(sized && size.Sign() <= 0, at, size.String(), "must be greater than zero")
 }
 
 // local requires the path of a file in a volume.
