@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kube2014/pkg/api"
@@ -30,27 +29,11 @@ type Watch struct {
 	// Translate appends the watcher's events for a change of the store, if there are any.
 	Translate func(into []Event, change storage.Event) ([]Event, error)
 
-	unstored    []Event           // the first events
-	initial     []*storage.Object // the objects whose events come next
+	initial     []*storage.Object // the objects whose events come first
 	bookmarkDue bool              // the bookmark after the initial objects must still be sent
 	version     uint64
-	changes     storage.Watcher // nil if there can be none
-	last        []Event         // the last result of Next, whose memory is reused
-}
-
-// WatchMade returns a watch of objects that are not stored and never change. Their kind must be set.
-func WatchMade(newObject func() Object, version uint64, objects []runtime.Object, options WatchOptions) (*Watch, error) {
-	_, initial, err := options.begin()
-	if err != nil {
-		return nil, err
-	}
-	w := &Watch{New: newObject, version: version, bookmarkDue: initial}
-	if initial {
-		for _, object := range objects {
-			w.unstored = append(w.unstored, Event{watch.Added, MakeAnswer(object)})
-		}
-	}
-	return w, nil
+	changes     storage.Watcher
+	last        []Event // the last result of Next, whose memory is reused
 }
 
 // BeginWatch begins a watch of the selected stored objects. The caller must set New and Translate.
@@ -88,16 +71,11 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 			return nil, err
 		}
 		switch {
-		case len(w.unstored) > 0:
-			events, w.unstored = w.unstored, nil
 		case len(w.initial) > 0:
 			events, err = w.nextInitial()
 		case w.bookmarkDue:
 			w.bookmarkDue = false
 			events = []Event{w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})}
-		case w.changes == nil:
-			<-ctx.Done()
-			return nil, ctx.Err()
 		default:
 			events, err = w.nextChanges(ctx)
 		}
@@ -147,11 +125,7 @@ func (w *Watch) buffer() []Event {
 }
 
 // Stop releases the watch, which must not be used afterwards.
-func (w *Watch) Stop() {
-	if w.changes != nil {
-		w.changes.Stop()
-	}
-}
+func (w *Watch) Stop() { w.changes.Stop() }
 
 // Bookmark returns an event with the version up to which Next has returned all events, none
 // before the end of the initial objects.
