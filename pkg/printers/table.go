@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"kube2014/pkg/util"
 )
 
 // column is a column with its cells. The path of a field, in JSON, gives it the field's description and value.
@@ -45,11 +47,7 @@ func (c *column) find(t reflect.Type) {
 	var documented any
 	for name := range strings.SplitSeq(c.path, ".") {
 		documented = reflect.Zero(t).Interface()
-		f, found := t.FieldByNameFunc(func(of string) bool {
-			f, _ := t.FieldByName(of)
-			own, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			return own == name
-		})
+		f, found := util.JSONField(t, name)
 		if !found {
 			panic("no field " + c.path)
 		}

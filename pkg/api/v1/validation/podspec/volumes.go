@@ -50,30 +50,24 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	check.Option(o, "gcePersistentDisk", v.GCEPersistentDisk, func(g *corev1.GCEPersistentDiskVolumeSource, _ *field.Path) {
 		c.Needs(at, "persistentDisk.pdName", g.PDName)
 	})
-	check.Option(o, "awsElasticBlockStore", v.AWSElasticBlockStore, c.awsDisk)
+	needs(c, o, "awsElasticBlockStore", v.AWSElasticBlockStore, "volumeID")
 	check.Option(o, "secret", v.Secret, func(s *corev1.SecretVolumeSource, at *field.Path) {
 		c.Needs(at, "secretName", s.SecretName)
 		c.mode(at.Child("defaultMode"), s.DefaultMode)
 		c.keys(s.Items, at.Child("items"))
 	})
 	check.Option(o, "nfs", v.NFS, c.nfs)
-	check.Option(o, "iscsi", v.ISCSI, func(i *corev1.ISCSIVolumeSource, at *field.Path) {
-		c.Needs(at, "targetPortal", i.TargetPortal, "iqn", i.IQN)
-	})
-	check.Option(o, "glusterfs", v.Glusterfs, func(g *corev1.GlusterfsVolumeSource, at *field.Path) {
-		c.Needs(at, "endpoints", g.EndpointsName, "path", g.Path)
-	})
+	needs(c, o, "iscsi", v.ISCSI, "targetPortal", "iqn")
+	needs(c, o, "glusterfs", v.Glusterfs, "endpoints", "path")
 	check.Option(o, "flocker", v.Flocker, c.flocker)
-	check.Option(o, "persistentVolumeClaim", v.PersistentVolumeClaim, func(p *corev1.PersistentVolumeClaimVolumeSource, at *field.Path) {
-		c.Needs(at, "claimName", p.ClaimName)
-	})
+	needs(c, o, "persistentVolumeClaim", v.PersistentVolumeClaim, "claimName")
 	check.Option(o, "rbd", v.RBD, func(r *corev1.RBDVolumeSource, at *field.Path) {
 		c.Some(at.Child("monitors"), len(r.CephMonitors), "")
 		c.Needs(at, "image", r.RBDImage)
 	})
-	check.Option(o, "cinder", v.Cinder, func(d *corev1.CinderVolumeSource, at *field.Path) { c.Needs(at, "volumeID", d.VolumeID) })
+	needs(c, o, "cinder", v.Cinder, "volumeID")
 	check.Option(o, "cephfs", v.CephFS, func(f *corev1.CephFSVolumeSource, at *field.Path) { c.Some(at.Child("monitors"), len(f.Monitors), "") })
-	check.Option(o, "quobyte", v.Quobyte, c.quobyte)
+	needs(c, o, "quobyte", v.Quobyte, "volume")
 	check.Option(o, "downwardAPI", v.DownwardAPI, func(d *corev1.DownwardAPIVolumeSource, at *field.Path) {
 		c.mode(at.Child("defaultMode"), d.DefaultMode)
 		for _, file := range d.Items {
@@ -81,19 +75,17 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 		}
 	})
 	check.Option(o, "fc", v.FC, c.fibreChannel)
-	check.Option(o, "flexVolume", v.FlexVolume, func(f *corev1.FlexVolumeSource, at *field.Path) { c.Needs(at, "driver", f.Driver) })
+	needs(c, o, "flexVolume", v.FlexVolume, "driver")
 	check.Option(o, "configMap", v.ConfigMap, func(m *corev1.ConfigMapVolumeSource, at *field.Path) {
 		c.Needs(at, "name", m.Name)
 		c.mode(at.Child("defaultMode"), m.DefaultMode)
 		c.keys(m.Items, at.Child("items"))
 	})
-	check.Option(o, "azureFile", v.AzureFile, func(a *corev1.AzureFileVolumeSource, at *field.Path) {
-		c.Needs(at, "secretName", a.SecretName, "shareName", a.ShareName)
-	})
-	check.Option(o, "vsphereVolume", v.VsphereVolume, c.vsphere)
-	check.Option(o, "photonPersistentDisk", v.PhotonPersistentDisk, c.photon)
-	check.Option(o, "portworxVolume", v.PortworxVolume, c.portworx)
-	check.Option(o, "azureDisk", v.AzureDisk, c.azureDisk)
+	needs(c, o, "azureFile", v.AzureFile, "secretName", "shareName")
+	needs(c, o, "vsphereVolume", v.VsphereVolume, "volumePath")
+	needs(c, o, "photonPersistentDisk", v.PhotonPersistentDisk, "pdID")
+	needs(c, o, "portworxVolume", v.PortworxVolume, "volumeID")
+	needs(c, o, "azureDisk", v.AzureDisk, "diskName", "diskURI")
 	check.Option(o, "storageos", v.StorageOS, func(s *corev1.StorageOSVolumeSource, at *field.Path) {
 		c.RequireLabel(at.Child("volumeName"), s.VolumeName)
 	})
@@ -101,9 +93,7 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 		c.mode(at.Child("defaultMode"), p.DefaultMode)
 		c.projections(p.Sources, at)
 	})
-	check.Option(o, "scaleIO", v.ScaleIO, func(s *corev1.ScaleIOVolumeSource, at *field.Path) {
-		c.Needs(at, "gateway", s.Gateway, "system", s.System, "volumeName", s.VolumeName)
-	})
+	needs(c, o, "scaleIO", v.ScaleIO, "gateway", "system", "volumeName")
 	check.Option(o, "csi", v.CSI, func(s *corev1.CSIVolumeSource, at *field.Path) {
 		DriverName(c.Errors, s.Driver, at.Child("driver"))
 		if secret := s.NodePublishSecretRef; secret != nil {
