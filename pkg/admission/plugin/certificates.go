@@ -3,10 +3,7 @@ package plugin
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +15,7 @@ import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
+	"kube2014/pkg/util/pems"
 )
 
 // WantsAuthorizer is a plugin that needs the server's authorizer before the first request.
@@ -92,11 +90,7 @@ func (subjectRestriction) Validate(_ context.Context, a *admission.Attributes) e
 	if !isRequest || request.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
 		return nil
 	}
-	block, _ := pem.Decode(request.Spec.Request)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return admission.Forbidden(a, errors.New("failed to parse CSR: PEM block type must be CERTIFICATE REQUEST"))
-	}
-	parsed, err := x509.ParseCertificateRequest(block.Bytes)
+	parsed, err := pems.Request(request.Spec.Request)
 	if err != nil {
 		return admission.Forbidden(a, fmt.Errorf("failed to parse CSR: %w", err))
 	}

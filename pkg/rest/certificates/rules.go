@@ -2,9 +2,6 @@ package certificates
 
 import (
 	"bytes"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -35,7 +32,11 @@ const leastLifetime = 600
 // rules checks a request. Old is nil for a new one.
 func rules(c *check.Errors, now, old *certificatesv1.CertificateSigningRequest, allowed may) {
 	spec, at := &now.Spec, field.NewPath("spec")
-	if err := checkRequest(spec.Request); err != nil {
+	request, err := pems.Request(spec.Request)
+	if err == nil {
+		err = request.CheckSignature() // by its own key
+	}
+	if err != nil {
 		c.Add(field.Invalid(at.Child("request"), spec.Request, err.Error()))
 	}
 	c.Some(at.Child("usages"), len(spec.Usages), "")
@@ -106,17 +107,4 @@ func signerName(c *check.Errors, at *field.Path, name string) {
 	domain, path, _ := strings.Cut(name, "/")
 	isWhole := strings.Contains(domain, ".") && len(utilvalidation.IsDNS1123Subdomain(domain))+len(utilvalidation.IsDNS1123Subdomain(path)) == 0
 	c.InvalidIf(c.Require(at, name) && !isWhole, at, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
-}
-
-// checkRequest returns an error unless a text in PEM is a request that its own key has signed.
-func checkRequest(text []byte) error {
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil {
-		return err
-	}
-	return request.CheckSignature()
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -145,4 +146,13 @@ func PrivateKey(name string, text []byte) (crypto.Signer, error) {
 		return key, nil
 	}
 	return nil, fmt.Errorf("%s: the private key cannot be read", name)
+}
+
+// Request returns a request for a certificate. Its errors are those of kube-apiserver, which name no source.
+func Request(text []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	return x509.ParseCertificateRequest(block.Bytes)
 }
