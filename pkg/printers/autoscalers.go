@@ -1,6 +1,7 @@
 package printers
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -46,33 +47,17 @@ func metricCells(specs []autoscalingv2.MetricSpec, measured []autoscalingv2.Metr
 
 // metricCell returns the measured value of a metric, and its target. What is measured may be missing.
 func metricCell(spec autoscalingv2.MetricSpec, measured autoscalingv2.MetricStatus) string {
-	var current autoscalingv2.MetricValueStatus
-	switch source := spec; {
-	case source.External != nil:
-		if measured.External != nil {
-			current = measured.External.Current
-		}
-		return valueCell(source.External.Target, current, " (avg)")
-	case source.Object != nil:
-		if measured.Object != nil {
-			current = measured.Object.Current
-		}
-		return valueCell(source.Object.Target, current, " (avg)")
-	case source.Pods != nil:
-		if measured.Pods != nil {
-			current = measured.Pods.Current
-		}
-		return valueCell(source.Pods.Target, current, "")
-	case source.Resource != nil:
-		if measured.Resource != nil {
-			current = measured.Resource.Current
-		}
-		return string(source.Resource.Name) + ": " + useCell(source.Resource.Target, current)
-	case source.ContainerResource != nil:
-		if measured.ContainerResource != nil {
-			current = measured.ContainerResource.Current
-		}
-		return string(source.ContainerResource.Name) + ": " + useCell(source.ContainerResource.Target, current)
+	switch {
+	case spec.External != nil:
+		return valueCell(spec.External.Target, cmp.Or(measured.External, &autoscalingv2.ExternalMetricStatus{}).Current, " (avg)")
+	case spec.Object != nil:
+		return valueCell(spec.Object.Target, cmp.Or(measured.Object, &autoscalingv2.ObjectMetricStatus{}).Current, " (avg)")
+	case spec.Pods != nil:
+		return valueCell(spec.Pods.Target, cmp.Or(measured.Pods, &autoscalingv2.PodsMetricStatus{}).Current, "")
+	case spec.Resource != nil:
+		return string(spec.Resource.Name) + ": " + useCell(spec.Resource.Target, cmp.Or(measured.Resource, &autoscalingv2.ResourceMetricStatus{}).Current)
+	case spec.ContainerResource != nil:
+		return string(spec.ContainerResource.Name) + ": " + useCell(spec.ContainerResource.Target, cmp.Or(measured.ContainerResource, &autoscalingv2.ContainerResourceMetricStatus{}).Current)
 	}
 	return "<unknown type>"
 }
