@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
@@ -32,47 +33,43 @@ type namespaces struct {
 	store *generic.Store[*corev1.Namespace]
 }
 
-func namespaceRows(b generic.Base) []rest.Resource {
-	row := coreRow("Namespace", "namespaces", namespacesKind, printers.Namespaces, "ns")
-	row.Namespaced = false
-	store := generic.NewStore(b, row, generic.Strategy[*corev1.Namespace]{
-		PrepareForCreate: func(namespace *corev1.Namespace) {
-			namespace.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
-			if !slices.Contains(namespace.Spec.Finalizers, corev1.FinalizerKubernetes) {
-				namespace.Spec.Finalizers = append(namespace.Spec.Finalizers, corev1.FinalizerKubernetes)
-			}
-		},
-		Default:  defaults.Namespace,
-		Validate: validation.ValidateNamespace,
-		PrepareForUpdate: func(namespace, old *corev1.Namespace) {
-			namespace.Spec, namespace.Status = old.Spec, old.Status
-		},
-		ValidateUpdate: validation.ValidateNamespaceUpdate,
-		Fields: func(namespace *corev1.Namespace) fields.Set {
-			return fields.Set{"status.phase": string(namespace.Status.Phase)}
-		},
-	})
-	store.AnswersDeleted = true
-	store.BriefPreconditions = true
-	store.Holds = func(namespace *corev1.Namespace) bool {
+var namespaceKind = generic.Kind[*corev1.Namespace]{
+	Row:  rest.ClusterScoped(coreGroup, "Namespace", namespacesKind, printers.Namespaces, "ns"),
+	Name: apivalidation.ValidateNamespaceName,
+	Prepare: func(namespace, old *corev1.Namespace) {
+		if old != nil {
+			namespace.Spec = old.Spec
+			return
+		}
+		namespace.Status.Phase = corev1.NamespaceActive
+		if !slices.Contains(namespace.Spec.Finalizers, corev1.FinalizerKubernetes) {
+			namespace.Spec.Finalizers = append(namespace.Spec.Finalizers, corev1.FinalizerKubernetes)
+		}
+	},
+	Default:     defaults.Namespace,
+	Rules:       validation.Namespace,
+	StatusRules: validation.NamespaceStatus,
+	Fields: func(namespace *corev1.Namespace) fields.Set {
+		return fields.Set{"status.phase": string(namespace.Status.Phase)}
+	},
+	AnswersDeleted:     true,
+	BriefPreconditions: true,
+	Holds: func(namespace *corev1.Namespace) bool {
 		return len(namespace.Spec.Finalizers) > 0 || namespace.DeletionTimestamp == nil // the first delete only marks it
-	}
-	store.Mark = func(namespace *corev1.Namespace) {
+	},
+	Mark: func(namespace *corev1.Namespace) {
 		namespace.DeletionGracePeriodSeconds, namespace.Status.Phase = nil, corev1.NamespaceTerminating
-	}
-	return []rest.Resource{
-		row.With(namespaces{store, store, store, store, store, store}),
-		row.Subresource("finalize", struct{ rest.Updater }{generic.PartOf(store, generic.Strategy[*corev1.Namespace]{
-			Default:          defaults.Namespace,
-			PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Status = old.Status },
-			ValidateUpdate:   validation.ValidateNamespaceFinalize,
-		})}),
-		row.Subresource("status", generic.PartOf(store, generic.Strategy[*corev1.Namespace]{
-			Default:          defaults.Namespace,
-			PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Spec = old.Spec },
-			ValidateUpdate:   validation.ValidateNamespaceStatus,
-		})),
-	}
+	},
+}
+
+func namespaceRows(b generic.Base) []rest.Resource {
+	store, rows := namespaceKind.Build(b)
+	rows[0] = rows[0].With(namespaces{store, store, store, store, store, store})
+	return append(rows, rows[0].Subresource("finalize", struct{ rest.Updater }{generic.PartOf(store, generic.Strategy[*corev1.Namespace]{
+		Default:          defaults.Namespace,
+		PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Status = old.Status },
+		ValidateUpdate:   validation.ValidateNamespaceFinalize,
+	})}))
 }
 
 // New implements rest.Creater and rest.Updater.
