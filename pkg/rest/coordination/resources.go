@@ -27,8 +27,5 @@ var leases = generic.Kind[*coordinationv1.Lease]{
 		if seconds := spec.LeaseDurationSeconds; seconds != nil {
 			c.InvalidIf(*seconds <= 0, at.Child("leaseDurationSeconds"), *seconds, "must be greater than 0")
 		}
-		if transitions := spec.LeaseTransitions; transitions != nil {
-			c.InvalidIf(*transitions < 0, at.Child("leaseTransitions"), *transitions, "must be greater than or equal to 0")
-		}
 	},
 }

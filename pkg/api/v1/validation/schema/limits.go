@@ -44,6 +44,7 @@ batch/v1.PodFailurePolicy         <=20   rules
 batch/v1.PodFailurePolicyOnExitCodesRequirement <=255 values
 batch/v1.SuccessPolicy            <=20   rules
 batch/v1.SuccessPolicyRule        >=0    succeededCount
+coordination/v1.LeaseSpec         >=0    leaseTransitions
 discovery/v1.Endpoint             <=100  addresses
 discovery/v1.EndpointHints        <=8    forZones forNodes
 discovery/v1.EndpointSlice        <=1000 endpoints

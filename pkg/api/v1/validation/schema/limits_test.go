@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -25,7 +26,7 @@ func TestEachLimitIsOfAFieldThatThereIs(t *testing.T) {
 	t.Parallel()
 	known := map[string]reflect.Type{}
 	for _, object := range []any{appsv1.ControllerRevision{}, appsv1.DaemonSet{}, appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.StatefulSet{},
-		autoscalingv2.HorizontalPodAutoscaler{}, batchv1.CronJob{}, batchv1.Job{}, discoveryv1.EndpointSlice{}, networkingv1.IngressClass{},
+		autoscalingv2.HorizontalPodAutoscaler{}, batchv1.CronJob{}, batchv1.Job{}, coordinationv1.Lease{}, discoveryv1.EndpointSlice{}, networkingv1.IngressClass{},
 		nodev1.RuntimeClass{}, policyv1.PodDisruptionBudget{}, resourcev1.ResourceClaim{}, resourcev1.ResourceClaimTemplate{}, resourcev1.ResourceSlice{},
 		schedulingv1.PriorityClass{}, storagev1.CSIDriver{}, storagev1.CSINode{}, storagev1.CSIStorageCapacity{}, storagev1.StorageClass{}, storagev1.VolumeAttachment{}} {
 		collect(known, reflect.TypeOf(object))
