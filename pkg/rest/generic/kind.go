@@ -15,9 +15,8 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Kind is a kind that June 2014 does not know: its row and its rules. Whatever is not set is as for most kinds. It is
-// read-only. Clients write the spec and the status of an object, if it has both, by different requests: the status by those
-// of the subresource.
+// Kind has the row and the rules of a kind. Whatever is not set is as for most kinds. It is read-only. Clients write the spec
+// and the status of an object, if it has both, by different requests: the status by those of the subresource.
 type Kind[T rest.Object] struct {
 	Row rest.Resource
 
@@ -40,7 +39,7 @@ type Kind[T rest.Object] struct {
 	// StatusRules are the rules for updates of the status.
 	StatusRules func(c *check.Errors, now, old T)
 
-	// These are as in Strategy and in Store.
+	// These are as in Strategy and in Store, also for the subresources.
 	Fields              func(T) fields.Set
 	Dependents          Dependents
 	AllowCreateOnUpdate bool
