@@ -14,10 +14,9 @@ import (
 )
 
 var limitRanges = generic.Kind[*corev1.LimitRange]{
-	Row:     coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits"),
-	Default: defaults.LimitRange,
-	Rules:   validation.LimitRange,
-
+	Row:                 coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits"),
+	Default:             defaults.LimitRange,
+	Rules:               validation.LimitRange,
 	AllowCreateOnUpdate: true,
 }
 
