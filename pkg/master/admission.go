@@ -19,7 +19,7 @@ func (m *Master) openAdmission() {
 			wants.SetNamespaces(m.lifecycle)
 		}
 		if wants, ok := p.(serviceaccount.WantsAccounts); ok {
-			wants.SetAccounts(core.NewAccounts(m.lifecycle))
+			wants.SetAccounts(core.NewAccounts(m.serving, m.lifecycle))
 		}
 		if wants, ok := p.(plugin.WantsAuthorizer); ok {
 			wants.SetAuthorizer(m.rights)

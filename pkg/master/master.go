@@ -54,6 +54,9 @@ type Master struct {
 
 	securePort uint16 // set before loops and hooks run
 
+	serving    context.Context // ends when the server is about to end
+	endServing func()
+
 	rights    authorizer.United
 	tokens    authenticator.Token // nil without bearer tokens
 	admission *admission.Chain
@@ -62,6 +65,7 @@ type Master struct {
 // New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to narration.
 func New(config *Config, o *options.ServerRunOptions, narration io.Writer) *Master {
 	m := &Master{config: config, o: o, metrics: metrics.New(server.VersionInfo(config.Version))}
+	m.serving, m.endServing = context.WithCancel(context.Background())
 	m.catalogs = rest.Catalogs{&m.aggregated, &m.built, &m.Extensions}
 	if o.Generic.Trace {
 		m.tracer = trace.New(narration)
@@ -151,6 +155,7 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	}
 	if m.Second != nil { // after the parts, which would list again what they watched
 		chain.AddPreShutdownHook("end-watches", func() error {
+			m.endServing()
 			m.Second.EndWatches()
 			return nil
 		})

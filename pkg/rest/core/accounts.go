@@ -16,13 +16,14 @@ const accountsKind = "serviceaccounts"
 
 // Accounts finds service accounts in a store. It is safe for concurrent use.
 type Accounts struct {
+	serving context.Context
 	objects storage.Interface
 	codec   *v1.Codec
 }
 
-// NewAccounts returns the accounts in a store.
-func NewAccounts(objects storage.Interface) Accounts {
-	return Accounts{objects, v1.NewCodec(coreGroup.WithKind("ServiceAccount"), accountsKind, v1.Scheme)}
+// NewAccounts returns the accounts in a store. The context ends when the server is about to end, and its controllers with it.
+func NewAccounts(serving context.Context, objects storage.Interface) Accounts {
+	return Accounts{serving, objects, v1.NewCodec(coreGroup.WithKind("ServiceAccount"), accountsKind, v1.Scheme)}
 }
 
 // Account returns an account, which must not be changed, or the NotFound status. It may call the store only if the cache
@@ -43,7 +44,8 @@ func (a Accounts) Account(namespace, name string) (*corev1.ServiceAccount, error
 	return object.(*corev1.ServiceAccount), nil
 }
 
-// Await is Account, but waits until the account is there or the context ends.
+// Await is Account, but waits until the account is there or the context ends. If the server is about to end, nobody may make
+// the account: the error is a 503 then.
 func (a Accounts) Await(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	var watcher storage.Watcher
 	version, err := a.objects.Version()
@@ -54,12 +56,17 @@ func (a Accounts) Await(ctx context.Context, namespace, name string) (*corev1.Se
 		return nil, rest.StatusError(err, corev1.Resource("serviceaccounts"), name)
 	}
 	defer watcher.Stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.serving, cancel)()
 	for {
 		account, err := a.Account(namespace, name)
 		if !apierrors.IsNotFound(err) {
 			return account, err
 		}
-		if _, broken := watcher.Next(ctx); ctx.Err() != nil {
+		if _, broken := watcher.Next(ctx); a.serving.Err() != nil {
+			return nil, apierrors.NewServiceUnavailable("the server is about to end")
+		} else if ctx.Err() != nil {
 			return nil, err
 		} else if broken != nil {
 			return a.Await(ctx, namespace, name)

@@ -36,7 +36,7 @@ func TestAnAccountIsAwaited(t *testing.T) {
 		store := memory.New(1)
 		found := make(chan string, 1)
 		go func() {
-			account, err := NewAccounts(store).Await(t.Context(), "dev", "default")
+			account, err := NewAccounts(t.Context(), store).Await(t.Context(), "dev", "default")
 			assert.NoError(t, err)
 			found <- account.Namespace + "/" + account.Name
 		}()
@@ -48,7 +48,7 @@ func TestAnAccountIsAwaited(t *testing.T) {
 		}
 		create(t, store, "dev", "default")
 		assert.Equal(t, "dev/default", <-found)
-		account, err := NewAccounts(store).Await(t.Context(), "dev", "default")
+		account, err := NewAccounts(t.Context(), store).Await(t.Context(), "dev", "default")
 		require.NoError(t, err)
 		assert.Equal(t, "default", account.Name)
 	})
@@ -59,9 +59,21 @@ func TestAnAccountThatDoesNotComeIsNotFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := NewAccounts(memory.New(1)).Await(ctx, "dev", "default")
+		_, err := NewAccounts(t.Context(), memory.New(1)).Await(ctx, "dev", "default")
 		assert.True(t, apierrors.IsNotFound(err), err)
 		assert.EqualError(t, err, `serviceaccounts "default" not found`)
+	})
+}
+
+func TestNobodyWaitsForAnAccountWhenTheServerEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		serving, end := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, end)
+		start := time.Now()
+		_, err := NewAccounts(serving, memory.New(1)).Await(t.Context(), "dev", "default")
+		assert.True(t, apierrors.IsServiceUnavailable(err), err)
+		assert.Equal(t, time.Second, time.Since(start))
 	})
 }
 
@@ -93,7 +105,7 @@ func (e expiring) Next(context.Context) ([]storage.Event, error) {
 func TestAnAccountIsFoundThoughItsChangeWasMissed(t *testing.T) {
 	t.Parallel()
 	store := memory.New(1)
-	account, err := NewAccounts(&forgetful{store, func() { create(t, store, "dev", "default") }}).Await(t.Context(), "dev", "default")
+	account, err := NewAccounts(t.Context(), &forgetful{store, func() { create(t, store, "dev", "default") }}).Await(t.Context(), "dev", "default")
 	require.NoError(t, err)
 	assert.Equal(t, "default", account.Name)
 }
