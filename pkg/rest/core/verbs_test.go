@@ -230,6 +230,13 @@ func TestANameIsGeneratedWhenOnlyItsBeginningIsGiven(t *testing.T) {
 	assert.Equal(t, "x", d.Must("POST", Pods, Pod("x", `"generateName":"web-"`)).Meta().Name)
 }
 
+// K95.
+func TestAContainerMayBePrivileged(t *testing.T) {
+	t.Parallel()
+	pod := Open(t).Must("POST", Pods, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i","securityContext":{"privileged":true}}]}}`)
+	assert.Contains(t, pod.Text, `"privileged":true`)
+}
+
 // onANode stores a pod on a node whose kubelet was heard some time ago.
 func onANode(t *testing.T, silent time.Duration) *Door {
 	d := Open(t)
