@@ -66,7 +66,9 @@ func widgetRow(objects storage.Interface) rest.Resource {
 	row := rest.Resource{GroupVersion: widgetVersion, Kind: widgetVersion.WithKind("Widget"), Name: "widgets", Singular: "widget", ShortNames: []string{"wd"},
 		Namespaced: true, Stored: "widgets.example.com", Scheme: types,
 		Printer: printers.Printer{
-			Columns: []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "Size", Type: "integer"}},
+			Columns: func() []metav1.TableColumnDefinition {
+				return []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "Size", Type: "integer"}}
+			},
 			Cells: func(object runtime.Object, _ time.Time) []any {
 				w := object.(*Widget)
 				return []any{w.Name, w.Spec.Size}

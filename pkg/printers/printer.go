@@ -13,9 +13,9 @@ import (
 // Printer has the columns of a kind, and a function that returns the cells of an object. The zero
 // value prints the name and the creation time.
 type Printer struct {
-	// Columns are those of kubectl get. Those with priority 1 are only for -o wide. They are shared and
+	// Columns returns those of kubectl get. Those with priority 1 are only for -o wide. They are shared and
 	// must not be changed.
-	Columns []metav1.TableColumnDefinition
+	Columns func() []metav1.TableColumnDefinition
 	// Cells returns a value for each column. It panics if the object is of another kind.
 	Cells func(object runtime.Object, now time.Time) []any
 	// conditions returns those of the row; nil for none.
@@ -26,7 +26,7 @@ type Printer struct {
 func (p Printer) Table() *metav1.Table {
 	return &metav1.Table{
 		TypeMeta:          metav1.TypeMeta{Kind: "Table", APIVersion: metav1.SchemeGroupVersion.String()},
-		ColumnDefinitions: p.orDefault().Columns,
+		ColumnDefinitions: p.orDefault().Columns(),
 		Rows:              []metav1.TableRow{},
 	}
 }

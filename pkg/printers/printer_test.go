@@ -22,9 +22,9 @@ func ago(age time.Duration) metav1.Time { return metav1.NewTime(now.Add(-age)) }
 // cells returns those of an object, by the names of their columns.
 func cells(t *testing.T, printer Printer, object runtime.Object) map[string]any {
 	values := printer.Cells(object, now)
-	require.Len(t, values, len(printer.Columns))
+	require.Len(t, values, len(printer.Columns()))
 	named := map[string]any{}
-	for i, column := range printer.Columns {
+	for i, column := range printer.Columns() {
 		named[column.Name] = values[i]
 	}
 	return named
@@ -116,7 +116,7 @@ func TestColumnsHaveDescriptionsAndOneHasTheName(t *testing.T) {
 	printers := []Printer{Pods, ReplicationControllers, Services, Endpoints, EndpointSlices, Nodes, Events, Namespaces, byDefault}
 	for _, printer := range printers {
 		var names int
-		for _, column := range printer.Columns {
+		for _, column := range printer.Columns() {
 			assert.NotEmpty(t, column.Description, column.Name)
 			if column.Format == "name" {
 				names++
@@ -126,9 +126,19 @@ func TestColumnsHaveDescriptionsAndOneHasTheName(t *testing.T) {
 	}
 }
 
+func TestEachPrinterFindsItsFields(t *testing.T) {
+	t.Parallel()
+	for i, printer := range []Printer{HorizontalPodAutoscalers, CertificateRequests, PriorityClasses, RuntimeClasses, Leases, Components, ConfigMaps, Secrets, ResourceQuotas,
+		PodTemplates, ResourceClaims, ResourceSlices, PodDisruptionBudgets, Endpoints, EndpointSlices, Events, FlowSchemas, PriorityLevels, Ingresses, IngressClasses,
+		NetworkPolicies, Jobs, CronJobs, IPAddresses, ServiceCIDRs, Nodes, Namespaces, Pods, Named, ReplicationControllers, Scales, Services, Volumes, Claims,
+		StorageClasses, AttributesClasses, Attachments, CSINodes, CSIDrivers, Deployments, ReplicaSets, StatefulSets, DaemonSets, ControllerRevisions, byDefault} {
+		assert.NotPanics(t, func() { assert.NotEmpty(t, printer.Table().ColumnDefinitions) }, i)
+	}
+}
+
 func TestAColumnOfNoFieldIsAMistakeInTheProgram(t *testing.T) {
 	t.Parallel()
-	assert.PanicsWithValue(t, "no field spec.nodename", func() { table[corev1.Pod](text("Node", "spec.nodename")) })
+	assert.PanicsWithValue(t, "no field spec.nodename", func() { table[corev1.Pod](text("Node", "spec.nodename")).Columns() })
 }
 
 func TestAKindWithoutAPrinterHasItsNameAndWhenItWasMade(t *testing.T) {

@@ -3,12 +3,12 @@ package podspec
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/util"
 )
 
 // notEphemeral are the fields that ephemeral containers must not have: these serve nobody.
@@ -31,7 +31,7 @@ func (c checks) ephemeralContainers(s *podSpec, names check.Unique) {
 		}
 		fields := reflect.ValueOf(ctr.EphemeralContainerCommon)
 		for f := range fields.Type().Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			name := util.JSONName(f)
 			c.Forbid(slices.Contains(notEphemeral, name) && !fields.FieldByIndex(f.Index).IsZero(), at.Child(name), detail)
 		}
 		for j, mount := range ctr.VolumeMounts {

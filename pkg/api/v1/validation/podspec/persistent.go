@@ -90,7 +90,7 @@ func DriverName(c *check.Errors, name string, at *field.Path) {
 func needs[T any](c checks, o *check.OneOf, name string, source *T, required ...string) {
 	check.Option(o, name, source, func(source *T, at *field.Path) {
 		for _, text := range required {
-			f, _ := util.JSONField(reflect.TypeFor[T](), text)
+			f, _, _ := util.JSONField(reflect.TypeFor[T](), text)
 			c.Require(at.Child(text), reflect.ValueOf(source).Elem().FieldByIndex(f.Index).Interface().(string))
 		}
 	})

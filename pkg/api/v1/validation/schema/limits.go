@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/util"
 )
 
 // limits are rules about single fields that no marker says. A line has a struct of k8s.io/api, a rule, and the fields: a
@@ -121,26 +122,31 @@ func (w *walk) limit(v reflect.Value, by *limit) {
 	}
 }
 
-// fixed checks that an update does not change fields of an object.
-func (w *walk) fixed(now, old reflect.Value, paths []string) {
-	for _, path := range paths {
-		names := strings.Split(path, ".")
-		after, before := at(now, names), at(old, names)
-		if !check.Same(after, before) {
-			w.add(field.Invalid(field.NewPath(names[0], names[1:]...), after, "field is immutable"))
-		}
-	}
+// fixed is a field of an object that an update may not change.
+type fixed struct {
+	path  *field.Path
+	index []int
 }
 
-// at returns a field by its names in JSON.
-func at(v reflect.Value, names []string) any {
-	for _, name := range names {
-		for f := range v.Type().Fields() {
-			if jsonName(f) == name {
-				v = v.Field(f.Index[0])
-				break
-			}
+// fixedIn returns the fixed fields of objects. It panics if a path is of no field.
+func fixedIn(t reflect.Type, paths []string) (all []fixed) {
+	for _, path := range paths {
+		f, _, found := util.JSONField(t, path)
+		if !found {
+			panic("no field " + path + " in " + t.String())
+		}
+		names := strings.Split(path, ".")
+		all = append(all, fixed{field.NewPath(names[0], names[1:]...), f.Index})
+	}
+	return all
+}
+
+// fixed checks that an update does not change the fixed fields of an object.
+func (w *walk) fixed(now, old reflect.Value, all []fixed) {
+	for _, f := range all {
+		after, before := now.FieldByIndex(f.index).Interface(), old.FieldByIndex(f.index).Interface()
+		if !check.Same(after, before) {
+			w.add(field.Invalid(f.path, after, "field is immutable"))
 		}
 	}
-	return v.Interface()
 }

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/util"
 )
 
 func TestEachLimitIsOfAFieldThatThereIs(t *testing.T) {
@@ -38,16 +39,8 @@ func TestEachLimitIsOfAFieldThatThereIs(t *testing.T) {
 			continue
 		}
 		for _, path := range columns[2:] {
-			at := of
-			for name := range strings.SplitSeq(path, ".") {
-				f, has := at.FieldByNameFunc(func(field string) bool {
-					f, _ := at.FieldByName(field)
-					return jsonName(f) == name
-				})
-				if assert.True(t, has, "%s: %s", columns[0], path) {
-					at = f.Type
-				}
-			}
+			_, _, found := util.JSONField(of, path)
+			assert.True(t, found, "%s: %s", columns[0], path)
 		}
 	}
 }

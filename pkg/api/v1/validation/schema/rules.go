@@ -8,12 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api/v1/markers"
+	"kube2014/pkg/util"
 )
 
 // kind has the rules of objects of a type: those of the status, and those of all else.
 type kind struct {
 	rules, status *rules
-	fixed         []string // the paths of the fields that an update may not change
+	fixed         []fixed
 }
 
 // rules are those of a type, and of the values in it. A type without any has none, nil.
@@ -73,7 +74,8 @@ type maker map[reflect.Type]*rules
 
 func (m maker) kind(t reflect.Type) *kind {
 	of := &kind{&rules{}, &rules{}, nil}
-	_, of.fixed = limitsOf(t)
+	_, paths := limitsOf(t)
+	of.fixed = fixedIn(t, paths)
 	if all := m.rules(t); all != nil {
 		for _, f := range all.fields {
 			if f.name == "status" {
@@ -117,7 +119,7 @@ func (m maker) structRules(t reflect.Type) *rules {
 	marked := markers.Struct(t)
 	limits, _ := limitsOf(t)
 	for f := range t.Fields() {
-		name := jsonName(f)
+		name := util.JSONName(f)
 		if name == "-" || !f.IsExported() || name == "" && !f.Anonymous {
 			continue
 		}
@@ -149,17 +151,12 @@ func keyOf(t reflect.Type, f reflect.StructField, name string, marked markers.Ma
 		return &key{}
 	case marked.ListType == "map" && len(marked.ListMapKeys) == 1:
 		for field := range elem.Fields() {
-			if name := jsonName(field); name == marked.ListMapKeys[0] && isScalar(field.Type) {
+			if name := util.JSONName(field); name == marked.ListMapKeys[0] && isScalar(field.Type) {
 				return &key{name, field.Index[0]}
 			}
 		}
 	}
 	return nil
-}
-
-func jsonName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name
 }
 
 func isScalar(t reflect.Type) bool {
