@@ -62,8 +62,8 @@ var auditDifferences = map[string]struct{ theirs, ours string }{
 	// Options are told in the version in which they were sent.
 	"it is deleted": {`meta.k8s.io/__internal`, `v1`},
 	"an unknown resource": { // K87
-		`could not find the requested resource"`,
-		`could not find the requested resource: there are bindings, componentstatuses, configmaps, endpoints, events, limitranges, namespaces, nodes, persistentvolumeclaims, persistentvolumes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"`},
+		`"details":{}`,
+		`"details":{"causes":[{"message":"there are bindings, componentstatuses, configmaps, endpoints, events, limitranges, namespaces, nodes, persistentvolumeclaims, persistentvolumes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"}]}`},
 	// The right that is missed is another one.
 	"as another one, without the right": {
 		`nodes is forbidden: User \"bob\" cannot impersonate-on:user-info:list resource \"nodes\" in API group \"\" at the cluster scope","reason":"Forbidden","details":{"kind":"nodes"}`,

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
@@ -104,6 +105,9 @@ func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error
 	if err != nil {
 		return nil, r.unrecognized(err, text)
 	}
+	if object, untyped := into.(*unstructured.Unstructured); untyped {
+		return r.decodeUntyped(text, kind, object)
+	}
 	if err := r.isOfKind(kind); err != nil {
 		return nil, r.cannotHandle(kind, err)
 	}
@@ -115,6 +119,17 @@ func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error
 		return nil, r.cannotHandle(kind, err)
 	}
 	into.GetObjectKind().SetGroupVersionKind(kind)
+	return unknown, nil
+}
+
+// decodeUntyped is decode for a kind without a Go type. Another kind than that of the resource is an error of validation.
+func (r *call) decodeUntyped(text []byte, kind schema.GroupVersionKind, into *unstructured.Unstructured) (unknown []error, err error) {
+	if kind.GroupVersion() != r.resource.GroupVersion {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", kind.GroupVersion(), r.resource.GroupVersion))
+	}
+	if unknown, err = r.resource.Untyped.Decode(text, into); err != nil {
+		return nil, r.cannotHandle(kind, err)
+	}
 	return unknown, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"net/url"
 	"testing"
 
@@ -109,16 +110,17 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 	t.Parallel()
 	d := Open(t)
 	d.Must("POST", Pods, Pod("web", ""))
-	const resources = ": there are bindings, componentstatuses, configmaps, endpoints, events, limitranges, namespaces, nodes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"
-	const versions = ": there are authentication.k8s.io/v1, authorization.k8s.io/v1, discovery.k8s.io/v1, v1"
+	const resources = "there are bindings, componentstatuses, configmaps, endpoints, events, limitranges, namespaces, nodes, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"
+	const versions = "there are authentication.k8s.io/v1, authorization.k8s.io/v1, discovery.k8s.io/v1, v1"
+	unknown := map[string]string{"/apis/x/v1/foos": "foos.x", "/api/v2/pods": "pods"}
 	for path, known := range map[string]string{
 		"/api/v1/foos":                     resources,
 		"/api/v1/foos/a/status":            resources,
 		"/api/v1/namespaces/default/foos":  resources,
-		"/apis/discovery.k8s.io/v1/foos":   ": there are endpointslices",
+		"/apis/discovery.k8s.io/v1/foos":   "there are endpointslices",
 		"/apis/x/v1/foos":                  versions,
 		"/api/v2/pods":                     versions,
-		Pods + "/web/exec":                 ": there are pods/binding, pods/ephemeralcontainers, pods/eviction, pods/log, pods/resize, pods/status",
+		Pods + "/web/exec":                 "there are pods/binding, pods/ephemeralcontainers, pods/eviction, pods/log, pods/resize, pods/status",
 		Endpoints + "/web/status":          "",
 		"/api/v1/namespaces/default/nodes": "",
 		"/api/v1/pods/web":                 "",
@@ -128,9 +130,16 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 		for _, method := range []string{"GET", "POST"} {
 			answer := d.Do(method, path, "{}")
 			assert.Equal(t, 404, answer.Status, path)
+			details := &metav1.StatusDetails{}
+			if known != "" {
+				details.Causes = []metav1.StatusCause{{Message: known}}
+			}
+			message := "the server could not find the requested resource"
+			if known == versions {
+				message += " (" + strings.ToLower(method) + " " + unknown[path] + ")"
+			}
 			assert.Equal(t, metav1.Status{
-				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: "NotFound", Code: 404, Details: &metav1.StatusDetails{},
-				Message: "the server could not find the requested resource" + known,
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: "NotFound", Code: 404, Details: details, Message: message,
 			}, answer.Error(), path)
 		}
 	}

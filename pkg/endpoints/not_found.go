@@ -5,27 +5,34 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kube2014/pkg/server/request"
 )
 
-// notFound returns the error for a path that nothing serves. Its message begins with the words of today's
-// server; the known names follow (K87).
-func (s *Server) notFound(info *request.Info) error {
-	err := apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
-	if names := s.known(info); len(names) > 0 {
-		err.ErrStatus.Message += ": there are " + strings.Join(names, ", ")
+// notFound returns the error for a path that nothing serves. Its message is what clients of today's server print; its
+// details name what there is (K87).
+func (s *Server) notFound(method string, info *request.Info) error {
+	var resource schema.GroupResource
+	names, isVersion := s.known(info)
+	if info.IsResource && !isVersion { // today's server answers with a text, which its clients complete
+		resource = schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
+	}
+	err := apierrors.NewGenericServerResponse(http.StatusNotFound, method, resource, info.Name, "", 0, false)
+	err.ErrStatus.Details = &metav1.StatusDetails{}
+	if len(names) > 0 {
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "there are " + strings.Join(names, ", ")}}
 	}
 	return err
 }
 
 // known returns all versions if that of a request is unknown, all resources of the version if the resource is, or
 // all subresources of the resource. It returns nil if the request is for no resource, or all is known.
-func (s *Server) known(info *request.Info) []string {
+func (s *Server) known(info *request.Info) (names []string, isVersion bool) {
 	if !info.IsResource {
-		return nil
+		return nil, false
 	}
 	wanted := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 	versions, resources, subresources := sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}
@@ -42,11 +49,11 @@ func (s *Server) known(info *request.Info) []string {
 	}
 	switch {
 	case !versions.Has(wanted.String()):
-		return sets.List(versions)
+		return sets.List(versions), false
 	case !resources.Has(info.Resource):
-		return sets.List(resources)
+		return sets.List(resources), true
 	case info.Subresource != "" && !subresources.Has(info.Resource+"/"+info.Subresource):
-		return sets.List(subresources)
+		return sets.List(subresources), true
 	}
-	return nil
+	return nil, true
 }

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,6 +38,10 @@ func (r *call) patch() error {
 		return err
 	}
 	request.ObserverFrom(r.Context()).RequestObject(body)
+	if _, untyped := storage.New().(*unstructured.Unstructured); untyped && r.mergesStrategically() {
+		return unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "the body of the request was in an unknown format - "+
+			"accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
+	}
 	changes, err := patch.Parse(types.PatchType(bodies.Type(r.Header)), body)
 	if errors.Is(err, patch.ErrUnknownType) {
 		return unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
@@ -88,7 +93,9 @@ func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []b
 	if err := r.agreeOnName(into); err != nil {
 		return nil, err
 	}
-	into.GetObjectKind().SetGroupVersionKind(r.resource.Kind)
+	if r.resource.Untyped.Decode == nil { // else its kind is validated
+		into.GetObjectKind().SetGroupVersionKind(r.resource.Kind)
+	}
 	if r.fieldValidation() == metav1.FieldValidationStrict {
 		err = r.reportUnknown(unknown, refuse)
 	}
@@ -113,6 +120,9 @@ func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, er
 		return nil, err
 	}
 	kind, err := r.kindOf(named)
+	if object, untyped := into.(*unstructured.Unstructured); untyped && err == nil {
+		return r.resource.Untyped.Decode(text, object)
+	}
 	if err == nil {
 		err = r.isOfKind(kind)
 	}

@@ -133,7 +133,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		if handler := s.other(req.URL.Path); handler != nil {
 			getOnly(handler).ServeHTTP(w, req)
 		} else {
-			r.error(s.notFound(r.info))
+			r.error(s.notFound(req.Method, r.info))
 		}
 		return
 	}

@@ -42,14 +42,6 @@ func (m *Master) newTodaysConfig() *endpoints.Config {
 	return config
 }
 
-// createAPIExtensionsServer creates the link for kinds that are added at run time. It has none yet. It is the last
-// one of today's API: it answers requests that none of them serves.
-func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
-	extensions := endpoints.New(m.Second, &m.Extensions)
-	extensions.All = m.catalogs
-	return &server.Link{Name: "extension server", Server: extensions, Next: next}
-}
-
 // BootstrapNamespaces creates the namespaces that every server has, and lets the plugins read once. It waits until the store is available. The error is
 // that of the context when it ends.
 func (m *Master) BootstrapNamespaces(ctx context.Context) error {

@@ -61,6 +61,15 @@ func of[T any](cells func(T, time.Time) []any) func(runtime.Object, time.Time) [
 	return func(object runtime.Object, now time.Time) []any { return cells(object.(T), now) }
 }
 
+// Age returns the time that has passed since a time in RFC 3339.
+func Age(timestamp string, now time.Time) string {
+	then, err := time.Parse(time.RFC3339, timestamp)
+	if err != nil && timestamp != "" {
+		return "<invalid>"
+	}
+	return since(then, now)
+}
+
 // since returns the time that has passed, in the short form of a column of ages.
 func since(then, now time.Time) string {
 	if then.IsZero() {

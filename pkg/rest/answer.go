@@ -54,15 +54,13 @@ func (a storedAnswer) Parts() (head, tail []byte, err error) {
 	return a.codec.Head, item[1:], nil // an item has metadata, so it is not empty
 }
 
-const metadataBegins = `{"metadata":`
-
 // Metadata returns a part of the cached item, which begins with the metadata.
 func (a storedAnswer) Metadata() ([]byte, error) {
 	item, err := a.stored.Item(a.codec)
 	if err != nil {
 		return nil, err
 	}
-	text, depth, quoted := item[len(metadataBegins):], 0, false
+	text, depth, quoted := item[len(a.codec.BeforeMetadata):], 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':

@@ -38,14 +38,21 @@ func (c *Catalog) Snapshot() *Snapshot {
 var none Snapshot
 
 // Install adds resources. Each replaces one with the same version and name, whose watches end.
-func (c *Catalog) Install(resources ...Resource) {
+func (c *Catalog) Install(resources ...Resource) { c.Replace(nil, resources) }
+
+// Replace removes resources, and adds others, for readers at once.
+func (c *Catalog) Replace(removed, added []Resource) {
+	paths := map[schema.GroupVersionResource]bool{}
+	for _, resource := range slices.Concat(removed, added) {
+		paths[resource.path()] = true
+	}
+	if len(paths) == 0 {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	isReplaced := func(row *Resource) bool {
-		return slices.ContainsFunc(resources, func(resource Resource) bool { return resource.path() == row.path() })
-	}
-	rows := c.without(isReplaced)
-	for _, resource := range resources {
+	rows := c.without(func(row *Resource) bool { return paths[row.path()] })
+	for _, resource := range added {
 		resource.served, resource.end = context.WithCancel(context.Background())
 		rows = append(rows, &resource)
 	}

@@ -22,6 +22,7 @@ import (
 type List struct {
 	v1.ListMeta
 	Kind     schema.GroupVersionKind // of the items
+	ListKind string                  // "" for the usual one: that of the items with List
 	Codec    *v1.Codec               // of Items
 	Items    []*storage.Object       // the stored objects
 	unstored []k8sruntime.Object     // the other objects
@@ -97,5 +98,5 @@ func (l *List) Encode() (conversion.Encoded, error) {
 		}
 		texts = append(texts, text)
 	}
-	return v1.EncodeList(l.Kind.GroupVersion().String(), l.Kind.Kind+"List", l.ListMeta, texts), nil
+	return v1.EncodeList(l.Kind.GroupVersion().String(), cmp.Or(l.ListKind, l.Kind.Kind+"List"), l.ListMeta, texts), nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -32,12 +33,23 @@ type Resource struct {
 	Storage      interface{}     // its interfaces are the verbs of the resource
 	Printer      printers.Printer
 	Warning      string // in every answer, "" for none
+	Untyped      Untyped
 	// Schema returns the schema of a kind without a Go type: as in OpenAPI 3.0, read-only, without the fields that all
 	// objects have. It is nil for the other kinds, and returns nil if objects may have any fields.
 	Schema func() (map[string]any, error)
 
 	served context.Context // ends when the resource is removed from its catalog
 	end    context.CancelFunc
+}
+
+// Untyped is what the row of a kind without a Go type has. It is zero for all others. Its objects are Unstructured.
+type Untyped struct {
+	Codec    *v1.Codec
+	ListKind string
+	Version  string // in which objects are stored now
+	// Decode decodes the JSON of an object of the group and version of the row, and returns its unknown and duplicate
+	// fields.
+	Decode func(text []byte, into *unstructured.Unstructured) (unknown []error, err error)
 }
 
 // InNamespaces returns the row of a kind whose objects are in namespaces. They are stored under the name of the resource.
@@ -73,7 +85,8 @@ func (r Resource) With(storage interface{}) Resource {
 
 // Subresource returns the row of a subresource, which is printed in the same columns.
 func (r Resource) Subresource(name string, storage interface{}) Resource {
-	return Resource{GroupVersion: r.GroupVersion, Kind: r.Kind, Name: r.Name + "/" + name, Namespaced: r.Namespaced, Scheme: r.Scheme, Storage: storage, Printer: r.Printer}
+	return Resource{GroupVersion: r.GroupVersion, Kind: r.Kind, Name: r.Name + "/" + name, Namespaced: r.Namespaced, Scheme: r.Scheme, Storage: storage, Printer: r.Printer,
+		Untyped: r.Untyped}
 }
 
 // GroupResource returns the group and the name.
@@ -141,6 +154,9 @@ func Deletable(rows []*Resource) (resources []metav1.APIResource) {
 // changes, they must be rewritten.
 func (r *Resource) storageVersionHash() string {
 	stored := v1.StoredAs(r.Kind, r.Types())
+	if r.Untyped.Codec != nil {
+		stored.Version = r.Untyped.Version
+	}
 	sum := sha256.Sum256([]byte(stored.Group + "/" + stored.Version + "/" + stored.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }

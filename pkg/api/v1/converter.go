@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -131,18 +132,23 @@ type Codec struct {
 	Converter
 	Kind schema.GroupVersionKind
 	Head []byte // the beginning of each object's JSON; its item follows, without the opening brace
+	// BeforeMetadata is what each item begins with; the JSON of its metadata follows.
+	BeforeMetadata []byte
 }
 
 // NewCodec returns the codec of a kind of the API, whose type the scheme must have.
 func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) *Codec {
-	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind))}
+	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind)), []byte(`{"metadata":`)}
 }
 
-// EncodeItem returns a stored object's compact JSON as an item of a list: without its kind.
+// EncodeItem returns a stored object's compact JSON as an item of a list: without its kind, unless it has no Go type.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	converted, err := c.Out(object.(api.Object))
 	if err != nil {
 		return nil, err
+	}
+	if own, ok := converted.(*unstructured.Unstructured); ok {
+		return c.encodeUnstructured(own)
 	}
 	return json.Marshal(converted)
 }

@@ -62,7 +62,7 @@ func (k Kind[T]) Build(b Base) (*Store[T], []rest.Resource) {
 	store.AnswersDeleted, store.BriefPreconditions, store.Remove, store.Holds, store.Mark = k.AnswersDeleted, k.BriefPreconditions, k.Remove, k.Holds, k.Mark
 	rows := []rest.Resource{k.Row.With(store)}
 	if k.Scale != nil {
-		rows = append(rows, ScaleRow(k.Row, store, k.Scale))
+		rows = append(rows, ScaleRow(k.Row, store, k.Scale.by()))
 	}
 	if k.has(status) {
 		rows = append(rows, k.Row.Subresource("status", PartOf(store, k.statusStrategy())))

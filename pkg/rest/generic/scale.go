@@ -15,18 +15,40 @@ import (
 // selector in one line.
 type Scaled[T rest.Object] func(T) (wanted **int32, current int32, selector string)
 
+// ScaledBy is Scaled for objects whose replicas are not in a field of a struct.
+type ScaledBy[T rest.Object] struct {
+	Get func(T) (wanted, current int32, selector string)
+	Set func(object T, wanted int32)
+}
+
+func (s Scaled[T]) by() ScaledBy[T] {
+	return ScaledBy[T]{
+		Get: func(object T) (int32, int32, string) {
+			wanted, current, selector := s(object)
+			if *wanted == nil {
+				return 0, current, selector
+			}
+			return **wanted, current, selector
+		},
+		Set: func(object T, replicas int32) {
+			wanted, _, _ := s(object)
+			*wanted = &replicas
+		},
+	}
+}
+
 // scale implements GET and PUT of NAME/scale, through which clients scale any kind.
 type scale[T rest.Object] struct {
 	store *Store[T]
-	of    Scaled[T]
+	of    ScaledBy[T]
 }
 
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
 // ScaleRow returns the row of the subresource scale of a kind.
-func ScaleRow[T rest.Object](row rest.Resource, store *Store[T], of Scaled[T]) rest.Resource {
+func ScaleRow[T rest.Object](row rest.Resource, store *Store[T], of ScaledBy[T]) rest.Resource {
 	scales := row.Subresource("scale", scale[T]{store, of})
-	scales.Kind, scales.Printer = scaleKind, printers.Scales
+	scales.Kind, scales.Printer, scales.Untyped = scaleKind, printers.Scales, rest.Untyped{}
 	return scales
 }
 
@@ -55,8 +77,7 @@ func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, 
 		}
 		object.SetResourceVersion(after.ResourceVersion)
 		object.SetUID(after.UID)
-		wanted, _, _ := s.of(object)
-		*wanted = &after.Spec.Replicas
+		s.of.Set(object, after.Spec.Replicas)
 		return object, nil
 	}, rest.WriteOptions{DryRun: options.DryRun})
 	answer, err = s.answer(answer, err)
@@ -73,17 +94,14 @@ func (s scale[T]) answer(answer rest.Answer, err error) (rest.Answer, error) {
 }
 
 func (s scale[T]) scaleOf(object T) *autoscalingv1.Scale {
-	wanted, current, selector := s.of(object)
-	own := &autoscalingv1.Scale{
+	wanted, current, selector := s.of.Get(object)
+	return &autoscalingv1.Scale{
 		TypeMeta: metav1.TypeMeta{Kind: scaleKind.Kind, APIVersion: scaleKind.GroupVersion().String()},
 		ObjectMeta: metav1.ObjectMeta{Name: object.GetName(), Namespace: object.GetNamespace(), UID: object.GetUID(),
 			ResourceVersion: object.GetResourceVersion(), CreationTimestamp: object.GetCreationTimestamp()},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: wanted},
 		Status: autoscalingv1.ScaleStatus{Replicas: current, Selector: selector},
 	}
-	if *wanted != nil {
-		own.Spec.Replicas = **wanted
-	}
-	return own
 }
 
 // ObjectIn returns the object in an answer, which is read-only.

@@ -49,15 +49,23 @@ type Store[T rest.Object] struct {
 	kind       schema.GroupVersionKind
 	invalid    schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
 	stored     api.Kind
+	listKind   string // "" for the usual one
 	namespaced bool
 }
 
 // NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: v1.NewCodec(row.Kind, row.Stored, row.Types()), Strategy: strategy.complete(),
-		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, namespaced: row.Namespaced,
+		Base: base, Codec: codecOf(row), Strategy: strategy.complete(),
+		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, listKind: row.Untyped.ListKind, namespaced: row.Namespaced,
 	}
+}
+
+func codecOf(row rest.Resource) *v1.Codec {
+	if row.Untyped.Codec != nil {
+		return row.Untyped.Codec
+	}
+	return v1.NewCodec(row.Kind, row.Stored, row.Types())
 }
 
 // labelled reports whether the labels of a stored object are those of its metadata, so that the store can

@@ -1,0 +1,124 @@
+package v1
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"kube2014/pkg/api"
+)
+
+// Versions converts the objects of a kind without a Go type between the version of a client and those in which they are
+// stored. Both methods own their argument.
+type Versions interface {
+	// FromStored converts an object, which has the version and the fields with which it was stored.
+	FromStored(*unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// ToStored converts an object to the version in which objects are stored now.
+	ToStored(*unstructured.Unstructured) (*unstructured.Unstructured, error)
+}
+
+// NewUnstructuredCodec returns the codec of a kind without a Go type. As in today's server, the items of a list name their
+// kind.
+func NewUnstructuredCodec(kind schema.GroupVersionKind, stored api.Kind, versions Versions) *Codec {
+	before := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":`, kind.GroupVersion().String(), kind.Kind)
+	return &Codec{withoutType{kind, stored, versions}, kind, []byte("{"), []byte(before)}
+}
+
+// withoutType implements Converter for a kind without a Go type: all but some of the metadata is remainder, with the
+// version of the object.
+type withoutType struct {
+	kind     schema.GroupVersionKind
+	stored   api.Kind
+	versions Versions
+}
+
+func (c withoutType) New() runtime.Object {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": c.kind.GroupVersion().String(), "kind": c.kind.Kind}}
+}
+
+func (c withoutType) Out(object api.Object) (runtime.Object, error) {
+	whole, out := object.(*api.Any), map[string]any{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(whole.Remainder), &out); err != nil {
+		return nil, fmt.Errorf("the remainder of %s %s: %w", whole.Kind, api.Quote(whole.ID), err)
+	}
+	metadata, ok := out["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		out["metadata"] = metadata
+	}
+	var known metav1.ObjectMeta
+	outMeta(&known, whole)
+	metadata["name"], metadata["uid"], metadata["creationTimestamp"] = known.Name, string(known.UID), known.CreationTimestamp.ToUnstructured()
+	setString(metadata, "namespace", known.Namespace)
+	setString(metadata, "resourceVersion", known.ResourceVersion)
+	setTexts(metadata, "labels", whole.Labels)
+	setTexts(metadata, "annotations", known.Annotations)
+	return c.versions.FromStored(&unstructured.Unstructured{Object: out})
+}
+
+func setString(into map[string]any, name, value string) {
+	if value != "" {
+		into[name] = value
+	}
+}
+
+func setTexts(into map[string]any, name string, values map[string]string) {
+	if len(values) == 0 {
+		return
+	}
+	texts := make(map[string]any, len(values))
+	for key, value := range values {
+		texts[key] = value
+	}
+	into[name] = texts
+}
+
+// inAny are the members of the metadata that are not in the remainder. The store sets the version.
+var inAny = []string{"name", "namespace", "uid", "creationTimestamp", "labels", "annotations", "resourceVersion", "selfLink", "managedFields"}
+
+func (c withoutType) In(object runtime.Object) (api.Object, error) {
+	stored, err := c.versions.ToStored(object.(*unstructured.Unstructured).DeepCopy())
+	if err != nil {
+		return nil, err
+	}
+	in := &api.Any{Kind: c.stored, ID: stored.GetName(), Labels: stored.GetLabels()}
+	in.Namespace, in.UID, in.CreationTime, in.Annotations = stored.GetNamespace(), string(stored.GetUID()), stored.GetCreationTimestamp().Time, stored.GetAnnotations()
+	metadata, _ := stored.Object["metadata"].(map[string]any) // GetName has read it
+	for _, name := range inAny {
+		delete(metadata, name)
+	}
+	if len(metadata) == 0 {
+		delete(stored.Object, "metadata")
+	}
+	text, err := json.Marshal(stored.Object)
+	in.Remainder = string(text)
+	return in, err
+}
+
+// encodeUnstructured returns the JSON of an object: its kind and metadata first, then its members by name.
+func (c *Codec) encodeUnstructured(object *unstructured.Unstructured) ([]byte, error) {
+	metadata, err := json.Marshal(object.Object["metadata"])
+	if err != nil {
+		return nil, err
+	}
+	members := maps.Clone(object.Object)
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		delete(members, name)
+	}
+	others, err := json.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	text := append(append(make([]byte, 0, len(c.BeforeMetadata)+len(metadata)+len(others)), c.BeforeMetadata...), metadata...)
+	if len(members) > 0 {
+		others[0] = ','
+		return append(text, others...), nil
+	}
+	return append(text, '}'), nil
+}

@@ -1,0 +1,273 @@
+// Package extensions makes kinds of CustomResourceDefinitions while the server runs: it follows the definitions in the store,
+// and installs the resources of each in the catalog of the extension server. Its controllers accept names, establish
+// definitions, and delete the objects of deleted ones.
+package extensions
+
+import (
+	"context"
+	"log"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/apiextensions"
+	"kube2014/pkg/rest/customresource"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
+	"kube2014/pkg/util/workqueue"
+)
+
+// Config has the dependencies of a server.
+type Config struct {
+	Base    generic.Base // of the objects
+	Catalog *rest.Catalog
+	// Others have the resources of the other servers, whose names cannot be taken.
+	Others rest.Catalogs
+	// NewConverter returns the converter between the versions of a definition.
+	NewConverter func(*apiextensionsv1.CustomResourceDefinition) customresource.Converter
+}
+
+// Server follows the definitions. It is safe for concurrent use.
+type Server struct {
+	Config
+	definitions apiextensions.Definitions
+
+	names, establishing, finalizing *workqueue.Queue
+	followed                        chan struct{} // closed when the resources of all definitions have been installed once
+
+	mu      sync.Mutex // guards what follows
+	known   map[string]*definition
+	version uint64        // up to which changes have been followed
+	moved   chan struct{} // closed when the version increases
+}
+
+// definition is a definition as the server knows it. It is read-only.
+type definition struct {
+	crd     *apiextensionsv1.CustomResourceDefinition // without its schemas
+	serving *customresource.Definition                // nil if its names have not been accepted
+	rows    []rest.Resource                           // in the catalog
+	version uint64
+}
+
+// New returns a server that follows nothing yet.
+func New(config Config) *Server {
+	s := &Server{Config: config, known: map[string]*definition{}, moved: make(chan struct{}), followed: make(chan struct{}),
+		names: workqueue.New("naming"), establishing: workqueue.New("establishing"), finalizing: workqueue.New("finalizing")}
+	base := config.Base
+	base.Objects = followed{base.Objects, s}
+	s.definitions = apiextensions.NewDefinitions(base)
+	return s
+}
+
+// Rows returns the rows of the definitions themselves.
+func (s *Server) Rows() []rest.Resource { return s.definitions.Rows() }
+
+// retryPeriod is the time between two attempts to read the definitions while the store is unavailable.
+const retryPeriod = time.Second / 4
+
+// Follow installs the resources of all definitions, and then follows each change, until the context ends.
+func (s *Server) Follow(ctx context.Context) {
+	for {
+		if err := s.follow(ctx); ctx.Err() == nil {
+			log.Printf("the definitions of resources are read again: %v", err)
+		}
+		if !util.Sleep(ctx, retryPeriod) {
+			return
+		}
+	}
+}
+
+func (s *Server) follow(ctx context.Context) error {
+	all := storage.Selection{Kind: apiextensions.Kind}
+	list, err := s.Base.Objects.List(all)
+	if err != nil {
+		return err
+	}
+	watcher, err := s.Base.Objects.Watch(all, list.Version)
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	current := map[string]*storage.Object{}
+	for name := range s.snapshot() {
+		current[name] = nil // unless it is in the list
+	}
+	for _, object := range list.Items {
+		current[object.Key().ID] = object
+	}
+	s.apply(current, list.Version)
+	select {
+	case <-s.followed:
+	default:
+		close(s.followed)
+	}
+	for {
+		changes, err := watcher.Next(ctx)
+		if err != nil {
+			return err
+		}
+		changed := map[string]*storage.Object{}
+		for _, change := range changes {
+			changed[change.Key().ID] = change.After
+		}
+		s.apply(changed, watcher.Version())
+	}
+}
+
+// snapshot returns the known definitions by name.
+func (s *Server) snapshot() map[string]*definition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.known)
+}
+
+func (s *Server) find(name string) *definition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[name]
+}
+
+// apply installs definitions, and removes those that are nil. Only Follow calls it.
+func (s *Server) apply(changed map[string]*storage.Object, version uint64) {
+	var removed, installed []rest.Resource
+	known := s.snapshot()
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		before := known[name]
+		after, err := s.read(changed[name], before)
+		if err != nil {
+			log.Printf("the definition %s is not served: %v", name, err)
+		}
+		if before != nil && (after == nil || after.serving != before.serving) {
+			removed = append(removed, before.rows...)
+		}
+		if after == nil {
+			delete(known, name)
+			continue
+		}
+		if before == nil || after.serving != before.serving {
+			installed = append(installed, after.rows...)
+		}
+		known[name] = after
+	}
+	s.Catalog.Replace(removed, installed)
+	s.mu.Lock()
+	s.known, s.version = known, max(s.version, version)
+	close(s.moved)
+	s.moved = make(chan struct{})
+	s.mu.Unlock()
+	for name, object := range changed {
+		for _, queue := range []*workqueue.Queue{s.names, s.establishing, s.finalizing} {
+			queue.Add(name)
+		}
+		if object == nil {
+			s.reconsider(name)
+		}
+	}
+}
+
+// read returns a stored definition, nil for none. It goes on serving as before if nothing that matters for that has changed.
+func (s *Server) read(object *storage.Object, before *definition) (*definition, error) {
+	if object == nil {
+		return nil, nil
+	}
+	crd, err := s.decode(object)
+	if err != nil {
+		return nil, err
+	}
+	d := &definition{crd: crd, version: object.Version()}
+	again := func() (*apiextensionsv1.CustomResourceDefinition, error) { return s.decode(object) }
+	switch {
+	case before != nil && before.serving != nil && servesAlike(before.crd, crd):
+		d.serving, d.rows = before.serving, before.rows
+	case isServed(crd):
+		d.serving = customresource.New(crd, again, s.NewConverter(crd), s.guarded(crd.Name))
+		d.rows = d.serving.Rows()
+	}
+	for i := range crd.Spec.Versions {
+		crd.Spec.Versions[i].Schema = nil
+	}
+	return d, nil
+}
+
+// decode returns a stored definition. It is the caller's.
+func (s *Server) decode(object *storage.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
+	decoded, err := s.definitions.Whole.Codec.Out(object.Object)
+	if err != nil {
+		return nil, err
+	}
+	return decoded.(*apiextensionsv1.CustomResourceDefinition).DeepCopy(), nil
+}
+
+// servesAlike reports whether the resources of two versions of a definition are the same.
+func servesAlike(a, b *apiextensionsv1.CustomResourceDefinition) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && (a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil) &&
+		isServed(a) == isServed(b) && equality.Semantic.DeepEqual(a.Status.AcceptedNames, b.Status.AcceptedNames)
+}
+
+// isServed reports whether the resources of a definition are served. They are before it is established: who sees that it is
+// can use them.
+func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	names := crd.Status.AcceptedNames
+	return names.Plural != "" && names.Kind != "" && names.ListKind != "" && names.Singular != "" &&
+		(apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established))
+}
+
+// WaitUntilFollowed waits until the resources of all definitions are installed. The error is that of the context.
+func (s *Server) WaitUntilFollowed(ctx context.Context) error {
+	select {
+	case <-s.followed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// waitTime bounds how long a change of a definition waits until it is followed.
+const waitTime = time.Second
+
+// wait waits until the changes up to a version are followed.
+func (s *Server) wait(version uint64) {
+	late := time.NewTimer(waitTime)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		done, moved := s.version >= version, s.moved
+		s.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-moved:
+		case <-late.C:
+			return
+		}
+	}
+}
+
+// followed is a store whose changes of definitions are acknowledged when this server follows them: the next request obeys
+// them. Other servers follow soon.
+type followed struct {
+	storage.Interface
+	server *Server
+}
+
+var _ storage.Clock = followed{}
+
+// Commit implements storage.Interface.
+func (f followed) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	written, err := f.Interface.Commit(changes...)
+	if err == nil && len(written) > 0 && written[0] != nil {
+		f.server.wait(written[0].Version())
+	}
+	return written, err
+}
+
+// Now implements storage.Clock.
+func (f followed) Now() time.Time { return storage.ClockOf(f.Interface)() }

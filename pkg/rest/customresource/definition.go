@@ -1,0 +1,320 @@
+// Package customresource serves the kinds of CustomResourceDefinitions: objects without a Go type, which a schema checks,
+// completes and prunes. Today's server calls them custom resources.
+package customresource
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kversion "k8s.io/apimachinery/pkg/version"
+	kjson "sigs.k8s.io/json"
+
+	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+)
+
+// Definition serves the objects of a CustomResourceDefinition. It keeps the definition without its schemas, which are read
+// when a version is first used. It is read-only, and safe for concurrent use.
+type Definition struct {
+	crd       *apiextensionsv1.CustomResourceDefinition
+	read      func() (*apiextensionsv1.CustomResourceDefinition, error)
+	base      generic.Base
+	converter Converter
+	versions  []*version // the first one is preferred
+}
+
+// Converter converts objects to another version of their group. It does not change the given ones.
+type Converter interface {
+	Convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error)
+}
+
+// version is one version of a kind, served or not.
+type version struct {
+	definition *Definition
+	of         *apiextensionsv1.CustomResourceDefinitionVersion // without the schema
+	row        rest.Resource                                    // without a storage
+	built      func() (*schemaOf, error)
+}
+
+// New returns the definition of a CustomResourceDefinition, whose names must have been accepted. It takes ownership of it.
+// Read returns it again, with its schemas; the result is the caller's.
+func New(crd *apiextensionsv1.CustomResourceDefinition, read func() (*apiextensionsv1.CustomResourceDefinition, error), converter Converter, base generic.Base) *Definition {
+	d := &Definition{crd: crd, read: read, base: base, converter: converter}
+	for i := range crd.Spec.Versions {
+		of := &crd.Spec.Versions[i]
+		of.Schema = nil
+		v := &version{definition: d, of: of}
+		v.built = sync.OnceValues(func() (*schemaOf, error) {
+			whole, err := read()
+			if err != nil {
+				return nil, err
+			}
+			return newSchema(&whole.Spec.Versions[i])
+		})
+		v.row = d.rowOf(v)
+		d.versions = append(d.versions, v)
+	}
+	slices.SortStableFunc(d.versions, func(a, b *version) int { return -kversion.CompareKubeAwareVersionStrings(a.of.Name, b.of.Name) })
+	return d
+}
+
+// rowOf returns the row of a version.
+func (d *Definition) rowOf(v *version) rest.Resource {
+	names := &d.crd.Status.AcceptedNames
+	groupVersion := schema.GroupVersion{Group: d.crd.Spec.Group, Version: v.of.Name}
+	row := rest.Resource{GroupVersion: groupVersion, Kind: groupVersion.WithKind(names.Kind), Name: names.Plural, Singular: names.Singular,
+		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		Stored: Stored(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
+		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode}}
+	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, v)
+	if v.of.Deprecated {
+		row.Warning = d.deprecation(v.of)
+	}
+	return row
+}
+
+// Stored returns the stored kind of the objects of a definition.
+func Stored(crd *apiextensionsv1.CustomResourceDefinition) api.Kind {
+	return api.Kind(crd.Spec.Names.Plural + "." + crd.Spec.Group)
+}
+
+// stored returns the version in which objects are stored.
+func (d *Definition) stored() string {
+	i := slices.IndexFunc(d.crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	return d.crd.Spec.Versions[i].Name
+}
+
+// version returns a version, nil if there is none of this name.
+func (d *Definition) version(name string) *version {
+	i := slices.IndexFunc(d.versions, func(v *version) bool { return v.of.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return d.versions[i]
+}
+
+// deprecation returns the warning of a deprecated version.
+func (d *Definition) deprecation(of *apiextensionsv1.CustomResourceDefinitionVersion) string {
+	if of.DeprecationWarning != nil {
+		return *of.DeprecationWarning
+	}
+	text := fmt.Sprintf("%s/%s %s is deprecated", d.crd.Spec.Group, of.Name, d.crd.Spec.Names.Kind)
+	newest := ""
+	for i := range d.crd.Spec.Versions {
+		other := &d.crd.Spec.Versions[i]
+		if other.Served && !other.Deprecated && kversion.CompareKubeAwareVersionStrings(other.Name, cmp.Or(newest, of.Name)) > 0 {
+			newest = other.Name
+		}
+	}
+	if newest == "" {
+		return text
+	}
+	return fmt.Sprintf("%s; use %s/%s %s", text, d.crd.Spec.Group, newest, d.crd.Spec.Names.Kind)
+}
+
+// Rows returns the rows of the served versions and of their subresources.
+func (d *Definition) Rows() (rows []rest.Resource) {
+	for _, v := range d.versions {
+		if !v.of.Served {
+			continue
+		}
+		store := v.store()
+		rows = append(rows, v.row.With(d.storage(store)))
+		if v.scale() != nil {
+			rows = append(rows, generic.ScaleRow(v.row, store, v.scaledBy()))
+		}
+		if v.hasStatus() {
+			rows = append(rows, v.row.Subresource("status", generic.PartOf(store, v.statusStrategy())))
+		}
+	}
+	return rows
+}
+
+// Objects returns a storage of the objects as they are stored, for their deletion.
+func (d *Definition) Objects() *generic.Store[own] {
+	row := d.versions[0].row
+	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, asStored{})
+	return generic.NewStore(d.base, row, generic.Strategy[own]{})
+}
+
+// asStored implements v1.Versions. It converts nothing: a webhook may be away.
+type asStored struct{}
+
+func (asStored) FromStored(object own) (own, error) { return object, nil }
+func (asStored) ToStored(object own) (own, error)   { return object, nil }
+
+func (v *version) store() *generic.Store[own] {
+	return generic.NewStore(v.definition.base, v.row, v.strategy())
+}
+
+// storage returns the storage of a row. Objects of a definition that is being deleted cannot be created.
+func (d *Definition) storage(store *generic.Store[own]) any {
+	if d.crd.DeletionTimestamp != nil {
+		return terminating{store, d}
+	}
+	return store
+}
+
+// terminating is the storage of a definition that is being deleted.
+type terminating struct {
+	*generic.Store[own]
+	definition *Definition
+}
+
+// Create implements rest.Creater.
+func (t terminating) Create(_ context.Context, key rest.Key, _ rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
+	return nil, Terminating(t.definition.versions[0].row.GroupResource(), key.Name)
+}
+
+// Terminating returns the error for a new object of a definition that is being deleted.
+func Terminating(resource schema.GroupResource, name string) error {
+	return apierrors.NewForbidden(resource, name, errors.New("create not allowed while custom resource definition is terminating"))
+}
+
+func (v *version) hasStatus() bool {
+	return v.of.Subresources != nil && v.of.Subresources.Status != nil
+}
+
+// scale returns the paths of the scale, nil if the objects have none.
+func (v *version) scale() *apiextensionsv1.CustomResourceSubresourceScale {
+	if v.of.Subresources == nil {
+		return nil
+	}
+	return v.of.Subresources.Scale
+}
+
+func (v *version) scaledBy() generic.ScaledBy[own] {
+	paths := v.scale()
+	return generic.ScaledBy[own]{
+		Get: func(object own) (wanted, current int32, selector string) {
+			number := func(path string) int32 {
+				value, _, _ := unstructured.NestedInt64(object.Object, membersOf(path)...) // of another type it is not valid
+				return int32(value)
+			}
+			if path := paths.LabelSelectorPath; path != nil {
+				selector, _, _ = unstructured.NestedString(object.Object, membersOf(*path)...)
+			}
+			return number(paths.SpecReplicasPath), number(paths.StatusReplicasPath), selector
+		},
+		Set: func(object own, wanted int32) {
+			_ = unstructured.SetNestedField(object.Object, int64(wanted), membersOf(paths.SpecReplicasPath)...) // else it is not valid either
+		},
+	}
+}
+
+// errUnserved is the error for a definition whose schema cannot be read. The checks for definitions should not have let it pass.
+func errUnserved(err error) error {
+	return fmt.Errorf("the server could not properly serve the CR schema: %w", err)
+}
+
+func (v *version) schema() (*schemaOf, error) {
+	s, err := v.built()
+	if err != nil {
+		return nil, errUnserved(err)
+	}
+	return s, nil
+}
+
+func (v *version) rules() (*schemaOf, *rules, error) {
+	s, err := v.schema()
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := s.rules()
+	if err != nil {
+		return nil, nil, errUnserved(err)
+	}
+	return s, rules, nil
+}
+
+// decode implements Decode of rest.Untyped.
+func (v *version) decode(text []byte, into *unstructured.Unstructured) (unknown []error, err error) {
+	s, err := v.schema()
+	if err != nil {
+		return nil, err
+	}
+	members := map[string]any{}
+	if unknown, err = kjson.UnmarshalStrict(text, &members); err != nil {
+		return nil, err
+	}
+	kind := into.GroupVersionKind()
+	into.Object = members
+	setString(members, "apiVersion", kind.GroupVersion().String())
+	setString(members, "kind", kind.Kind)
+	paths, err := s.coerce(into, coercion{track: true})
+	for _, path := range paths {
+		unknown = append(unknown, fmt.Errorf("unknown field %q", path))
+	}
+	return unknown, err
+}
+
+// setString sets a member that is missing or empty.
+func setString(members map[string]any, name, value string) {
+	if members[name] == nil || members[name] == "" {
+		members[name] = value
+	}
+}
+
+// FromStored implements v1.Versions.
+func (v *version) FromStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	stored := v.definition.version(object.GroupVersionKind().Version)
+	if stored == nil {
+		return nil, fmt.Errorf("request to convert CR from an invalid group/version: %s", object.GetAPIVersion())
+	}
+	s, err := stored.schema()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.coerce(object, coercion{drop: true}); err != nil {
+		return nil, err
+	}
+	s.setDefaults(object)
+	return v.convert(object)
+}
+
+// ToStored implements v1.Versions.
+func (v *version) ToStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return v.definition.version(v.definition.stored()).convert(object)
+}
+
+// convert returns an object in the version, which may be its own.
+func (v *version) convert(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if object.GroupVersionKind().Version == v.of.Name {
+		return object, nil
+	}
+	converted, err := v.definition.converter.Convert(context.Background(), []*unstructured.Unstructured{object}, v.row.GroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	s, err := v.schema()
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.coerce(converted[0], coercion{})
+	return converted[0], err
+}
+
+// properties implements Schema of rest.Resource.
+func (v *version) properties() (map[string]any, error) {
+	whole, err := v.definition.read()
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range whole.Spec.Versions {
+		if of.Name == v.of.Name && of.Schema != nil && of.Schema.OpenAPIV3Schema != nil {
+			return runtime.DefaultUnstructuredConverter.ToUnstructured(of.Schema.OpenAPIV3Schema)
+		}
+	}
+	return nil, nil
+}

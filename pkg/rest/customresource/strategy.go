@@ -1,0 +1,122 @@
+package customresource
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/rest/generic"
+)
+
+// own is an object of a kind without a Go type.
+type own = *unstructured.Unstructured
+
+// strategy has the rules for the objects of one version.
+func (v *version) strategy() generic.Strategy[own] {
+	return generic.Strategy[own]{
+		PrepareForCreate: func(object own) {
+			if v.hasStatus() {
+				delete(object.Object, "status")
+			}
+			object.SetGeneration(1)
+		},
+		Default: v.setDefaults,
+		Validate: func(object own) field.ErrorList {
+			return v.validate(object, nil, func() field.ErrorList {
+				return apivalidation.ValidateObjectMetaAccessor(object, v.row.Namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+			})
+		},
+		PrepareForUpdate: func(now, old own) {
+			if v.hasStatus() {
+				setMember(now, "status", old)
+			}
+			if !equality.Semantic.DeepEqual(withoutMetadata(now), withoutMetadata(old)) {
+				now.SetGeneration(old.GetGeneration() + 1)
+			}
+		},
+		ValidateUpdate: func(now, old own) field.ErrorList {
+			return v.validate(now, old, func() field.ErrorList {
+				return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
+			})
+		},
+		Fields: v.fields(),
+	}
+}
+
+// statusStrategy has the rules for updates of the status.
+func (v *version) statusStrategy() generic.Strategy[own] {
+	return generic.Strategy[own]{
+		Default: v.setDefaults,
+		PrepareForUpdate: func(now, old own) {
+			updated := old.DeepCopy()
+			setMember(updated, "status", now)
+			*now = *updated
+		},
+		ValidateUpdate: v.validateStatus,
+	}
+}
+
+// setMember sets a member of an object to that of another one.
+func setMember(object own, name string, from own) {
+	if value, has := from.Object[name]; has {
+		object.Object[name] = value
+	} else {
+		delete(object.Object, name)
+	}
+}
+
+func withoutMetadata(object own) map[string]any {
+	members := maps.Clone(object.Object)
+	delete(members, "metadata")
+	return members
+}
+
+func (v *version) setDefaults(object own) {
+	if s, err := v.schema(); err == nil { // else it is not valid
+		s.setDefaults(object)
+	}
+}
+
+// validate returns the errors of an object. Old is nil for a new one.
+func (v *version) validate(now, old own, metadata func() field.ErrorList) field.ErrorList {
+	s, rules, err := v.rules()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	if errs := v.ofKind(now); len(errs) > 0 {
+		return errs
+	}
+	related := s.related(now, old)
+	errs := append(metadata(), rules.values(now, old, related)...)
+	errs = append(append(errs, v.scaled(now)...), v.scaledStatus(now)...)
+	errs = append(append(errs, s.embedded(now)...), s.lists(now, old)...)
+	return append(errs, rules.evaluate(now, old, related, errs)...)
+}
+
+func (v *version) validateStatus(now, old own) field.ErrorList {
+	s, rules, err := v.rules()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	if errs := v.ofKind(now); len(errs) > 0 {
+		return errs
+	}
+	related := s.related(now, old)
+	errs := append(apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata")), rules.statusValues(now, old, related)...)
+	errs = append(append(errs, v.scaledStatus(now)...), s.lists(now, old)...)
+	return append(errs, rules.evaluate(now, old, related, errs)...)
+}
+
+// ofKind returns the errors of an object that names another kind or version.
+func (v *version) ofKind(object own) (errs field.ErrorList) {
+	if kind := v.row.Kind.Kind; object.GetKind() != kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), object.GetKind(), "must be "+kind))
+	}
+	if version := v.row.Kind.GroupVersion().String(); object.GetAPIVersion() != version {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), object.GetAPIVersion(), "must be "+version))
+	}
+	return errs
+}
