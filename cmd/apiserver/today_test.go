@@ -104,7 +104,9 @@ func TestKubectlPrintsTheSameAtTheSecurePort(t *testing.T) {
 func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
 	t.Parallel()
 	kubectl, sessions := kubectlPath(t), todaysSessions(t, "kubectl-2.json")
-	sessions = slices.DeleteFunc(sessions, func(s today.Session) bool { return s.Name != "namespaces" && s.Name != "config" && s.Name != "own resources" })
+	sessions = slices.DeleteFunc(sessions, func(s today.Session) bool {
+		return s.Name != "namespaces" && s.Name != "config" && s.Name != "own resources"
+	})
 	for name, store := range flagsFor {
 		for _, session := range sessions {
 			t.Run(session.Name+" backend="+name, func(t *testing.T) {

@@ -15,6 +15,11 @@ import (
 // notFound returns the error for a path that nothing serves. Its message is what clients of today's server print; its
 // details name what there is (K87).
 func (s *Server) notFound(method string, info *request.Info) error {
+	if s.Incomplete != nil && s.Incomplete() {
+		err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
+		err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+		return err
+	}
 	var resource schema.GroupResource
 	names, isVersion := s.known(info)
 	if info.IsResource && !isVersion { // today's server answers with a text, which its clients complete

@@ -59,6 +59,8 @@ type Server struct {
 	// All has the catalogs of all servers of today's API. It is set in the last one of them only, which also
 	// answers requests that none of them serves, and lists the known names.
 	All rest.Catalogs
+	// Incomplete reports whether resources may still be missing in the catalogs. It may be nil.
+	Incomplete func() bool
 	// Documents returns the handler of a path of discovery, nil for any other path. It may be nil.
 	Documents func(path string) http.Handler
 

@@ -51,7 +51,7 @@ func (r *call) create() error {
 	r.dropDuplicateOwners(object, asSent)
 	dryRun, answer := len(options.DryRun) > 0, rest.Answer(nil)
 	err = r.admit(admission.Create, dryRun, &options, func(admission rest.Admission) error {
-		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission})
+		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn})
 		return err
 	})
 	return r.respond(http.StatusCreated, answer, err)
@@ -87,7 +87,7 @@ func (r *call) update() error {
 // change updates an object.
 func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object, change rest.Change) (answer rest.Answer, created bool, err error) {
 	err = r.admit(admission.Update, dryRun, options, func(admission rest.Admission) error {
-		answer, created, err = storage.Update(r.Context(), r.key(), change, rest.WriteOptions{DryRun: dryRun, Admission: admission})
+		answer, created, err = storage.Update(r.Context(), r.key(), change, rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn})
 		return err
 	})
 	return answer, created, err

@@ -103,9 +103,7 @@ func (s *Server) follow(ctx context.Context) error {
 		current[object.Key().ID] = object
 	}
 	s.apply(current, list.Version)
-	select {
-	case <-s.followed:
-	default:
+	if !s.Followed() {
 		close(s.followed)
 	}
 	for {
@@ -226,6 +224,16 @@ func (s *Server) WaitUntilFollowed(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// Followed reports whether the resources of all definitions have been installed.
+func (s *Server) Followed() bool {
+	select {
+	case <-s.followed:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -22,6 +22,7 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	link := &server.Link{Name: "extension server", Server: endpoints, Next: next}
 	definitions := extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
 		NewConverter: func(*apiextensionsv1.CustomResourceDefinition) customresource.Converter { return none{} }})
+	endpoints.Incomplete = func() bool { return !definitions.Followed() }
 	m.Extensions.Install(definitions.Rows()...)
 	link.AddLoop(definitions.Follow)
 	link.AddLoop(definitions.Run)

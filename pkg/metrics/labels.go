@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"kube2014/pkg/server/request"
 )
@@ -99,4 +100,40 @@ func pathOf(path string) string {
 		return begin
 	}
 	return other
+}
+
+// maxResources bounds the resources that are named in labels: kinds come and go while the server runs.
+const maxResources = 1000
+
+// bounded are the resources that labels name. Those after the first maxResources are "other". It is safe for concurrent use.
+type bounded struct {
+	mu    sync.RWMutex // guards known
+	known map[[2]string]bool
+}
+
+func (b *bounded) names(group, resource string) bool {
+	at := [2]string{group, resource}
+	b.mu.RLock()
+	known := b.known[at]
+	b.mu.RUnlock()
+	if known {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil {
+		b.known = map[[2]string]bool{}
+	}
+	if len(b.known) < maxResources {
+		b.known[at] = true
+	}
+	return b.known[at]
+}
+
+// bounded returns labels without the names of a resource that is too much.
+func (m *Metrics) bounded(l Labels) Labels {
+	if l.resource != "" && !m.resources.names(l.group, l.resource) {
+		l.group, l.version, l.resource, l.subresource = "", "", other, ""
+	}
+	return l
 }

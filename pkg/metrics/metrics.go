@@ -17,6 +17,7 @@ type Metrics struct {
 	registry     *prometheus.Registry
 	descriptions []description
 
+	resources    bounded
 	requests     requestMetrics
 	watchEvents  *prometheus.CounterVec
 	eventSizes   *prometheus.HistogramVec

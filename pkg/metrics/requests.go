@@ -66,7 +66,7 @@ func (r *requestMetrics) resolve(key answered) answers {
 
 // Answered counts an answered request. Size is that of the answer in bytes, took the handling time.
 func (m *Metrics) Answered(l Labels, status int, size int64, took time.Duration) {
-	a := m.requests.answered.of(answered{l, status})
+	a := m.requests.answered.of(answered{m.bounded(l), status})
 	a.total.Inc()
 	a.durations.Observe(took.Seconds())
 	if a.sizes != nil {
@@ -79,7 +79,7 @@ func (m *Metrics) Answered(l Labels, status int, size int64, took time.Duration)
 
 // LongRunning counts a request while it is served, until ended is called.
 func (m *Metrics) LongRunning(l Labels) (ended func()) {
-	gauge := m.requests.longRunning.WithLabelValues(l.values()...)
+	gauge := m.requests.longRunning.WithLabelValues(m.bounded(l).values()...)
 	gauge.Inc()
 	return gauge.Dec
 }
@@ -98,6 +98,9 @@ func (m *Metrics) ReadInFlight(read func() (reads, changes int64)) {
 
 // WatchEvents returns a function that must be called with the size of each event of a watch, in bytes.
 func (m *Metrics) WatchEvents(group, version, resource string) (sent func(size int)) {
+	if !m.resources.names(group, resource) {
+		group, version, resource = "", "", other
+	}
 	events, sizes := m.watchEvents.WithLabelValues(group, version, resource), m.eventSizes.WithLabelValues(group, version, resource)
 	return func(size int) {
 		events.Inc()

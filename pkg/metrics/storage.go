@@ -29,6 +29,9 @@ type StoreCall struct {
 
 // StoreCalled counts a call to a store.
 func (m *Metrics) StoreCalled(c StoreCall, took time.Duration, failed bool) {
+	if !m.resources.names(c.Group, c.Resource) {
+		c.Group, c.Resource = "", other
+	}
 	m.storeCalls.durations.WithLabelValues(c.Operation, c.Group, c.Resource).Observe(took.Seconds())
 	m.storeCalls.total.WithLabelValues(c.Operation, c.Group, c.Resource).Inc()
 	if failed {

@@ -15,8 +15,9 @@ type Admission interface {
 
 // WriteOptions are the options of a create or an update.
 type WriteOptions struct {
-	DryRun    bool      // nothing is stored
-	Admission Admission // nil admits everything
+	DryRun    bool              // nothing is stored
+	Admission Admission         // nil admits everything
+	Warn      func(text string) // sends a warning to the client; may be nil
 }
 
 // DeleteOptions are the options of a delete.

@@ -94,6 +94,14 @@ func (r *Resource) GroupResource() schema.GroupResource {
 	return r.path().GroupResource()
 }
 
+// Codec returns a codec of the stored objects.
+func (r *Resource) Codec() *v1.Codec {
+	if r.Untyped.Codec != nil {
+		return r.Untyped.Codec
+	}
+	return v1.NewCodec(r.Kind, r.Stored, r.Types())
+}
+
 // Types returns the scheme that has the types of the kind.
 func (r *Resource) Types() *runtime.Scheme { return cmp.Or(r.Scheme, v1.Scheme) }
 

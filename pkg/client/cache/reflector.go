@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -81,6 +82,7 @@ type reflector[T clientv1.Object] struct {
 	sink   Sink[T]
 
 	pause  time.Duration // after the next failure
+	failed string        // the last failure
 	logged string        // the last failure that was logged
 }
 
@@ -93,8 +95,9 @@ func (r *reflector[T]) run(ctx context.Context) {
 			return
 		}
 		wait := r.pause + rand.N(r.pause) // no secret
-		if err.Error() != r.logged {
-			r.logged = err.Error()
+		repeated := err.Error() == r.failed
+		if r.failed = err.Error(); r.failed != r.logged && (repeated || !apierrors.IsNotFound(err)) { // a kind that is gone is not followed for long
+			r.logged = r.failed
 			log.Printf("%s: %v; listing them again", r.name, err)
 		}
 		r.pause = min(2*r.pause, maxPause)

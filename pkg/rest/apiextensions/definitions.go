@@ -4,14 +4,18 @@ package apiextensions
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/printers"
@@ -61,7 +65,7 @@ var strategy = generic.Strategy[crd]{
 	PrepareForCreate: func(object crd) {
 		object.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 		object.Generation = 1
-		rememberStored(object)
+		prepare(object)
 	},
 	Default: func(object crd) { apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(object) },
 	Validate: func(object crd) field.ErrorList {
@@ -71,12 +75,13 @@ var strategy = generic.Strategy[crd]{
 		}
 		return validation.ValidateCustomResourceDefinition(context.Background(), now)
 	},
+	Warnings: formatWarnings,
 	PrepareForUpdate: func(object, old crd) {
 		object.Status = *old.Status.DeepCopy()
 		if !equality.Semantic.DeepEqual(object.Spec, old.Spec) {
 			object.Generation = old.Generation + 1
 		}
-		rememberStored(object)
+		prepare(object)
 	},
 	ValidateUpdate: updateBy(func(now, before *apiextensions.CustomResourceDefinition) field.ErrorList {
 		return validation.ValidateCustomResourceDefinitionUpdate(context.Background(), now, before)
@@ -91,11 +96,65 @@ var statusStrategy = generic.Strategy[crd]{
 	ValidateUpdate: updateBy(validation.ValidateUpdateCustomResourceDefinitionStatus),
 }
 
-// rememberStored adds the version in which objects are stored to those in which some may be.
-func rememberStored(object crd) {
+// prepare adds the version in which objects are stored to those in which some may be, and sets the condition for a group of
+// the Kubernetes community.
+func prepare(object crd) {
 	for _, version := range object.Spec.Versions {
 		if version.Storage && !slices.Contains(object.Status.StoredVersions, version.Name) {
 			object.Status.StoredVersions = append(object.Status.StoredVersions, version.Name)
+		}
+	}
+	condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.KubernetesAPIApprovalPolicyConformant, Status: apiextensionsv1.ConditionFalse}
+	if !apihelpers.IsProtectedCommunityGroup(object.Spec.Group) {
+		return
+	}
+	var state apihelpers.APIApprovalState
+	if state, condition.Message = apihelpers.GetAPIApprovalState(object.Annotations); state == apihelpers.APIApproved {
+		condition.Status = apiextensionsv1.ConditionTrue
+	}
+	condition.Reason = approvals[state]
+	apihelpers.SetCRDCondition(object, condition)
+}
+
+var approvals = map[apihelpers.APIApprovalState]string{apihelpers.APIApprovalInvalid: "InvalidAnnotation", apihelpers.APIApprovalMissing: "MissingAnnotation",
+	apihelpers.APIApproved: "ApprovedAnnotation", apihelpers.APIApprovalBypassed: "UnapprovedAnnotation"}
+
+// formatWarnings returns warnings for formats of values that today's server does not know, and does not check.
+func formatWarnings(object, old crd) (warnings []string) {
+	before := map[string]bool{}
+	if old != nil {
+		unknownFormats(old, func(format string) { before[format] = true })
+	}
+	unknownFormats(object, func(format string) {
+		if !before[format] {
+			warnings = append(warnings, fmt.Sprintf("unrecognized format %q", format))
+		}
+	})
+	return warnings
+}
+
+func unknownFormats(object crd, found func(format string)) {
+	converted, err := internal(object)
+	if err != nil {
+		return
+	}
+	search := func(props *apiextensions.JSONSchemaProps) {
+		validation.SchemaHas(props, func(s *apiextensions.JSONSchemaProps) bool {
+			if s.Format != "" {
+				one := &spec.Schema{SchemaProps: spec.SchemaProps{Format: s.Format, Type: []string{s.Type}}}
+				for _, format := range schemavalidation.GetUnrecognizedFormats(one, environment.DefaultCompatibilityVersion()) {
+					found(format)
+				}
+			}
+			return false
+		})
+	}
+	if v := converted.Spec.Validation; v != nil {
+		search(v.OpenAPIV3Schema)
+	}
+	for _, version := range converted.Spec.Versions {
+		if version.Schema != nil {
+			search(version.Schema.OpenAPIV3Schema)
 		}
 	}
 }

@@ -1,11 +1,17 @@
 package customresource
 
 import (
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/rest/generic"
@@ -42,7 +48,8 @@ func (v *version) strategy() generic.Strategy[own] {
 				return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
 			})
 		},
-		Fields: v.fields(),
+		Warnings: finalizerWarnings,
+		Fields:   v.fields(),
 	}
 }
 
@@ -120,3 +127,26 @@ func (v *version) ofKind(object own) (errs field.ErrorList) {
 	}
 	return errs
 }
+
+// finalizerWarnings returns warnings for new finalizers whose names others may use too.
+func finalizerWarnings(now, old own) (warnings []string) {
+	for _, name := range now.GetFinalizers() {
+		if old != nil && slices.Contains(old.GetFinalizers(), name) || slices.Contains(knownFinalizers, name) {
+			continue
+		}
+		at := fmt.Sprintf("metadata.finalizers: %q: ", name)
+		for _, wrong := range validation.IsQualifiedName(name) {
+			warnings = append(warnings, at+wrong)
+		}
+		switch {
+		case strings.Contains(name, "/"):
+		case strings.Contains(name, "."):
+			warnings = append(warnings, at+"prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers")
+		default:
+			warnings = append(warnings, at+"prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers")
+		}
+	}
+	return warnings
+}
+
+var knownFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents, string(corev1.FinalizerKubernetes)}

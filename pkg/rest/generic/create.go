@@ -96,11 +96,23 @@ func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object
 	if len(errs) > 0 {
 		return nil, rest.Invalid(s.invalid, object.GetName(), errs)
 	}
+	var none T
+	s.warn(object, none, options)
 	s.Strategy.Canonicalize(object)
 	if err := options.Validate(object, nil); err != nil {
 		return nil, err
 	}
 	return s.internal(object, nil)
+}
+
+// warn sends the warnings of the kind to the client.
+func (s *Store[T]) warn(object, old T, options rest.WriteOptions) {
+	if options.Warn == nil {
+		return
+	}
+	for _, text := range s.Strategy.Warnings(object, old) {
+		options.Warn(text)
+	}
 }
 
 // fillMeta sets the metadata that only the server sets.

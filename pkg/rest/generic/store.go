@@ -56,16 +56,9 @@ type Store[T rest.Object] struct {
 // NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: codecOf(row), Strategy: strategy.complete(),
+		Base: base, Codec: row.Codec(), Strategy: strategy.complete(),
 		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, listKind: row.Untyped.ListKind, namespaced: row.Namespaced,
 	}
-}
-
-func codecOf(row rest.Resource) *v1.Codec {
-	if row.Untyped.Codec != nil {
-		return row.Untyped.Codec
-	}
-	return v1.NewCodec(row.Kind, row.Stored, row.Types())
 }
 
 // labelled reports whether the labels of a stored object are those of its metadata, so that the store can

@@ -26,6 +26,8 @@ type Strategy[T rest.Object] struct {
 	PrepareForUpdate func(object, old T)
 	// ValidateUpdate returns all errors of such an object. It checks only changes.
 	ValidateUpdate func(object, old T) field.ErrorList
+	// Warnings returns warnings for the client who writes a valid object. Old is nil for a new one.
+	Warnings func(object, old T) []string
 	// AllowCreateOnUpdate lets an update of a missing object create it.
 	AllowCreateOnUpdate bool
 	// Fields returns the fields for selectors, besides the name and the namespace.
@@ -56,6 +58,9 @@ func (s Strategy[T]) complete() Strategy[T] {
 	}
 	if s.Validate == nil {
 		s.Validate = func(T) field.ErrorList { return nil }
+	}
+	if s.Warnings == nil {
+		s.Warnings = func(T, T) []string { return nil }
 	}
 	if s.PrepareForUpdate == nil {
 		s.PrepareForUpdate = func(T, T) {}

@@ -93,6 +93,7 @@ func (s *Store[T]) next(key rest.Key, stored *storage.Object, change rest.Change
 	if err := s.beforeUpdate(object, current); err != nil {
 		return nil, err
 	}
+	s.warn(object, current, options)
 	if err := options.Validate(object, current); err != nil {
 		return nil, err
 	}

@@ -6,9 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/api"
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
@@ -106,9 +106,11 @@ func (m *measured) keepOnly(list []*storage.Object) {
 // usageOf returns what an object uses of a quota, nil if it does not count. It lasts unless it depends on the time, as
 // that of a pod that is being deleted.
 func (p *Plugin) usageOf(limits *corev1.ResourceQuota, row *rest.Resource, stored *storage.Object) (usage corev1.ResourceList, isLasting bool, err error) {
-	object, err := v1.NewConverter(row.Kind, row.Stored, row.Types()).Out(stored.Object)
-	if err != nil {
-		return nil, false, err
+	var object runtime.Object // of a kind without a Go type only the number counts: a webhook may have to convert it
+	if row.Untyped.Codec == nil {
+		if object, err = row.Codec().Out(stored.Object); err != nil {
+			return nil, false, err
+		}
 	}
 	if quota.Covers(limits, row.GroupResource(), object) {
 		usage = quota.Usage(row.GroupResource(), object, p.Now())
