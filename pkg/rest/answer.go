@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "kube2014/pkg/api/v1"
@@ -22,6 +23,14 @@ type storedAnswer struct {
 func Stored(codec *v1.Codec, object *storage.Object) Answer { return storedAnswer{codec, object} }
 
 func (a storedAnswer) Object() (runtime.Object, error) {
+	if a.codec.Converts {
+		item, err := a.stored.Item(a.codec)
+		if err != nil {
+			return nil, err
+		}
+		object := &unstructured.Unstructured{}
+		return object, object.UnmarshalJSON(item)
+	}
 	object, err := a.codec.Out(a.stored.Object)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/printers"
+	"kube2014/pkg/storage"
 )
 
 // Resource is a row of the catalog: a kind as the API serves it, or a subresource of one. It is all that
@@ -47,6 +48,8 @@ type Untyped struct {
 	Codec    *v1.Codec
 	ListKind string
 	Version  string // in which objects are stored now
+	// Prepare encodes objects together, as a webhook converts them. It is nil if each is encoded when it is needed.
+	Prepare func(ctx context.Context, objects []*storage.Object) error
 	// Decode decodes the JSON of an object of the group and version of the row, and returns its unknown and duplicate
 	// fields.
 	Decode func(text []byte, into *unstructured.Unstructured) (unknown []error, err error)

@@ -29,6 +29,9 @@ type Watch struct {
 	// Translate appends the watcher's events for a change of the store, if there are any.
 	Translate func(into []Event, change storage.Event) ([]Event, error)
 
+	// Prepare encodes objects together before they are translated. It may be nil.
+	Prepare func(ctx context.Context, objects []*storage.Object) error
+
 	initial     []*storage.Object // the objects whose events come first
 	bookmarkDue bool              // the bookmark after the initial objects must still be sent
 	version     uint64
@@ -72,7 +75,7 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 		}
 		switch {
 		case len(w.initial) > 0:
-			events, err = w.nextInitial()
+			events, err = w.nextInitial(ctx)
 		case w.bookmarkDue:
 			w.bookmarkDue = false
 			events = []Event{w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})}
@@ -87,9 +90,14 @@ func (w *Watch) Next(ctx context.Context) (events []Event, err error) {
 }
 
 // nextInitial returns the events of some of the initial objects.
-func (w *Watch) nextInitial() (events []Event, err error) {
+func (w *Watch) nextInitial(ctx context.Context) (events []Event, err error) {
 	events = w.buffer()
 	n := min(len(w.initial), maxInitial)
+	if w.Prepare != nil {
+		if err := w.Prepare(ctx, w.initial[:n]); err != nil {
+			return nil, err
+		}
+	}
 	for _, object := range w.initial[:n] {
 		if events, err = w.Translate(events, storage.Event{Type: storage.Added, Version: object.Version(), After: object}); err != nil {
 			return nil, err

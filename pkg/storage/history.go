@@ -119,7 +119,7 @@ func sizeOfReplaced(event Event) int {
 	}
 	size := sizeOf(reflect.ValueOf(event.Before.Object))
 	for text := event.Before.texts.Load(); text != nil; text = text.next {
-		size += int(text.size.Load())
+		size += int(text.encoded.Load().size.Load())
 	}
 	return size
 }

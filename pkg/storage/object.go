@@ -20,12 +20,19 @@ type Object struct {
 // text is an object's JSON in one version of the API, in a linked list. Many watches need it at
 // the same time: one encodes it, the others wait.
 type text struct {
-	codec Encoder
-	once  sync.Once
-	item  []byte
-	err   error
-	size  atomic.Int64 // of the item, 0 until it is encoded
-	next  *text
+	codec   Encoder
+	first   encoding
+	encoded atomic.Pointer[encoding] // the last attempt, not nil
+	next    *text
+}
+
+// encoding is an attempt to encode an object. One that fails is replaced: a webhook that converts the object may have been
+// away.
+type encoding struct {
+	once sync.Once
+	item []byte
+	err  error
+	size atomic.Int64 // of the item, 0 until it is encoded
 }
 
 var errNotEncoded = errors.New("the object could not be encoded")
@@ -50,12 +57,28 @@ func (o *Object) Version() uint64 { return o.Meta().ResourceVersion }
 // Item returns the object's JSON as an item of a list. It is encoded once.
 func (o *Object) Item(codec Encoder) ([]byte, error) {
 	t := o.textBy(codec)
-	t.once.Do(func() {
-		t.err = errNotEncoded // if EncodeItem panics
-		t.item, t.err = codec.EncodeItem(o.Object)
-		t.size.Store(int64(len(t.item)))
+	e := t.encoded.Load()
+	e.once.Do(func() {
+		e.err = errNotEncoded // if EncodeItem panics
+		e.item, e.err = codec.EncodeItem(o.Object)
+		e.size.Store(int64(len(e.item)))
 	})
-	return t.item, t.err
+	if e.err != nil {
+		t.encoded.CompareAndSwap(e, &encoding{})
+	}
+	return e.item, e.err
+}
+
+// HasItem reports whether the object has been encoded by a codec.
+func (o *Object) HasItem(codec Encoder) bool { return o.textBy(codec).encoded.Load().size.Load() > 0 }
+
+// SetItem sets the JSON of the object by a codec, unless it has been encoded. It takes ownership of the JSON.
+func (o *Object) SetItem(codec Encoder, item []byte) {
+	e := o.textBy(codec).encoded.Load()
+	e.once.Do(func() {
+		e.item = item
+		e.size.Store(int64(len(item)))
+	})
 }
 
 // textBy returns the text for an encoder, and adds it if missing.
@@ -67,7 +90,9 @@ func (o *Object) textBy(codec Encoder) *text {
 				return t
 			}
 		}
-		if fresh := (&text{codec: codec, next: first}); o.texts.CompareAndSwap(first, fresh) {
+		fresh := &text{codec: codec, next: first}
+		fresh.encoded.Store(&fresh.first)
+		if o.texts.CompareAndSwap(first, fresh) {
 			return fresh
 		}
 	}

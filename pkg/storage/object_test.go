@@ -162,7 +162,7 @@ func TestATextIsMadeOncePerCodec(t *testing.T) {
 		kept++
 		want, err := text.codec.EncodeItem(object.Object)
 		require.NoError(t, err)
-		assert.Equal(t, string(want), string(text.item))
+		assert.Equal(t, string(want), string(text.encoded.Load().item))
 	}
 	assert.Equal(t, len(codecs), kept)
 }
@@ -221,5 +221,5 @@ func TestWhatHasNoJSONIsAnInternalError(t *testing.T) {
 		_, err = v1beta1.Codec.Encode(&List{Kind: api.TaskKind, Items: []*Object{NewObject(makeTask("a", nil), 1, 1), object}})
 		assert.Equal(t, api.Internal, api.KindOf(err))
 	}
-	assert.Zero(t, object.texts.Load().size.Load())
+	assert.Zero(t, object.texts.Load().encoded.Load().size.Load())
 }

@@ -134,11 +134,13 @@ type Codec struct {
 	Head []byte // the beginning of each object's JSON; its item follows, without the opening brace
 	// BeforeMetadata is what each item begins with; the JSON of its metadata follows.
 	BeforeMetadata []byte
+	// Converts means that a webhook may convert the objects: it converts each once, and answers are made of its JSON.
+	Converts bool
 }
 
 // NewCodec returns the codec of a kind of the API, whose type the scheme must have.
 func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) *Codec {
-	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind)), []byte(`{"metadata":`)}
+	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind)), []byte(`{"metadata":`), false}
 }
 
 // EncodeItem returns a stored object's compact JSON as an item of a list: without its kind, unless it has no Go type.
@@ -148,7 +150,7 @@ func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 		return nil, err
 	}
 	if own, ok := converted.(*unstructured.Unstructured); ok {
-		return c.encodeUnstructured(own)
+		return c.EncodeUnstructured(own)
 	}
 	return json.Marshal(converted)
 }

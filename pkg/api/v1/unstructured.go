@@ -27,7 +27,7 @@ type Versions interface {
 // kind.
 func NewUnstructuredCodec(kind schema.GroupVersionKind, stored api.Kind, versions Versions) *Codec {
 	before := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":`, kind.GroupVersion().String(), kind.Kind)
-	return &Codec{withoutType{kind, stored, versions}, kind, []byte("{"), []byte(before)}
+	return &Codec{withoutType{kind, stored, versions}, kind, []byte("{"), []byte(before), false}
 }
 
 // withoutType implements Converter for a kind without a Go type: all but some of the metadata is remainder, with the
@@ -101,8 +101,8 @@ func (c withoutType) In(object runtime.Object) (api.Object, error) {
 	return in, err
 }
 
-// encodeUnstructured returns the JSON of an object: its kind and metadata first, then its members by name.
-func (c *Codec) encodeUnstructured(object *unstructured.Unstructured) ([]byte, error) {
+// EncodeUnstructured returns the JSON of an object as an item: its kind and metadata first, then its members by name.
+func (c *Codec) EncodeUnstructured(object *unstructured.Unstructured) ([]byte, error) {
 	metadata, err := json.Marshal(object.Object["metadata"])
 	if err != nil {
 		return nil, err

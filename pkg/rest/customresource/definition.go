@@ -34,11 +34,6 @@ type Definition struct {
 	versions  []*version // the first one is preferred
 }
 
-// Converter converts objects to another version of their group. It does not change the given ones.
-type Converter interface {
-	Convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error)
-}
-
 // version is one version of a kind, served or not.
 type version struct {
 	definition *Definition
@@ -78,6 +73,9 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 		Stored: Stored(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
 		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode}}
 	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, v)
+	if c := d.crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
+		row.Untyped.Codec.Converts, row.Untyped.Prepare = true, v.prepare
+	}
 	if v.of.Deprecated {
 		row.Warning = d.deprecation(v.of)
 	}
@@ -147,12 +145,6 @@ func (d *Definition) Objects() *generic.Store[own] {
 	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, asStored{})
 	return generic.NewStore(d.base, row, generic.Strategy[own]{})
 }
-
-// asStored implements v1.Versions. It converts nothing: a webhook may be away.
-type asStored struct{}
-
-func (asStored) FromStored(object own) (own, error) { return object, nil }
-func (asStored) ToStored(object own) (own, error)   { return object, nil }
 
 func (v *version) store() *generic.Store[own] {
 	return generic.NewStore(v.definition.base, v.row, v.strategy())
@@ -264,45 +256,6 @@ func setString(members map[string]any, name, value string) {
 	if members[name] == nil || members[name] == "" {
 		members[name] = value
 	}
-}
-
-// FromStored implements v1.Versions.
-func (v *version) FromStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	stored := v.definition.version(object.GroupVersionKind().Version)
-	if stored == nil {
-		return nil, fmt.Errorf("request to convert CR from an invalid group/version: %s", object.GetAPIVersion())
-	}
-	s, err := stored.schema()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.coerce(object, coercion{drop: true}); err != nil {
-		return nil, err
-	}
-	s.setDefaults(object)
-	return v.convert(object)
-}
-
-// ToStored implements v1.Versions.
-func (v *version) ToStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return v.definition.version(v.definition.stored()).convert(object)
-}
-
-// convert returns an object in the version, which may be its own.
-func (v *version) convert(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if object.GroupVersionKind().Version == v.of.Name {
-		return object, nil
-	}
-	converted, err := v.definition.converter.Convert(context.Background(), []*unstructured.Unstructured{object}, v.row.GroupVersion)
-	if err != nil {
-		return nil, err
-	}
-	s, err := v.schema()
-	if err != nil {
-		return nil, err
-	}
-	_, err = s.coerce(converted[0], coercion{})
-	return converted[0], err
 }
 
 // properties implements Schema of rest.Resource.

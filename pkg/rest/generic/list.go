@@ -29,6 +29,11 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if options.ResourceVersion == "0" && !page.continued {
 		options.Limit = 0 // today's server answers such a list from its cache, whole
 	}
+	if s.prepare != nil {
+		if err := s.prepare(ctx, all.Items); err != nil {
+			return nil, rest.StatusError(err, s.resource, "")
+		}
+	}
 	isSelected := s.filter(options)
 	first := sort.Search(len(all.Items), func(i int) bool { return !page.isAfter(all.Items[i].Key()) })
 	for i, item := range all.Items[first:] {

@@ -50,6 +50,7 @@ type Store[T rest.Object] struct {
 	invalid    schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
 	stored     api.Kind
 	listKind   string // "" for the usual one
+	prepare    func(context.Context, []*storage.Object) error
 	namespaced bool
 }
 
@@ -57,7 +58,7 @@ type Store[T rest.Object] struct {
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
 		Base: base, Codec: row.Codec(), Strategy: strategy.complete(),
-		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, listKind: row.Untyped.ListKind, namespaced: row.Namespaced,
+		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, listKind: row.Untyped.ListKind, prepare: row.Untyped.Prepare, namespaced: row.Namespaced,
 	}
 }
 

@@ -23,6 +23,7 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 		object.GetObjectKind().SetGroupVersionKind(s.kind)
 		return object
 	}
+	w.Prepare = s.prepare
 	isSelected := s.filter(options.ListOptions)
 	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
 		eventType, object, err := selects(change, isSelected)

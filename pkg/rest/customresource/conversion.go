@@ -1,0 +1,124 @@
+package customresource
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/storage"
+)
+
+// Converter converts objects to another version of their group. It does not change the given ones.
+type Converter interface {
+	Convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error)
+}
+
+// FromStored implements v1.Versions.
+func (v *version) FromStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if err := v.definition.complete(object); err != nil {
+		return nil, err
+	}
+	converted, err := v.convert(context.Background(), []*unstructured.Unstructured{object})
+	if err != nil {
+		return nil, err
+	}
+	return converted[0], nil
+}
+
+// complete drops what the schema of a stored object does not know, and sets its defaults.
+func (d *Definition) complete(object *unstructured.Unstructured) error {
+	stored := d.version(object.GroupVersionKind().Version)
+	if stored == nil {
+		return fmt.Errorf("request to convert CR from an invalid group/version: %s", object.GetAPIVersion())
+	}
+	s, err := stored.schema()
+	if err != nil {
+		return err
+	}
+	if _, err := s.coerce(object, coercion{drop: true}); err != nil {
+		return err
+	}
+	s.setDefaults(object)
+	return nil
+}
+
+// ToStored implements v1.Versions.
+func (v *version) ToStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	converted, err := v.definition.version(v.definition.stored()).convert(context.Background(), []*unstructured.Unstructured{object})
+	if err != nil {
+		return nil, err
+	}
+	return converted[0], nil
+}
+
+// convert returns objects in the version, which may be their own.
+func (v *version) convert(ctx context.Context, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if !slices.ContainsFunc(objects, v.isOther) {
+		return objects, nil
+	}
+	converted, err := v.definition.converter.Convert(ctx, objects, v.row.GroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	s, err := v.schema()
+	if err != nil {
+		return nil, err
+	}
+	for i, object := range converted {
+		if v.isOther(objects[i]) {
+			if _, err := s.coerce(object, coercion{}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return converted, nil
+}
+
+// isOther reports whether an object has another version.
+func (v *version) isOther(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind().Version != v.of.Name
+}
+
+// maxConverted bounds the objects that are converted by one call of a webhook.
+const maxConverted = 500
+
+// prepare implements Prepare of rest.Untyped.
+func (v *version) prepare(ctx context.Context, objects []*storage.Object) error {
+	codec := v.row.Untyped.Codec
+	raw := v1.NewUnstructuredCodec(v.row.Kind, v.row.Stored, asStored{})
+	for chunk := range slices.Chunk(slices.DeleteFunc(slices.Clone(objects), func(o *storage.Object) bool { return o.HasItem(codec) }), maxConverted) {
+		var all []*unstructured.Unstructured
+		for _, object := range chunk {
+			out, err := raw.Out(object.Object)
+			if err != nil {
+				return err
+			}
+			all = append(all, out.(*unstructured.Unstructured))
+			if err := v.definition.complete(all[len(all)-1]); err != nil {
+				return err
+			}
+		}
+		converted, err := v.convert(ctx, all)
+		if err != nil {
+			return err
+		}
+		for i, object := range converted {
+			item, err := codec.EncodeUnstructured(object)
+			if err != nil {
+				return err
+			}
+			chunk[i].SetItem(codec, item)
+		}
+	}
+	return nil
+}
+
+// asStored implements v1.Versions. It converts nothing: a webhook may be away.
+type asStored struct{}
+
+func (asStored) FromStored(object own) (own, error) { return object, nil }
+func (asStored) ToStored(object own) (own, error)   { return object, nil }
