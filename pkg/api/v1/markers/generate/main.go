@@ -19,6 +19,7 @@ var sources = []struct {
 	packages []string
 }{
 	{"k8s.io/api", []string{"*/v[0-9]"}},
+	{"k8s.io/apiextensions-apiserver", []string{"pkg/apis/apiextensions/v1"}},
 	{"k8s.io/apimachinery", []string{"pkg/api/resource", "pkg/apis/meta/v1", "pkg/runtime", "pkg/util/intstr"}},
 }
 

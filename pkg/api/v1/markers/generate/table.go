@@ -17,7 +17,7 @@ type table struct {
 	constants map[string]string // the texts of all constants, by the path of their package and their name
 }
 
-const header = `# Made by go generate of the comments in k8s.io/api and k8s.io/apimachinery (Apache License 2.0).
+const header = `# Made by go generate of the comments in k8s.io/api, k8s.io/apiextensions-apiserver and k8s.io/apimachinery (Apache License 2.0).
 # Package markers explains the lines.
 `
 
@@ -80,7 +80,7 @@ func (t table) structLines(s *source, name string, of *ast.StructType, enums map
 		}
 	}
 	own := s.types[name].comment
-	isInJSON := s.docs[name] != nil || s.methods[name+".OpenAPISchemaType"] || slices.ContainsFunc(of.Fields.List, func(f *ast.Field) bool { return f.Tag != nil })
+	isInJSON := s.docs[name] != nil || len(of.Fields.List) == 0 || s.methods[name+".OpenAPISchemaType"] || slices.ContainsFunc(of.Fields.List, func(f *ast.Field) bool { return f.Tag != nil })
 	if !isInJSON || !ast.IsExported(name) {
 		return nil, nil
 	}
