@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"regexp"
@@ -144,12 +145,38 @@ func TestK13APodIsPlacedWhenItIsMade(t *testing.T) {
 	assert.Contains(t, bound, "PodScheduled")
 }
 
-func TestK15OpenAPIv2IsEmpty(t *testing.T) {
+func TestK15OpenAPISaysLessOfOperations(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)
-	assert.Equal(t, `{"swagger":"2.0","info":{"title":"Kubernetes","version":"v1"},"paths":{}}`, d.mustAsk(200, "GET", "/openapi/v2", ""))
-	assert.Equal(t, "\n\x032.0", d.mustAsk(200, "GET", "/openapi/v2", "", "Accept: application/com.github.proto-openapi.spec.v2@v1.0+protobuf"))
-	assert.Contains(t, d.mustAsk(200, "GET", "/openapi/v3", ""), `"api/v1"`)
+	type operation struct {
+		Description string
+		Parameters  []struct{ Name string }
+		Responses   map[string]any
+	}
+	for path, isInProtobuf := range map[string]bool{"/openapi/v3/apis/apps/v1": false, "/openapi/v2": true} {
+		var document struct {
+			Paths map[string]map[string]operation
+		}
+		require.NoError(t, json.Unmarshal([]byte(d.mustAsk(200, "GET", path, "")), &document))
+		patch := document.Paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
+		assert.Empty(t, patch.Description)
+		assert.Len(t, patch.Responses, 1)
+		assert.NotContains(t, patch.Parameters, struct{ Name string }{"force"})
+		assert.Contains(t, patch.Parameters, struct{ Name string }{"dryRun"})
+		assert.NotContains(t, document.Paths, "/version/")
+		code := map[bool]int{false: 406, true: 200}[isInProtobuf]
+		d.mustAsk(code, "GET", path, "", "Accept: application/com.github.proto-openapi.spec.v2@v1.0+protobuf, application/com.github.proto-openapi.spec.v3@v1.0+protobuf")
+	}
+	assert.NotContains(t, d.mustAsk(200, "GET", "/openapi/v3", ""), `"version"`)
+	var v2 struct {
+		Definitions map[string]struct {
+			Kinds []any `json:"x-kubernetes-group-version-kind"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(d.mustAsk(200, "GET", "/openapi/v2", "")), &v2))
+	for _, name := range []string{"DeleteOptions", "WatchEvent"} {
+		assert.Len(t, v2.Definitions["io.k8s.apimachinery.pkg.apis.meta.v1."+name].Kinds, 1, name)
+	}
 }
 
 // service returns a service that selects by a label.

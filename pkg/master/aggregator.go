@@ -3,6 +3,7 @@ package master
 import (
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,11 +23,17 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	aggregator := endpoints.New(m.Second, &m.aggregated)
 	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(versionsOf(rows)) }, m.catalogs)
 	aggregator.Documents = func(path string) http.Handler { return documents().Handler(path) }
-	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents { return openapi.New(versionsOf(rows), typesOf(rows)) }, m.catalogs)
+	var described atomic.Pointer[openapi.Documents]
+	described.Store(&openapi.Documents{})
+	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents {
+		next := described.Load().Next(describedOf(rows), typesOf(rows))
+		described.Store(next)
+		return next
+	}, m.catalogs)
 	description := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { descriptions().ServeHTTP(w, req) })
 	aggregator.Handle("/openapi/v3", description)
 	aggregator.HandlePrefix("/openapi/v3/", description)
-	aggregator.Handle("/openapi/v2", openapi.Empty())
+	aggregator.Handle("/openapi/v2", description)
 	aggregator.Handle("/version", server.Version(m.config.Version))
 	aggregator.Handle("/version/", server.Version(m.config.Version))
 
@@ -43,6 +50,18 @@ func versionsOf(rows []*rest.Resource) (versions []discovery.Version) {
 			versions = append(versions, discovery.Version{GroupVersion: row.GroupVersion})
 		}
 		versions[i].Resources = append(versions[i].Resources, row.APIResource())
+	}
+	return versions
+}
+
+// describedOf returns the versions of resources, for OpenAPI.
+func describedOf(rows []*rest.Resource) (versions []openapi.Version) {
+	byVersion := map[schema.GroupVersion][]*rest.Resource{}
+	for _, row := range rows {
+		byVersion[row.GroupVersion] = append(byVersion[row.GroupVersion], row)
+	}
+	for _, version := range versionsOf(rows) {
+		versions = append(versions, openapi.Version{Version: version, Rows: byVersion[version.GroupVersion]})
 	}
 	return versions
 }

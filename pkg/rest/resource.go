@@ -36,7 +36,8 @@ type Resource struct {
 	Warning      string // in every answer, "" for none
 	Untyped      Untyped
 	// Schema returns the schema of a kind without a Go type: as in OpenAPI 3.0, read-only, without the fields that all
-	// objects have. It is nil for the other kinds, and returns nil if objects may have any fields.
+	// objects have, with x-kubernetes-selectable-fields. It is nil for the other kinds, and returns nil if objects may have
+	// any fields.
 	Schema func() (map[string]any, error)
 
 	served context.Context // ends when the resource is removed from its catalog

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"kube2014/pkg/endpoints/discovery"
 )
 
 // document is the OpenAPI document of one version of a group.
@@ -15,7 +13,7 @@ type document struct {
 	Info       info                            `json:"info"`
 	Paths      map[string]map[string]operation `json:"paths"` // by method
 	Components struct {
-		Schemas map[string]*object `json:"schemas"`
+		Schemas map[string]any `json:"schemas"`
 	} `json:"components"`
 }
 
@@ -27,23 +25,32 @@ type info struct {
 // builder builds a document.
 type builder struct {
 	schemas
-	document
-	version discovery.Version
+	paths   map[string]map[string]operation
+	version Version
 	kindOf  map[string]string // by resource
 }
 
-func newDocument(version discovery.Version, types kindTypes) document {
-	b := &builder{
-		schemas:  schemas{types, map[string]*object{}},
-		document: document{OpenAPI: "3.0.0", Info: info{"kube2014", version.GroupVersion.Version}, Paths: map[string]map[string]operation{}},
-		version:  version,
-		kindOf:   map[string]string{},
+func newBuilder(types kindTypes, isV2 bool) *builder {
+	return &builder{schemas: schemas{types, map[string]any{}, map[groupKind]own{}, isV2}, paths: map[string]map[string]operation{}}
+}
+
+func newDocument(version Version, types kindTypes) document {
+	b := newBuilder(types, false)
+	b.addVersion(version)
+	d := document{OpenAPI: "3.0.0", Info: info{"kube2014", version.GroupVersion.Version}, Paths: b.paths}
+	d.Components.Schemas = b.byName
+	return d
+}
+
+// addVersion adds the operations of all resources of a version.
+func (b *builder) addVersion(version Version) {
+	b.version, b.kindOf = version, map[string]string{}
+	for _, row := range version.Rows {
+		b.addOwn(row)
 	}
 	for _, resource := range version.Resources {
 		b.add(resource)
 	}
-	b.Components.Schemas = b.byName
-	return b.document
 }
 
 // add adds the operations of a resource, or of a subresource.
@@ -62,6 +69,7 @@ func (b *builder) add(r metav1.APIResource) {
 	if r.Namespaced {
 		all, id = "/namespaces/{namespace}/"+name, "Namespaced"+id
 	}
+	_, isOwn := b.own[kind]
 	one := strings.TrimSuffix(all+"/{name}/"+sub, "/")
 	for _, verb := range r.Verbs {
 		switch {
@@ -70,6 +78,7 @@ func (b *builder) add(r metav1.APIResource) {
 			if r.Namespaced {
 				b.operation(verb, everywhere, r.Kind+"ForAllNamespaces", kind)
 			}
+		case verb == "watch" && isOwn: // these paths are old
 		case verb == "watch":
 			b.operation("watchlist", "/watch"+all, id+"List", kind)
 			b.operation("watch", "/watch"+one, id, kind)
@@ -92,10 +101,10 @@ func (b *builder) operation(verb, path, id string, kind groupKind) {
 	group, _, _ := strings.Cut(cmp.Or(b.version.Group, "core"), ".")
 	version := b.version.GroupVersion.Version
 	request, answer := b.bodies(verb, kind)
-	operations := b.Paths[b.version.Path()+path]
+	operations := b.paths[b.version.Path()+path]
 	if operations == nil {
 		operations = map[string]operation{}
-		b.Paths[b.version.Path()+path] = operations
+		b.paths[b.version.Path()+path] = operations
 	}
 	operations[verbs[verb].method] = operation{
 		Tags:        []string{group + "_" + version},

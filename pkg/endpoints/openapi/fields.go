@@ -48,7 +48,7 @@ func docsOf(t reflect.Type) map[string]string {
 func (s *schemas) element(t reflect.Type) *object {
 	o := s.of(t)
 	o.Enum, o.Default = texts(markers.Enum(t)), zero(t)
-	o.wrap()
+	s.finish(&o)
 	return &o
 }
 
@@ -66,12 +66,17 @@ func (s *schemas) property(f field) object {
 	} else if !f.omitted || f.Type.Kind() == reflect.Struct {
 		o.Default = zero(f.Type)
 	}
-	o.wrap()
+	s.finish(&o)
 	return o
 }
 
-// wrap moves a reference into a list if anything stands beside it, which OpenAPI ignores.
-func (o *object) wrap() {
+// finish moves a reference into a list if anything stands beside it, which version 3 ignores. For version 2 it removes
+// the default.
+func (s *schemas) finish(o *object) {
+	if s.isV2 {
+		o.Default = nil
+		return
+	}
 	if beside := *o; o.Ref != "" {
 		if beside.Ref = ""; !reflect.ValueOf(beside).IsZero() {
 			o.AllOf, o.Ref = []object{{Ref: o.Ref}}, ""

@@ -88,7 +88,7 @@ func TestADocumentIsThereForClientsThatTakeJSON(t *testing.T) {
 func TestWhatIsNotInTheIndexIsNotFound(t *testing.T) {
 	t.Parallel()
 	d := New(served(t))
-	for _, path := range []string{"/openapi/v2", "/openapi", "/openapi/v3/api", "/openapi/v3/api/v2", "/openapi/v3/api/v1/pods"} {
+	for _, path := range []string{"/openapi/v1", "/openapi", "/openapi/v3/api", "/openapi/v3/api/v2", "/openapi/v3/api/v1/pods"} {
 		assert.Equal(t, http.StatusNotFound, get(d, path, nil).Code, path)
 	}
 	assert.Equal(t, http.StatusOK, get(d, "/openapi/v3/", nil).Code)
@@ -107,9 +107,9 @@ func (counted) SwaggerDoc() map[string]string {
 func TestDocumentsAreMadeOnceAtFirstUse(t *testing.T) {
 	t.Parallel()
 	timesDescribed.Store(0)
-	d := New([]discovery.Version{{GroupVersion: schema.GroupVersion{Version: "v1"}, Resources: []metav1.APIResource{
+	d := New([]Version{{Version: discovery.Version{GroupVersion: schema.GroupVersion{Version: "v1"}, Resources: []metav1.APIResource{
 		{Name: "counteds", Kind: "Counted", Verbs: metav1.Verbs{"get"}},
-	}}}, map[schema.GroupVersionKind]any{{Version: "v1", Kind: "Counted"}: counted{}})
+	}}}}, map[schema.GroupVersionKind]any{{Version: "v1", Kind: "Counted"}: counted{}})
 	assert.Zero(t, timesDescribed.Load(), "nobody has asked yet")
 	get(d, root, nil)
 	once := timesDescribed.Load()

@@ -30,17 +30,17 @@ const (
 )
 
 // served returns the versions that discovery's recordings have, and the types of their kinds.
-func served(t *testing.T) ([]discovery.Version, map[schema.GroupVersionKind]any) {
+func served(t *testing.T) ([]Version, map[schema.GroupVersionKind]any) {
 	var recordings []struct{ Answer string }
 	readJSON(t, "../discovery/testdata/recorded.json", &recordings)
-	var versions []discovery.Version
+	var versions []Version
 	for _, r := range recordings {
 		var list metav1.APIResourceList
 		require.NoError(t, json.Unmarshal([]byte(r.Answer), &list))
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		require.NoError(t, err)
 		if gv.Version != "" {
-			versions = append(versions, discovery.Version{GroupVersion: gv, Resources: list.APIResources})
+			versions = append(versions, Version{Version: discovery.Version{GroupVersion: gv, Resources: list.APIResources}})
 		}
 	}
 	require.Len(t, versions, 4)
@@ -97,13 +97,20 @@ func get(d *Documents, url string, header http.Header) *httptest.ResponseRecorde
 	return w
 }
 
+// readDocument is a document as a client reads it.
+type readDocument struct {
+	OpenAPI    string
+	Paths      map[string]map[string]operation
+	Components struct{ Schemas map[string]*object }
+}
+
 // written returns the documents as a client reads them, by path.
-func written(t *testing.T) map[string]document {
+func written(t *testing.T) map[string]readDocument {
 	groups, types := served(t)
 	d := New(groups, types)
-	documents := map[string]document{}
+	documents := map[string]readDocument{}
 	for _, path := range paths {
-		var document document
+		var document readDocument
 		require.NoError(t, json.Unmarshal(get(d, path, nil).Body.Bytes(), &document))
 		documents[path] = document
 	}
@@ -113,8 +120,9 @@ func written(t *testing.T) map[string]document {
 // real is what the real server's documents have, without the parameters notHere. Of each schema
 // it has the digest.
 type real struct {
-	Operations []string
-	Schemas    map[string]string
+	Operations  []string
+	Schemas     map[string]string
+	Definitions map[string]string // in version 2
 }
 
 func readReal(t *testing.T) real {
@@ -234,7 +242,7 @@ func TestEachReferenceLeadsToASchema(t *testing.T) {
 	d := New(groups, types)
 	for _, path := range paths {
 		text := get(d, path, nil).Body.String()
-		var document document
+		var document readDocument
 		require.NoError(t, json.Unmarshal([]byte(text), &document))
 		references := strings.Split(text, `"$ref":"`+components)[1:]
 		require.NotEmpty(t, references)
@@ -247,10 +255,10 @@ func TestEachReferenceLeadsToASchema(t *testing.T) {
 
 func TestAKindWithoutATypeIsAnyObject(t *testing.T) {
 	t.Parallel()
-	d := New([]discovery.Version{{GroupVersion: schema.GroupVersion{Group: "a", Version: "v1"}, Resources: []metav1.APIResource{
+	d := New([]Version{{Version: discovery.Version{GroupVersion: schema.GroupVersion{Group: "a", Version: "v1"}, Resources: []metav1.APIResource{
 		{Name: "bs", Kind: "B", Verbs: metav1.Verbs{"get"}},
-	}}}, nil)
-	var document document
+	}}}}, nil)
+	var document readDocument
 	require.NoError(t, json.Unmarshal(get(d, root+"/apis/a/v1", nil).Body.Bytes(), &document))
 	answer := document.Paths["/apis/a/v1/bs/{name}"]["get"].Responses["200"].Content["application/json"].Schema
 	assert.Equal(t, object{Type: "object"}, answer)
@@ -281,7 +289,7 @@ func TestGoTypesAreTheirJSONTypes(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			s := schemas{byName: map[string]*object{}}
+			s := schemas{byName: map[string]any{}}
 			assert.Equal(t, row.want, s.of(reflect.TypeOf(row.value)))
 			if name, isComponent := strings.CutPrefix(row.want.Ref, components); isComponent {
 				assert.Contains(t, s.byName, name)
@@ -294,7 +302,7 @@ func TestATypeOfTwoKindsNamesBoth(t *testing.T) {
 	t.Parallel()
 	a, b := groupKind{Group: "a", Version: "v1", Kind: "Status"}, groupKind{Group: "b", Version: "v1", Kind: "Status"}
 	types := newKindTypes(map[schema.GroupVersionKind]any{schema.GroupVersionKind(b): metav1.Status{}, schema.GroupVersionKind(a): metav1.Status{}})
-	s := schemas{types, map[string]*object{}}
+	s := schemas{kindTypes: types, byName: map[string]any{}}
 	assert.Equal(t, s.kind(a), s.kind(b))
-	assert.Equal(t, []groupKind{a, b}, s.byName[meta+"Status"].Kinds)
+	assert.Equal(t, []groupKind{a, b}, s.byName[meta+"Status"].(*object).Kinds)
 }

@@ -98,13 +98,15 @@ func (s *schemas) bodies(verb string, kind groupKind) (*body, object) {
 		same := s.kind(kind)
 		return &body{typed(same, "application/json", "application/yaml"), true}, same
 	case "patch":
-		patch := typed(s.of(reflect.TypeFor[metav1.Patch]()),
-			"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
-		return &body{patch, true}, s.kind(kind)
+		formats := []string{"application/json-patch+json", "application/merge-patch+json"}
+		if _, isOwn := s.own[kind]; !isOwn {
+			formats = append(formats, "application/strategic-merge-patch+json")
+		}
+		return &body{typed(s.of(reflect.TypeFor[metav1.Patch]()), formats...), true}, s.kind(kind)
 	case "delete", "deletecollection":
 		options := typed(s.of(reflect.TypeFor[metav1.DeleteOptions]()), "application/json", "application/yaml")
 		answer := s.of(reflect.TypeFor[metav1.Status]())
-		if verb == "delete" {
+		if verb == "delete" && !s.isV2 {
 			answer = object{OneOf: []object{s.kind(kind), answer}}
 		}
 		return &body{options, false}, answer

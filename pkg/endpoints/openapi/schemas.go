@@ -13,7 +13,11 @@ import (
 	"kube2014/pkg/api/v1/markers"
 )
 
-const components = "#/components/schemas/"
+// Where references lead to: in a document of version 3, and in one of version 2.
+const (
+	components  = "#/components/schemas/"
+	definitions = "#/definitions/"
+)
 
 // object is a Schema Object of OpenAPI 3.0, as far as Go types need it.
 type object struct {
@@ -84,18 +88,30 @@ func newKindTypes(values map[schema.GroupVersionKind]any) kindTypes {
 	return k
 }
 
-// schemas are the components of one document.
+// schemas are the components of one document: an *object of a Go type, or the schema of an own kind.
 type schemas struct {
 	kindTypes
-	byName map[string]*object
+	byName map[string]any
+	own    map[groupKind]own
+	isV2   bool // version 2 has no defaults and no choice of types, and allows text beside a reference
 }
 
-// kind returns the schema of a kind: any object, if its type is unknown.
+// kind returns the schema of a kind: any object, if nothing is known of it.
 func (s *schemas) kind(kind groupKind) object {
 	if t, ok := s.types[kind]; ok {
 		return s.of(t)
 	}
+	if own, ok := s.own[kind]; ok {
+		return s.reference(s.ownComponent(own))
+	}
 	return object{Type: "object"}
+}
+
+func (s *schemas) reference(name string) object {
+	if s.isV2 {
+		return object{Ref: definitions + name}
+	}
+	return object{Ref: components + name}
 }
 
 // of returns the schema of a type. Structs become components.
@@ -104,7 +120,7 @@ func (s *schemas) of(t reflect.Type) object {
 	case reflect.Pointer:
 		return s.of(t.Elem())
 	case reflect.Struct:
-		return object{Ref: components + s.component(t)}
+		return s.reference(s.component(t))
 	case reflect.Map:
 		return object{Type: "object", AdditionalProperties: s.element(t.Elem())}
 	case reflect.Slice:
@@ -140,12 +156,12 @@ func (s *schemas) component(t reflect.Type) string {
 	s.byName[name] = own // before its fields: types refer to themselves
 	if v, ok := value.(scalar); ok {
 		own.Format = v.OpenAPISchemaFormat()
-		if c, ok := value.(choice); ok {
+		if c, ok := value.(choice); ok && !s.isV2 {
 			for _, one := range c.OpenAPIV3OneOfTypes() {
 				own.OneOf = append(own.OneOf, object{Type: one})
 			}
-		} else {
-			own.Type = v.OpenAPISchemaType()[0]
+		} else if types := v.OpenAPISchemaType(); len(types) > 0 { // none: any value
+			own.Type = types[0]
 		}
 		return name
 	}

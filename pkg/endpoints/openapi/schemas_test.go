@@ -29,26 +29,31 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// allSchemas returns the schemas of all kinds of k8s.io/api that are stable, served or not.
-func allSchemas(t testing.TB) map[string]*object {
+// allSchemas returns the schemas of all kinds that are stable, served or not, in version 3 or 2.
+func allSchemas(t testing.TB, isV2 bool) map[string]*object {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		admissionregistrationv1.AddToScheme, appsv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme,
 		autoscalingv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme, certificatesv1.AddToScheme,
 		coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme, eventsv1.AddToScheme, flowcontrolv1.AddToScheme,
 		networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme, resourcev1.AddToScheme,
-		schedulingv1.AddToScheme, storagev1.AddToScheme,
+		schedulingv1.AddToScheme, storagev1.AddToScheme, apiextensionsv1.AddToScheme,
 	} {
 		require.NoError(t, add(scheme))
 	}
-	s := schemas{byName: map[string]*object{}}
+	s := schemas{byName: map[string]any{}, isV2: isV2}
 	for _, of := range scheme.AllKnownTypes() {
 		s.of(of)
 	}
-	return s.byName
+	byName := map[string]*object{}
+	for name, schema := range s.byName {
+		byName[name] = schema.(*object)
+	}
+	return byName
 }
 
 // digest returns the beginning of the SHA-256 of a schema, without the kinds that it is of: these
@@ -66,12 +71,13 @@ func digest(t *testing.T, schema any) string {
 
 func TestSchemasAreThoseOfTheRealServer(t *testing.T) {
 	t.Parallel()
-	all := allSchemas(t)
-	real := readReal(t).Schemas
-	require.Greater(t, len(real), 500)
-	for name, want := range real {
-		if assert.Contains(t, all, name) {
-			assert.Equal(t, want, digest(t, all[name]), name)
+	for isV2, real := range map[bool]map[string]string{false: readReal(t).Schemas, true: readReal(t).Definitions} {
+		all := allSchemas(t, isV2)
+		require.Greater(t, len(real), 500)
+		for name, want := range real {
+			if assert.Contains(t, all, name) {
+				assert.Equal(t, want, digest(t, all[name]), "%s %v", name, isV2)
+			}
 		}
 	}
 }
@@ -79,7 +85,7 @@ func TestSchemasAreThoseOfTheRealServer(t *testing.T) {
 // These tell what is wrong, where a digest only tells that something is.
 func TestFieldsHaveTheHintsOfTheirMarkers(t *testing.T) {
 	t.Parallel()
-	all := allSchemas(t)
+	all := allSchemas(t, false)
 	for field, want := range map[string]string{
 		"apps.v1.DeploymentStrategy.type": `{"description":"Type of deployment. Can be \"Recreate\" or \"RollingUpdate\". Default is RollingUpdate.\n\nPossible enum values:\n - ` + "`\\\"Recreate\\\"`" + ` Kill all existing pods before creating new ones.\n - ` + "`\\\"RollingUpdate\\\"`" + ` Replace the old ReplicaSets by new one using rolling update i.e gradually scale down the old ReplicaSets and scale up the new one.","type":"string","enum":["Recreate","RollingUpdate"]}`,
 		"core.v1.ContainerPort.protocol":  `{"type":"string","enum":["SCTP","TCP","UDP"],"default":"TCP"}`,

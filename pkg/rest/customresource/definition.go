@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -258,6 +259,14 @@ func setString(members map[string]any, name, value string) {
 	}
 }
 
+// selectableFields returns the fields that lists select by, as OpenAPI says it.
+func selectableFields(fields []apiextensionsv1.SelectableField) (said []any) {
+	for _, f := range fields {
+		said = append(said, map[string]any{"fieldPath": strings.TrimPrefix(f.JSONPath, ".")})
+	}
+	return said
+}
+
 // properties implements Schema of rest.Resource.
 func (v *version) properties() (map[string]any, error) {
 	whole, err := v.definition.read()
@@ -266,7 +275,11 @@ func (v *version) properties() (map[string]any, error) {
 	}
 	for _, of := range whole.Spec.Versions {
 		if of.Name == v.of.Name && of.Schema != nil && of.Schema.OpenAPIV3Schema != nil {
-			return runtime.DefaultUnstructuredConverter.ToUnstructured(of.Schema.OpenAPIV3Schema)
+			properties, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of.Schema.OpenAPIV3Schema)
+			if err == nil && len(of.SelectableFields) > 0 {
+				properties["x-kubernetes-selectable-fields"] = selectableFields(of.SelectableFields)
+			}
+			return properties, err
 		}
 	}
 	return nil, nil
