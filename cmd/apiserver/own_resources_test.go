@@ -55,7 +55,7 @@ func startExtended(t *testing.T, flags ...string) extended {
 }
 
 func (e extended) do(method, path, mediaType, body string) (status int, text string) {
-	req, err := http.NewRequestWithContext(e.t.Context(), method, e.url+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(unhurriedContext(e.t), method, e.url+path, strings.NewReader(body))
 	require.NoError(e.t, err)
 	req.Header.Set("Content-Type", mediaType)
 	resp, err := http.DefaultClient.Do(req)

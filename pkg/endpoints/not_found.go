@@ -15,7 +15,7 @@ import (
 // notFound returns the error for a path that nothing serves. Its message is what clients of today's server print; its
 // details name what there is (K87).
 func (s *Server) notFound(method string, info *request.Info) error {
-	if s.Incomplete != nil && s.Incomplete() {
+	if s.Incomplete != nil && mayComeLater(info.Path) && s.Incomplete() {
 		err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
 		err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 		return err
@@ -31,6 +31,13 @@ func (s *Server) notFound(method string, info *request.Info) error {
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "there are " + strings.Join(names, ", ")}}
 	}
 	return err
+}
+
+// mayComeLater reports whether a path is that of a group whose kinds may be added at run time: its name has a dot.
+func mayComeLater(path string) bool {
+	rest, isGroup := strings.CutPrefix(path, "/apis/")
+	group, _, _ := strings.Cut(rest, "/")
+	return isGroup && strings.Contains(group, ".")
 }
 
 // known returns all versions if that of a request is unknown, all resources of the version if the resource is, or

@@ -18,6 +18,7 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/customresource"
+	"kube2014/pkg/rest/customresource/conversion"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util"
@@ -31,7 +32,7 @@ type Config struct {
 	// Others have the resources of the other servers, whose names cannot be taken.
 	Others rest.Catalogs
 	// NewConverter returns the converter between the versions of a definition.
-	NewConverter func(*apiextensionsv1.CustomResourceDefinition) customresource.Converter
+	NewConverter func(*apiextensionsv1.CustomResourceDefinition) conversion.Converter
 }
 
 // Server follows the definitions. It is safe for concurrent use.

@@ -3,15 +3,15 @@ package master
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/extensions"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/customresource"
+	"kube2014/pkg/rest/customresource/conversion"
 	"kube2014/pkg/server"
+	"kube2014/pkg/webhook"
 )
 
 // createAPIExtensionsServer creates the link for the kinds of CustomResourceDefinitions. It is the last one of today's
@@ -20,8 +20,11 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	endpoints := endpoints.New(m.Second, &m.Extensions)
 	endpoints.All = m.catalogs
 	link := &server.Link{Name: "extension server", Server: endpoints, Next: next}
+	resolve := webhook.Resolver(services{m})
 	definitions := extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
-		NewConverter: func(*apiextensionsv1.CustomResourceDefinition) customresource.Converter { return none{} }})
+		NewConverter: func(crd *apiextensionsv1.CustomResourceDefinition) conversion.Converter {
+			return conversion.New(crd, resolve)
+		}})
 	endpoints.Incomplete = func() bool { return !definitions.Followed() }
 	m.Extensions.Install(definitions.Rows()...)
 	link.AddLoop(definitions.Follow)
@@ -30,14 +33,21 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	return link
 }
 
-type none struct{}
+// services implements webhook.Services by the store.
+type services struct{ *Master }
 
-func (none) Convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
-	var out []*unstructured.Unstructured
-	for _, o := range objects {
-		o = o.DeepCopy()
-		o.SetAPIVersion(to.String())
-		out = append(out, o)
+func (s services) Service(ctx context.Context, namespace, name string) (*corev1.Service, error) {
+	object, err := s.lookup(ctx, "services", namespace, name)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	return object.(*corev1.Service), nil
+}
+
+func (s services) Endpoints(ctx context.Context, namespace, name string) (*corev1.Endpoints, error) {
+	object, err := s.lookup(ctx, "endpoints", namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return object.(*corev1.Endpoints), nil
 }

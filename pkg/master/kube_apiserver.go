@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/admissionregistration"
 	"kube2014/pkg/rest/apps"
 	"kube2014/pkg/rest/autoscaling"
 	"kube2014/pkg/rest/batch"
@@ -83,7 +84,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
-	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base))...)
+	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base), admissionregistration.Resources(base))...)
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}

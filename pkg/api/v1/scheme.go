@@ -3,6 +3,7 @@
 package v1
 
 import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -43,7 +44,7 @@ var Scheme = func() *runtime.Scheme {
 
 // AddToScheme registers the types of today's API, and their defaults.
 func AddToScheme(scheme *runtime.Scheme) error {
-	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, discoveryv1.AddToScheme, autoscalingv1.AddToScheme,
+	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme, autoscalingv1.AddToScheme,
 		authenticationv1.AddToScheme, authorizationv1.AddToScheme, networkingv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
 		batchv1.AddToScheme, certificatesv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, flowcontrolv1.AddToScheme,
 		nodev1.AddToScheme, policyv1.AddToScheme, resourcev1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, apiextensionsv1.AddToScheme)

@@ -6,16 +6,10 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/storage"
 )
-
-// Converter converts objects to another version of their group. It does not change the given ones.
-type Converter interface {
-	Convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error)
-}
 
 // FromStored implements v1.Versions.
 func (v *version) FromStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
