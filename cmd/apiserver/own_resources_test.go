@@ -2,10 +2,14 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +20,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kube2014/pkg/util/certtest"
 )
 
 const (
@@ -296,4 +303,67 @@ func TestATableHasTheColumnsOfTheDefinition(t *testing.T) {
 	assert.Regexp(t, `^1[0-9]y`, cells[4])
 	cells[4] = "years"
 	assert.Equal(t, []any{"a", 2.0, 0.5, true, "years", "<invalid>", `["x","y"]`, nil, nil}, cells)
+}
+
+// A webhook renames the field of the older version, size, to length. It is reached by the endpoints of its service.
+func TestAConversionWebhookConvertsOnTheWay(t *testing.T) {
+	onEachServer(t, func(t *testing.T, e extended) {
+		authority := certtest.Authority(t, "authority")
+		var calls atomic.Int64
+		var away atomic.Bool
+		hook := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls.Add(1)
+			if away.Load() {
+				http.Error(w, "away", http.StatusServiceUnavailable)
+				return
+			}
+			var review apiextensionsv1.ConversionReview
+			assert.NoError(t, json.NewDecoder(r.Body).Decode(&review))
+			response := &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: "Success"}}
+			for _, raw := range review.Request.Objects {
+				text := strings.Replace(string(raw.Raw), `"size"`, `"length"`, 1)
+				if review.Request.DesiredAPIVersion == "example.com/v1" {
+					text = strings.Replace(string(raw.Raw), `"length"`, `"size"`, 1)
+				}
+				text = strings.NewReplacer("example.com/v1", review.Request.DesiredAPIVersion, "example.com/v2", review.Request.DesiredAPIVersion).Replace(text)
+				response.ConvertedObjects = append(response.ConvertedObjects, runtime.RawExtension{Raw: []byte(text)})
+			}
+			review.Request, review.Response = nil, response
+			assert.NoError(t, json.NewEncoder(w).Encode(review))
+		}))
+		hook.TLS = &tls.Config{Certificates: []tls.Certificate{authority.Server(t, "hook.default.svc").Certificate}}
+		hook.StartTLS()
+		t.Cleanup(hook.Close)
+		_, port, err := net.SplitHostPort(hook.Listener.Addr().String())
+		require.NoError(t, err)
+		e.send(201, "POST", "/api/v1/namespaces/default/services", `{"metadata":{"name":"hook"},"spec":{"ports":[{"port":443}]}}`)
+		e.send(201, "POST", "/api/v1/namespaces/default/endpoints", `{"metadata":{"name":"hook"},"subsets":[{"addresses":[{"ip":"127.0.0.1"}],"ports":[{"port":`+port+`}]}]}`)
+
+		e.send(201, "POST", crds, aDefinition(`"versions":[`+aVersion("v1", false, `"size":{"type":"integer"}`)+`,`+aVersion("v2", true, `"length":{"type":"integer"}`)+`],
+"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"caBundle":"`+base64.StdEncoding.EncodeToString(authority.CertPEM)+`",
+"service":{"namespace":"default","name":"hook","path":"/convert"}}}}`))
+		e.established("gadgets.example.com")
+		for i := range 5 {
+			e.send(201, "POST", gadgets, aGadget(fmt.Sprint("g", i), `{"size":3}`))
+		}
+		inV2 := strings.Replace(gadgets, "/v1/", "/v2/", 1)
+		assert.Equal(t, map[string]any{"length": int64(3)}, e.object(inV2 + "/g1").Object["spec"])
+		e.send(200, "PATCH", inV2+"/g1", `{"spec":{"length":4}}`)
+		assert.Equal(t, map[string]any{"size": int64(4)}, e.object(gadgets + "/g1").Object["spec"])
+		e.send(200, "GET", gadgets, "")
+		before := calls.Load()
+		e.send(200, "GET", gadgets, "")
+		assert.Equal(t, before, calls.Load(), "each version of an object is converted once")
+
+		away.Store(true)
+		e.send(201, "POST", inV2+"?dryRun=All", strings.Replace(aGadget("new", `{"length":1}`), "/v1", "/v2", 1))
+		e.send(201, "POST", inV2, strings.Replace(aGadget("new", `{"length":1}`), "/v1", "/v2", 1))
+		answer := e.send(500, "GET", gadgets, "")
+		assert.Contains(t, answer, "conversion webhook for example.com/v2, Kind=Gadget failed: ")
+		away.Store(false)
+		assert.Contains(t, e.send(200, "GET", gadgets, ""), `"new"`, "a failure is not kept")
+		away.Store(true)
+		e.send(200, "DELETE", crds+"/gadgets.example.com", "")
+		e.gone(crds + "/gadgets.example.com")
+	})
 }

@@ -19,7 +19,7 @@ type ObjectMeta struct {
 	UID             string            // "" if it is derived, see UIDOf
 	CreationTime    time.Time         // zero if it is unknown
 	Annotations     map[string]string // not selectable
-	Remainder       string            // the fields that only v1 has, as JSON that only v1 reads
+	Remainder       Remainder         // the fields that only v1 has, which only v1 reads
 }
 
 // ToBeCreated means: store only if absent. No stored object has this version.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/customresource"
-	"kube2014/pkg/rest/customresource/conversion"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util"
@@ -32,7 +32,7 @@ type Config struct {
 	// Others have the resources of the other servers, whose names cannot be taken.
 	Others rest.Catalogs
 	// NewConverter returns the converter between the versions of a definition.
-	NewConverter func(*apiextensionsv1.CustomResourceDefinition) conversion.Converter
+	NewConverter func(*apiextensionsv1.CustomResourceDefinition) (customresource.Converter, error)
 }
 
 // Server follows the definitions. It is safe for concurrent use.
@@ -42,6 +42,8 @@ type Server struct {
 
 	names, establishing, finalizing *workqueue.Queue
 	followed                        chan struct{} // closed when the resources of all definitions have been installed once
+
+	free *time.Timer // gives memory back to the system, some time after the last change
 
 	mu      sync.Mutex // guards what follows
 	known   map[string]*definition
@@ -61,6 +63,8 @@ type definition struct {
 func New(config Config) *Server {
 	s := &Server{Config: config, known: map[string]*definition{}, moved: make(chan struct{}), followed: make(chan struct{}),
 		names: workqueue.New("naming"), establishing: workqueue.New("establishing"), finalizing: workqueue.New("finalizing")}
+	s.free = time.AfterFunc(time.Hour, debug.FreeOSMemory)
+	s.free.Stop()
 	base := config.Base
 	base.Objects = followed{base.Objects, s}
 	s.definitions = apiextensions.NewDefinitions(base)
@@ -120,6 +124,10 @@ func (s *Server) follow(ctx context.Context) error {
 	}
 }
 
+// freeDelay is the time from the last change of a definition until memory is given back to the system: to decode and check a
+// large definition takes 40 MB for a moment, which the runtime would keep.
+const freeDelay = 2 * time.Second
+
 // snapshot returns the known definitions by name.
 func (s *Server) snapshot() map[string]*definition {
 	s.mu.Lock()
@@ -156,6 +164,7 @@ func (s *Server) apply(changed map[string]*storage.Object, version uint64) {
 		known[name] = after
 	}
 	s.Catalog.Replace(removed, installed)
+	s.free.Reset(freeDelay)
 	s.mu.Lock()
 	s.known, s.version = known, max(s.version, version)
 	close(s.moved)
@@ -186,7 +195,11 @@ func (s *Server) read(object *storage.Object, before *definition) (*definition, 
 	case before != nil && before.serving != nil && servesAlike(before.crd, crd):
 		d.serving, d.rows = before.serving, before.rows
 	case isServed(crd):
-		d.serving = customresource.New(crd, again, s.NewConverter(crd), s.guarded(crd.Name))
+		converter, err := s.NewConverter(crd)
+		if err != nil {
+			converter = customresource.Broken(err) // only other versions than the stored one cannot be served
+		}
+		d.serving = customresource.New(crd, again, converter, s.guarded(crd.Name))
 		d.rows = d.serving.Rows()
 	}
 	for i := range crd.Spec.Versions {
@@ -195,13 +208,13 @@ func (s *Server) read(object *storage.Object, before *definition) (*definition, 
 	return d, nil
 }
 
-// decode returns a stored definition. It is the caller's.
+// decode returns a stored definition. It is the caller's, but for the labels and annotations.
 func (s *Server) decode(object *storage.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
 	decoded, err := s.definitions.Whole.Codec.Out(object.Object)
 	if err != nil {
 		return nil, err
 	}
-	return decoded.(*apiextensionsv1.CustomResourceDefinition).DeepCopy(), nil
+	return decoded.(*apiextensionsv1.CustomResourceDefinition), nil
 }
 
 // servesAlike reports whether the resources of two versions of a definition are the same.

@@ -9,6 +9,7 @@ import (
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/extensions"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/customresource"
 	"kube2014/pkg/rest/customresource/conversion"
 	"kube2014/pkg/server"
 	"kube2014/pkg/webhook"
@@ -20,9 +21,9 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	endpoints := endpoints.New(m.Second, &m.Extensions)
 	endpoints.All = m.catalogs
 	link := &server.Link{Name: "extension server", Server: endpoints, Next: next}
-	resolve := webhook.Resolver(services{m})
+	resolve := webhook.NewServiceResolver(services{m})
 	definitions := extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
-		NewConverter: func(crd *apiextensionsv1.CustomResourceDefinition) conversion.Converter {
+		NewConverter: func(crd *apiextensionsv1.CustomResourceDefinition) (customresource.Converter, error) {
 			return conversion.New(crd, resolve)
 		}})
 	endpoints.Incomplete = func() bool { return !definitions.Followed() }

@@ -12,7 +12,7 @@ import (
 )
 
 func kubernetes(remainder string) *api.Service {
-	return &api.Service{JSONBase: api.JSONBase{ID: "kubernetes"}, ObjectMeta: api.ObjectMeta{Remainder: remainder}, Port: 443}
+	return &api.Service{JSONBase: api.JSONBase{ID: "kubernetes"}, ObjectMeta: api.ObjectMeta{Remainder: api.Remainder(remainder)}, Port: 443}
 }
 
 // D49.

@@ -162,10 +162,10 @@ func TestTheLargestHistoryGivesWay(t *testing.T) {
 	t.Parallel()
 	const size = maxHistorySize / 8
 	cache := NewCache(0)
-	put(t, cache, &api.Any{Kind: api.NodeKind, ID: "n", ObjectMeta: api.ObjectMeta{Remainder: string(make([]byte, size))}})
+	put(t, cache, &api.Any{Kind: api.NodeKind, ID: "n", ObjectMeta: api.ObjectMeta{Remainder: api.Remainder(make([]byte, size))}})
 	put(t, cache, &api.Any{Kind: api.NodeKind, ID: "n"})
 	for i := range 20 {
-		put(t, cache, &api.Any{Kind: "events", ID: "e", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: string(make([]byte, size+i))}})
+		put(t, cache, &api.Any{Kind: "events", ID: "e", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: api.Remainder(make([]byte, size+i))}})
 	}
 	assert.LessOrEqual(t, cache.size, maxHistorySize)
 	assert.Equal(t, cache.size, cache.lanes[api.NodeKind].history.size+cache.lanes["events"].history.size)

@@ -2,74 +2,101 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"math/rand/v2"
 	"net"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// ServiceResolver returns the address, with a port, at which a port of a service is reached now.
-type ServiceResolver func(ctx context.Context, namespace, name string, port int32) (address string, err error)
-
-// Services reads services and their endpoints.
+// Services looks up services and their endpoints. What it returns is not changed. It is safe for concurrent use.
 type Services interface {
 	Service(ctx context.Context, namespace, name string) (*corev1.Service, error)
 	Endpoints(ctx context.Context, namespace, name string) (*corev1.Endpoints, error)
 }
 
-// Resolver returns the ServiceResolver for the services of a server: the external name of a service, or its cluster IP, or
-// else one of its ready endpoints.
-func Resolver(services Services) ServiceResolver {
+// ServiceResolver returns the address, HOST:PORT, at which the port of a service is reached now. It is safe for concurrent use.
+type ServiceResolver func(ctx context.Context, namespace, name string, port int32) (string, error)
+
+// NewServiceResolver returns a resolver of services. The address is that of the external name, the cluster IP, or a ready endpoint
+// if there is no cluster IP. An error is that of the lookup, or service unavailable if the service has no such port or no ready endpoint.
+func NewServiceResolver(services Services) ServiceResolver {
 	return func(ctx context.Context, namespace, name string, port int32) (string, error) {
 		service, err := services.Service(ctx, namespace, name)
 		if err != nil {
 			return "", err
 		}
-		if service.Spec.Type == corev1.ServiceTypeExternalName {
-			return addressOf(service.Spec.ExternalName, port), nil
+		switch service.Spec.Type {
+		case corev1.ServiceTypeExternalName:
+			return address(service.Spec.ExternalName, port), nil
+		case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
+		default:
+			return "", fmt.Errorf("unsupported service type %q", service.Spec.Type)
 		}
-		i := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
-		if i < 0 {
+		of := portOf(service, port)
+		switch ip := service.Spec.ClusterIP; {
+		case of == nil:
 			return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, name))
-		}
-		if ip := service.Spec.ClusterIP; ip != "" && ip != corev1.ClusterIPNone {
-			return addressOf(ip, port), nil
+		case ip != "" && ip != corev1.ClusterIPNone:
+			return address(ip, port), nil
 		}
 		endpoints, err := services.Endpoints(ctx, namespace, name)
-		if err != nil {
+		if err != nil && !apierrors.IsNotFound(err) {
 			return "", err
 		}
-		for _, subset := range endpoints.Subsets {
-			at := slices.IndexFunc(subset.Ports, func(p corev1.EndpointPort) bool { return p.Name == service.Spec.Ports[i].Name })
-			if at >= 0 && len(subset.Addresses) > 0 {
-				return addressOf(subset.Addresses[0].IP, subset.Ports[at].Port), nil
-			}
+		if ready := readyAddresses(endpoints, of.Name); len(ready) > 0 {
+			return ready[rand.IntN(len(ready))], nil
 		}
 		return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
 }
 
-func addressOf(host string, port int32) string {
+// portOf returns the port of a service with a number, nil for none.
+func portOf(service *corev1.Service, number int32) *corev1.ServicePort {
+	for i := range service.Spec.Ports {
+		if port := &service.Spec.Ports[i]; port.Port == number {
+			return port
+		}
+	}
+	return nil
+}
+
+// readyAddresses returns the ready addresses of a named port of endpoints, which may be nil.
+func readyAddresses(endpoints *corev1.Endpoints, name string) (ready []string) {
+	if endpoints == nil {
+		return nil
+	}
+	for _, subset := range endpoints.Subsets {
+		for _, port := range subset.Ports {
+			if port.Name != name {
+				continue
+			}
+			for _, at := range subset.Addresses {
+				ready = append(ready, address(at.IP, port.Port))
+			}
+		}
+	}
+	return ready
+}
+
+func address(host string, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// NewOfService is NewAt for a service, whose address is found for each connection. Its certificate is for NAME.NAMESPACE.svc.
-func NewOfService(namespace, name string, port int32, path string, authorities *x509.CertPool, resolve ServiceResolver) *Client {
-	host := name + "." + namespace + ".svc"
-	client := NewAt("https://"+addressOf(host, port)+path, authorities)
-	client.http.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities, ServerName: host}
+// NewAtService is NewAt for a URL whose host is SERVICE.NAMESPACE.svc, the name in the certificate of the server. Each connection
+// goes to the address that the resolver returns at that time.
+func NewAtService(url string, authorities *x509.CertPool, resolve func(ctx context.Context) (string, error)) *Client {
+	client := NewAt(url, authorities)
 	dial := client.http.DialContext
 	client.http.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		address, err := resolve(ctx, namespace, name, port)
+		at, err := resolve(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return dial(ctx, network, address)
+		return dial(ctx, network, at)
 	}
 	return client
 }

@@ -133,12 +133,21 @@ func (c *Client) PostOnce(ctx context.Context, timeout time.Duration, limit int6
 	if err != nil {
 		return errUnencoded
 	}
-	text, _, err := c.callFor(ctx, timeout, body, limit)
+	text, err := c.CallOnce(ctx, timeout, limit, body)
 	if err != nil {
 		return err
 	}
 	return decode(text, body, answer)
 }
+
+// CallOnce is PostOnce for an encoded review. It returns the answer as it is, of any kind and version.
+func (c *Client) CallOnce(ctx context.Context, timeout time.Duration, limit int64, review []byte) ([]byte, error) {
+	text, _, err := c.callFor(ctx, timeout, review, limit)
+	return text, err
+}
+
+// Close closes the connections that no call uses. A later call opens new ones.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Answered is the error of an answer with this HTTP status.
 type Answered int

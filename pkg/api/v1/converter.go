@@ -143,6 +143,15 @@ func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Sch
 	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind)), []byte(`{"metadata":`), false}
 }
 
+// Decodes reports whether Out decodes the whole object, but its labels and annotations, anew.
+func (c *Codec) Decodes() bool {
+	switch c.Converter.(type) {
+	case oneVersion, withoutType:
+		return true
+	}
+	return false
+}
+
 // EncodeItem returns a stored object's compact JSON as an item of a list: without its kind, unless it has no Go type.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	converted, err := c.Out(object.(api.Object))

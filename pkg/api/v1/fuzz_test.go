@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"kube2014/pkg/api"
 	"regexp"
 	"testing"
 	"time"
@@ -135,7 +136,7 @@ func FuzzRemainder(f *testing.F) {
 			t.Skip("it has a number that is too large")
 		}
 		stored := in(t, makeV1(t, v1Kinds[i%uint(len(v1Kinds))], 1))
-		stored.Meta().Remainder = remainder
+		stored.Meta().Remainder = api.Remainder(remainder)
 		if _, err := codecFor(stored).EncodeItem(stored); err != nil {
 			require.ErrorContains(t, err, "the remainder of ")
 		}

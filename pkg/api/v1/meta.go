@@ -37,11 +37,24 @@ func outMeta(meta *metav1.ObjectMeta, object api.Object) {
 	meta.CreationTimestamp = metav1.Time{Time: in.CreationTime}
 }
 
+// EncodeMetadata returns the JSON of the metadata of an object of a kind that June 2014 does not know.
+func EncodeMetadata(object *api.Any) ([]byte, error) {
+	var partial metav1.PartialObjectMetadata
+	if err := decodeRemainder(object, &partial); err != nil {
+		return nil, err
+	}
+	outMeta(&partial.ObjectMeta, object)
+	partial.Labels = object.Labels
+	return json.Marshal(partial.ObjectMeta)
+}
+
 // encodeRest returns the JSON of the rest of an object, "" if it is empty.
-func encodeRest[Object any](rest Object) (string, error) { return remainderOf(rest, *new(Object)) }
+func encodeRest[Object any](rest Object) (api.Remainder, error) {
+	return remainderOf(rest, *new(Object))
+}
 
 // remainderOf returns the JSON of the rest of an object, "" if it is that of an empty one.
-func remainderOf(rest, empty any) (string, error) {
+func remainderOf(rest, empty any) (api.Remainder, error) {
 	text, err := json.Marshal(rest)
 	if err != nil {
 		return "", err
@@ -50,7 +63,7 @@ func remainderOf(rest, empty any) (string, error) {
 	if bytes.Equal(text, nothing) {
 		text = nil
 	}
-	return string(text), err
+	return api.MakeRemainder(text), err
 }
 
 func decodeRest[Object any](object api.Object) (rest Object, err error) {
@@ -65,7 +78,7 @@ func decodeRemainder(object api.Object, into any) error {
 	if remainder == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(remainder), into); err != nil {
+	if err := json.Unmarshal(remainder.Text(), into); err != nil {
 		return fmt.Errorf("the remainder of %s %s: %w", object.Key().Kind, api.Quote(object.Key().ID), err)
 	}
 	return nil

@@ -282,7 +282,7 @@ func TestARemainderThatCannotBeReadIsAnError(t *testing.T) {
 	for _, kind := range v1Kinds {
 		for _, remainder := range malformed {
 			stored := in(t, makeV1(t, kind, 1))
-			stored.Meta().Remainder = remainder
+			stored.Meta().Remainder = api.Remainder(remainder)
 			_, err := codecFor(stored).Out(stored)
 			require.ErrorContains(t, err, "the remainder of "+string(stored.Key().Kind), remainder)
 			_, err = codecFor(stored).EncodeItem(stored)

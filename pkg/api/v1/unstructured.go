@@ -15,11 +15,11 @@ import (
 )
 
 // Versions converts the objects of a kind without a Go type between the version of a client and those in which they are
-// stored. Both methods own their argument.
+// stored.
 type Versions interface {
-	// FromStored converts an object, which has the version and the fields with which it was stored.
+	// FromStored converts an object, which has the version and the fields with which it was stored. It owns the object.
 	FromStored(*unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// ToStored converts an object to the version in which objects are stored now.
+	// ToStored converts an object to the version in which objects are stored now. It does not change the object.
 	ToStored(*unstructured.Unstructured) (*unstructured.Unstructured, error)
 }
 
@@ -44,7 +44,7 @@ func (c withoutType) New() runtime.Object {
 
 func (c withoutType) Out(object api.Object) (runtime.Object, error) {
 	whole, out := object.(*api.Any), map[string]any{}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(whole.Remainder), &out); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(whole.Remainder.Text(), &out); err != nil {
 		return nil, fmt.Errorf("the remainder of %s %s: %w", whole.Kind, api.Quote(whole.ID), err)
 	}
 	metadata, ok := out["metadata"].(map[string]any)
@@ -83,21 +83,22 @@ func setTexts(into map[string]any, name string, values map[string]string) {
 var inAny = []string{"name", "namespace", "uid", "creationTimestamp", "labels", "annotations", "resourceVersion", "selfLink", "managedFields"}
 
 func (c withoutType) In(object runtime.Object) (api.Object, error) {
-	stored, err := c.versions.ToStored(object.(*unstructured.Unstructured).DeepCopy())
+	stored, err := c.versions.ToStored(object.(*unstructured.Unstructured))
 	if err != nil {
 		return nil, err
 	}
 	in := &api.Any{Kind: c.stored, ID: stored.GetName(), Labels: stored.GetLabels()}
 	in.Namespace, in.UID, in.CreationTime, in.Annotations = stored.GetNamespace(), string(stored.GetUID()), stored.GetCreationTimestamp().Time, stored.GetAnnotations()
-	metadata, _ := stored.Object["metadata"].(map[string]any) // GetName has read it
+	members := maps.Clone(stored.Object)
+	metadata := maps.Clone(members["metadata"].(map[string]any)) // GetName has read it
 	for _, name := range inAny {
 		delete(metadata, name)
 	}
-	if len(metadata) == 0 {
-		delete(stored.Object, "metadata")
+	if members["metadata"] = metadata; len(metadata) == 0 {
+		delete(members, "metadata")
 	}
-	text, err := json.Marshal(stored.Object)
-	in.Remainder = string(text)
+	text, err := json.Marshal(members)
+	in.Remainder = api.MakeRemainder(text)
 	return in, err
 }
 

@@ -177,7 +177,7 @@ func updateBy(rules func(now, before *apiextensions.CustomResourceDefinition) fi
 // internal converts a definition to the internal version. It fails if a value in it is no JSON, which can be in protobuf.
 func internal(object crd) (*apiextensions.CustomResourceDefinition, *field.Error) {
 	converted := &apiextensions.CustomResourceDefinition{}
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(object.DeepCopy(), converted, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(object, converted, nil); err != nil {
 		return nil, field.Invalid(field.NewPath("spec"), nil, err.Error())
 	}
 	return converted, nil

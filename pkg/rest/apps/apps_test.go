@@ -33,7 +33,7 @@ func TestABareObjectOfAnotherProgramIsServed(t *testing.T) {
 	d := openOn(t, store)
 	for _, kind := range []api.Kind{"deployments", "replicasets", "daemonsets", "statefulsets", "controllerrevisions"} {
 		for name, remainder := range map[string]string{"empty": "", "bare": `{"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{}},"updateStrategy":{"type":"RollingUpdate"}}}`} {
-			_, err := storage.CommitOne(store, storage.Create(&api.Any{Kind: kind, ID: name, ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: remainder}}))
+			_, err := storage.CommitOne(store, storage.Create(&api.Any{Kind: kind, ID: name, ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: api.Remainder(remainder)}}))
 			require.NoError(t, err)
 			path := "/apis/apps/v1/namespaces/default/" + string(kind)
 			assert.Equal(t, 200, d.Do("GET", path, "", "Accept", Table).Status)

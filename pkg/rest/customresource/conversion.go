@@ -3,13 +3,32 @@ package customresource
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/storage"
 )
+
+// Converter converts objects to another version of their group, in the same order. It does not change the given ones; those
+// that have the version are returned as they are.
+type Converter interface {
+	Convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error)
+}
+
+// Broken returns a converter that always fails.
+func Broken(err error) Converter { return broken{err} }
+
+type broken struct{ err error }
+
+func (b broken) Convert(context.Context, []*unstructured.Unstructured, schema.GroupVersion) ([]*unstructured.Unstructured, error) {
+	return nil, b.err
+}
 
 // FromStored implements v1.Versions.
 func (v *version) FromStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -55,8 +74,8 @@ func (v *version) convert(ctx context.Context, objects []*unstructured.Unstructu
 		return objects, nil
 	}
 	converted, err := v.definition.converter.Convert(ctx, objects, v.row.GroupVersion)
-	if err != nil {
-		return nil, err
+	if err != nil { // today's server shows the words of a webhook, without a reason
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
 	s, err := v.schema()
 	if err != nil {

@@ -22,7 +22,6 @@ import (
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/customresource/conversion"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -32,7 +31,7 @@ type Definition struct {
 	crd       *apiextensionsv1.CustomResourceDefinition
 	read      func() (*apiextensionsv1.CustomResourceDefinition, error)
 	base      generic.Base
-	converter conversion.Converter
+	converter Converter
 	versions  []*version // the first one is preferred
 }
 
@@ -46,7 +45,7 @@ type version struct {
 
 // New returns the definition of a CustomResourceDefinition, whose names must have been accepted. It takes ownership of it.
 // Read returns it again, with its schemas; the result is the caller's.
-func New(crd *apiextensionsv1.CustomResourceDefinition, read func() (*apiextensionsv1.CustomResourceDefinition, error), converter conversion.Converter, base generic.Base) *Definition {
+func New(crd *apiextensionsv1.CustomResourceDefinition, read func() (*apiextensionsv1.CustomResourceDefinition, error), converter Converter, base generic.Base) *Definition {
 	d := &Definition{crd: crd, read: read, base: base, converter: converter}
 	for i := range crd.Spec.Versions {
 		of := &crd.Spec.Versions[i]

@@ -2,6 +2,7 @@ package generic
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,7 +120,13 @@ func (s *Store[T]) versioned(stored *storage.Object) (T, error) {
 		var none T
 		return none, err
 	}
-	return object.DeepCopyObject().(T), nil
+	own := object.(T)
+	if _, decoded := stored.Object.(*api.Any); decoded && s.Codec.Decodes() { // it shares only these with the stored object
+		own.SetLabels(maps.Clone(own.GetLabels()))
+		own.SetAnnotations(maps.Clone(own.GetAnnotations()))
+		return own, nil
+	}
+	return own.DeepCopyObject().(T), nil
 }
 
 // internal converts an object of the API to its stored form. It inherits from an earlier

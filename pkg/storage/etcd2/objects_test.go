@@ -140,5 +140,5 @@ func TestReconcileLeavesQuotas(t *testing.T) {
 	stored, err := registry.store.Get(api.DefaultKey("quotas", "pods"))
 	require.NoError(t, err)
 	assert.Equal(t, written[0].Version(), stored.Version())
-	assert.Equal(t, `[{"id":"x"}]`, stored.Meta().Remainder)
+	assert.EqualValues(t, `[{"id":"x"}]`, stored.Meta().Remainder)
 }

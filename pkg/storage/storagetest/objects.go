@@ -36,7 +36,7 @@ func labelled(kind api.Kind, id string, mark int, labels map[string]string) api.
 		meta := made.Meta()
 		meta.CreationTime = time.Date(2014, 6, 6, 12, 0, 0, mark, time.UTC)
 		meta.Annotations = map[string]string{"mark": strconv.Itoa(mark)}
-		meta.Remainder = strconv.Itoa(mark)
+		meta.Remainder = api.Remainder(strconv.Itoa(mark))
 	}
 	return made
 }
@@ -50,7 +50,7 @@ func unplaced(object api.Object) api.Object {
 }
 
 func bare(kind api.Kind, id string, mark int, labels map[string]string) api.Object {
-	base, onlyV1 := api.JSONBase{ID: id}, api.ObjectMeta{Remainder: strconv.Itoa(mark)}
+	base, onlyV1 := api.JSONBase{ID: id}, api.ObjectMeta{Remainder: api.Remainder(strconv.Itoa(mark))}
 	switch kind {
 	case api.TaskKind:
 		return &api.Task{JSONBase: base, Labels: labels, DesiredState: api.TaskState{Status: strconv.Itoa(mark)}, CurrentState: api.TaskState{Host: "m1"}, IsPod: isOfToday(id)}
@@ -96,7 +96,7 @@ func markOf(object *storage.Object) int {
 	case *api.Endpoints:
 		mark, _ = strconv.Atoi(o.Endpoints[0])
 	default:
-		mark, _ = strconv.Atoi(o.Meta().Remainder)
+		mark, _ = strconv.Atoi(string(o.Meta().Remainder))
 	}
 	return mark
 }

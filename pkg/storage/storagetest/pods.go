@@ -278,7 +278,7 @@ func asStored(t *testing.T, h Harness, kind api.Kind) {
 		made := labelled(kind, id, mark, map[string]string{"name": "web"})
 		*made.Meta() = api.ObjectMeta{
 			Namespace: made.Meta().Namespace, UID: "an own one of " + id, CreationTime: time.Date(2014, 6, 6, 12, 0, mark, 123456789, time.UTC),
-			Annotations: map[string]string{"a": "\"<&>\"\n", "": ""}, Remainder: fmt.Sprintf(`{"spec":{"a":["<&>",1e3,null,%d]}}`, mark),
+			Annotations: map[string]string{"a": "\"<&>\"\n", "": ""}, Remainder: api.Remainder(fmt.Sprintf(`{"spec":{"a":["<&>",1e3,null,%d]}}`, mark)),
 		}
 		switch o := made.(type) {
 		case *api.Service:

@@ -107,7 +107,7 @@ func marshal(object api.Object, whole bool) ([]byte, error) {
 
 func extraOf(object api.Object) extra {
 	meta := object.Meta()
-	e := extra{UID: meta.UID, Annotations: meta.Annotations, Remainder: json.RawMessage(meta.Remainder)}
+	e := extra{UID: meta.UID, Annotations: meta.Annotations, Remainder: json.RawMessage(meta.Remainder.Text())}
 	if !meta.CreationTime.IsZero() {
 		e.CreationTimestamp = meta.CreationTime.UTC()
 	}
@@ -193,7 +193,7 @@ func unmarshal(text []byte, into api.Object) error {
 
 func (e extra) addTo(object api.Object) error {
 	meta := object.Meta()
-	meta.UID, meta.Annotations, meta.Remainder = e.UID, e.Annotations, string(e.Remainder)
+	meta.UID, meta.Annotations, meta.Remainder = e.UID, e.Annotations, api.MakeRemainder(e.Remainder)
 	if meta.CreationTime = e.CreationTimestamp.UTC(); meta.CreationTime.Year() < 0 || meta.CreationTime.Year() > 9999 {
 		return errors.New("the creation timestamp has no year of four digits in UTC")
 	}

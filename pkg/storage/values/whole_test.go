@@ -65,7 +65,7 @@ func TestWhatIsTooDeepForAStoreIsTooLarge(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 2000) + "1" + strings.Repeat(",1", 18000) + strings.Repeat("]", 2000) // D33
 	for _, encode := range []func(api.Object) (string, error){Encode, EncodeWhole} {
-		_, err := encode(&api.Any{Kind: api.NodeKind, ID: "x", ObjectMeta: api.ObjectMeta{Remainder: deep}})
+		_, err := encode(&api.Any{Kind: api.NodeKind, ID: "x", ObjectMeta: api.ObjectMeta{Remainder: api.Remainder(deep)}})
 		assert.Equal(t, api.TooLarge, api.KindOf(err))
 		assert.ErrorContains(t, err, "the object cannot be stored: it would have more than")
 	}

@@ -125,7 +125,7 @@ func (p *Plugin) release(key api.Key, d demand) {
 
 // reservationsIn returns the reservations in a stored object, which may be nil. An object that cannot be read has none.
 func reservationsIn(stored *storage.Object) (all []reservation) {
-	if stored == nil || json.Unmarshal([]byte(stored.Meta().Remainder), &all) != nil {
+	if stored == nil || json.Unmarshal(stored.Meta().Remainder.Text(), &all) != nil {
 		return nil
 	}
 	return all
@@ -140,6 +140,6 @@ func objectOf(of api.Key, all []reservation) (api.Object, error) {
 		return object, nil
 	}
 	text, err := json.Marshal(all)
-	object.Remainder = string(text)
+	object.Remainder = api.MakeRemainder(text)
 	return object, err
 }

@@ -2,222 +2,173 @@ package conversion
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"net"
+	"net/url"
+	"strconv"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/util/pems"
 	"kube2014/pkg/webhook"
 )
 
-const (
-	// timeout bounds a call, as in today's server.
-	timeout = 30 * time.Second
-	// maxAnswer bounds the answer of a webhook, in bytes.
-	maxAnswer = 64 << 20
-)
+// timeout bounds a call.
+const timeout = 30 * time.Second
 
-// caller implements Converter by a webhook.
-type caller struct {
-	client   *webhook.Client
-	invalid  error // the configuration is not valid
-	versions []string
+// hook is a conversion webhook.
+type hook struct {
+	client  *webhook.Client
+	url     string
+	version string // of its reviews, "" if it has none that is known here
 }
 
-func newCaller(config *apiextensionsv1.WebhookConversion, resolve webhook.ServiceResolver) *caller {
-	c := &caller{versions: config.ConversionReviewVersions}
-	var authorities *x509.CertPool
-	if bundle := bytes.TrimSpace(config.ClientConfig.CABundle); len(bundle) > 0 {
-		authorities = x509.NewCertPool()
-		if !authorities.AppendCertsFromPEM(bundle) {
-			c.invalid = errors.New("unable to load root certificates: unable to parse bytes as PEM block")
-			return c
+func newHook(config *apiextensionsv1.WebhookConversion, resolve webhook.ServiceResolver) (*hook, error) {
+	h := &hook{}
+	for _, version := range config.ConversionReviewVersions {
+		if version == "v1" || version == "v1beta1" {
+			h.version = version
+			break
 		}
 	}
-	switch service := config.ClientConfig.Service; {
-	case service != nil:
-		port, path := int32(443), ""
-		if service.Port != nil {
-			port = *service.Port
-		}
-		if service.Path != nil {
-			path = *service.Path
-		}
-		c.client = webhook.NewOfService(service.Namespace, service.Name, port, path, authorities, resolve)
-	case config.ClientConfig.URL != nil:
-		c.client = webhook.NewAt(*config.ClientConfig.URL, authorities)
-	default:
-		c.invalid = errors.New("webhook configuration must have either service or URL")
+	client := config.ClientConfig
+	if client == nil || client.Service == nil && client.URL == nil {
+		return nil, errors.New("webhook configuration must have either service or URL")
 	}
-	return c
+	var authorities *x509.CertPool // nil for those of the system
+	if len(bytes.TrimSpace(client.CABundle)) > 0 {
+		var err error
+		if authorities, err = pems.Pool("spec.conversion.webhook.clientConfig.caBundle", client.CABundle); err != nil {
+			return nil, err
+		}
+	}
+	target := &url.URL{Scheme: "https"}
+	if client.Service == nil {
+		given, err := url.Parse(*client.URL)
+		if err != nil {
+			return nil, errors.New("spec.conversion.webhook.clientConfig.url: is no URL")
+		}
+		target.Scheme, target.Host, target.Path = given.Scheme, given.Host, given.Path
+	}
+	query := url.Values{"timeout": {timeout.String()}}.Encode()
+	service := client.Service
+	if service == nil {
+		target.RawQuery = query
+		h.url = target.String()
+		h.client = webhook.NewAt(h.url, authorities)
+		return h, nil
+	}
+	port := int32(443)
+	if service.Port != nil {
+		port = cmp.Or(*service.Port, port)
+	}
+	target.Host = net.JoinHostPort(service.Name+"."+service.Namespace+".svc", strconv.Itoa(int(port)))
+	if service.Path != nil {
+		target.Path = *service.Path
+	}
+	target.RawQuery = query
+	h.url = target.String()
+	namespace, name := service.Namespace, service.Name
+	h.client = webhook.NewAtService(h.url, authorities, func(ctx context.Context) (string, error) {
+		return resolve(ctx, namespace, name, port)
+	})
+	return h, nil
 }
 
-// Convert implements Converter.
-func (c *caller) Convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
-	var sent []runtime.RawExtension
-	all := slices.Clone(objects)
-	var places []int // in all, of those that are sent
-	for i, object := range objects {
-		if object.GroupVersionKind().GroupVersion() != to {
-			sent, places = append(sent, runtime.RawExtension{Object: object}), append(places, i)
-		}
+// review is a ConversionReview of any version. The versions differ in name only.
+type review struct {
+	metav1.TypeMeta `json:",inline"`
+	Request         *apiextensionsv1.ConversionRequest  `json:"request,omitempty"`
+	Response        *apiextensionsv1.ConversionResponse `json:"response,omitempty"`
+}
+
+// reviewKind is the kind of the reviews of a version.
+func reviewKind(version string) schema.GroupVersionKind {
+	return apiextensionsv1.SchemeGroupVersion.WithKind("ConversionReview").GroupKind().WithVersion(version)
+}
+
+// convert converts objects, at least one, by one call. They are of other versions.
+func (h *hook) convert(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
+	if h.version == "" {
+		return nil, errors.New("no supported conversion review versions")
 	}
-	if len(sent) == 0 {
-		return all, nil
-	}
-	kind := objects[places[0]].GroupVersionKind()
-	received, err := c.call(ctx, sent, to)
+	of := objects[0].GroupVersionKind()
+	response, err := h.call(ctx, objects, to)
 	if err != nil {
-		return nil, failed(kind, "failed: %w", err)
+		return nil, fmt.Errorf("conversion webhook for %v failed: %w", of, err)
 	}
-	if len(received) != len(sent) {
-		return nil, failed(kind, "returned %d objects, expected %d", len(received), len(sent))
+	if got, expected := len(response), len(objects); got != expected {
+		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", of, got, expected)
 	}
-	for i, raw := range received {
-		at := places[i]
-		converted := &unstructured.Unstructured{}
-		if err := converted.UnmarshalJSON(raw.Raw); err != nil {
-			return nil, failed(kind, "returned invalid converted object at index %v: %w", i, err)
+	converted := make([]*unstructured.Unstructured, len(objects))
+	for i, object := range objects {
+		if converted[i], err = accept(object, response[i].Raw, to, i); err != nil {
+			return nil, fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
 		}
-		if err := c.check(objects[at], converted, to); err != nil {
-			return nil, failed(kind, "returned invalid converted object at index %v: %w", i, err)
-		}
-		if err := keepMetadata(objects[at], converted); err != nil {
-			return nil, failed(kind, "returned invalid metadata in object at index %v: %w", i, err)
-		}
-		all[at] = converted
 	}
-	return all, nil
+	return converted, nil
 }
 
-// call calls the webhook once.
-func (c *caller) call(ctx context.Context, objects []runtime.RawExtension, to schema.GroupVersion) ([]runtime.RawExtension, error) {
-	if c.invalid != nil {
-		return nil, c.invalid
+// call asks the webhook, and returns what it calls the converted objects.
+func (h *hook) call(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion) ([]runtime.RawExtension, error) {
+	request := &apiextensionsv1.ConversionRequest{UID: uuid.NewUUID(), DesiredAPIVersion: to.String()}
+	for _, object := range objects {
+		request.Objects = append(request.Objects, runtime.RawExtension{Object: object})
 	}
-	uid, kind := uuid.NewUUID(), metav1.TypeMeta{Kind: "ConversionReview"}
-	for _, version := range c.versions {
-		switch version {
-		case apiextensionsv1.SchemeGroupVersion.Version:
-			kind.APIVersion = apiextensionsv1.SchemeGroupVersion.String()
-			var answer apiextensionsv1.ConversionReview
-			review := &apiextensionsv1.ConversionReview{TypeMeta: kind, Request: &apiextensionsv1.ConversionRequest{UID: uid, DesiredAPIVersion: to.String(), Objects: objects}}
-			if err := c.client.PostOnce(ctx, timeout, maxAnswer, review, &answer); err != nil {
-				return nil, err
-			}
-			if answer.Response == nil {
-				return nil, errNoResponse
-			}
-			if answer.Response.UID != uid {
-				return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, answer.Response.UID)
-			}
-			return answer.Response.ConvertedObjects, succeeded(answer.Response.Result)
-		case apiextensionsv1beta1.SchemeGroupVersion.Version: // today's server does not check the uid of its answers
-			kind.APIVersion = apiextensionsv1beta1.SchemeGroupVersion.String()
-			var answer apiextensionsv1beta1.ConversionReview
-			review := &apiextensionsv1beta1.ConversionReview{TypeMeta: kind, Request: &apiextensionsv1beta1.ConversionRequest{UID: types.UID(uid), DesiredAPIVersion: to.String(), Objects: objects}}
-			if err := c.client.PostOnce(ctx, timeout, maxAnswer, review, &answer); err != nil {
-				return nil, err
-			}
-			if answer.Response == nil {
-				return nil, errNoResponse
-			}
-			return answer.Response.ConvertedObjects, succeeded(answer.Response.Result)
-		}
+	apiVersion, kind := reviewKind(h.version).ToAPIVersionAndKind()
+	body, err := json.Marshal(&review{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, Request: request})
+	if err != nil {
+		return nil, errors.New("the review cannot be encoded")
 	}
-	return nil, errors.New("no supported conversion review versions")
-}
-
-var errNoResponse = errors.New("no response provided")
-
-// succeeded returns an error if a webhook reports a failure.
-func succeeded(result metav1.Status) error {
+	text, err := h.client.CallOnce(ctx, timeout, maxAnswer(len(body)), body)
+	var answered webhook.Answered
 	switch {
-	case result.Status == metav1.StatusSuccess:
-		return nil
-	case result.Message != "":
-		return errors.New(result.Message)
+	case errors.As(err, &answered):
+		return nil, apierrors.NewGenericServerResponse(int(answered), "post", schema.GroupResource{}, "", "unknown", 0, true)
+	case err != nil:
+		return nil, &url.Error{Op: "Post", URL: h.url, Err: err}
 	}
-	return fmt.Errorf("response.result.status was '%s', not 'Success'", result.Status)
+	return h.objectsOf(text, request.UID)
 }
 
-// check returns an error if a converted object is another one.
-func (c *caller) check(original, converted *unstructured.Unstructured, to schema.GroupVersion) error {
-	if got := converted.GroupVersionKind().GroupVersion(); got != to {
-		return fmt.Errorf("invalid groupVersion (expected %v, received %v)", to, got)
-	}
-	if want, got := original.GetKind(), converted.GetKind(); want != got {
-		return fmt.Errorf("invalid kind (expected %v, received %v)", want, got)
-	}
-	for _, same := range []struct{ what, want, got string }{
-		{"name", original.GetName(), converted.GetName()},
-		{"namespace", original.GetNamespace(), converted.GetNamespace()},
-		{"UID", string(original.GetUID()), string(converted.GetUID())},
-	} {
-		if same.want != same.got {
-			return fmt.Errorf("must have the same %s: %v != %v", same.what, same.want, same.got)
-		}
-	}
-	return nil
-}
+// maxAnswer bounds an answer to a review of some bytes: objects grow when they are converted, but not without bounds.
+func maxAnswer(bytes int) int64 { return 4*int64(bytes) + 4<<20 }
 
-// keepMetadata gives a converted object the metadata of the original, but its own labels and annotations.
-func keepMetadata(original, converted *unstructured.Unstructured) error {
-	value, found := converted.Object["metadata"]
-	if !found {
-		return errors.New("missing metadata in converted object")
+// objectsOf returns the converted objects of an answer.
+func (h *hook) objectsOf(text []byte, uid types.UID) ([]runtime.RawExtension, error) {
+	var answer review
+	if len(text) == 0 {
+		return nil, errors.New("0-length response")
 	}
-	received, ok := value.(map[string]any)
-	if !ok {
-		return fmt.Errorf("invalid metadata of type %T in converted object", value)
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, errors.New("the answer is no ConversionReview")
 	}
-	metadata, _ := runtime.DeepCopyJSONValue(original.Object["metadata"]).(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
+	if want, got := reviewKind(h.version), answer.GroupVersionKind(); h.version == "v1" && got != want {
+		return nil, fmt.Errorf("expected webhook response of %v, got %v", want, got)
 	}
-	converted.Object["metadata"] = metadata
-	for name, validate := range map[string]func(map[string]string) field.ErrorList{
-		"labels": func(labels map[string]string) field.ErrorList {
-			return metavalidation.ValidateLabels(labels, field.NewPath("metadata", "labels"))
-		},
-		"annotations": func(annotations map[string]string) field.ErrorList {
-			return apivalidation.ValidateAnnotations(annotations, field.NewPath("metadata", "annotation"))
-		},
-	} {
-		if received[name] == nil {
-			delete(metadata, name)
-			continue
-		}
-		members, ok := received[name].(map[string]any)
-		if !ok {
-			return fmt.Errorf("invalid metadata.%s of type %T in converted object", name, received[name])
-		}
-		texts := make(map[string]string, len(members))
-		for key, value := range members {
-			if texts[key], ok = value.(string); !ok {
-				return fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, key, value)
-			}
-		}
-		before, _, _ := unstructured.NestedStringMap(map[string]any{name: metadata[name]}, name) // those of the original are valid
-		if errs := validate(texts); !maps.Equal(before, texts) && len(errs) > 0 {
-			return errs.ToAggregate()
-		}
-		metadata[name] = members
+	response := answer.Response
+	switch {
+	case response == nil:
+		return nil, errors.New("no response provided")
+	case h.version == "v1" && response.UID != uid: // webhooks of v1beta1 need not repeat it
+		return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, response.UID)
+	case response.Result.Status == metav1.StatusSuccess:
+		return response.ConvertedObjects, nil
+	case response.Result.Message != "":
+		return nil, errors.New(response.Result.Message)
 	}
-	return nil
+	return nil, fmt.Errorf("response.result.status was '%s', not 'Success'", response.Result.Status)
 }
