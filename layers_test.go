@@ -99,6 +99,7 @@ var libraries = map[string][]string{
 	"github.com/stretchr/testify":         {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
 	"k8s.io/api":                          {"pkg/api/v1"}, // but see of2014
 	"k8s.io/apimachinery":                 {"pkg/api/v1"},
+	"k8s.io/kube-aggregator":              {"pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},
 	"k8s.io/apiextensions-apiserver":      {"pkg/api/v1", "pkg/extensions", "pkg/master", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/rest/customresource/conversion"},
 	"k8s.io/apiserver":                    {"pkg/audit", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/server/filters"},
 	"gopkg.in/natefinch/lumberjack.v2":    {"pkg/audit"},

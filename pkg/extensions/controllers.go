@@ -31,8 +31,11 @@ func (s *Server) Run(ctx context.Context) {
 // establish sets the condition Established of a definition whose names have been accepted. This server serves it already.
 func (s *Server) establish(ctx context.Context, name string) error {
 	d := s.find(name)
-	if d == nil || !apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.Established) {
+	if d == nil || !apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.NamesAccepted) {
 		return nil
+	}
+	if apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.Established) {
+		return s.approve(ctx, d.crd)
 	}
 	return s.update(ctx, name, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) {
@@ -47,6 +50,27 @@ func (s *Server) establish(ctx context.Context, name string) error {
 		apihelpers.SetCRDCondition(crd, condition)
 	})
 }
+
+// approve sets the condition of a definition in a group of the Kubernetes community: whether its annotation says that it has been
+// approved.
+func (s *Server) approve(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {
+		return nil
+	}
+	condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.KubernetesAPIApprovalPolicyConformant, Status: apiextensionsv1.ConditionFalse}
+	state, message := apihelpers.GetAPIApprovalState(crd.Annotations)
+	if state == apihelpers.APIApproved {
+		condition.Status = apiextensionsv1.ConditionTrue
+	}
+	condition.Reason, condition.Message = approvals[state], message
+	if apihelpers.IsCRDConditionEquivalent(&condition, apihelpers.FindCRDCondition(crd, condition.Type)) {
+		return nil
+	}
+	return s.update(ctx, crd.Name, set(condition))
+}
+
+var approvals = map[apihelpers.APIApprovalState]string{apihelpers.APIApprovalInvalid: "InvalidAnnotation", apihelpers.APIApprovalMissing: "MissingAnnotation",
+	apihelpers.APIApproved: "ApprovedAnnotation", apihelpers.APIApprovalBypassed: "UnapprovedAnnotation"}
 
 // remainingPeriod is the time between two looks at objects that finalizers hold.
 const remainingPeriod = time.Second

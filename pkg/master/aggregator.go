@@ -1,9 +1,11 @@
 package master
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,6 +15,7 @@ import (
 	"kube2014/pkg/endpoints/discovery"
 	"kube2014/pkg/endpoints/openapi"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/apiregistration"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
 )
@@ -38,7 +41,35 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	aggregator.Handle("/version/", server.Version(m.config.Version))
 
 	link := &server.Link{Name: "aggregator", Server: aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
+	services, rows := apiregistration.Resources(m.base())
+	m.aggregated.Install(rows...)
+	link.AddLoop(func(ctx context.Context) { m.registerForever(ctx, services) })
 	return link
+}
+
+// registerForever creates the APIServices of all versions that are served, and keeps them.
+func (m *Master) registerForever(ctx context.Context, services *apiregistration.Services) {
+	if m.definitions.WaitUntilFollowed(ctx) != nil {
+		return
+	}
+	for {
+		changed := m.Extensions.Changed()
+		var versions []schema.GroupVersion
+		for row := range m.catalogs.Rows() {
+			if !slices.Contains(versions, row.GroupVersion) {
+				versions = append(versions, row.GroupVersion)
+			}
+		}
+		if err := apiregistration.Register(ctx, services, versions); ctx.Err() == nil {
+			logError(err)
+		}
+		select {
+		case <-changed:
+		case <-time.After(builtInPeriod):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // versionsOf returns the versions of resources, for discovery.
@@ -51,6 +82,7 @@ func versionsOf(rows []*rest.Resource) (versions []discovery.Version) {
 		}
 		versions[i].Resources = append(versions[i].Resources, row.APIResource())
 	}
+	slices.SortStableFunc(versions, func(a, b discovery.Version) int { return apiregistration.Compare(a.GroupVersion, b.GroupVersion) })
 	return versions
 }
 

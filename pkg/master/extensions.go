@@ -22,15 +22,15 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	endpoints.All = m.catalogs
 	link := &server.Link{Name: "extension server", Server: endpoints, Next: next}
 	resolve := webhook.NewServiceResolver(services{m})
-	definitions := extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
+	m.definitions = extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
 		NewConverter: func(crd *apiextensionsv1.CustomResourceDefinition) (customresource.Converter, error) {
 			return conversion.New(crd, resolve)
 		}})
-	endpoints.Incomplete = func() bool { return !definitions.Followed() }
-	m.Extensions.Install(definitions.Rows()...)
-	link.AddLoop(definitions.Follow)
-	link.AddLoop(definitions.Run)
-	link.AddPostStartHook("crd-informer-synced", definitions.WaitUntilFollowed)
+	endpoints.Incomplete = func() bool { return !m.definitions.Followed() }
+	m.Extensions.Install(m.definitions.Rows()...)
+	link.AddLoop(m.definitions.Follow)
+	link.AddLoop(m.definitions.Run)
+	link.AddPostStartHook("crd-informer-synced", m.definitions.WaitUntilFollowed)
 	return link
 }
 

@@ -15,6 +15,7 @@ import (
 	"kube2014/pkg/client"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/extensions"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
@@ -47,10 +48,11 @@ type Master struct {
 	metrics *metrics.Metrics
 	tracer  *trace.Tracer // nil for none
 
-	built      rest.Catalog   // the built-in kinds
-	aggregated rest.Catalog   // the kinds of the aggregator itself
-	catalogs   rest.Catalogs  // of all servers of today's API
-	lifecycle  core.Lifecycle // the store, as the built-in kinds use it
+	built       rest.Catalog  // the built-in kinds
+	aggregated  rest.Catalog  // the kinds of the aggregator itself
+	catalogs    rest.Catalogs // of all servers of today's API
+	definitions *extensions.Server
+	lifecycle   core.Lifecycle // the store, as the built-in kinds use it
 
 	securePort uint16 // set before loops and hooks run
 

@@ -19,6 +19,7 @@ import (
 type Catalog struct {
 	mu       sync.Mutex // held by the writer
 	snapshot atomic.Pointer[Snapshot]
+	changed  chan struct{} // closed at the next change; nil if nobody waits
 }
 
 // Snapshot is the resources of a catalog at one moment. It does not change, and is safe for concurrent use.
@@ -36,6 +37,16 @@ func (c *Catalog) Snapshot() *Snapshot {
 }
 
 var none Snapshot
+
+// Changed returns a channel that is closed at the next change.
+func (c *Catalog) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	return c.changed
+}
 
 // Install adds resources. Each replaces one with the same version and name, whose watches end.
 func (c *Catalog) Install(resources ...Resource) { c.Replace(nil, resources) }
@@ -93,6 +104,10 @@ func (c *Catalog) replace(rows []*Resource) {
 		return cmp.Or(cmp.Compare(order[a.GroupVersion], order[b.GroupVersion]), cmp.Compare(a.Name, b.Name))
 	})
 	c.snapshot.Store(next)
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
 }
 
 // Find returns the resource with a group version and a name, nil if there is none.

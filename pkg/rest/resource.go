@@ -144,11 +144,17 @@ func (r *Resource) APIResource() metav1.APIResource {
 	if r.Kind.GroupVersion() != r.GroupVersion {
 		resource.Group, resource.Version = r.Kind.Group, r.Kind.Version
 	}
+	if r.Untyped.Codec != nil { // today's server lists them in another order
+		slices.SortStableFunc(resource.Verbs, func(a, b string) int { return cmp.Compare(ownVerbs[a], ownVerbs[b]) })
+	}
 	if r.Stored != "" {
 		resource.StorageVersionHash = r.storageVersionHash()
 	}
 	return resource
 }
+
+// ownVerbs are the verbs that come later in the documents of kinds without a Go type.
+var ownVerbs = map[string]int{"create": 1, "update": 2, "watch": 3}
 
 // Deletable returns the resources whose objects a client can list and delete: one for each kind in the store.
 func Deletable(rows []*Resource) (resources []metav1.APIResource) {

@@ -14,6 +14,7 @@ type ListMeta struct {
 	Version   uint64 // the version of the store that the list shows
 	Continue  string // the token for the next page, "" for none
 	Remaining int64  // the number of items on the next pages
+	Untyped   bool   // the kind has no Go type: then today's server sends an empty token too
 }
 
 // headOf returns the beginning of the JSON of an object or of a list.
@@ -24,7 +25,7 @@ func headOf(apiVersion, kind string) string {
 // EncodeList returns the JSON of a list of encoded items.
 func EncodeList(apiVersion, kind string, meta ListMeta, items [][]byte) conversion.Encoded {
 	head := headOf(apiVersion, kind) + `"metadata":{"resourceVersion":"` + strconv.FormatUint(meta.Version, 10) + `"`
-	if meta.Continue != "" {
+	if meta.Continue != "" || meta.Untyped {
 		head += `,"continue":` + strconv.Quote(meta.Continue)
 	}
 	if meta.Remaining != 0 {

@@ -26,6 +26,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
@@ -47,7 +48,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, discoveryv1.AddToScheme, admissionregistrationv1.AddToScheme, autoscalingv1.AddToScheme,
 		authenticationv1.AddToScheme, authorizationv1.AddToScheme, networkingv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
 		batchv1.AddToScheme, certificatesv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, flowcontrolv1.AddToScheme,
-		nodev1.AddToScheme, policyv1.AddToScheme, resourcev1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, apiextensionsv1.AddToScheme)
+		nodev1.AddToScheme, policyv1.AddToScheme, resourcev1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, apiextensionsv1.AddToScheme,
+		apiregistrationv1.AddToScheme)
 	addDefaults(scheme, defaults.Pod)
 	addDefaults(scheme, defaults.ReplicationController)
 	addDefaults(scheme, defaults.Service)

@@ -50,8 +50,10 @@ func (d Definitions) Rows() []rest.Resource {
 	return []rest.Resource{row().With(d.Whole), row().Subresource("status", generic.Part{Getter: d.Status, Updater: d.Status})}
 }
 
-// markDeleted lets a definition wait until its objects are deleted.
+// markDeleted lets a definition wait until its objects are deleted. As in today's server, it has no grace period then.
 func markDeleted(object crd) {
+	object.DeletionGracePeriodSeconds = nil
+	object.Generation--
 	if !slices.Contains(object.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		object.Finalizers = append(object.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 	}
@@ -62,10 +64,11 @@ func markDeleted(object crd) {
 }
 
 var strategy = generic.Strategy[crd]{
+	RequireVersion: true,
 	PrepareForCreate: func(object crd) {
 		object.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 		object.Generation = 1
-		prepare(object)
+		rememberStored(object)
 	},
 	Default: func(object crd) { apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(object) },
 	Validate: func(object crd) field.ErrorList {
@@ -81,7 +84,7 @@ var strategy = generic.Strategy[crd]{
 		if !equality.Semantic.DeepEqual(object.Spec, old.Spec) {
 			object.Generation = old.Generation + 1
 		}
-		prepare(object)
+		rememberStored(object)
 	},
 	ValidateUpdate: updateBy(func(now, before *apiextensions.CustomResourceDefinition) field.ErrorList {
 		return validation.ValidateCustomResourceDefinitionUpdate(context.Background(), now, before)
@@ -89,35 +92,22 @@ var strategy = generic.Strategy[crd]{
 }
 
 var statusStrategy = generic.Strategy[crd]{
-	Default: strategy.Default,
+	RequireVersion: true,
+	Default:        strategy.Default,
 	PrepareForUpdate: func(object, old crd) {
 		object.Spec = old.Spec // as in today's server, the metadata may change
 	},
 	ValidateUpdate: updateBy(validation.ValidateUpdateCustomResourceDefinitionStatus),
 }
 
-// prepare adds the version in which objects are stored to those in which some may be, and sets the condition for a group of
-// the Kubernetes community.
-func prepare(object crd) {
+// rememberStored adds the version in which objects are stored to those in which some may be.
+func rememberStored(object crd) {
 	for _, version := range object.Spec.Versions {
 		if version.Storage && !slices.Contains(object.Status.StoredVersions, version.Name) {
 			object.Status.StoredVersions = append(object.Status.StoredVersions, version.Name)
 		}
 	}
-	condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.KubernetesAPIApprovalPolicyConformant, Status: apiextensionsv1.ConditionFalse}
-	if !apihelpers.IsProtectedCommunityGroup(object.Spec.Group) {
-		return
-	}
-	var state apihelpers.APIApprovalState
-	if state, condition.Message = apihelpers.GetAPIApprovalState(object.Annotations); state == apihelpers.APIApproved {
-		condition.Status = apiextensionsv1.ConditionTrue
-	}
-	condition.Reason = approvals[state]
-	apihelpers.SetCRDCondition(object, condition)
 }
-
-var approvals = map[apihelpers.APIApprovalState]string{apihelpers.APIApprovalInvalid: "InvalidAnnotation", apihelpers.APIApprovalMissing: "MissingAnnotation",
-	apihelpers.APIApproved: "ApprovedAnnotation", apihelpers.APIApprovalBypassed: "UnapprovedAnnotation"}
 
 // formatWarnings returns warnings for formats of values that today's server does not know, and does not check.
 func formatWarnings(object, old crd) (warnings []string) {

@@ -131,10 +131,14 @@ func (d *Definition) Rows() (rows []rest.Resource) {
 		store := v.store()
 		rows = append(rows, v.row.With(d.storage(store)))
 		if v.scale() != nil {
-			rows = append(rows, generic.ScaleRow(v.row, store, v.scaledBy()))
+			scales := generic.ScaleRow(v.row, store, v.scaledBy())
+			scales.Warning = v.row.Warning
+			rows = append(rows, scales)
 		}
 		if v.hasStatus() {
-			rows = append(rows, v.row.Subresource("status", generic.PartOf(store, v.statusStrategy())))
+			status := v.row.Subresource("status", generic.PartOf(store, v.statusStrategy()))
+			status.Warning = v.row.Warning
+			rows = append(rows, status)
 		}
 	}
 	return rows
@@ -199,6 +203,12 @@ func (v *version) scaledBy() generic.ScaledBy[own] {
 				selector, _, _ = unstructured.NestedString(object.Object, membersOf(*path)...)
 			}
 			return number(paths.SpecReplicasPath), number(paths.StatusReplicasPath), selector
+		},
+		Missing: func(object own) error {
+			if _, found, err := unstructured.NestedInt64(object.Object, membersOf(paths.SpecReplicasPath)...); found && err == nil {
+				return nil
+			}
+			return apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", paths.SpecReplicasPath))
 		},
 		Set: func(object own, wanted int32) {
 			_ = unstructured.SetNestedField(object.Object, int64(wanted), membersOf(paths.SpecReplicasPath)...) // else it is not valid either

@@ -48,15 +48,17 @@ func (v *version) strategy() generic.Strategy[own] {
 				return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
 			})
 		},
-		Warnings: finalizerWarnings,
-		Fields:   v.fields(),
+		RequireVersion: true,
+		Warnings:       finalizerWarnings,
+		Fields:         v.fields(),
 	}
 }
 
 // statusStrategy has the rules for updates of the status.
 func (v *version) statusStrategy() generic.Strategy[own] {
 	return generic.Strategy[own]{
-		Default: v.setDefaults,
+		RequireVersion: true,
+		Default:        v.setDefaults,
 		PrepareForUpdate: func(now, old own) {
 			updated := old.DeepCopy()
 			setMember(updated, "status", now)

@@ -42,6 +42,7 @@ type Kind[T rest.Object] struct {
 	// These are as in Strategy and in Store, also for the subresources.
 	Fields              func(T) fields.Set
 	Dependents          Dependents
+	RequireVersion      bool
 	AllowCreateOnUpdate bool
 	AnswersDeleted      bool
 	BriefPreconditions  bool
@@ -100,6 +101,7 @@ func (k Kind[T]) strategy() Strategy[T] {
 		AllowCreateOnUpdate: k.AllowCreateOnUpdate,
 		Fields:              k.Fields,
 		Dependents:          k.Dependents,
+		RequireVersion:      k.RequireVersion,
 	}
 }
 
@@ -120,7 +122,8 @@ func (k Kind[T]) statusRules(c *check.Errors, now, old T) {
 
 func (k Kind[T]) statusStrategy() Strategy[T] {
 	return Strategy[T]{
-		Default: k.Default,
+		RequireVersion: k.RequireVersion,
+		Default:        k.Default,
 		PrepareForUpdate: func(now, old T) {
 			part(now, spec).Set(part(old, spec))
 			orNothing(k.PrepareStatus)(now, old)

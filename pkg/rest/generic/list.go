@@ -25,7 +25,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if err != nil {
 		return nil, err
 	}
-	list := &rest.List{Kind: s.kind, ListKind: s.listKind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version}}
+	list := &rest.List{Kind: s.kind, ListKind: s.listKind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version, Untyped: s.listKind != ""}}
 	if options.ResourceVersion == "0" && !page.continued {
 		options.Limit = 0 // today's server answers such a list from its cache, whole
 	}

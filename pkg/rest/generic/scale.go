@@ -19,6 +19,8 @@ type Scaled[T rest.Object] func(T) (wanted **int32, current int32, selector stri
 type ScaledBy[T rest.Object] struct {
 	Get func(T) (wanted, current int32, selector string)
 	Set func(object T, wanted int32)
+	// Missing returns an error for an object whose scale cannot be read. It may be nil.
+	Missing func(T) error
 }
 
 func (s Scaled[T]) by() ScaledBy[T] {
@@ -53,7 +55,17 @@ func ScaleRow[T rest.Object](row rest.Resource, store *Store[T], of ScaledBy[T])
 }
 
 func (s scale[T]) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
-	return s.answer(s.store.Get(ctx, key))
+	answer, err := s.store.Get(ctx, key)
+	if s.of.Missing != nil {
+		object, err := ObjectIn[T](answer, err)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.of.Missing(object); err != nil {
+			return nil, err
+		}
+	}
+	return s.answer(answer, err)
 }
 
 func (scale[T]) New() rest.Object { return &autoscalingv1.Scale{} }
@@ -75,7 +87,9 @@ func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, 
 		if err := options.Validate(after, s.scaleOf(object)); err != nil {
 			return nil, err
 		}
-		object.SetResourceVersion(after.ResourceVersion)
+		if after.ResourceVersion != "" {
+			object.SetResourceVersion(after.ResourceVersion)
+		}
 		object.SetUID(after.UID)
 		s.of.Set(object, after.Spec.Replicas)
 		return object, nil

@@ -30,6 +30,8 @@ type Strategy[T rest.Object] struct {
 	Warnings func(object, old T) []string
 	// AllowCreateOnUpdate lets an update of a missing object create it.
 	AllowCreateOnUpdate bool
+	// RequireVersion refuses an update that does not name the version that it replaces.
+	RequireVersion bool
 	// Fields returns the fields for selectors, besides the name and the namespace.
 	Fields func(T) fields.Set
 	// Dependents says what happens to those that name a deleted object as their owner if the client does not say it.

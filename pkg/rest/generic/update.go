@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -171,6 +172,10 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 		return err
 	case expected != 0 && strconv.FormatUint(expected, 10) != old.GetResourceVersion():
 		return apierrors.NewConflict(s.resource, old.GetName(), rest.ErrModified)
+	}
+	if s.Strategy.RequireVersion && object.GetResourceVersion() == "" {
+		missing := field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")
+		return rest.Invalid(schema.GroupKind{Group: s.resource.Group, Kind: s.resource.Resource}, old.GetName(), field.ErrorList{missing})
 	}
 	if err := s.checkUID(old.GetName(), object.GetUID(), old.GetUID()); err != nil {
 		return err
