@@ -135,7 +135,7 @@ func TestTheBackendIsChosenWhenTheEtcdIsBack(t *testing.T) {
 			server := servers[0]
 			t.Cleanup(func() { assert.NoError(t, server.Kill()) })
 			require.NoError(t, server.Kill())
-			cmd, log, address := unhurriedProgram(t, "-etcd_servers", server.URL, unwatched)
+			cmd, log, address := unhurriedProgram(t, append([]string{"-etcd_servers", server.URL}, unwatched...)...)
 			assert.Contains(t, log.seen[0], "etcd does not answer yet; requests are answered with 503 until it does: ")
 			assert.Contains(t, log.seen[len(log.seen)-1], ": registry etcd at "+server.URL+", ")
 			c := clientOf(address)
@@ -174,7 +174,7 @@ func TestTheBackendIsNotGuessedWhenTheEtcdIsBack(t *testing.T) {
 		openDoors(t, b.flags(server.URL)...).createTask("in-"+string(b), 80)
 	}
 	require.NoError(t, server.Kill())
-	_, log, address := unhurriedProgram(t, "-etcd_servers", server.URL, unwatched)
+	_, log, address := unhurriedProgram(t, append([]string{"-etcd_servers", server.URL}, unwatched...)...)
 	require.NoError(t, server.Restart())
 	require.NoError(t, server.Ready())
 	log.find("-storage_backend: the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3$")

@@ -53,7 +53,7 @@ func TestEtcdGoesAwayAndComesBack(t *testing.T) {
 func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	server := b.startOne(t)
 	require.NoError(t, server.Kill()) // it is not up yet
-	flags := append(b.flags(server.URL), unwatched)
+	flags := append(b.flags(server.URL), unwatched...)
 	cmd, log, address := unhurriedProgram(t, flags...)
 	c := clientOf(address)
 	_, err := c.CreateTask(makeTask("web", 80))

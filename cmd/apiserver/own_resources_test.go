@@ -367,3 +367,11 @@ func TestAConversionWebhookConvertsOnTheWay(t *testing.T) {
 		e.gone(crds + "/gadgets.example.com")
 	})
 }
+
+func TestOwnResourcesCanBeTurnedOff(t *testing.T) {
+	t.Parallel()
+	d := openDoors(t, "-runtime_config", "apiextensions.k8s.io/v1=false")
+	d.send(http.StatusNotFound, "GET", crds, "")
+	d.send(http.StatusNotFound, "GET", gadgets, "")
+	d.send(http.StatusOK, "GET", todaysPods, "")
+}

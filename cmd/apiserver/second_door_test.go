@@ -83,7 +83,7 @@ func TestAnEtcdThatIsAwayIsToldAtTheSecondDoor(t *testing.T) {
 
 func anEtcdThatIsAwayIsTold(t *testing.T, b backend) {
 	server := b.startOne(t)
-	_, log, address := unhurriedProgram(t, append(b.flags(server.URL), unwatched)...)
+	_, log, address := unhurriedProgram(t, append(b.flags(server.URL), unwatched...)...)
 	get := func(path string) (int, string) { return getText(t, "http://"+address+path) }
 	eventually(t, func() bool { status, _ := get("/readyz"); return status == http.StatusOK }, "its hooks have ended")
 	for _, name := range []string{"healthz", "livez", "readyz"} {

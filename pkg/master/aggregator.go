@@ -49,7 +49,7 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 
 // registerForever creates the APIServices of all versions that are served, and keeps them.
 func (m *Master) registerForever(ctx context.Context, services *apiregistration.Services) {
-	if m.definitions.WaitUntilFollowed(ctx) != nil {
+	if m.definitions != nil && m.definitions.WaitUntilFollowed(ctx) != nil {
 		return
 	}
 	for {

@@ -21,6 +21,9 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	endpoints := endpoints.New(m.Second, &m.Extensions)
 	endpoints.All = m.catalogs
 	link := &server.Link{Name: "extension server", Server: endpoints, Next: next}
+	if !m.o.APIEnablement.ServesExtensions() {
+		return link
+	}
 	resolve := webhook.NewServiceResolver(services{m})
 	m.definitions = extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
 		NewConverter: func(crd *apiextensionsv1.CustomResourceDefinition) (customresource.Converter, error) {

@@ -3,6 +3,7 @@ package options
 import (
 	"errors"
 	"flag"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,16 +22,22 @@ func (o *APIEnablementOptions) addFlags(flags *flag.FlagSet) {
 
 func (o *APIEnablementOptions) validate(map[string]bool) problems { return nil }
 
+// Extensions is the name of the version of CustomResourceDefinitions.
+const Extensions = "apiextensions.k8s.io/v1"
+
 // Serves reports whether a version is served.
 func (o *APIEnablementOptions) Serves(version string) bool {
 	return !o.off["api/"+version]
 }
 
+// ServesExtensions reports whether CustomResourceDefinitions are served.
+func (o *APIEnablementOptions) ServesExtensions() bool { return !o.off[Extensions] }
+
 func (o *APIEnablementOptions) setRuntimeConfig(text string) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(pair, "=")
 		served, err := strconv.ParseBool(value)
-		if err != nil || (name != "api/"+v1.Version && name != "api/"+v1beta1.Version) {
+		if err != nil || !slices.Contains([]string{"api/" + v1.Version, "api/" + v1beta1.Version, Extensions}, name) {
 			return errors.New("is not a list like api/v1beta1=true,api/v1=false")
 		}
 		if o.off == nil {

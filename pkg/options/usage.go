@@ -25,7 +25,8 @@ the server:
                        which posts bindings, and first_fit places tasks (default
                        if -run names a scheduler)
   -runtime_config LIST the versions of the API to serve, such as
-                       api/v1beta1=true,api/v1=false (default: both); may be repeated
+                       api/v1beta1=true,api/v1=false (default: both); may be repeated;
+                       without apiextensions.k8s.io/v1 there are no own resources
   -request_timeout TIME  how long a request to today's API may take (default 1m0s)
   -min_request_timeout TIME  how long a watch lasts at least, unless its client says
                        how long (default 30m0s)
