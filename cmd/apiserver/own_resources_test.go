@@ -57,7 +57,8 @@ type extended struct {
 }
 
 func startExtended(t *testing.T, flags ...string) extended {
-	_, _, address := unhurriedProgram(t, flags...)
+	_, log, address := unhurriedProgram(t, flags...)
+	go log.end() // nobody reads it, and a full pipe would stop the server
 	return extended{t, "http://" + address}
 }
 

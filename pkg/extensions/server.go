@@ -79,8 +79,9 @@ const retryPeriod = time.Second / 4
 
 // Follow installs the resources of all definitions, and then follows each change, until the context ends.
 func (s *Server) Follow(ctx context.Context) {
-	for {
-		if err := s.follow(ctx); ctx.Err() == nil {
+	for logged := ""; ; {
+		if err := s.follow(ctx); ctx.Err() == nil && err.Error() != logged {
+			logged = err.Error()
 			log.Printf("the definitions of resources are read again: %v", err)
 		}
 		if !util.Sleep(ctx, retryPeriod) {
