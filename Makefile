@@ -39,7 +39,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-enable_admission_plugins AlwaysPullImages \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions check cover clean
+.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions crds check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,9 +121,10 @@ long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubect
 	$(GO) test -p 1 -count=1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## long, decisions, etcd-3.6, fuzz, histories, clients, parts, conformance, browser, watches, chaos and soak, one after the other: three quarters of an hour
+proof: bin/kubectl ## long, decisions, crds, etcd-3.6, fuzz, histories, clients, parts, conformance, browser, watches, chaos and soak, one after the other: three quarters of an hour
 	@$(MAKE) --no-print-directory long
 	@$(MAKE) --no-print-directory decisions
+	@$(MAKE) --no-print-directory crds
 	@$(MAKE) --no-print-directory etcd-3.6
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
@@ -207,6 +208,10 @@ compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:800
 decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who may do what, and tell what differs from the recordings; takes one or two minutes
 	$(GO) build -o bin/decisions ./compare/decisions
 	@exec bin/decisions
+
+# The tests of gateway-api are compiled in its own module, which takes minutes the first time.
+crds: bin/etcd bin/kube-apiserver ## use the CustomResourceDefinitions of other projects on ours and on today's kube-apiserver, and measure both
+	KUBE2014_CRDS=1 $(GO) test -count=1 -v -timeout 1h ./compare/crds
 
 check: ## gofmt, go vet, go mod tidy and staticcheck
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
