@@ -115,7 +115,7 @@ func TestAKindComesAndGoesWhileTheServerRuns(t *testing.T) {
 			t.Parallel()
 			f := filesOf(t)
 			log := f.path("audit.log")
-			s := openSecure(t, append(flags(t), "-scheduler", "none", "-authorization_mode", "RBAC", "-audit_log_path", log, "-audit_policy_file",
+			s := openSecure(t, append(flags(t), "-runtime_config", "apiextensions.k8s.io/v1=false", "-scheduler", "none", "-authorization_mode", "RBAC", "-audit_log_path", log, "-audit_policy_file",
 				f.write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"),
 				"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\nkate-token,kate,2\n"))...)
 			k := aKubectl{s, t.TempDir()}
@@ -167,7 +167,7 @@ func TestAKindComesAndGoesWhileTheServerRuns(t *testing.T) {
 			k.prints("admin", "get wd", `error: the server doesn't have a resource type "wd"`)
 			status, text := getText(t, s.insecure+"/apis/example.com/v1/widgets")
 			assert.Equal(t, http.StatusNotFound, status)
-			assert.Contains(t, text, "the server could not find the requested resource: there are ")
+			assert.Contains(t, text, "the server could not find the requested resource (get widgets.example.com)")
 			_, groups := getText(t, s.insecure+"/apis")
 			assert.NotContains(t, groups, "example.com")
 			_, err = s.Stores.Objects.Get(api.Key{Kind: "widgets.example.com", Namespace: "default", ID: "big"})
