@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,33 +42,20 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	link := &server.Link{Name: "aggregator", Server: aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
 	services, rows := apiregistration.Resources(m.base())
 	m.aggregated.Install(rows...)
-	link.AddLoop(func(ctx context.Context) { m.registerForever(ctx, services) })
-	return link
-}
-
-// registerForever creates the APIServices of all versions that are served, and keeps them.
-func (m *Master) registerForever(ctx context.Context, services *apiregistration.Services) {
-	if m.definitions != nil && m.definitions.WaitUntilFollowed(ctx) != nil {
-		return
-	}
-	for {
-		changed := m.Extensions.Changed()
-		var versions []schema.GroupVersion
-		for row := range m.catalogs.Rows() {
-			if !slices.Contains(versions, row.GroupVersion) {
-				versions = append(versions, row.GroupVersion)
+	link.AddPostStartHook("kube-apiserver-autoregistration", func(ctx context.Context) error {
+		return untilDone(ctx, func() error {
+			_, err := apiregistration.Register(ctx, services, apiregistration.OnStart, m.catalogs)
+			return err
+		})
+	})
+	if m.definitions != nil {
+		link.AddLoop(func(ctx context.Context) {
+			if m.definitions.WaitUntilFollowed(ctx) == nil {
+				_ = untilDone(ctx, func() error { return apiregistration.Keep(ctx, services, &m.Extensions) })
 			}
-		}
-		if err := apiregistration.Register(ctx, services, versions); ctx.Err() == nil {
-			logError(err)
-		}
-		select {
-		case <-changed:
-		case <-time.After(builtInPeriod):
-		case <-ctx.Done():
-			return
-		}
+		})
 	}
+	return link
 }
 
 // versionsOf returns the versions of resources, for discovery.

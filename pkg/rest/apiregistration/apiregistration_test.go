@@ -1,6 +1,7 @@
 package apiregistration_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiregistration"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
@@ -18,48 +20,124 @@ import (
 
 const path = "/apis/apiregistration.k8s.io/v1/apiservices"
 
-func open(t *testing.T) (*apiregistration.Services, *Door) {
+type door struct{ *Door }
+
+func open(t *testing.T) (*apiregistration.Services, door) {
 	services, rows := apiregistration.Resources(generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }})
-	return services, OpenWith(t, rows...)
+	return services, door{OpenWith(t, rows...)}
 }
 
 func service(name, spec string) string {
 	return `{"metadata":{"name":"` + name + `"},"spec":{"version":"v1","groupPriorityMinimum":1000,"versionPriority":15,` + spec + `}}`
 }
 
-func TestTheServerCreatesTheLocalServicesOfItsVersions(t *testing.T) {
+// catalogOf returns a catalog that has a resource of each version.
+func catalogOf(versions ...string) *rest.Catalog {
+	var catalog rest.Catalog
+	for _, text := range versions {
+		version, _ := schema.ParseGroupVersion(text)
+		catalog.Install(rest.Resource{GroupVersion: version, Name: "things"})
+	}
+	return &catalog
+}
+
+func (d door) names() []string {
+	names, _ := d.Must("GET", path, "").Names()
+	return names
+}
+
+func (d door) spec(name string) (spec apiregistrationv1.APIServiceSpec) {
+	var service apiregistrationv1.APIService
+	d.Must("GET", path+"/"+name, "").Into(&service)
+	return service.Spec
+}
+
+func (d door) patch(path, body string) {
+	d.Must("PATCH", path, body, "Content-Type", "application/merge-patch+json")
+}
+
+func TestBuiltInVersionsAreRegisteredOnStart(t *testing.T) {
 	t.Parallel()
 	services, d := open(t)
-	builtIn, own := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Group: "example.com", Version: "v1"}
-	names := func() []string {
-		names, _ := d.Must("GET", path, "").Names()
-		return names
+	register := func(versions ...string) {
+		_, err := apiregistration.Register(t.Context(), services, apiregistration.OnStart, rest.Catalogs{catalogOf(versions...)})
+		require.NoError(t, err)
 	}
-	require.NoError(t, apiregistration.Register(t.Context(), services, []schema.GroupVersion{builtIn, own, apiregistrationv1.SchemeGroupVersion}))
-	assert.Equal(t, []string{"v1.apps", "v1.example.com"}, names())
+	register("apps/v1", "batch/v1", "example.com/v1", "apiregistration.k8s.io/v1")
+	assert.Equal(t, []string{"v1.apps", "v1.batch"}, d.names())
 	var local apiregistrationv1.APIService
-	d.Must("GET", path+"/v1.example.com", "").Into(&local)
-	assert.EqualValues(t, 1000, local.Spec.GroupPriorityMinimum)
-	assert.EqualValues(t, 100, local.Spec.VersionPriority)
+	d.Must("GET", path+"/v1.apps", "").Into(&local)
+	assert.Equal(t, map[string]string{"kube-aggregator.kubernetes.io/automanaged": "onstart"}, local.Labels)
+	assert.Equal(t, apiregistrationv1.APIServiceSpec{Group: "apps", Version: "v1", GroupPriorityMinimum: 17800, VersionPriority: 15}, local.Spec)
 	assert.Equal(t, "Local APIServices are always available", local.Status.Conditions[0].Message)
+
+	before, err := services.Objects.Version()
+	require.NoError(t, err)
+	register("apps/v1", "batch/v1")
+	after, err := services.Objects.Version()
+	require.NoError(t, err)
+	assert.Equal(t, before, after, "a second start writes nothing")
+
 	d.Must("POST", path, service("v1.mine.com", `"group":"mine.com"`))
-	require.NoError(t, apiregistration.Register(t.Context(), services, nil))
-	assert.Equal(t, []string{"v1.apps", "v1.mine.com"}, names(), "those of built-in kinds and of users stay")
 	d.Must("DELETE", path+"/v1.apps", "")
-	require.NoError(t, apiregistration.Register(t.Context(), services, []schema.GroupVersion{builtIn}))
-	assert.Equal(t, []string{"v1.apps", "v1.mine.com"}, names(), "a deleted one is created again")
+	d.patch(path+"/v1.batch", `{"spec":{"versionPriority":7}}`)
+	register("apps/v1", "batch/v1")
+	assert.Equal(t, []string{"v1.apps", "v1.batch", "v1.mine.com"}, d.names())
+	assert.EqualValues(t, 15, d.spec("v1.batch").VersionPriority)
+	register("batch/v1")
+	assert.Equal(t, []string{"v1.batch", "v1.mine.com"}, d.names(), "a version that is gone goes, what users created stays")
+}
+
+func TestVersionsOfDefinitionsAreKeptRegistered(t *testing.T) {
+	t.Parallel()
+	services, d := open(t)
+	catalog := catalogOf("apps/v1", "a.com/v1")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	for range 2 { // as on two servers
+		go func() { ended <- apiregistration.Keep(ctx, services, catalog) }()
+	}
+	eventually := func(why string, names ...string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return slices.Equal(names, d.names()) }, time.Minute, time.Millisecond, why)
+	}
+	eventually("it starts", "v1.a.com")
+	catalog.Install(rest.Resource{GroupVersion: schema.GroupVersion{Group: "b.com", Version: "v1"}, Name: "things"})
+	eventually("a version appears", "v1.a.com", "v1.b.com")
+	assert.Equal(t, apiregistrationv1.APIServiceSpec{Group: "b.com", Version: "v1", GroupPriorityMinimum: 1000, VersionPriority: 100}, d.spec("v1.b.com"))
+	catalog.Uninstall(schema.GroupVersion{Group: "b.com", Version: "v1"}, "things")
+	eventually("it vanishes", "v1.a.com")
+	d.patch(path+"/v1.a.com", `{"spec":{"versionPriority":7}}`)
+	require.Eventually(t, func() bool { return d.spec("v1.a.com").VersionPriority == 100 }, time.Minute, time.Millisecond, "a changed one is restored")
+	d.Must("DELETE", path+"/v1.a.com", "")
+	eventually("a deleted one is created again", "v1.a.com")
+	d.Must("POST", path, `{"metadata":{"name":"v1.gone.com","labels":{"kube-aggregator.kubernetes.io/automanaged":"true"}},"spec":{"group":"gone.com","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`)
+	eventually("one that nothing serves is deleted", "v1.a.com")
+	cancel()
+	assert.NoError(t, <-ended)
+	assert.NoError(t, <-ended)
 }
 
 // K97: there is no aggregator yet.
 func TestAServiceOfAnotherServerIsNeverAvailable(t *testing.T) {
 	t.Parallel()
 	_, d := open(t)
+	const name = path + "/v1.metrics.k8s.io"
+	available := func() string {
+		var service apiregistrationv1.APIService
+		d.Must("GET", name, "").Into(&service)
+		require.Len(t, service.Status.Conditions, 1)
+		c := service.Status.Conditions[0]
+		return string(c.Type) + " " + string(c.Status) + " " + c.Reason + ": " + c.Message
+	}
 	d.Must("POST", path, service("v1.metrics.k8s.io", `"group":"metrics.k8s.io","service":{"namespace":"kube-system","name":"metrics-server"}`))
-	var remote apiregistrationv1.APIService
-	d.Must("GET", path+"/v1.metrics.k8s.io", "").Into(&remote)
-	assert.Empty(t, remote.Status.Conditions)
-	assert.EqualValues(t, 443, *remote.Spec.Service.Port)
+	assert.Equal(t, "Available False NotAggregated: this server sends no requests to other servers", available())
+	assert.EqualValues(t, 443, *d.spec("v1.metrics.k8s.io").Service.Port)
 	assert.Equal(t, 404, d.Do("GET", "/apis/metrics.k8s.io/v1/nodes", "").Status)
+	d.patch(name, `{"spec":{"service":null}}`)
+	assert.Equal(t, "Available True Local: Local APIServices are always available", available())
+	d.patch(name, `{"spec":{"service":{"namespace":"kube-system","name":"metrics-server"}}}`)
+	assert.Contains(t, available(), "False NotAggregated")
 }
 
 func TestAWrongServiceIsRefusedInTodaysWords(t *testing.T) {
@@ -75,6 +153,12 @@ func TestAWrongServiceIsRefusedInTodaysWords(t *testing.T) {
 		"spec.service.name: Required value": service("v1.b.com", `"group":"b.com","service":{"namespace":"n"}`),
 		"spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive": service("v1.b.com", `"group":"b.com","service":{"namespace":"n","name":"s","port":0}`),
 		"spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present":        service("v1.b.com", `"group":"b.com","insecureSkipTLSVerify":true,"caBundle":"eA==","service":{"namespace":"n","name":"s"}`),
+
+		"is invalid: metadata.name: Invalid value: \"a/b\": may not contain '/'": service("a/b", `"group":"b.com"`),
+
+		"is invalid: [spec.caBundle: Invalid value: \"1 bytes\": local APIServices may not have a caBundle, spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify]": service("v1.b.com", `"group":"b.com","caBundle":"eA==","insecureSkipTLSVerify":true`),
+
+		"is invalid: [spec.service.namespace: Required value, spec.service.name: Required value, spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive, spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present]": service("v1.b.com", `"group":"b.com","service":{"port":0},"caBundle":"eA==","insecureSkipTLSVerify":true`),
 	} {
 		answer := d.Do("POST", path, body)
 		assert.Equal(t, 422, answer.Status, body)

@@ -10,6 +10,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
@@ -33,9 +34,8 @@ var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 	RequireVersion: true,
 	Default:        func(s *apiregistrationv1.APIService) { apiregistrationv1.SetObjectDefaults_APIService(s) },
 	Prepare: func(now, old *apiregistrationv1.APIService) {
-		if old == nil && now.Spec.Service == nil {
-			now.Status.Conditions = []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue,
-				LastTransitionTime: metav1.Now(), Reason: "Local", Message: "Local APIServices are always available"}}
+		if old == nil || (old.Spec.Service == nil) != (now.Spec.Service == nil) {
+			helper.SetAPIServiceCondition(now, available(now))
 		}
 	},
 	StatusRules: func(c *check.Errors, now, _ *apiregistrationv1.APIService) {
@@ -59,7 +59,7 @@ func row() rest.Resource {
 // rules are those of today's server.
 func rules(c *check.Errors, now, _ *apiregistrationv1.APIService) {
 	spec, at := &now.Spec, field.NewPath("spec")
-	if name := spec.Version + "." + spec.Group; now.Name != name {
+	if name := spec.Version + "." + spec.Group; now.Name != name && len(path.IsValidPathSegmentName(now.Name)) == 0 {
 		c.Add(field.Invalid(field.NewPath("metadata", "name"), now.Name, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", name)))
 	}
 	if spec.Group == "" && spec.Version != "v1" {
@@ -75,22 +75,36 @@ func rules(c *check.Errors, now, _ *apiregistrationv1.APIService) {
 	if spec.VersionPriority <= 0 || spec.VersionPriority > 1000 {
 		c.Add(field.Invalid(at.Child("versionPriority"), spec.VersionPriority, "must be positive and less than 1000"))
 	}
-	switch service := spec.Service; {
-	case service == nil && len(spec.CABundle) > 0:
-		c.Add(field.Invalid(at.Child("caBundle"), fmt.Sprintf("%d bytes", len(spec.CABundle)), "local APIServices may not have a caBundle"))
-	case service == nil && spec.InsecureSkipTLSVerify:
-		c.Add(field.Invalid(at.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
-	case service == nil:
-	case service.Namespace == "":
-		c.Add(field.Required(at.Child("service", "namespace"), ""))
-	case service.Name == "":
-		c.Add(field.Required(at.Child("service", "name"), ""))
-	case spec.InsecureSkipTLSVerify && len(spec.CABundle) > 0:
-		c.Add(field.Invalid(at.Child("insecureSkipTLSVerify"), true, "may not be true if caBundle is present"))
+	if spec.Service == nil {
+		if len(spec.CABundle) > 0 {
+			c.Add(field.Invalid(at.Child("caBundle"), fmt.Sprintf("%d bytes", len(spec.CABundle)), "local APIServices may not have a caBundle"))
+		}
+		if spec.InsecureSkipTLSVerify {
+			c.Add(field.Invalid(at.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
+		}
+		return
 	}
-	if spec.Service != nil && spec.Service.Port != nil {
-		for _, wrong := range utilvalidation.IsValidPortNum(int(*spec.Service.Port)) {
-			c.Add(field.Invalid(at.Child("service", "port"), *spec.Service.Port, "port is not valid: "+wrong))
+	if spec.Service.Namespace == "" {
+		c.Add(field.Required(at.Child("service", "namespace"), ""))
+	}
+	if spec.Service.Name == "" {
+		c.Add(field.Required(at.Child("service", "name"), ""))
+	}
+	if port := spec.Service.Port; port != nil {
+		for _, wrong := range utilvalidation.IsValidPortNum(int(*port)) {
+			c.Add(field.Invalid(at.Child("service", "port"), *port, "port is not valid: "+wrong))
 		}
 	}
+	if spec.InsecureSkipTLSVerify && len(spec.CABundle) > 0 {
+		c.Add(field.Invalid(at.Child("insecureSkipTLSVerify"), true, "may not be true if caBundle is present"))
+	}
+}
+
+// available returns the condition of a service: nothing is sent to other servers yet.
+func available(service *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
+	if service.Spec.Service == nil {
+		return helper.NewLocalAvailableAPIServiceCondition()
+	}
+	return apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, LastTransitionTime: metav1.Now(),
+		Reason: "NotAggregated", Message: "this server sends no requests to other servers"}
 }
