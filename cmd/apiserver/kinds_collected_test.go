@@ -116,7 +116,7 @@ func TestAKindThatComesWhileTheServerRunsIsDeletedWithItsNamespace(t *testing.T)
 
 		// A kind that goes holds no namespace up. When it comes back, what has lost its namespace is collected.
 		createWidget(t, c.client.In("other").Metadata(at), "y")
-		c.master.Extensions.Uninstall(widgetVersion, "widgets")
+		c.master.Extensions.Replace([]rest.Resource{widgetRow(nil)}, nil)
 		end("other")
 		widgets := c.widgetsIn("other")
 		list, err = widgets.List(t.Context(), metav1.ListOptions{})

@@ -160,7 +160,7 @@ func TestAKindComesAndGoesWhileTheServerRuns(t *testing.T) {
 			assert.Contains(t, metrics, `apiserver_request_total{code="201",component="apiserver",dry_run="",group="example.com",resource="widgets"`)
 			assert.Contains(t, metrics, `apiserver_resource_objects{group="example.com",resource="widgets"} 1`)
 
-			s.Extensions.Uninstall(widgetVersion, "widgets")
+			s.Extensions.Replace([]rest.Resource{widgetRow(nil)}, nil)
 			assert.False(t, lines.Scan(), "the watch has ended")
 			_ = watch.Wait() // how kubectl ends then, is its own
 			k.home = t.TempDir()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -51,7 +50,7 @@ func (c *Catalog) Changed() <-chan struct{} {
 // Install adds resources. Each replaces one with the same version and name, whose watches end.
 func (c *Catalog) Install(resources ...Resource) { c.Replace(nil, resources) }
 
-// Replace removes resources, and adds others, for readers at once.
+// Replace removes resources, whose watches end, and adds others, for readers at once.
 func (c *Catalog) Replace(removed, added []Resource) {
 	paths := map[schema.GroupVersionResource]bool{}
 	for _, resource := range slices.Concat(removed, added) {
@@ -62,37 +61,18 @@ func (c *Catalog) Replace(removed, added []Resource) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rows := c.without(func(row *Resource) bool { return paths[row.path()] })
-	for _, resource := range added {
-		resource.served, resource.end = context.WithCancel(context.Background())
-		rows = append(rows, &resource)
-	}
-	c.replace(rows)
-}
-
-// Uninstall removes the named resources of a group version, with their subresources. Their watches end.
-func (c *Catalog) Uninstall(version schema.GroupVersion, names ...string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.replace(c.without(func(row *Resource) bool {
-		name, _, _ := strings.Cut(row.Name, "/")
-		return row.GroupVersion == version && slices.Contains(names, name)
-	}))
-}
-
-// without returns the rows that stay. It ends the watches of the removed ones.
-func (c *Catalog) without(isRemoved func(*Resource) bool) (rows []*Resource) {
+	var rows []*Resource
 	for _, row := range c.Snapshot().rows {
-		if isRemoved(row) {
+		if paths[row.path()] {
 			row.end()
 		} else {
 			rows = append(rows, row)
 		}
 	}
-	return rows
-}
-
-func (c *Catalog) replace(rows []*Resource) {
+	for _, resource := range added {
+		resource.served, resource.end = context.WithCancel(context.Background())
+		rows = append(rows, &resource)
+	}
 	next, order := &Snapshot{rows: rows, byName: map[schema.GroupVersionResource]*Resource{}}, map[schema.GroupVersion]int{}
 	for i, row := range rows {
 		next.byName[row.path()] = row

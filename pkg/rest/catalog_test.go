@@ -39,8 +39,8 @@ func TestResourcesComeAndGo(t *testing.T) {
 	assert.Equal(t, "x/status", c.Snapshot().Find(b, "x/status").Name)
 	assert.Nil(t, c.Snapshot().Find(a, "x"))
 
-	c.Uninstall(b, "x", "none")
-	assert.Equal(t, []string{"b/c", "a/y", "a/z"}, namesOf(slices.Collect(Catalogs{&c}.Rows())), "subresources go with their resource")
+	c.Replace([]Resource{rowAt(b, "x"), rowAt(b, "x/status"), rowAt(b, "none")}, nil)
+	assert.Equal(t, []string{"b/c", "a/y", "a/z"}, namesOf(slices.Collect(Catalogs{&c}.Rows())), "some have gone")
 	assert.NotNil(t, before.Find(b, "x"), "a snapshot does not change")
 	assert.Nil(t, empty.Find(a, "z"))
 }
@@ -75,7 +75,7 @@ func TestWhoWaitsForTheRemovalOfAResourceIsCalledOnce(t *testing.T) {
 		c.Install(rowAt(a, "x"))
 		synctest.Wait()
 		assert.Equal(t, []string{"x"}, removed, "a resource that is replaced is another one")
-		c.Uninstall(a, "x")
+		c.Replace([]Resource{rowAt(a, "x")}, nil)
 		synctest.Wait()
 		assert.Equal(t, []string{"x"}, removed)
 	})
@@ -95,7 +95,7 @@ func TestWhatFollowsFromCatalogsIsComputedAgainOnlyAfterAChange(t *testing.T) {
 	for range 3 {
 		assert.Equal(t, []string{"a/x", "b/y"}, names())
 	}
-	second.Uninstall(b, "y")
+	second.Replace([]Resource{rowAt(b, "y")}, nil)
 	assert.Equal(t, []string{"a/x"}, names())
 	assert.Equal(t, 3, computed)
 }
@@ -115,7 +115,7 @@ func TestACatalogIsReadWhileItChanges(t *testing.T) {
 				name := fmt.Sprint("x", w)
 				c.Install(rowAt(b, name))
 				assert.NotNil(t, c.Snapshot().Find(b, name))
-				c.Uninstall(b, name)
+				c.Replace([]Resource{rowAt(b, name)}, nil)
 				assert.Nil(t, c.Snapshot().Find(b, name))
 			}
 		})

@@ -146,9 +146,6 @@ func (c *Client) CallOnce(ctx context.Context, timeout time.Duration, limit int6
 	return text, err
 }
 
-// Close closes the connections that no call uses. A later call opens new ones.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
-
 // Answered is the error of an answer with this HTTP status.
 type Answered int
 

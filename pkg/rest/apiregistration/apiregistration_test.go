@@ -102,10 +102,11 @@ func TestVersionsOfDefinitionsAreKeptRegistered(t *testing.T) {
 		require.Eventually(t, func() bool { return slices.Equal(names, d.names()) }, time.Minute, time.Millisecond, why)
 	}
 	eventually("it starts", "v1.a.com")
-	catalog.Install(rest.Resource{GroupVersion: schema.GroupVersion{Group: "b.com", Version: "v1"}, Name: "things"})
+	things := rest.Resource{GroupVersion: schema.GroupVersion{Group: "b.com", Version: "v1"}, Name: "things"}
+	catalog.Install(things)
 	eventually("a version appears", "v1.a.com", "v1.b.com")
 	assert.Equal(t, apiregistrationv1.APIServiceSpec{Group: "b.com", Version: "v1", GroupPriorityMinimum: 1000, VersionPriority: 100}, d.spec("v1.b.com"))
-	catalog.Uninstall(schema.GroupVersion{Group: "b.com", Version: "v1"}, "things")
+	catalog.Replace([]rest.Resource{things}, nil)
 	eventually("it vanishes", "v1.a.com")
 	d.patch(path+"/v1.a.com", `{"spec":{"versionPriority":7}}`)
 	require.Eventually(t, func() bool { return d.spec("v1.a.com").VersionPriority == 100 }, time.Minute, time.Millisecond, "a changed one is restored")

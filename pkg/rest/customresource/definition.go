@@ -71,7 +71,7 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 	groupVersion := schema.GroupVersion{Group: d.crd.Spec.Group, Version: v.of.Name}
 	row := rest.Resource{GroupVersion: groupVersion, Kind: groupVersion.WithKind(names.Kind), Name: names.Plural, Singular: names.Singular,
 		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-		Stored: Stored(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
+		Stored: storedKind(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
 		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode}}
 	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, v)
 	if c := d.crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
@@ -83,8 +83,8 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 	return row
 }
 
-// Stored returns the stored kind of the objects of a definition.
-func Stored(crd *apiextensionsv1.CustomResourceDefinition) api.Kind {
+// storedKind returns the stored kind of the objects of a definition.
+func storedKind(crd *apiextensionsv1.CustomResourceDefinition) api.Kind {
 	return api.Kind(crd.Spec.Names.Plural + "." + crd.Spec.Group)
 }
 

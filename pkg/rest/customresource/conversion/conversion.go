@@ -79,10 +79,3 @@ func (c *Converter) Convert(ctx context.Context, objects []*unstructured.Unstruc
 func (c *Converter) has(version schema.GroupVersion) bool {
 	return version.Group == c.group && c.versions[version.Version]
 }
-
-// Close closes connections to the webhook that are not in use. Conversions that run are not disturbed.
-func (c *Converter) Close() {
-	if c.hook != nil {
-		c.hook.client.Close()
-	}
-}

@@ -47,7 +47,6 @@ func at(t *testing.T, server *httptest.Server, versions ...string) *Converter {
 	c, err := New(definition(&apiextensionsv1.WebhookConversion{ConversionReviewVersions: versions,
 		ClientConfig: &apiextensionsv1.WebhookClientConfig{URL: &target, CABundle: webhooktest.CA(server)}}), nil)
 	require.NoError(t, err)
-	t.Cleanup(c.Close)
 	return c
 }
 
@@ -140,7 +139,6 @@ func TestAServiceIsResolvedAndNamedInItsCertificate(t *testing.T) {
 			return server.Listener.Addr().String(), nil
 		})
 	require.NoError(t, err)
-	t.Cleanup(c.Close)
 	_, err = c.Convert(t.Context(), []*unstructured.Unstructured{widget("a", "v1")}, v2)
 	require.EqualError(t, err, `conversion webhook for example.com/v1, Kind=Widget failed: Post "https://hook.system.svc:8443/x?timeout=30s": no endpoints available for service "hook"`)
 	away = false // a failure is not remembered
