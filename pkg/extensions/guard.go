@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
@@ -38,50 +36,31 @@ func (g guard) Now() time.Time { return storage.ClockOf(g.Interface)() }
 
 // Commit implements storage.Interface. If the definition has changed since it was read, it is read again.
 func (g guard) Commit(changes ...storage.Change) ([]*storage.Object, error) {
-	if !slices.ContainsFunc(changes, func(c storage.Change) bool { return c.Action == storage.Write && c.Expected == storage.Absent }) {
-		return g.Interface.Commit(changes...)
-	}
-	checked, err := g.known()
-	if err != nil {
-		checked, err = g.fresh()
-	}
-	for err == nil {
-		written, failed := g.Interface.Commit(append(slices.Clone(changes), checked)...)
-		if kind := api.KindOf(failed); kind != api.Conflict && kind != api.NotFound {
-			return written[:min(len(written), len(changes))], failed
+	creates := slices.ContainsFunc(changes, func(c storage.Change) bool { return c.Action == storage.Write && c.Expected == storage.Absent })
+	return storage.CommitChecked(g.Interface, changes, func(fresh bool) ([]storage.Change, error) {
+		if !creates {
+			return nil, nil
 		}
-		before := checked
-		if checked, err = g.fresh(); err == nil && checked == before { // another change is the cause
-			return nil, failed
-		}
-	}
-	return nil, err
+		return g.check(fresh)
+	})
 }
 
-// known returns the change that requires the definition as the server knows it.
-func (g guard) known() (storage.Change, error) {
-	if d := g.server.find(g.definition.ID); d != nil {
-		return g.check(d.crd, d.version)
+// check returns the change that requires the definition as the server knows it, or as it is in the store.
+func (g guard) check(fresh bool) ([]storage.Change, error) {
+	if d := g.server.find(g.definition.ID); d != nil && !fresh && d.crd.DeletionTimestamp == nil {
+		return []storage.Change{{Key: g.definition, Expected: d.version, Action: storage.Check}}, nil
 	}
-	return storage.Change{}, apierrors.NewNotFound(schema.ParseGroupResource(g.definition.ID), "")
-}
-
-// fresh returns the change that requires the definition as it is in the store.
-func (g guard) fresh() (storage.Change, error) {
+	resource := schema.ParseGroupResource(g.definition.ID)
 	stored, err := g.Get(g.definition)
 	if err != nil {
-		return storage.Change{}, rest.StatusError(err, schema.ParseGroupResource(g.definition.ID), "")
+		return nil, rest.StatusError(err, resource, "")
 	}
 	crd, err := g.server.decode(stored)
 	if err != nil {
-		return storage.Change{}, err
+		return nil, err
 	}
-	return g.check(crd, stored.Version())
-}
-
-func (g guard) check(crd *apiextensionsv1.CustomResourceDefinition, version uint64) (storage.Change, error) {
 	if crd.DeletionTimestamp != nil {
-		return storage.Change{}, customresource.Terminating(schema.ParseGroupResource(crd.Name), "")
+		return nil, customresource.Terminating(resource, "")
 	}
-	return storage.Change{Key: g.definition, Expected: version, Action: storage.Check}, nil
+	return []storage.Change{{Key: g.definition, Expected: stored.Version(), Action: storage.Check}}, nil
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"kube2014/pkg/api"
@@ -40,6 +41,23 @@ func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) 
 			return nil, api.NewConflict("%s is changed by too many others at once", key.InWords())
 		}
 	}
+}
+
+// CommitChecked commits changes together with checks of other objects. If one of those has changed since it was read, the
+// checks are asked for again, and must be fresh then: not from a cache. It returns only what the changes have written.
+func CommitChecked(store Interface, changes []Change, checks func(fresh bool) ([]Change, error)) ([]*Object, error) {
+	checked, err := checks(false)
+	for err == nil {
+		written, failed := store.Commit(append(slices.Clone(changes), checked...)...)
+		if kind := api.KindOf(failed); len(checked) == 0 || kind != api.Conflict && kind != api.NotFound {
+			return written[:min(len(written), len(changes))], failed
+		}
+		before := checked
+		if checked, err = checks(true); err == nil && slices.Equal(before, checked) { // another change is the cause
+			return nil, failed
+		}
+	}
+	return nil, err
 }
 
 // ClockOf returns the clock of a store.

@@ -95,27 +95,7 @@ func (l Lifecycle) isActive(stored *storage.Object, resource schema.GroupResourc
 
 // Commit implements storage.Interface. If a namespace has changed since it was read, it is read again.
 func (l Lifecycle) Commit(changes ...storage.Change) ([]*storage.Object, error) {
-	checks, err := l.checks(changes, false)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(checks) == 0:
-		return l.Interface.Commit(changes...)
-	}
-	for {
-		written, err := l.Interface.Commit(append(slices.Clone(changes), checks...)...)
-		if kind := api.KindOf(err); kind != api.Conflict && kind != api.NotFound {
-			return written[:min(len(written), len(changes))], err
-		}
-		again, unchecked := l.checks(changes, true)
-		if unchecked != nil {
-			return nil, unchecked
-		}
-		if slices.Equal(checks, again) { // another change is the cause
-			return nil, err
-		}
-		checks = again
-	}
+	return storage.CommitChecked(l.Interface, changes, func(fresh bool) ([]storage.Change, error) { return l.checks(changes, fresh) })
 }
 
 // checks returns the changes that require the namespaces of new objects as they are.
