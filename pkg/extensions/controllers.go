@@ -83,7 +83,7 @@ func (s *Server) finalize(ctx context.Context, name string) error {
 	}
 	done := terminating(apiextensionsv1.ConditionFalse, "NeverEstablished", "resource was never established")
 	if d.serving != nil {
-		if err := s.update(ctx, name, set(terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress"))); err != nil {
+		if err := s.update(ctx, name, startDeletion); err != nil {
 			return err
 		}
 		remaining, err := s.deleteObjects(ctx, d)
@@ -101,6 +101,14 @@ func (s *Server) finalize(ctx context.Context, name string) error {
 		apihelpers.SetCRDCondition(crd, done)
 		apihelpers.CRDRemoveFinalizer(crd, apiextensionsv1.CustomResourceCleanupFinalizer)
 	})
+}
+
+// startDeletion says that the deletion of the objects has begun, unless it has said more since: each change of a definition
+// brings it back to finalize at once.
+func startDeletion(crd *apiextensionsv1.CustomResourceDefinition) {
+	if now := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating); now == nil || now.Reason == "InstanceDeletionPending" {
+		apihelpers.SetCRDCondition(crd, terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress"))
+	}
 }
 
 func terminating(status apiextensionsv1.ConditionStatus, reason, message string) apiextensionsv1.CustomResourceDefinitionCondition {

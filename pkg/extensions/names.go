@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -32,10 +31,10 @@ func (s *Server) update(ctx context.Context, name string, change func(*apiextens
 // definitions do not get the same name.
 func (s *Server) syncNames(ctx context.Context, name string) error {
 	d := s.find(name)
-	if d == nil || equality.Semantic.DeepEqual(d.crd.Spec.Names, d.crd.Status.AcceptedNames) {
+	if d == nil || d.named {
 		return nil
 	}
-	taken := s.takenNames(d.crd)
+	taken := s.takenNames(d.crd, s.snapshot())
 	err := s.update(ctx, name, taken.accept)
 	if err == nil {
 		s.reconsider(name) // it may have given a name back
@@ -56,11 +55,11 @@ func (s *Server) reconsider(name string) {
 // names are the names of resources and kinds that are taken in a group.
 type names struct{ resources, kinds sets.Set[string] }
 
-// takenNames returns the names in the group of a definition that others have: other definitions, and the kinds of the other
-// servers.
-func (s *Server) takenNames(crd *apiextensionsv1.CustomResourceDefinition) names {
+// takenNames returns the names in the group of a definition that others have: other known definitions, and the kinds of the
+// other servers.
+func (s *Server) takenNames(crd *apiextensionsv1.CustomResourceDefinition, known map[string]*definition) names {
 	taken := names{sets.New[string](), sets.New[string]()}
-	for name, d := range s.snapshot() {
+	for name, d := range known {
 		if accepted := d.crd.Status.AcceptedNames; d.crd.Spec.Group == crd.Spec.Group && name != crd.Name {
 			taken.resources.Insert(accepted.Plural, accepted.Singular)
 			taken.resources.Insert(accepted.ShortNames...)

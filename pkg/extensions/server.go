@@ -53,8 +53,9 @@ type Server struct {
 
 // definition is a definition as the server knows it. It is read-only.
 type definition struct {
-	crd     *apiextensionsv1.CustomResourceDefinition // without its schemas
-	serving *customresource.Definition                // nil if its names have not been accepted
+	crd     *apiextensionsv1.CustomResourceDefinition // without its schemas, with the names that it has in fact
+	named   bool                                      // the stored names are those that it wants
+	serving *customresource.Definition                // nil if its names are not accepted
 	rows    []rest.Resource                           // in the catalog
 	version uint64
 }
@@ -148,7 +149,7 @@ func (s *Server) apply(changed map[string]*storage.Object, version uint64) {
 	known := s.snapshot()
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
 		before := known[name]
-		after, err := s.read(changed[name], before)
+		after, err := s.read(changed[name], before, known)
 		if err != nil {
 			log.Printf("the definition %s is not served: %v", name, err)
 		}
@@ -182,7 +183,8 @@ func (s *Server) apply(changed map[string]*storage.Object, version uint64) {
 }
 
 // read returns a stored definition, nil for none. It goes on serving as before if nothing that matters for that has changed.
-func (s *Server) read(object *storage.Object, before *definition) (*definition, error) {
+// Names that are free are served at once: they are written later.
+func (s *Server) read(object *storage.Object, before *definition, known map[string]*definition) (*definition, error) {
 	if object == nil {
 		return nil, nil
 	}
@@ -190,7 +192,10 @@ func (s *Server) read(object *storage.Object, before *definition) (*definition, 
 	if err != nil {
 		return nil, err
 	}
-	d := &definition{crd: crd, version: object.Version()}
+	d := &definition{crd: crd, version: object.Version(), named: equality.Semantic.DeepEqual(crd.Spec.Names, crd.Status.AcceptedNames)}
+	if !d.named && crd.DeletionTimestamp == nil {
+		s.takenNames(crd, known).accept(crd)
+	}
 	again := func() (*apiextensionsv1.CustomResourceDefinition, error) { return s.decode(object) }
 	switch {
 	case before != nil && before.serving != nil && servesAlike(before.crd, crd):
@@ -252,8 +257,8 @@ func (s *Server) Followed() bool {
 	}
 }
 
-// waitTime bounds how long a change of a definition waits until it is followed.
-const waitTime = time.Second
+// waitTime bounds how long a change of a definition waits until it is followed, when the store is away.
+const waitTime = 10 * time.Second
 
 // wait waits until the changes up to a version are followed.
 func (s *Server) wait(version uint64) {
