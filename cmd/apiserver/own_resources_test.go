@@ -128,8 +128,7 @@ func onEachServer(t *testing.T, test func(t *testing.T, e extended)) {
 func TestADefinitionMakesAKindThatIsGoneWhenItIsDeleted(t *testing.T) {
 	onEachServer(t, func(t *testing.T, e extended) {
 		e.send(201, "POST", crds, aDefinition(oneVersion))
-		e.established("gadgets.example.com")
-		e.send(201, "POST", gadgets, aGadget("a", `{"unknown":1}`))
+		e.send(201, "POST", gadgets, aGadget("a", `{"unknown":1}`)) // before the definition is established
 		assert.Equal(t, map[string]any{"size": int64(1)}, e.object(gadgets + "/a").Object["spec"], "unknown fields are dropped, others have defaults")
 		assert.Contains(t, e.send(422, "POST", gadgets, aGadget("b", `{"size":10}`)), "spec.size in body should be less than or equal to 9")
 		assert.Contains(t, e.send(400, "POST", gadgets+"?fieldValidation=Strict", aGadget("b", `{"unknown":1}`)), `strict decoding error: unknown field \"spec.unknown\"`)

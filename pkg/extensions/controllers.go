@@ -82,20 +82,20 @@ func (s *Server) finalize(ctx context.Context, name string) error {
 		return nil
 	}
 	done := terminating(apiextensionsv1.ConditionFalse, "NeverEstablished", "resource was never established")
-	if d.serving != nil {
+	if d.rows != nil {
+		done = terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances")
 		if err := s.update(ctx, name, startDeletion); err != nil {
 			return err
 		}
-		remaining, err := s.deleteObjects(ctx, d)
-		if err != nil {
-			_ = s.update(ctx, name, set(terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", "could not delete instances: "+err.Error())))
-			return err
-		}
-		if remaining {
-			s.finalizing.AddAfter(name, remainingPeriod)
-			return nil
-		}
-		done = terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances")
+	}
+	remaining, err := s.deleteObjects(ctx, d) // it may have served while its names were not written yet
+	if err != nil {
+		_ = s.update(ctx, name, set(terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", "could not delete instances: "+err.Error())))
+		return err
+	}
+	if remaining {
+		s.finalizing.AddAfter(name, remainingPeriod)
+		return nil
 	}
 	return s.update(ctx, name, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		apihelpers.SetCRDCondition(crd, done)

@@ -55,3 +55,15 @@ func TestADefinitionThatIsEstablishedStaysSo(t *testing.T) {
 	assert.True(t, apihelpers.IsCRDConditionFalse(crd, apiextensionsv1.NamesAccepted))
 	assert.True(t, apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established))
 }
+
+func TestADeletionThatHasFailedIsNotSaidToBeInProgressAgain(t *testing.T) {
+	t.Parallel()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	apihelpers.SetCRDCondition(crd, terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionPending", ""))
+	startDeletion(crd)
+	assert.Equal(t, "InstanceDeletionInProgress", apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating).Reason)
+	failed := terminating(apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", "the webhook is away")
+	apihelpers.SetCRDCondition(crd, failed)
+	startDeletion(crd)
+	assert.Equal(t, failed.Message, apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating).Message, "two reasons by turns would never end")
+}

@@ -55,8 +55,8 @@ type Server struct {
 type definition struct {
 	crd     *apiextensionsv1.CustomResourceDefinition // without its schemas, with the names that it has in fact
 	named   bool                                      // the stored names are those that it wants
-	serving *customresource.Definition                // nil if its names are not accepted
-	rows    []rest.Resource                           // in the catalog
+	serving *customresource.Definition
+	rows    []rest.Resource // in the catalog; none if its names are not accepted
 	version uint64
 }
 
@@ -193,20 +193,21 @@ func (s *Server) read(object *storage.Object, before *definition, known map[stri
 		return nil, err
 	}
 	d := &definition{crd: crd, version: object.Version(), named: equality.Semantic.DeepEqual(crd.Spec.Names, crd.Status.AcceptedNames)}
-	if !d.named && crd.DeletionTimestamp == nil {
+	if !d.named {
 		s.takenNames(crd, known).accept(crd)
 	}
 	again := func() (*apiextensionsv1.CustomResourceDefinition, error) { return s.decode(object) }
-	switch {
-	case before != nil && before.serving != nil && servesAlike(before.crd, crd):
+	if before != nil && servesAlike(before.crd, crd) {
 		d.serving, d.rows = before.serving, before.rows
-	case isServed(crd):
+	} else {
 		converter, err := s.NewConverter(crd)
 		if err != nil {
 			converter = customresource.Broken(err) // only other versions than the stored one cannot be served
 		}
 		d.serving = customresource.New(crd, again, converter, s.guarded(crd.Name))
-		d.rows = d.serving.Rows()
+		if isServed(crd) {
+			d.rows = d.serving.Rows()
+		}
 	}
 	for i := range crd.Spec.Versions {
 		crd.Spec.Versions[i].Schema = nil

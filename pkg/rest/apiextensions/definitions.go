@@ -97,7 +97,11 @@ var statusStrategy = generic.Strategy[crd]{
 	PrepareForUpdate: func(object, old crd) {
 		object.Spec = old.Spec // as in today's server, the metadata may change
 	},
-	ValidateUpdate: updateBy(validation.ValidateUpdateCustomResourceDefinitionStatus),
+	ValidateUpdate: func(object, old crd) field.ErrorList {
+		now, before := *object, *old
+		now.Spec, before.Spec = apiextensionsv1.CustomResourceDefinitionSpec{}, apiextensionsv1.CustomResourceDefinitionSpec{} // large ones take long to convert
+		return updateBy(validation.ValidateUpdateCustomResourceDefinitionStatus)(&now, &before)
+	},
 }
 
 // rememberStored adds the version in which objects are stored to those in which some may be.
