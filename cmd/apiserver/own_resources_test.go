@@ -106,6 +106,14 @@ func (e extended) established(name string) {
 	eventually(e.t, func() bool { return e.condition(name, "Established") == "True InitialNamesAccepted" }, name+" is established")
 }
 
+func (e extended) ready() {
+	e.t.Helper()
+	eventually(e.t, func() bool {
+		status, _ := e.do("GET", "/readyz", "", "")
+		return status == http.StatusOK
+	}, "it is ready")
+}
+
 func (e extended) gone(path string) {
 	e.t.Helper()
 	eventually(e.t, func() bool {
@@ -237,6 +245,50 @@ func TestNoObjectIsLeftOverWhenItsDefinitionIsGone(t *testing.T) {
 	})
 }
 
+// The objects of the first definition have a version that the second one does not know. A watch that just ended would be begun
+// again from the same version, for ever.
+func TestAWatchFromBeforeADefinitionWasMadeAgainSaysWhyItEnds(t *testing.T) {
+	onEachServer(t, func(t *testing.T, e extended) {
+		e.send(201, "POST", crds, aDefinition(`"versions":[`+aVersion("v1", false, oneSize)+`,`+aVersion("v2", true, oneSize)+`]`))
+		e.established("gadgets.example.com")
+		e.send(201, "POST", gadgets, aGadget("a", `{}`))
+		version := e.object(gadgets + "/a").GetResourceVersion()
+		e.send(200, "DELETE", crds+"/gadgets.example.com", "")
+		e.gone(crds + "/gadgets.example.com")
+		e.send(201, "POST", crds, aDefinition(oneVersion))
+		e.established("gadgets.example.com")
+		assert.Contains(t, e.send(200, "GET", gadgets+"?watch=1&timeoutSeconds=60&resourceVersion="+version, ""), `"type":"ERROR"`)
+	})
+}
+
+// A request that begins with one definition, and ends with the next one, could leave an object that nobody can reach.
+func TestAnObjectIsNotStoredForTheNextDefinition(t *testing.T) {
+	onEachServer(t, func(t *testing.T, e extended) {
+		e.send(201, "POST", crds, aDefinition(oneVersion))
+		e.established("gadgets.example.com")
+		conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
+		require.NoError(t, err)
+		defer conn.Close()
+		body, answers := aGadget("late", `{"size":9}`), bufio.NewReader(conn)
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", gadgets, len(body))
+		require.NoError(t, err)
+		begun, err := http.ReadResponse(answers, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusContinue, begun.StatusCode, "the handler reads the body")
+		e.send(200, "DELETE", crds+"/gadgets.example.com", "")
+		e.gone(crds + "/gadgets.example.com")
+		e.send(201, "POST", crds, strings.Replace(aDefinition(`"versions":[`+aVersion("v1", true, `"size":{"type":"integer","maximum":1}`)+`]`), "Namespaced", "Cluster", 1))
+		e.established("gadgets.example.com")
+		_, err = fmt.Fprint(conn, body)
+		require.NoError(t, err)
+		answer, err := http.ReadResponse(answers, nil)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		assert.Equal(t, http.StatusForbidden, answer.StatusCode)
+		assert.Contains(t, e.send(200, "GET", "/apis/example.com/v1/gadgets", ""), `"items":[]`)
+	})
+}
+
 func TestOwnResourcesTakePartInEverything(t *testing.T) {
 	onEachServer(t, func(t *testing.T, e extended) {
 		const namespace = "/api/v1/namespaces/dev"
@@ -268,10 +320,7 @@ func TestOwnResourcesAreThereAfterARestart(t *testing.T) {
 		e.send(201, "POST", gadgets, aGadget("a", `{"size":3}`))
 		before := e.object(gadgets + "/a")
 		other := startExtended(t, flags...)
-		eventually(t, func() bool {
-			status, _ := other.do("GET", "/readyz", "", "")
-			return status == http.StatusOK
-		}, "it is ready")
+		other.ready()
 		assert.Equal(t, before, other.object(gadgets+"/a"), "an apiserver that is ready serves all kinds")
 		other.send(200, "PATCH", crds+"/gadgets.example.com", `{"spec":{"versions":[`+aVersion("v1", true, `"size":{"type":"integer","maximum":3}`)+`]}}`)
 		eventually(t, func() bool {

@@ -202,9 +202,16 @@ func (s *watching) writeEvent(event rest.Event) error {
 	return s.writeParts(event.Type, bytes.TrimSuffix(body.Bytes(), newline))
 }
 
-// failed logs and returns the error of an event that could not be encoded.
+// failed returns the error of an event that could not be encoded, and tells the client: if the watch just ended, it would go on
+// from there again and again. That is right only if there is another resource by now, which may know the version of the object.
 func (s *watching) failed(err error) error {
-	s.logError(err)
+	if s.resource.Removed() {
+		return err
+	}
+	status := s.statusOf(err)
+	if body, wrong := s.encode(rest.MakeAnswer(&status), !s.begun); wrong == nil {
+		_ = s.writeParts(watch.Error, bytes.TrimSuffix(body.Bytes(), newline)) // the watch ends in any case
+	}
 	return err
 }
 

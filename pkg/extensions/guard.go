@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
@@ -15,10 +17,10 @@ import (
 )
 
 // guarded returns the base of the objects of a definition: a new object is only stored if the definition has not changed
-// since it was read, so that none is left over when the definition is gone.
-func (s *Server) guarded(name string) generic.Base {
+// since it was read, so that none is left over when the definition is gone. Another one of the same name may have another scope.
+func (s *Server) guarded(crd *apiextensionsv1.CustomResourceDefinition) generic.Base {
 	base := s.Base
-	base.Objects = guard{base.Objects, api.Key{Kind: apiextensions.Kind, ID: name}, s}
+	base.Objects = guard{base.Objects, api.Key{Kind: apiextensions.Kind, ID: crd.Name}, crd.UID, s}
 	return base
 }
 
@@ -26,6 +28,7 @@ func (s *Server) guarded(name string) generic.Base {
 type guard struct {
 	storage.Interface
 	definition api.Key
+	uid        types.UID
 	server     *Server
 }
 
@@ -47,7 +50,7 @@ func (g guard) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 
 // check returns the change that requires the definition as the server knows it, or as it is in the store.
 func (g guard) check(fresh bool) ([]storage.Change, error) {
-	if d := g.server.find(g.definition.ID); d != nil && !fresh && d.crd.DeletionTimestamp == nil {
+	if d := g.server.find(g.definition.ID); d != nil && !fresh && g.mayHaveObjects(d.crd) {
 		return []storage.Change{{Key: g.definition, Expected: d.version, Action: storage.Check}}, nil
 	}
 	resource := schema.ParseGroupResource(g.definition.ID)
@@ -59,8 +62,12 @@ func (g guard) check(fresh bool) ([]storage.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if crd.DeletionTimestamp != nil {
+	if !g.mayHaveObjects(crd) {
 		return nil, customresource.Terminating(resource, "")
 	}
 	return []storage.Change{{Key: g.definition, Expected: stored.Version(), Action: storage.Check}}, nil
+}
+
+func (g guard) mayHaveObjects(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return crd.UID == g.uid && crd.DeletionTimestamp == nil
 }

@@ -204,7 +204,7 @@ func (s *Server) read(object *storage.Object, before *definition, known map[stri
 		if err != nil {
 			converter = customresource.Broken(err) // only other versions than the stored one cannot be served
 		}
-		d.serving = customresource.New(crd, again, converter, s.guarded(crd.Name))
+		d.serving = customresource.New(crd, again, converter, s.guarded(crd))
 		if isServed(crd) {
 			d.rows = d.serving.Rows()
 		}

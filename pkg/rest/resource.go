@@ -79,6 +79,9 @@ func (r Resource) In(categories ...string) Resource {
 // called before.
 func (r *Resource) OnRemoval(do func()) (stop func() bool) { return context.AfterFunc(r.served, do) }
 
+// Removed reports whether the resource has been removed from its catalog.
+func (r *Resource) Removed() bool { return r.served.Err() != nil }
+
 func (r *Resource) path() schema.GroupVersionResource { return r.GroupVersion.WithResource(r.Name) }
 
 // With returns the row with a storage.
