@@ -31,7 +31,7 @@ func (s *Server) Run(ctx context.Context) {
 // establish sets the condition Established of a definition whose names have been accepted. This server serves it already.
 func (s *Server) establish(ctx context.Context, name string) error {
 	d := s.find(name)
-	if d == nil || !apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.NamesAccepted) {
+	if d == nil || !d.named || !apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.NamesAccepted) {
 		return nil
 	}
 	if apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.Established) {
