@@ -58,7 +58,7 @@ func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	if err != nil {
 		return r.unrecognized(err, body)
 	}
-	kind, err := r.kindOf(metav1.TypeMeta{APIVersion: envelope.APIVersion, Kind: envelope.Kind})
+	kind, err := r.kindOf(metav1.TypeMeta{APIVersion: envelope.APIVersion, Kind: envelope.Kind}, nil)
 	if err != nil {
 		return r.unrecognized(err, body)
 	}
@@ -101,7 +101,7 @@ func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error
 	if err := json.Unmarshal(text, &named); err != nil {
 		return nil, r.unrecognized(fmt.Errorf("couldn't get version/kind; json parse error: %w", err), text)
 	}
-	kind, err := r.kindOf(named)
+	kind, err := r.kindOf(named, text)
 	if err != nil {
 		return nil, r.unrecognized(err, text)
 	}
@@ -133,13 +133,16 @@ func (r *call) decodeUntyped(text []byte, kind schema.GroupVersionKind, into *un
 	return unknown, nil
 }
 
-// kindOf returns the kind that an object names. The default is the resource's kind.
-func (r *call) kindOf(named metav1.TypeMeta) (schema.GroupVersionKind, error) {
+// kindOf returns the kind that an object names. The default is the resource's kind, but an object without a Go type has none.
+func (r *call) kindOf(named metav1.TypeMeta, text []byte) (schema.GroupVersionKind, error) {
 	given, err := schema.ParseGroupVersion(named.APIVersion)
-	if err != nil {
+	untyped := r.resource.Untyped.Decode != nil
+	switch {
+	case err != nil:
 		return schema.GroupVersionKind{}, err
-	}
-	if named.APIVersion == "" {
+	case untyped && named.Kind == "":
+		return schema.GroupVersionKind{}, runtime.NewMissingKindErr(string(text))
+	case !untyped && named.APIVersion == "":
 		given = r.resource.Kind.GroupVersion()
 	}
 	return given.WithKind(cmp.Or(named.Kind, r.resource.Kind.Kind)), nil

@@ -49,57 +49,51 @@ func (r *call) patch() error {
 	if err != nil {
 		return err
 	}
-	var unknown []error
 	answer, _, err := r.change(storage, len(options.DryRun) > 0, &options, func(current rest.Object) (rest.Object, error) {
 		patched := storage.New()
 		if current == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.APIGroup, Resource: r.info.Resource}, r.info.Name)
 		}
-		if unknown, err = r.patched(current, patched, changes, body); err == nil {
+		err := r.patched(current, patched, changes, body)
+		if err == nil {
 			r.dropDuplicateOwners(patched, asAdmitted)
 		}
 		return patched, err
 	})
-	if err == nil {
-		err = r.reportUnknown(unknown, nil) // a strict one has failed above
-	}
 	return r.respond(http.StatusOK, answer, err)
 }
 
-// patched fills into with the patched object. It returns the duplicate fields of the patch, and the
+// patched fills into with the patched object. It reports the duplicate fields of the patch, and the
 // unknown and duplicate fields of the object.
-func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []byte) (unknown []error, err error) {
+func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []byte) error {
 	before, err := json.Marshal(current)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	after, err := changes.Apply(before, into)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(after) > bodies.MaxSize {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the patched object has more than %d bytes", bodies.MaxSize))
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the patched object has more than %d bytes", bodies.MaxSize))
 	}
 	refuse := func(why error) error {
 		return rest.Invalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), r.shown(after, body), why.Error())})
 	}
 	if err := quantity.CheckJSON(after); err != nil {
-		return nil, err
+		return err
 	}
-	if unknown, err = r.decodePatched(after, into); err != nil {
-		return nil, refuse(err)
+	unknown, err := r.decodePatched(after, into)
+	if err != nil {
+		return refuse(err)
 	}
-	unknown = append(slices.Clone(changes.Twice), unknown...)
 	if err := r.agreeOnName(into); err != nil {
-		return nil, err
+		return err
 	}
 	if r.resource.Untyped.Decode == nil { // else its kind is validated
 		into.GetObjectKind().SetGroupVersionKind(r.resource.Kind)
 	}
-	if r.fieldValidation() == metav1.FieldValidationStrict {
-		err = r.reportUnknown(unknown, refuse)
-	}
-	return unknown, err
+	return r.reportUnknown(append(slices.Clone(changes.Twice), unknown...), refuse)
 }
 
 // Today's server decodes the result of a strategic merge from a map, ignores its kind, and shows
@@ -119,7 +113,7 @@ func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, er
 	if err := json.Unmarshal(text, &named); err != nil {
 		return nil, err
 	}
-	kind, err := r.kindOf(named)
+	kind, err := r.kindOf(named, text)
 	if object, untyped := into.(*unstructured.Unstructured); untyped && err == nil {
 		return r.resource.Untyped.Decode(text, object)
 	}

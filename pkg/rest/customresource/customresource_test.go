@@ -52,7 +52,7 @@ func spec(schema string) string {
 }
 
 func widget(name, spec string) string {
-	return `{"metadata":{"name":"` + name + `"},"spec":` + spec + `}`
+	return `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"` + name + `"},"spec":` + spec + `}`
 }
 
 func TestAnObjectIsCheckedInTodaysWords(t *testing.T) {
@@ -81,9 +81,12 @@ func TestAnObjectIsCheckedInTodaysWords(t *testing.T) {
 		assert.Contains(t, answer.Error().Message, message)
 	}
 	for message, object := range map[string]string{
-		"the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)": `{"apiVersion":"example.com/v2","metadata":{"name":"a"}}`,
-		"cannot be handled as a Widget: ": `{"metadata":{"name":5}}`,
-		"error parsing":                   `[]`,
+		"the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)": `{"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"a"}}`,
+		"the API version in the data () does not match the expected API version (example.com/v1)":               `{"kind":"Widget"}`,
+		"(must be of type Widget): Object 'Kind' is missing in '{}' ({})":                                       `{}`,
+		"(must be of type Widget): Object 'Kind' is missing in 'null' (6e756c6c)":                               `null`,
+		"cannot be handled as a Widget: ":                                                                       `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":5}}`,
+		"error parsing":                                                                                         `[]`,
 	} {
 		answer := d.Do("POST", widgets, object)
 		assert.Equal(t, 400, answer.Status, object)
@@ -110,12 +113,15 @@ func TestWhatWasInvalidBeforeAndHasNotChangedMayStay(t *testing.T) {
 	answer := d.Patch(widgets+"/a", MergePatch, `{"spec":{"size":"longer"}}`)
 	assert.Equal(t, 422, answer.Status)
 	assert.Contains(t, answer.Error().Message, "spec.size: Too long: may not be more than 2 bytes")
+	answer = d.Patch(widgets+"/a", MergePatch, `{"spec":{"size":"longer","typo":1}}`)
+	assert.Equal(t, 422, answer.Status)
+	assert.Equal(t, []string{`299 - "unknown field \"spec.typo\""`}, answer.Header["Warning"], "of a patch that is refused too")
 }
 
 func TestSpecStatusAndScaleAreWrittenByThemselves(t *testing.T) {
 	t.Parallel()
 	d := serve(t, definition(t, spec(`{"type":"object","properties":{"replicas":{"type":"integer"},"size":{"type":"string"}}}`)))
-	d.Must("POST", widgets, `{"metadata":{"name":"a"},"spec":{"size":"s"},"status":{"phase":"Up"}}`)
+	d.Must("POST", widgets, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":"s"},"status":{"phase":"Up"}}`)
 	get := func(path string) map[string]any {
 		var object unstructured.Unstructured
 		require.NoError(t, json.Unmarshal([]byte(d.Must("GET", path, "").Text), &object))
@@ -162,7 +168,7 @@ func TestAnUpdateNamesTheVersionThatItReplaces(t *testing.T) {
 func TestFinalizersThatOthersMayUseTooAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	d := serve(t, definition(t, spec(`{"type":"object"}`)))
-	answer := d.Must("POST", widgets, `{"metadata":{"name":"a","finalizers":["mine","a.b","a.b/c","orphan"]}}`)
+	answer := d.Must("POST", widgets, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","finalizers":["mine","a.b","a.b/c","orphan"]}}`)
 	assert.Equal(t, []string{
 		`299 - "metadata.finalizers: \"mine\": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"`,
 		`299 - "metadata.finalizers: \"a.b\": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers"`,

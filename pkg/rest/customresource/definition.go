@@ -170,8 +170,8 @@ type terminating struct {
 }
 
 // Create implements rest.Creater.
-func (t terminating) Create(_ context.Context, key rest.Key, _ rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
-	return nil, Terminating(t.definition.versions[0].row.GroupResource(), key.Name)
+func (t terminating) Create(_ context.Context, _ rest.Key, object rest.Object, _ rest.WriteOptions) (rest.Answer, error) {
+	return nil, Terminating(t.definition.versions[0].row.GroupResource(), object.GetName())
 }
 
 // Terminating returns the error for a new object of a definition that is being deleted.
@@ -247,26 +247,16 @@ func (v *version) decode(text []byte, into *unstructured.Unstructured) (unknown 
 	if err != nil {
 		return nil, err
 	}
-	members := map[string]any{}
+	var members map[string]any
 	if unknown, err = kjson.UnmarshalStrict(text, &members); err != nil {
 		return nil, err
 	}
-	kind := into.GroupVersionKind()
 	into.Object = members
-	setString(members, "apiVersion", kind.GroupVersion().String())
-	setString(members, "kind", kind.Kind)
 	paths, err := s.coerce(into, coercion{track: true})
 	for _, path := range paths {
 		unknown = append(unknown, fmt.Errorf("unknown field %q", path))
 	}
 	return unknown, err
-}
-
-// setString sets a member that is missing or empty.
-func setString(members map[string]any, name, value string) {
-	if members[name] == nil || members[name] == "" {
-		members[name] = value
-	}
 }
 
 // selectableFields returns the fields that lists select by, as OpenAPI says it.
