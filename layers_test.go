@@ -112,7 +112,7 @@ var libraries = map[string][]string{
 	"gopkg.in/evanphx/json-patch.v4":      {"pkg/api/v1/patch"},
 	"github.com/go-jose/go-jose/v4":       {"pkg/auth/authenticator/serviceaccount"},
 	"github.com/google/gnostic-models":    {"pkg/endpoints/openapi"},
-	"google.golang.org/protobuf":          {"pkg/endpoints/openapi"},
+	"google.golang.org/protobuf":          {"pkg/endpoints/bodies", "pkg/endpoints/openapi"},
 	"go.yaml.in/yaml/v3":                  {"pkg/endpoints/bodies", "pkg/util/yamls"},
 	"sigs.k8s.io/json":                    {"pkg/api/v1", "pkg/rest/customresource", "pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                {},

@@ -69,6 +69,9 @@ func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	if !ok {
 		return r.unrecognized(errors.New("the kind has no form in protobuf"), body)
 	}
+	if err := r.checkNesting(bodies.NestingInProtobuf, envelope.Raw); err != nil {
+		return err
+	}
 	if quantity.HugeInProtobuf(envelope.Raw) {
 		return r.cannotHandle(kind, errors.New("it may have a quantity with too many digits or too large an exponent"))
 	}
@@ -114,12 +117,23 @@ func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error
 	if err := quantity.CheckJSON(text); err != nil {
 		return nil, err
 	}
+	if err := r.checkNesting(bodies.Nesting, text); err != nil {
+		return nil, err
+	}
 	unknown, err = kjson.UnmarshalStrict(text, into)
 	if err != nil {
 		return nil, r.cannotHandle(kind, err)
 	}
 	into.GetObjectKind().SetGroupVersionKind(kind)
 	return unknown, nil
+}
+
+// checkNesting returns an error for an object of a recursive type that would take minutes to decode, or too deep a stack.
+func (r *call) checkNesting(nesting func([]byte) int, body []byte) error {
+	if r.resource.Recursive && nesting(body) > bodies.MaxNesting {
+		return apierrors.NewRequestEntityTooLargeError("too much of it is nested too deeply")
+	}
+	return nil
 }
 
 // decodeUntyped is decode for a kind without a Go type. Another kind than that of the resource is an error of validation.

@@ -83,6 +83,9 @@ func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []b
 	if err := quantity.CheckJSON(after); err != nil {
 		return err
 	}
+	if err := r.checkNesting(bodies.Nesting, after); err != nil {
+		return err
+	}
 	unknown, err := r.decodePatched(after, into)
 	if err != nil {
 		return refuse(err)

@@ -35,6 +35,7 @@ type Resource struct {
 	Printer      printers.Printer
 	Warning      string // in every answer, "" for none
 	Untyped      Untyped
+	Recursive    bool // the type of Kind contains itself: an object that is nested too deeply is refused
 	// Schema returns the schema of a kind without a Go type: as in OpenAPI 3.0, read-only, without the fields that all
 	// objects have, with x-kubernetes-selectable-fields. It is nil for the other kinds, and returns nil if objects may have
 	// any fields.
@@ -93,7 +94,7 @@ func (r Resource) With(storage interface{}) Resource {
 // Subresource returns the row of a subresource, which is printed in the same columns.
 func (r Resource) Subresource(name string, storage interface{}) Resource {
 	return Resource{GroupVersion: r.GroupVersion, Kind: r.Kind, Name: r.Name + "/" + name, Namespaced: r.Namespaced, Scheme: r.Scheme, Storage: storage, Printer: r.Printer,
-		Untyped: r.Untyped}
+		Untyped: r.Untyped, Recursive: r.Recursive}
 }
 
 // GroupResource returns the group and the name.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,6 +28,61 @@ var protobufHead = []byte("k8s\x00")
 
 // MaxSize is the size of the largest body that is read, in bytes.
 const MaxSize = 3 << 20
+
+// MaxNesting is the largest Nesting of an object whose type contains itself, such as a schema: to decode it reads all that is in
+// each level once more. The largest definitions known have a tenth.
+const MaxNesting = 64 << 20
+
+// Nesting returns the sum of the depths of all bytes of a JSON text.
+func Nesting(text []byte) (sum int) {
+	depth, quoted, escaped := 0, false, false
+	for _, c := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+			escaped = c == '\\'
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		sum += depth
+	}
+	return sum
+}
+
+// NestingInProtobuf is Nesting for a protobuf message, at most a little above MaxNesting. The encoding does not tell texts from
+// messages: all that may be a message counts as one.
+func NestingInProtobuf(message []byte) (sum int) {
+	var outer []int // the ends of the messages around the present one
+	at, end := 0, len(message)
+	for sum <= MaxNesting {
+		for at == end {
+			if len(outer) == 0 {
+				return sum
+			}
+			end, outer = outer[len(outer)-1], outer[:len(outer)-1]
+		}
+		_, kind, head := protowire.ConsumeTag(message[at:end])
+		if head > 0 && kind == protowire.BytesType {
+			length, size := protowire.ConsumeVarint(message[at+head : end])
+			if start := at + head + size; size > 0 && length <= uint64(end-start) {
+				at, outer, end = start, append(outer, end), start+int(length)
+				sum += int(length)
+				continue
+			}
+		}
+		if size := protowire.ConsumeFieldValue(1, kind, message[min(at+max(head, 0), end):end]); head > 0 && size >= 0 {
+			at += head + size
+		} else {
+			at = end // it is no message
+		}
+	}
+	return sum
+}
 
 // Read reads the body of a request, and removes the read deadline of the connection.
 func Read(w http.ResponseWriter, req *http.Request) ([]byte, error) {

@@ -41,7 +41,7 @@ func NewDefinitions(base generic.Base) Definitions {
 
 func row() rest.Resource {
 	row := rest.ClusterScoped(apiextensionsv1.SchemeGroupVersion, "CustomResourceDefinition", "customresourcedefinitions", printers.Printer{}, "crd", "crds").In("api-extensions")
-	row.Stored = Kind
+	row.Stored, row.Recursive = Kind, true
 	return row
 }
 
