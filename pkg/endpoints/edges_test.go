@@ -11,8 +11,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	. "kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/printers"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
 )
 
@@ -178,4 +181,15 @@ func TestHEADIsAnsweredAsGETIs(t *testing.T) {
 		assert.Equal(t, 200, answer.Status)
 		assert.Equal(t, d.Do("GET", path, "").Header.Get("Content-Type"), answer.Header.Get("Content-Type"))
 	}
+}
+
+func TestAResourceThatComesDuringARequestIsNotMissing(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Server.Incomplete = func() bool { // the last look of a request that has found nothing
+		d.Server.Catalog.Install(rest.ClusterScoped(schema.GroupVersion{Group: "example.com", Version: "v1"}, "Widget", "widgets", printers.Printer{}))
+		return false
+	}
+	assert.Equal(t, 503, d.Do("GET", "/apis/example.com/v1/widgets", "").Status)
+	assert.Equal(t, 404, d.Do("GET", "/apis/example.com/v1/others", "").Status)
 }

@@ -13,9 +13,10 @@ import (
 )
 
 // notFound returns the error for a path that nothing serves. Its message is what clients of today's server print; its
-// details name what there is (K87).
-func (s *Server) notFound(method string, info *request.Info) error {
-	if s.Incomplete != nil && mayComeLater(info.Path) && s.Incomplete() {
+// details name what there is (K87). Incomplete says that a resource may have been missing when the path was looked up; one that
+// has come since then is not missing.
+func (s *Server) notFound(method string, info *request.Info, incomplete bool) error {
+	if mayComeLater(info.Path) && (incomplete || s.find(info) != nil) {
 		err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
 		err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 		return err

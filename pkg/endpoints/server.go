@@ -132,10 +132,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	resource, _ := record.Row.(*rest.Resource)
 	r := &call{Request: req, w: w, server: s, info: &record.Info, resource: resource}
 	if resource == nil {
+		incomplete := s.Incomplete != nil && s.Incomplete()
 		if handler := s.other(req.URL.Path); handler != nil {
 			getOnly(handler).ServeHTTP(w, req)
 		} else {
-			r.error(s.notFound(req.Method, r.info))
+			r.error(s.notFound(req.Method, r.info, incomplete))
 		}
 		return
 	}
