@@ -155,8 +155,8 @@ fuzz: ## fuzz each target with FUZZ=300000 inputs, those of the second door with
 		}; \
 	done
 
-histories: bin/etcd ## check HISTORIES=100 histories through both doors, on memory and on each API of etcd, and of a replication controller
-	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestTheRequestsThroughBothDoorsAreLinearizable ./cmd/apiserver
+histories: bin/etcd ## check HISTORIES=100 histories through both doors, and of definitions, on memory and on each API of etcd, and of a replication controller
+	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run 'TestTheRequestsThroughBothDoorsAreLinearizable|TestHistoriesOfDefinitionsLoseNothing' ./cmd/apiserver
 	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestThereAreNeverTooManyPods ./pkg/controller/replication
 
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, controller-runtime and today's controller manager
@@ -188,7 +188,7 @@ soak: bin/etcd ## load from 64 clients on memory and on each API of etcd, for SO
 
 chaos: bin/etcd ## kill members of a real etcd under load, and servers and each part of make cluster, for CHAOS=5m with each API of etcd
 	KUBE2014_CHAOS=$(CHAOS) $(GO) test -count=1 $(RACE) -v -timeout 2h \
-		-run 'TestAClusterThatLosesMembersLosesNothing|TestPartsThatAreKilledLoseNothing|TestServersThatAreKilledLeaveNoGarbage' ./cmd/apiserver
+		-run 'TestAClusterThatLosesMembersLosesNothing|TestPartsThatAreKilledLoseNothing|TestServersThatAreKilledLeaveNoGarbage|TestDefinitionsOfServersThatAreKilledLoseNothing' ./cmd/apiserver
 
 bench: build bin/etcd ## measure the program and write docs/performance.md; takes some minutes
 	$(GO) build -o bin/bench ./bench

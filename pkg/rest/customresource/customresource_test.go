@@ -202,28 +202,54 @@ func FuzzSchemasAndObjects(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	f.Fuzz(func(t *testing.T, schema, object string) {
-		if !json.Valid([]byte(schema)) || !json.Valid([]byte(object)) {
-			return
-		}
-		definitions := apiextensions.NewDefinitions(base())
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		text := `{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
-"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":` + schema + `}}}}]}}`
-		if json.Unmarshal([]byte(text), crd) != nil {
-			return
-		}
-		apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(crd)
-		if len(definitions.Whole.Strategy.Validate(crd)) > 0 {
-			return
-		}
-		crd.Status.AcceptedNames = crd.Spec.Names
-		d := serve(t, crd)
-		answer := d.Do("POST", widgets, widget("a", object))
-		assert.NotEqual(t, 500, answer.Status, answer.Text)
-		if answer.Status == 201 {
-			assert.Equal(t, answer.Text, d.Must("GET", widgets+"/a", "").Text)
-			assert.Equal(t, 200, d.Do("PUT", widgets+"/a", answer.Text).Status)
-		}
+	f.Fuzz(fuzzObject)
+}
+
+// Whatever a rule and an object are, nothing panics, and the rule costs no more than today's limits allow.
+func FuzzRules(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`self.size < 5 && self.names.all(n, n.startsWith(self.prefix))`, `{"size":5,"names":["a","b"],"prefix":"a"}`},
+		{`self.size == oldSelf.size || has(self.names)`, `{"size":1}`},
+		{`self.names.map(n, self.names.map(m, m + n)).size() < 9`, `{"names":["a","b","c"]}`},
+		{`self.prefix.matches('^(a+)+$') && self.prefix.find('[0-9]+') != ''`, `{"prefix":"aaaaaaaaaaaaaaaaaaaaaaaaaaaab"}`},
+		{`quantity(self.prefix).isGreaterThan(quantity('1Gi'))`, `{"prefix":"2Gi"}`},
+		{`url(self.prefix).getHost() == 'x' && ip(self.prefix).family() == 4`, `{"prefix":"http://x/"}`},
+		{`self.size / 0 == 1 || int(self.prefix) > 9223372036854775807`, `{"size":1,"prefix":"9223372036854775808"}`},
+		{`timestamp(self.prefix) + duration('1h') > timestamp('2014-06-06T00:00:00Z')`, `{"prefix":"2014-06-06T00:00:00Z"}`},
+		{`self.names.sortBy(n, n)[99] == 'a' || optional.of(self.size).orValue(1) == 1`, `{"size":1,"names":["b","a"]}`},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, rule, object string) {
+		text, err := json.Marshal(rule)
+		require.NoError(t, err)
+		fuzzObject(t, `{"type":"object","x-kubernetes-validations":[{"rule":`+string(text)+`}],"properties":{"size":{"type":"integer"},"prefix":{"type":"string","maxLength":64},
+"names":{"type":"array","maxItems":16,"items":{"type":"string","maxLength":16}}}}`, object)
 	})
+}
+
+// fuzzObject writes an object with a schema, if that is valid.
+func fuzzObject(t *testing.T, schema, object string) {
+	if !json.Valid([]byte(schema)) || !json.Valid([]byte(object)) {
+		return
+	}
+	definitions := apiextensions.NewDefinitions(base())
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	text := `{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
+"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":` + schema + `}}}}]}}`
+	if json.Unmarshal([]byte(text), crd) != nil {
+		return
+	}
+	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(crd)
+	if len(definitions.Whole.Strategy.Validate(crd)) > 0 {
+		return
+	}
+	crd.Status.AcceptedNames = crd.Spec.Names
+	d := serve(t, crd)
+	answer := d.Do("POST", widgets, widget("a", object))
+	assert.NotEqual(t, 500, answer.Status, answer.Text)
+	if answer.Status == 201 {
+		assert.Equal(t, answer.Text, d.Must("GET", widgets+"/a", "").Text)
+		assert.Equal(t, 200, d.Do("PUT", widgets+"/a", answer.Text).Status)
+	}
 }
