@@ -183,7 +183,7 @@ screenshots: browser ## test the page, and make the pictures of it in docs/
 watches: bin/etcd ## let WATCHERS=1000 watch five times as many changes, on memory and on each API of etcd
 	KUBE2014_WATCHERS=$(WATCHERS) $(GO) test -count=1 -parallel 1 -v -timeout 2h -run 'TestManyWatchersAre|TestAWatchTells|TestTwoApiserversTell' ./cmd/apiserver
 
-soak: bin/etcd ## load from 64 clients on memory and on each API of etcd, for SOAK=1m each, and with TLS, users, plugins and audit
+soak: bin/etcd ## load from 64 clients, and of definitions that come and go, on memory and on each API of etcd, for SOAK=1m each, and with TLS, users, plugins and audit
 	KUBE2014_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 2h -run TestSoak ./cmd/apiserver
 
 chaos: bin/etcd ## kill members of a real etcd under load, and servers and each part of make cluster, for CHAOS=5m with each API of etcd

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -188,6 +189,36 @@ func TestSoak(t *testing.T) {
 	for name, makeStores := range twoApiservers {
 		t.Run("backend="+name, func(t *testing.T) {
 			atWatermark(t, func(t *testing.T) { soak(t, makeStores(t)[0]) })
+		})
+	}
+}
+
+// Definitions come and go with their objects, which are watched. A program gives back all that they needed: resources, schemas,
+// documents, watches.
+func TestSoakOfDefinitions(t *testing.T) {
+	for name, flags := range flagsFor {
+		t.Run("backend="+name, func(t *testing.T) {
+			e, ended := startExtended(t, flags(t)...), soakEnd(t)
+			measure := func() (goroutines, heap float64) {
+				http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+				for line := range strings.Lines(e.send(http.StatusOK, "GET", "/metrics", "")) {
+					_, _ = fmt.Sscanf(line, "go_goroutines %g", &goroutines)
+					_, _ = fmt.Sscanf(line, "go_memstats_heap_alloc_bytes %g", &heap)
+				}
+				return goroutines, heap
+			}
+			newOwnHistory(t, e.url, false).run(0, 3) // what is made once is there then
+			goroutines, heap := measure()
+			require.NotZero(t, goroutines*heap)
+			n := 1
+			for ; !ended(soakRequests * n / 4); n++ {
+				newOwnHistory(t, e.url, false).run(uint64(n), 3)
+			}
+			eventually(t, func() bool {
+				goroutinesNow, heapNow := measure()
+				return goroutinesNow <= goroutines+5 && heapNow < heap+16<<20
+			}, "goroutines and heap are back where they were")
+			t.Log(n, "histories")
 		})
 	}
 }
