@@ -276,15 +276,20 @@ func (e Event) Last() *Object {
 	if last := e.Before.last.Load(); last != nil && last.Version() == e.Version {
 		return last
 	}
-	object := reflect.New(reflect.TypeOf(e.Before.Object).Elem())
-	object.Elem().Set(reflect.ValueOf(e.Before.Object).Elem())
-	last := NewObject(object.Interface().(api.Object), e.Version, e.Before.Meta().CreationVersion)
+	last := NewObject(Copy(e.Before.Object), e.Version, e.Before.Meta().CreationVersion)
 	if !e.Before.last.CompareAndSwap(nil, last) {
 		if other := e.Before.last.Load(); other.Version() == e.Version {
 			return other
 		}
 	}
 	return last
+}
+
+// Copy returns an object with metadata of its own, which shares all other values that the object points to.
+func Copy(object api.Object) api.Object {
+	copied := reflect.New(reflect.TypeOf(object).Elem())
+	copied.Elem().Set(reflect.ValueOf(object).Elem())
+	return copied.Interface().(api.Object)
 }
 
 // EventType is what happened to an object.
