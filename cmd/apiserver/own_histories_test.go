@@ -21,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"kube2014/pkg/options"
 	"kube2014/pkg/util/loopback/loopbacktest"
 )
 
@@ -616,7 +615,7 @@ func TestHistoriesOfDefinitionsLoseNothing(t *testing.T) {
 	}
 }
 
-// The same, while the program is killed at any moment, and the etcd of its v3 API, for KUBE2014_CHAOS with each API of etcd.
+// The same, while the program and etcd are killed at any moment, for KUBE2014_CHAOS with each API of etcd.
 func TestDefinitionsOfServersThatAreKilledLoseNothing(t *testing.T) {
 	duration := chaosTime(t)
 	onBackends(t, func(t *testing.T, b backend) {
@@ -626,10 +625,7 @@ func TestDefinitionsOfServersThatAreKilledLoseNothing(t *testing.T) {
 		port := loopbacktest.FreePort(t)
 		server := processVictim(t, "server", append(b.flags(store.URL), "-scheduler", "none", "-port", port))
 		server.start()
-		victims := []victim{server}
-		if b == options.Etcd3 { // on etcd's v2 API the events of changes around the end of an etcd do not come in turn
-			victims = append(victims, victim{"etcd", func() { assert.NoError(t, store.Kill()) }, func() { assert.NoError(t, store.Restart()) }})
-		}
+		victims := []victim{server, {"etcd", func() { assert.NoError(t, store.Kill()) }, func() { assert.NoError(t, store.Restart()) }}}
 		random, rounds, kills := rand.New(rand.NewPCG(seed, 2014)), uint64(0), 0
 		for end := time.Now().Add(duration); time.Now().Before(end) && !t.Failed(); rounds++ {
 			h := newOwnHistory(t, "http://"+net.JoinHostPort("127.0.0.1", port), true)
