@@ -98,7 +98,7 @@ func TestAnObjectIsCheckedInTodaysWords(t *testing.T) {
 
 func TestWhatWasInvalidBeforeAndHasNotChangedMayStay(t *testing.T) {
 	t.Parallel()
-	loose, strict := spec(`{"type":"object","properties":{"size":{"type":"string"},"other":{"type":"string"}}}`), spec(`{"type":"object","properties":{"size":{"type":"string","maxLength":2},"other":{"type":"string"}}}`)
+	loose, strict := spec(`{"type":"object","properties":{"size":{"type":"string"},"other":{"type":"string"}}}`), spec(`{"type":"object","properties":{"size":{"type":"string","maxLength":2,"x-kubernetes-validations":[{"rule":"self != 'long'"}]},"other":{"type":"string"}}}`)
 	b := base()
 	serveBoth := func(version string) *Door {
 		crd := definition(t, version)
@@ -109,8 +109,10 @@ func TestWhatWasInvalidBeforeAndHasNotChangedMayStay(t *testing.T) {
 	}
 	serveBoth(loose).Must("POST", widgets, widget("a", `{"size":"long"}`))
 	d := serveBoth(strict)
-	assert.Equal(t, 200, d.Patch(widgets+"/a", MergePatch, `{"spec":{"other":"x"}}`).Status)
-	answer := d.Patch(widgets+"/a", MergePatch, `{"spec":{"size":"longer"}}`)
+	answer := d.Patch(widgets+"/a", MergePatch, `{"spec":{"other":"x"}}`)
+	assert.Equal(t, 200, answer.Status)
+	assert.Equal(t, []string{`299 - "spec.size: Invalid value: \"long\": failed rule: self != 'long'"`}, answer.Header["Warning"])
+	answer = d.Patch(widgets+"/a", MergePatch, `{"spec":{"size":"longer"}}`)
 	assert.Equal(t, 422, answer.Status)
 	assert.Contains(t, answer.Error().Message, "spec.size: Too long: may not be more than 2 bytes")
 	answer = d.Patch(widgets+"/a", MergePatch, `{"spec":{"size":"longer","typo":1}}`)

@@ -35,11 +35,8 @@ func find(path string) (func(own) any, error) {
 	}, nil
 }
 
-// fields returns the fields for selectors; nil if there are none besides the usual ones.
+// fields returns the fields for selectors besides the usual ones.
 func (v *version) fields() func(own) fields.Set {
-	if len(v.of.SelectableFields) == 0 {
-		return nil
-	}
 	at := map[string]func(own) any{}
 	for _, selectable := range v.of.SelectableFields {
 		if value, err := find(selectable.JSONPath); err == nil {

@@ -135,8 +135,9 @@ func (s *schemaOf) lists(now, old *unstructured.Unstructured) field.ErrorList {
 	return listtype.ValidateListSetsAndMaps(nil, s.structural, now.Object)
 }
 
-// evaluate returns the errors by the rules in CEL. They are not evaluated on an object with errs of which they could fail.
-func (r *rules) evaluate(now, old *unstructured.Unstructured, related *common.CorrelatedObject, errs field.ErrorList) field.ErrorList {
+// evaluate returns the errors by the rules in CEL. They are not evaluated on an object with errs of which they could fail. What
+// was wrong before, and may stay so, is a warning for the recorder of the context.
+func (r *rules) evaluate(ctx context.Context, now, old *unstructured.Unstructured, related *common.CorrelatedObject, errs field.ErrorList) field.ErrorList {
 	if r.expressions == nil {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (r *rules) evaluate(now, old *unstructured.Unstructured, related *common.Co
 	if old != nil {
 		before, options = old.Object, []cel.Option{cel.WithRatcheting(related)}
 	}
-	errs, _ = r.expressions.Validate(context.Background(), nil, nil, now.Object, before, celconfig.RuntimeCELCostBudget, options...)
+	errs, _ = r.expressions.Validate(ctx, nil, nil, now.Object, before, celconfig.RuntimeCELCostBudget, options...)
 	return errs
 }
 

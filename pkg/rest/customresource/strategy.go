@@ -1,6 +1,7 @@
 package customresource
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kube2014/pkg/rest/generic"
 )
@@ -49,7 +51,9 @@ func (v *version) strategy() generic.Strategy[own] {
 			})
 		},
 		RequireVersion: true,
-		Warnings:       finalizerWarnings,
+		Warnings: func(now, old own) []string {
+			return append(finalizerWarnings(now, old), v.stillWrong(now, old)...)
+		},
 		Fields:         v.fields(),
 	}
 }
@@ -65,6 +69,7 @@ func (v *version) statusStrategy() generic.Strategy[own] {
 			*now = *updated
 		},
 		ValidateUpdate: v.validateStatus,
+		Warnings:       v.stillWrong,
 	}
 }
 
@@ -102,7 +107,7 @@ func (v *version) validate(now, old own, metadata func() field.ErrorList) field.
 	errs := append(metadata(), rules.values(now, old, related)...)
 	errs = append(append(errs, v.scaled(now)...), v.scaledStatus(now)...)
 	errs = append(append(errs, s.embedded(now)...), s.lists(now, old)...)
-	return append(errs, rules.evaluate(now, old, related, errs)...)
+	return append(errs, rules.evaluate(context.Background(), now, old, related, errs)...)
 }
 
 func (v *version) validateStatus(now, old own) field.ErrorList {
@@ -116,8 +121,24 @@ func (v *version) validateStatus(now, old own) field.ErrorList {
 	related := s.related(now, old)
 	errs := append(apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata")), rules.statusValues(now, old, related)...)
 	errs = append(append(errs, v.scaledStatus(now)...), s.lists(now, old)...)
-	return append(errs, rules.evaluate(now, old, related, errs)...)
+	return append(errs, rules.evaluate(context.Background(), now, old, related, errs)...)
 }
+
+// stillWrong returns warnings for what a rule refuses, but was so before. Rules are evaluated once more for them.
+func (v *version) stillWrong(now, old own) []string {
+	s, rules, err := v.rules()
+	if err != nil || old == nil {
+		return nil
+	}
+	var found warnings
+	rules.evaluate(warning.WithWarningRecorder(context.Background(), &found), now, old, s.related(now, old), nil)
+	return found
+}
+
+// warnings implements warning.Recorder.
+type warnings []string
+
+func (w *warnings) AddWarning(_, text string) { *w = append(*w, text) }
 
 // ofKind returns the errors of an object that names another kind or version.
 func (v *version) ofKind(object own) (errs field.ErrorList) {
