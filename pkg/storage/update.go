@@ -48,7 +48,13 @@ func GuaranteedUpdate(store Interface, key api.Key, change func(stored *Object) 
 func CommitChecked(store Interface, changes []Change, checks func(fresh bool) ([]Change, error)) ([]*Object, error) {
 	checked, err := checks(false)
 	for err == nil {
-		written, failed := store.Commit(append(slices.Clone(changes), checked...)...)
+		attempt := append(slices.Clone(changes), checked...)
+		for i := range changes {
+			if object := changes[i].Object; object != nil {
+				attempt[i].Object = Copy(object) // the store owns it, even if the commit fails
+			}
+		}
+		written, failed := store.Commit(attempt...)
 		if kind := api.KindOf(failed); len(checked) == 0 || kind != api.Conflict && kind != api.NotFound {
 			return written[:min(len(written), len(changes))], failed
 		}

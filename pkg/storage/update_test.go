@@ -118,3 +118,43 @@ func TestAnUpdateFailsAtOnceWithAnyOtherError(t *testing.T) {
 		assert.Zero(t, reading.commits)
 	}
 }
+
+// keeping is a store that keeps what it was given, and fails until another object has version 3.
+type keeping struct {
+	Interface
+	given []*api.Service
+}
+
+func (s *keeping) Commit(changes ...Change) ([]*Object, error) {
+	s.given = append(s.given, changes[0].Object.(*api.Service))
+	if changes[1].Expected != 3 {
+		return nil, api.NewConflict("it has changed")
+	}
+	return []*Object{NewObject(changes[0].Object, 4, 4), nil}, nil
+}
+
+func TestAChangeIsCommittedAgainWhenWhatItRequiresHasChanged(t *testing.T) {
+	t.Parallel()
+	store, version := &keeping{}, uint64(0)
+	create := Change{Object: &api.Service{JSONBase: api.JSONBase{ID: "x"}}}
+	written, err := CommitChecked(store, []Change{create}, func(fresh bool) ([]Change, error) {
+		version++
+		assert.Equal(t, version > 1, fresh)
+		return []Change{{Expected: version, Action: Check}}, nil
+	})
+	require.NoError(t, err)
+	assert.Len(t, written, 1, "only what was changed")
+	require.Len(t, store.given, 3)
+	assert.NotSame(t, store.given[0], store.given[1], "the store may have changed and kept the first one")
+
+	_, err = CommitChecked(&keeping{}, []Change{create}, func(bool) ([]Change, error) { return []Change{{Expected: 1, Action: Check}}, nil })
+	assert.Equal(t, api.NewConflict("it has changed"), err, "another change is the cause")
+	refused := api.NewConflict("it is being deleted")
+	_, err = CommitChecked(&keeping{}, []Change{create}, func(fresh bool) ([]Change, error) {
+		if fresh {
+			return nil, refused
+		}
+		return []Change{{Expected: 1, Action: Check}}, nil
+	})
+	assert.Equal(t, refused, err)
+}

@@ -22,9 +22,6 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		if change.Action == storage.Check && i > 0 {
 			err = s.checkAgain(change)
 		} else {
-			if change.Action == storage.Write && changes[len(changes)-1].Action == storage.Check {
-				change.Object = storage.Copy(change.Object) // it may be deleted again, and the same one committed with another check
-			}
 			written[i], err = s.commit(change)
 		}
 		if err != nil {
