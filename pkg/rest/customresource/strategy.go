@@ -54,7 +54,7 @@ func (v *version) strategy() generic.Strategy[own] {
 		Warnings: func(now, old own) []string {
 			return append(finalizerWarnings(now, old), v.stillWrong(now, old)...)
 		},
-		Fields:         v.fields(),
+		Fields: v.fields(),
 	}
 }
 
