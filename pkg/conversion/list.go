@@ -14,6 +14,9 @@ func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	return c.marshalIndent(object, c.itemHead(), c.indent+c.indent)
 }
 
+// Identity implements storage.Encoder. Codecs of June 2014 are few.
+func (c *Codec) Identity() any { return c }
+
 func (c *Codec) itemHead() string { return ",\n" + c.indent + c.indent }
 
 // buffers are reused by encoders, and by answers with one object. Otherwise they would be

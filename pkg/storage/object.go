@@ -20,7 +20,7 @@ type Object struct {
 // text is an object's JSON in one version of the API, in a linked list. Many watches need it at
 // the same time: one encodes it, the others wait.
 type text struct {
-	codec   Encoder
+	of      any // the identity of the encoder
 	first   encoding
 	encoded atomic.Pointer[encoding] // the last attempt, not nil
 	next    *text
@@ -37,11 +37,16 @@ type encoding struct {
 
 var errNotEncoded = errors.New("the object could not be encoded")
 
-// Encoder encodes an internal object in a version of the API, as an item of a list. It must
-// be comparable.
+// Encoder encodes an internal object in a version of the API, as an item of a list.
 type Encoder interface {
 	EncodeItem(object interface{}) ([]byte, error)
+	// Identity returns a small value that no other encoder has. It must be comparable. Objects keep it, also when the encoder
+	// is not used any more.
+	Identity() any
 }
+
+// maxTexts bounds the texts of an object: a CustomResourceDefinition that changes has new encoders each time.
+const maxTexts = 16
 
 // NewObject takes ownership of an object, and sets its versions.
 func NewObject(object api.Object, version, created uint64) *Object {
@@ -83,14 +88,19 @@ func (o *Object) SetItem(codec Encoder, item []byte) {
 
 // textBy returns the text for an encoder, and adds it if missing.
 func (o *Object) textBy(codec Encoder) *text {
+	of := codec.Identity()
 	for {
-		first := o.texts.Load()
+		first, n := o.texts.Load(), 0
 		for t := first; t != nil; t = t.next {
-			if t.codec == codec {
+			if t.of == of {
 				return t
 			}
+			n++
 		}
-		fresh := &text{codec: codec, next: first}
+		fresh := &text{of: of}
+		if n < maxTexts { // else it begins anew
+			fresh.next = first
+		}
 		fresh.encoded.Store(&fresh.first)
 		if o.texts.CompareAndSwap(first, fresh) {
 			return fresh

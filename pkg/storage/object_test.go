@@ -160,7 +160,7 @@ func TestATextIsMadeOncePerCodec(t *testing.T) {
 	kept := 0
 	for text := object.texts.Load(); text != nil; text = text.next {
 		kept++
-		want, err := text.codec.EncodeItem(object.Object)
+		want, err := text.of.(*conversion.Codec).EncodeItem(object.Object)
 		require.NoError(t, err)
 		assert.Equal(t, string(want), string(text.encoded.Load().item))
 	}
@@ -178,6 +178,22 @@ func (c *counted) EncodeItem(interface{}) ([]byte, error) {
 	c.encoded.Add(1)
 	c.asked.Wait()
 	return []byte("{}"), nil
+}
+
+func (c *counted) Identity() any { return c }
+
+func TestAnObjectKeepsFewTexts(t *testing.T) {
+	t.Parallel()
+	object := NewObject(makeTask("x", nil), 1, 1)
+	for range 10 * maxTexts {
+		_, err := object.Item(&counted{})
+		require.NoError(t, err)
+		kept := 0
+		for text := object.texts.Load(); text != nil; text = text.next {
+			kept++
+		}
+		require.LessOrEqual(t, kept, maxTexts+1)
+	}
 }
 
 func TestTheJSONThatManyAskForAtOnceIsMadeOnce(t *testing.T) {
@@ -209,6 +225,7 @@ func TestAnEncoderThatPanicsLeavesAnError(t *testing.T) {
 type broken struct{ _ int }
 
 func (*broken) EncodeItem(interface{}) ([]byte, error) { panic("broken") }
+func (b *broken) Identity() any                        { return b }
 
 func TestWhatHasNoJSONIsAnInternalError(t *testing.T) {
 	t.Parallel()

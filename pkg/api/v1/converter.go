@@ -136,11 +136,16 @@ type Codec struct {
 	BeforeMetadata []byte
 	// Converts means that a webhook may convert the objects: it converts each once, and answers are made of its JSON.
 	Converts bool
+
+	identity *identity
 }
+
+// identity tells codecs apart. It is not empty, so that no two have one address.
+type identity struct{ _ bool }
 
 // NewCodec returns the codec of a kind of the API, whose type the scheme must have.
 func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) *Codec {
-	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind)), []byte(`{"metadata":`), false}
+	return &Codec{NewConverter(kind, stored, scheme), kind, []byte(headOf(kind.GroupVersion().String(), kind.Kind)), []byte(`{"metadata":`), false, &identity{}}
 }
 
 // Decodes reports whether Out decodes the whole object, but its labels and annotations, anew.
@@ -151,6 +156,9 @@ func (c *Codec) Decodes() bool {
 	}
 	return false
 }
+
+// Identity implements storage.Encoder.
+func (c *Codec) Identity() any { return c.identity }
 
 // EncodeItem returns a stored object's compact JSON as an item of a list: without its kind, unless it has no Go type.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
