@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "kube2014/pkg/endpoints/endpointstest"
@@ -118,6 +119,22 @@ func TestWhatWasInvalidBeforeAndHasNotChangedMayStay(t *testing.T) {
 	answer = d.Patch(widgets+"/a", MergePatch, `{"spec":{"size":"longer","typo":1}}`)
 	assert.Equal(t, 422, answer.Status)
 	assert.Equal(t, []string{`299 - "unknown field \"spec.typo\""`}, answer.Header["Warning"], "of a patch that is refused too")
+}
+
+// K99: today's server refuses the patch, shows five verbs, and tells of an Other.
+func TestTheEdgesOfAnOwnKindAreThoseOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	crd := definition(t, spec(`{"type":"object","properties":{"replicas":{"type":"integer","default":1}}}`))
+	d := serve(t, crd)
+	d.Must("POST", widgets, widget("a", `{}`))
+	assert.Equal(t, 200, d.Patch(widgets+"/a/scale", "application/strategic-merge-patch+json", `{"spec":{"replicas":2}}`).Status)
+	assert.Equal(t, 415, d.Patch(widgets+"/a", "application/strategic-merge-patch+json", `{"spec":{"replicas":3}}`).Status)
+	assert.Equal(t, "Widget", d.Do("POST", widgets, `{"kind":"Other","apiVersion":"example.com/v1","metadata":{"name":"a"}}`).Error().Details.Kind)
+
+	crd = definition(t, spec(`{"type":"object"}`))
+	crd.DeletionTimestamp = &metav1.Time{Time: Now}
+	rows := customresource.New(crd, nil, nil, base()).Rows()
+	assert.Equal(t, []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}, rows[0].Verbs())
 }
 
 func TestSpecStatusAndScaleAreWrittenByThemselves(t *testing.T) {
