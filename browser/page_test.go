@@ -84,6 +84,39 @@ func TestThePageShowsMachinesServicesControllersAndEventsAsTheyChange(t *testing
 	assert.True(t, value[bool](p, `document.querySelector(".pod").hidden`))
 }
 
+func TestThePageShowsOwnKindsWhileTheyAreThere(t *testing.T) {
+	s := startCluster(t, threeMachines)
+	p := openPage(t, s)
+	assert.True(t, value[bool](p, `document.querySelector("#own").hidden`))
+	const definitions, things = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/example.com/v1/namespaces/default/things"
+	definition := func(scope string) {
+		s.send(t, "POST", definitions, `{"metadata": {"name": "things.example.com"}, "spec": {"group": "example.com", "scope": "`+scope+`",
+"names": {"plural": "things", "kind": "Thing"}, "versions": [{"name": "v1", "served": true, "storage": true,
+"schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`)
+	}
+	definition("Namespaced")
+	p.shows("#own h3", "Thing (example.com)")
+	s.send(t, "POST", things, `{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "one"}, "status": {"phase": "Up"}}`)
+	p.shows("#own li", "one")
+	p.shows("#own li", "Up")
+	s.send(t, "PATCH", things+"/one", `{"status": {"conditions": [{"type": "Ready", "status": "False"}]}}`)
+	p.shows("#own li", "not ready")
+	click(p, chromedp.CSS("#own .name"))
+	p.shows("#details", "things.example.com")
+	click(p, "#details .danger")
+	p.shows("#said", "one is deleted")
+	p.waitFor(`document.querySelectorAll("#own li").length === 0`)
+	s.send(t, "DELETE", definitions+"/things.example.com", "")
+	p.waitFor(`document.querySelector("#own").hidden`)
+	p.shows("#state", "live")
+
+	definition("Cluster")
+	p.shows("#own h3", "Thing (example.com)")
+	s.send(t, "POST", "/apis/example.com/v1/things", `{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "two"}}`)
+	p.shows("#own li", "two")
+	p.shows("#state", "live")
+}
+
 func TestThePageGoesOnAfterARestartOfTheServer(t *testing.T) {
 	s := startCluster(t, threeMachines)
 	p := openPage(t, s)

@@ -3,6 +3,7 @@
 import { hasToken, request, useToken } from "./api.js";
 import { find, make, write } from "./dom.js";
 import * as objects from "./objects.js";
+import { Own } from "./own.js";
 import { Copy, Newest, reflect } from "./reflector.js";
 import { Machines, Rows, Stream, podsInWords, scaler, targets } from "./views.js";
 
@@ -30,8 +31,10 @@ const machines = new Machines(find("#machines"), copies.nodes, copies.pods, matc
 const controllers = new Rows(find("#controllers"), copies.replicationcontrollers, matches, open, scaler(scale));
 const services = new Rows(find("#services"), copies.services, matches, open, targets(copies.endpoints));
 const events = new Stream(find("#events"), copies.events, shownEvents);
+const definitions = new Copy("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", objects.definition, changed);
+const own = new Own(find("#own"), definitions, copies, matches, open, followOwn);
 
-filter.oninput = () => [machines, controllers, services].forEach((view) => view.filter());
+filter.oninput = () => [machines, controllers, services, own].forEach((view) => view.filter());
 
 function draw() {
   asked = false;
@@ -46,6 +49,7 @@ function draw() {
   }
   for (const key of new Set([...copies.services.take(), ...copies.endpoints.take()])) services.draw(key);
   if (copies.events.take().size) events.draw();
+  for (const [kind, key] of own.draw()) if (shown?.key === key && shown.kind === kind) drawDetails();
   const { nodes, pods } = copies;
   write(find("#machines .count"), `${nodes.objects.size} with ${podsInWords(pods.objects.size)}`);
   write(find("#controllers .count"), String(copies.replicationcontrollers.objects.size));
@@ -101,7 +105,7 @@ async function act(what, ...wanted) {
   }
 }
 
-const pathOf = ({ kind, namespace, name }) => `/api/v1/namespaces/${namespace}/${kind}/${encodeURIComponent(name)}`;
+const pathOf = ({ kind, namespace, name, path }) => path || `/api/v1/namespaces/${namespace}/${kind}/${encodeURIComponent(name)}`;
 
 function scale(controller, replicas) {
   act(`${objects.label(controller)} is to have ${replicas} pods`, "PATCH", `${pathOf(controller)}/scale`, { spec: { replicas } }, "application/merge-patch+json");
@@ -150,7 +154,7 @@ function open(key, kind) {
 }
 
 function drawDetails() {
-  const object = copies[shown.kind].objects.get(shown.key);
+  const object = copies[shown.kind]?.objects.get(shown.key);
   if (!object) return details.close();
   write(find("h2", details), objects.label(object));
   write(find(".note", details), object.note || "");
@@ -159,9 +163,15 @@ function drawDetails() {
 
 details.onclose = () => (shown = undefined);
 find(".danger", details).onclick = () => {
-  const object = copies[shown.kind].objects.get(shown.key);
+  const object = copies[shown.kind]?.objects.get(shown.key);
   details.close();
   if (object) act(`${objects.label(object)} is deleted`, "DELETE", pathOf(object));
 };
 
+// followOwn follows a kind that need not be there, and that not everybody who may see pods may see.
+function followOwn(kind, copy) {
+  reflect(copy, (trouble, status) => tell(kind, copy.ended || status === 403 || status === 404 ? "" : trouble, status), nextToken);
+}
+
+followOwn("definitions", definitions);
 for (const [kind, copy] of Object.entries(copies)) reflect(copy, (trouble, status) => tell(kind, trouble, status), nextToken);

@@ -90,6 +90,30 @@ export function event(object) {
   return { at, version: BigInt(object.metadata.resourceVersion), type: object.type, about: `${object.involvedObject.kind.toLowerCase()} ${label(object.involvedObject)}`, reason: object.reason || "", message: object.message || "", count: object.count || 1 };
 }
 
+/** definition tells where the objects of a kind are, if it is served. */
+export function definition({ spec: { group, names, versions }, status }) {
+  const version = versions.find(({ served, storage }) => served && storage) || versions.find(({ served }) => served);
+  const isServed = version && inCondition({ status }, "Established") === "True";
+  return { title: `${names.kind} (${group})`, path: isServed ? `/apis/${group}/${version.name}/${names.plural}` : "" };
+}
+
+/** own is an object of a kind at a path. Its state is in the words that most such kinds have. */
+export function own(object, kind, path) {
+  const { name, namespace, deletionTimestamp, labels } = object.metadata;
+  const ready = inCondition(object, "Ready");
+  const words = deletionTimestamp ? "Terminating" : ready ? (ready === "True" ? "Ready" : "not ready") : String(object.status?.phase ?? "");
+  const at = path.lastIndexOf("/");
+  return {
+    kind,
+    name,
+    namespace,
+    path: namespace ? `${path.slice(0, at)}/namespaces/${namespace}${path.slice(at)}/${encodeURIComponent(name)}` : `${path}/${encodeURIComponent(name)}`,
+    words,
+    state: deletionTimestamp || (ready && ready !== "True") ? "waiting" : "good",
+    facts: { kind, labels: pairs(labels), since: since(object) },
+  };
+}
+
 /** nameIn returns the name in a key. */
 export const nameIn = (key) => key.slice(key.indexOf("/") + 1);
 

@@ -16,6 +16,7 @@ export class Copy {
     this.changed = changed; // is told that something has changed
     this.objects = new Map();
     this.dirty = new Set();
+    this.ended = false; // it is not followed any more
   }
 
   set(object) {
@@ -62,12 +63,12 @@ export class Newest extends Copy {
 export const keyOf = ({ metadata }) => `${metadata.namespace || ""}/${metadata.name}`;
 
 /**
- * reflect keeps a copy as the server has it, for ever. After an error, the end of a watch, or of the
+ * reflect keeps a copy as the server has it, until it has ended. After an error, the end of a watch, or of the
  * server, it lists again. It tells "" when the copy is complete, and why when it may be stale; an error
  * that a token may help against waits for one.
  */
 export async function reflect(copy, told, nextToken) {
-  for (let pause = 0; ; ) {
+  for (let pause = 0; !copy.ended; ) {
     try {
       const version = await list(copy);
       told("");
@@ -84,6 +85,7 @@ export async function reflect(copy, told, nextToken) {
     pause = Math.min(pause * 2 || 100, longestPause);
     await sleep(pause * (0.5 + Math.random())); // not all pages at once
   }
+  told("");
 }
 
 /** list replaces what a copy has, and returns the version of the list. */
