@@ -261,6 +261,21 @@ func TestAWatchFromBeforeADefinitionWasMadeAgainSaysWhyItEnds(t *testing.T) {
 	})
 }
 
+func TestAListWithAnObjectOfAVersionThatIsGoneIsToBeTriedAgain(t *testing.T) {
+	onEachServer(t, func(t *testing.T, e extended) {
+		second := aVersion("v2", true, oneSize)
+		e.send(201, "POST", crds, aDefinition(`"versions":[`+aVersion("v1", false, oneSize)+`,`+second+`]`))
+		e.send(201, "POST", gadgets, aGadget("a", `{}`))
+		e.established("gadgets.example.com")
+		e.send(200, "PATCH", crds+"/gadgets.example.com", `{"spec":{`+oneVersion[:len(oneVersion)-1]+`,`+strings.Replace(second, `"storage":true`, `"storage":false`, 1)+`]}}`)
+		e.send(200, "PATCH", crds+"/gadgets.example.com/status", `{"status":{"storedVersions":["v1"]}}`)
+		e.send(200, "GET", gadgets, "")
+		e.send(200, "PATCH", crds+"/gadgets.example.com", `{"spec":{`+oneVersion+`}}`)
+		assert.Contains(t, e.send(429, "GET", gadgets, ""), "storage is (re)initializing: request to convert CR from an invalid group/version: example.com/v2")
+		e.send(500, "GET", gadgets+"/a", "")
+	})
+}
+
 // A request that begins with one definition, and ends with the next one, could leave an object that nobody can reach.
 func TestAnObjectIsNotStoredForTheNextDefinition(t *testing.T) {
 	onEachServer(t, func(t *testing.T, e extended) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -80,13 +82,23 @@ func (l *List) item(i int) Answer {
 	return unstoredAnswer{l.unstored[i-len(l.Items)]}
 }
 
+// unreadable returns the error for a list with an object that cannot be read. That of a kind without a Go type may be stored in
+// a version that its definition does not have: as in today's server, the client is to try again. On the v2 API of etcd there is
+// such an object for a moment, when a definition is made again while objects are created.
+func (l *List) unreadable(err error) error {
+	if l.ListKind == "" || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+		return err
+	}
+	return apierrors.NewTooManyRequests(fmt.Sprintf("storage is (re)initializing: %v", err), 1)
+}
+
 // Encode returns the list's JSON.
 func (l *List) Encode() (conversion.Encoded, error) {
 	texts := make([][]byte, len(l.Items), len(l.Items)+len(l.unstored))
 	for i, item := range l.Items {
 		var err error
 		if texts[i], err = item.Item(l.Codec); err != nil {
-			return conversion.Encoded{}, err
+			return conversion.Encoded{}, l.unreadable(err)
 		}
 	}
 	for _, object := range l.unstored {
