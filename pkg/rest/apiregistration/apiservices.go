@@ -3,14 +3,14 @@
 package apiregistration
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/validation"
 
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
@@ -39,13 +39,8 @@ var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 		}
 	},
 	StatusRules: func(c *check.Errors, now, _ *apiregistrationv1.APIService) {
-		for i, condition := range now.Status.Conditions {
-			switch condition.Status {
-			case apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown:
-			default:
-				c.Add(field.NotSupported(field.NewPath("status", "conditions").Index(i).Child("status"), condition.Status, []apiregistrationv1.ConditionStatus{
-					apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown}))
-			}
+		for _, err := range validation.ValidateAPIServiceStatus(&internal(now).Status, field.NewPath("status")) {
+			c.Add(err)
 		}
 	},
 }
@@ -56,48 +51,18 @@ func row() rest.Resource {
 	return row
 }
 
-// rules are those of today's server.
+// rules are those of today's server itself. Those for metadata have been checked.
 func rules(c *check.Errors, now, _ *apiregistrationv1.APIService) {
-	spec, at := &now.Spec, field.NewPath("spec")
-	if name := spec.Version + "." + spec.Group; now.Name != name && len(path.IsValidPathSegmentName(now.Name)) == 0 {
-		c.Add(field.Invalid(field.NewPath("metadata", "name"), now.Name, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", name)))
+	for _, err := range validation.ValidateAPIService(internal(now)) {
+		c.Add(err)
 	}
-	if spec.Group == "" && spec.Version != "v1" {
-		c.Add(field.Required(at.Child("group"), "only v1 may have an empty group and it better be legacy kube"))
-	}
-	if spec.Group != "" {
-		c.Each(at.Child("group"), spec.Group, utilvalidation.IsDNS1123Subdomain(spec.Group))
-	}
-	c.Each(at.Child("version"), spec.Version, utilvalidation.IsDNS1035Label(spec.Version))
-	if spec.GroupPriorityMinimum <= 0 || spec.GroupPriorityMinimum > 20000 {
-		c.Add(field.Invalid(at.Child("groupPriorityMinimum"), spec.GroupPriorityMinimum, "must be positive and less than 20000"))
-	}
-	if spec.VersionPriority <= 0 || spec.VersionPriority > 1000 {
-		c.Add(field.Invalid(at.Child("versionPriority"), spec.VersionPriority, "must be positive and less than 1000"))
-	}
-	if spec.Service == nil {
-		if len(spec.CABundle) > 0 {
-			c.Add(field.Invalid(at.Child("caBundle"), fmt.Sprintf("%d bytes", len(spec.CABundle)), "local APIServices may not have a caBundle"))
-		}
-		if spec.InsecureSkipTLSVerify {
-			c.Add(field.Invalid(at.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
-		}
-		return
-	}
-	if spec.Service.Namespace == "" {
-		c.Add(field.Required(at.Child("service", "namespace"), ""))
-	}
-	if spec.Service.Name == "" {
-		c.Add(field.Required(at.Child("service", "name"), ""))
-	}
-	if port := spec.Service.Port; port != nil {
-		for _, wrong := range utilvalidation.IsValidPortNum(int(*port)) {
-			c.Add(field.Invalid(at.Child("service", "port"), *port, "port is not valid: "+wrong))
-		}
-	}
-	if spec.InsecureSkipTLSVerify && len(spec.CABundle) > 0 {
-		c.Add(field.Invalid(at.Child("insecureSkipTLSVerify"), true, "may not be true if caBundle is present"))
-	}
+}
+
+// internal converts a service to the version for which the rules are written.
+func internal(service *apiregistrationv1.APIService) *apiregistration.APIService {
+	converted := &apiregistration.APIService{}
+	utilruntime.Must(apiregistrationv1.Convert_v1_APIService_To_apiregistration_APIService(service, converted, nil)) // it only copies
+	return converted
 }
 
 // available returns the condition of a service: nothing is sent to other servers yet.
