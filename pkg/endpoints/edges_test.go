@@ -1,7 +1,9 @@
 package endpoints_test
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -192,4 +194,30 @@ func TestAResourceThatComesDuringARequestIsNotMissing(t *testing.T) {
 	}
 	assert.Equal(t, 503, d.Do("GET", "/apis/example.com/v1/widgets", "").Status)
 	assert.Equal(t, 404, d.Do("GET", "/apis/example.com/v1/others", "").Status)
+}
+
+// changing is a storage that reads something of the next definition of its resource.
+type changing struct {
+	catalog *rest.Catalog
+	row     rest.Resource
+}
+
+func (c *changing) Get(context.Context, rest.Key) (rest.Answer, error) {
+	if c.catalog != nil {
+		c.catalog.Install(c.row)
+	}
+	return nil, errors.New("a version of the next definition")
+}
+
+func TestARequestThatMeetsTheNextDefinitionIsToBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	storage := &changing{}
+	storage.row = rest.ClusterScoped(schema.GroupVersion{Group: "example.com", Version: "v1"}, "Widget", "widgets", printers.Printer{}).With(storage)
+	d := OpenWith(t, storage.row)
+	const path = "/apis/example.com/v1/widgets/a"
+	assert.Equal(t, 500, d.Do("GET", path, "").Status, "the definition is the same")
+	storage.catalog = d.Server.Catalog
+	answer := d.Do("GET", path, "")
+	assert.Equal(t, 503, answer.Status)
+	assert.Equal(t, "1", answer.Header.Get("Retry-After"))
 }
