@@ -30,7 +30,7 @@ func record(t *testing.T, status int, body string) (*Client, *seen) {
 		io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return &Client{Host: server.URL}, last
+	return &Client{Host: server.URL, HTTP: server.Client()}, last // others end the idle connections of http.DefaultTransport
 }
 
 func TestEachMethodAsksAsTheAPISays(t *testing.T) {
