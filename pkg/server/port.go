@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -28,6 +29,7 @@ type port struct {
 	server   *http.Server
 	isTLS    bool
 	silent   *silent
+	idle     *idleListener // of a port with TLS, else nil
 }
 
 func (p *port) address() net.Addr {
@@ -58,15 +60,35 @@ func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
 
 func (s *Server) newPort(listener net.Listener, handler http.Handler, serving *Serving) *port {
 	quiet := &silent{conns: map[net.Conn]bool{}}
-	return &port{listener, &http.Server{
+	opened := &port{listener: listener, isTLS: serving.TLS != nil, silent: quiet}
+	note := quiet.note
+	if opened.isTLS {
+		opened.idle = &idleListener{Listener: listener}
+		opened.listener = opened.idle
+		note = func(conn net.Conn, state http.ConnState) {
+			quiet.note(conn, state)
+			noteIdle(conn, state)
+		}
+	}
+	opened.server = &http.Server{
 		Handler:                      handler,
 		TLSConfig:                    serving.TLS,
 		ReadTimeout:                  s.config.ReadTimeout,
 		WriteTimeout:                 s.config.WriteTimeout,
 		MaxHeaderBytes:               1 << 20,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like any other
-		ConnState:                    quiet.note,
-	}, serving.TLS != nil, quiet}
+		ConnState:                    note,
+	}
+	return opened
+}
+
+// shutdown accepts no more requests, and returns when those in flight have been answered, or the context has ended.
+func (p *port) shutdown(ctx context.Context) error {
+	p.silent.close()
+	if p.idle != nil {
+		p.idle.ending.Store(true)
+	}
+	return p.server.Shutdown(ctx)
 }
 
 func closeAll(ports []*port) {

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
+	"kube2014/pkg/util/certtest"
 	"kube2014/pkg/util/loopback"
 )
 
@@ -46,7 +48,9 @@ func makeServer(t *testing.T, a toys, config server.Config) *running {
 	r := &running{paths: paths{}, network: loopback.Listen(), ended: make(chan error, 1)}
 	r.Link = &server.Link{Server: a, Checks: []healthz.Check{healthz.Ping}}
 	config.Chain, config.Mux = r.Link, r.paths
-	config.Insecure = &server.Serving{Address: "127.0.0.1:8080"}
+	if config.Secure == nil {
+		config.Insecure = &server.Serving{Address: "127.0.0.1:8080"}
+	}
 	config.Listen = func(_, address string) (net.Listener, error) {
 		assert.Equal(t, "127.0.0.1:8080", address)
 		return r.network, nil
@@ -282,6 +286,45 @@ func TestTheEndWaitsForNoConnectionOnWhichNothingWasSent(t *testing.T) {
 		assert.Less(t, time.Since(began), time.Second)
 		_, err := silent.Read(make([]byte, 1))
 		assert.ErrorIs(t, err, io.EOF)
+	})
+}
+
+// http.Server.Shutdown would wait a second for each.
+func TestTheEndWaitsForNoIdleConnectionOfHTTP2(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		authority := certtest.Authority(t, "authority")
+		secure := &server.Serving{Address: "127.0.0.1:8080", TLS: &tls.Config{Certificates: []tls.Certificate{authority.Server(t, "loopback").Certificate}}}
+		b := newBusy()
+		r := makeServer(t, b.toys, server.Config{Secure: secure})
+		r.Link.Server = b
+		r.start(t)
+		newClient := func() *http.Client {
+			return &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: authority.Pool()}, DialContext: r.network.DialContext}}
+		}
+		get := func(client *http.Client, path string) string {
+			resp, err := client.Get("https://loopback" + path)
+			if !assert.NoError(t, err) {
+				return ""
+			}
+			defer resp.Body.Close()
+			assert.Equal(t, 2, resp.ProtoMajor)
+			text, err := io.ReadAll(resp.Body)
+			assert.NoError(t, err)
+			return resp.Status + " " + string(text)
+		}
+		idle, waiting, answered := newClient(), newClient(), make(chan string, 1)
+		get(idle, "/quick")
+		go func() { answered <- get(waiting, "/slow") }()
+		synctest.Wait()
+		began := time.Now()
+		r.stop()
+		synctest.Wait()
+		assert.Empty(t, r.ended, "a request is in flight")
+		close(b.release)
+		assert.Contains(t, <-answered, "200 OK")
+		require.NoError(t, <-r.ended)
+		assert.Less(t, time.Since(began), time.Second)
 	})
 }
 

@@ -162,8 +162,7 @@ func (s *Server) drain(ports []*port) error {
 	defer cancel()
 	drained := make(chan error, len(ports)+1)
 	for _, open := range ports {
-		open.silent.close()
-		go func() { drained <- open.server.Shutdown(ctx) }()
+		go func() { drained <- open.shutdown(ctx) }()
 	}
 	go func() {
 		s.config.inFlight.Wait()
