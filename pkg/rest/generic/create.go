@@ -24,9 +24,7 @@ const (
 
 // Create implements rest.Creater.
 func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
-	if expected, _ := expectedVersion(object); expected != 0 { // one that is no number is ignored
-		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
-	}
+	expected, _ := expectedVersion(object) // one that is no number is ignored
 	typed, err := s.admitNew(key, object.(T), options)
 	if err != nil {
 		return nil, err
@@ -41,6 +39,9 @@ func (s *Store[T]) Create(ctx context.Context, key rest.Key, object rest.Object,
 		internal, err := s.beforeCreate(candidate, options)
 		if err != nil {
 			return nil, err
+		}
+		if expected != 0 && !options.DryRun { // a dry run does not reach the store, which refuses that
+			return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 		}
 		answer, err := s.insert(ctx, internal, candidate, options.DryRun)
 		if !generate || !apierrors.IsAlreadyExists(err) {
