@@ -16,10 +16,12 @@ import (
 
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
+	"kube2014/pkg/etcd/standin"
 	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
+	"kube2014/pkg/util/orphan"
 )
 
 // version is set by the linker.
@@ -29,22 +31,22 @@ var version = "devel"
 var config = master.NewConfig(version)
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(commandOf(os.Args[0]).run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program: it serves until a signal stops it, and returns the exit
-// code. Help and version go to stdout, the log and errors to stderr.
-func run(args []string, stdout, stderr io.Writer) int {
-	o, err := options.Parse(args)
+// run serves until a signal stops it, and returns the exit code. Help and version go to stdout, the log
+// and errors to stderr.
+func (c command) run(args []string, stdout, stderr io.Writer) int {
+	o, err := c.parse(args)
 	switch {
 	case errors.Is(err, options.ErrHelp):
-		fmt.Fprint(stdout, options.Usage)
+		fmt.Fprint(stdout, c.usage())
 		return 0
 	case err != nil:
-		fmt.Fprintf(stderr, "%s (apiserver -h lists the flags)\n", inLines(err))
+		fmt.Fprintf(stderr, "%s (%s -h lists the flags)\n", inLines(c.name, err), c.name)
 		return 2
 	case o.Version:
-		fmt.Fprintf(stdout, "kube2014 apiserver %s\n", version)
+		fmt.Fprintln(stdout, c.version)
 		return 0
 	}
 	logged := &lateWriter{out: stderr}
@@ -54,19 +56,27 @@ func run(args []string, stdout, stderr io.Writer) int {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
+	for _, warning := range o.Warnings {
+		log.Print("warning: ", warning)
+	}
 	if !o.Parts.Has(options.PartAPIServer) {
 		return runParts(o, logged, stderr, signals)
 	}
+	defer orphan.End(o.SecureServing.CertDir, signals)()
+	if standin.Answers(context.Background(), o.Etcd.Servers) {
+		log.Printf("nothing is behind the etcd at %s: objects are kept in memory", strings.Join(o.Etcd.Servers, ","))
+		o.Etcd.Servers = nil
+	}
 	m, err := createMaster(config, o, logged)
 	if err != nil {
-		fmt.Fprintln(stderr, inLines(err))
+		fmt.Fprintln(stderr, inLines(c.name, err))
 		return 2
 	}
 	defer m.Close()
 	m.Loops.RegisterMachines()
 	code, err := serve(m.Server, m.Parts.Failure(), signals)
 	if err != nil {
-		fmt.Fprintf(stderr, "apiserver: %v\n", err)
+		fmt.Fprintln(stderr, inLines(c.name, err))
 	}
 	return code
 }
@@ -99,9 +109,9 @@ func storageTable(r master.Registries, containerInfo client.ContainerInfo, sched
 	}
 }
 
-// inLines returns an error with the program's name before each of its lines.
-func inLines(err error) string {
-	return "apiserver: " + strings.ReplaceAll(err.Error(), "\n", "\napiserver: ")
+// inLines returns an error with a program's name before each of its lines.
+func inLines(name string, err error) string {
+	return name + ": " + strings.ReplaceAll(err.Error(), "\n", "\n"+name+": ")
 }
 
 // serve answers requests until a signal comes, then finishes those in flight

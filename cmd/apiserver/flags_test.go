@@ -14,7 +14,7 @@ import (
 
 func runWith(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = run(args, &out, &errs)
+	code = apiserverCommand.run(args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 

@@ -88,7 +88,7 @@ func TestRunServesUntilASignal(t *testing.T) {
 	log := watch(t, reader)
 	exit := make(chan int, 1)
 	go func() {
-		exit <- run([]string{"-port", "0"}, io.Discard, writer)
+		exit <- apiserverCommand.run([]string{"-port", "0"}, io.Discard, writer)
 		writer.Close()
 	}()
 	start := log.find(startLine)

@@ -44,7 +44,7 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 				Recorder: p.recorder(c, options.GarbageCollector, ""), Around: p.tracer.Work("GarbageCollector")}).Run
 		}},
 		{options.NamespaceController, func(c *clientv1.Client) func(context.Context, int) {
-			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Around: p.tracer.Work("NamespaceController")}).Run
+			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Grace: o.NamespaceGrace, Around: p.tracer.Work("NamespaceController")}).Run
 		}},
 		{options.VolumeProtection, func(c *clientv1.Client) func(context.Context, int) {
 			return volumeprotection.NewVolumeController(volumeprotection.Config{Client: c, Around: p.tracer.Work("VolumeController")}).Run

@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/proxy"
 	"kube2014/pkg/scheduler"
 	"kube2014/pkg/trace"
+	"kube2014/pkg/util"
 )
 
 const (
@@ -137,6 +138,7 @@ func (p *Parts) runAfter(ctx context.Context, started <-chan struct{}) {
 	case <-p.ctx.Done():
 	case <-ctx.Done():
 	}
+	util.Sleep(p.ctx, p.o.Controllers.Delay)
 	p.Run(ctx)
 }
 

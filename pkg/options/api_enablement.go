@@ -33,11 +33,17 @@ func (o *APIEnablementOptions) Serves(version string) bool {
 // ServesExtensions reports whether CustomResourceDefinitions are served.
 func (o *APIEnablementOptions) ServesExtensions() bool { return !o.off[Extensions] }
 
+// isSwitch reports whether a pair of -runtime_config is about a version that can be turned off.
+func isSwitch(pair string) bool {
+	name, _, _ := strings.Cut(pair, "=")
+	return slices.Contains([]string{"api/" + v1.Version, "api/" + v1beta1.Version, Extensions}, name)
+}
+
 func (o *APIEnablementOptions) setRuntimeConfig(text string) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(pair, "=")
 		served, err := strconv.ParseBool(value)
-		if err != nil || !slices.Contains([]string{"api/" + v1.Version, "api/" + v1beta1.Version, Extensions}, name) {
+		if err != nil || !isSwitch(pair) {
 			return errors.New("is not a list like api/v1beta1=true,api/v1=false")
 		}
 		if o.off == nil {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"slices"
 	"strings"
+	"time"
 
 	"kube2014/pkg/util"
 	"kube2014/pkg/util/pems"
@@ -33,6 +34,10 @@ type ControllerOptions struct {
 	// EnableGarbageCollector lets deleted objects wait for a garbage collector, here or elsewhere, if their dependents
 	// need it.
 	EnableGarbageCollector bool
+	// Delay is the time from the start of the server until the controllers run.
+	Delay time.Duration
+	// NamespaceGrace is the time from the deletion of a namespace until what is in it is deleted.
+	NamespaceGrace time.Duration
 
 	list list
 }

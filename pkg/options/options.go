@@ -31,7 +31,8 @@ type ServerRunOptions struct {
 	Services        ServiceOptions
 	Parts           PartsOptions
 
-	Version bool // print the version and exit
+	Version  bool     // print the version and exit
+	Warnings []string // what the server ignores of the command line
 }
 
 // group is a group of flags.
@@ -69,7 +70,12 @@ func (o *ServerRunOptions) flagSet() *flag.FlagSet {
 // Parse parses and validates a command line. The error joins one for each invalid flag, which it names.
 func Parse(args []string) (*ServerRunOptions, error) {
 	o := &ServerRunOptions{}
-	given, errs := parse(o.flagSet(), args)
+	given, errs := parse(o.flagSet(), args, unknownFlag)
+	return o.complete(given, errs)
+}
+
+// complete validates the options. The error joins those of the given flags with its own.
+func (o *ServerRunOptions) complete(given map[string]bool, errs problems) (*ServerRunOptions, error) {
 	if slices.Contains(errs, ErrHelp) {
 		return nil, ErrHelp
 	}
@@ -101,9 +107,9 @@ func isReported(errs []error, name string) bool {
 	return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "-"+name+":") })
 }
 
-// parse sets the flags. It returns the names of the given flags, and all errors. Unlike the package
-// flag, it continues after an error, and accepts - for _ in a name.
-func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs problems) {
+// parse sets the flags. It returns the names of the given flags, and all errors: that of an unknown flag is what a function
+// returns, nil to ignore the flag. Unlike the package flag, it continues after an error, and accepts - for _ in a name.
+func parse(flags *flag.FlagSet, args []string, unknown func(spelled, name string) error) (given map[string]bool, errs problems) {
 	given = map[string]bool{}
 	for len(args) > 0 {
 		arg := args[0]
@@ -119,8 +125,8 @@ func parse(flags *flag.FlagSet, args []string) (given map[string]bool, errs prob
 		case name == "h", name == "help":
 			return given, []error{ErrHelp}
 		case known == nil:
-			if !given[name] {
-				errs = append(errs, unknownFlag(spelled, name))
+			if err := unknown(spelled, name); err != nil && !given[name] {
+				errs = append(errs, err)
 			}
 			given[name] = true
 			if !hasValue && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -150,8 +156,13 @@ func unknownFlag(spelled, name string) error {
 	case ofKubeAPIServer.Has(name):
 		return fmt.Errorf("-%s: kube-apiserver has this flag, but this server does not", name)
 	}
-	if len(spelled) > maxShown {
-		spelled = spelled[:maxShown] + "..."
+	return errors.New(api.Printable("flag provided but not defined: -"+cut(spelled), '?'))
+}
+
+// cut cuts a text that somebody gave.
+func cut(text string) string {
+	if len(text) > maxShown {
+		return text[:maxShown] + "..."
 	}
-	return errors.New(api.Printable("flag provided but not defined: -"+spelled, '?'))
+	return text
 }

@@ -29,6 +29,9 @@ type Config struct {
 	Informers *informers.Informers
 	// Resources returns the resources whose objects can be listed and deleted, at present.
 	Resources func() []metav1.APIResource
+	// Grace is the time from the deletion of a namespace until what is in it is deleted. Until then, a client may finalize
+	// the namespace itself. Today's controller waits 5 seconds.
+	Grace time.Duration
 	// Around is put around the work on one namespace, for a trace. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }
@@ -64,7 +67,7 @@ func (n *NamespaceController) Run(ctx context.Context, workers int) {
 
 func (n *NamespaceController) changed(namespace *corev1.Namespace) {
 	if namespace.DeletionTimestamp != nil {
-		n.queue.Add(namespace.Name)
+		n.queue.AddAfter(namespace.Name, n.config.Grace)
 	}
 }
 

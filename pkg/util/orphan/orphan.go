@@ -1,0 +1,41 @@
+// Package orphan ends a program that envtest of controller-runtime has started, and can no longer stop: a test that is killed,
+// or that runs out of time, stops nothing.
+package orphan
+
+import (
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// folders is how envtest begins the names of the folders that it makes for its programs, and removes after them.
+const folders = "k8s_test_framework_"
+
+// period is how often the program looks whether its parent is still there.
+const period = time.Second / 4
+
+// End sends SIGTERM to a channel when the process has ended that started this one, if that is envtest: it has made the folder,
+// which is an absolute path. The program calls the returned function when it ends: it removes the folder, as envtest would
+// have done, if envtest cannot do it any more.
+func End(folder string, signals chan<- os.Signal) (cleanUp func()) {
+	if filepath.Dir(folder) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(filepath.Base(folder), folders) {
+		return func() {}
+	}
+	gone := make(chan struct{})
+	go func() {
+		waitForParent(os.Getppid())
+		log.Print("the test that started this program has ended without stopping it")
+		close(gone)
+		signals <- syscall.SIGTERM
+	}()
+	return func() {
+		select {
+		case <-gone:
+			_ = os.RemoveAll(folder) // it has the keys of a test that is gone
+		default:
+		}
+	}
+}
