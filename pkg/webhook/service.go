@@ -1,15 +1,25 @@
 package webhook
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/url"
+	"path"
 	"strconv"
+	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/util/pems"
 )
 
 // Services looks up services and their endpoints. What it returns is not changed. It is safe for concurrent use.
@@ -84,6 +94,44 @@ func readyAddresses(endpoints *corev1.Endpoints, name string) (ready []string) {
 
 func address(host string, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// NewConfigured returns a client of the server that the configuration of a webhook names, and its URL. The query tells the
+// server the timeout of each call. An error names a field at the path, and contains no values.
+func NewConfigured(at *field.Path, config admissionregistrationv1.WebhookClientConfig, timeout time.Duration, resolve ServiceResolver) (*Client, string, error) {
+	var authorities *x509.CertPool // nil for those of the system
+	if len(bytes.TrimSpace(config.CABundle)) > 0 {
+		var err error
+		if authorities, err = pems.Pool(at.Child("caBundle").String(), config.CABundle); err != nil {
+			return nil, "", err
+		}
+	}
+	target := &url.URL{Scheme: "https", RawQuery: url.Values{"timeout": {timeout.String()}}.Encode()}
+	service := config.Service
+	if service == nil {
+		if config.URL == nil {
+			return nil, "", errors.New("webhook configuration must have either service or URL")
+		}
+		given, err := url.Parse(*config.URL)
+		if err != nil || given.Scheme != "https" {
+			return nil, "", fmt.Errorf("%s: is no URL of https", at.Child("url"))
+		}
+		target.Host, target.Path = given.Host, path.Join("/", given.Path) // as today's server does: envtest has //
+		return NewAt(target.String(), authorities), target.String(), nil
+	}
+	port := int32(443)
+	if service.Port != nil {
+		port = cmp.Or(*service.Port, port)
+	}
+	target.Host = address(service.Name+"."+service.Namespace+".svc", port)
+	target.Path = "/"
+	if service.Path != nil {
+		target.Path = path.Join("/", *service.Path)
+	}
+	namespace, name := service.Namespace, service.Name
+	return NewAtService(target.String(), authorities, func(ctx context.Context) (string, error) {
+		return resolve(ctx, namespace, name, port)
+	}), target.String(), nil
 }
 
 // NewAtService is NewAt for a URL whose host is SERVICE.NAMESPACE.svc, the name in the certificate of the server. Each connection

@@ -1,18 +1,14 @@
 package conversion
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"strconv"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/util/pems"
 	"kube2014/pkg/webhook"
 )
 
@@ -44,48 +40,13 @@ func newHook(config *apiextensionsv1.WebhookConversion, resolve webhook.ServiceR
 			break
 		}
 	}
-	client := config.ClientConfig
-	if client == nil || client.Service == nil && client.URL == nil {
-		return nil, errors.New("webhook configuration must have either service or URL")
+	var at admissionregistrationv1.WebhookClientConfig
+	if client := config.ClientConfig; client != nil {
+		at.URL, at.Service, at.CABundle = client.URL, (*admissionregistrationv1.ServiceReference)(client.Service), client.CABundle
 	}
-	var authorities *x509.CertPool // nil for those of the system
-	if len(bytes.TrimSpace(client.CABundle)) > 0 {
-		var err error
-		if authorities, err = pems.Pool("spec.conversion.webhook.clientConfig.caBundle", client.CABundle); err != nil {
-			return nil, err
-		}
-	}
-	target := &url.URL{Scheme: "https"}
-	if client.Service == nil {
-		given, err := url.Parse(*client.URL)
-		if err != nil {
-			return nil, errors.New("spec.conversion.webhook.clientConfig.url: is no URL")
-		}
-		target.Scheme, target.Host, target.Path = given.Scheme, given.Host, given.Path
-	}
-	query := url.Values{"timeout": {timeout.String()}}.Encode()
-	service := client.Service
-	if service == nil {
-		target.RawQuery = query
-		h.url = target.String()
-		h.client = webhook.NewAt(h.url, authorities)
-		return h, nil
-	}
-	port := int32(443)
-	if service.Port != nil {
-		port = cmp.Or(*service.Port, port)
-	}
-	target.Host = net.JoinHostPort(service.Name+"."+service.Namespace+".svc", strconv.Itoa(int(port)))
-	if service.Path != nil {
-		target.Path = *service.Path
-	}
-	target.RawQuery = query
-	h.url = target.String()
-	namespace, name := service.Namespace, service.Name
-	h.client = webhook.NewAtService(h.url, authorities, func(ctx context.Context) (string, error) {
-		return resolve(ctx, namespace, name, port)
-	})
-	return h, nil
+	var err error
+	h.client, h.url, err = webhook.NewConfigured(field.NewPath("spec", "conversion", "webhook", "clientConfig"), at, timeout, resolve)
+	return h, err
 }
 
 // review is a ConversionReview of any version. The versions differ in name only.
