@@ -101,7 +101,7 @@ var libraries = map[string][]string{
 	"k8s.io/apimachinery":                 {"pkg/api/v1"},
 	"k8s.io/kube-aggregator":              {"pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},
 	"k8s.io/apiextensions-apiserver":      {"pkg/api/v1", "pkg/extensions", "pkg/master", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/rest/customresource/conversion"},
-	"k8s.io/apiserver":                    {"pkg/audit", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/server/filters"},
+	"k8s.io/apiserver":                    {"pkg/admission/plugin/webhook", "pkg/api/v1/validation/webhooks", "pkg/audit", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/server/filters"},
 	"gopkg.in/natefinch/lumberjack.v2":    {"pkg/audit"},
 	"golang.org/x/time":                   {"pkg/audit"},
 	"github.com/google/uuid":              {"pkg/audit"},

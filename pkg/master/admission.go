@@ -6,9 +6,11 @@ import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/admission/plugin/serviceaccount"
+	admissionwebhook "kube2014/pkg/admission/plugin/webhook"
 	"kube2014/pkg/admission/v1beta1"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/trace"
+	"kube2014/pkg/webhook"
 )
 
 // openAdmission initializes the plugins, and installs them at both doors. A plugin says by an interface, such as
@@ -23,6 +25,9 @@ func (m *Master) openAdmission() {
 		}
 		if wants, ok := p.(plugin.WantsAuthorizer); ok {
 			wants.SetAuthorizer(m.rights)
+		}
+		if wants, ok := p.(admissionwebhook.WantsServices); ok && m.Second != nil {
+			wants.SetServices(webhook.NewServiceResolver(services{m}))
 		}
 		if wants, ok := p.(plugin.WantsObjects); ok {
 			wants.SetObjects(m.Stores.Objects, trace.Untraced(m.Stores.Objects), m.catalogs)

@@ -134,8 +134,8 @@ var pluginTable = []struct {
 	{plugin.NameCertificateSigning, plugin.NewCertificateSigning, true},
 	{plugin.NameCertificateSubject, plugin.NewCertificateSubjectRestriction, true},
 	{plugin.NameDefaultIngressClass, plugin.NewDefaultIngressClass, true},
-	{webhook.NameMutating, webhook.NewMutating, false},
-	{webhook.NameValidating, webhook.NewValidating, false},
+	{webhook.NameMutating, webhook.NewMutating, true},
+	{webhook.NameValidating, webhook.NewValidating, true},
 	{plugin.NameAlwaysDeny, plugin.NewAlwaysDeny, false},
 	{resourcequota.Name, resourcequota.New, true},
 }

@@ -28,7 +28,7 @@ func chainOf(t *testing.T, args ...string) (names []string, err error) {
 func TestPluginsAreAskedInTheOrderOfTheFlagButAQuotaLast(t *testing.T) {
 	t.Parallel()
 	const defaults = "TaintNodesByCondition,Priority,DefaultTolerationSeconds,DefaultStorageClass,StorageObjectInUseProtection,PersistentVolumeClaimResize,RuntimeClass," +
-		"CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass"
+		"CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass,MutatingAdmissionWebhook,ValidatingAdmissionWebhook"
 	for given, wanted := range map[string]string{
 		"": "NamespaceLifecycle,LimitRanger,ServiceAccount," + defaults + ",ResourceQuota",
 		"-controllers=-serviceaccount-controller": "NamespaceLifecycle,LimitRanger," + defaults + ",ResourceQuota",

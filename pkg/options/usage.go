@@ -102,15 +102,15 @@ what is let in:
                        DefaultStorageClass, StorageObjectInUseProtection,
                        PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
                        CertificateSigning, CertificateSubjectRestriction,
-                       DefaultIngressClass, ResourceQuota; others are AlwaysAdmit,
-                       AlwaysDeny, AlwaysPullImages, NamespaceExists,
-                       MutatingAdmissionWebhook, ValidatingAdmissionWebhook
+                       DefaultIngressClass, MutatingAdmissionWebhook,
+                       ValidatingAdmissionWebhook, ResourceQuota; others are AlwaysAdmit,
+                       AlwaysDeny, AlwaysPullImages, NamespaceExists
   -disable_admission_plugins LIST  defaults that are off; about tasks decides only
                        ResourceQuota, unless it is off
   -admission_control LIST  instead of both: the plugins that decide about all changes,
                        also of tasks, in their order
-  -admission_control_config_file FILE  an AdmissionConfiguration: the webhooks of
-                       the plugins
+  -admission_control_config_file FILE  an AdmissionConfiguration: webhooks of the
+                       plugins, beside those of objects
 
 who did what:
   -audit_log_path FILE  where a line of JSON is written for each stage of each request;

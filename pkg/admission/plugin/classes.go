@@ -43,12 +43,9 @@ func (c *classes[T]) ReadOnce() error { return c.read() }
 
 // all returns the classes, sorted by name. They are shared and must not be changed.
 func (c *classes[T]) all() ([]T, error) {
-	if err := c.read(); err != nil {
-		return nil, err
-	}
-	changed, err := c.Store.Cached().Changed(c.Kind)
+	changed, err := c.Changed()
 	if err != nil {
-		return nil, c.failed(err)
+		return nil, err
 	}
 	if last := c.latest.Load(); last != nil && last.changed == changed {
 		return last.all, nil

@@ -36,8 +36,8 @@ func NewObjects[T runtime.Object](store storage.Interface, stored api.Kind, kind
 	return &Objects[T]{Store: store, Kind: stored, Codec: v1.NewCodec(kind, stored, v1.Scheme)}
 }
 
-// stored returns the stored objects in a namespace.
-func (o *Objects[T]) stored(namespace string) ([]*storage.Object, error) {
+// Stored returns the stored objects in a namespace, sorted by name. They are shared and must not be changed.
+func (o *Objects[T]) Stored(namespace string) ([]*storage.Object, error) {
 	if err := o.read(); err != nil {
 		return nil, err
 	}
@@ -46,6 +46,18 @@ func (o *Objects[T]) stored(namespace string) ([]*storage.Object, error) {
 		return nil, o.failed(err)
 	}
 	return list.Items, nil
+}
+
+// Changed returns the version of the last change of an object, or a later one.
+func (o *Objects[T]) Changed() (uint64, error) {
+	if err := o.read(); err != nil {
+		return 0, err
+	}
+	changed, err := o.Store.Cached().Changed(o.Kind)
+	if err != nil {
+		return 0, o.failed(err)
+	}
+	return changed, nil
 }
 
 // read reads the objects from the store once, so that the cache has them.
@@ -66,13 +78,13 @@ func (o *Objects[T]) failed(err error) error {
 
 // None reports whether there are certainly no objects in a namespace.
 func (o *Objects[T]) None(namespace string) bool {
-	stored, err := o.stored(namespace)
+	stored, err := o.Stored(namespace)
 	return err == nil && len(stored) == 0
 }
 
 // In returns the objects in a namespace, sorted by name. They are shared and must not be changed.
 func (o *Objects[T]) In(namespace string) (all []T, err error) {
-	stored, err := o.stored(namespace)
+	stored, err := o.Stored(namespace)
 	if err != nil {
 		return nil, err
 	}

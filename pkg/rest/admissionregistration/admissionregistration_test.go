@@ -12,16 +12,28 @@ import (
 	"kube2014/pkg/storage/memory"
 )
 
-// K98: nobody is to rely on a webhook that is never called.
-func TestEachAnswerWarnsThatNothingIsObeyed(t *testing.T) {
-	t.Parallel()
+func open(t *testing.T) *Door {
 	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
-	d := OpenWith(t, admissionregistration.Resources(b)...)
-	const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+	return OpenWith(t, admissionregistration.Resources(b)...)
+}
+
+const group = "/apis/admissionregistration.k8s.io/v1"
+
+func TestWebhooksAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
+	t.Parallel()
+	open(t).Replay(t, "testdata/recorded.jsonl")
+}
+
+// K98: nobody is to rely on a policy that decides nothing.
+func TestEachAnswerAboutAPolicyWarnsThatItIsNotObeyed(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const path = group + "/validatingadmissionpolicies"
 	for _, answer := range []Answer{
-		d.Must("POST", path, `{"metadata":{"name":"a"},"webhooks":[{"name":"x.example.com","clientConfig":{"url":"https://127.0.0.1/"},"sideEffects":"None","admissionReviewVersions":["v1"]}]}`),
+		d.Must("POST", path, `{"metadata":{"name":"a"},"spec":{"validations":[{"expression":"true"}]}}`),
 		d.Must("GET", path+"/a", ""), d.Must("GET", path, ""),
 	} {
-		assert.Equal(t, []string{`299 - "ValidatingWebhookConfiguration has no effect: this server does not obey it yet"`}, answer.Header["Warning"])
+		assert.Equal(t, []string{`299 - "ValidatingAdmissionPolicy has no effect: this server does not obey it yet"`}, answer.Header["Warning"])
 	}
+	assert.Empty(t, d.Must("GET", group+"/validatingwebhookconfigurations", "").Header["Warning"])
 }

@@ -28,7 +28,7 @@ type failed struct {
 // Error implements error.
 func (f *failed) Error() string { return f.why.Error() }
 
-// call calls a webhook once. The error is failed, also after a panic.
+// call calls a webhook once. The error is failed, also after a panic, or that of a dry run.
 func (h *hook) call(ctx context.Context, request *admissionv1.AdmissionRequest, mayPatch bool) (response *admissionv1.AdmissionResponse, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -36,9 +36,12 @@ func (h *hook) call(ctx context.Context, request *admissionv1.AdmissionRequest, 
 			err = &failed{errors.New("the call has panicked"), http.StatusInternalServerError}
 		}
 	}()
+	if h.hasEffects && *request.DryRun {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", h.name))
+	}
 	own := *request
 	own.UID = uuid.NewUUID()
-	kind := metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}
+	kind := metav1.TypeMeta{APIVersion: admissionv1.GroupName + "/" + h.version, Kind: "AdmissionReview"} // the versions have the same fields
 	var answer admissionv1.AdmissionReview
 	if err := h.post(ctx, &admissionv1.AdmissionReview{TypeMeta: kind, Request: &own}, &answer); err != nil {
 		code := http.StatusServiceUnavailable
@@ -48,7 +51,7 @@ func (h *hook) call(ctx context.Context, request *admissionv1.AdmissionRequest, 
 		}
 		return nil, &failed{fmt.Errorf("failed to call webhook: %w", err), code}
 	}
-	if err := check(answer.Response, own.UID, mayPatch); err != nil {
+	if err := checkResponse(answer.Response, h.version, own.UID, mayPatch); err != nil {
 		return nil, &failed{fmt.Errorf("received invalid webhook response: %w", err), http.StatusServiceUnavailable}
 	}
 	return answer.Response, nil
@@ -103,7 +106,7 @@ func (b *broken) Error() string { return b.status.Error() }
 
 // conclude returns the error of a request after a call, nil if the request continues, and observes
 // the call. If a webhook fails open, the audit event has its name under a key.
-func (p *plugin) conclude(ctx context.Context, a *admission.Attributes, h *hook, call Call, err error, openKey string) error {
+func (p *common) conclude(ctx context.Context, a *admission.Attributes, h *hook, call Call, err error, openKey string) error {
 	call.Name, call.Operation, call.Code, call.Rejected, call.ErrorType = h.name, a.Operation, http.StatusOK, err != nil, "no_error"
 	switch of := err.(type) {
 	case *apierrors.StatusError:

@@ -115,8 +115,8 @@ func TestAPanicInACallIsAFailure(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		changes, a := fields{"rules": everything()}, creation()
 		a.Object = newPod()
-		m, v := &mutating{plugin{hooks: []*hook{matcher(t, changes)}}}, &validating{plugin{hooks: []*hook{matcher(t, changes), matcher(t, changes)}}}
-		for _, h := range append(m.hooks, v.hooks...) {
+		m, v := &mutating{&common{file: []*hook{matcher(t, changes)}}}, &validating{&common{file: []*hook{matcher(t, changes), matcher(t, changes)}}}
+		for _, h := range append(m.file, v.file...) {
 			h.post, h.failOpen = panics, open
 		}
 		for _, err := range []error{m.Admit(t.Context(), &a), v.Validate(t.Context(), &a)} {
@@ -247,7 +247,7 @@ func TestAnObjectThatCannotBeEncodedIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	a := creation()
 	a.Object = unencoded{newPod()}
-	p := plugin{hooks: []*hook{matcher(t, fields{"rules": everything()})}}
+	p := &common{file: []*hook{matcher(t, fields{"rules": everything()})}}
 	for _, err := range []error{(&mutating{p}).Admit(t.Context(), &a), (&validating{p}).Validate(t.Context(), &a)} {
 		assert.EqualError(t, err, "Internal error occurred: the object cannot be encoded")
 	}

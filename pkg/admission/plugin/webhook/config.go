@@ -2,140 +2,124 @@ package webhook
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"net/url"
+	"log"
 	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 
-	"kube2014/pkg/util/pems"
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/webhook"
 )
 
-const (
-	defaultTimeout = 10 // seconds
-	maxTimeout     = 30 // seconds
-	maxAnswer      = 6 << 20
-)
+const maxAnswer = 6 << 20
 
 // hook is a webhook.
 type hook struct {
 	name          string
-	configuration string // the name of its object of the configuration
+	configuration string // the name of its object
+	version       string // of its reviews
 	post          func(ctx context.Context, review, answer any) error
 	rules         []admissionregistrationv1.RuleWithOperations
 	namespaces    labels.Selector
 	objects       labels.Selector
-	failOpen      bool // a request is admitted if the webhook fails
-	ifNeeded      bool // it is called again after later changes by others
+	conditions    matchconditions.Matcher // nil for none
+	failOpen      bool                    // a request is admitted if the webhook fails
+	ifNeeded      bool                    // it is called again after later changes by others
+	hasEffects    bool                    // also in a dry run, which it cannot be asked about
 }
 
-// addHooks adds the hooks of one object of the configuration.
-func addHooks(hooks []*hook, path *field.Path, name string, configured []admissionregistrationv1.MutatingWebhook) ([]*hook, error) {
+// configure adds the webhooks of one object in the configuration of the plugin. The error names a field.
+func (p *common) configure(path *field.Path, name string, configured []admissionregistrationv1.MutatingWebhook) error {
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return nil, wrong(path.Child("metadata", "name"), "is no name")
+		return wrong(path.Child("metadata", "name"), "is no name")
 	}
-	if slices.ContainsFunc(hooks, func(other *hook) bool { return other.configuration == name }) {
-		return nil, wrong(path.Child("metadata", "name"), "is also that of another object")
+	if slices.ContainsFunc(p.file, func(other *hook) bool { return other.configuration == name }) {
+		return wrong(path.Child("metadata", "name"), "is also that of another object")
+	}
+	var c check.Errors
+	for i := range configured {
+		webhooks.Default(&configured[i])
+	}
+	if webhooks.Check(&c, path.Child("webhooks"), configured); len(c.List) > 0 {
+		return withoutValues(c.List[0])
 	}
 	for i := range configured {
-		at := path.Child("webhooks").Index(i)
-		hasName := func(other admissionregistrationv1.MutatingWebhook) bool { return other.Name == configured[i].Name }
-		if slices.ContainsFunc(configured[:i], hasName) {
-			return nil, wrong(at.Child("name"), "is also that of another webhook")
-		}
-		h, err := newHook(at, &configured[i])
+		h, err := p.newHook(path.Child("webhooks").Index(i), &configured[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		h.configuration = name
-		hooks = append(hooks, h)
+		p.file = append(p.file, h)
 	}
-	return hooks, nil
+	return nil
 }
 
-// newHook returns the webhook at a path of the configuration. The error names the field, and contains
-// no values.
-func newHook(at *field.Path, w *admissionregistrationv1.MutatingWebhook) (*hook, error) {
-	h := &hook{name: w.Name, rules: w.Rules}
-	h.failOpen = w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
-	h.ifNeeded = w.ReinvocationPolicy != nil && *w.ReinvocationPolicy == admissionregistrationv1.IfNeededReinvocationPolicy
-	if err := checkNameAndPolicies(at, w); err != nil {
-		return nil, err
+// withoutValues returns an error that tells only what is wrong: a value, also one that a text repeats, may be a secret.
+func withoutValues(of *field.Error) error {
+	why := of.Type.String()
+	if of.Type == field.ErrorTypeNotSupported {
+		why += ": " + of.Detail
 	}
-	for i := range w.Rules {
-		if err := checkRule(at.Child("rules").Index(i), &w.Rules[i]); err != nil {
-			return nil, err
+	return wrong(field.NewPath(of.Field), why)
+}
+
+// newHook returns the webhook at a path, which gets its defaults. The error names a field, and contains no values. A webhook with
+// an error is complete but for its selectors and how to call it.
+func (p *common) newHook(at *field.Path, w *admissionregistrationv1.MutatingWebhook) (*hook, error) {
+	webhooks.Default(w)
+	h := &hook{name: w.Name, rules: w.Rules, conditions: newConditions(p.callType, w)}
+	h.failOpen = *w.FailurePolicy == admissionregistrationv1.Ignore
+	h.ifNeeded = *w.ReinvocationPolicy == admissionregistrationv1.IfNeededReinvocationPolicy
+	h.hasEffects = w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun
+	for _, version := range slices.Backward(w.AdmissionReviewVersions) { // the first that is known
+		if slices.Contains(webhooks.ReviewVersions, version) {
+			h.version = version
 		}
+	}
+	if h.version == "" {
+		return h, wrong(at.Child("admissionReviewVersions"), "has none that is known here")
 	}
 	var err error
 	if h.namespaces, err = selector(at.Child("namespaceSelector"), w.NamespaceSelector); err != nil {
-		return nil, err
+		return h, err
 	}
 	if h.objects, err = selector(at.Child("objectSelector"), w.ObjectSelector); err != nil {
-		return nil, err
+		return h, err
 	}
-	timeout := int32(defaultTimeout)
-	if w.TimeoutSeconds != nil {
-		timeout = *w.TimeoutSeconds
+	timeout := time.Duration(min(*w.TimeoutSeconds, webhooks.MaxTimeout)) * time.Second
+	server, _, err := webhook.NewConfigured(at.Child("clientConfig"), w.ClientConfig, timeout, func(ctx context.Context, namespace, name string, port int32) (string, error) {
+		return p.resolve(ctx, namespace, name, port) // which is set after the configuration of the plugin is read
+	})
+	if err != nil {
+		return h, err
 	}
-	if timeout < 1 || timeout > maxTimeout {
-		return nil, wrong(at.Child("timeoutSeconds"), fmt.Sprintf("is not between 1 and %d", maxTimeout))
-	}
-	if h.post, err = client(at.Child("clientConfig"), &w.ClientConfig, time.Duration(timeout)*time.Second); err != nil {
-		return nil, err
+	h.post = func(ctx context.Context, review, answer any) error {
+		return server.PostOnce(ctx, timeout, maxAnswer, review, answer)
 	}
 	return h, nil
 }
 
-// client returns a function that calls the server of a webhook once.
-func client(at *field.Path, config *admissionregistrationv1.WebhookClientConfig, timeout time.Duration) (func(context.Context, any, any) error, error) {
-	switch {
-	case config.Service != nil:
-		return nil, wrong(at.Child("service"), "is not supported: only a url is")
-	case config.URL == nil:
-		return nil, wrong(at.Child("url"), "is missing")
-	}
-	target, err := url.Parse(*config.URL)
-	switch {
-	case err != nil, target.Scheme != "https", target.Host == "":
-		return nil, wrong(at.Child("url"), "is no URL of the form https://host[/path]")
-	case target.User != nil:
-		return nil, wrong(at.Child("url"), "has a user")
-	case target.Fragment != "":
-		return nil, wrong(at.Child("url"), "has a fragment")
-	case target.RawQuery != "":
-		return nil, wrong(at.Child("url"), "has a query")
-	}
-	target.RawQuery = "timeout=" + timeout.String() // as today's server does
-	var authorities *x509.CertPool                  // nil for those of the system
-	if config.CABundle != nil {
-		if authorities, err = pems.Pool(at.Child("caBundle").String(), config.CABundle); err != nil {
-			return nil, err
-		}
-	}
-	server := webhook.NewAt(target.String(), authorities)
-	return func(ctx context.Context, review, answer any) error {
-		return server.PostOnce(ctx, timeout, maxAnswer, review, answer)
-	}, nil
+// fails lets each call fail, whatever the selectors are.
+func (h *hook) fails(why error) {
+	log.Printf("the admission webhook %q of %q cannot be called: %v", h.name, h.configuration, why)
+	h.namespaces, h.objects = labels.Everything(), labels.Everything()
+	h.post = func(context.Context, any, any) error { return why }
 }
 
 func selector(at *field.Path, of *metav1.LabelSelector) (labels.Selector, error) {
-	if of == nil {
-		return labels.Everything(), nil
+	selector, err := metav1.LabelSelectorAsSelector(of)
+	if err != nil {
+		return nil, wrong(at, "is wrong")
 	}
-	if errs := metav1validation.ValidateLabelSelector(of, metav1validation.LabelSelectorValidationOptions{}, at); len(errs) > 0 {
-		return nil, fmt.Errorf("%s: is wrong", errs[0].Field)
-	}
-	return metav1.LabelSelectorAsSelector(of)
+	return selector, nil
 }
 
 // wrong returns the error of a field. Why must not contain its value.

@@ -27,54 +27,52 @@ func TestAWrongConfigurationIsToldByPathWithoutWhatIsInIt(t *testing.T) {
 		return `{"rules":[` + string(text) + `]}`
 	}
 	for name, row := range map[string]struct{ changes, problem string }{
-		"no name":                      {`{"name":""}`, at + "name: is missing"},
-		"a name of two parts":          {`{"name":"s3cret.com"}`, at + "name: is no domain of at least three parts, such as a.example.com"},
-		"a name that is none":          {`{"name":"S3CRET.b.c"}`, at + "name: is no domain of at least three parts, such as a.example.com"},
-		"no server":                    {`{"clientConfig":{}}`, at + "clientConfig.url: is missing"},
-		"a service":                    {`{"clientConfig":{"service":{"name":"s3cret","namespace":"b"}}}`, at + "clientConfig.service: is not supported: only a url is"},
-		"a service besides":            {`{"clientConfig":{"url":"https://a","service":{"name":"s","namespace":"b"}}}`, at + "clientConfig.service: is not supported: only a url is"},
-		"http":                         {`{"clientConfig":{"url":"http://s3cret"}}`, at + "clientConfig.url: is no URL of the form https://host[/path]"},
-		"no host":                      {`{"clientConfig":{"url":"https:///s3cret"}}`, at + "clientConfig.url: is no URL of the form https://host[/path]"},
-		"no URL":                       {`{"clientConfig":{"url":"https://%s3cret"}}`, at + "clientConfig.url: is no URL of the form https://host[/path]"},
-		"a user":                       {`{"clientConfig":{"url":"https://u:s3cret@a"}}`, at + "clientConfig.url: has a user"},
-		"a fragment":                   {`{"clientConfig":{"url":"https://a/#s3cret"}}`, at + "clientConfig.url: has a fragment"},
-		"a query":                      {`{"clientConfig":{"url":"https://a/?token=s3cret"}}`, at + "clientConfig.url: has a query"},
+		"no name":                      {`{"name":""}`, at + "name: Required value"},
+		"a name of two parts":          {`{"name":"s3cret.com"}`, at + "name: Invalid value"},
+		"a name that is none":          {`{"name":"S3CRET.b.c"}`, at + "name: Invalid value"},
+		"no server":                    {`{"clientConfig":{}}`, at + "clientConfig: Required value"},
+		"a service besides":            {`{"clientConfig":{"url":"https://a","service":{"name":"s","namespace":"b"}}}`, at + "clientConfig: Required value"},
+		"http":                         {`{"clientConfig":{"url":"http://s3cret"}}`, at + "clientConfig.url: Invalid value"},
+		"no host":                      {`{"clientConfig":{"url":"https:///s3cret"}}`, at + "clientConfig.url: Invalid value"},
+		"no URL":                       {`{"clientConfig":{"url":"https://%s3cret"}}`, at + "clientConfig.url: Required value"},
+		"a user":                       {`{"clientConfig":{"url":"https://u:s3cret@a"}}`, at + "clientConfig.url: Invalid value"},
+		"a fragment":                   {`{"clientConfig":{"url":"https://a/#s3cret"}}`, at + "clientConfig.url: Invalid value"},
+		"a query":                      {`{"clientConfig":{"url":"https://a/?token=s3cret"}}`, at + "clientConfig.url: Invalid value"},
 		"no authority":                 {`{"clientConfig":{"url":"https://a","caBundle":"czNjcmV0"}}`, at + "clientConfig.caBundle has no certificate (BEGIN CERTIFICATE)"},
-		"an empty authority":           {`{"clientConfig":{"url":"https://a","caBundle":""}}`, at + "clientConfig.caBundle has no certificate (BEGIN CERTIFICATE)"},
 		"no base64":                    {`{"clientConfig":{"url":"https://a","caBundle":"s3cret!"}}`, "configuration: is no MutatingWebhookConfiguration of admissionregistration.k8s.io/v1"},
-		"no effects":                   {`{"sideEffects":null}`, at + "sideEffects: is missing"},
-		"effects that nobody knows":    {`{"sideEffects":"Some"}`, at + "sideEffects: is neither None nor NoneOnDryRun"},
-		"another failure policy":       {`{"failurePolicy":"s3cret"}`, at + "failurePolicy: is neither Fail nor Ignore"},
-		"another match policy":         {`{"matchPolicy":"s3cret"}`, at + "matchPolicy: is neither Equivalent nor Exact"},
-		"another reinvocation policy":  {`{"reinvocationPolicy":"s3cret"}`, at + "reinvocationPolicy: is neither Never nor IfNeeded"},
-		"conditions":                   {`{"matchConditions":[{"name":"a","expression":"s3cret"}]}`, at + "matchConditions: are not supported: there is no CEL"},
-		"no versions":                  {`{"admissionReviewVersions":[]}`, at + "admissionReviewVersions: has no v1"},
-		"another version":              {`{"admissionReviewVersions":["v1beta1"]}`, at + "admissionReviewVersions: has no v1"},
-		"a version that is none":       {`{"admissionReviewVersions":["v1","S3CRET"]}`, at + "admissionReviewVersions[1]: is no version"},
-		"a version twice":              {`{"admissionReviewVersions":["v1","v1"]}`, at + "admissionReviewVersions[1]: is there twice"},
-		"no time":                      {`{"timeoutSeconds":0}`, at + "timeoutSeconds: is not between 1 and 30"},
-		"too much time":                {`{"timeoutSeconds":31}`, at + "timeoutSeconds: is not between 1 and 30"},
+		"no effects":                   {`{"sideEffects":null}`, at + "sideEffects: Required value"},
+		"effects that nobody knows":    {`{"sideEffects":"Some"}`, at + "sideEffects: Unsupported value: supported values: \"None\", \"NoneOnDryRun\""},
+		"another failure policy":       {`{"failurePolicy":"s3cret"}`, at + "failurePolicy: Unsupported value: supported values: \"Fail\", \"Ignore\""},
+		"another match policy":         {`{"matchPolicy":"s3cret"}`, at + "matchPolicy: Unsupported value: supported values: \"Equivalent\", \"Exact\""},
+		"another reinvocation policy":  {`{"reinvocationPolicy":"s3cret"}`, at + "reinvocationPolicy: Unsupported value: supported values: \"IfNeeded\", \"Never\""},
+		"a wrong condition":            {`{"matchConditions":[{"name":"a","expression":"s3cret"}]}`, at + "matchConditions[0].expression: Invalid value"},
+		"no versions":                  {`{"admissionReviewVersions":[]}`, at + "admissionReviewVersions: Required value"},
+		"another version":              {`{"admissionReviewVersions":["s3cret"]}`, at + "admissionReviewVersions: Invalid value"},
+		"a version that is none":       {`{"admissionReviewVersions":["v1","S3CRET"]}`, at + "admissionReviewVersions[1]: Invalid value"},
+		"a version twice":              {`{"admissionReviewVersions":["v1","v1"]}`, at + "admissionReviewVersions[1]: Invalid value"},
+		"no time":                      {`{"timeoutSeconds":0}`, at + "timeoutSeconds: Invalid value"},
+		"too much time":                {`{"timeoutSeconds":31}`, at + "timeoutSeconds: Invalid value"},
 		"time of another type":         {`{"timeoutSeconds":"s3cret"}`, "configuration.webhooks.timeoutSeconds: has a value of another type"},
-		"a wrong selector":             {`{"objectSelector":{"matchExpressions":[{"key":"a","operator":"s3cret"}]}}`, at + "objectSelector.matchExpressions[0].operator: is wrong"},
-		"a wrong selector of names":    {`{"namespaceSelector":{"matchLabels":{"a":"s3cret!"}}}`, at + "namespaceSelector.matchLabels: is wrong"},
+		"a wrong selector":             {`{"objectSelector":{"matchExpressions":[{"key":"a","operator":"s3cret"}]}}`, at + "objectSelector.matchExpressions[0].operator: Invalid value"},
+		"a wrong selector of names":    {`{"namespaceSelector":{"matchLabels":{"a":"s3cret!"}}}`, at + "namespaceSelector.matchLabels: Invalid value"},
 		"an unknown field":             {`{"timeout":"s3cret"}`, at + "timeout: is an unknown field, or there twice"},
 		"a field in other letters":     {`{"SideEffects":"None"}`, at + "SideEffects: is an unknown field, or there twice"},
 		"an unknown field of a server": {`{"clientConfig":{"url":"https://a","token":"s3cret"}}`, at + "clientConfig.token: is an unknown field, or there twice"},
-		"no operations":                {rule(`{"operations":[]}`), at + "rules[0].operations: is missing"},
-		"an unknown operation":         {rule(`{"operations":["CREATE","s3cret"]}`), at + "rules[0].operations[1]: is none of CREATE, UPDATE, DELETE, CONNECT, *"},
-		"more than all operations":     {rule(`{"operations":["*","CREATE"]}`), at + "rules[0].operations: has more than *, which stands for all"},
-		"no groups":                    {rule(`{"apiGroups":[]}`), at + "rules[0].apiGroups: is missing"},
-		"more than all groups":         {rule(`{"apiGroups":["","*"]}`), at + "rules[0].apiGroups: has more than *, which stands for all"},
-		"no versions of a rule":        {rule(`{"apiVersions":null}`), at + "rules[0].apiVersions: is missing"},
-		"an empty version":             {rule(`{"apiVersions":["v1",""]}`), at + "rules[0].apiVersions[1]: is empty"},
-		"more than all versions":       {rule(`{"apiVersions":["*","v1"]}`), at + "rules[0].apiVersions: has more than *, which stands for all"},
-		"no resources":                 {rule(`{"resources":[]}`), at + "rules[0].resources: is missing"},
-		"an empty resource":            {rule(`{"resources":["pods",""]}`), at + "rules[0].resources[1]: is empty"},
-		"more than all resources":      {rule(`{"resources":["*/*","pods"]}`), at + "rules[0].resources: has more than */*, which stands for all"},
-		"one of all":                   {rule(`{"resources":["pods","*"]}`), at + "rules[0].resources[0]: is in * already"},
-		"one of all of one":            {rule(`{"resources":["pods/*","pods/status"]}`), at + "rules[0].resources[1]: is in an entry before it already"},
-		"one of one of all":            {rule(`{"resources":["*/status","pods/status"]}`), at + "rules[0].resources[1]: is in an entry before it already"},
-		"another scope":                {rule(`{"scope":"s3cret"}`), at + "rules[0].scope: is none of Cluster, Namespaced, *"},
+		"no operations":                {rule(`{"operations":[]}`), at + "rules[0].operations: Required value"},
+		"an unknown operation":         {rule(`{"operations":["CREATE","s3cret"]}`), at + "rules[0].operations[1]: Unsupported value: supported values: \"*\", \"CONNECT\", \"CREATE\", \"DELETE\", \"UPDATE\""},
+		"more than all operations":     {rule(`{"operations":["*","CREATE"]}`), at + "rules[0].operations: Invalid value"},
+		"no groups":                    {rule(`{"apiGroups":[]}`), at + "rules[0].apiGroups: Required value"},
+		"more than all groups":         {rule(`{"apiGroups":["","*"]}`), at + "rules[0].apiGroups: Invalid value"},
+		"no versions of a rule":        {rule(`{"apiVersions":null}`), at + "rules[0].apiVersions: Required value"},
+		"an empty version":             {rule(`{"apiVersions":["v1",""]}`), at + "rules[0].apiVersions[1]: Required value"},
+		"more than all versions":       {rule(`{"apiVersions":["*","v1"]}`), at + "rules[0].apiVersions: Invalid value"},
+		"no resources":                 {rule(`{"resources":[]}`), at + "rules[0].resources: Required value"},
+		"an empty resource":            {rule(`{"resources":["pods",""]}`), at + "rules[0].resources[1]: Required value"},
+		"more than all resources":      {rule(`{"resources":["*/*","pods"]}`), at + "rules[0].resources: Invalid value"},
+		"one of all":                   {rule(`{"resources":["*","pods"]}`), at + "rules[0].resources: Invalid value"},
+		"one of all of one":            {rule(`{"resources":["pods/*","pods/status"]}`), at + "rules[0].resources[1]: Invalid value"},
+		"one of one of all":            {rule(`{"resources":["*/status","pods/status"]}`), at + "rules[0].resources[1]: Invalid value"},
+		"another scope":                {rule(`{"scope":"s3cret"}`), at + "rules[0].scope: Unsupported value: supported values: \"*\", \"Cluster\", \"Namespaced\""},
 	} {
 		all := fields{"name": "a.example.com", "clientConfig": fields{"url": "https://a"}, "sideEffects": "None", "admissionReviewVersions": []string{"v1"}}
 		require.NoError(t, json.Unmarshal([]byte(row.changes), &all), name)
@@ -119,8 +117,8 @@ func TestAConfigurationThatIsNoneIsToldAsSuch(t *testing.T) {
 		{named("S3CRET"), "configuration.metadata.name: is no name"},
 		{"[" + hooked + "," + hooked + "]", "configuration[1].metadata.name: is also that of another object"},
 		{"[" + named("a") + `,{"kind":"List"}]`, "configuration[1]" + none},
-		{strings.Replace(named("a"), `"metadata"`, `"webhooks":[`+hook+","+hook+`],"metadata"`, 1), "configuration.webhooks[1].name: is also that of another webhook"},
-		{"[" + named("a") + "," + strings.Replace(named("b"), `"metadata"`, `"webhooks":[{}],"metadata"`, 1) + "]", "configuration[1].webhooks[0].name: is missing"},
+		{strings.Replace(named("a"), `"metadata"`, `"webhooks":[`+hook+","+hook+`],"metadata"`, 1), "configuration.webhooks[1].name: Duplicate value"},
+		{"[" + named("a") + "," + strings.Replace(named("b"), `"metadata"`, `"webhooks":[{}],"metadata"`, 1) + "]", "configuration[1].webhooks[0].name: Required value"},
 	} {
 		_, err := NewMutating(json.RawMessage(row.text))
 		assert.EqualError(t, err, row.problem, row.text)
@@ -149,7 +147,7 @@ func TestWhatIsLeftOutIsAsInTodaysServer(t *testing.T) {
 	least := fields{"name": "a.b.c", "clientConfig": fields{"url": "https://a"}, "sideEffects": "NoneOnDryRun", "admissionReviewVersions": []string{"v2", "v1"}}
 	p, err := NewMutating(configurationOf("Mutating", least))
 	require.NoError(t, err)
-	h := p.(*mutating).hooks[0]
+	h := p.(*mutating).file[0]
 	assert.False(t, h.failOpen)
 	assert.False(t, h.ifNeeded)
 	assert.True(t, h.objects.Empty())
@@ -159,6 +157,6 @@ func TestWhatIsLeftOutIsAsInTodaysServer(t *testing.T) {
 	text := configurationOf("Mutating", least)
 	p, err = NewMutating(json.RawMessage("[" + string(text) + "," + strings.Replace(string(text), `"config"`, `"other"`, 1) + "]"))
 	require.NoError(t, err, "two objects may have webhooks of one name")
-	assert.Equal(t, "config", p.(*mutating).hooks[0].configuration)
-	assert.Equal(t, "other", p.(*mutating).hooks[1].configuration)
+	assert.Equal(t, "config", p.(*mutating).file[0].configuration)
+	assert.Equal(t, "other", p.(*mutating).file[1].configuration)
 }

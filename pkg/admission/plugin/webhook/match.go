@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,15 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
 )
 
-// matches reports whether a webhook must be called for a change.
-func (h *hook) matches(a *admission.Attributes) bool {
-	matched := slices.ContainsFunc(h.rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
+// wants reports whether the rules of a webhook, and its selector of objects, match a change.
+func (h *hook) wants(a *admission.Attributes) bool {
+	return slices.ContainsFunc(h.rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return has(rule.Operations, admissionregistrationv1.OperationType(a.Operation)) && has(rule.APIGroups, a.Resource.Group) &&
 			has(rule.APIVersions, a.Resource.Version) && inScope(rule.Scope, a) && hasResource(rule.Resources, a)
-	})
-	return matched && h.selects(a)
+	}) && h.selects(a)
 }
 
 // handles reports whether a rule of a webhook has an operation.
@@ -49,12 +51,50 @@ func inScope(scope *admissionregistrationv1.ScopeType, a *admission.Attributes) 
 	return a.Namespace == ""
 }
 
-// selects reports whether the selectors of a webhook match the labels of the namespace, and those of
-// the new or the old object. A namespace has only the label of its name.
+// selects reports whether the labels of the new or the old object match.
 func (h *hook) selects(a *admission.Attributes) bool {
-	if a.Namespace != "" && !h.namespaces.Matches(labels.Set{corev1.LabelMetadataName: a.Namespace}) {
-		return false
-	}
 	return h.objects.Empty() || a.Object != nil && h.objects.Matches(labels.Set(a.Object.GetLabels())) ||
 		a.OldObject != nil && h.objects.Matches(labels.Set(a.OldObject.GetLabels()))
+}
+
+// isNamespace reports whether a change is one of a namespace itself.
+func isNamespace(a *admission.Attributes) bool {
+	return a.Resource.GroupResource() == corev1.Resource("namespaces")
+}
+
+// selectsNamespace reports whether the labels of the namespace match: those of the object, if that is one.
+func (p *common) selectsNamespace(h *hook, a *admission.Attributes) (bool, error) {
+	switch {
+	case h.namespaces.Empty():
+		return true, nil
+	case isNamespace(a) && a.Object != nil:
+		return h.namespaces.Matches(labels.Set(a.Object.GetLabels())), nil
+	case isNamespace(a) && a.OldObject != nil:
+		return h.namespaces.Matches(labels.Set(a.OldObject.GetLabels())), nil
+	case a.Namespace == "":
+		return true, nil
+	}
+	of, err := p.labelsOf(a.Namespace)
+	return err == nil && h.namespaces.Matches(of), err
+}
+
+// labelsOf returns the labels of a namespace. One that is not in the cache may have just been made: the store is asked. A
+// namespace that does not exist has only the label of its name.
+func (p *common) labelsOf(namespace string) (labels.Set, error) {
+	of := labels.Set{}
+	if p.objects != nil {
+		key := api.Key{Kind: "namespaces", ID: namespace}
+		stored, err := p.objects.Cached().Get(key)
+		if err != nil {
+			stored, err = p.objects.Get(key)
+		}
+		switch {
+		case err == nil:
+			maps.Copy(of, stored.GetLabels())
+		case api.KindOf(err) != api.NotFound:
+			return nil, rest.StatusError(err, corev1.Resource("namespaces"), namespace)
+		}
+	}
+	of[corev1.LabelMetadataName] = namespace
+	return of, nil
 }

@@ -25,7 +25,7 @@ func matcher(t *testing.T, changes fields) *hook {
 	}
 	p, err := NewMutating(configurationOf("Mutating", all))
 	require.NoError(t, err)
-	return p.(*mutating).hooks[0]
+	return p.(*mutating).file[0]
 }
 
 func TestARuleSaysWhatAWebhookWantsToKnow(t *testing.T) {
@@ -62,7 +62,7 @@ func TestARuleSaysWhatAWebhookWantsToKnow(t *testing.T) {
 				if strings.Contains(what, "nodes") {
 					namespace = ""
 				}
-				assert.Equal(t, want, h.matches(about(admission.Operation(operation), what, namespace)), "%s: %s", row.rule, one)
+				assert.Equal(t, want, h.wants(about(admission.Operation(operation), what, namespace)), "%s: %s", row.rule, one)
 			}
 		}
 	}
@@ -74,10 +74,10 @@ func TestOneRuleOfSeveralIsEnough(t *testing.T) {
 		return fields{"operations": []string{operation}, "apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{resource}}
 	}
 	h := matcher(t, fields{"rules": []fields{rule("CREATE", "pods"), rule("DELETE", "nodes")}})
-	assert.True(t, h.matches(about(admission.Create, "/v1/pods", "default")))
-	assert.True(t, h.matches(about(admission.Delete, "/v1/nodes", "")))
-	assert.False(t, h.matches(about(admission.Delete, "/v1/pods", "default")), "no rule has both")
-	p := plugin{hooks: []*hook{h}}
+	assert.True(t, h.wants(about(admission.Create, "/v1/pods", "default")))
+	assert.True(t, h.wants(about(admission.Delete, "/v1/nodes", "")))
+	assert.False(t, h.wants(about(admission.Delete, "/v1/pods", "default")), "no rule has both")
+	p := common{file: []*hook{h}}
 	assert.True(t, p.Handles(admission.Create))
 	assert.True(t, p.Handles(admission.Delete))
 	assert.False(t, p.Handles(admission.Update))
@@ -116,6 +116,8 @@ func TestLabelsSelectWhatAWebhookWantsToKnow(t *testing.T) {
 		a := about(admission.Update, "/v1/pods", row.namespace)
 		a.Object, a.OldObject = row.object, row.old
 		h := matcher(t, fields{"rules": rules, row.selector: row.value})
-		assert.Equal(t, row.want, h.matches(a), "%s %v in %q", row.selector, row.value, row.namespace)
+		got, err := (&common{}).matches(t.Context(), h, a)
+		require.NoError(t, err)
+		assert.Equal(t, row.want, got, "%s %v in %q", row.selector, row.value, row.namespace)
 	}
 }

@@ -15,15 +15,22 @@ import (
 )
 
 // mutating is the plugin MutatingAdmissionWebhook.
-type mutating struct{ plugin }
+type mutating struct{ *common }
 
 // Admit implements admission.MutationInterface. It calls one webhook after another.
 func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	state := admission.Memory[rounds](a, p)
-	state.begin(a)
+	if err := state.begin(a, p.hooks); err != nil {
+		return err
+	}
 	defer state.end(a)
-	for i, h := range p.hooks {
-		if !h.matches(a) || a.Reinvoked() && !state.again[i] {
+	for i, h := range state.hooks {
+		if a.Reinvoked() && !state.again[i] {
+			continue
+		}
+		if matched, err := p.matches(ctx, h, a); err != nil {
+			return err
+		} else if !matched {
 			continue
 		}
 		changed, err := p.call(ctx, a, h, i)
@@ -62,7 +69,7 @@ func (p *mutating) call(ctx context.Context, a *admission.Attributes, h *hook, i
 			err = h.denied(response.Result)
 		}
 	}
-	call := Call{Type: string(admission.Admit), Took: time.Since(start)}
+	call := Call{Type: p.callType, Took: time.Since(start)}
 	a.Annotate(key, h.mutation(changed))
 	return changed, p.conclude(ctx, a, h, call, err, "failed-open."+key)
 }
@@ -79,18 +86,21 @@ func (h *hook) mutation(changed bool) string {
 
 // rounds is the state of a request during its two rounds. The keys are indices of webhooks.
 type rounds struct {
+	hooks  []*hook        // of both rounds
 	called map[int]bool   // webhooks that are called again if the object changes
 	again  map[int]bool   // webhooks of the second round
 	last   runtime.Object // the object after the last round, nil if no webhook is called again
 }
 
 // begin begins a round. The first round resets the state, as a request may be retried.
-func (r *rounds) begin(a *admission.Attributes) {
+func (r *rounds) begin(a *admission.Attributes, hooks func() ([]*hook, error)) (err error) {
 	if !a.Reinvoked() {
 		*r = rounds{called: map[int]bool{}, again: map[int]bool{}}
+		r.hooks, err = hooks()
 	} else if r.last != nil && !apiequality.Semantic.DeepEqual(r.last, a.Object) {
 		r.changed() // by another plugin
 	}
+	return err
 }
 
 // changed adds the called webhooks to the second round.

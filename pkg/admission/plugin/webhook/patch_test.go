@@ -180,7 +180,7 @@ func FuzzPatchOfAWebhook(f *testing.F) {
 		h.post = post
 		a := ofPod(newPod())
 		a.Operation, a.Options, a.OldObject = admission.Update, &metav1.UpdateOptions{}, newPod()
-		err := (&mutating{plugin{hooks: []*hook{h}}}).Admit(t.Context(), a)
+		err := (&mutating{&common{file: []*hook{h}}}).Admit(t.Context(), a)
 		pod, ok := a.Object.(*corev1.Pod)
 		require.True(t, ok)
 		assert.Equal(t, "default/x", pod.Namespace+"/"+pod.Name)

@@ -1,20 +1,31 @@
 // Package webhook has the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook of today's
 // server. They let other servers change or refuse objects, by an AdmissionReview of
-// admission.k8s.io/v1.
+// admission.k8s.io.
 //
-// The configuration of a plugin is an object of admissionregistration.k8s.io/v1, of the kind
-// MutatingWebhookConfiguration or ValidatingWebhookConfiguration, or a list of such objects. The
-// webhooks are called in the order of the configuration.
+// The webhooks are those of the objects of a kind of admissionregistration.k8s.io/v1,
+// MutatingWebhookConfiguration or ValidatingWebhookConfiguration: first those in the configuration of the
+// plugin, which is one object or a list of them, then those in the store, sorted by name. Those of one
+// object are called in its order.
 package webhook
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/api/v1/validation/webhooks"
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/webhook"
 )
 
 // The names of the plugins.
@@ -43,55 +54,138 @@ func Observe(plugin admission.Interface, observe func(Call)) {
 	}
 }
 
+// WantsServices is a plugin that needs the addresses of services before the first request.
+type WantsServices interface {
+	SetServices(webhook.ServiceResolver)
+}
+
 // NewMutating creates the plugin that may change objects. It is an admission.Factory.
 func NewMutating(configuration json.RawMessage) (admission.Interface, error) {
-	configured, err := admission.ObjectsIn[admissionregistrationv1.MutatingWebhookConfiguration](configuration,
-		admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"))
+	p := &mutating{newCommon(string(admission.Admit), "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")}
+	configured, err := admission.ObjectsIn[admissionregistrationv1.MutatingWebhookConfiguration](configuration, p.kind)
+	for i := 0; i < len(configured) && err == nil; i++ {
+		err = p.configure(configured[i].Path, configured[i].Object.Name, configured[i].Object.Webhooks)
+	}
 	if err != nil {
 		return nil, err
-	}
-	p := &mutating{}
-	for _, c := range configured {
-		if p.hooks, err = addHooks(p.hooks, c.Path, c.Object.Name, c.Object.Webhooks); err != nil {
-			return nil, err
-		}
 	}
 	return p, nil
 }
 
 // NewValidating creates the plugin that checks objects. It is an admission.Factory.
 func NewValidating(configuration json.RawMessage) (admission.Interface, error) {
-	configured, err := admission.ObjectsIn[admissionregistrationv1.ValidatingWebhookConfiguration](configuration,
-		admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"))
+	p := &validating{newCommon("validating", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations")}
+	configured, err := admission.ObjectsIn[admissionregistrationv1.ValidatingWebhookConfiguration](configuration, p.kind)
+	for i := 0; i < len(configured) && err == nil; i++ {
+		err = p.configure(configured[i].Path, configured[i].Object.Name, webhooks.OfValidating(configured[i].Object.Webhooks))
+	}
 	if err != nil {
 		return nil, err
-	}
-	p := &validating{}
-	for _, c := range configured {
-		hooks := make([]admissionregistrationv1.MutatingWebhook, len(c.Object.Webhooks))
-		for i, w := range c.Object.Webhooks {
-			hooks[i] = admissionregistrationv1.MutatingWebhook{
-				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-				NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
-				TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
-			}
-		}
-		if p.hooks, err = addHooks(p.hooks, c.Path, c.Object.Name, hooks); err != nil {
-			return nil, err
-		}
 	}
 	return p, nil
 }
 
-// plugin is the common part of both plugins.
-type plugin struct {
-	hooks   []*hook
-	observe func(Call) // may be nil
+// common is the common part of both plugins.
+type common struct {
+	callType string
+	kind     schema.GroupVersionKind // of the configurations
+	file     []*hook                 // those of the configuration of the plugin
+	stored   *configurations
+	observe  func(Call) // may be nil
+
+	objects storage.Interface // nil for none, in tests
+	resolve webhook.ServiceResolver
+	rights  authorizer.Authorizer
 }
 
-func (p *plugin) set(observe func(Call)) { p.observe = observe }
+var (
+	_ plugin.WantsObjects    = (*common)(nil)
+	_ plugin.WantsAuthorizer = (*common)(nil)
+	_ plugin.ReadsOnce       = (*common)(nil)
+	_ WantsServices          = (*common)(nil)
+	_ admission.Idler        = (*common)(nil)
+	_ admission.Selective    = (*common)(nil)
+)
+
+func newCommon(callType, kind, resource string) *common {
+	p := &common{callType: callType, kind: admissionregistrationv1.SchemeGroupVersion.WithKind(kind), resolve: noServices}
+	p.stored = newConfigurations(resource, p.kind, p.newHooks)
+	return p
+}
+
+// noServices resolves nothing, at a server without today's API.
+func noServices(context.Context, string, string, int32) (string, error) {
+	return "", errors.New("this server has no services")
+}
+
+func (p *common) set(observe func(Call)) { p.observe = observe }
+
+// SetObjects implements plugin.WantsObjects.
+func (p *common) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
+	p.objects, p.stored.Store = untraced, untraced
+}
+
+// SetAuthorizer implements plugin.WantsAuthorizer.
+func (p *common) SetAuthorizer(of authorizer.Authorizer) { p.rights = of }
+
+// SetServices implements WantsServices.
+func (p *common) SetServices(resolve webhook.ServiceResolver) { p.resolve = resolve }
+
+// ReadOnce implements plugin.ReadsOnce.
+func (p *common) ReadOnce() error {
+	_, err := p.hooks()
+	return err
+}
+
+// hooks returns the webhooks of now, in their order.
+func (p *common) hooks() ([]*hook, error) {
+	if p.objects == nil {
+		return p.file, nil
+	}
+	stored, err := p.stored.hooks()
+	if err != nil || len(p.file) == 0 {
+		return stored, err
+	}
+	return slices.Concat(p.file, stored), nil
+}
 
 // Handles implements admission.Interface.
-func (p *plugin) Handles(operation admission.Operation) bool {
-	return slices.ContainsFunc(p.hooks, func(h *hook) bool { return h.handles(operation) })
+func (p *common) Handles(operation admission.Operation) bool {
+	hooks, err := p.hooks()
+	return err != nil || slices.ContainsFunc(hooks, func(h *hook) bool { return h.handles(operation) })
+}
+
+// Idle implements admission.Idler.
+func (p *common) Idle(string) bool {
+	hooks, err := p.hooks()
+	return err == nil && len(hooks) == 0
+}
+
+// Selects implements admission.Selective. Nobody's webhook can keep itself, or a policy, from being changed.
+func (*common) Selects(resource schema.GroupResource, _ string) bool {
+	return resource.Group != admissionregistrationv1.GroupName
+}
+
+// newHooks returns the webhooks of a configuration, which may be one that is not valid.
+func (p *common) newHooks(configuration string, of []admissionregistrationv1.MutatingWebhook) (hooks []*hook) {
+	for i := range of {
+		h, err := p.newHook(field.NewPath("webhooks").Index(i), &of[i])
+		if h.configuration = configuration; err != nil {
+			h.fails(err)
+		}
+		hooks = append(hooks, h)
+	}
+	return hooks
+}
+
+// matches reports whether a webhook must be called for a change.
+func (p *common) matches(ctx context.Context, h *hook, a *admission.Attributes) (bool, error) {
+	if !h.wants(a) {
+		return false, nil
+	}
+	inNamespace, err := p.selectsNamespace(h, a)
+	if err != nil || !inNamespace {
+		return false, err
+	}
+	return p.meets(ctx, h, a)
 }

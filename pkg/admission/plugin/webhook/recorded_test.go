@@ -211,7 +211,7 @@ func tell(t *testing.T, recorded []byte) {
 	p, err := NewMutating(configurationOf("Mutating", serve(t).hook("a", nil)))
 	require.NoError(t, err)
 	var sent []byte
-	p.(*mutating).hooks[0].post = func(_ context.Context, review, _ any) error {
+	p.(*mutating).file[0].post = func(_ context.Context, review, _ any) error {
 		sent, err = json.Marshal(review)
 		return errors.New("not now")
 	}

@@ -19,7 +19,7 @@ func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) 
 	kind, resource := metav1.GroupVersionKind(a.Kind), metav1.GroupVersionResource(a.Resource)
 	r := &admissionv1.AdmissionRequest{
 		Kind: kind, Resource: resource, SubResource: a.Subresource, RequestKind: &kind, RequestResource: &resource, RequestSubResource: a.Subresource,
-		Name: a.Name, Namespace: a.Namespace, Operation: admissionv1.Operation(a.Operation), UserInfo: userinfo.Of(a.User), DryRun: &a.DryRun,
+		Name: a.Name, Namespace: namespaceOf(a), Operation: admissionv1.Operation(a.Operation), UserInfo: userinfo.Of(a.User), DryRun: &a.DryRun,
 	}
 	var err error
 	if a.Object != nil {
@@ -34,10 +34,22 @@ func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) 
 	return r, err
 }
 
-func encode(object runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
+// namespaceOf returns the namespace of a change as webhooks see it: that of a namespace is itself.
+func namespaceOf(a *admission.Attributes) string {
+	if isNamespace(a) {
+		return a.Name
+	}
+	return a.Namespace
+}
+
+func withKind(object runtime.Object, kind schema.GroupVersionKind) runtime.Object {
 	object = object.DeepCopyObject() // the original must not be changed
 	object.GetObjectKind().SetGroupVersionKind(kind)
-	text, err := json.Marshal(object)
+	return object
+}
+
+func encode(object runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
+	text, err := json.Marshal(withKind(object, kind))
 	if err != nil {
 		return nil, errors.New("the object cannot be encoded")
 	}
@@ -58,11 +70,19 @@ func encodeOptions(options runtime.Object) ([]byte, error) {
 	return encode(options, metav1.SchemeGroupVersion.WithKind(kind))
 }
 
-// check returns the error of an invalid response in the words of today's server, without its values.
-func check(response *admissionv1.AdmissionResponse, uid types.UID, mayPatch bool) error {
-	switch {
-	case response == nil:
+// checkResponse returns the error of an invalid response in the words of today's server, without its values. One of v1beta1 need
+// not repeat the uid, nor tell the type of its patch, which gets the only one there is.
+func checkResponse(response *admissionv1.AdmissionResponse, version string, uid types.UID, mayPatch bool) error {
+	if response == nil {
 		return errors.New("webhook response was absent")
+	}
+	if version == "v1beta1" {
+		response.UID, response.PatchType = uid, nil
+		if len(response.Patch) > 0 {
+			response.PatchType = new(admissionv1.PatchTypeJSONPatch)
+		}
+	}
+	switch {
 	case response.UID != uid:
 		return errors.New("response.uid is not that of the request")
 	case !mayPatch && len(response.Patch) > 0:

@@ -14,14 +14,20 @@ import (
 )
 
 // validating is the plugin ValidatingAdmissionWebhook.
-type validating struct{ plugin }
+type validating struct{ *common }
 
 // Validate implements admission.ValidationInterface. It calls all webhooks concurrently, and returns
 // the error of the first one in their order.
 func (p *validating) Validate(ctx context.Context, a *admission.Attributes) error {
+	known, err := p.hooks()
+	if err != nil {
+		return err
+	}
 	var hooks []*hook
-	for _, h := range p.hooks {
-		if h.matches(a) {
+	for _, h := range known {
+		if matched, err := p.matches(ctx, h, a); err != nil {
+			return err
+		} else if matched {
 			hooks = append(hooks, h)
 		}
 	}
@@ -56,7 +62,7 @@ func (p *validating) Validate(ctx context.Context, a *admission.Attributes) erro
 				err = h.denied(response.Result)
 			}
 		}
-		call := Call{Type: "validating", Took: answers[i].took}
+		call := Call{Type: p.callType, Took: answers[i].took}
 		err = p.conclude(ctx, a, h, call, err, fmt.Sprintf("failed-open.validating.webhook.admission.k8s.io/round_0_index_%d", i))
 		first = cmp.Or(first, err)
 	}
