@@ -107,6 +107,7 @@ fetch: bin/etcd ## fetch and build what check and test need; they need no networ
 	$(GO) mod download
 	$(GO) -C clients mod download
 	$(GO) -C browser mod download
+	$(GO) -C kubebuilder mod download
 	$(TOOL) staticcheck -version
 
 # Nothing in it can fail by chance: fuzz targets run over their corpora only, and the
@@ -219,6 +220,7 @@ check: ## gofmt, go vet, go mod tidy and staticcheck
 	$(GO) mod tidy -diff
 	$(GO) -C clients mod tidy -diff
 	$(GO) -C browser mod tidy -diff
+	$(GO) -C kubebuilder mod tidy -diff
 	$(TOOL) staticcheck ./...
 
 cover: bin/etcd ## print the coverage of each package
