@@ -22,14 +22,15 @@ func (s *Server) Run(ctx context.Context) {
 	for _, c := range []struct {
 		queue *workqueue.Queue
 		sync  workqueue.Sync
-	}{{s.names, s.syncNames}, {s.establishing, s.establish}, {s.finalizing, s.finalize}} {
+	}{{s.names, s.syncNames}, {s.establishing, s.syncEstablished}, {s.finalizing, s.finalize}} {
 		go c.queue.Run(ctx, 1, c.sync)
 	}
 	<-ctx.Done()
 }
 
-// establish sets the condition Established of a definition whose names have been accepted. This server serves it already.
-func (s *Server) establish(ctx context.Context, name string) error {
+// syncEstablished establishes a definition whose names have been accepted, such as by a server that has ended since. This server
+// serves it already.
+func (s *Server) syncEstablished(ctx context.Context, name string) error {
 	d := s.find(name)
 	if d == nil || !d.named || !apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.NamesAccepted) {
 		return nil
@@ -37,18 +38,21 @@ func (s *Server) establish(ctx context.Context, name string) error {
 	if apihelpers.IsCRDConditionTrue(d.crd, apiextensionsv1.Established) {
 		return s.approve(ctx, d.crd)
 	}
-	return s.update(ctx, name, func(crd *apiextensionsv1.CustomResourceDefinition) {
-		if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) {
-			return
-		}
-		condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue,
-			Reason: "InitialNamesAccepted", Message: "the initial names have been accepted"}
-		if c := crd.Spec.Conversion; c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil &&
-			len(webhook.ValidateCABundle(field.NewPath(""), c.Webhook.ClientConfig.CABundle)) > 0 {
-			condition.Status, condition.Reason, condition.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
-		}
-		apihelpers.SetCRDCondition(crd, condition)
-	})
+	return s.update(ctx, name, establish)
+}
+
+// establish sets the condition Established of a definition whose names have been accepted.
+func establish(crd *apiextensionsv1.CustomResourceDefinition) {
+	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+		return
+	}
+	condition := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue,
+		Reason: "InitialNamesAccepted", Message: "the initial names have been accepted"}
+	if c := crd.Spec.Conversion; c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil &&
+		len(webhook.ValidateCABundle(field.NewPath(""), c.Webhook.ClientConfig.CABundle)) > 0 {
+		condition.Status, condition.Reason, condition.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
+	}
+	apihelpers.SetCRDCondition(crd, condition)
 }
 
 // approve sets the condition of a definition in a group of the Kubernetes community: whether its annotation says that it has been

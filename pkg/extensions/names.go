@@ -35,7 +35,10 @@ func (s *Server) syncNames(ctx context.Context, name string) error {
 		return nil
 	}
 	taken := s.takenNames(d.crd, s.snapshot())
-	err := s.update(ctx, name, taken.accept)
+	err := s.update(ctx, name, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		taken.accept(crd)
+		establish(crd) // it is served already
+	})
 	if err == nil {
 		s.reconsider(name) // it may have given a name back
 	}
