@@ -20,6 +20,9 @@ FUZZ         ?= 300000
 HISTORIES    ?= 100
 CLIENTS      ?= 5000
 WATCHERS     ?= 1000
+# A release is for each of these; its version is that of today's server whose API is served.
+PLATFORMS    ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+SERVED       := v1.36.3
 VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 TOOL         := $(GO) tool -modfile=tools/go.mod
 # Without the race detector, it needs only little more than what was compiled for kubectl.
@@ -39,7 +42,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-enable_admission_plugins AlwaysPullImages \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions crds check cover clean
+.PHONY: help envtest release envtest-suites run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions crds check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +106,28 @@ bin/e2e.test: tools/kubernetes/go.mod
 build: ## build bin/apiserver, and bin/secure for make secure
 	CGO_ENABLED=0 $(GO) build -tags grpcnotrace -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/apiserver ./secure
 
+envtest: build bin/kubectl ## fill bin/envtest, a folder for KUBEBUILDER_ASSETS: docs/envtest.md
+	@mkdir -p bin/envtest
+	ln -f bin/apiserver bin/envtest/kube-apiserver
+	ln -f bin/kubectl bin/envtest/kubectl
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/envtest/ ./cmd/etcd
+
+# For each platform an archive as setup-envtest wants it, without kubectl. What cannot be run here is vetted at least.
+release: ## make archives of the programs of envtest for each of PLATFORMS, and their checksums, in bin/release
+	GOOS=darwin $(GO) vet ./...
+	$(GO) build -modfile=tools/go.mod -o bin/ honnef.co/go/tools/cmd/staticcheck
+	for os in darwin windows; do GOOS=$$os bin/staticcheck -tests=false ./cmd/... || exit 1; done
+	@rm -rf bin/release && mkdir -p bin/release
+	@set -e; for platform in $(PLATFORMS); do \
+		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		folder=bin/release/$$GOOS-$$GOARCH; programs=$$folder/controller-tools/envtest; exe=; test $$GOOS != windows || exe=.exe; \
+		$(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)' -o $$programs/kube-apiserver$$exe ./cmd/apiserver; \
+		$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $$programs/etcd$$exe ./cmd/etcd; \
+		tar -C $$folder --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -c controller-tools | gzip -n > bin/release/envtest-$(SERVED)-$$GOOS-$$GOARCH.tar.gz; \
+		rm -r $$folder; echo envtest-$(SERVED)-$$GOOS-$$GOARCH.tar.gz; \
+	done
+	cd bin/release && sha256sum *.tar.gz > SHA256SUMS
+
 fetch: bin/etcd ## fetch and build what check and test need; they need no network then
 	$(GO) mod download
 	$(GO) -C clients mod download
@@ -122,7 +147,7 @@ long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubect
 	$(GO) test -p 1 -count=1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## long, decisions, crds, etcd-3.6, fuzz, histories, clients, parts, conformance, browser, watches, chaos and soak, one after the other: three quarters of an hour
+proof: bin/kubectl ## long, decisions, crds, etcd-3.6, fuzz, histories, clients, parts, conformance, envtest-suites, browser, watches, chaos and soak, one after the other: an hour
 	@$(MAKE) --no-print-directory long
 	@$(MAKE) --no-print-directory decisions
 	@$(MAKE) --no-print-directory crds
@@ -132,6 +157,7 @@ proof: bin/kubectl ## long, decisions, crds, etcd-3.6, fuzz, histories, clients,
 	@$(MAKE) --no-print-directory clients
 	@$(MAKE) --no-print-directory parts
 	@$(MAKE) --no-print-directory conformance
+	@$(MAKE) --no-print-directory envtest-suites
 	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory watches
 	@$(MAKE) --no-print-directory chaos
@@ -170,6 +196,10 @@ parts: bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/k
 
 conformance: bin/e2e.test bin/kubectl bin/kube-controller-manager bin/kube-scheduler ## run Kubernetes' own conformance tests that need no real containers, with today's controllers and scheduler; ONLY= is a regular expression
 	KUBE2014_CONFORMANCE=1 KUBE2014_ONLY='$(ONLY)' $(GO) test -count=1 -v -timeout 2h -run TestConformanceTestsPassAsAroundKubeAPIServer ./cmd/apiserver
+
+envtest-suites: envtest bin/etcd bin/kube-apiserver ## run the suites of controller-runtime and of a kubebuilder project with bin/envtest and with today's programs, and measure both
+	KUBE2014_ENVTEST=1 $(GO) test -count=1 -v -timeout 1h ./compare/envtest
+	KUBE2014_ENVTEST=1 $(TEST_CLIENTS) -v -timeout 30m -run TestEnvtest .
 
 browser: build bin/etcd ## test the page in a real Chromium, which is Debian's package chromium
 	@command -v chromium > /dev/null || { echo 'there is no chromium: apt-get install chromium' >&2; exit 2; }

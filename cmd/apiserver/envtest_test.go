@@ -53,6 +53,7 @@ func (d *dropIn) start(t *testing.T, cmd *exec.Cmd) *watched {
 	return watch(t, stderr)
 }
 
+// K100, K101.
 func TestUnderItsNameTheProgramIsAKubeAPIServerForEnvtest(t *testing.T) {
 	t.Parallel()
 	d := newDropIn(t)

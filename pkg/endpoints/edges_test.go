@@ -161,7 +161,6 @@ func TestWhatARequestSaysIsNeverAnInternalError(t *testing.T) {
 		message            string
 	}{
 		{"POST", Pods, Pod("db", `"resourceVersion":"5"`), 400, "resourceVersion should not be set on objects to be created"},
-		{"POST", Pods + "?dryRun=All", Pod("db", `"resourceVersion":"5"`), 201, `"name":"db"`},
 		{"GET", Pods + "?watch=1&resourceVersion=-1", "", 400, `resourceVersion: Invalid value: "-1"`},
 		{"POST", Pods + "/web/binding", `{"metadata":{"name":"web"}}`, 422, "target.name: Required value"},
 		{"PATCH", Pods + "/web", `{"spec":{"containers":[{"image":"x"}]}}`, 400, "name"},
