@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,11 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The suites are compiled once, and run with each of two folders of programs.
-func TestTheSuitesOfAKubebuilderProjectPassAsOnKubeAPIServer(t *testing.T) {
+func onlyForEnvtest(t *testing.T) {
 	if os.Getenv("KUBE2014_ENVTEST") == "" {
 		t.Skip("make envtest-suites runs it")
 	}
+}
+
+// The suites are compiled once, and run with each of two folders of programs.
+func TestTheSuitesOfAKubebuilderProjectPassAsOnKubeAPIServer(t *testing.T) {
+	onlyForEnvtest(t)
 	t.Parallel()
 	const project = "../../kubebuilder"
 	todays, ours := assets(t, "../../bin"), assets(t, "../../bin/envtest")
@@ -26,7 +32,8 @@ func TestTheSuitesOfAKubebuilderProjectPassAsOnKubeAPIServer(t *testing.T) {
 			folder, program := filepath.Join(project, suite), filepath.Join(t.TempDir(), "suite.test")
 			inFolder(t, folder, "go", "test", "-c", "-o", program, ".")
 			want := outcomes(t, folder, program, todays)
-			assert.Len(t, want, specs+2) // BeforeSuite and AfterSuite
+			assert.Len(t, want, specs+3) // BeforeSuite, AfterSuite, and the test that runs the specs
+			assert.Empty(t, failures(want, nil))
 			assert.Equal(t, want, outcomes(t, folder, program, ours))
 		})
 	}
@@ -42,6 +49,7 @@ func inFolder(t *testing.T, folder, program string, args ...string) {
 // assets returns a folder with the programs that envtest starts, and nothing else.
 func assets(t *testing.T, from string) string {
 	folder := t.TempDir()
+	t.Cleanup(func() { endAll(t, folder) })
 	for _, name := range []string{"kube-apiserver", "etcd", "kubectl"} {
 		program, err := filepath.Abs(filepath.Join(from, name))
 		require.NoError(t, err)
@@ -51,26 +59,72 @@ func assets(t *testing.T, from string) string {
 	return folder
 }
 
-// outcomes runs a suite in its folder, and returns how each of its specs ended. None may fail.
-func outcomes(t *testing.T, folder, program, assets string) map[string]string {
+// endAll ends the programs of a folder: some suites leave a server behind.
+func endAll(t *testing.T, folder string) {
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, command := range commands {
+		line, err := os.ReadFile(command)
+		if err != nil || !strings.HasPrefix(string(line), folder+"/") { // it has ended, or is another's
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(command)))
+		require.NoError(t, err)
+		process, err := os.FindProcess(pid)
+		require.NoError(t, err)
+		t.Logf("%s is left behind: %v", strings.SplitN(string(line), "\x00", 2)[0], process.Kill())
+	}
+}
+
+// An outcome is how a spec, or a test of Go, ended.
+type outcome struct{ state, failure string }
+
+var testsOfGo = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+)`)
+
+// outcomes runs a suite in its folder, and returns how each of its specs and tests ended.
+func outcomes(t *testing.T, folder, program, assets string, args ...string) map[string]outcome {
 	file := filepath.Join(t.TempDir(), "report.json")
-	run := exec.Command(program, "-ginkgo.no-color", "-ginkgo.json-report", file)
-	run.Dir, run.Env = folder, append(os.Environ(), "KUBEBUILDER_ASSETS="+assets)
+	run := exec.Command(program, append(args, "-test.v", "-ginkgo.seed=1", "-ginkgo.no-color", "-ginkgo.json-report="+file)...)
+	run.Dir, run.Env = folder, append(os.Environ(), "KUBEBUILDER_ASSETS="+assets, "USE_EXISTING_CLUSTER=false")
 	output, err := run.CombinedOutput()
-	assert.NoError(t, err, "%s", output)
-	text, err := os.ReadFile(file)
-	require.NoError(t, err, "%s", output)
+	text, noReport := os.ReadFile(file)
+	require.NoError(t, noReport, "%s", output)
 	var reports []struct {
 		SpecReports []struct {
 			ContainerHierarchyTexts           []string
 			LeafNodeType, LeafNodeText, State string
+			Failure                           struct{ Message string }
 		}
 	}
 	require.NoError(t, json.Unmarshal(text, &reports))
 	require.Len(t, reports, 1)
-	states := map[string]string{}
+	ended := map[string]outcome{}
 	for _, spec := range reports[0].SpecReports {
-		states[strings.Join(append(spec.ContainerHierarchyTexts, spec.LeafNodeType, spec.LeafNodeText), " ")] = spec.State
+		name := strings.Join(append(spec.ContainerHierarchyTexts, spec.LeafNodeType, spec.LeafNodeText), " ")
+		for ended[name] != (outcome{}) { // two specs may have one name
+			name += " again"
+		}
+		ended[name] = outcome{spec.State, spec.Failure.Message}
 	}
-	return states
+	for _, test := range testsOfGo.FindAllSubmatch(output, -1) {
+		state := map[string]string{"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}[string(test[1])]
+		ended[string(test[2])] = outcome{state: state}
+	}
+	assert.Equal(t, err != nil, len(failures(ended, nil)) > 0, "%v: %s", err, output)
+	return ended
+}
+
+// failures returns the outcomes that are failures, but for those that are expected: a name, and a part of its failure.
+func failures(ended map[string]outcome, expected map[string]string) map[string]outcome {
+	failed := map[string]outcome{}
+	for name, as := range ended {
+		part, expect := expected[name]
+		switch {
+		case as.state == "passed", as.state == "pending", as.state == "skipped":
+		case expect && strings.Contains(as.failure, part):
+		default:
+			failed[name] = as
+		}
+	}
+	return failed
 }
