@@ -20,9 +20,9 @@ FUZZ         ?= 300000
 HISTORIES    ?= 100
 CLIENTS      ?= 5000
 WATCHERS     ?= 1000
-# A release is for each of these; its version is that of today's server whose API is served.
 PLATFORMS    ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-SERVED       := v1.36.3
+# The name of an archive for setup-envtest: the version of the API, with a patch version that today's server will not have.
+ARCHIVE      := envtest-v1.36.2014
 VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 TOOL         := $(GO) tool -modfile=tools/go.mod
 # Without the race detector, it needs only little more than what was compiled for kubectl.
@@ -42,7 +42,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-enable_admission_plugins AlwaysPullImages \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help envtest release envtest-suites run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions crds check cover clean
+.PHONY: help envtest release archives envtest-suites run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions crds check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,21 +112,26 @@ envtest: build bin/kubectl ## fill bin/envtest, a folder for KUBEBUILDER_ASSETS:
 	ln -f bin/kubectl bin/envtest/kubectl
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/envtest/ ./cmd/etcd
 
-# For each platform an archive as setup-envtest wants it, without kubectl. What cannot be run here is vetted at least.
+# What cannot be run here is vetted at least.
 release: ## make archives of the programs of envtest for each of PLATFORMS, and their checksums, in bin/release
 	GOOS=darwin $(GO) vet ./...
 	$(GO) build -modfile=tools/go.mod -o bin/ honnef.co/go/tools/cmd/staticcheck
 	for os in darwin windows; do GOOS=$$os bin/staticcheck -tests=false ./cmd/... || exit 1; done
+	@$(MAKE) --no-print-directory archives
+	cd bin/release && sha512sum *.tar.gz > SHA512SUMS
+
+# setup-envtest takes files only, no links, and needs no kubectl.
+archives:
 	@rm -rf bin/release && mkdir -p bin/release
 	@set -e; for platform in $(PLATFORMS); do \
 		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
 		folder=bin/release/$$GOOS-$$GOARCH; programs=$$folder/controller-tools/envtest; exe=; test $$GOOS != windows || exe=.exe; \
 		$(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)' -o $$programs/kube-apiserver$$exe ./cmd/apiserver; \
 		$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $$programs/etcd$$exe ./cmd/etcd; \
-		tar -C $$folder --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -c controller-tools | gzip -n > bin/release/envtest-$(SERVED)-$$GOOS-$$GOARCH.tar.gz; \
-		rm -r $$folder; echo envtest-$(SERVED)-$$GOOS-$$GOARCH.tar.gz; \
+		archive=$(ARCHIVE)-$$GOOS-$$GOARCH.tar.gz; \
+		tar -C $$folder --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -c controller-tools | gzip -n > bin/release/$$archive; \
+		rm -r $$folder; echo $$archive; \
 	done
-	cd bin/release && sha256sum *.tar.gz > SHA256SUMS
 
 fetch: bin/etcd ## fetch and build what check and test need; they need no network then
 	$(GO) mod download
@@ -198,6 +203,7 @@ conformance: bin/e2e.test bin/kubectl bin/kube-controller-manager bin/kube-sched
 	KUBE2014_CONFORMANCE=1 KUBE2014_ONLY='$(ONLY)' $(GO) test -count=1 -v -timeout 2h -run TestConformanceTestsPassAsAroundKubeAPIServer ./cmd/apiserver
 
 envtest-suites: envtest bin/etcd bin/kube-apiserver ## run the suites of controller-runtime and of a kubebuilder project with bin/envtest and with today's programs, and measure both
+	@$(MAKE) --no-print-directory archives PLATFORMS=$$($(GO) env GOOS)/$$($(GO) env GOARCH)
 	KUBE2014_ENVTEST=1 $(GO) test -count=1 -v -timeout 1h ./compare/envtest
 	KUBE2014_ENVTEST=1 $(TEST_CLIENTS) -v -timeout 30m -run TestEnvtest .
 
