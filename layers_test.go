@@ -104,6 +104,7 @@ var libraries = map[string][]string{
 	"k8s.io/apiextensions-apiserver":      {"pkg/api/v1", "pkg/extensions", "pkg/master", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/rest/customresource/conversion"},
 	"k8s.io/apiserver":                    {"pkg/admission/plugin/webhook", "pkg/api/v1/validation/webhooks", "pkg/audit", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/server/filters"},
 	"gopkg.in/natefinch/lumberjack.v2":    {"pkg/audit"},
+	"golang.org/x/sys":                    {"pkg/util/orphan"},
 	"golang.org/x/time":                   {"pkg/audit"},
 	"github.com/google/uuid":              {"pkg/audit"},
 	"github.com/prometheus/client_golang": {"pkg/metrics"},

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,6 +50,24 @@ func TestItAnswersUntilASignalAndIgnoresTheFlagsOfARealOne(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(rest), "terminated: stopped")
 	assert.NoError(t, cmd.Wait(), "exit code 0")
+}
+
+// The log is a pipe to the test, if that keeps it.
+func TestItsFolderGoesAlsoIfTheTestThatReadItsLogHasEnded(t *testing.T) {
+	t.Parallel()
+	folder, err := os.MkdirTemp("", "k8s_test_framework_")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	cmd := exec.Command("bash", "-c", `exec 2> >(sed /answers/q >&2); "$0" "$@" & wait`, os.Args[0], "--data-dir", folder, "--listen-client-urls=http://127.0.0.1:0")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	log, err := io.ReadAll(stderr)
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "answers http://")
+	require.NoError(t, cmd.Process.Kill())
+	assert.Eventually(t, func() bool { _, err := os.Stat(folder); return os.IsNotExist(err) }, time.Minute, 10*time.Millisecond)
 }
 
 func TestItTellsWhatItIs(t *testing.T) {

@@ -5,6 +5,7 @@ package orphan
 import (
 	"log"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -24,6 +25,7 @@ func End(folder string, signals chan<- os.Signal) (cleanUp func()) {
 	if filepath.Dir(folder) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(filepath.Base(folder), folders) {
 		return func() {}
 	}
+	signal.Ignore(syscall.SIGPIPE) // to log ends no program before it has removed the folder: the test may have read the log
 	gone := make(chan struct{})
 	go func() {
 		waitForParent(os.Getppid())
