@@ -55,7 +55,7 @@ func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 	for _, name := range []string{"admission_control", "enable_admission_plugins", "disable_admission_plugins"} {
 		ignore(name, func(plugin string) bool { return isGone(plugin) || pluginsOfKubeAPIServer.Has(plugin) })
 	}
-	given, errs := parse(flags, args, func(spelled, _ string) error {
+	given, errs := parse(flags, withoutEmpty(flags, args), func(spelled, _ string) error {
 		warn("--" + spelled)
 		return nil
 	})
@@ -63,6 +63,24 @@ func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 		"-authorization_mode: it names nothing that this server has: say RBAC")
 	o.likeKubeAPIServer(given)
 	return o.complete(given, errs)
+}
+
+// withoutEmpty leaves out texts and plugins that are empty, as scripts write them: that server takes those for not given. To have
+// no authorizer is an error there, too.
+func withoutEmpty(flags *flag.FlagSet, args []string) []string {
+	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		name, isEmpty := strings.CutSuffix(arg, "=")
+		known := flags.Lookup(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"))
+		if !isEmpty || known == nil || known.Name == "authorization_mode" {
+			return false
+		}
+		_, isList := known.Value.(selected)
+		getter, isText := known.Value.(flag.Getter)
+		if isText {
+			_, isText = getter.Get().(string)
+		}
+		return isList || isText
+	})
 }
 
 // namespaceGrace is short, so that tests of controllers do not wait, but long enough for those that finalize namespaces

@@ -71,6 +71,15 @@ func TestTheCommandLineOfAMasterOf2018IsTakenWithWarnings(t *testing.T) {
 	assert.Equal(t, uint(6443), o.SecureServing.Port)
 }
 
+func TestATextOrAListOfPluginsThatIsEmptyIsNotGiven(t *testing.T) {
+	t.Parallel()
+	o := parseKubeAPIServer(t, "--disable-admission-plugins= --admission-control= --audit-policy-file= --client-ca-file= --runtime-config= --kubelet-certificate-authority=")
+	assert.Empty(t, o.Warnings)
+	assert.False(t, o.Kubelet.HTTPS)
+	_, err := options.ParseKubeAPIServer([]string{"--secure-port="})
+	assert.ErrorContains(t, err, `-secure_port: "" is not a number`)
+}
+
 func TestTheInsecurePortOf2018OpensOnlyForOneOfItsFlags(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]struct {
