@@ -205,7 +205,7 @@ conformance: bin/e2e.test bin/kubectl bin/kube-controller-manager bin/kube-sched
 envtest-suites: envtest bin/etcd bin/kube-apiserver ## run the suites of controller-runtime and of a kubebuilder project with bin/envtest and with today's programs, and measure both
 	@$(MAKE) --no-print-directory archives PLATFORMS=$$($(GO) env GOOS)/$$($(GO) env GOARCH)
 	KUBE2014_ENVTEST=1 $(GO) test -count=1 -v -timeout 1h ./compare/envtest
-	KUBE2014_ENVTEST=1 $(TEST_CLIENTS) -v -timeout 30m -run TestEnvtest .
+	KUBE2014_ENVTEST=1 $(TEST_CLIENTS) -v -timeout 30m -run 'TestEnvtest|TestFiftyEnvironments' .
 
 browser: build bin/etcd ## test the page in a real Chromium, which is Debian's package chromium
 	@command -v chromium > /dev/null || { echo 'there is no chromium: apt-get install chromium' >&2; exit 2; }

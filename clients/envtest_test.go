@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -258,6 +259,26 @@ func timeToReady(t *testing.T) float64 {
 		require.Less(t, time.Since(start), hangs)
 		time.Sleep(time.Millisecond)
 	}
+}
+
+func TestFiftyEnvironmentsOfEnvtestStartAtOnceAndLeaveNothing(t *testing.T) {
+	onlyForEnvtest(t)
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			env := &envtest.Environment{BinaryAssetsDirectory: ours}
+			_, err := env.Start()
+			assert.NoError(t, err)
+			assert.NoError(t, env.Stop())
+		})
+	}
+	all.Wait()
+	assert.Empty(t, children(t))
+	left, err := filepath.Glob(filepath.Join(folder, "k8s_test_framework_*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 func TestEnvtestHasAKubeconfigAndShowsATrace(t *testing.T) {
