@@ -17,9 +17,7 @@ import (
 // has come since then is not missing.
 func (s *Server) notFound(method string, info *request.Info, incomplete bool) error {
 	if mayComeLater(info.Path) && (incomplete || s.find(info) != nil) {
-		err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
-		err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-		return err
+		return tryAgain("the request has been made before all known HTTP paths have been installed, please try again")
 	}
 	var resource schema.GroupResource
 	names, isVersion := s.known(info)
@@ -31,6 +29,13 @@ func (s *Server) notFound(method string, info *request.Info, incomplete bool) er
 	if len(names) > 0 {
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "there are " + strings.Join(names, ", ")}}
 	}
+	return err
+}
+
+// tryAgain returns the error of a request that may succeed in a second.
+func tryAgain(why string) *apierrors.StatusError {
+	err := apierrors.NewServiceUnavailable(why)
+	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 	return err
 }
 

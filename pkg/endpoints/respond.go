@@ -121,9 +121,7 @@ func (r *call) statusOf(err error) metav1.Status {
 	if !errors.As(err, &known) {
 		known = apierrors.NewInternalError(errors.New("the request failed; the server's log has the reason"))
 		if r.resource != nil && r.resource.Removed() { // what it has read may be of the next definition
-			changed := apierrors.NewServiceUnavailable("the definition of the resource has changed during the request, please try again")
-			changed.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-			known = changed
+			known = tryAgain("the definition of the resource has changed during the request, please try again")
 		}
 	}
 	status := known.Status()
