@@ -30,18 +30,19 @@ func main() {
 // run answers until a signal stops it, and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := parse(args)
+	given := func(name string) bool { _, ok := flags[name]; return ok }
 	switch {
-	case flags["help"] != nil, flags["h"] != nil:
+	case given("help"), given("h"):
 		fmt.Fprint(stdout, standin.Usage)
 		return 0
-	case flags["version"] != nil:
+	case given("version"):
 		fmt.Fprintf(stdout, "etcd of kube2014 %s, with nothing behind it\n", version)
 		return 0
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	listeners, err := standin.Listen(last(flags["listen-client-urls"]))
+	listeners, err := standin.Listen(flags["listen-client-urls"])
 	if err != nil {
 		fmt.Fprintln(stderr, "etcd:", err)
 		return 2
@@ -53,28 +54,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 		log.Printf("etcd of kube2014 %s answers http://%s/health, and has nothing behind it", version, listener.Addr())
 		go func() { _ = server.Serve(listener) }() // until the program ends
 	}
-	defer orphan.End(last(flags["data-dir"]), signals)()
+	defer orphan.End(flags["data-dir"], signals)()
 	log.Printf("%v: stopped", <-signals)
 	return 0
 }
 
-// parse returns the values of each flag. Flags of a real etcd are no errors.
-func parse(args []string) map[string][]string {
-	flags := map[string][]string{}
+// parse returns the value of each flag, the last one if it is repeated. Flags of a real etcd are no errors.
+func parse(args []string) map[string]string {
+	flags := map[string]string{}
 	for i, arg := range args {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 			value = args[i+1]
 		}
-		flags[name] = append(flags[name], value)
+		flags[name] = value
 	}
 	return flags
-}
-
-// last returns the value that counts, "" for none.
-func last(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return values[len(values)-1]
 }
