@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -66,7 +67,7 @@ func restore(ctx context.Context, services *Services, item *storage.Object, loca
 	case local == nil:
 		uid := stored.UID
 		_, err = services.Delete(ctx, key, rest.DeleteOptions{DeleteOptions: metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}})
-	case stored.Spec.Service != nil || stored.Spec.GroupPriorityMinimum != local.Spec.GroupPriorityMinimum || stored.Spec.VersionPriority != local.Spec.VersionPriority:
+	case !equality.Semantic.DeepEqual(stored.Spec, local.Spec):
 		_, _, err = services.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 			current.(*apiregistrationv1.APIService).Spec = local.Spec
 			return current, nil
