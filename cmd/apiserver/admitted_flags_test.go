@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,25 +81,27 @@ func TestAPluginThatAdmitsEverythingChangesNoAnswer(t *testing.T) {
 		todaysPods: changeable[todaysPods], todaysControllers: changeable[todaysControllers], todaysServices: changeable[todaysServices]} {
 		t.Run(collection, func(t *testing.T) {
 			t.Parallel()
-			plain, admitted := openDoors(t, withoutDefaulters...), openDoors(t, alwaysAdmitting...)
-			same := func(method, path, body string) {
-				wantStatus, want := plain.do(method, path, "application/json", body)
-				status, answer := admitted.do(method, path, "application/json", body)
-				require.Equal(t, wantStatus, status, "%s %s %s %s", method, path, body, answer)
-				require.Equal(t, withoutOwn(want), withoutOwn(answer), "%s %s %s", method, path, body)
-			}
-			for _, body := range variants(t, whole) {
-				same("PUT", collection+"/x", body) // which is there only at the first time
-				same("POST", collection, body)
-				same("GET", collection, "")
-				same("PUT", collection+"/x", body)
-				same("GET", collection+"/x", "")
-				same("DELETE", collection+"/x", "")
-				same("DELETE", collection+"/x", "")
-				for _, d := range []*doors{plain, admitted} {
-					d.do("DELETE", "/api/v1/namespaces/default/"+strings.ToLower(collection[strings.LastIndex(collection, "/")+1:]), "", "")
+			synctest.Test(t, func(t *testing.T) { // the times in two answers are the same: the clock stands still
+				plain, admitted := openDoors(t, withoutDefaulters...), openDoors(t, alwaysAdmitting...)
+				same := func(method, path, body string) {
+					wantStatus, want := plain.do(method, path, "application/json", body)
+					status, answer := admitted.do(method, path, "application/json", body)
+					require.Equal(t, wantStatus, status, "%s %s %s %s", method, path, body, answer)
+					require.Equal(t, withoutOwn(want), withoutOwn(answer), "%s %s %s", method, path, body)
 				}
-			}
+				for _, body := range variants(t, whole) {
+					same("PUT", collection+"/x", body) // which is there only at the first time
+					same("POST", collection, body)
+					same("GET", collection, "")
+					same("PUT", collection+"/x", body)
+					same("GET", collection+"/x", "")
+					same("DELETE", collection+"/x", "")
+					same("DELETE", collection+"/x", "")
+					for _, d := range []*doors{plain, admitted} {
+						d.do("DELETE", "/api/v1/namespaces/default/"+strings.ToLower(collection[strings.LastIndex(collection, "/")+1:]), "", "")
+					}
+				}
+			})
 		})
 	}
 }
