@@ -63,6 +63,6 @@ func (c etcd3Client) transaction(op clientv3.Op) metrics.StoreCall {
 
 // isAbsent reports whether a condition is that a key does not exist.
 func isAbsent(condition clientv3.Cmp, key []byte) bool {
-	revision, ok := condition.TargetUnion.(*etcdserverpb.Compare_ModRevision)
-	return ok && revision.ModRevision == 0 && bytes.Equal(condition.Key, key)
+	revision, ok := condition.GetCompare().TargetUnion.(*etcdserverpb.Compare_ModRevision)
+	return ok && revision.ModRevision == 0 && bytes.Equal(condition.KeyBytes(), key)
 }
