@@ -106,11 +106,13 @@ bin/e2e.test: tools/kubernetes/go.mod
 build: ## build bin/apiserver, and bin/secure for make secure
 	CGO_ENABLED=0 $(GO) build -tags grpcnotrace -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/apiserver ./secure
 
-envtest: build bin/kubectl ## fill bin/envtest, a folder for KUBEBUILDER_ASSETS: docs/envtest.md
+# A suite can begin before kubectl is there, which is last.
+envtest: build ## fill bin/envtest, a folder for KUBEBUILDER_ASSETS: docs/envtest.md
 	@mkdir -p bin/envtest
 	ln -f bin/apiserver bin/envtest/kube-apiserver
-	ln -f bin/kubectl bin/envtest/kubectl
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/envtest/ ./cmd/etcd
+	@$(MAKE) --no-print-directory bin/kubectl
+	ln -f bin/kubectl bin/envtest/kubectl
 
 # What cannot be run here is vetted at least.
 release: ## make archives of the programs of envtest for each of PLATFORMS, and their checksums, in bin/release

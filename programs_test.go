@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/options"
 )
 
 const clientExample = "pkg/client/v1/example_test.go"
@@ -65,4 +67,12 @@ func TestWithWhatMakeKubeconfigPrintsKubectlAsksTheServer(t *testing.T) {
 	option := regexp.MustCompile(`# or: kubectl( --kubeconfig \S+)`).FindStringSubmatch(told)
 	require.NotNil(t, option, told)
 	assert.Equal(t, nodes, in(exec.Command("bash", "-c", quoted+option[1]+ask)))
+}
+
+// Nobody types the help: go test -run TestTheHelp . -update writes it. Not parallel: that is what other tests read.
+func TestTheHelpOfKubeAPIServerIsThatOfItsFlags(t *testing.T) {
+	if *update {
+		require.NoError(t, os.WriteFile("cmd/apiserver/startup/help.txt", []byte(options.KubeAPIServerUsage()), 0o644))
+	}
+	assert.Equal(t, options.KubeAPIServerUsage(), read(t, "cmd/apiserver/startup/help.txt"), "this corrects it: go test -run TestTheHelp . -update")
 }

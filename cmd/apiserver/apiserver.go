@@ -11,9 +11,11 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 
+	"kube2014/cmd/apiserver/startup"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd/standin"
@@ -30,8 +32,14 @@ var version = "devel"
 // config is what tests replace fields of.
 var config = master.NewConfig(version)
 
+func init() { startup.CollectGarbage() }
+
 func main() {
-	os.Exit(commandOf(os.Args[0]).run(os.Args[1:], os.Stdout, os.Stderr))
+	c := commandOf(os.Args[0])
+	if c.share > 1 && os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(c.processors(runtime.GOMAXPROCS(0)))
+	}
+	os.Exit(c.run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run serves until a signal stops it, and returns the exit code. Help and version go to stdout, the log

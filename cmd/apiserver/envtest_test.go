@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kube2014/cmd/apiserver/startup"
 	"kube2014/pkg/etcd/standin"
+	"kube2014/pkg/options"
 	"kube2014/pkg/util/certtest"
 )
 
@@ -105,11 +108,55 @@ func TestHelpAndVersionAreThoseOfTheName(t *testing.T) {
 		assert.Equal(t, want.name, commandOf(name).name, name)
 	}
 	var out, errs strings.Builder
-	assert.Equal(t, 0, kubeAPIServerCommand.run([]string{"--help"}, &out, &errs))
+	assert.Equal(t, 0, kubeAPIServerCommand.run([]string{"-h"}, &out, &errs))
 	assert.Contains(t, out.String(), "\n  --etcd-servers LIST ")
 	out.Reset()
 	assert.Equal(t, 0, kubeAPIServerCommand.run([]string{"--version"}, &out, &errs))
 	assert.Regexp(t, `^Kubernetes v1\.\d+\.\d+\+kube2014\n$`, out.String())
 	assert.Equal(t, 2, kubeAPIServerCommand.run([]string{"--secure-port=x"}, &out, &errs))
 	assert.Equal(t, "kube-apiserver: -secure_port: \"x\" is not a number between 0 and 65535 (kube-apiserver -h lists the flags)\n", errs.String())
+}
+
+// It is printed before the libraries are initialized, unlike that of apiserver and what other flags print.
+func TestTheHelpThatEnvtestAsksForIsPrintedAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct {
+		args  []string
+		early bool
+	}{
+		{[]string{"/bin/envtest/kube-apiserver", "--help"}, true},
+		{[]string{"kube-apiserver", "--help", "--v=1"}, false},
+		{[]string{"kube-apiserver", "-h"}, false},
+		{[]string{"apiserver", "--help"}, false},
+	} {
+		program := exec.Command(os.Args[0])
+		program.Args = one.args
+		program.Env = append(os.Environ(), asProgram+"="+hurried, "GODEBUG=inittrace=1")
+		var inits strings.Builder
+		program.Stderr = &inits
+		out, err := program.Output()
+		require.NoError(t, err)
+		want := options.Usage
+		if startup.Name(one.args[0]) == startup.KubeAPIServer {
+			want = options.KubeAPIServerUsage()
+		}
+		assert.Equal(t, want, string(out), one.args)
+		assert.Equal(t, one.early, !strings.Contains(inits.String(), "init k8s.io/apiserver/"), one.args)
+	}
+}
+
+func TestGarbageIsCollectedWhenAllPackagesAreInitialized(t *testing.T) {
+	t.Parallel()
+	percent := debug.SetGCPercent(100)
+	debug.SetGCPercent(percent)
+	assert.Positive(t, percent)
+}
+
+// The processors are those of the test binary, so that this test does not set them.
+func TestHalfOfTheProcessorsAreLeftToTheTestThatStartsTheServer(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{1: 1, 2: 1, 3: 1, 8: 4} {
+		assert.Equal(t, want, kubeAPIServerCommand.processors(n))
+		assert.Equal(t, n, apiserverCommand.processors(n))
+	}
 }
