@@ -68,7 +68,7 @@ func (c command) run(args []string, stdout, stderr io.Writer) int {
 		log.Print("warning: ", warning)
 	}
 	if !o.Parts.Has(options.PartAPIServer) {
-		return runParts(o, logged, stderr, signals)
+		return c.runParts(o, logged, stderr, signals)
 	}
 	defer orphan.End(o.SecureServing.CertDir, signals)()
 	if standin.Answers(context.Background(), o.Etcd.Servers) {

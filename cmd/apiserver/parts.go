@@ -14,21 +14,21 @@ import (
 )
 
 // runParts runs parts around an apiserver elsewhere until a signal comes, and returns the exit code.
-func runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals <-chan os.Signal) int {
+func (c command) runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals <-chan os.Signal) int {
 	var t *trace.Tracer
 	if o.Generic.Trace {
 		t = trace.New(narration)
 	}
 	p, err := config.NewParts(o, o.Parts.Connect, t)
 	if err != nil {
-		fmt.Fprintln(stderr, inLines(apiserverCommand.name, err))
+		fmt.Fprintln(stderr, inLines(c.name, err))
 		return 2
 	}
 	log.Printf("kube2014 %s runs %s around the apiserver of %s", version, strings.Join(o.Parts.Parts, ", "), cmp.Or(o.Parts.Master, o.Parts.Kubeconfig))
 	go p.Run(context.Background())
 	select {
 	case err := <-p.Failure():
-		fmt.Fprintln(stderr, inLines(apiserverCommand.name, err))
+		fmt.Fprintln(stderr, inLines(c.name, err))
 		_ = p.Stop() // the exit code says enough
 		return 1
 	case got := <-signals:

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -45,6 +47,16 @@ func TestItAnswersUntilASignalAndIgnoresTheFlagsOfARealOne(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"health": "true", "reason": "", "storage": "none"}`, string(text))
+	kubeAPIServer, err := net.Dial("tcp", strings.Split(url, "/")[2])
+	require.NoError(t, err)
+	defer kubeAPIServer.Close()
+	for range 2 {
+		_, err = io.WriteString(kubeAPIServer, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+		require.NoError(t, err)
+	}
+	line, err = log.ReadString('\n')
+	require.NoError(t, err)
+	assert.Contains(t, line, "nothing is behind this etcd: its clients, such as today's kube-apiserver, need a real one")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	rest, err := io.ReadAll(log)
 	require.NoError(t, err)

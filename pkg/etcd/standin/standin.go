@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"kube2014/pkg/util"
@@ -43,7 +45,7 @@ type health struct {
 
 const nothing = "none"
 
-// Handler answers as an etcd that is well.
+// Handler answers as an etcd that is well. It logs that somebody asks for more, once.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
@@ -53,7 +55,15 @@ func Handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "nothing is behind this etcd: kube2014 keeps its objects in memory", http.StatusNotFound)
 	})
-	return mux
+	var once sync.Once
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.ProtoMajor > 1 { // how the v3 API begins
+			once.Do(func() {
+				log.Print("nothing is behind this etcd: its clients, such as today's kube-apiserver, need a real one")
+			})
+		}
+		mux.ServeHTTP(w, req)
+	})
 }
 
 // Listen opens the ports of --listen-client-urls, "" for the default. The error names the URL.
