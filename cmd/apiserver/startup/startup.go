@@ -15,10 +15,10 @@ import (
 // KubeAPIServer is the name of the program in the place of today's server.
 const KubeAPIServer = "kube-apiserver"
 
-// Help is what kube-apiserver --help prints.
+// What kube-apiserver --help prints.
 //
 //go:embed help.txt
-var Help string
+var help string
 
 // What the libraries make is kept, so there is nothing to collect yet.
 var gcPercent = debug.SetGCPercent(-1)
@@ -32,7 +32,7 @@ func Name(file string) string { return strings.TrimSuffix(filepath.Base(file), "
 // Envtest asks for the help before each start, to see which flags there are.
 func init() {
 	if len(os.Args) == 2 && os.Args[1] == "--help" && Name(os.Args[0]) == KubeAPIServer {
-		if _, err := os.Stdout.WriteString(Help); err != nil {
+		if _, err := os.Stdout.WriteString(help); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
