@@ -24,6 +24,7 @@ type FrontProxy struct {
 // A client certificate that is not the proxy's is an error; another authenticator may accept it.
 // A request of the proxy that names no user has no credentials.
 func RequestHeader(proxy FrontProxy) Request {
+	certificates := newVerifier(proxy.Roots)
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
 		who := &user.Info{}
 		for _, name := range proxy.UsernameHeaders {
@@ -36,7 +37,7 @@ func RequestHeader(proxy FrontProxy) Request {
 		for _, name := range slices.Concat(proxy.UsernameHeaders, proxy.GroupHeaders) {
 			req.Header.Del(name)
 		}
-		certificate, err := verify(req, proxy.Roots)
+		certificate, err := certificates.verify(req)
 		if certificate == nil {
 			return nil, false, err
 		}
