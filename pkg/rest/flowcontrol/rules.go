@@ -47,8 +47,11 @@ func flowRules(c *check.Errors, now, _ *flowcontrolv1.FlowSchema) {
 			c.Some(at.Child("nonResourceURLs"), len(of.NonResourceURLs), "nonResourceURLs must contain at least one value")
 		}
 	}
+	if !isMandatory(now.Name) {
+		return
+	}
 	for _, flow := range builtInFlows() {
-		same := flow.Name != now.Name || !isMandatory(flow.Name) || check.Same(*spec, flow.Spec)
+		same := flow.Name != now.Name || check.Same(*spec, flow.Spec)
 		c.InvalidIf(!same, specPath, *spec, fmt.Sprintf("spec of '%s' must equal the fixed value", now.Name))
 	}
 }
@@ -86,8 +89,11 @@ func levelRules(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguratio
 			limit(c, spec.Limited, specPath.Child("limited"))
 		}
 	}
+	if !isMandatory(now.Name) {
+		return
+	}
 	for _, level := range builtInLevels() {
-		if level.Name != now.Name || !isMandatory(level.Name) {
+		if level.Name != now.Name {
 			continue
 		}
 		detail, wanted := fmt.Sprintf("spec of '%s' must equal the fixed value", now.Name), level.Spec
