@@ -33,16 +33,47 @@ type watched struct {
 	seen  []string
 }
 
-// watch reads a log until its end.
+// watch reads a log until its end, also if nobody waits for its lines: a program whose log is not read stands still.
 func watch(t *testing.T, log io.Reader) *watched {
-	w := &watched{t: t, lines: make(chan string, 1000)}
+	w, read := &watched{t: t, lines: make(chan string)}, make(chan string)
+	go func() {
+		defer close(read)
+		for scanner := bufio.NewScanner(log); scanner.Scan(); {
+			read <- scanner.Text()
+		}
+	}()
 	go func() {
 		defer close(w.lines)
-		for scanner := bufio.NewScanner(log); scanner.Scan(); {
-			w.lines <- scanner.Text()
+		for queue, from := []string{}, read; from != nil || len(queue) > 0; {
+			to, next := chan string(nil), ""
+			if len(queue) > 0 {
+				to, next = w.lines, queue[0]
+			}
+			select {
+			case line, ok := <-from:
+				if !ok {
+					from = nil
+					continue
+				}
+				queue = append(queue, line)
+			case to <- next:
+				queue = queue[1:]
+			}
 		}
 	}()
 	return w
+}
+
+func TestALogIsReadThatNobodyWaitsFor(t *testing.T) {
+	t.Parallel()
+	reader, writer := io.Pipe()
+	log := watch(t, reader)
+	for range 2000 {
+		_, err := io.WriteString(writer, "a line\n")
+		require.NoError(t, err)
+	}
+	require.NoError(t, writer.Close())
+	assert.Equal(t, strings.Repeat("a line\n", 2000), log.rest())
 }
 
 // find returns the submatches of the next line that matches.
