@@ -69,10 +69,10 @@ func TestWithWhatMakeKubeconfigPrintsKubectlAsksTheServer(t *testing.T) {
 	assert.Equal(t, nodes, in(exec.Command("bash", "-c", quoted+option[1]+ask)))
 }
 
-// Nobody types the help: go test -run TestTheHelp . -update writes it. Not parallel: that is what other tests read.
+// The file is generated: go test -run TestTheHelp . -update writes it. Not parallel, because other tests read the file.
 func TestTheHelpOfKubeAPIServerIsThatOfItsFlags(t *testing.T) {
 	if *update {
-		require.NoError(t, os.WriteFile("cmd/apiserver/startup/help.txt", []byte(options.KubeAPIServerUsage()), 0o644))
+		require.NoError(t, os.WriteFile("cmd/apiserver/help/help.txt", []byte(options.KubeAPIServerUsage()), 0o644))
 	}
-	assert.Equal(t, options.KubeAPIServerUsage(), read(t, "cmd/apiserver/startup/help.txt"), "this corrects it: go test -run TestTheHelp . -update")
+	assert.Equal(t, options.KubeAPIServerUsage(), read(t, "cmd/apiserver/help/help.txt"), "this corrects it: go test -run TestTheHelp . -update")
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"kube2014/cmd/apiserver/startup"
+	"kube2014/cmd/apiserver/help"
 	"kube2014/pkg/options"
 	"kube2014/pkg/server"
 )
@@ -18,13 +18,13 @@ type command struct {
 var (
 	apiserverCommand = command{"apiserver", options.Parse, func() string { return options.Usage }, "kube2014 apiserver " + version, 1}
 	// The other half is for the test that asks it.
-	kubeAPIServerCommand = command{startup.KubeAPIServer, options.ParseKubeAPIServer, options.KubeAPIServerUsage,
+	kubeAPIServerCommand = command{help.KubeAPIServer, options.ParseKubeAPIServer, options.KubeAPIServerUsage,
 		"Kubernetes " + server.VersionInfo(version).GitVersion, 2}
 )
 
 // commandOf returns what the program is under the name of a file. Each other name is as good as apiserver.
 func commandOf(file string) command {
-	if startup.Name(file) == kubeAPIServerCommand.name {
+	if help.Name(file) == kubeAPIServerCommand.name {
 		return kubeAPIServerCommand
 	}
 	return apiserverCommand

@@ -47,12 +47,13 @@ func TestItAnswersUntilASignalAndIgnoresTheFlagsOfARealOne(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"health": "true", "reason": "", "storage": "none"}`, string(text))
-	kubeAPIServer, err := net.Dial("tcp", strings.Split(url, "/")[2])
-	require.NoError(t, err)
-	defer kubeAPIServer.Close()
 	for range 2 {
+		kubeAPIServer, err := net.Dial("tcp", strings.Split(url, "/")[2])
+		require.NoError(t, err)
+		defer kubeAPIServer.Close()
 		_, err = io.WriteString(kubeAPIServer, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, kubeAPIServer) // until it is answered, and closed
 	}
 	line, err = log.ReadString('\n')
 	require.NoError(t, err)
@@ -61,6 +62,7 @@ func TestItAnswersUntilASignalAndIgnoresTheFlagsOfARealOne(t *testing.T) {
 	rest, err := io.ReadAll(log)
 	require.NoError(t, err)
 	assert.Contains(t, string(rest), "terminated: stopped")
+	assert.NotContains(t, string(rest), "need a real one", "once")
 	assert.NoError(t, cmd.Wait(), "exit code 0")
 }
 
