@@ -14,7 +14,7 @@ import (
 // A command line is accepted with valid values, or refused in one line.
 func FuzzParseFlags(f *testing.F) {
 	for _, args := range []string{"", "-port=0", "-port\x00x", "-machines\x00a,b\x00-machines=c", "-api_prefix=/x/", "-scheduler=random", "serve",
-		"-etcd_servers=http://127.0.0.1:4001", "-h", "-version", "--", "-a\nb", "-port=\n", "-machines=::1,a\x00-address=::1"} {
+		"-etcd_servers=http://127.0.0.1:4001", "-h", "-version", "--", "-a\nb", "-port=\n", "-machines=::1,a\x00-address=::1", "-etcd_\r"} {
 		f.Add(args)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -121,6 +121,13 @@ func TestABadCommandLineOfKubeAPIServerIsAnError(t *testing.T) {
 	}
 }
 
+func TestAFlagOfEtcdThatIsIgnoredNeedsNoEtcd(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{"--etcd-compaction-interval is ignored: this server does not have it"}, parseKubeAPIServer(t, "--etcd-compaction-interval=5m").Warnings)
+	_, err := options.Parse([]string{"--etcd-compaction-interval=5m"})
+	assert.EqualError(t, err, "-etcd_compaction_interval: kube-apiserver has this flag, but this server does not")
+}
+
 func TestAWarningShowsNoPasswordAndNoControlCharacters(t *testing.T) {
 	t.Parallel()
 	o := parseKubeAPIServer(t, "--http://u:p@x:1 --a\x07b --c=secret --c=secret")

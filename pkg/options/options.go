@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd"
 )
@@ -107,10 +109,11 @@ func isReported(errs []error, name string) bool {
 	return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "-"+name+":") })
 }
 
-// parse sets the flags. It returns the names of the given flags, and all errors: that of an unknown flag is what a function
+// parse sets the flags. It returns the names of the known flags that are given, and all errors: that of an unknown flag is what a function
 // returns, nil to ignore the flag. Unlike the package flag, it continues after an error, and accepts - for _ in a name.
 func parse(flags *flag.FlagSet, args []string, unknown func(spelled, name string) error) (given map[string]bool, errs problems) {
 	given = map[string]bool{}
+	unknownNames := sets.New[string]()
 	for len(args) > 0 {
 		arg := args[0]
 		spelled := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
@@ -125,10 +128,10 @@ func parse(flags *flag.FlagSet, args []string, unknown func(spelled, name string
 		case name == "h", name == "help":
 			return given, []error{ErrHelp}
 		case known == nil:
-			if err := unknown(spelled, name); err != nil && !given[name] {
+			if err := unknown(spelled, name); err != nil && !unknownNames.Has(name) {
 				errs = append(errs, err)
 			}
-			given[name] = true
+			unknownNames.Insert(name)
 			if !hasValue && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 				args = args[1:] // probably the value of the flag
 			}
