@@ -48,13 +48,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	log.SetOutput(stderr)
+	defer orphan.End(flags["data-dir"], signals)()
 	server := &http.Server{Handler: standin.Handler(), ReadTimeout: timeout, WriteTimeout: timeout}
 	defer server.Close()
 	for _, listener := range listeners {
 		log.Printf("etcd of kube2014 %s answers http://%s/health, and has nothing behind it", version, listener.Addr())
 		go func() { _ = server.Serve(listener) }() // until the program ends
 	}
-	defer orphan.End(flags["data-dir"], signals)()
 	log.Printf("%v: stopped", <-signals)
 	return 0
 }
