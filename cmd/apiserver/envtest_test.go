@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -143,13 +142,6 @@ func TestTheHelpThatEnvtestAsksForIsPrintedAtOnce(t *testing.T) {
 		assert.Equal(t, want, string(out), one.args)
 		assert.Equal(t, one.early, !strings.Contains(inits.String(), "init google.golang.org/protobuf/reflect/"), one.args)
 	}
-}
-
-func TestGarbageIsCollectedWhenAllPackagesAreInitialized(t *testing.T) {
-	t.Parallel()
-	percent := debug.SetGCPercent(100)
-	debug.SetGCPercent(percent)
-	assert.Positive(t, percent)
 }
 
 // The processors are those of the test binary, so that this test does not set them.
