@@ -109,8 +109,9 @@ func isReported(errs []error, name string) bool {
 	return slices.ContainsFunc(errs, func(err error) bool { return strings.HasPrefix(err.Error(), "-"+name+":") })
 }
 
-// parse sets the flags. It returns the names of the known flags that are given, and all errors: that of an unknown flag is what a function
-// returns, nil to ignore the flag. Unlike the package flag, it continues after an error, and accepts - for _ in a name.
+// parse sets the flags. It returns the names of the known flags that are given, and all errors: that of an unknown flag is
+// what a function returns, nil to ignore the flag. Unlike the package flag, it continues after an error, and accepts - for _
+// in a name.
 func parse(flags *flag.FlagSet, args []string, unknown func(spelled, name string) error) (given map[string]bool, errs problems) {
 	given = map[string]bool{}
 	unknownNames := sets.New[string]()

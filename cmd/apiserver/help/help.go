@@ -16,7 +16,7 @@ const KubeAPIServer = "kube-apiserver"
 //go:embed help.txt
 var text string
 
-// Name returns the name of the program in a file.
+// Name returns the name of the program in a file. Path/filepath would do it, but be initialized first, and all that it imports.
 func Name(file string) string {
 	start, end := 0, len(file)
 	for i := range file {
