@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
 )
 
 // ServiceAccountsController keeps the service account default in each namespace. Its work can be repeated, also by
@@ -47,13 +49,20 @@ type RootCAPublisher struct {
 // NewRootCAPublisher returns a publisher of a certificate in PEM, which may be "", that has its handler at the informers.
 // They must be run by the caller.
 func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
-	data, annotations := map[string]string{rootCAKey: certificate}, map[string]string{rootCAAnnotation: rootCADescription}
+	own, annotations := newCertificate(certificate), map[string]string{rootCAAnnotation: rootCADescription}
 	c := newInEachNamespace(config, "root CA publisher", RootCAName, config.Client.ConfigMaps().Everywhere())
+	c.synced = append(c.synced, config.Informers.Namespaces().AddHandler(cache.Handler[*corev1.Namespace]{
+		OnDelete: func(namespace *corev1.Namespace) { own.forget(namespace.Name) },
+	}))
 	c.ensure = func(ctx context.Context, namespace string, object *corev1.ConfigMap, exists bool) (err error) {
 		configs := config.Client.In(namespace).ConfigMaps()
+		data := map[string]string{rootCAKey: certificate}
 		if !exists {
 			_, err = configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: c.name, Annotations: annotations}, Data: data})
 			return err
+		}
+		if has := object.Data[rootCAKey]; !own.replaces(namespace, has) {
+			data[rootCAKey] = has
 		}
 		if maps.Equal(object.Data, data) && len(object.BinaryData) == 0 && object.Annotations[rootCAAnnotation] != "" {
 			return nil
@@ -64,7 +73,9 @@ func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
 			object.Annotations = map[string]string{}
 		}
 		object.Annotations[rootCAAnnotation] = rootCADescription
-		_, err = configs.Update(ctx, object)
+		if _, err = configs.Update(ctx, object); err == nil && data[rootCAKey] == certificate {
+			own.tell(namespace)
+		}
 		return err
 	}
 	return RootCAPublisher{c}

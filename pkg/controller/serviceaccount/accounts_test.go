@@ -16,6 +16,7 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/certtest"
 )
 
 // bench is a server with all controllers, twice, in a synctest bubble.
@@ -33,20 +34,25 @@ func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
 		b := &bench{server, t, server.Client(t, "test")}
 		b.create("before")
 		for range 2 {
-			client := b.Client(t, "controller")
-			ctx, cancel := context.WithCancel(t.Context())
-			t.Cleanup(cancel)
-			config := Config{Client: client, Informers: informers.New(client, 0)}
-			accounts, publisher := NewServiceAccountsController(config), NewRootCAPublisher(config, "the certificate")
-			tokens := NewTokensController(config, sign, "the certificate")
-			config.Informers.Run(ctx)
-			go accounts.Run(ctx, 2)
-			go publisher.Run(ctx, 2)
-			go tokens.Run(ctx, 2)
+			b.run("the certificate")
 		}
 		b.settle()
 		test(t, b)
 	})
+}
+
+// run starts the controllers of a server with a certificate.
+func (b *bench) run(certificate string) {
+	client := b.Client(b.t, "controller")
+	ctx, cancel := context.WithCancel(b.t.Context())
+	b.t.Cleanup(cancel)
+	config := Config{Client: client, Informers: informers.New(client, 0)}
+	accounts, publisher := NewServiceAccountsController(config), NewRootCAPublisher(config, certificate)
+	tokens := NewTokensController(config, sign, certificate)
+	config.Informers.Run(ctx)
+	go accounts.Run(ctx, 2)
+	go publisher.Run(ctx, 2)
+	go tokens.Run(ctx, 2)
 }
 
 func (b *bench) create(name string) {
@@ -96,6 +102,48 @@ func TestWhatIsDeletedOrChangedComesBack(t *testing.T) {
 		config, err := in.ConfigMaps().Get(t.Context(), RootCAName)
 		require.NoError(t, err)
 		assert.Equal(t, "mine", config.Annotations["kubernetes.io/description"])
+	})
+}
+
+// Servers without a certificate, and with certificates of their own, may be around one store.
+func TestServersDoNotReplaceTheCertificatesOfEachOtherForEver(t *testing.T) {
+	t.Parallel()
+	first, second := string(certtest.Authority(t, "first").CertPEM), string(certtest.Authority(t, "second").CertPEM)
+	synctest.Test(t, func(t *testing.T) {
+		server := servertest.Start(t)
+		b := &bench{server, t, server.Client(t, "test")}
+		b.create("before")
+		b.createAccount("robot")
+		b.createSecret("key", "robot", nil)
+		has := func(certificate, namespace string) {
+			t.Helper()
+			b.settle()
+			config, err := b.client.In(namespace).ConfigMaps().Get(t.Context(), RootCAName)
+			require.NoError(t, err)
+			assert.Equal(t, map[string]string{"ca.crt": certificate}, config.Data)
+			b.settle()
+			later, err := b.client.In(namespace).ConfigMaps().Get(t.Context(), RootCAName)
+			require.NoError(t, err)
+			assert.Equal(t, config.ResourceVersion, later.ResourceVersion, "it is left alone")
+		}
+		b.run("")
+		has("", "before")
+		b.run(first)
+		has(first, "before")
+		assert.Equal(t, first, string(b.secret("key").Data["ca.crt"]))
+		b.run(second)
+		has(second, "before")
+		secret := b.secret("key")
+		assert.Equal(t, second, string(secret.Data["ca.crt"]))
+		b.settle()
+		assert.Equal(t, secret.ResourceVersion, b.secret("key").ResourceVersion)
+		_, err := b.client.In("before").ConfigMaps().Patch(t.Context(), RootCAName, types.MergePatchType, []byte(`{"data":{"ca.crt":"","more":"x"}}`))
+		require.NoError(t, err)
+		b.settle()
+		config, err := b.client.In("before").ConfigMaps().Get(t.Context(), RootCAName)
+		require.NoError(t, err)
+		assert.Contains(t, []string{first, second}, config.Data["ca.crt"], "of either")
+		has(config.Data["ca.crt"], "before")
 	})
 }
 

@@ -24,7 +24,7 @@ type Signer func(namespace, account string, uid types.UID, secret string) (token
 type TokensController struct {
 	config      Config
 	sign        Signer
-	certificate string
+	certificate *certificate
 	secrets     *cache.SharedInformer[*corev1.Secret]
 	accounts    *cache.SharedInformer[*metav1.PartialObjectMetadata]
 	synced      []func() bool
@@ -36,7 +36,7 @@ const ofAccount = "account" // the index of secrets by the keys of their account
 // NewTokensController returns a controller that also puts a certificate in PEM into the secrets, unless it is "".
 func NewTokensController(config Config, sign Signer, certificate string) *TokensController {
 	const name = "service account token controller"
-	c := &TokensController{config: config, sign: sign, certificate: certificate, queue: workqueue.New(name)}
+	c := &TokensController{config: config, sign: sign, certificate: newCertificate(certificate), queue: workqueue.New(name)}
 	c.secrets = cache.NewSharedInformer(name, cache.Select(config.Client.Secrets().Everywhere(), "", "type="+string(corev1.SecretTypeServiceAccountToken)), 0)
 	c.secrets.Store().AddIndex(ofAccount, func(secret *corev1.Secret) []string {
 		return []string{cache.KeyOf(secret.Namespace, accountOf(secret))}
@@ -81,6 +81,7 @@ func (c *TokensController) sync(ctx context.Context, key string) error {
 	if exists {
 		err = c.keep(ctx, secret)
 	} else {
+		c.certificate.forget(cache.KeyOf(namespace, name))
 		err = c.forget(ctx, namespace, name, account)
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -112,8 +113,8 @@ func (c *TokensController) keep(ctx context.Context, secret *corev1.Secret) erro
 		hasAll = false
 		filled.Data[key] = []byte(value)
 	}
-	if c.certificate != "" && string(filled.Data[corev1.ServiceAccountRootCAKey]) != c.certificate {
-		set(corev1.ServiceAccountRootCAKey, c.certificate)
+	if c.certificate.text != "" && c.certificate.replaces(cache.Key(secret), string(filled.Data[corev1.ServiceAccountRootCAKey])) {
+		set(corev1.ServiceAccountRootCAKey, c.certificate.text)
 	}
 	if len(filled.Data[corev1.ServiceAccountNamespaceKey]) == 0 {
 		set(corev1.ServiceAccountNamespaceKey, secret.Namespace)
@@ -129,7 +130,9 @@ func (c *TokensController) keep(ctx context.Context, secret *corev1.Secret) erro
 		return nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)
-	_, err = in.Secrets().Update(ctx, filled)
+	if _, err = in.Secrets().Update(ctx, filled); err == nil && string(filled.Data[corev1.ServiceAccountRootCAKey]) == c.certificate.text {
+		c.certificate.tell(cache.Key(secret))
+	}
 	return err
 }
 
