@@ -28,18 +28,23 @@ const writers = 8
 // after an error.
 func Bootstrap(ctx context.Context, objects storage.Interface, now func() time.Time) error {
 	s, defaults := newStores(objects, now), Defaults()
-	errs, turns := make([]error, len(defaults)), make(chan struct{}, writers)
+	errs, next := make([]error, len(defaults)), make(chan int)
 	var writing sync.WaitGroup
-	for i, wanted := range defaults {
-		turns <- struct{}{}
+	for range writers {
 		writing.Go(func() {
-			defer func() { <-turns }()
-			kind, store := s.of(wanted)
-			if err := repair(ctx, store, wanted); err != nil {
-				errs[i] = fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err)
+			for i := range next {
+				wanted := defaults[i]
+				kind, store := s.of(wanted)
+				if err := repair(ctx, store, wanted); err != nil {
+					errs[i] = fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err)
+				}
 			}
 		})
 	}
+	for i := range defaults {
+		next <- i
+	}
+	close(next)
 	writing.Wait()
 	return errors.Join(errs...)
 }
