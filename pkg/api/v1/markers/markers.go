@@ -2,7 +2,7 @@
 // "+listType=map": the values of enums, how lists and maps are merged, defaults. Its functions are
 // safe for concurrent use.
 //
-// They read a table that is built into the program, and remember nothing: callers keep what they
+// They read a table that is built into the program, and remember only where its paragraphs are: callers keep what they
 // need. In the table, a paragraph begins with the path of a package and the name of a type. Its
 // lines have columns. The first is a value of an enum, in quotation marks, then its meaning follows.
 // Or it is the name of a field in JSON, or "." for the struct itself, and attributes follow.
@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:generate go run ./generate
@@ -87,15 +88,23 @@ func parse(columns string) (m Markers) {
 	return m
 }
 
+// paragraphs has the lines about types, by the path of the package and the name of the type.
+var paragraphs = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for paragraph := range strings.SplitSeq(table, "\n\n") {
+		name, lines, _ := strings.Cut(paragraph, "\n")
+		all[name] = lines
+	}
+	return all
+})
+
 // lines returns the lines about a type: the first column, and the rest.
 func lines(t reflect.Type) iter.Seq2[string, string] {
 	return func(yield func(first, rest string) bool) {
 		if t.PkgPath() == "" {
 			return
 		}
-		_, paragraph, _ := strings.Cut(table, "\n\n"+t.PkgPath()+"."+t.Name()+"\n")
-		paragraph, _, _ = strings.Cut(paragraph, "\n\n")
-		for line := range strings.Lines(paragraph) {
+		for line := range strings.Lines(paragraphs()[t.PkgPath()+"."+t.Name()]) {
 			first, rest, _ := strings.Cut(strings.Trim(line, "\t\n"), "\t")
 			if !yield(first, rest) {
 				return
