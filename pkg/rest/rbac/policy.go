@@ -17,7 +17,7 @@ import (
 
 // Policy has the roles and bindings in the cache of a store, for an authorizer that reads them for
 // each request. It sees the changes of this process at once, those of other apiservers as soon as
-// the cache does. Each object is converted once. It is safe for concurrent use; the objects that it
+// the cache does. Each object is converted once, when it is first needed. It is safe for concurrent use; the objects that it
 // returns are shared and must not be changed.
 type Policy struct {
 	objects storage.Interface
@@ -37,11 +37,25 @@ type snapshot struct {
 	clusterRoleBindings converted[*rbacv1.ClusterRoleBinding]
 }
 
-// converted has the objects of a kind. Unreadable ones are only in stored.
+// converted has the objects of a kind. Unreadable ones are nil in byKey, and missing from in.
 type converted[T rest.Object] struct {
 	stored []*storage.Object
-	byKey  map[rest.Key]T
-	in     map[string][]T // by namespace, sorted by name
+	byKey  map[rest.Key]func() T
+	in     func() map[string][]T // by namespace, sorted by name
+}
+
+func (c converted[T]) get(key rest.Key) (object T) {
+	if convert := c.byKey[key]; convert != nil {
+		object = convert()
+	}
+	return object
+}
+
+func (c converted[T]) of(namespace string) []T {
+	if c.in == nil { // nothing has been read yet
+		return nil
+	}
+	return c.in()[namespace]
 }
 
 func keyOf(stored *storage.Object) rest.Key {
@@ -71,22 +85,22 @@ func (p *Policy) Load() error {
 
 // ClusterRole returns a cluster role, nil if there is none.
 func (p *Policy) ClusterRole(name string) *rbacv1.ClusterRole {
-	return p.snapshot().clusterRoles.byKey[rest.Key{Name: name}]
+	return p.snapshot().clusterRoles.get(rest.Key{Name: name})
 }
 
 // Role returns a role of a namespace, nil if there is none.
 func (p *Policy) Role(namespace, name string) *rbacv1.Role {
-	return p.snapshot().roles.byKey[rest.Key{Namespace: namespace, Name: name}]
+	return p.snapshot().roles.get(rest.Key{Namespace: namespace, Name: name})
 }
 
 // ClusterRoleBindings returns all cluster role bindings, sorted by name.
 func (p *Policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
-	return p.snapshot().clusterRoleBindings.in[""]
+	return p.snapshot().clusterRoleBindings.of("")
 }
 
 // RoleBindings returns the role bindings of a namespace, sorted by name.
 func (p *Policy) RoleBindings(namespace string) []*rbacv1.RoleBinding {
-	return p.snapshot().roleBindings.in[namespace]
+	return p.snapshot().roleBindings.of(namespace)
 }
 
 // snapshot returns the present state. If the cache cannot be read, it returns the last state.
@@ -129,34 +143,41 @@ func changes(reader storage.Reader) (changed [4]uint64, err error) {
 	return changed, nil
 }
 
-// update returns the objects of a kind that a reader has. It converts only changed objects.
-// Unreadable objects grant nothing; they are logged once.
+// update returns the objects of a kind that a reader has. Those that have not changed stay converted.
 func update[T rest.Object](reader storage.Reader, row rest.Resource, last converted[T]) (converted[T], error) {
 	list, err := reader.List(selectionOf(row))
 	if err != nil || slices.Equal(list.Items, last.stored) {
 		return last, err
 	}
-	known := make(map[*storage.Object]T, len(last.stored))
+	known := make(map[*storage.Object]func() T, len(last.stored))
 	for _, stored := range last.stored {
-		known[stored] = last.byKey[keyOf(stored)] // nil if it is unreadable
+		known[stored] = last.byKey[keyOf(stored)]
 	}
 	converter := v1.NewConverter(row.Kind, row.Stored, row.Types())
-	next := converted[T]{stored: list.Items, byKey: make(map[rest.Key]T, len(list.Items)), in: map[string][]T{}}
+	next := converted[T]{stored: list.Items, byKey: make(map[rest.Key]func() T, len(list.Items))}
 	for _, stored := range list.Items {
-		object, seen := known[stored]
-		if !seen {
-			object = convert[T](converter, stored)
+		object := known[stored]
+		if object == nil {
+			object = sync.OnceValue(func() T { return convert[T](converter, stored) })
 		}
-		if rest.Object(object) != rest.Object(*new(T)) {
-			key := keyOf(stored)
-			next.byKey[key] = object
-			next.in[key.Namespace] = append(next.in[key.Namespace], object)
-		}
+		next.byKey[keyOf(stored)] = object
 	}
+	next.in = sync.OnceValue(next.byNamespace)
 	return next, nil
 }
 
-// convert returns a stored object in the API's version, nil if it is unreadable.
+func (c converted[T]) byNamespace() map[string][]T {
+	in := map[string][]T{}
+	for _, stored := range c.stored {
+		key := keyOf(stored)
+		if object := c.get(key); rest.Object(object) != rest.Object(*new(T)) {
+			in[key.Namespace] = append(in[key.Namespace], object)
+		}
+	}
+	return in
+}
+
+// convert returns a stored object in the API's version, nil if it is unreadable: then it grants nothing.
 func convert[T rest.Object](converter v1.Converter, stored *storage.Object) (object T) {
 	converted, err := converter.Out(stored.Object)
 	if err != nil {
