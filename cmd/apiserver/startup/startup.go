@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// firstPercent is the GOGC of the first cycle: of 4 MB, as Go's runtime takes it for a heap of which nothing has been marked.
+// firstPercent is the GOGC of the first cycle. Go's runtime begins it at 4 MB for a GOGC of 100, so at 8 MB for this one.
 const firstPercent = 200
 
 // percent is what the user set as GOGC. It is negative for off.

@@ -61,7 +61,9 @@ func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
 			_, err = configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: c.name, Annotations: annotations}, Data: data})
 			return err
 		}
-		if has := object.Data[rootCAKey]; !own.replaces(namespace, has) {
+		has := object.Data[rootCAKey]
+		own.note(namespace, has)
+		if !own.replaces(namespace, has) {
 			data[rootCAKey] = has
 		}
 		if maps.Equal(object.Data, data) && len(object.BinaryData) == 0 && object.Annotations[rootCAAnnotation] != "" {
@@ -73,8 +75,8 @@ func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
 			object.Annotations = map[string]string{}
 		}
 		object.Annotations[rootCAAnnotation] = rootCADescription
-		if _, err = configs.Update(ctx, object); err == nil && data[rootCAKey] == certificate {
-			own.tell(namespace)
+		if _, err = configs.Update(ctx, object); err == nil {
+			own.note(namespace, data[rootCAKey])
 		}
 		return err
 	}

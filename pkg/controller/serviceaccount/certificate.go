@@ -23,21 +23,19 @@ func newCertificate(text string) *certificate {
 
 // replaces reports whether an object gets the certificate in place of what it has.
 func (c *certificate) replaces(key, has string) bool {
-	if has == c.text {
-		c.tell(key)
-		return false
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err := pems.Certificates(key, []byte(has))
-	return err != nil || c.text != "" && !c.told.Has(key)
+	return has != c.text && (err != nil || c.text != "" && !c.told.Has(key))
 }
 
-// tell notes that an object has the certificate.
-func (c *certificate) tell(key string) {
+// note remembers that an object has the certificate, if it is this one.
+func (c *certificate) note(key, has string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told.Insert(key)
+	if has == c.text {
+		c.told.Insert(key)
+	}
 }
 
 // forget notes that an object is gone.

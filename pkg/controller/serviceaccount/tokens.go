@@ -113,7 +113,9 @@ func (c *TokensController) keep(ctx context.Context, secret *corev1.Secret) erro
 		hasAll = false
 		filled.Data[key] = []byte(value)
 	}
-	if c.certificate.text != "" && c.certificate.replaces(cache.Key(secret), string(filled.Data[corev1.ServiceAccountRootCAKey])) {
+	has := string(filled.Data[corev1.ServiceAccountRootCAKey])
+	c.certificate.note(cache.Key(secret), has)
+	if c.certificate.text != "" && c.certificate.replaces(cache.Key(secret), has) {
 		set(corev1.ServiceAccountRootCAKey, c.certificate.text)
 	}
 	if len(filled.Data[corev1.ServiceAccountNamespaceKey]) == 0 {
@@ -130,8 +132,8 @@ func (c *TokensController) keep(ctx context.Context, secret *corev1.Secret) erro
 		return nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)
-	if _, err = in.Secrets().Update(ctx, filled); err == nil && string(filled.Data[corev1.ServiceAccountRootCAKey]) == c.certificate.text {
-		c.certificate.tell(cache.Key(secret))
+	if _, err = in.Secrets().Update(ctx, filled); err == nil {
+		c.certificate.note(cache.Key(secret), string(filled.Data[corev1.ServiceAccountRootCAKey]))
 	}
 	return err
 }

@@ -20,8 +20,8 @@ const period = time.Second / 4
 
 // End sends SIGTERM to a channel when the process has ended that started this one, if that is envtest: it has made the folder,
 // which is an absolute path. A program calls it before it tells that it serves: who knows that may end at once, and in a
-// container the next parent may look like the first one. The program calls the returned function when it ends: it removes the folder, as envtest would
-// have done, if envtest cannot do it any more.
+// container the next parent may look like the first one. The program calls the returned function when it ends: it removes the
+// folder, as envtest would have done, if envtest cannot do it any more.
 func End(folder string, signals chan<- os.Signal) (cleanUp func()) {
 	if filepath.Dir(folder) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(filepath.Base(folder), folders) {
 		return func() {}
