@@ -17,8 +17,8 @@ import (
 
 // Policy has the roles and bindings in the cache of a store, for an authorizer that reads them for
 // each request. It sees the changes of this process at once, those of other apiservers as soon as
-// the cache does. Each object is converted once, when it is first needed. It is safe for concurrent use; the objects that it
-// returns are shared and must not be changed.
+// the cache does. Each object is converted once, when it is first needed. It is safe for concurrent
+// use; the objects that it returns are shared and must not be changed.
 type Policy struct {
 	objects storage.Interface
 	mu      sync.Mutex // held while the snapshot is replaced
