@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,20 +52,30 @@ func EncodeMetadata(object *api.Any) ([]byte, error) {
 
 // encodeRest returns the JSON of the rest of an object, "" if it is empty.
 func encodeRest[Object any](rest Object) (api.Remainder, error) {
-	return remainderOf(rest, *new(Object))
+	return remainderOf(rest)
 }
 
-// remainderOf returns the JSON of the rest of an object, "" if it is that of an empty one.
-func remainderOf(rest, empty any) (api.Remainder, error) {
+// empties has the JSON of empty structs, []byte by reflect.Type.
+var empties sync.Map
+
+// remainderOf returns the JSON of a struct, "" if it is that of an empty one.
+func remainderOf(rest any) (api.Remainder, error) {
 	text, err := json.Marshal(rest)
 	if err != nil {
 		return "", err
 	}
-	nothing, err := json.Marshal(empty)
-	if bytes.Equal(text, nothing) {
+	of := reflect.Indirect(reflect.ValueOf(rest)).Type()
+	empty, known := empties.Load(of)
+	if !known {
+		if empty, err = json.Marshal(reflect.New(of).Interface()); err != nil {
+			return "", err
+		}
+		empties.Store(of, empty)
+	}
+	if bytes.Equal(text, empty.([]byte)) {
 		text = nil
 	}
-	return api.MakeRemainder(text), err
+	return api.MakeRemainder(text), nil
 }
 
 func decodeRest[Object any](object api.Object) (rest Object, err error) {
