@@ -23,10 +23,15 @@ func newCertificate(text string) *certificate {
 
 // replaces reports whether an object gets the certificate in place of what it has.
 func (c *certificate) replaces(key, has string) bool {
+	if has == c.text {
+		return false
+	}
+	if _, err := pems.Certificates(key, []byte(has)); err != nil {
+		return true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := pems.Certificates(key, []byte(has))
-	return has != c.text && (err != nil || c.text != "" && !c.told.Has(key))
+	return c.text != "" && !c.told.Has(key)
 }
 
 // note remembers that an object has the certificate, if it is this one.
