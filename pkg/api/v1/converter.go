@@ -72,7 +72,7 @@ func (c oneVersion) In(object runtime.Object) (api.Object, error) {
 	in.ObjectMeta, *meta = inMeta(*meta)
 	meta.Labels = nil
 	var err error
-	in.Remainder, err = remainderOf(own)
+	in.Remainder, err = encodeRest(own)
 	return in, err
 }
 

@@ -50,16 +50,11 @@ func EncodeMetadata(object *api.Any) ([]byte, error) {
 	return json.Marshal(partial.ObjectMeta)
 }
 
-// encodeRest returns the JSON of the rest of an object, "" if it is empty.
-func encodeRest[Object any](rest Object) (api.Remainder, error) {
-	return remainderOf(rest)
-}
-
 // empties has the JSON of empty structs, []byte by reflect.Type.
 var empties sync.Map
 
-// remainderOf returns the JSON of a struct, "" if it is that of an empty one.
-func remainderOf(rest any) (api.Remainder, error) {
+// encodeRest returns the JSON of the rest of an object, "" if it is that of an empty one. The rest is a struct, or a pointer to it.
+func encodeRest(rest any) (api.Remainder, error) {
 	text, err := json.Marshal(rest)
 	if err != nil {
 		return "", err
