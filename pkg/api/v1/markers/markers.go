@@ -101,9 +101,6 @@ var paragraphs = sync.OnceValue(func() map[string]string {
 // lines returns the lines about a type: the first column, and the rest.
 func lines(t reflect.Type) iter.Seq2[string, string] {
 	return func(yield func(first, rest string) bool) {
-		if t.PkgPath() == "" {
-			return
-		}
 		for line := range strings.Lines(paragraphs()[t.PkgPath()+"."+t.Name()]) {
 			first, rest, _ := strings.Cut(strings.Trim(line, "\t\n"), "\t")
 			if !yield(first, rest) {
