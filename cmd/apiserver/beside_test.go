@@ -199,7 +199,9 @@ func TestAPutAtTheFirstDoorKeepsWhatOnlyTheSecondOneShows(t *testing.T) {
 		d.send(http.StatusOK, "PUT", taskPath("p"), encodeAll(t, task))
 		after := d.pod("p")
 		assert.NotEqual(t, before.ResourceVersion, after.ResourceVersion)
+		assert.Equal(t, "kube2014", after.ManagedFields[0].Manager)
 		wanted := *before.DeepCopy()
+		wanted.ManagedFields = after.ManagedFields
 		wanted.ResourceVersion, wanted.Labels = after.ResourceVersion, map[string]string{"rev": "2"}
 		wanted.Spec.Containers[0].Image = "dockerfile/nginx:2"
 		assertSame(t, wanted, after, "")
@@ -207,7 +209,7 @@ func TestAPutAtTheFirstDoorKeepsWhatOnlyTheSecondOneShows(t *testing.T) {
 		task.DesiredState.Manifest.Containers[0].Command = "sh -c true"
 		d.send(http.StatusOK, "PUT", taskPath("p"), encodeAll(t, task))
 		after = d.pod("p")
-		wanted.ResourceVersion = after.ResourceVersion
+		wanted.ResourceVersion, wanted.ManagedFields = after.ResourceVersion, after.ManagedFields
 		wanted.Spec.Containers[0].Command = []string{"sh", "-c", "true"}
 		assertSame(t, wanted, after, "")
 	})

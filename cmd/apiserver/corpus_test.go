@@ -36,7 +36,7 @@ func fromYAML[Object any](t *testing.T, text string) (object Object) {
 
 // dropServers drops the metadata that the server sets.
 func dropServers(meta *metav1.ObjectMeta) {
-	meta.UID, meta.ResourceVersion, meta.Generation, meta.CreationTimestamp = "", "", 0, metav1.Time{}
+	meta.UID, meta.ResourceVersion, meta.Generation, meta.CreationTimestamp, meta.ManagedFields = "", "", 0, metav1.Time{}, nil
 }
 
 // assertSame compares objects as JSON: quantities that are equal may differ in memory.

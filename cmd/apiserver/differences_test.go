@@ -60,12 +60,19 @@ func task(id string, port int) string {
 	return fmt.Sprintf(`{"id":%q,"labels":{"name":"web"},"desiredState":{"manifest":{"containers":[{"image":"i","ports":[{"hostPort":%d,"containerPort":80}]}]}}}`, id, port)
 }
 
-func TestK7WhoWroteAFieldIsNotKept(t *testing.T) {
+func TestK7WhatTheSecondDoorHasNotWrittenHasNoManagedFields(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)
-	with := strings.Replace(pod("a", ""), `"name":"a"`, `"name":"a","managedFields":[{"manager":"me","operation":"Update","apiVersion":"v1"}]`, 1)
-	assert.NotContains(t, d.mustAsk(201, "POST", podsPath, with), "managedFields")
-	assert.Contains(t, d.mustAsk(415, "PATCH", podsPath+"/a?fieldManager=me", `{}`, "Content-Type: application/apply-patch+yaml"), "415: Unsupported Media Type")
+	d.mustAsk(200, "POST", tasksPath, task("a", 8080))
+	assert.NotContains(t, d.mustAsk(200, "GET", podsPath+"/a", ""), "managedFields")
+	d.mustAsk(200, "PATCH", podsPath+"/a", `{}`, "Content-Type: application/merge-patch+json")
+	assert.NotContains(t, d.mustAsk(200, "GET", podsPath+"/a", ""), "managedFields", "nothing has changed")
+	labelled := d.mustAsk(200, "PATCH", podsPath+"/a?fieldManager=me", `{"metadata":{"labels":{"by":"me"}}}`, "Content-Type: application/merge-patch+json")
+	assert.Regexp(t, `"manager":"kube2014".*"f:labels":{".":{},"f:name":{}}.*"manager":"me".*"f:labels":{"f:by":{}}`, labelled)
+	put := strings.Replace(task("a", 8080), `"name":"web"`, `"name":"db","by":"me"`, 1)
+	d.mustAsk(200, "PUT", tasksPath+"/a", put)
+	applied := d.mustAsk(409, "PATCH", podsPath+"/a?fieldManager=other", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"name":"x"}}}`, "Content-Type: application/apply-patch+yaml")
+	assert.Contains(t, applied, `conflict with \"kube2014\" using v1: .metadata.labels.name`)
 }
 
 func TestK8AnswersAreInJSON(t *testing.T) {

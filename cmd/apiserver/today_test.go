@@ -99,13 +99,13 @@ func TestKubectlPrintsTheSameAtTheSecurePort(t *testing.T) {
 	}
 }
 
-// The recorded server had today's controller manager beside it. Ours has its own controllers, which manage what three of the
+// The recorded server had today's controller manager beside it. Ours has its own controllers, which manage what four of the
 // sessions make.
 func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
 	t.Parallel()
 	kubectl, sessions := kubectlPath(t), todaysSessions(t, "kubectl-2.json")
 	sessions = slices.DeleteFunc(sessions, func(s today.Session) bool {
-		return s.Name != "namespaces" && s.Name != "config" && s.Name != "own resources"
+		return s.Name != "namespaces" && s.Name != "config" && s.Name != "own resources" && s.Name != "apply"
 	})
 	for name, store := range flagsFor {
 		for _, session := range sessions {

@@ -76,6 +76,7 @@ func answerText(status int, header func(string) string, body string) string {
 			fmt.Fprintf(&text, "%s: %s\n", name, value)
 		}
 	}
+	body = managed.ReplaceAllString(body, "")
 	if strings.HasPrefix(body, `{"type":`) {
 		return text.String() + streamText(body)
 	}
@@ -99,6 +100,9 @@ func streamText(body string) string {
 	}
 	return comma.ReplaceAllString(lines.String(), "")
 }
+
+// managed are managed fields, which were removed from the recorded answers.
+var managed = regexp.MustCompile(`,\s*"managedFields":\s*\[[^\]]*\]`)
 
 var comma = regexp.MustCompile(`(?m),$`)
 

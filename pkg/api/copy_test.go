@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 	"time"
+	"unique"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -11,8 +12,12 @@ import (
 // fill sets every field that value reaches, metadata and annotations too, so that a
 // field added to a type is copied or the test fails.
 func fill(value reflect.Value) {
-	if value.Type() == reflect.TypeFor[time.Time]() {
+	switch value.Type() {
+	case reflect.TypeFor[time.Time]():
 		value.Set(reflect.ValueOf(time.Unix(1, 0)))
+		return
+	case reflect.TypeFor[ManagedFields](): // they are read-only, and copies share them
+		value.Set(reflect.ValueOf(ManagedFields{{Of: unique.Make(Manager{Name: "m"})}}))
 		return
 	}
 	switch value.Kind() {
@@ -43,6 +48,9 @@ func fill(value reflect.Value) {
 
 // scramble changes everything that a copy of value would share.
 func scramble(value reflect.Value) {
+	if value.Type() == reflect.TypeFor[ManagedFields]() {
+		return
+	}
 	switch value.Kind() {
 	case reflect.Struct:
 		for i := range value.NumField() {

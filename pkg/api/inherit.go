@@ -8,6 +8,7 @@ import (
 // Inherit implements Object.
 func (t *Task) Inherit(earlier Object) {
 	before := earlier.(*Task)
+	t.ObjectMeta.Inherit(before)
 	t.JSONBase, t.IsPod = before.JSONBase, before.IsPod
 	t.DesiredState = t.DesiredState.inherit(before.DesiredState)
 	machine := t.CurrentState.Host
@@ -56,6 +57,7 @@ func inheritNumber(number *int, before int) {
 // Inherit implements Object.
 func (c *ReplicationController) Inherit(earlier Object) {
 	before := earlier.(*ReplicationController)
+	c.ObjectMeta.Inherit(before)
 	c.JSONBase = before.JSONBase
 	state := &c.DesiredState
 	inheritNumber(&state.Replicas, before.DesiredState.Replicas)
@@ -74,6 +76,7 @@ func inheritLabels(labels *map[string]string, before, byDefault map[string]strin
 // Inherit implements Object.
 func (s *Service) Inherit(earlier Object) {
 	before := earlier.(*Service)
+	s.ObjectMeta.Inherit(before)
 	s.JSONBase = before.JSONBase
 	inheritNumber(&s.Port, before.Port)
 	if len(s.Labels)+len(before.Labels) == 0 { // it selects all tasks, or none, as before
@@ -85,10 +88,15 @@ func (s *Service) Inherit(earlier Object) {
 // targets stay.
 func (e *Endpoints) Inherit(earlier Object) {
 	before := earlier.(*Endpoints)
+	e.ObjectMeta.Inherit(before)
 	if SameAddresses(e.Endpoints, before.Endpoints) {
 		e.Endpoints, e.Targets = before.Endpoints, before.Targets
 	}
 }
 
-// Inherit implements Object: June 2014 does not know most kinds.
-func (*ObjectMeta) Inherit(Object) {}
+// Inherit implements Object. Managed fields that are missing stay as they were.
+func (m *ObjectMeta) Inherit(earlier Object) {
+	if m.ManagedFields == nil {
+		m.ManagedFields = earlier.Meta().ManagedFields
+	}
+}

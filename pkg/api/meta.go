@@ -20,6 +20,7 @@ type ObjectMeta struct {
 	CreationTime    time.Time         // zero if it is unknown
 	Annotations     map[string]string // not selectable
 	Remainder       Remainder         // the fields that only v1 has, which only v1 reads
+	ManagedFields   ManagedFields
 }
 
 // ToBeCreated means: store only if absent. No stored object has this version.

@@ -108,7 +108,7 @@ func TestManagedFieldsAreLeftOut(t *testing.T) {
 		`{"items":[{"metadata":{` + managed + `}},7,{}],"metadata":null}`:                          `{"items":[{"metadata":{}},7,{}],"metadata":null}`,
 		`{"rows":[{"object":{"metadata":{` + managed + `}}},{"object":null},7]}`:                   `{"rows":[{"object":{"metadata":{}}},{"object":null},7]}`,
 		`[{"metadata":{` + managed + `}}]`:                                                         `[{"metadata":{` + managed + `}}]`,
-		`{ "z": "managedFields", "a": 1.50 }`:                                                      `{"a":1.50,"z":"managedFields"}`,
+		`{ "z": "managedFields", "a": 1.50 }`:                                                      `{"z":"managedFields","a":1.50}`,
 		`{ "z": 1, "a": 1.50 }`:                                                                    `{"z":1,"a":1.50}`,
 	} {
 		event := written(t, withAll, request("POST", "/"), resource("create", "", "pods", "default", ""), func(event *audit.Event) {

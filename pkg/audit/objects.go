@@ -117,34 +117,60 @@ func (e *Event) unknown(text []byte) *runtime.Unknown {
 	return &runtime.Unknown{Raw: text, ContentType: runtime.ContentTypeJSON}
 }
 
-// withoutManagedFields removes the managed fields from the JSON of an object, a list or a table. A
-// text without them is returned unchanged.
+// withoutManagedFields removes the managed fields from the JSON of an object, a list or a table. All else stays as it is.
 func withoutManagedFields(text []byte) []byte {
 	const name = "managedFields"
 	if !bytes.Contains(text, []byte(name)) {
 		return text
 	}
-	numbers := json.NewDecoder(bytes.NewReader(text))
-	numbers.UseNumber()
-	var object map[string]any
-	if numbers.Decode(&object) != nil {
+	remove := func(object []byte) []byte {
+		return edit(object, "metadata", func(metadata []byte) []byte {
+			return edit(metadata, name, func([]byte) []byte { return nil })
+		})
+	}
+	text = edit(remove(text), "items", func(items []byte) []byte { return edit(items, "", remove) })
+	return edit(text, "rows", func(rows []byte) []byte {
+		return edit(rows, "", func(row []byte) []byte { return edit(row, "object", remove) })
+	})
+}
+
+// edit replaces a member of an object in JSON, or each element of an array. Nil removes it. A text that is neither stays.
+func edit(text []byte, name string, change func([]byte) []byte) []byte {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	begin, err := decoder.Token()
+	isObject := begin == json.Delim('{')
+	if err != nil || !isObject && begin != json.Delim('[') {
 		return text
 	}
-	remove := func(object any) {
-		members, _ := object.(map[string]any)
-		metadata, _ := members["metadata"].(map[string]any)
-		delete(metadata, name)
+	edited := []byte{text[decoder.InputOffset()-1]}
+	for decoder.More() {
+		var key any
+		if isObject {
+			if key, err = decoder.Token(); err != nil {
+				return text
+			}
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return text
+		}
+		after := []byte(value)
+		if !isObject || key == name {
+			if after = change(value); after == nil {
+				continue
+			}
+		}
+		if len(edited) > 1 {
+			edited = append(edited, ',')
+		}
+		if isObject {
+			quoted, _ := json.Marshal(key) // it was JSON before
+			edited = append(append(edited, quoted...), ':')
+		}
+		edited = append(edited, after...)
 	}
-	remove(object)
-	items, _ := object["items"].([]any)
-	for _, item := range items {
-		remove(item)
+	if isObject {
+		return append(edited, '}')
 	}
-	rows, _ := object["rows"].([]any)
-	for _, row := range rows {
-		members, _ := row.(map[string]any)
-		remove(members["object"])
-	}
-	text, _ = json.Marshal(object) // it was JSON before
-	return text
+	return append(edited, ']')
 }

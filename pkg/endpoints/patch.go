@@ -38,6 +38,9 @@ func (r *call) patch() error {
 		return err
 	}
 	request.ObserverFrom(r.Context()).RequestObject(body)
+	if r.applies() {
+		return r.apply(storage, &options, body)
+	}
 	if _, untyped := storage.New().(*unstructured.Unstructured); untyped && r.mergesStrategically() {
 		return unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "the body of the request was in an unknown format - "+
 			"accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
@@ -49,7 +52,7 @@ func (r *call) patch() error {
 	if err != nil {
 		return err
 	}
-	answer, _, err := r.change(storage, len(options.DryRun) > 0, &options, func(current rest.Object) (rest.Object, error) {
+	answer, _, err := r.change(storage, len(options.DryRun) > 0, &options, r.manager(options.FieldManager), func(current rest.Object) (rest.Object, error) {
 		patched := storage.New()
 		if current == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.APIGroup, Resource: r.info.Resource}, r.info.Name)

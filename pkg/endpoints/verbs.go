@@ -9,6 +9,7 @@ import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
 )
 
 func (r *call) get() error {
@@ -51,7 +52,7 @@ func (r *call) create() error {
 	r.dropDuplicateOwners(object, asSent)
 	dryRun, answer := len(options.DryRun) > 0, rest.Answer(nil)
 	err = r.admit(admission.Create, dryRun, &options, func(admission rest.Admission) error {
-		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn})
+		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn, Manager: r.manager(options.FieldManager)})
 		return err
 	})
 	return r.respond(http.StatusCreated, answer, err)
@@ -74,7 +75,7 @@ func (r *call) update() error {
 		return err
 	}
 	r.dropDuplicateOwners(object, asSent)
-	answer, created, err := r.change(storage, len(options.DryRun) > 0, &options, func(rest.Object) (rest.Object, error) {
+	answer, created, err := r.change(storage, len(options.DryRun) > 0, &options, r.manager(options.FieldManager), func(rest.Object) (rest.Object, error) {
 		return object.DeepCopyObject().(rest.Object), nil
 	})
 	status := http.StatusOK
@@ -84,10 +85,19 @@ func (r *call) update() error {
 	return r.respond(status, answer, err)
 }
 
-// change updates an object.
-func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object, change rest.Change) (answer rest.Answer, created bool, err error) {
+// change updates an object for a manager. Without one it applies the change of one, and may create the object.
+func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object, manager *string, change rest.Change) (answer rest.Answer, created bool, err error) {
+	permitted := func(current rest.Object) (rest.Object, error) {
+		if authorize := request.RecordOf(r.Context()).Authorize; current == nil && authorize != nil {
+			if err := authorize("create"); err != nil {
+				return nil, rest.StatusError(err, r.resource.GroupResource(), r.info.Name)
+			}
+		}
+		return change(current)
+	}
 	err = r.admit(admission.Update, dryRun, options, func(admission rest.Admission) error {
-		answer, created, err = storage.Update(r.Context(), r.key(), change, rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn})
+		answer, created, err = storage.Update(r.Context(), r.key(), permitted,
+			rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn, Manager: manager, ForceCreate: manager == nil})
 		return err
 	})
 	return answer, created, err

@@ -1,12 +1,15 @@
 package master
 
 import (
+	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
 	"kube2014/pkg/server/request"
+	"kube2014/pkg/storage"
 )
 
 // createJune2014 creates the last link: the API of June 2014, with the loops that any registries need. It answers
@@ -47,4 +50,12 @@ var knownAs = map[string]request.Info{
 	"tasks":                  {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "pods"},
 	"replicationControllers": {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},
 	"services":               {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "services"},
+}
+
+// trackJune2014 makes June 2014 the manager of the fields that it has changed in an object with managed fields.
+func (m *Master) trackJune2014(before *storage.Object, next api.Object) {
+	type tracker interface {
+		Track(before *storage.Object, next api.Object, manager string)
+	}
+	m.catalogs.Stored(next.Key().Kind).Storage.(tracker).Track(before, next, fieldmanager.June2014)
 }

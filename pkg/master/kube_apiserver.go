@@ -94,6 +94,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 			kube.Handle(path+"/", serve) // as some clients of today's server spell it
 		}
 	}
+	m.Stores.registry.Track = m.trackJune2014
 	m.addBuiltIn(link, base)
 	m.addServiceRanges(link)
 	m.addKubernetesService(link)

@@ -14,7 +14,8 @@ type Registries struct {
 	Tasks       registry.TaskRegistry
 	Controllers registry.ControllerRegistry
 	Services    registry.ServiceRegistry
-	Objects     storage.Interface // the store of all three
+	Objects     storage.Interface  // the store of all three
+	registry    *registry.Registry // all three
 
 	Healthz   func() ([]string, error) // as ApiServer.Healthz; nil when the store can always be used
 	Reconcile func() error             // repairs inconsistencies; nil when there cannot be any
@@ -36,5 +37,5 @@ func NewMemoryRegistries(d Decorators) Registries {
 
 // newRegistries returns one registry as all three.
 func newRegistries(all *registry.Registry, name string) Registries {
-	return Registries{Name: name, Tasks: all, Controllers: all, Services: all, Objects: all.Whole()}
+	return Registries{Name: name, Tasks: all, Controllers: all, Services: all, Objects: all.Whole(), registry: all}
 }

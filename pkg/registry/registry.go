@@ -7,7 +7,11 @@ import (
 
 // Registry stores tasks, controllers and services in any store. It is safe for
 // concurrent use (D22). The caller owns its results.
-type Registry struct{ store june2014 }
+type Registry struct {
+	store june2014
+	// Track records that June 2014 replaces an object that has managed fields. It may be nil, and is not changed after the first request.
+	Track func(before *storage.Object, next api.Object)
+}
 
 var (
 	_ TaskRegistry       = (*Registry)(nil)
@@ -17,7 +21,7 @@ var (
 )
 
 // MakeRegistry returns a registry on a store.
-func MakeRegistry(store storage.Interface) *Registry { return &Registry{june2014{store}} }
+func MakeRegistry(store storage.Interface) *Registry { return &Registry{store: june2014{store}} }
 
 // Whole returns the store with all objects, also those that June 2014 does not see.
 func (r *Registry) Whole() storage.Interface { return r.store.Interface }
@@ -52,7 +56,7 @@ func (r *Registry) UpdateTask(task api.Task) error {
 		next := task.DeepCopy()
 		before := stored.Object.(*api.Task)
 		next.CurrentState, next.IsPod, next.Held = before.CurrentState, before.IsPod, before.Held
-		return &next, keepMeta(&next, stored.Meta())
+		return &next, r.keepMeta(&next, stored)
 	})
 	return err
 }
@@ -152,8 +156,17 @@ func (r *Registry) put(kind api.Kind, id string, replacement func(stored api.Obj
 			return next, keepMeta(next, &api.ObjectMeta{})
 		}
 		next := replacement(stored.Object)
-		return next, keepMeta(next, stored.Meta())
+		return next, r.keepMeta(next, stored)
 	})
+	return err
+}
+
+// keepMeta lets an object that replaces a stored one keep its metadata.
+func (r *Registry) keepMeta(next api.Object, stored *storage.Object) error {
+	err := keepMeta(next, stored.Meta())
+	if err == nil && r.Track != nil && len(stored.Meta().ManagedFields) > 0 {
+		r.Track(stored, next)
+	}
 	return err
 }
 

@@ -18,6 +18,10 @@ type WriteOptions struct {
 	DryRun    bool              // nothing is stored
 	Admission Admission         // nil admits everything
 	Warn      func(text string) // sends a warning to the client; may be nil
+	// Manager gets the fields that change. If it is nil, the managed fields are those of the object.
+	Manager *string
+	// ForceCreate lets an update create any object that is missing.
+	ForceCreate bool
 }
 
 // DeleteOptions are the options of a delete.

@@ -30,13 +30,16 @@ func (a storedAnswer) Object() (runtime.Object, error) {
 			return nil, err
 		}
 		object := &unstructured.Unstructured{}
-		return object, object.UnmarshalJSON(item)
+		err = object.UnmarshalJSON(item)
+		object.SetManagedFields(v1.ManagedFields(a.stored.Object))
+		return object, err
 	}
 	object, err := a.codec.Out(a.stored.Object)
 	if err != nil {
 		return nil, err
 	}
 	object.GetObjectKind().SetGroupVersionKind(a.codec.Kind)
+	object.(Object).SetManagedFields(v1.ManagedFields(a.stored.Object))
 	return object, nil
 }
 

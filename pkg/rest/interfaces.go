@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/conversion"
@@ -64,6 +65,12 @@ type Updater interface {
 
 // Change returns the new version of an object.
 type Change func(current Object) (Object, error)
+
+// Applier merges the configuration that a manager applies into the current object, which it may change; nil if there is none.
+// The result is for an Update without a manager.
+type Applier interface {
+	Apply(current Object, configuration *unstructured.Unstructured, manager string, force bool) (Object, error)
+}
 
 // Deleter deletes an object.
 type Deleter interface {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
@@ -55,6 +56,10 @@ type Untyped struct {
 	// Decode decodes the JSON of an object of the group and version of the row, and returns its unknown and duplicate
 	// fields.
 	Decode func(text []byte, into *unstructured.Unstructured) (unknown []error, err error)
+	// Type returns the type by which objects are compared and merged.
+	Type func() (typed.ParseableType, error)
+	// In returns the row of the kind in another version, nil if there is none.
+	In func(version string) *Resource
 }
 
 // InNamespaces returns the row of a kind whose objects are in namespaces. They are stored under the name of the resource.

@@ -18,7 +18,7 @@ import (
 type Converter interface {
 	// New returns an empty object of the API.
 	New() runtime.Object
-	// Out converts a stored object to the API. It does not set the kind. The two share memory.
+	// Out converts a stored object to the API, but its managed fields. It does not set the kind. The two share memory.
 	Out(object api.Object) (runtime.Object, error)
 	// In converts an object of the API to its stored form. It does not change the object; the two share memory.
 	In(object runtime.Object) (api.Object, error)
@@ -166,6 +166,7 @@ func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	converted.(metav1.Object).SetManagedFields(ManagedFields(object.(api.Object)))
 	if own, ok := converted.(*unstructured.Unstructured); ok {
 		return c.EncodeUnstructured(own)
 	}

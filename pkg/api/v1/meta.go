@@ -20,7 +20,8 @@ const Namespace = metav1.NamespaceDefault
 // inMeta splits metadata into the part that all internal objects have and the rest, which
 // has the labels. The store sets the version.
 func inMeta(meta metav1.ObjectMeta) (in api.ObjectMeta, rest metav1.ObjectMeta) {
-	in = api.ObjectMeta{Namespace: meta.Namespace, UID: string(meta.UID), CreationTime: meta.CreationTimestamp.Time, Annotations: meta.Annotations}
+	in = api.ObjectMeta{Namespace: meta.Namespace, UID: string(meta.UID), CreationTime: meta.CreationTimestamp.Time, Annotations: meta.Annotations,
+		ManagedFields: inManagedFields(meta.ManagedFields)}
 	meta.Name, meta.Namespace, meta.Annotations = "", "", nil
 	meta.UID, meta.ResourceVersion, meta.CreationTimestamp = "", "", metav1.Time{}
 	meta.SelfLink, meta.ManagedFields = "", nil

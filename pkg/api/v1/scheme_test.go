@@ -101,9 +101,9 @@ func TestMetadataThatOnlyTheServerKnowsIsNotRemainder(t *testing.T) {
 	t.Parallel()
 	created := time.Date(2014, 6, 6, 23, 40, 48, 0, time.UTC)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u", ResourceVersion: "7", SelfLink: "/n", CreationTimestamp: metav1.Time{Time: created},
-		Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}}
+		Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{}}}
 	want := &api.Any{Kind: api.NodeKind, ID: "n", Labels: node.Labels,
-		ObjectMeta: api.ObjectMeta{UID: "u", CreationTime: created, Annotations: node.Annotations}}
+		ObjectMeta: api.ObjectMeta{UID: "u", CreationTime: created, Annotations: node.Annotations, ManagedFields: api.ManagedFields{}}}
 	assert.Equal(t, want, in(t, node), "it has no remainder")
 }
 

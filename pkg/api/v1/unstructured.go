@@ -89,6 +89,7 @@ func (c withoutType) In(object runtime.Object) (api.Object, error) {
 	}
 	in := &api.Any{Kind: c.stored, ID: stored.GetName(), Labels: stored.GetLabels()}
 	in.Namespace, in.UID, in.CreationTime, in.Annotations = stored.GetNamespace(), string(stored.GetUID()), stored.GetCreationTimestamp().Time, stored.GetAnnotations()
+	in.ManagedFields = inManagedFields(stored.GetManagedFields())
 	members := maps.Clone(stored.Object)
 	metadata := maps.Clone(members["metadata"].(map[string]any)) // GetName has read it
 	for _, name := range inAny {

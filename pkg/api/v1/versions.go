@@ -55,3 +55,13 @@ func toVersion(object runtime.Object, version string) (runtime.Object, error) {
 	}
 	return converted.(runtime.Object), nil
 }
+
+// OtherVersions returns the versions, besides its own, in which the objects of a kind are served.
+func OtherVersions(kind schema.GroupVersionKind, scheme *runtime.Scheme) (others []schema.GroupVersion) {
+	for other := range scheme.AllKnownTypes() {
+		if other.Kind == kind.Kind && other != kind && StoredAs(other, scheme) == StoredAs(kind, scheme) {
+			others = append(others, other.GroupVersion())
+		}
+	}
+	return others
+}

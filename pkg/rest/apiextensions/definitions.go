@@ -20,6 +20,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -36,7 +37,7 @@ func NewDefinitions(base generic.Base) Definitions {
 	whole := generic.NewStore(base, row(), strategy)
 	whole.Holds = func(object crd) bool { return object.DeletionTimestamp == nil } // it gets a finalizer first
 	whole.Mark = markDeleted
-	return Definitions{whole, whole.With(statusStrategy)}
+	return Definitions{whole, whole.Part("status", statusStrategy)}
 }
 
 func row() rest.Resource {
@@ -47,7 +48,7 @@ func row() rest.Resource {
 
 // Rows returns the rows of the kind and of its status.
 func (d Definitions) Rows() []rest.Resource {
-	return []rest.Resource{row().With(d.Whole), row().Subresource("status", generic.Part{Getter: d.Status, Updater: d.Status})}
+	return []rest.Resource{row().With(d.Whole), row().Subresource("status", generic.Part{Getter: d.Status, Updater: d.Status, Applier: d.Status})}
 }
 
 // markDeleted lets a definition wait until its objects are deleted. As in today's server, it has no grace period then.
@@ -64,6 +65,7 @@ func markDeleted(object crd) {
 }
 
 var strategy = generic.Strategy[crd]{
+	Resets:         fieldmanager.Fields{"status"},
 	RequireVersion: true,
 	PrepareForCreate: func(object crd) {
 		object.Status = apiextensionsv1.CustomResourceDefinitionStatus{}

@@ -15,6 +15,7 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -38,6 +39,8 @@ var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 			helper.SetAPIServiceCondition(now, available(now))
 		}
 	},
+	PrepareStatus: func(now, old *apiregistrationv1.APIService) { metav1.ResetObjectMetaForStatus(now, old) },
+	StatusResets:  fieldmanager.Fields{"metadata"},
 	StatusRules: func(c *check.Errors, now, _ *apiregistrationv1.APIService) {
 		for _, err := range validation.ValidateAPIServiceStatus(&internal(now).Status, field.NewPath("status")) {
 			c.Add(err)

@@ -11,6 +11,7 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -49,6 +50,7 @@ var deployments = generic.Kind[*appsv1.Deployment]{
 		}
 	},
 	PrepareStatus: func(now, old *appsv1.Deployment) { now.Labels = old.Labels },
+	StatusResets:  fieldmanager.Fields{"metadata.labels"},
 	StatusRules: func(c *check.Errors, now, _ *appsv1.Deployment) {
 		s := &now.Status
 		replicas(c, s.Replicas, count{"updatedReplicas", s.UpdatedReplicas}, count{"readyReplicas", s.ReadyReplicas},

@@ -16,6 +16,7 @@ import (
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/request"
 )
@@ -27,7 +28,7 @@ func Resources(b generic.Base) []rest.Resource {
 	kind := requests(b.Now)
 	store, rows := kind.Build(b)
 	rows[0] = kind.Row.With(ofCaller{store})
-	return append(rows, kind.Row.Subresource("approval", generic.PartOf(store, approval(b.Now))))
+	return append(rows, kind.Row.Subresource("approval", generic.PartOf(store, "approval", approval(b.Now))))
 }
 
 // ofCaller is the storage of requests. Its new objects say who made them.
@@ -58,7 +59,9 @@ func requests(now func() time.Time) generic.Kind[*certificatesv1.CertificateSign
 				r.Spec = old.Spec
 			}
 		},
-		Rules: func(c *check.Errors, r, old *certificatesv1.CertificateSigningRequest) { rules(c, r, old, nothing) },
+		Rules:        func(c *check.Errors, r, old *certificatesv1.CertificateSigningRequest) { rules(c, r, old, nothing) },
+		Resets:       fieldmanager.Fields{"spec"},
+		StatusResets: fieldmanager.Fields{"status.conditions"},
 		PrepareStatus: func(r, old *certificatesv1.CertificateSigningRequest) {
 			keepDecision(&r.Status, &old.Status)
 			setTimes(&r.Status, &old.Status, now())
@@ -72,6 +75,7 @@ func requests(now func() time.Time) generic.Kind[*certificatesv1.CertificateSign
 // approval is the strategy of the subresource by which a request is approved or denied.
 func approval(now func() time.Time) generic.Strategy[*certificatesv1.CertificateSigningRequest] {
 	return generic.Strategy[*certificatesv1.CertificateSigningRequest]{
+		Resets: fieldmanager.Fields{"spec", "status.certificate"},
 		PrepareForUpdate: func(r, old *certificatesv1.CertificateSigningRequest) {
 			setTimes(&r.Status, &old.Status, now())
 			conditions := r.Status.Conditions

@@ -17,6 +17,7 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
@@ -30,6 +31,7 @@ type namespaces struct {
 	rest.Watcher
 	rest.Creater
 	rest.Updater
+	rest.Applier
 	store *generic.Store[*corev1.Namespace]
 }
 
@@ -64,10 +66,11 @@ var namespaceKind = generic.Kind[*corev1.Namespace]{
 
 func namespaceRows(b generic.Base) []rest.Resource {
 	store, rows := namespaceKind.Build(b)
-	rows[0] = rows[0].With(namespaces{store, store, store, store, store, store})
-	return append(rows, rows[0].Subresource("finalize", struct{ rest.Updater }{generic.PartOf(store, generic.Strategy[*corev1.Namespace]{
+	rows[0] = rows[0].With(namespaces{store, store, store, store, store, store, store})
+	return append(rows, rows[0].Subresource("finalize", struct{ rest.Updater }{generic.PartOf(store, "finalize", generic.Strategy[*corev1.Namespace]{
 		Default:          defaults.Namespace,
 		PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Status = old.Status },
+		Resets:           fieldmanager.Fields{"status"},
 		ValidateUpdate:   validation.ValidateNamespaceFinalize,
 	})}))
 }

@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -23,12 +24,14 @@ func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
 		Validate:         validation.ValidateNode,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Status = old.Status },
 		ValidateUpdate:   validation.ValidateNodeUpdate,
+		Resets:           fieldmanager.Fields{"status"},
 		Fields:           nodeFields,
 	})
-	return []rest.Resource{row.With(store), row.Subresource("status", generic.PartOf(store, generic.Strategy[*corev1.Node]{
+	return []rest.Resource{row.With(store), row.Subresource("status", generic.PartOf(store, "status", generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,
+		Resets:           fieldmanager.Fields{"spec"},
 	}))}, nodes{store}
 }
 

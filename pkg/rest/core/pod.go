@@ -16,6 +16,7 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util/pods"
@@ -41,7 +42,7 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	log.Printer = printers.Printer{}
 	return append(podParts(row, pods),
 		coreRow("Binding", "bindings", "", printers.Printer{}).With(bindings{pods}),
-		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, podStatusStrategy())))
+		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, "status", podStatusStrategy())))
 }
 
 func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {
@@ -67,6 +68,7 @@ func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {
 			countGeneration(pod, pod.Spec, old.Spec)
 		},
 		ValidateUpdate: validation.ValidatePodUpdate,
+		Resets:         fieldmanager.Fields{"status"},
 		Fields:         podFields,
 		MachineField:   "spec.nodeName",
 	}
@@ -84,6 +86,7 @@ func podStatusStrategy() generic.Strategy[*corev1.Pod] {
 		},
 		Default:        defaults.Pod,
 		ValidateUpdate: validation.ValidatePodStatusUpdate,
+		Resets:         fieldmanager.Fields{"spec", "metadata.deletionTimestamp", "metadata.ownerReferences"},
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
 // podParts returns the rows of the subresources by which a part of a pod changes that otherwise may not.
 func podParts(row rest.Resource, pods *generic.Store[*corev1.Pod]) []rest.Resource {
-	part := func(name string, validate func(now, old *corev1.Pod) field.ErrorList, change func(spec, wanted *corev1.PodSpec)) rest.Resource {
-		return row.Subresource(name, generic.PartOf(pods, generic.Strategy[*corev1.Pod]{
+	part := func(name string, sets fieldmanager.Fields, validate func(now, old *corev1.Pod) field.ErrorList, change func(spec, wanted *corev1.PodSpec)) rest.Resource {
+		return row.Subresource(name, generic.PartOf(pods, name, generic.Strategy[*corev1.Pod]{
 			Default: defaults.Pod,
 			PrepareForUpdate: func(pod, old *corev1.Pod) {
 				wanted, before := pod.Spec, old.DeepCopy()
@@ -23,13 +24,14 @@ func podParts(row rest.Resource, pods *generic.Store[*corev1.Pod]) []rest.Resour
 				countGeneration(pod, pod.Spec, old.Spec)
 			},
 			ValidateUpdate: validate,
+			Sets:           sets,
 		}))
 	}
 	return []rest.Resource{
-		part("ephemeralcontainers", validation.ValidatePodEphemeralContainers, func(spec, wanted *corev1.PodSpec) {
+		part("ephemeralcontainers", fieldmanager.Fields{"spec.ephemeralContainers"}, validation.ValidatePodEphemeralContainers, func(spec, wanted *corev1.PodSpec) {
 			spec.EphemeralContainers = wanted.EphemeralContainers
 		}),
-		part("resize", validation.ValidatePodResize, func(spec, wanted *corev1.PodSpec) {
+		part("resize", resizable, validation.ValidatePodResize, func(spec, wanted *corev1.PodSpec) {
 			if len(spec.Containers) != len(wanted.Containers) || len(spec.InitContainers) != len(wanted.InitContainers) {
 				*spec = *wanted // the validation tells
 				return
@@ -40,6 +42,10 @@ func podParts(row rest.Resource, pods *generic.Store[*corev1.Pod]) []rest.Resour
 		}),
 	}
 }
+
+// resizable are the fields that a resize may change.
+var resizable = fieldmanager.Fields{"spec.containers.*.resources", "spec.containers.*.resizePolicy", "spec.initContainers.*.resources",
+	"spec.initContainers.*.resizePolicy"}
 
 // resized gives containers the resources of the wanted ones. If a name differs, all are the wanted ones, for the validation
 // to tell.

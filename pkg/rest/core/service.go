@@ -9,6 +9,7 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
@@ -19,8 +20,9 @@ func serviceRows(b generic.Base) []rest.Resource {
 	services := generic.NewStore(b, row, serviceStrategy())
 	services.AnswersDeleted = true
 	services.Remove = storage.DeleteService
-	return []rest.Resource{row.With(services), row.Subresource("status", generic.PartOf(services, generic.Strategy[*corev1.Service]{
+	return []rest.Resource{row.With(services), row.Subresource("status", generic.PartOf(services, "status", generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
+		Resets:           fieldmanager.Fields{"spec"},
 	}))}
 }
 
@@ -39,6 +41,7 @@ func serviceStrategy() generic.Strategy[*corev1.Service] {
 		},
 		ValidateUpdate:      validation.ValidateServiceUpdate,
 		AllowCreateOnUpdate: true,
+		Resets:              fieldmanager.Fields{"status"},
 		Fields:              serviceFields,
 	}
 }

@@ -16,11 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	kversion "k8s.io/apimachinery/pkg/version"
 	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/typed"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
@@ -72,7 +76,7 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 	row := rest.Resource{GroupVersion: groupVersion, Kind: groupVersion.WithKind(names.Kind), Name: names.Plural, Singular: names.Singular,
 		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		Stored: storedKind(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
-		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode}}
+		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode, Type: v.typed(), In: d.in}}
 	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, v)
 	if c := d.crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
 		row.Untyped.Codec.Converts, row.Untyped.Prepare = true, v.prepare
@@ -81,6 +85,25 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 		row.Warning = d.deprecation(v.of)
 	}
 	return row
+}
+
+// typed returns the type by which the objects of a version are compared and merged. It is made when it is first needed.
+func (v *version) typed() func() (smd.ParseableType, error) {
+	return sync.OnceValues(func() (smd.ParseableType, error) {
+		properties, err := v.properties()
+		if err != nil {
+			return smd.ParseableType{}, err
+		}
+		return typed.OfSchema(properties)
+	})
+}
+
+// in implements In of rest.Untyped.
+func (d *Definition) in(version string) *rest.Resource {
+	if v := d.version(version); v != nil {
+		return &v.row
+	}
+	return nil
 }
 
 // storedKind returns the stored kind of the objects of a definition.
@@ -136,7 +159,7 @@ func (d *Definition) Rows() (rows []rest.Resource) {
 			rows = append(rows, scales)
 		}
 		if v.hasStatus() {
-			status := v.row.Subresource("status", generic.PartOf(store, v.statusStrategy()))
+			status := v.row.Subresource("status", generic.PartOf(store, "status", v.statusStrategy()))
 			status.Warning = v.row.Warning
 			rows = append(rows, status)
 		}
@@ -194,6 +217,7 @@ func (v *version) scale() *apiextensionsv1.CustomResourceSubresourceScale {
 func (v *version) scaledBy() generic.ScaledBy[own] {
 	paths := v.scale()
 	return generic.ScaledBy[own]{
+		Paths: v.definition.replicas(),
 		Get: func(object own) (wanted, current int32, selector string) {
 			number := func(path string) int32 {
 				value, _, _ := unstructured.NestedInt64(object.Object, membersOf(path)...) // of another type it is not valid
@@ -214,6 +238,22 @@ func (v *version) scaledBy() generic.ScaledBy[own] {
 			_ = unstructured.SetNestedField(object.Object, int64(wanted), membersOf(paths.SpecReplicasPath)...) // else it is not valid either
 		},
 	}
+}
+
+// replicas returns the paths of the replicas of all versions. That of a version without a scale is nil.
+func (d *Definition) replicas() managedfields.ResourcePathMappings {
+	paths := managedfields.ResourcePathMappings{}
+	for _, v := range d.versions {
+		paths[v.row.GroupVersion.String()] = nil
+		if scale := v.scale(); scale != nil {
+			var path fieldpath.Path
+			for _, name := range membersOf(scale.SpecReplicasPath) {
+				path = append(path, fieldpath.PathElement{FieldName: &name})
+			}
+			paths[v.row.GroupVersion.String()] = path
+		}
+	}
+	return paths
 }
 
 // errUnserved is the error for a definition whose schema cannot be read. The checks for definitions should not have let it pass.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/warning"
 
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -24,7 +25,12 @@ type own = *unstructured.Unstructured
 
 // strategy has the rules for the objects of one version.
 func (v *version) strategy() generic.Strategy[own] {
+	var resets fieldmanager.Fields
+	if v.hasStatus() {
+		resets = fieldmanager.Fields{"status"}
+	}
 	return generic.Strategy[own]{
+		Resets: resets,
 		PrepareForCreate: func(object own) {
 			if v.hasStatus() {
 				delete(object.Object, "status")
@@ -62,6 +68,7 @@ func (v *version) strategy() generic.Strategy[own] {
 func (v *version) statusStrategy() generic.Strategy[own] {
 	return generic.Strategy[own]{
 		RequireVersion: true,
+		Resets:         fieldmanager.Fields{"metadata", "spec"},
 		Default:        v.setDefaults,
 		PrepareForUpdate: func(now, old own) {
 			updated := old.DeepCopy()

@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -30,6 +31,7 @@ var (
 		},
 		Rules:         flowRules,
 		PrepareStatus: func(now, old *flowcontrolv1.FlowSchema) { metav1.ResetObjectMetaForStatus(now, old) },
+		StatusResets:  fieldmanager.Fields{"metadata"},
 	}
 
 	levels = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
@@ -38,6 +40,7 @@ var (
 		Default:       defaultLevel,
 		Rules:         levelRules,
 		PrepareStatus: func(now, old *flowcontrolv1.PriorityLevelConfiguration) { metav1.ResetObjectMetaForStatus(now, old) },
+		StatusResets:  fieldmanager.Fields{"metadata"},
 	}
 )
 

@@ -73,14 +73,16 @@ func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (
 		}
 	}
 	object.SetNamespace(key.Namespace)
-	if options.Admission != nil {
+	object.SetDeletionTimestamp(nil)
+	object.SetDeletionGracePeriodSeconds(nil)
+	if options.Admission != nil || options.Manager != nil {
 		s.Strategy.Default(object)
 	}
-	admitted, err := options.Mutate(object, nil)
+	s.track(object, s.empty(), options.Manager)
+	object, err := mutate(object, nil, options)
 	if err != nil {
 		return object, err
 	}
-	object = admitted.(T)
 	object.SetNamespace(key.Namespace)
 	return object, nil
 }
@@ -124,7 +126,6 @@ func (s *Store[T]) fillMeta(object T) {
 	object.SetCreationTimestamp(metav1.Time{Time: s.Now().UTC()}.Rfc3339Copy())
 	object.SetSelfLink("")
 	object.SetResourceVersion("")
-	object.SetManagedFields(nil)
 }
 
 // insert stores an object, unless it is a dry run.

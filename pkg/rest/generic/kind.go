@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/api/v1/validation/schema"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/storage"
 )
 
@@ -27,8 +28,11 @@ type Kind[T rest.Object] struct {
 
 	// Prepare completes Strategy.PrepareForCreate and Strategy.PrepareForUpdate. Old is nil for a new object.
 	Prepare func(now, old T)
-	// PrepareStatus is Prepare for updates of the status.
+	// PrepareStatus is Prepare for updates of the status. StatusResets are the fields, besides the spec, that it resets.
 	PrepareStatus func(now, old T)
+	StatusResets  fieldmanager.Fields
+	// Resets are the fields, besides the status, that Prepare resets.
+	Resets fieldmanager.Fields
 	// Default sets missing fields to their defaults.
 	Default func(T)
 	// Name is the rule for names; nil means DNS subdomains.
@@ -66,7 +70,7 @@ func (k Kind[T]) Build(b Base) (*Store[T], []rest.Resource) {
 		rows = append(rows, ScaleRow(k.Row, store, k.Scale.by()))
 	}
 	if k.has(status) {
-		rows = append(rows, k.Row.Subresource("status", PartOf(store, k.statusStrategy())))
+		rows = append(rows, k.Row.Subresource("status", PartOf(store, "status", k.statusStrategy())))
 	}
 	return store, rows
 }
@@ -99,6 +103,7 @@ func (k Kind[T]) strategy() Strategy[T] {
 		},
 		ValidateUpdate:      func(now, old T) field.ErrorList { return validation.Update(now, old, k.rules) },
 		AllowCreateOnUpdate: k.AllowCreateOnUpdate,
+		Resets:              append(fieldmanager.Fields{"status"}, k.Resets...),
 		Fields:              k.Fields,
 		Dependents:          k.Dependents,
 		RequireVersion:      k.RequireVersion,
@@ -129,6 +134,7 @@ func (k Kind[T]) statusStrategy() Strategy[T] {
 			orNothing(k.PrepareStatus)(now, old)
 		},
 		ValidateUpdate: func(now, old T) field.ErrorList { return validation.Update(now, old, k.statusRules) },
+		Resets:         append(fieldmanager.Fields{"spec"}, k.StatusResets...),
 	}
 }
 
@@ -155,11 +161,11 @@ func orNothing[T any](prepare func(now, old T)) func(now, old T) {
 type Part struct {
 	rest.Getter
 	rest.Updater
+	rest.Applier
 }
 
-// PartOf returns a part with a strategy. Its fields for selectors are those of the store.
-func PartOf[T rest.Object](store *Store[T], strategy Strategy[T]) Part {
-	strategy.Fields = store.Strategy.Fields
-	own := store.With(strategy)
-	return Part{own, own}
+// PartOf returns the part of a subresource, with a strategy.
+func PartOf[T rest.Object](store *Store[T], subresource string, strategy Strategy[T]) Part {
+	own := store.Part(subresource, strategy)
+	return Part{own, own, own}
 }

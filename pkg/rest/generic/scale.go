@@ -5,10 +5,14 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 )
 
 // Scaled returns what the scale of an object shows: a pointer to the replicas of its spec, those of its status, and its
@@ -17,8 +21,10 @@ type Scaled[T rest.Object] func(T) (wanted **int32, current int32, selector stri
 
 // ScaledBy is Scaled for objects whose replicas are not in a field of a struct.
 type ScaledBy[T rest.Object] struct {
-	Get func(T) (wanted, current int32, selector string)
-	Set func(object T, wanted int32)
+	// Paths are those of the wanted replicas by version. Nil means spec.replicas, in the only one.
+	Paths managedfields.ResourcePathMappings
+	Get   func(T) (wanted, current int32, selector string)
+	Set   func(object T, wanted int32)
 	// Missing returns an error for an object whose scale cannot be read. It may be nil.
 	Missing func(T) error
 }
@@ -39,18 +45,23 @@ func (s Scaled[T]) by() ScaledBy[T] {
 	}
 }
 
-// scale implements GET and PUT of NAME/scale, through which clients scale any kind.
+// scale implements GET, PUT and PATCH of NAME/scale, through which clients scale any kind.
 type scale[T rest.Object] struct {
-	store *Store[T]
-	of    ScaledBy[T]
+	store    *Store[T]
+	of       ScaledBy[T]
+	managers *fieldmanager.Manager // of scales
 }
 
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
 // ScaleRow returns the row of the subresource scale of a kind.
 func ScaleRow[T rest.Object](row rest.Resource, store *Store[T], of ScaledBy[T]) rest.Resource {
-	scales := row.Subresource("scale", scale[T]{store, of})
+	scales := row.Subresource("scale", nil)
 	scales.Kind, scales.Printer, scales.Untyped = scaleKind, printers.Scales, rest.Untyped{}
+	if of.Paths == nil {
+		of.Paths = managedfields.ResourcePathMappings{row.GroupVersion.String(): fieldpath.MakePathOrDie("spec", "replicas")}
+	}
+	scales.Storage = scale[T]{store, of, fieldmanager.New(scales, "scale", nil, nil)}
 	return scales
 }
 
@@ -73,11 +84,22 @@ func (scale[T]) New() rest.Object { return &autoscalingv1.Scale{} }
 func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
 	answer, _, err := s.store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		object := current.(T)
-		changed, err := change(s.scaleOf(object))
+		s.store.managers.Complete(object)
+		managed := managedfields.NewScaleHandler(object.GetManagedFields(), s.store.kind.GroupVersion(), s.of.Paths)
+		before := s.scaleOf(object)
+		entries, err := managed.ToSubresource()
 		if err != nil {
 			return nil, err
 		}
-		if changed, err = options.Mutate(changed, s.scaleOf(object)); err != nil {
+		before.ManagedFields = append([]metav1.ManagedFieldsEntry{}, entries...)
+		changed, err := change(before.DeepCopy())
+		if err != nil {
+			return nil, err
+		}
+		if options.Manager != nil {
+			s.managers.Update(before, changed, *options.Manager)
+		}
+		if changed, err = mutate(changed, before, options); err != nil {
 			return nil, err
 		}
 		after := changed.(*autoscalingv1.Scale)
@@ -92,10 +114,19 @@ func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, 
 		}
 		object.SetUID(after.UID)
 		s.of.Set(object, after.Spec.Replicas)
+		if entries, err = managed.ToParent(after.ManagedFields); err != nil {
+			return nil, err
+		}
+		object.SetManagedFields(append([]metav1.ManagedFieldsEntry{}, entries...))
 		return object, nil
 	}, rest.WriteOptions{DryRun: options.DryRun})
 	answer, err = s.answer(answer, err)
 	return answer, false, err
+}
+
+// Apply implements rest.Applier.
+func (s scale[T]) Apply(current rest.Object, configuration *unstructured.Unstructured, manager string, force bool) (rest.Object, error) {
+	return s.managers.Apply(current, configuration, manager, force)
 }
 
 // answer returns the scale of the object in an answer.

@@ -2,15 +2,18 @@ package generic
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/storage"
 )
 
@@ -46,6 +49,8 @@ type Store[T rest.Object] struct {
 	// AnswersDeleted makes a delete return the object, not a status.
 	AnswersDeleted bool
 
+	row        rest.Resource
+	managers   *fieldmanager.Manager
 	resource   schema.GroupResource
 	kind       schema.GroupVersionKind
 	invalid    schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
@@ -58,7 +63,7 @@ type Store[T rest.Object] struct {
 // NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: row.Codec(), Strategy: strategy.complete(),
+		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
 		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, listKind: row.Untyped.ListKind, prepare: row.Untyped.Prepare, namespaced: row.Namespaced,
 	}
 }
@@ -78,6 +83,14 @@ func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	own := *s
 	own.Strategy = strategy.complete()
 	return &own
+}
+
+// Part returns a store of the same objects for a subresource, with a strategy. Its fields for selectors are those of the store.
+func (s *Store[T]) Part(subresource string, strategy Strategy[T]) *Store[T] {
+	strategy.Fields = s.Strategy.Fields
+	part := s.With(strategy)
+	part.managers = fieldmanager.New(s.row, subresource, strategy.Resets, strategy.Sets)
+	return part
 }
 
 // New implements rest.Creater and rest.Updater.
@@ -111,6 +124,61 @@ func (s *Store[T]) isHeld(object T) bool {
 
 func (s *Store[T]) answer(stored *storage.Object) rest.Answer {
 	return rest.Stored(s.Codec, stored)
+}
+
+// Apply implements rest.Applier.
+func (s *Store[T]) Apply(current rest.Object, configuration *unstructured.Unstructured, manager string, force bool) (rest.Object, error) {
+	if current == nil {
+		current = s.empty()
+	}
+	return s.managers.Apply(current, configuration, manager, force)
+}
+
+// track makes a manager the owner of the fields of an object that differ from the old one. Without a manager it does nothing.
+func (s *Store[T]) track(object, old T, manager *string) {
+	if manager != nil {
+		s.managers.Update(old, object, *manager)
+	}
+}
+
+// Track makes a manager the owner of the fields of an internal object that differ from the stored one. Both are without errors.
+func (s *Store[T]) Track(before *storage.Object, next api.Object, manager string) {
+	live, err := s.versioned(before)
+	if err != nil {
+		return
+	}
+	object, err := s.versioned(unstored(next, before))
+	if err != nil {
+		return
+	}
+	s.managers.Update(live, object, manager)
+	if now, err := s.Codec.In(object); err == nil {
+		next.Meta().ManagedFields = now.Meta().ManagedFields
+	}
+}
+
+func (s *Store[T]) empty() T {
+	object := s.New()
+	object.GetObjectKind().SetGroupVersionKind(s.kind)
+	return object.(T)
+}
+
+// mutate passes an object to the mutating plugins. If they break its managed fields, those of before stay.
+func mutate[T rest.Object](object T, old rest.Object, options rest.WriteOptions) (T, error) {
+	before := object.GetManagedFields()
+	admitted, err := options.Mutate(object, old)
+	if err != nil {
+		return object, err
+	}
+	if after := admitted.GetManagedFields(); options.Manager != nil && !fieldmanager.Same(after, before) {
+		if err := fieldmanager.Check(after); err != nil {
+			admitted.SetManagedFields(before)
+			if options.Warn != nil {
+				options.Warn(fmt.Sprintf(".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: %v", err))
+			}
+		}
+	}
+	return admitted.(T), nil
 }
 
 // versioned converts a stored object to the API. The caller owns the result.

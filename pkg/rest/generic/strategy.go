@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 )
 
 // Strategy has the rules of a kind, or of a subresource, for creating and updating objects.
@@ -32,6 +33,9 @@ type Strategy[T rest.Object] struct {
 	AllowCreateOnUpdate bool
 	// RequireVersion refuses an update that does not name the version that it replaces.
 	RequireVersion bool
+	// Resets are the fields that requests by the strategy do not change, such as "status" or "metadata.labels": they get no
+	// manager. If Sets is not nil, they change only the fields in it, and Resets is ignored.
+	Resets, Sets fieldmanager.Fields
 	// Fields returns the fields for selectors, besides the name and the namespace.
 	Fields func(T) fields.Set
 	// Dependents says what happens to those that name a deleted object as their owner if the client does not say it.

@@ -116,7 +116,7 @@ func (s *Store[T]) isDone(object T) bool {
 
 // firstVersion returns an object that an update creates.
 func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.WriteOptions) (api.Object, error) {
-	if !s.Strategy.AllowCreateOnUpdate {
+	if !s.Strategy.AllowCreateOnUpdate && !options.ForceCreate {
 		return nil, apierrors.NewNotFound(s.resource, key.Name)
 	}
 	changed, err := change(nil)
@@ -141,15 +141,12 @@ func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.W
 
 // admitChanged passes an object that replaces another one, with its defaults, to the mutating plugins.
 func (s *Store[T]) admitChanged(object, old T, options rest.WriteOptions) (T, error) {
-	if options.Admission == nil {
+	if options.Admission == nil && options.Manager == nil {
 		return object, nil
 	}
 	s.Strategy.Default(object)
-	admitted, err := options.Mutate(object, old)
-	if err != nil {
-		return object, err
-	}
-	return admitted.(T), nil
+	s.track(object, old, options.Manager)
+	return mutate(object, old, options)
 }
 
 // expectedVersion returns the version that an object may replace, 0 for any.
@@ -193,9 +190,10 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	object.SetNamespace(old.GetNamespace())
 	object.SetGeneration(old.GetGeneration())
 	object.SetSelfLink("")
-	object.SetManagedFields(nil)
 	s.Strategy.Default(object) // first, so that defaulted fields equal the old ones
+	managed := object.GetManagedFields()
 	s.Strategy.PrepareForUpdate(object, old)
+	object.SetManagedFields(managed)
 	errs := s.Strategy.ValidateUpdate(object, old)
 	if len(errs) == 0 {
 		errs = validation.MetadataUpdate(object, old)
@@ -221,8 +219,11 @@ func (s *Store[T]) preconditionFailed(name, what, want, have string) error {
 	return apierrors.NewConflict(s.resource, name, fmt.Errorf("Precondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s", what, want, have))
 }
 
-// compare returns errUnchanged if an object equals the stored one.
+// compare returns errUnchanged if an object equals the stored one but for the times in its managed fields.
 func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
+	if managers := next.Meta().ManagedFields; !managers.Same(stored.Meta().ManagedFields) {
+		return nil
+	}
 	if now, ok := next.(*api.Any); ok { // its remainder says all, and encoding is deterministic
 		before := stored.Object.(*api.Any)
 		if now.Remainder == before.Remainder && maps.Equal(now.Labels, before.Labels) && maps.Equal(now.Annotations, before.Annotations) {

@@ -30,7 +30,7 @@ func RowsIn[T interface {
 	store.AnswersDeleted = k.AnswersDeleted
 	rows := []rest.Resource{row.With(store)}
 	if k.has(status) {
-		rows = append(rows, row.Subresource("status", PartOf(store, inVersion[T](row.GroupVersion, k.statusStrategy()))))
+		rows = append(rows, row.Subresource("status", PartOf(store, "status", inVersion[T](row.GroupVersion, k.statusStrategy()))))
 	}
 	return rows
 }
@@ -65,6 +65,7 @@ func inVersion[T interface {
 		},
 		ValidateUpdate:      func(object, old T) field.ErrorList { return of.ValidateUpdate(stored(object), stored(old)) },
 		AllowCreateOnUpdate: of.AllowCreateOnUpdate,
+		Resets:              of.Resets,
 		Dependents:          of.Dependents,
 	}
 	if of.Fields != nil {

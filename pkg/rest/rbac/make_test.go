@@ -140,7 +140,7 @@ func (d door) send(r recorded) (status int, answer string) {
 	return status, constant(d.t, []byte(answer))
 }
 
-// constant returns indented JSON without uids, versions and times.
+// constant returns indented JSON without uids, versions, times and managed fields.
 func constant(t testing.TB, text []byte) string {
 	var decoded any
 	require.NoError(t, json.Unmarshal(text, &decoded), "%s", text)
@@ -154,6 +154,7 @@ func constant(t testing.TB, text []byte) string {
 func withoutVariables(name string, value any) any {
 	switch value := value.(type) {
 	case map[string]any:
+		delete(value, "managedFields")
 		for key := range value {
 			value[key] = withoutVariables(key, value[key])
 		}

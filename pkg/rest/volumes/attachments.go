@@ -8,6 +8,7 @@ import (
 	"kube2014/pkg/api/v1/validation/podspec"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -15,6 +16,7 @@ var attachments = generic.Kind[*storagev1.VolumeAttachment]{
 	Row:            rest.ClusterScoped(group, "VolumeAttachment", "volumeattachments", printers.Attachments),
 	AnswersDeleted: true,
 	PrepareStatus:  func(now, old *storagev1.VolumeAttachment) { metav1.ResetObjectMetaForStatus(now, old) },
+	StatusResets:   fieldmanager.Fields{"metadata"},
 	Rules: func(c *check.Errors, now, _ *storagev1.VolumeAttachment) {
 		spec := &now.Spec
 		podspec.DriverName(c, spec.Attacher, specPath.Child("attacher"))

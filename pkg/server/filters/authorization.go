@@ -19,7 +19,15 @@ func WithAuthorization(next http.Handler, rights authorizer.Authorizer) http.Han
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		reason, err := authorize(req, rights, attributes(req, request.UserFrom(req.Context())))
+		wanted := attributes(req, request.UserFrom(req.Context()))
+		reason, err := authorize(req, rights, wanted)
+		if wanted.Verb == "update" || wanted.Verb == "patch" {
+			request.RecordOf(req.Context()).Authorize = func(verb string) error {
+				wanted.Verb = verb
+				_, err := authorize(req, rights, wanted)
+				return err
+			}
+		}
 		annotate(req, err == nil, reason)
 		if err != nil {
 			fail(w, req, err)

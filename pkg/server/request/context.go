@@ -18,6 +18,9 @@ type Record struct {
 	User     *user.Info
 	Received time.Time
 	Observer Observer // nil for none
+	// Authorize returns an error if the user may not do to the object of the request what a verb says: an update may create it.
+	// It is nil if everybody may do everything.
+	Authorize func(verb string) error
 }
 
 // Today returns the info of a request to today's API. It is parsed once.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unique"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
@@ -25,7 +26,18 @@ type extra struct {
 	SelectsNothing    bool              `json:"selectsNothing,omitempty"`
 	Targets           []target          `json:"targets,omitempty"`
 	Managed           bool              `json:"managed,omitempty"`
+	ManagedFields     []entry           `json:"managedFields,omitzero"` // missing and empty differ
 	Remainder         json.RawMessage   `json:"remainder,omitempty"`
+}
+
+// entry is an entry of managed fields.
+type entry struct {
+	Manager     string          `json:"manager,omitempty"`
+	Operation   string          `json:"operation,omitempty"`
+	APIVersion  string          `json:"apiVersion,omitempty"`
+	Time        time.Time       `json:"time,omitzero"`
+	Fields      json.RawMessage `json:"fieldsV1,omitempty"`
+	Subresource string          `json:"subresource,omitempty"`
 }
 
 type target struct {
@@ -111,6 +123,13 @@ func extraOf(object api.Object) extra {
 	if !meta.CreationTime.IsZero() {
 		e.CreationTimestamp = meta.CreationTime.UTC()
 	}
+	if meta.ManagedFields != nil {
+		e.ManagedFields = make([]entry, len(meta.ManagedFields))
+	}
+	for i, one := range meta.ManagedFields {
+		of := one.Of.Value()
+		e.ManagedFields[i] = entry{of.Name, of.Operation, of.APIVersion, one.Time, json.RawMessage(of.Fields), of.Subresource}
+	}
 	switch o := object.(type) {
 	case *api.Task:
 		e.Held = o.Held
@@ -194,6 +213,13 @@ func unmarshal(text []byte, into api.Object) error {
 func (e extra) addTo(object api.Object) error {
 	meta := object.Meta()
 	meta.UID, meta.Annotations, meta.Remainder = e.UID, e.Annotations, api.MakeRemainder(e.Remainder)
+	if e.ManagedFields != nil {
+		meta.ManagedFields = make(api.ManagedFields, len(e.ManagedFields))
+	}
+	for i, one := range e.ManagedFields {
+		of := api.Manager{Name: one.Manager, Operation: one.Operation, APIVersion: one.APIVersion, Subresource: one.Subresource, Fields: string(one.Fields)}
+		meta.ManagedFields[i] = api.ManagedFieldsEntry{Of: unique.Make(of), Time: one.Time}
+	}
 	if meta.CreationTime = e.CreationTimestamp.UTC(); meta.CreationTime.Year() < 0 || meta.CreationTime.Year() > 9999 {
 		return errors.New("the creation timestamp has no year of four digits in UTC")
 	}

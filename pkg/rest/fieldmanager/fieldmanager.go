@@ -1,0 +1,189 @@
+// Package fieldmanager knows which manager owns which fields of an object, and merges what managers apply. The rules are
+// those of apimachinery.
+package fieldmanager
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/rest"
+)
+
+// MaxSize bounds the managed fields of an object, in bytes. Today's server has a bound by its store.
+const MaxSize = 1 << 20
+
+// June2014 is the manager of the fields that the first door writes.
+const June2014 = "kube2014"
+
+// Manager tracks the fields of the objects of a row. It is safe for concurrent use.
+type Manager struct {
+	kind           kind
+	tracker, whole func() *managedfields.FieldManager // whole tracks all fields
+}
+
+// Fields selects fields by their paths, such as "metadata.labels": those below a path are of it. "*" is any element.
+type Fields []string
+
+// New returns the manager of a row or, by the name of a subresource, of that. Requests do not change the fields in reset or,
+// if it is not nil, those that are not in only: these fields get no owner.
+func New(row rest.Resource, subresource string, reset, only Fields) *Manager {
+	k := kind{row}
+	return &Manager{k,
+		sync.OnceValue(func() *managedfields.FieldManager { return k.manager(subresource, k.filters(reset, only)) }),
+		sync.OnceValue(func() *managedfields.FieldManager { return k.manager("", nil) })}
+}
+
+// filters returns the filter of the fields that may have an owner, by version.
+func (k kind) filters(reset, only Fields) map[fieldpath.APIVersion]fieldpath.Filter {
+	filter := fieldpath.NewExcludeSetFilter(reset.set())
+	if only != nil {
+		filter = only.filter()
+	}
+	filters := map[fieldpath.APIVersion]fieldpath.Filter{}
+	for _, version := range k.versions() {
+		filters[fieldpath.APIVersion(version.String())] = filter
+	}
+	return filters
+}
+
+func (k kind) manager(subresource string, filters map[fieldpath.APIVersion]fieldpath.Filter) *managedfields.FieldManager {
+	manager, err := managedfields.NewDefaultCRDFieldManager(k, k, k, k, k.Kind, k.Kind.GroupVersion(), subresource, filters)
+	utilruntime.Must(err) // fails only without a type converter
+	return manager
+}
+
+func (f Fields) set() *fieldpath.Set {
+	set := fieldpath.NewSet()
+	for _, path := range f {
+		var elements []any
+		for name := range strings.SplitSeq(path, ".") {
+			elements = append(elements, name)
+		}
+		set.Insert(fieldpath.MakePathOrDie(elements...))
+	}
+	return set
+}
+
+func (f Fields) filter() fieldpath.Filter {
+	var matchers []*fieldpath.SetMatcher
+	for _, path := range f {
+		var elements []any
+		for name := range strings.SplitSeq(path, ".") {
+			if name == "*" {
+				elements = append(elements, fieldpath.MatchAnyPathElement())
+			} else {
+				elements = append(elements, name)
+			}
+		}
+		matchers = append(matchers, fieldpath.MakePrefixMatcherOrDie(elements...))
+	}
+	return fieldpath.NewIncludeMatcherFilter(matchers...)
+}
+
+// Update makes a manager the owner of the fields that it has changed from live, which is an empty object for a new one.
+// Both objects are those of the caller. If the managed fields of live are nil, and nothing has changed, they are nil afterwards.
+func (m *Manager) Update(live, object rest.Object, manager string) {
+	derived := m.derive(live)
+	_, err := m.tracker().Update(live, object, manager)
+	if derived != nil {
+		live.SetManagedFields(nil)
+	}
+	switch entries := object.GetManagedFields(); {
+	case err != nil, len(entries) == 0, tooLarge(entries):
+		object.SetManagedFields([]metav1.ManagedFieldsEntry{})
+	case derived != nil && Same(derived, entries):
+		object.SetManagedFields(nil)
+	}
+}
+
+// Apply returns the object that results when a manager applies a configuration to live, which it changes. Live is an empty object
+// for a new one. The error is a conflict if another manager owns a field with another value, unless it is forced.
+func (m *Manager) Apply(live rest.Object, configuration *unstructured.Unstructured, manager string, force bool) (rest.Object, error) {
+	m.derive(live)
+	applied, err := m.tracker().Apply(live, configuration, manager, force)
+	if err != nil {
+		if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+			return nil, err
+		}
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: err.Error()}}
+	}
+	object := applied.(rest.Object)
+	if tooLarge(object.GetManagedFields()) {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the managed fields of the object would have more than %d bytes", MaxSize))
+	}
+	return object, nil
+}
+
+// Complete sets the managed fields of an object that v1 has not written yet: all fields are its creator's.
+func (m *Manager) Complete(live rest.Object) { m.derive(live) }
+
+// derive sets the managed fields of an object that v1 has not written yet, and returns them: all fields are its creator's.
+func (m *Manager) derive(live rest.Object) []metav1.ManagedFieldsEntry {
+	if live.GetManagedFields() != nil || live.GetUID() == "" {
+		return nil
+	}
+	whole, created := live.DeepCopyObject().(rest.Object), live.GetCreationTimestamp()
+	if _, err := m.whole().Update(m.kind.empty(), whole, m.kind.creator()); err != nil {
+		return nil
+	}
+	entries := whole.GetManagedFields()
+	for i := range entries {
+		entries[i].Time = &created
+	}
+	live.SetManagedFields(entries)
+	return entries
+}
+
+// Check returns an error for managed fields that cannot be read.
+func Check(entries []metav1.ManagedFieldsEntry) error {
+	for _, e := range entries {
+		if !json.Valid(e.FieldsV1.GetRawBytes()) {
+			return errors.New("fieldsV1 is not JSON")
+		}
+	}
+	return managedfields.ValidateManagedFields(entries)
+}
+
+func tooLarge(entries []metav1.ManagedFieldsEntry) bool {
+	size := 0
+	for _, e := range entries {
+		size += len(e.FieldsV1.GetRawBytes()) + len(e.Manager)
+	}
+	return size > MaxSize
+}
+
+// Same reports whether entries are the same but for their times.
+func Same(a, b []metav1.ManagedFieldsEntry) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, y := a[i], b[i]
+		x.Time, y.Time = nil, nil
+		if !reflect.DeepEqual(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// creator returns the name of the manager of objects that v1 has not written.
+func (k kind) creator() string {
+	switch k.Stored {
+	case api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind:
+		return June2014
+	}
+	return "kube-apiserver"
+}
