@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -10,62 +9,24 @@ import (
 	"kube2014/pkg/api/v1/markers"
 )
 
-// field is a field of a struct as JSON has it.
-type field struct {
-	reflect.StructField
-	markers.Markers
-	name, doc         string
-	required, omitted bool // omitted if it is empty
-}
-
-// fields returns the fields of a struct in JSON, with those of embedded structs.
-func fields(t reflect.Type) []field {
-	docs, marked := docsOf(t), markers.Struct(t)
-	var all []field
-	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-		case name == "" && f.Anonymous:
-			all = append(all, fields(f.Type)...)
-		default:
-			m, omitted := marked[name], strings.Contains(options, "omitempty")
-			all = append(all, field{f, m, name, cmp.Or(m.Doc, docs[name]), m.Required || !omitted && !m.Optional, omitted})
-		}
-	}
-	return all
-}
-
-// docsOf returns the descriptions of the fields of a struct, and of itself by "".
-func docsOf(t reflect.Type) map[string]string {
-	if d, ok := reflect.Zero(t).Interface().(documented); ok {
-		return d.SwaggerDoc()
-	}
-	return nil
-}
-
 // element returns the schema of the elements of a list or of a map.
 func (s *schemas) element(t reflect.Type) *object {
 	o := s.of(t)
-	o.Enum, o.Default = texts(markers.Enum(t)), zero(t)
+	o.Enum, o.Default = texts(markers.Enum(t)), raw(markers.Zero(t))
 	s.finish(&o)
 	return &o
 }
 
 // property returns the schema of a field.
-func (s *schemas) property(f field) object {
+func (s *schemas) property(f markers.Field) object {
 	o, enum := s.of(f.Type), markers.Enum(f.Type)
 	if f.Type.Kind() == reflect.Pointer {
 		enum = markers.Enum(f.Type.Elem())
 	}
-	o.Description, o.Enum = f.doc+explained(enum), texts(enum)
+	o.Description, o.Enum = f.Doc+explained(enum), texts(enum)
 	o.PatchStrategy, o.PatchMergeKey = f.Tag.Get("patchStrategy"), f.Tag.Get("patchMergeKey")
 	o.ListType, o.ListMapKeys, o.MapType = f.ListType, f.ListMapKeys, f.MapType
-	if f.Default != "" {
-		o.Default = json.RawMessage(f.Default)
-	} else if !f.omitted || f.Type.Kind() == reflect.Struct {
-		o.Default = zero(f.Type)
-	}
+	o.Default = raw(f.Default)
 	s.finish(&o)
 	return o
 }
@@ -84,25 +45,12 @@ func (s *schemas) finish(o *object) {
 	}
 }
 
-// zero returns the value that a client means who leaves out a field, nil if it means none.
-func zero(t reflect.Type) json.RawMessage {
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+// raw returns JSON, nil for none.
+func raw(text string) json.RawMessage {
+	if text == "" {
 		return nil
 	}
-	switch t.Kind() {
-	case reflect.Struct:
-		if t.NumField() == 1 && t.Field(0).Anonymous {
-			return zero(t.Field(0).Type)
-		}
-		return json.RawMessage("{}")
-	case reflect.String:
-		return json.RawMessage(`""`)
-	case reflect.Bool:
-		return json.RawMessage("false")
-	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
-		return json.RawMessage("0")
-	}
-	return nil
+	return json.RawMessage(text)
 }
 
 // explained returns the end of the description of an enum.
@@ -124,13 +72,13 @@ func texts(values []markers.Value) (all []string) {
 	return all
 }
 
-func unionOf(all []field) union {
+func unionOf(all []markers.Field) union {
 	u := union{Fields: map[string]string{}}
 	for _, f := range all {
 		if f.Discriminator {
-			u.Discriminator = f.name
+			u.Discriminator = f.JSON
 		} else {
-			u.Fields[f.name] = f.Name
+			u.Fields[f.JSON] = f.Name
 		}
 	}
 	return u

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/api/v1/markers"
 )
 
 type operation struct {
@@ -71,21 +73,21 @@ func parameters(path, verb string) []parameter {
 			all = append(all, parameter{name, "path", name + " of the object", true, value})
 		}
 	}
-	var options []field
+	var options []markers.Field
 	for _, value := range verbs[verb].options {
-		options = append(options, fields(reflect.TypeOf(value))...)
+		options = append(options, markers.Fields(reflect.TypeOf(value))...)
 	}
 	for _, f := range options {
 		t := f.Type
 		if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
-		ofWatch := verb == "deletecollection" && (f.name == "watch" || f.name == "allowWatchBookmarks")
-		if t.Kind() == reflect.Struct || f.name == "kind" || f.name == "apiVersion" || ofWatch || slices.Contains(notHere, f.name) {
+		ofWatch := verb == "deletecollection" && (f.JSON == "watch" || f.JSON == "allowWatchBookmarks")
+		if t.Kind() == reflect.Struct || f.JSON == "kind" || f.JSON == "apiVersion" || ofWatch || slices.Contains(notHere, f.JSON) {
 			continue
 		}
 		schema := object{Type: new(schemas).of(t).Type, UniqueItems: true}
-		all = append(all, parameter{f.name, "query", f.doc, f.required, schema})
+		all = append(all, parameter{f.JSON, "query", f.Doc, f.Required, schema})
 	}
 	slices.SortFunc(all, func(a, b parameter) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/api/v1/markers"
 	"kube2014/pkg/rest"
 )
 
@@ -106,20 +107,20 @@ func withSelectable(component, schema map[string]any) map[string]any {
 }
 
 // addMeta adds the fields that all objects have, as those of a partial object, to the properties of a new schema.
-func (s *schemas) addMeta(of any, partial documented) map[string]any {
+func (s *schemas) addMeta(of any, partial any) map[string]any {
 	all, _ := of.(map[string]any)
 	if all == nil {
 		all = map[string]any{}
 	}
-	for _, f := range fields(reflect.TypeOf(partial)) {
-		switch f.name {
+	for _, f := range markers.Fields(reflect.TypeOf(partial)) {
+		switch f.JSON {
 		case "apiVersion", "kind":
-			all[f.name] = s.property(f)
+			all[f.JSON] = s.property(f)
 		case "metadata":
 			metadata := s.of(f.Type)
-			metadata.Description = f.doc
+			metadata.Description = f.Doc
 			s.finish(&metadata)
-			all[f.name] = metadata
+			all[f.JSON] = metadata
 		}
 	}
 	return all

@@ -51,19 +51,6 @@ type union struct {
 
 type groupKind = metav1.GroupVersionKind
 
-// The optional interfaces of the types of k8s.io.
-type (
-	named      interface{ OpenAPIModelName() string }
-	documented interface{ SwaggerDoc() map[string]string }
-	// scalar is a struct that is a single value in JSON.
-	scalar interface {
-		OpenAPISchemaType() []string
-		OpenAPISchemaFormat() string
-	}
-	// choice is a scalar that has more than one type in JSON.
-	choice interface{ OpenAPIV3OneOfTypes() []string }
-)
-
 // kindTypes are the Go types of the kinds, both ways.
 type kindTypes struct {
 	types map[groupKind]reflect.Type
@@ -143,34 +130,32 @@ func (s *schemas) of(t reflect.Type) object {
 
 // component adds the schema of a struct, and of all types that it refers to, and returns its name.
 func (s *schemas) component(t reflect.Type) string {
-	value := reflect.Zero(t).Interface()
 	name := t.String()
-	if n, ok := value.(named); ok {
+	if n, ok := reflect.Zero(t).Interface().(interface{ OpenAPIModelName() string }); ok {
 		name = n.OpenAPIModelName()
 	}
 	if s.byName[name] != nil {
 		return name
 	}
 	marked := markers.Struct(t)["."]
-	own := &object{Kinds: s.kinds[t], Description: cmp.Or(marked.Doc, docsOf(t)[""]), MapType: marked.MapType}
+	own := &object{Kinds: s.kinds[t], Description: cmp.Or(marked.Doc, markers.DocsOf(t)[""]), MapType: marked.MapType}
 	s.byName[name] = own // before its fields: types refer to themselves
-	if v, ok := value.(scalar); ok {
-		own.Format = v.OpenAPISchemaFormat()
-		if c, ok := value.(choice); ok && !s.isV2 {
-			for _, one := range c.OpenAPIV3OneOfTypes() {
+	if v, ok := markers.ScalarOf(t); ok {
+		own.Format, own.Type = v.Format, v.Type
+		if len(v.Choices) > 0 && !s.isV2 {
+			own.Type = ""
+			for _, one := range v.Choices {
 				own.OneOf = append(own.OneOf, object{Type: one})
 			}
-		} else if types := v.OpenAPISchemaType(); len(types) > 0 { // none: any value
-			own.Type = types[0]
 		}
 		return name
 	}
 	own.Type, own.Properties = "object", map[string]object{}
-	all := fields(t)
+	all := markers.Fields(t)
 	for _, f := range all {
-		own.Properties[f.name] = s.property(f)
-		if f.required {
-			own.Required = append(own.Required, f.name)
+		own.Properties[f.JSON] = s.property(f)
+		if f.Required {
+			own.Required = append(own.Required, f.JSON)
 		}
 	}
 	if marked.Union {

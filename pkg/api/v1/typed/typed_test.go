@@ -1,95 +1,236 @@
 package typed
 
 import (
-	"math/rand"
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
-	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/applyconfigurations"
-	"k8s.io/client-go/kubernetes/scheme"
-	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/randfill"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	v1 "kube2014/pkg/api/v1"
 )
 
-// The types are those of client-go, which are made of the OpenAPI of today's server.
-func TestObjectsOfAllKindsHaveTheFieldsThatClientsKnow(t *testing.T) {
+// newFiller returns a filler of objects with values that JSON can say.
+func newFiller(seed int64) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(14).Funcs(
+		func(t *metav1.Time, c randfill.Continue) { *t = metav1.Unix(1+c.Int63n(1<<33), 0) },
+		func(t *metav1.MicroTime, c randfill.Continue) {
+			*t = metav1.NewMicroTime(time.UnixMicro(1 + c.Int63n(1<<50)))
+		},
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte(`{"f:a":{}}`) },
+		func(q *resource.Quantity, c randfill.Continue) { *q = resource.MustParse(fmt.Sprint(c.Intn(3))) },
+		func(v *intstr.IntOrString, c randfill.Continue) {
+			*v = intstr.FromInt32(c.Int31n(2))
+			if c.Bool() {
+				*v = intstr.FromString(few(c))
+			}
+		},
+		func(r *runtime.RawExtension, c randfill.Continue) {
+			*r = runtime.RawExtension{Raw: []byte(`{"a":` + fmt.Sprint(c.Intn(2)) + `}`)}
+		},
+		// Few values, so that two objects have the same keys.
+		func(s *string, c randfill.Continue) { *s = few(c) },
+		func(i *int32, c randfill.Continue) { *i = c.Int31n(2) },
+		func(i *int64, c randfill.Continue) { *i = c.Int63n(2) },
+	)
+}
+
+func few(c randfill.Continue) string { return []string{"a", "b", "c"}[c.Intn(3)] }
+
+// TestAnObjectHasTheFieldsThatClientsTakeItToHave compares with the schemas in client-go, which are made of those of
+// the real server.
+func TestAnObjectHasTheFieldsThatClientsTakeItToHave(t *testing.T) {
 	t.Parallel()
-	theirs := applyconfigurations.NewTypeConverter(scheme.Scheme)
-	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), serializer.NewCodecFactory(scheme.Scheme))
-	compared := 0
+	converter := applyconfigurations.NewTypeConverter(v1.Scheme)
+	kinds := 0
 	for kind, of := range v1.Scheme.AllKnownTypes() {
-		random := func() runtime.Object {
-			object := reflect.New(of).Interface().(runtime.Object)
-			fill.Fill(object)
-			object.GetObjectKind().SetGroupVersionKind(kind)
-			return object
+		empty, err := v1.Scheme.New(kind)
+		require.NoError(t, err)
+		if _, err := theirs(converter, kind, empty); err != nil {
+			continue // client-go does not know it
 		}
-		if _, err := theirs.ObjectToTyped(random()); err != nil {
-			continue // clients do not apply it
-		}
-		compared++
-		var wanted, got [2]*smd.TypedValue
-		for i := range wanted {
-			var err error
-			object := random()
-			wanted[i], err = theirs.ObjectToTyped(object, smd.AllowDuplicates)
-			require.NoError(t, err)
-			got[i], err = Of(of).FromStructured(object, smd.AllowDuplicates)
-			require.NoError(t, err)
-			assertSameFields(t, wanted[i], got[i], kind.String())
-		}
-		wantedMerged, wantedErr := wanted[0].Merge(wanted[1])
-		merged, err := got[0].Merge(got[1])
-		assert.Equal(t, wantedErr, err, kind)
-		if err == nil {
-			assertSameFields(t, wantedMerged, merged, kind.String()+" merged")
-			assert.Equal(t, wantedMerged.AsValue().Unstructured(), merged.AsValue().Unstructured(), kind)
-		}
+		kinds++
+		t.Run(kind.String(), func(t *testing.T) {
+			for seed := range int64(8) {
+				filler := newFiller(seed)
+				var ours, client [2]*typed.TypedValue
+				for i := range ours {
+					object, err := v1.Scheme.New(kind)
+					require.NoError(t, err)
+					filler.Fill(object)
+					object.GetObjectKind().SetGroupVersionKind(kind)
+					client[i], err = theirs(converter, kind, object)
+					if err == nil {
+						ours[i], err = Of(of).FromStructured(object, typed.AllowDuplicates)
+					}
+					require.NoError(t, err)
+					requireSameFields(t, client[i], ours[i])
+				}
+				want, err := client[0].Compare(client[1])
+				require.NoError(t, err)
+				got, err := ours[0].Compare(ours[1])
+				require.NoError(t, err)
+				require.Equal(t, want.String(), got.String())
+				merged, wantErr := client[0].Merge(client[1])
+				own, err := ours[0].Merge(ours[1])
+				require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err))
+				if err == nil {
+					require.Equal(t, merged.AsValue().Unstructured(), own.AsValue().Unstructured())
+				}
+			}
+		})
 	}
-	assert.Greater(t, compared, 60)
+	require.Greater(t, kinds, 60)
+	t.Log(kinds, "kinds")
 }
 
-func assertSameFields(t *testing.T, wanted, got *smd.TypedValue, what string) {
-	t.Helper()
-	want, wantedErr := wanted.ToFieldSet()
-	have, err := got.ToFieldSet()
-	assert.Equal(t, wantedErr, err, what)
-	if err == nil {
-		assert.True(t, want.Equals(have), "%s: only theirs: %v, only ours: %v", what, want.Difference(have), have.Difference(want))
-	}
+func theirs(converter interface {
+	ObjectToTyped(runtime.Object, ...typed.ValidationOptions) (*typed.TypedValue, error)
+}, kind schema.GroupVersionKind, object runtime.Object) (*typed.TypedValue, error) {
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return converter.ObjectToTyped(object, typed.AllowDuplicates)
 }
 
-func TestAnEmbeddedObjectOfAKindWithASchemaHasMetadata(t *testing.T) {
+func requireSameFields(t *testing.T, want, got *typed.TypedValue) {
+	expected, err := want.ToFieldSet()
+	require.NoError(t, err)
+	set, err := got.ToFieldSet()
+	require.NoError(t, err)
+	require.Equal(t, expected.String(), set.String())
+}
+
+func TestKeysThatAreLeftOutHaveTheirDefault(t *testing.T) {
 	t.Parallel()
-	object := func(more string) map[string]any {
-		return map[string]any{"type": "object", "properties": map[string]any{
-			"template": map[string]any{"type": "object", "x-kubernetes-embedded-resource": true, "properties": map[string]any{}},
-			"list":     map[string]any{"type": "array", "x-kubernetes-list-type": more, "items": map[string]any{"type": "string"}}}}
+	pod, err := Of(reflect.TypeFor[corev1.Pod]()).FromYAML(`{"spec":{"containers":[{"name":"a","ports":[{"containerPort":80}]}]}}`)
+	require.NoError(t, err)
+	fields, err := pod.ToFieldSet()
+	require.NoError(t, err)
+	assert.Contains(t, fields.String(), `.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"].containerPort`)
+}
+
+func TestFieldsThatAKindDoesNotHaveAreErrors(t *testing.T) {
+	t.Parallel()
+	_, err := Of(reflect.TypeFor[corev1.Pod]()).FromYAML(`{"spec":{"kontainers":[]}}`)
+	require.ErrorContains(t, err, ".spec.kontainers: field not declared in schema")
+}
+
+func TestObjectsOfOneKindCanBeComparedWhoeverAskedForTheType(t *testing.T) {
+	t.Parallel()
+	var of [8]typed.ParseableType
+	var all sync.WaitGroup
+	for i := range of {
+		all.Go(func() { of[i] = Of(reflect.TypeFor[corev1.ResourceQuota]()) })
 	}
-	of, err := OfSchema(object("set"))
-	require.NoError(t, err)
-	value := map[string]any{"kind": "K", "metadata": map[string]any{"labels": map[string]any{"a": "b"}}, "list": []any{"x"},
-		"template": map[string]any{"apiVersion": "v1", "metadata": map[string]any{"finalizers": []any{"f"}}}}
-	typed, err := of.FromUnstructured(value)
-	require.NoError(t, err)
-	fields, err := typed.ToFieldSet()
-	require.NoError(t, err)
-	for _, path := range []string{".metadata.labels.a", `.list[="x"]`, ".template.apiVersion", `.template.metadata.finalizers[="f"]`} {
-		assert.Contains(t, fields.String(), path)
+	all.Wait()
+	for _, other := range of {
+		assert.Same(t, of[0].Schema, other.Schema)
 	}
-	_, err = of.FromUnstructured(map[string]any{"nope": 1})
-	assert.ErrorContains(t, err, ".nope: field not declared in schema")
-	_, err = OfSchema(object("odd"))
-	assert.ErrorContains(t, err, "unknown list type odd")
-	free, err := OfSchema(nil)
+}
+
+func TestAnOwnKindIsMergedByItsSchema(t *testing.T) {
+	t.Parallel()
+	object := func(properties map[string]any) map[string]any {
+		return map[string]any{"type": "object", "properties": properties}
+	}
+	with := func(schema map[string]any, key string, value any) map[string]any { schema[key] = value; return schema }
+	text := map[string]any{"type": "string"}
+	list := func(of map[string]any) map[string]any { return map[string]any{"type": "array", "items": of} }
+	of, err := OfSchema(object(map[string]any{"spec": object(map[string]any{
+		"atomic": list(text),
+		"set":    with(list(text), "x-kubernetes-list-type", "set"),
+		"keyed": with(with(list(object(map[string]any{"name": text, "port": map[string]any{"type": "integer", "default": 80}})),
+			"x-kubernetes-list-type", "map"), "x-kubernetes-list-map-keys", []any{"name", "port"}),
+		"whole":    with(object(map[string]any{"a": text}), "x-kubernetes-map-type", "atomic"),
+		"map":      map[string]any{"type": "object", "additionalProperties": text},
+		"free":     map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+		"any":      map[string]any{"x-kubernetes-preserve-unknown-fields": true},
+		"either":   map[string]any{"x-kubernetes-int-or-string": true},
+		"embedded": map[string]any{"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true},
+	})}))
 	require.NoError(t, err)
-	_, err = free.FromUnstructured(map[string]any{"nope": 1})
-	assert.NoError(t, err)
+	for sentence, row := range map[string]struct{ object, fields string }{
+		"an atomic list is one value":            {`{"spec":{"atomic":["a"]}}`, ".spec.atomic"},
+		"a set has its values":                   {`{"spec":{"set":["a"]}}`, `.spec.set[="a"]`},
+		"a list has its keys, with defaults":     {`{"spec":{"keyed":[{"name":"a"}]}}`, `.spec.keyed[name="a",port=80] .spec.keyed[name="a",port=80].name`},
+		"an atomic object is one value":          {`{"spec":{"whole":{"a":"b"}}}`, ".spec.whole"},
+		"a map has its keys":                     {`{"spec":{"map":{"a":"b"}}}`, ".spec.map.a"},
+		"unknown fields are kept":                {`{"spec":{"free":{"a":{"b":1}}}}`, ".spec.free.a .spec.free.a.b"},
+		"any value is a number":                  {`{"spec":{"any":1}}`, ".spec.any"},
+		"any value is a list":                    {`{"spec":{"any":[{"a":1}]}}`, ".spec.any"},
+		"a number or a text":                     {`{"spec":{"either":"1"}}`, ".spec.either"},
+		"metadata is that of all objects":        {`{"apiVersion":"a/v1","kind":"B","metadata":{"finalizers":["x"],"labels":{"a":"b"}}}`, `.apiVersion .kind .metadata.finalizers[="x"] .metadata.labels.a`},
+		"metadata of objects in objects as well": {`{"spec":{"embedded":{"metadata":{"finalizers":["x"]},"more":1}}}`, `.spec.embedded.metadata.finalizers[="x"] .spec.embedded.more`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			value, err := of.FromYAML(typed.YAMLObject(row.object))
+			require.NoError(t, err)
+			fields, err := value.ToFieldSet()
+			require.NoError(t, err)
+			lines := strings.Split(fields.String(), "\n")
+			slices.Sort(lines)
+			assert.Equal(t, row.fields, strings.Join(lines, " "))
+		})
+	}
+	_, err = of.FromYAML(`{"spec":{"other":1}}`)
+	require.ErrorContains(t, err, "field not declared in schema")
+}
+
+func TestAnOwnKindWithoutASchemaHasAnyFields(t *testing.T) {
+	t.Parallel()
+	of, err := OfSchema(nil)
+	require.NoError(t, err)
+	_, err = of.FromYAML(`{"a":{"b":[1]}}`)
+	require.NoError(t, err)
+}
+
+func TestASchemaThatCannotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []map[string]any{{"type": 1}, {"type": "array"}, {"type": "what"}} {
+		_, err := OfSchema(schema)
+		require.ErrorContains(t, err, "schema: ")
+	}
+}
+
+func BenchmarkAllKinds(b *testing.B) {
+	for b.Loop() {
+		clear(made.kinds)
+		clear(made.maps)
+		for _, of := range v1.Scheme.AllKnownTypes() {
+			Of(of)
+		}
+	}
+}
+
+func BenchmarkPod(b *testing.B) {
+	for b.Loop() {
+		clear(made.kinds)
+		clear(made.maps)
+		Of(reflect.TypeFor[corev1.Pod]())
+	}
+}
+
+func BenchmarkOwn(b *testing.B) {
+	schema := map[string]any{"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": map[string]any{
+		"replicas": map[string]any{"type": "integer"}, "image": map[string]any{"type": "string"},
+		"ports": map[string]any{"type": "array", "items": map[string]any{"type": "integer"}},
+	}}}}
+	for b.Loop() {
+		_, err := OfSchema(schema)
+		require.NoError(b, err)
+	}
 }

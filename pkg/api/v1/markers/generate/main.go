@@ -20,6 +20,7 @@ var sources = []struct {
 }{
 	{"k8s.io/api", []string{"*/v[0-9]"}},
 	{"k8s.io/apiextensions-apiserver", []string{"pkg/apis/apiextensions/v1"}},
+	{"k8s.io/kube-aggregator", []string{"pkg/apis/apiregistration/v1"}},
 	{"k8s.io/apimachinery", []string{"pkg/api/resource", "pkg/apis/meta/v1", "pkg/runtime", "pkg/util/intstr"}},
 }
 

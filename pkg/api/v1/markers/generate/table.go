@@ -17,7 +17,7 @@ type table struct {
 	constants map[string]string // the texts of all constants, by the path of their package and their name
 }
 
-const header = `# Made by go generate of the comments in k8s.io/api, k8s.io/apiextensions-apiserver and k8s.io/apimachinery (Apache License 2.0).
+const header = `# Made by go generate of the comments in k8s.io/api, k8s.io/apiextensions-apiserver, k8s.io/apimachinery and k8s.io/kube-aggregator (Apache License 2.0).
 # Package markers explains the lines.
 `
 
