@@ -13,8 +13,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// The names of the types of an own kind: of its objects, and of their metadata.
-var ownName, metadataName = "own", metav1.ObjectMeta{}.OpenAPIModelName()
+// ownName is the name of the type of an own kind.
+var ownName = "own"
+
+func metadata() typed.ParseableType { return Of(reflect.TypeFor[metav1.ObjectMeta]()) }
 
 // OfSchema returns the type by which objects of a kind without a Go type are compared and merged, by its schema as
 // OpenAPI 3.0 has it, without the fields that all objects have. Without a schema they may have any fields. The caller keeps
@@ -37,11 +39,9 @@ func OfSchema(of map[string]any) (typed.ParseableType, error) {
 	if err != nil {
 		return typed.ParseableType{}, fmt.Errorf("convert schema: %w", err)
 	}
-	metadata := Of(reflect.TypeFor[metav1.ObjectMeta]())
-	atom, _ := metadata.Schema.Resolve(metadata.TypeRef)
 	return typed.ParseableType{
 		TypeRef: schema.TypeRef{NamedType: &ownName},
-		Schema:  &schema.Schema{Types: append(slices.Clip(converted.Types), schema.TypeDef{Name: metadataName, Atom: atom})},
+		Schema:  &schema.Schema{Types: append(slices.Clip(converted.Types), metadata().Schema.Types[len(anything()):]...)},
 	}, nil
 }
 
@@ -68,5 +68,5 @@ func embed(s *spec.Schema) {
 func addMeta(s *spec.Schema) {
 	s.SetProperty("apiVersion", *spec.StringProperty())
 	s.SetProperty("kind", *spec.StringProperty())
-	s.SetProperty("metadata", *spec.RefSchema("#/components/schemas/" + metadataName))
+	s.SetProperty("metadata", *spec.RefSchema("#/components/schemas/" + *metadata().TypeRef.NamedType))
 }

@@ -31,13 +31,19 @@ func anything() []schema.TypeDef {
 
 var numeric, text, boolean, untyped = schema.Numeric, schema.String, schema.Boolean, schema.Untyped
 
-// made has what was made so far. Types refer to the maps of others and to themselves by pointers: a name would have to be
-// found again in the schema of each kind.
+// made has the types of all structs that were needed so far: kinds share them. References are by name, because the library
+// compares types again and again: by pointers it would compare all that they refer to.
 var made = struct {
 	sync.Mutex
-	kinds map[reflect.Type]typed.ParseableType
-	maps  map[reflect.Type]*schema.Map
-}{kinds: map[reflect.Type]typed.ParseableType{}, maps: map[reflect.Type]*schema.Map{}}
+	kinds   map[reflect.Type]typed.ParseableType
+	structs map[reflect.Type]*structure
+}{kinds: map[reflect.Type]typed.ParseableType{}, structs: map[reflect.Type]*structure{}}
+
+// structure is the type of a struct.
+type structure struct {
+	schema.TypeDef
+	uses []*structure // the structs that it refers to
+}
 
 // Of returns the type by which the objects of a Go struct are compared and merged. It is made when it is first needed, and
 // kept. Of is safe for concurrent use.
@@ -46,60 +52,80 @@ func Of(t reflect.Type) typed.ParseableType {
 	defer made.Unlock()
 	kind, ok := made.kinds[t]
 	if !ok {
-		name := t.String()
-		// The library compares types by name: without one it would follow the pointers without end.
-		kind = typed.ParseableType{
-			TypeRef: schema.TypeRef{NamedType: &name},
-			Schema:  &schema.Schema{Types: append(anything(), schema.TypeDef{Name: name, Atom: atomOf(t)})},
-		}
+		own := structOf(t)
+		kind = typed.ParseableType{TypeRef: schema.TypeRef{NamedType: &own.Name}, Schema: &schema.Schema{Types: own.appendTo(anything(), map[*structure]bool{})}}
 		made.kinds[t] = kind
 	}
 	return kind
 }
 
-// atomOf returns what a type is, made locked.
-func atomOf(t reflect.Type) schema.Atom {
+// appendTo appends a type, and all that it uses.
+func (s *structure) appendTo(types []schema.TypeDef, known map[*structure]bool) []schema.TypeDef {
+	if known[s] {
+		return types
+	}
+	known[s] = true
+	types = append(types, s.TypeDef)
+	for _, used := range s.uses {
+		types = used.appendTo(types, known)
+	}
+	return types
+}
+
+// structOf returns the type of a struct, made locked.
+func structOf(t reflect.Type) *structure {
+	s, ok := made.structs[t]
+	if !ok {
+		s = &structure{TypeDef: schema.TypeDef{Name: strings.ReplaceAll(t.PkgPath(), "/", ".") + "." + t.Name()}}
+		made.structs[t] = s // before its fields: types refer to themselves
+		s.Atom = s.atomOf(t)
+	}
+	return s
+}
+
+// refTo returns a reference to a type that the struct uses.
+func (s *structure) refTo(t reflect.Type) schema.TypeRef {
+	inlined := func(atom schema.Atom) schema.TypeRef { return schema.TypeRef{Inlined: atom} }
 	switch t.Kind() {
 	case reflect.Pointer:
-		return atomOf(t.Elem())
+		return s.refTo(t.Elem())
 	case reflect.Struct:
-		return structOf(t)
+		used := structOf(t)
+		s.uses = append(s.uses, used)
+		return schema.TypeRef{NamedType: &used.Name}
 	case reflect.Map:
-		return schema.Atom{Map: &schema.Map{ElementType: schema.TypeRef{Inlined: atomOf(t.Elem())}}}
+		return inlined(schema.Atom{Map: &schema.Map{ElementType: s.refTo(t.Elem())}})
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return schema.Atom{Scalar: &text}
+			return inlined(schema.Atom{Scalar: &text})
 		}
-		return schema.Atom{List: &schema.List{ElementType: schema.TypeRef{Inlined: atomOf(t.Elem())}, ElementRelationship: schema.Atomic}}
+		return inlined(schema.Atom{List: &schema.List{ElementType: s.refTo(t.Elem()), ElementRelationship: schema.Atomic}})
 	case reflect.Bool:
-		return schema.Atom{Scalar: &boolean}
+		return inlined(schema.Atom{Scalar: &boolean})
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
-		return schema.Atom{Scalar: &numeric}
+		return inlined(schema.Atom{Scalar: &numeric})
 	default:
-		return schema.Atom{Scalar: &text}
+		return inlined(schema.Atom{Scalar: &text})
 	}
 }
 
-func structOf(t reflect.Type) schema.Atom {
+// atomOf returns what a struct is.
+func (s *structure) atomOf(t reflect.Type) schema.Atom {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():
 		return schema.Atom{Scalar: &untyped}
 	case reflect.TypeFor[runtime.RawExtension]():
 		return anything()[0].Atom
 	}
-	if s, ok := markers.ScalarOf(t); ok {
-		return scalarOf(s)
+	if single, ok := markers.ScalarOf(t); ok {
+		return scalarOf(single)
 	}
-	m, ok := made.maps[t]
-	if !ok {
-		m = &schema.Map{ElementRelationship: relationship(markers.Struct(t)["."].MapType)}
-		made.maps[t] = m // before its fields: types refer to themselves
-		for _, f := range markers.Fields(t) {
-			m.Fields = append(m.Fields, fieldOf(f))
-		}
-		if m.Fields == nil {
-			m.ElementType.NamedType = &deducedName
-		}
+	m := &schema.Map{ElementRelationship: relationship(markers.Struct(t)["."].MapType)}
+	for _, f := range markers.Fields(t) {
+		m.Fields = append(m.Fields, s.fieldOf(f))
+	}
+	if m.Fields == nil {
+		m.ElementType.NamedType = &deducedName
 	}
 	return schema.Atom{Map: m}
 }
@@ -119,8 +145,8 @@ func scalarOf(s markers.Scalar) schema.Atom {
 	}
 }
 
-func fieldOf(f markers.Field) schema.StructField {
-	field := schema.StructField{Name: f.JSON, Type: schema.TypeRef{Inlined: atomOf(f.Type)}}
+func (s *structure) fieldOf(f markers.Field) schema.StructField {
+	field := schema.StructField{Name: f.JSON, Type: s.refTo(f.Type)}
 	if f.Default != "" {
 		if err := json.Unmarshal([]byte(f.Default), &field.Default); err != nil {
 			panic(err) // a test reads all defaults

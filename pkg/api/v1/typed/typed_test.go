@@ -209,7 +209,7 @@ func TestASchemaThatCannotBeReadIsAnError(t *testing.T) {
 func BenchmarkAllKinds(b *testing.B) {
 	for b.Loop() {
 		clear(made.kinds)
-		clear(made.maps)
+		clear(made.structs)
 		for _, of := range v1.Scheme.AllKnownTypes() {
 			Of(of)
 		}
@@ -219,7 +219,7 @@ func BenchmarkAllKinds(b *testing.B) {
 func BenchmarkPod(b *testing.B) {
 	for b.Loop() {
 		clear(made.kinds)
-		clear(made.maps)
+		clear(made.structs)
 		Of(reflect.TypeFor[corev1.Pod]())
 	}
 }
