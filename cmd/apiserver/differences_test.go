@@ -75,6 +75,20 @@ func TestK7WhatTheSecondDoorHasNotWrittenHasNoManagedFields(t *testing.T) {
 	assert.Contains(t, applied, `conflict with \"kube2014\" using v1: .metadata.labels.name`)
 }
 
+func TestK102NothingIsCreatedAtAStatus(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	const services = "/api/v1/namespaces/default/services"
+	service := func(more string) string {
+		return `{"apiVersion":"v1","kind":"Service","metadata":{"name":"x"` + more + `},"spec":{"ports":[{"port":80}]}}`
+	}
+	d.mustAsk(404, "PUT", services+"/x/status", service(""))
+	for path, config := range map[string]string{services + "/x/status": service(""), services + "/x": service(`,"resourceVersion":"1"`), podsPath + "/x/status": pod("x", "")} {
+		d.mustAsk(404, "PATCH", path+"?fieldManager=m", config, "Content-Type: application/apply-patch+yaml")
+	}
+	d.mustAsk(201, "PATCH", services+"/x?fieldManager=m", service(""), "Content-Type: application/apply-patch+yaml")
+}
+
 func TestK8AnswersAreInJSON(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)

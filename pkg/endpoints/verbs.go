@@ -97,7 +97,7 @@ func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object,
 	}
 	err = r.admit(admission.Update, dryRun, options, func(admission rest.Admission) error {
 		answer, created, err = storage.Update(r.Context(), r.key(), permitted,
-			rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn, Manager: manager, ForceCreate: manager == nil})
+			rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn, Manager: manager, ForceCreate: manager == nil && r.info.Subresource == ""})
 		return err
 	})
 	return answer, created, err

@@ -20,7 +20,7 @@ func (s *Server) update(ctx context.Context, name string, change func(*apiextens
 	_, _, err := s.definitions.Status.Update(ctx, rest.Key{Name: name}, func(current rest.Object) (rest.Object, error) {
 		change(current.(*apiextensionsv1.CustomResourceDefinition))
 		return current, nil
-	}, rest.WriteOptions{})
+	}, rest.AsServer())
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

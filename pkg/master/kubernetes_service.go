@@ -182,7 +182,7 @@ func (k *kubernetesService) syncEndpoints() error {
 		}
 		endpoints.Subsets = subsets
 		return endpoints, nil
-	}, rest.WriteOptions{})
+	}, rest.AsServer())
 	if err == nil {
 		err = k.slices.sync(answer)
 	}

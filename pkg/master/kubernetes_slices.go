@@ -46,7 +46,7 @@ func (s serverSlices) write(slice *discoveryv1.EndpointSlice) error {
 		next := current.(*discoveryv1.EndpointSlice)
 		next.Labels, next.Ports, next.Endpoints = slice.Labels, slice.Ports, slice.Endpoints
 		return next, nil
-	}, rest.WriteOptions{})
+	}, rest.AsServer())
 	if apierrors.IsNotFound(err) {
 		_, err = s.Storage.(rest.Creater).Create(ctx, key, slice, rest.WriteOptions{})
 	}

@@ -24,6 +24,12 @@ type WriteOptions struct {
 	ForceCreate bool
 }
 
+// Server is the manager of what the server itself writes.
+const Server = "kube-apiserver"
+
+// AsServer returns the options of an update by the server itself.
+func AsServer() WriteOptions { return WriteOptions{Manager: new(Server)} }
+
 // DeleteOptions are the options of a delete.
 type DeleteOptions struct {
 	metav1.DeleteOptions

@@ -166,7 +166,9 @@ func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	converted.(metav1.Object).SetManagedFields(ManagedFields(object.(api.Object)))
+	if managed := ManagedFields(object.(api.Object)); len(managed) > 0 {
+		converted.(metav1.Object).SetManagedFields(managed)
+	}
 	if own, ok := converted.(*unstructured.Unstructured); ok {
 		return c.EncodeUnstructured(own)
 	}

@@ -71,7 +71,7 @@ func restore(ctx context.Context, services *Services, item *storage.Object, loca
 		_, _, err = services.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 			current.(*apiregistrationv1.APIService).Spec = local.Spec
 			return current, nil
-		}, rest.WriteOptions{})
+		}, rest.AsServer())
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -43,6 +43,7 @@ func dropUnneeded(now, old *corev1.ServiceSpec) {
 		}
 		dropSame(&now.IPFamilies, old.IPFamilies)
 		dropSame(&now.IPFamilyPolicy, old.IPFamilyPolicy)
+		dropSame(&now.InternalTrafficPolicy, old.InternalTrafficPolicy)
 	}
 	if isReached(old) && !isReached(now) {
 		had := nodePorts(old)

@@ -185,5 +185,5 @@ func (k kind) creator() string {
 	case api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return June2014
 	}
-	return "kube-apiserver"
+	return rest.Server
 }

@@ -2,6 +2,7 @@ package fieldmanager
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,7 +124,7 @@ func (k kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (ru
 			err = runtime.DefaultUnstructuredConverter.FromUnstructured(own.Object, object)
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", from, err)
 		}
 		in = object
 	}

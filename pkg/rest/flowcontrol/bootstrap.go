@@ -59,7 +59,7 @@ func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, 
 		annotations[flowcontrolv1.AutoUpdateAnnotationKey] = strconv.FormatBool(update)
 		current.SetAnnotations(annotations)
 		return current, nil
-	}, rest.WriteOptions{})
+	}, rest.AsServer())
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -87,7 +87,7 @@ func tellDangling(ctx context.Context, store *generic.Store[*flowcontrolv1.FlowS
 			object := current.(*flowcontrolv1.FlowSchema)
 			setDangling(object, names[object.Spec.PriorityLevelConfiguration.Name], now)
 			return object, nil
-		}, rest.WriteOptions{})
+		}, rest.AsServer())
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}

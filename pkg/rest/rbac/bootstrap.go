@@ -87,7 +87,7 @@ func repair(ctx context.Context, store writer, wanted rest.Object) error {
 			other.UID = &uid
 			repairMeta(current, wanted)
 			return current, repairParts(current, wanted)
-		}, rest.WriteOptions{})
+		}, rest.AsServer())
 		if !errors.Is(err, errOtherRole) {
 			return err
 		}
