@@ -45,7 +45,7 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding YAML: %v", twice))
 		}
 		if twice != nil && !warned && r.fieldValidation() == metav1.FieldValidationWarn {
-			r.warn(twice.Error())
+			r.warnOf(twice)
 			warned = true
 		}
 		if uid := object.GetUID(); current == nil && uid != "" {

@@ -88,7 +88,7 @@ func (r *call) reportUnknown(unknown []error, refuse func(error) error) error {
 	switch r.fieldValidation() {
 	case metav1.FieldValidationWarn:
 		for _, one := range unknown {
-			r.warn(one.Error())
+			r.warnOf(one)
 		}
 	case metav1.FieldValidationStrict:
 		if len(unknown) > 0 {
@@ -96,6 +96,19 @@ func (r *call) reportUnknown(unknown []error, refuse func(error) error) error {
 		}
 	}
 	return nil
+}
+
+// warnOf sends an error as a warning: a field that YAML gives twice is on a line of its own.
+func (r *call) warnOf(err error) {
+	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	lines, isYAML := strings.CutPrefix(text, "yaml: unmarshal errors:\n")
+	if !isYAML {
+		r.warn(err.Error())
+		return
+	}
+	for line := range strings.Lines(lines) {
+		r.warn(strings.TrimSpace(line))
+	}
 }
 
 // decode decodes an object of the resource's kind, and returns its unknown and duplicate fields.
