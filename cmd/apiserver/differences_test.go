@@ -83,10 +83,13 @@ func TestK102NothingIsCreatedAtAStatus(t *testing.T) {
 		return `{"apiVersion":"v1","kind":"Service","metadata":{"name":"x"` + more + `},"spec":{"ports":[{"port":80}]}}`
 	}
 	d.mustAsk(404, "PUT", services+"/x/status", service(""))
-	for path, config := range map[string]string{services + "/x/status": service(""), services + "/x": service(`,"resourceVersion":"1"`), podsPath + "/x/status": pod("x", "")} {
+	for path, config := range map[string]string{services + "/x/status": service(""), podsPath + "/x/status": pod("x", "")} {
 		d.mustAsk(404, "PATCH", path+"?fieldManager=m", config, "Content-Type: application/apply-patch+yaml")
 	}
-	d.mustAsk(201, "PATCH", services+"/x?fieldManager=m", service(""), "Content-Type: application/apply-patch+yaml")
+	created := d.mustAsk(201, "PATCH", services+"/x?fieldManager=m", service(`,"resourceVersion":"1","deletionTimestamp":"2020-01-01T00:00:00Z"`), "Content-Type: application/apply-patch+yaml")
+	assert.NotContains(t, created, `"deletionTimestamp"`)
+	headless := strings.Replace(service(""), `"ports"`, `"clusterIP":"None","ports"`, 1)
+	assert.Contains(t, d.mustAsk(201, "POST", services, strings.Replace(headless, `"x"`, `"y"`, 1)), "f:clusterIPs")
 }
 
 func TestK8AnswersAreInJSON(t *testing.T) {

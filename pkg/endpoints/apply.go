@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -67,12 +68,15 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 // configuration decodes a configuration in YAML, and returns an error too for a field that is given twice.
 func (r *call) configuration(body []byte) (_ *unstructured.Unstructured, twice, err error) {
 	var members map[string]any
-	text, err := yaml.YAMLToJSON(body)
-	if err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(text, &members)
+	text, err := bodies.FromYAML(body)
+	if wrong := (*bodies.Malformed)(nil); errors.As(err, &wrong) {
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: error converting YAML to JSON: %v", wrong))
 	}
 	if err != nil {
-		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+		return nil, nil, err
+	}
+	if kjson.UnmarshalCaseSensitivePreserveInts(text, &members) != nil {
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", yaml.Unmarshal(body, &members))) // in its words
 	}
 	if err := quantity.CheckJSON(text); err != nil {
 		return nil, nil, err

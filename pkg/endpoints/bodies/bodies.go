@@ -108,7 +108,7 @@ func JSON(header http.Header, body []byte) ([]byte, error) {
 	case "", "application/json":
 		return body, nil
 	case YAML:
-		return fromYAML(body)
+		return FromYAML(body)
 	}
 	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
 		Reason: metav1.StatusReasonUnsupportedMediaType,

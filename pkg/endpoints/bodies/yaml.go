@@ -11,8 +11,9 @@ import (
 // Malformed is the error for a body that does not have the format of its type.
 type Malformed struct{ error }
 
-// fromYAML converts YAML to JSON. With its aliases expanded it may not exceed the maximum size of a body.
-func fromYAML(body []byte) ([]byte, error) {
+// FromYAML converts YAML to JSON. With its aliases expanded it may not exceed the maximum size of a body. The error is *Malformed if
+// it is no YAML.
+func FromYAML(body []byte) ([]byte, error) {
 	var root yamlv3.Node
 	if err := yamlv3.Unmarshal(body, &root); err == nil {
 		e := expansion{sizes: map[*yamlv3.Node]int{}}

@@ -94,6 +94,7 @@ var strategy = generic.Strategy[crd]{
 }
 
 var statusStrategy = generic.Strategy[crd]{
+	Resets:         fieldmanager.Fields{"spec"},
 	RequireVersion: true,
 	Default:        strategy.Default,
 	PrepareForUpdate: func(object, old crd) {

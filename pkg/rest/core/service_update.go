@@ -60,7 +60,7 @@ func dropUnneeded(now, old *corev1.ServiceSpec) {
 		dropSame(&now.AllocateLoadBalancerNodePorts, old.AllocateLoadBalancerNodePorts)
 		dropSame(&now.LoadBalancerClass, old.LoadBalancerClass)
 	}
-	if (isReached(old) || len(old.ExternalIPs) > 0) && !isReached(now) && len(now.ExternalIPs) == 0 {
+	if isExternal(old) && !isExternal(now) {
 		dropSame(&now.ExternalTrafficPolicy, old.ExternalTrafficPolicy)
 	}
 }
@@ -77,6 +77,11 @@ func hasAddress(spec *corev1.ServiceSpec) bool { return spec.Type != corev1.Serv
 // isReached reports whether a service has node ports.
 func isReached(spec *corev1.ServiceSpec) bool {
 	return spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer
+}
+
+// isExternal reports whether a service is reached from elsewhere, by node ports or by addresses.
+func isExternal(spec *corev1.ServiceSpec) bool {
+	return isReached(spec) || spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0
 }
 
 // isChecked reports whether a service has a node port for health checks.

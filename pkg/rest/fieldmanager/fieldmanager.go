@@ -120,6 +120,9 @@ func (m *Manager) Apply(live rest.Object, configuration *unstructured.Unstructur
 		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: err.Error()}}
 	}
 	object := applied.(rest.Object)
+	if object.GetManagedFields() == nil { // it has none, but not because v1 has not written it
+		object.SetManagedFields([]metav1.ManagedFieldsEntry{})
+	}
 	if tooLarge(object.GetManagedFields()) {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the managed fields of the object would have more than %d bytes", MaxSize))
 	}

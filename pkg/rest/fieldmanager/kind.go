@@ -159,7 +159,13 @@ func (k kind) convertUntyped(in runtime.Object, version schema.GroupVersion) (ru
 	if err != nil {
 		return nil, err
 	}
-	return to.Untyped.Codec.Out(stored)
+	converted, err := to.Untyped.Codec.Out(stored)
+	if err == nil { // the store sets these
+		own, object := in.(*unstructured.Unstructured), converted.(*unstructured.Unstructured)
+		object.SetUID(own.GetUID())
+		object.SetResourceVersion(own.GetResourceVersion())
+	}
+	return converted, err
 }
 
 // in returns the row of another version of a kind without a Go type.

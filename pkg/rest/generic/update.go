@@ -130,7 +130,7 @@ func (s *Store[T]) firstVersion(key rest.Key, change rest.Change, options rest.W
 	switch expected, err := expectedVersion(object); {
 	case err != nil:
 		return nil, err
-	case expected != 0:
+	case expected != 0 && !options.ForceCreate:
 		return nil, apierrors.NewNotFound(s.resource, key.Name)
 	}
 	if err := s.checkUID(key.Name, object.GetUID(), ""); err != nil {
@@ -186,7 +186,6 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	if object.GetDeletionGracePeriodSeconds() == nil {
 		object.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
 	}
-	object.SetGenerateName(old.GetGenerateName())
 	object.SetNamespace(old.GetNamespace())
 	object.SetGeneration(old.GetGeneration())
 	object.SetSelfLink("")
