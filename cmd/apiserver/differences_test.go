@@ -75,7 +75,7 @@ func TestK7WhatTheSecondDoorHasNotWrittenHasNoManagedFields(t *testing.T) {
 	assert.Contains(t, applied, `conflict with \"kube2014\" using v1: .metadata.labels.name`)
 }
 
-func TestK102NothingIsCreatedAtAStatus(t *testing.T) {
+func TestK108NothingIsCreatedAtAStatus(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)
 	const services = "/api/v1/namespaces/default/services"
@@ -92,23 +92,26 @@ func TestK102NothingIsCreatedAtAStatus(t *testing.T) {
 	assert.Contains(t, d.mustAsk(201, "POST", services, strings.Replace(headless, `"x"`, `"y"`, 1)), "f:clusterIPs")
 }
 
-func TestK8AnswersAreInJSON(t *testing.T) {
+func TestK8DiscoveryIsInJSON(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)
-	for accept, status := range map[string]int{
-		"application/vnd.kubernetes.protobuf, application/json": 200,
-		"*/*":                                 200,
-		"application/vnd.kubernetes.protobuf": 406,
-		"application/yaml":                    406,
-	} {
-		assert.True(t, strings.HasPrefix(d.mustAsk(status, "GET", podsPath, "", "Accept: "+accept), "{"), accept)
+	for _, path := range []string{"/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1"} {
+		assert.True(t, strings.HasPrefix(d.mustAsk(200, "GET", path, "", "Accept: application/vnd.kubernetes.protobuf"), "{"), path)
 	}
-	req := httptest.NewRequest("GET", "/openapi/v3/api/v1", nil)
+	req := httptest.NewRequest("GET", "/openapi/v2", nil)
 	req.Header.Set("Accept-Encoding", "gzip")
 	answer := httptest.NewRecorder()
 	d.handler.ServeHTTP(answer, req)
 	assert.Greater(t, answer.Body.Len(), 128<<10) // what today's server compresses
 	assert.Empty(t, answer.Header().Get("Content-Encoding"))
+}
+
+func TestK102WhatIsAcceptable(t *testing.T) {
+	t.Parallel()
+	d := onTwoMachines(t)
+	d.mustAsk(406, "GET", podsPath, "", "Accept: application/vnd.kubernetes.protobuf;q=0")
+	assert.Contains(t, d.mustAsk(200, "GET", podsPath, "", "Accept: application/*"), `"kind":"PodList"`)
+	d.mustAsk(406, "GET", podsPath+"?watch=1&timeoutSeconds=1", "", "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
 
 func TestK10APodOfALiveNodeHasTimeToEnd(t *testing.T) {

@@ -10,6 +10,7 @@ const (
 	podsPath    = "/api/v1/namespaces/default/pods"
 	connections = 16 // of the load
 	asTable     = "Accept: application/json;as=Table;v=v1;g=meta.k8s.io"
+	asProtobuf  = "Accept: application/vnd.kubernetes.protobuf"
 )
 
 // request returns a request to either side: ours passes over the token.

@@ -88,6 +88,9 @@ func measureReads(c *comparison, sides []*side) error {
 	if err := c.byTurns(sides, lists("list of 10,000 pods as JSON", 6, podsPath)); err != nil {
 		return err
 	}
+	if err := c.byTurns(sides, lists("list of 10,000 pods in protobuf", 4, podsPath, asProtobuf)); err != nil {
+		return err
+	}
 	if err := c.byTurns(sides, lists("list of 10,000 pods as Table", 2, podsPath, asTable)); err != nil {
 		return err
 	}

@@ -48,7 +48,6 @@ func KnownOfRequests(onEtcd bool) []Edit {
 		// The first door's answers.
 		{"K5", "55 GET /", `(?s).*`, "status 200\nContent-Type: text/html; charset=utf-8\n\n<html><body>Welcome to Kubernetes</body></html>"},
 		{"K5", "56 GET /nope", `404 page not found\n`, "Not Found: GET /nope"},
-		{"K8", "29 POST /api/v1/namespaces/default/pods", `, application/yaml, application/vnd.kubernetes.protobuf`, ""},
 		{"K9", "26 POST /api/v1/namespaces/default/pods", ` in scheme \\"pkg/runtime/scheme.go:111\\"`, ""},
 		{"K28", "43 GET /api/v1/namespaces/default/pods?watch=1&resourceVersion=9223372036854775807&timeoutSeconds=1", `(?s).*`, tooLarge},
 		{"K10", "80 DELETE /api/v1/namespaces/default/pods/one", `"deletionGracePeriodSeconds": 30`, `"deletionGracePeriodSeconds": 0`},

@@ -27,6 +27,7 @@ type Event struct {
 	decision Decision
 	secret   bool // the bodies contain tokens
 	event    auditv1.Event
+	answer   func() []byte // the JSON of an answer in another form; nil if the answer is JSON
 }
 
 // Begin returns the event of a request that was just received. As in today's server, the client may

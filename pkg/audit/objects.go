@@ -69,6 +69,9 @@ func (e *Event) refer(text []byte) {
 	ref.UID, ref.ResourceVersion = own.UID, own.ResourceVersion
 }
 
+// ResponseObject implements request.Observer.
+func (e *Event) ResponseObject(inJSON func() []byte) { e.answer = inJSON }
+
 // Keeps reports whether Answered needs the body of an answer with a status: an object of the level
 // RequestResponse, or a Status that says how the request ended.
 func (e *Event) Keeps(status int) bool {
@@ -79,6 +82,9 @@ func (e *Event) Keeps(status int) bool {
 func (e *Event) Answered(status int, contentType string, body []byte) {
 	e.event.ResponseStatus = &metav1.Status{Code: int32(status)}
 	mediaType, _, _ := mime.ParseMediaType(contentType)
+	if e.answer != nil && e.Keeps(status) {
+		mediaType, body = "application/json", e.answer()
+	}
 	switch {
 	case mediaType == "application/json" && json.Valid(body):
 		e.answeredJSON(body)

@@ -121,7 +121,6 @@ func TestAClientGetsTheFirstFormThatItAcceptsAndTheServerHas(t *testing.T) {
 		{"nothing said", "", "PodList"},
 		{"anything", "*/*", "PodList"},
 		{"any application", "application/*", "PodList"},
-		{"protobuf first", "application/vnd.kubernetes.protobuf,application/json", "PodList"},
 		{"a table", Table, "Table"},
 		{"a table of a version that is to come, or none", "application/json;as=Table;v=v2;g=meta.k8s.io,application/json", "PodList"},
 		{"a table rather than a list", "application/json;q=0.1," + Table + ";q=0.9", "Table"},

@@ -14,10 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"sigs.k8s.io/yaml"
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/conversion"
+	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
 )
 
 // respond answers with an object, in the form that the client accepts, unless there is an error.
@@ -25,14 +28,16 @@ func (r *call) respond(status int, answer rest.Answer, err error) error {
 	if err != nil {
 		return err
 	}
-	body, err := r.encode(answer, true)
-	if err == nil {
-		r.write(status, body)
-	}
-	return err
+	return r.write(status, func() (conversion.Encoded, error) {
+		if r.form.mediaType == bodies.Protobuf {
+			envelope, message, err := r.appendMessage(nil, answer, true)
+			return v1.EncodeProtobuf(envelope, message), err
+		}
+		return r.encode(answer, true)
+	})
 }
 
-// encode encodes an object in the form that the client accepts: a table with or without the definitions of
+// encode encodes an object as JSON in the form that the client accepts: a table with or without the definitions of
 // its columns. A status is encoded as it is.
 func (r *call) encode(answer rest.Answer, columns bool) (conversion.Encoded, error) {
 	switch r.form.as {
@@ -47,10 +52,21 @@ func (r *call) encode(answer rest.Answer, columns bool) (conversion.Encoded, err
 			return conversion.Encoded{}, err
 		}
 		if metadata, err := meta.Accessor(object); err == nil {
-			return r.tableOf(metadata.GetResourceVersion(), object, answer, columns)
+			return r.tableOf(metadata, object, answer, columns)
 		}
 	}
 	return answer.Encode()
+}
+
+// appendMessage is encode in protobuf: it appends the parts of the message of an object, and returns the envelope of its kind.
+func (r *call) appendMessage(parts [][]byte, answer rest.Answer, forOne bool) (envelope []byte, message [][]byte, err error) {
+	if r.form.as != "" {
+		message, err := answer.AppendMetadata(parts)
+		if err != nil || len(message) > len(parts) {
+			return v1.EnvelopeOf(r.form.groupVersion().WithKind(r.form.as)), message, err
+		}
+	}
+	return answer.AppendMessage(parts, forOne)
 }
 
 // respondList answers with a list, in the form that the client accepts, unless there is an error.
@@ -58,15 +74,17 @@ func (r *call) respondList(list *rest.List, err error) error {
 	if err != nil {
 		return err
 	}
-	encode := r.converted
-	if r.form.as == "" {
-		encode = (*rest.List).Encode
-	}
-	body, err := encode(list)
-	if err == nil {
-		r.write(http.StatusOK, body)
-	}
-	return err
+	return r.write(http.StatusOK, func() (conversion.Encoded, error) {
+		switch inProtobuf := r.form.mediaType == bodies.Protobuf; {
+		case inProtobuf && r.form.as == "":
+			return list.EncodeProtobuf()
+		case inProtobuf:
+			return list.EncodeMetadata(r.form.groupVersion())
+		case r.form.as == "":
+			return list.Encode()
+		}
+		return r.converted(list)
+	})
 }
 
 // appendMetadata appends the PartialObjectMetadata of an object, nothing if it has no metadata.
@@ -138,31 +156,63 @@ func (r *call) error(err error) {
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		r.w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
-	body, err := v1.Encode(&status)
-	if err != nil {
+	var known bool
+	if r.form, known = negotiate(r.Header.Values("Accept"), form.isPlain); !known {
+		r.form = form{mediaType: jsonType, pretty: true}
+	}
+	if err := r.respond(int(status.Code), rest.MakeAnswer(&status), nil); err != nil {
 		r.logError(err)
 	}
-	if status.Code == http.StatusNotAcceptable { // no form was agreed on
-		body = indented(body)
-	}
-	r.write(int(status.Code), body)
 }
 
-// write writes an answer in JSON.
-func (r *call) write(status int, body conversion.Encoded) {
-	if wantsIndented(r.Request) {
+// write writes an answer. Encode encodes it in the form that the client accepts, but for YAML and lines: that begins as compact JSON.
+func (r *call) write(status int, encode func() (conversion.Encoded, error)) error {
+	body, err := encode()
+	if err == nil && r.form.mediaType == bodies.YAML {
+		body, err = asYAML(body)
+	}
+	if err != nil {
+		return err
+	}
+	if r.form.mediaType == jsonType && (r.form.pretty || wantsIndented(r.Request)) {
 		body = indented(body)
 	}
 	r.writeWarnings()
 	header := r.w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Content-Length", strconv.Itoa(body.Size))
+	header.Set("Content-Type", r.form.mediaType)
+	compressed := body.Size > compressedFrom && acceptsGzip(r.Header)
+	if compressed {
+		header.Set("Content-Encoding", "gzip")
+		header.Add("Vary", "Accept-Encoding")
+	} else {
+		header.Set("Content-Length", strconv.Itoa(body.Size))
+	}
+	if compressed || r.form.mediaType != jsonType {
+		request.ObserverFrom(r.Context()).ResponseObject(func() []byte { return r.inJSON(encode) })
+	}
 	r.w.WriteHeader(status)
+	if compressed {
+		writeCompressed(r.w, body)
+		return nil
+	}
 	for piece := range body.Pieces {
 		if _, err := r.w.Write(piece); err != nil {
-			return // the client is gone
+			return nil // the client is gone
 		}
 	}
+	return nil
+}
+
+// inJSON returns an answer in JSON whatever its form, nil if it cannot be encoded.
+func (r *call) inJSON(encode func() (conversion.Encoded, error)) []byte {
+	accepted := r.form
+	defer func() { r.form = accepted }()
+	r.form.mediaType = jsonType
+	body, err := encode()
+	if err != nil {
+		return nil
+	}
+	return body.Bytes()
 }
 
 // wantsIndented reports whether a person reads the answer: the query requests it, or the client is curl,
@@ -173,6 +223,11 @@ func wantsIndented(req *http.Request) bool {
 	}
 	agent := req.UserAgent()
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+}
+
+func asYAML(body conversion.Encoded) (conversion.Encoded, error) {
+	text, err := yaml.JSONToYAML(body.Bytes())
+	return conversion.EncodedBytes(text), err
 }
 
 // indented returns a JSON text with each value on a line of its own.

@@ -187,8 +187,8 @@ type call struct {
 
 // serve answers the request, or returns an error. A request whose answer the client would not accept
 // changes nothing.
-func (r *call) serve() (err error) {
-	if r.form, err = negotiate(r.Header.Values("Accept")); err != nil {
+func (r *call) serve() error {
+	if err := r.negotiate(); err != nil {
 		return err
 	}
 	if err := r.checkForm(); err != nil {
@@ -220,12 +220,9 @@ func (r *call) serve() (err error) {
 
 // checkForm returns an error if the answer cannot have the form that the client accepts.
 func (r *call) checkForm() error {
-	isList := r.info.Verb == "list" || r.info.Verb == "deletecollection"
 	switch r.form.as {
 	case "PartialObjectMetadata", "PartialObjectMetadataList":
-		if isList != (r.form.as == "PartialObjectMetadataList") {
-			return notAcceptable()
-		}
+		return r.checkIsList()
 	case "Table":
 		r.include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
 		if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: r.include}); len(errs) > 0 {

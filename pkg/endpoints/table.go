@@ -3,7 +3,6 @@ package endpoints
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,11 +14,8 @@ import (
 
 // converted encodes a list as a table, or as a list of metadata.
 func (r *call) converted(list *rest.List) (conversion.Encoded, error) {
-	meta := metav1.ListMeta{ResourceVersion: strconv.FormatUint(list.Version, 10), Continue: list.Continue}
-	if list.Remaining > 0 {
-		meta.RemainingItemCount = &list.Remaining
-	}
-	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion()},
+	meta := list.ToV1()
+	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion().String()},
 		ListMeta: meta, Items: []metav1.PartialObjectMetadata{}}
 	encode := func(item rest.Answer) ([]byte, error) { return r.appendMetadata(nil, item) }
 	if r.form.as == "Table" {
@@ -39,7 +35,7 @@ func (r *call) converted(list *rest.List) (conversion.Encoded, error) {
 // emptyTable returns a table without rows.
 func (r *call) emptyTable(meta metav1.ListMeta) *metav1.Table {
 	table := r.resource.Printer.Table()
-	table.APIVersion, table.ListMeta = r.form.groupVersion(), meta
+	table.APIVersion, table.ListMeta = r.form.groupVersion().String(), meta
 	return table
 }
 
@@ -49,9 +45,14 @@ func encodedList(empty runtime.Object, items ...[]byte) (conversion.Encoded, err
 	return conversion.EncodedList(bytes.TrimSuffix(text, []byte("]}")), []byte(","), []byte("]}\n"), items), err
 }
 
-// tableOf encodes a table with one row.
-func (r *call) tableOf(version string, object runtime.Object, answer rest.Answer, columns bool) (conversion.Encoded, error) {
-	table := r.emptyTable(metav1.ListMeta{ResourceVersion: version})
+// tableOf encodes a table with one row. Its object is left out if the client wants that, but in the bookmark after the initial
+// events.
+func (r *call) tableOf(metadata metav1.Object, object runtime.Object, answer rest.Answer, columns bool) (conversion.Encoded, error) {
+	if _, ends := metadata.GetAnnotations()[metav1.InitialEventsAnnotationKey]; ends && r.include == metav1.IncludeNone {
+		defer func() { r.include = metav1.IncludeNone }()
+		r.include = metav1.IncludeMetadata
+	}
+	table := r.emptyTable(metav1.ListMeta{ResourceVersion: metadata.GetResourceVersion()})
 	if !columns {
 		table.ColumnDefinitions = nil
 	}

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/conversion"
 	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/endpoints/stream"
@@ -73,19 +75,19 @@ func (r *call) watch() error {
 		return err
 	}
 	defer watch.Stop()
-	s := &watching{call: r, watch: watch, bookmarks: sent.AllowWatchBookmarks,
+	s := &watching{call: r, watch: watch, inProtobuf: r.form.mediaType == bodies.Protobuf, bookmarks: sent.AllowWatchBookmarks,
 		nextBookmark: time.Now().Add(bookmarkPeriod), sent: func(int) {}}
 	if observe := r.server.WatchEvents; observe != nil {
 		s.sent = observe(r.info.APIGroup, r.info.APIVersion, r.info.Resource)
 	}
 	if stream.IsWebSocket(r.Request) {
 		var ok bool
-		if s.out, ok = stream.Frames(r.w, r.Request, r.server.watchTimeout, cancel); !ok {
+		if s.out, ok = stream.Frames(r.w, r.Request, r.server.watchTimeout, s.inProtobuf, cancel); !ok {
 			return nil // it has been answered
 		}
 	} else {
 		r.writeWarnings()
-		s.out = stream.Lines(r.w, r.Request, r.server.watchTimeout)
+		s.out = stream.Lines(r.w, r.Request, r.server.watchTimeout, s.inProtobuf)
 	}
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()
@@ -119,11 +121,13 @@ type watching struct {
 	*call
 	watch        *rest.Watch
 	out          stream.Stream
+	inProtobuf   bool
 	bookmarks    bool // the client wants them
 	nextBookmark time.Time
 	sent         func(size int) // is called for each event
 	begun        bool           // an event has been sent
 	parts        [][]byte       // of the last event; the slice is reused
+	head         []byte         // of the last event in protobuf; the slice is reused
 }
 
 // serve sends events until the context ends, or the client stops reading. Pending events are sent in any
@@ -187,19 +191,37 @@ var (
 
 // writeEvent writes an event. The JSON of a stored object is shared by all watches.
 func (s *watching) writeEvent(event rest.Event) error {
-	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
-		head, tail, err := shared.Parts()
-		if err != nil {
-			return s.failed(err)
-		}
-		return s.writeParts(event.Type, head, tail)
-	}
-	body, err := s.encode(event.Object, !s.begun)
+	err := s.assemble(event)
 	if err != nil {
 		return s.failed(err)
 	}
 	s.begun = true
-	return s.writeParts(event.Type, bytes.TrimSuffix(body.Bytes(), newline))
+	return s.writeParts()
+}
+
+// assemble sets the parts of an event.
+func (s *watching) assemble(event rest.Event) (err error) {
+	if s.inProtobuf {
+		envelope, message, err := s.appendMessage(append(s.parts[:0], nil), event.Object, false)
+		if err != nil {
+			return err
+		}
+		head, tail := v1.AppendEvent(s.head, string(event.Type), envelope, message[1:])
+		message[0] = head
+		s.head, s.parts = head, append(message, tail)
+		return nil
+	}
+	s.parts = append(s.parts[:0], beforeObject[event.Type])
+	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
+		s.parts, err = shared.AppendJSON(s.parts)
+	} else {
+		var body conversion.Encoded
+		if body, err = s.encode(event.Object, !s.begun); err == nil {
+			s.parts = append(s.parts, bytes.TrimSuffix(body.Bytes(), newline))
+		}
+	}
+	s.parts = append(s.parts, afterObject)
+	return err
 }
 
 // failed returns the error of an event that could not be encoded, and tells the client: if the watch just ended, it would go on
@@ -209,15 +231,14 @@ func (s *watching) failed(err error) error {
 		return err
 	}
 	status := s.statusOf(err)
-	if body, wrong := s.encode(rest.MakeAnswer(&status), !s.begun); wrong == nil {
-		_ = s.writeParts(watch.Error, bytes.TrimSuffix(body.Bytes(), newline)) // the watch ends in any case
+	if wrong := s.assemble(rest.Event{Type: watch.Error, Object: rest.MakeAnswer(&status)}); wrong == nil {
+		_ = s.writeParts() // the watch ends in any case
 	}
 	return err
 }
 
-// writeParts writes an event whose object is given as parts of its JSON.
-func (s *watching) writeParts(eventType watch.EventType, object ...[]byte) error {
-	s.parts = append(append(append(s.parts[:0], beforeObject[eventType]), object...), afterObject)
+// writeParts writes an event.
+func (s *watching) writeParts() error {
 	err := s.out.Write(s.parts...)
 	size := 0
 	for _, part := range s.parts {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -43,49 +44,104 @@ func (a storedAnswer) Object() (runtime.Object, error) {
 	return object, nil
 }
 
-func (a storedAnswer) Encode() (conversion.Encoded, error) {
-	if a.isLarge() { // its JSON is not kept for the answer to one client
-		item, err := a.codec.EncodeItem(a.stored.Object)
-		return conversion.EncodedPieces(a.codec.Head, item[min(1, len(item)):], lineEnd), err
+// item returns what an encoder makes of the object. For the answer to one client it is not kept if the object is large.
+func (a storedAnswer) item(encoder storage.Encoder, forOne bool) ([]byte, error) {
+	if forOne && a.isLarge(encoder) {
+		return encoder.EncodeItem(a.stored.Object)
 	}
-	head, tail, err := a.Parts()
-	if err != nil {
-		return conversion.Encoded{}, err
-	}
-	return conversion.EncodedPieces(head, tail, lineEnd), nil
+	return a.stored.Item(encoder)
 }
 
 // isLarge reports whether an object is large, of a kind that June 2014 does not know, and not encoded yet.
-func (a storedAnswer) isLarge() bool {
+func (a storedAnswer) isLarge(encoder storage.Encoder) bool {
 	whole, ok := a.stored.Object.(*api.Any)
-	return ok && whole.Remainder.IsLarge() && !a.codec.Converts && !a.stored.HasItem(a.codec)
+	return ok && whole.Remainder.IsLarge() && !a.codec.Converts && !a.stored.HasItem(encoder)
+}
+
+// appendJSON appends the parts of the object's JSON as an item of a list. All answers and events get it here.
+func (a storedAnswer) appendJSON(parts [][]byte, forOne bool) ([][]byte, error) {
+	item, err := a.item(a.codec, forOne)
+	return append(parts, item), err
+}
+
+// appendMessage appends the parts of the object's protobuf message, which begins with the metadata. All answers and events get
+// it here.
+func (a storedAnswer) appendMessage(parts [][]byte, forOne bool) ([][]byte, error) {
+	item, err := a.item(v1.Protobuf{Codec: a.codec}, forOne)
+	return append(parts, item), err
+}
+
+func (a storedAnswer) Encode() (conversion.Encoded, error) {
+	parts, err := a.appendWhole(nil, true)
+	return conversion.EncodedPieces(append(parts, lineEnd)...), err
 }
 
 var lineEnd = []byte("\n")
 
-// Shared is an answer with cached JSON.
-type Shared interface {
-	// Parts returns the two parts of its JSON, without a trailing line break.
-	Parts() (head, tail []byte, err error)
+// appendWhole appends the parts of the object's JSON with its kind.
+func (a storedAnswer) appendWhole(parts [][]byte, forOne bool) ([][]byte, error) {
+	parts = append(parts, a.codec.Head)
+	item := len(parts)
+	parts, err := a.appendJSON(parts, forOne)
+	if err == nil {
+		parts[item] = parts[item][1:] // an item has metadata, so it is not empty
+	}
+	return parts, err
 }
 
-func (a storedAnswer) Parts() (head, tail []byte, err error) {
-	item, err := a.stored.Item(a.codec)
-	if err != nil {
-		return nil, nil, err
+// Shared is an answer with cached JSON.
+type Shared interface {
+	// AppendJSON appends the parts of its JSON, without a trailing line break.
+	AppendJSON(parts [][]byte) ([][]byte, error)
+}
+
+func (a storedAnswer) AppendJSON(parts [][]byte) ([][]byte, error) {
+	return a.appendWhole(parts, false)
+}
+
+func (a storedAnswer) AppendMessage(parts [][]byte, forOne bool) (envelope []byte, message [][]byte, err error) {
+	message, err = a.appendMessage(parts, forOne)
+	return a.codec.Envelope, message, err
+}
+
+// AppendMetadata appends the beginning of the message, unless the kind has none.
+func (a storedAnswer) AppendMetadata(parts [][]byte) ([][]byte, error) {
+	if a.codec.Envelope == nil || a.isLarge(v1.Protobuf{Codec: a.codec}) {
+		return appendMetadata(parts, a)
 	}
-	return a.codec.Head, item[1:], nil // an item has metadata, so it is not empty
+	metadata := len(parts)
+	parts, err := a.appendMessage(parts, false)
+	if err == nil {
+		parts[metadata] = v1.FirstField(parts[metadata])
+	}
+	return parts, err
+}
+
+// appendMetadata implements AppendMetadata with the JSON of the metadata.
+func appendMetadata(parts [][]byte, a Answer) ([][]byte, error) {
+	text, err := a.Metadata()
+	if err != nil || text == nil {
+		return parts, err
+	}
+	var partial metav1.PartialObjectMetadata
+	if err := json.Unmarshal(text, &partial.ObjectMeta); err != nil {
+		return parts, err
+	}
+	message, err := partial.Marshal()
+	return append(parts, message), err
 }
 
 // Metadata returns a part of the cached item, which begins with the metadata.
 func (a storedAnswer) Metadata() ([]byte, error) {
-	if a.isLarge() { // the garbage collector watches the metadata of all objects
+	if a.isLarge(a.codec) { // the garbage collector watches the metadata of all objects
 		return v1.EncodeMetadata(a.stored.Object.(*api.Any))
 	}
-	item, err := a.stored.Item(a.codec)
+	var buffer [1][]byte
+	parts, err := a.appendJSON(buffer[:0], false)
 	if err != nil {
 		return nil, err
 	}
+	item := parts[0]
 	text, depth, quoted := item[len(a.codec.BeforeMetadata):], 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -114,6 +170,15 @@ func MakeAnswer(object runtime.Object) Answer { return unstoredAnswer{object} }
 func (m unstoredAnswer) Object() (runtime.Object, error) { return m.object, nil }
 
 func (m unstoredAnswer) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
+
+func (m unstoredAnswer) AppendMessage(parts [][]byte, _ bool) (envelope []byte, message [][]byte, err error) {
+	text, err := v1.EncodeMessage(m.object)
+	return v1.EnvelopeOf(m.object.GetObjectKind().GroupVersionKind()), append(parts, text), err
+}
+
+func (m unstoredAnswer) AppendMetadata(parts [][]byte) ([][]byte, error) {
+	return appendMetadata(parts, m)
+}
 
 func (m unstoredAnswer) Metadata() ([]byte, error) {
 	accessor, err := meta.Accessor(m.object)

@@ -86,7 +86,7 @@ func (l *List) item(i int) Answer {
 // a version that its definition does not have: as in today's server, the client is to try again. On the v2 API of etcd there is
 // such an object for a moment, when a definition is made again while objects are created.
 func (l *List) unreadable(err error) error {
-	if l.ListKind == "" || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+	if err == nil || l.ListKind == "" || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
 		return err
 	}
 	return apierrors.NewTooManyRequests(fmt.Sprintf("storage is (re)initializing: %v", err), 1)
@@ -94,21 +94,38 @@ func (l *List) unreadable(err error) error {
 
 // Encode returns the list's JSON.
 func (l *List) Encode() (conversion.Encoded, error) {
-	texts := make([][]byte, len(l.Items), len(l.Items)+len(l.unstored))
-	for i, item := range l.Items {
-		var err error
-		if texts[i], err = item.Item(l.Codec); err != nil {
-			return conversion.Encoded{}, l.unreadable(err)
+	kind := l.kind()
+	return v1.EncodeList(kind.GroupVersion().String(), kind.Kind, l.ListMeta, l.Len(), func(parts [][]byte, i int) ([][]byte, error) {
+		if i < len(l.Items) {
+			parts, err := storedAnswer{l.Codec, l.Items[i]}.appendJSON(parts, false)
+			return parts, l.unreadable(err)
 		}
-	}
-	for _, object := range l.unstored {
-		item := object.DeepCopyObject()
+		item := l.unstored[i-len(l.Items)].DeepCopyObject()
 		item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 		text, err := json.Marshal(item)
-		if err != nil {
-			return conversion.Encoded{}, err
+		return append(parts, text), err
+	})
+}
+
+// EncodeProtobuf returns the list in protobuf.
+func (l *List) EncodeProtobuf() (conversion.Encoded, error) {
+	return v1.EncodeMessages(l.kind(), l.ListMeta, l.Len(), func(parts [][]byte, i int) ([][]byte, error) {
+		if i < len(l.Items) {
+			return storedAnswer{l.Codec, l.Items[i]}.appendMessage(parts, false)
 		}
-		texts = append(texts, text)
-	}
-	return v1.EncodeList(l.Kind.GroupVersion().String(), cmp.Or(l.ListKind, l.Kind.Kind+"List"), l.ListMeta, texts), nil
+		text, err := v1.EncodeMessage(l.unstored[i-len(l.Items)])
+		return append(parts, text), err
+	})
+}
+
+// EncodeMetadata returns a PartialObjectMetadataList of a version, in protobuf.
+func (l *List) EncodeMetadata(version schema.GroupVersion) (conversion.Encoded, error) {
+	return v1.EncodeMessages(version.WithKind("PartialObjectMetadataList"), l.ListMeta, l.Len(), func(parts [][]byte, i int) ([][]byte, error) {
+		return l.item(i).AppendMetadata(parts)
+	})
+}
+
+// kind returns the kind of the list.
+func (l *List) kind() schema.GroupVersionKind {
+	return l.Kind.GroupVersion().WithKind(cmp.Or(l.ListKind, l.Kind.Kind+"List"))
 }

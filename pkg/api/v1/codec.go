@@ -2,6 +2,7 @@ package v1
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,8 +23,11 @@ func headOf(apiVersion, kind string) string {
 	return `{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`
 }
 
-// EncodeList returns the JSON of a list of encoded items.
-func EncodeList(apiVersion, kind string, meta ListMeta, items [][]byte) conversion.Encoded {
+// AppendItem appends the parts of one item of a list.
+type AppendItem func(parts [][]byte, i int) ([][]byte, error)
+
+// EncodeList returns the JSON of a list of n items.
+func EncodeList(apiVersion, kind string, meta ListMeta, n int, item AppendItem) (encoded conversion.Encoded, err error) {
 	head := headOf(apiVersion, kind) + `"metadata":{"resourceVersion":"` + strconv.FormatUint(meta.Version, 10) + `"`
 	if meta.Continue != "" || meta.Untyped {
 		head += `,"continue":` + strconv.Quote(meta.Continue)
@@ -31,8 +35,22 @@ func EncodeList(apiVersion, kind string, meta ListMeta, items [][]byte) conversi
 	if meta.Remaining != 0 {
 		head += `,"remainingItemCount":` + strconv.FormatInt(meta.Remaining, 10)
 	}
-	return conversion.EncodedList([]byte(head+`},"items":[`), []byte(","), []byte("]}\n"), items)
+	parts := append(make([][]byte, 0, 2*n+2), []byte(head+`},"items":[`))
+	for i := range n {
+		if i > 0 {
+			parts = append(parts, comma)
+		}
+		if parts, err = item(parts, i); err != nil {
+			return encoded, err
+		}
+	}
+	return conversion.Assembled(slices.Values(append(parts, listEnd))), nil
 }
+
+var (
+	comma   = []byte(",")
+	listEnd = []byte("]}\n")
+)
 
 // Encode returns the JSON of an object of a versioned type, whose kind must be set.
 func Encode(object runtime.Object) (conversion.Encoded, error) {

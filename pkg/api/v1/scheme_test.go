@@ -263,11 +263,16 @@ func TestAnAnswerIsMadeOfItems(t *testing.T) {
 	assert.Equal(t, "{"+text, string(item))
 	assert.Equal(t, `{"kind":"Endpoints","apiVersion":"v1",`+text, headOf("v1", "Endpoints")+string(item[1:]))
 
-	for want, list := range map[string]conversion.Encoded{
-		`{"kind":"EndpointsList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}` + "\n": EncodeList("v1", "EndpointsList", ListMeta{Version: 7}, nil),
-		`{"kind":"EndpointsList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"c","remainingItemCount":3},"items":[{` + text + `,{` + text + "]}\n": EncodeList(
-			"v1", "EndpointsList", ListMeta{Version: 7, Continue: "c", Remaining: 3}, [][]byte{item, item}),
+	for want, row := range map[string]struct {
+		n    int
+		meta ListMeta
+	}{
+		`{"kind":"EndpointsList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}` + "\n": {0, ListMeta{Version: 7}},
+		`{"kind":"EndpointsList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"c","remainingItemCount":3},"items":[{` + text + `,{` + text + "]}\n": {
+			2, ListMeta{Version: 7, Continue: "c", Remaining: 3}},
 	} {
+		list, err := EncodeList("v1", "EndpointsList", row.meta, row.n, func(parts [][]byte, _ int) ([][]byte, error) { return append(parts, item), nil })
+		require.NoError(t, err)
 		assert.Equal(t, want, string(list.Bytes()))
 		assert.Equal(t, len(want), list.Size)
 	}

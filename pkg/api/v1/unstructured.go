@@ -27,7 +27,7 @@ type Versions interface {
 // kind.
 func NewUnstructuredCodec(kind schema.GroupVersionKind, stored api.Kind, versions Versions) *Codec {
 	before := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":`, kind.GroupVersion().String(), kind.Kind)
-	return &Codec{withoutType{kind, stored, versions}, kind, []byte("{"), []byte(before), false, &identity{}}
+	return &Codec{Converter: withoutType{kind, stored, versions}, Kind: kind, Head: []byte("{"), BeforeMetadata: []byte(before), identity: &identity{}}
 }
 
 // withoutType implements Converter for a kind without a Go type: all but some of the metadata is remainder, with the

@@ -144,6 +144,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", r.accept)
+	req.Header.Set("Accept-Encoding", "identity") // like today's parts: the server is near, and to compress takes longer than to send
 	if c.UserAgent != "" {
 		req.Header.Set("User-Agent", c.UserAgent)
 	}

@@ -20,8 +20,11 @@ type Range struct {
 }
 
 // IsJSON reports whether the range includes JSON.
-func (r Range) IsJSON() bool {
-	return r.Type == "application/json" || r.Type == "application/*" || r.Type == "*/*"
+func (r Range) IsJSON() bool { return r.Includes("application/json") }
+
+// Includes reports whether the range includes a media type of applications.
+func (r Range) Includes(mediaType string) bool {
+	return r.Type == mediaType || r.Type == "application/*" || r.Type == "*/*"
 }
 
 // Parse returns the media ranges in Accept headers, in the order of the client's preference. Malformed ranges

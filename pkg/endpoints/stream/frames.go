@@ -25,12 +25,13 @@ func IsWebSocket(req *http.Request) bool {
 type frames struct {
 	conn    *websocket.Conn
 	timeout Timeout
+	kind    websocket.MessageType
 }
 
-// Frames upgrades the connection of a request to a web socket. It calls gone when the client closes it. If
+// Frames upgrades the connection of a request to a web socket, whose messages are binary in protobuf. It calls gone when the client closes it. If
 // the request is malformed, or comes from a page of another site, Frames answers it with an error, and ok is
 // false.
-func Frames(w http.ResponseWriter, req *http.Request, timeout Timeout, gone context.CancelFunc) (s Stream, ok bool) {
+func Frames(w http.ResponseWriter, req *http.Request, timeout Timeout, inProtobuf bool, gone context.CancelFunc) (s Stream, ok bool) {
 	conn, err := websocket.Accept(w, req, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
 		return nil, false
@@ -45,13 +46,17 @@ func Frames(w http.ResponseWriter, req *http.Request, timeout Timeout, gone cont
 			}
 		}
 	}()
-	return &frames{conn, timeout}, true
+	kind := websocket.MessageText
+	if inProtobuf {
+		kind = websocket.MessageBinary
+	}
+	return &frames{conn, timeout, kind}, true
 }
 
 func (f *frames) Write(parts ...[]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), f.timeout())
 	defer cancel()
-	message, err := f.conn.Writer(ctx, websocket.MessageText)
+	message, err := f.conn.Writer(ctx, f.kind)
 	if err != nil {
 		return err
 	}

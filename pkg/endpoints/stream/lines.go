@@ -1,24 +1,31 @@
 package stream
 
 import (
+	"encoding/binary"
 	"net/http"
 	"time"
 )
 
-// lines implements Stream by the body of an answer, with one event per line.
+// lines implements Stream by the body of an answer, with one event per line, or after its length in protobuf.
 type lines struct {
 	w           http.ResponseWriter
 	req         *http.Request
 	control     *http.ResponseController
 	timeout     Timeout
 	deadlineSet time.Time
+	inProtobuf  bool
 }
 
-// Lines returns a stream of lines. It begins the answer to the request.
-func Lines(w http.ResponseWriter, req *http.Request, timeout Timeout) Stream {
-	l := &lines{w: w, req: req, control: http.NewResponseController(w), timeout: timeout}
+// Lines returns a stream of lines, or in protobuf one of events after their lengths, four bytes each. It begins the answer to the
+// request.
+func Lines(w http.ResponseWriter, req *http.Request, timeout Timeout, inProtobuf bool) Stream {
+	l := &lines{w: w, req: req, control: http.NewResponseController(w), timeout: timeout, inProtobuf: inProtobuf}
+	contentType := "application/json"
+	if inProtobuf {
+		contentType = "application/vnd.kubernetes.protobuf;stream=watch"
+	}
 	_ = l.control.SetReadDeadline(time.Time{}) // the deadline was for the request; a connection without one needs none
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(http.StatusOK)
 	_ = l.Flush() // the next write fails if the client has gone
 	return l
@@ -26,10 +33,22 @@ func Lines(w http.ResponseWriter, req *http.Request, timeout Timeout) Stream {
 
 func (l *lines) Write(parts ...[]byte) error {
 	l.setDeadline()
+	if l.inProtobuf {
+		size := 0
+		for _, part := range parts {
+			size += len(part)
+		}
+		if _, err := l.w.Write(binary.BigEndian.AppendUint32(nil, uint32(size))); err != nil {
+			return err
+		}
+	}
 	for _, part := range parts {
 		if _, err := l.w.Write(part); err != nil {
 			return err
 		}
+	}
+	if l.inProtobuf {
+		return nil
 	}
 	_, err := l.w.Write(newline)
 	return err

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kube2014/pkg/endpoints/bodies"
 	. "kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/customresource"
@@ -271,4 +272,36 @@ func fuzzObject(t *testing.T, schema, object string) {
 		assert.Equal(t, answer.Text, d.Must("GET", widgets+"/a", "").Text)
 		assert.Equal(t, 200, d.Do("PUT", widgets+"/a", answer.Text).Status)
 	}
+}
+
+func TestAnObjectWithoutAGoTypeHasOnlyItsMetadataInProtobuf(t *testing.T) {
+	t.Parallel()
+	const protobuf, metadata = "application/vnd.kubernetes.protobuf", ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	d := serve(t, definition(t, spec(`{"type":"object","properties":{"replicas":{"type":"integer"}}}`)))
+	d.Must("POST", widgets, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","labels":{"x":"y"}},"spec":{"replicas":1}}`)
+	for _, path := range []string{widgets, widgets + "/a", widgets + "?watch=1&timeoutSeconds=1"} {
+		refused := d.Do("GET", path, "", "Accept", protobuf)
+		assert.Equal(t, 406, refused.Status, path)
+		assert.Equal(t, protobuf, refused.Header.Get("Content-Type"))
+		assert.Contains(t, refused.Text, "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf")
+		assert.Equal(t, "application/json", d.Must("GET", path, "", "Accept", protobuf+",application/json").Header.Get("Content-Type"), path)
+	}
+	assert.Contains(t, d.Must("GET", widgets+"/a", "", "Accept", "application/yaml").Text, "spec:\n  replicas: 1\n")
+
+	message := func(path, form string) []byte {
+		envelope, err := bodies.Unwrap([]byte(d.Must("GET", path, "", "Accept", protobuf+form).Text))
+		require.NoError(t, err)
+		return envelope.Raw
+	}
+	var want metav1.PartialObjectMetadata
+	d.Must("GET", widgets+"/a", "", "Accept", "application/json"+metadata).Into(&want)
+	var one metav1.PartialObjectMetadata
+	require.NoError(t, one.Unmarshal(message(widgets+"/a", metadata)))
+	assert.Equal(t, want.ObjectMeta, one.ObjectMeta)
+	var list metav1.PartialObjectMetadataList
+	require.NoError(t, list.Unmarshal(message(widgets, ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")))
+	require.Len(t, list.Items, 1)
+	assert.Equal(t, want.ObjectMeta, list.Items[0].ObjectMeta)
+
+	assert.NotEmpty(t, message(widgets+"/a/scale", ""), "K102")
 }

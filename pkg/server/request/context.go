@@ -46,6 +46,9 @@ type Observer interface {
 	// RequestObject receives the object or the patch in the body: JSON as bytes or a string, or a
 	// value that encoding/json can encode. The caller must not change the bytes afterwards.
 	RequestObject(object any)
+	// ResponseObject receives a function that returns the JSON of the answer, which has another form or is compressed. It may be
+	// called after the answer has been written.
+	ResponseObject(inJSON func() []byte)
 	// ActsAs receives the impersonated user.
 	ActsAs(who *user.Info)
 	// Annotate receives the reason of a decision. Keys are those of today's server. The first
@@ -63,9 +66,10 @@ func ObserverFrom(ctx context.Context) Observer {
 
 type nobody struct{}
 
-func (nobody) RequestObject(any)       {}
-func (nobody) ActsAs(*user.Info)       {}
-func (nobody) Annotate(string, string) {}
+func (nobody) RequestObject(any)            {}
+func (nobody) ResponseObject(func() []byte) {}
+func (nobody) ActsAs(*user.Info)            {}
+func (nobody) Annotate(string, string)      {}
 
 // Context is a context with a record. It is a type of its own because context.WithValue would allocate two
 // more objects for each request.

@@ -1,0 +1,133 @@
+package v1
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/conversion"
+)
+
+// An object in protobuf is four bytes and an envelope, a runtime.Unknown: its field 1 names the kind, field 2 is the message of
+// the object. All types of the API have their metadata in field 1 of the message, lists their items in field 2. A message may
+// come in parts: a field that occurs twice is merged.
+
+// envelopeEnd is the rest of an envelope: the encoding and the type of what is in it are not named.
+var envelopeEnd = []byte{3<<3 | 2, 0, 4<<3 | 2, 0}
+
+// EnvelopeOf returns what each object of a kind begins with in protobuf; its message follows.
+func EnvelopeOf(kind schema.GroupVersionKind) []byte {
+	version := kind.GroupVersion().String()
+	head := appendField([]byte("k8s\x00"), 1, fieldSize(len(version))+fieldSize(len(kind.Kind)))
+	head = append(appendField(head, 1, len(version)), version...)
+	return append(appendField(head, 2, len(kind.Kind)), kind.Kind...)
+}
+
+// appendField appends what precedes the bytes of a field.
+func appendField(into []byte, number byte, size int) []byte {
+	return binary.AppendUvarint(append(into, number<<3|2), uint64(size))
+}
+
+// fieldSize returns the size of a field with some bytes.
+func fieldSize(size int) int { return 1 + (bits.Len(uint(size)|1)+6)/7 + size }
+
+func sizeOf(parts [][]byte) (size int) {
+	for _, part := range parts {
+		size += len(part)
+	}
+	return size
+}
+
+// Protobuf encodes the stored objects of a codec as messages: an item has no kind, and begins with the metadata.
+type Protobuf struct{ *Codec }
+
+// identityOfProtobuf differs from the identity of the codec, whose items are JSON.
+type identityOfProtobuf struct{ *identity }
+
+// Identity implements storage.Encoder.
+func (p Protobuf) Identity() any { return identityOfProtobuf{p.identity} }
+
+// EncodeItem implements storage.Encoder.
+func (p Protobuf) EncodeItem(object interface{}) ([]byte, error) {
+	converted, err := p.Out(object.(api.Object))
+	if err != nil {
+		return nil, err
+	}
+	return EncodeMessage(converted)
+}
+
+// EncodeMessage returns the protobuf message of an object of a versioned type.
+func EncodeMessage(object runtime.Object) ([]byte, error) {
+	message, ok := object.(interface{ Marshal() ([]byte, error) })
+	if !ok {
+		return nil, fmt.Errorf("%T has no form in protobuf", object)
+	}
+	return message.Marshal()
+}
+
+// FirstField returns the first field of a message, which is that of the metadata.
+func FirstField(message []byte) []byte {
+	if len(message) == 0 {
+		return nil
+	}
+	length, n := binary.Uvarint(message[1:])
+	return message[:1+n+int(length)]
+}
+
+// EncodeProtobuf returns an object in protobuf, given its envelope and the parts of its message.
+func EncodeProtobuf(envelope []byte, message [][]byte) conversion.Encoded {
+	head := appendField(slices.Clip(envelope), 2, sizeOf(message))
+	return conversion.EncodedPieces(slices.Concat([][]byte{head}, message, [][]byte{envelopeEnd})...)
+}
+
+// AppendEvent appends the parts of a metav1.WatchEvent to the parts of a message: what precedes them, whose memory is that of
+// before, and what follows them.
+func AppendEvent(before []byte, eventType string, envelope []byte, message [][]byte) (head, tail []byte) {
+	size := sizeOf(message)
+	object := len(envelope) + fieldSize(size) + len(envelopeEnd)
+	head = append(appendField(before[:0], 1, len(eventType)), eventType...)
+	head = appendField(appendField(head, 2, fieldSize(object)), 1, object)
+	return appendField(append(head, envelope...), 2, size), envelopeEnd
+}
+
+// EncodeMessages returns a list of n messages in protobuf.
+func EncodeMessages(kind schema.GroupVersionKind, meta ListMeta, n int, item AppendItem) (conversion.Encoded, error) {
+	parts, heads := make([][]byte, 1, 2*n+3), make([]byte, 0, 4*n)
+	head, err := meta.message()
+	if err != nil {
+		return conversion.Encoded{}, err
+	}
+	parts = append(parts, append(appendField(nil, 1, len(head)), head...))
+	for i := range n {
+		begin, at := len(parts), len(heads)
+		if parts, err = item(append(parts, nil), i); err != nil {
+			return conversion.Encoded{}, err
+		}
+		heads = appendField(heads, 2, sizeOf(parts[begin+1:]))
+		parts[begin] = heads[at:]
+	}
+	parts[0] = appendField(EnvelopeOf(kind), 2, sizeOf(parts))
+	return conversion.Assembled(slices.Values(append(parts, envelopeEnd))), nil
+}
+
+// message returns the metadata of a list in protobuf.
+func (m ListMeta) message() ([]byte, error) {
+	meta := m.ToV1()
+	return meta.Marshal()
+}
+
+// ToV1 returns the metadata of a list as the API has it.
+func (m ListMeta) ToV1() metav1.ListMeta {
+	meta := metav1.ListMeta{ResourceVersion: strconv.FormatUint(m.Version, 10), Continue: m.Continue}
+	if m.Remaining > 0 {
+		meta.RemainingItemCount = &m.Remaining
+	}
+	return meta
+}
