@@ -16,14 +16,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kube2014/pkg/endpoints/accept"
 	"kube2014/pkg/endpoints/discovery"
 	"kube2014/pkg/rest"
 )
 
 const (
-	root   = "/openapi/v3"
-	pathV2 = "/openapi/v2"
+	root     = "/openapi/v3"
+	pathV2   = "/openapi/v2"
+	typeJSON = "application/json"
 )
 
 // Version is a version of a group.
@@ -35,21 +35,16 @@ type Version struct {
 // Documents serves /openapi/v3, an index, and the documents below it, one for each version of a group, and /openapi/v2,
 // which has all of them. Each is created when it is first requested.
 type Documents struct {
-	all         map[string]*described // by path
-	index, json func() encoded        // json and protobuf are /openapi/v2
-	protobuf    func() (encoded, error)
+	all   map[string]*described // by path
+	v2    *described
+	index func() []byte
 }
 
-// described is the document of a version.
+// described is a document, in JSON and in protobuf.
 type described struct {
-	rows []*rest.Resource
-	body func() []byte
-	hash func() string
-}
-
-type encoded struct {
-	body []byte
-	hash string
+	rows           []*rest.Resource // what it describes
+	json, protobuf *text
+	hash           func() string // in both forms; it is kept when the document is not
 }
 
 // New returns the documents of versions of groups. The types have a value, or a pointer to one, for each kind and each
@@ -70,17 +65,31 @@ func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]a
 			next.all[path] = describe(version, known)
 		}
 	}
+	next.v2 = newDescribed(nil, func() any { return newDocumentV2(versions, known) }, inProtobufV2)
 	next.index = sync.OnceValue(next.makeIndex)
-	next.json = sync.OnceValue(func() encoded { return encode(newDocumentV2(versions, known)) })
-	next.protobuf = sync.OnceValues(func() (encoded, error) { return inProtobuf(next.json()) })
 	return next
+}
+
+func newDescribed(rows []*rest.Resource, document func() any, inProtobuf func(json []byte) ([]byte, error)) *described {
+	d := &described{rows: rows, json: newText(func() ([]byte, error) { return encode(document()), nil })}
+	d.protobuf = newText(func() ([]byte, error) {
+		json, err := d.json.get()
+		if err != nil {
+			return nil, err
+		}
+		return inProtobuf(json)
+	})
+	d.hash = sync.OnceValue(func() string {
+		json, _ := d.json.get() // without an error: encode has none
+		return hashOf(json)
+	})
+	return d
 }
 
 // describe returns the document of a version. The hash is that of its text or, if it has own kinds, of what it is made
 // of: there may be very many, which nobody will read.
 func describe(version Version, types kindTypes) *described {
-	text := sync.OnceValue(func() encoded { return encode(newDocument(version, types)) })
-	d := &described{version.Rows, func() []byte { return text().body }, func() string { return text().hash }}
+	d := newDescribed(version.Rows, func() any { return newDocument(version, types) }, inProtobufV3)
 	if slices.ContainsFunc(version.Rows, func(row *rest.Resource) bool { return row.Schema != nil }) {
 		d.hash = sync.OnceValue(func() string {
 			build, _ := debug.ReadBuildInfo() // the rest of the document is of this program
@@ -90,13 +99,13 @@ func describe(version Version, types kindTypes) *described {
 					sources = append(sources, schemaOf(row))
 				}
 			}
-			return encode(sources).hash
+			return hashOf(encode(sources))
 		})
 	}
 	return d
 }
 
-func (d *Documents) makeIndex() encoded {
+func (d *Documents) makeIndex() []byte {
 	type location struct {
 		URL string `json:"serverRelativeURL"`
 	}
@@ -107,14 +116,15 @@ func (d *Documents) makeIndex() encoded {
 	return encode(map[string]any{"paths": index})
 }
 
-func encode(document any) encoded {
+func encode(document any) []byte {
 	body, err := json.Marshal(document)
 	if err != nil {
 		panic(err) // not with these types
 	}
-	body = append(body, '\n')
-	return encoded{body, fmt.Sprintf("%X", sha512.Sum512(body))}
+	return append(body, '\n')
 }
+
+func hashOf(body []byte) string { return fmt.Sprintf("%X", sha512.Sum512(body)) }
 
 // url returns the URL of this revision of a document, which never changes.
 func (d *described) url(path string) string { return path + "?hash=" + d.hash() }
@@ -125,23 +135,18 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch document := d.all[path]; {
 	case path == root:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8") // as the real server
-		write(w, r, d.index())
+		w.Header().Set("ETag", `"`+hashOf(d.index())+`"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.index()))
 	case path == pathV2:
-		d.serveV2(w, r)
+		d.v2.serve(w, r, typeProtobufV2)
 	case document != nil:
-		document.serve(w, r, path)
+		document.serveVersion(w, r, path)
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-func (d *described) serve(w http.ResponseWriter, r *http.Request, path string) {
-	w.Header().Set("Vary", "Accept")
-	if !slices.ContainsFunc(accept.Parse(r.Header.Values("Accept")), accept.Range.IsJSON) {
-		w.WriteHeader(http.StatusNotAcceptable)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
+func (d *described) serveVersion(w http.ResponseWriter, r *http.Request, path string) {
 	switch r.URL.Query().Get("hash") {
 	case "":
 	case d.hash():
@@ -151,11 +156,29 @@ func (d *described) serve(w http.ResponseWriter, r *http.Request, path string) {
 		http.Redirect(w, r, d.url(path), http.StatusMovedPermanently)
 		return
 	}
-	write(w, r, encoded{d.body(), d.hash()})
+	d.serve(w, r, typeProtobufV3)
 }
 
-// write answers with a text, or that the client has it already.
-func write(w http.ResponseWriter, r *http.Request, document encoded) {
-	w.Header().Set("ETag", `"`+document.hash+`"`)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(document.body))
+// serve answers with a document in the form that the client likes best, or that it has it already.
+func (d *described) serve(w http.ResponseWriter, r *http.Request, typeProtobuf string) {
+	w.Header().Set("Vary", "Accept")
+	form, best := d.json, bestOf(r, typeProtobuf)
+	switch best {
+	case "":
+		w.WriteHeader(http.StatusNotAcceptable)
+		return
+	case typeProtobuf:
+		form = d.protobuf
+	}
+	w.Header().Set("Content-Type", best)
+	w.Header().Set("ETag", `"`+d.hash()+`"`)
+	var body []byte
+	if !strings.Contains(r.Header.Get("If-None-Match"), w.Header().Get("ETag")) { // otherwise nobody reads it
+		var err error
+		if body, err = form.get(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }

@@ -4,16 +4,22 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+	"weak"
 
+	openapi_v3 "github.com/google/gnostic-models/openapiv3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	openapi "k8s.io/kube-openapi/pkg/util/proto"
 
 	"kube2014/pkg/endpoints/discovery"
 )
@@ -67,22 +73,44 @@ func TestADocumentIsFoundByPathHashAndTag(t *testing.T) {
 	assert.Empty(t, known.Body.String())
 }
 
-func TestADocumentIsThereForClientsThatTakeJSON(t *testing.T) {
+func TestADocumentIsInTheFormThatTheClientLikesBest(t *testing.T) {
 	t.Parallel()
 	d := New(nil, nil)
 	assert.Equal(t, http.StatusOK, get(d, root, nil).Code)
 	groups, types := served(t)
 	d = New(groups, types)
-	for accept, code := range map[string]int{
-		"":                            http.StatusOK,
-		"*/*":                         http.StatusOK,
-		"application/*":               http.StatusOK,
-		"text/html, application/json": http.StatusOK,
-		"application/com.github.proto-openapi.spec.v3@v1.0+protobuf":                  http.StatusNotAcceptable,
-		"application/com.github.proto-openapi.spec.v3@v1.0+protobuf,application/json": http.StatusOK,
+	const deprecated = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
+	for accept, want := range map[string]string{
+		"":                               typeJSON,
+		"*/*":                            typeJSON,
+		"application/*":                  typeJSON,
+		"text/html, application/json":    typeJSON,
+		typeProtobufV3:                   typeProtobufV3,
+		deprecated:                       typeProtobufV3,
+		deprecated + ",application/json": typeProtobufV3,
+		"application/json," + deprecated: typeJSON,
+		"text/html":                      "",
+		typeProtobufV2:                   "",
 	} {
-		assert.Equal(t, code, get(d, root+"/api/v1", http.Header{"Accept": {accept}}).Code, accept)
+		w := get(d, root+"/api/v1", http.Header{"Accept": {accept}})
+		assert.Equal(t, want, w.Header().Get("Content-Type"), accept)
+		assert.Equal(t, want == "", w.Code == http.StatusNotAcceptable, accept)
 	}
+}
+
+// client-go reads version 3 like this.
+func TestClientsReadVersion3InProtobuf(t *testing.T) {
+	t.Parallel()
+	d := New(served(t))
+	w := get(d, root+"/api/v1", http.Header{"Accept": {typeProtobufV3}})
+	assert.Equal(t, get(d, root+"/api/v1", nil).Header().Get("ETag"), w.Header().Get("ETag"), "the hash is that of the text in JSON")
+	document := new(openapi_v3.Document)
+	require.NoError(t, proto.Unmarshal(w.Body.Bytes(), document))
+	models, err := openapi.NewOpenAPIV3Data(document)
+	require.NoError(t, err)
+	spec := models.LookupModel(core + "PodSpec").(*openapi.Kind)
+	assert.Equal(t, "merge", spec.Fields["containers"].GetExtensions()["x-kubernetes-patch-strategy"])
+	assert.Len(t, document.Paths.Path, len(written(t)[paths[0]].Paths))
 }
 
 func TestWhatIsNotInTheIndexIsNotFound(t *testing.T) {
@@ -129,4 +157,58 @@ func TestTwoServersWriteTheSameBytes(t *testing.T) {
 	one, other := get(New(served(t)), root, nil), get(New(served(t)), root, nil)
 	assert.True(t, json.Valid(one.Body.Bytes()))
 	assert.Equal(t, one.Body.String(), other.Body.String())
+}
+
+func TestADocumentThatNobodyReadsIsForgottenButNotItsHash(t *testing.T) {
+	t.Parallel()
+	versions, types := served(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := New(versions, types)
+		for path, document := range map[string]*described{paths[0]: d.all[paths[0]], pathV2: d.v2} {
+			for _, accept := range []string{typeJSON, typeProtobufV2 + "," + typeProtobufV3} {
+				header := http.Header{"Accept": {accept}}
+				first := get(d, path, header)
+				tag, form := first.Header().Get("ETag"), document.json
+				if accept != typeJSON {
+					form = document.protobuf
+				}
+				time.Sleep(keptFor - 1) // the bubble's clock: it takes no time
+				get(d, path, header)
+				time.Sleep(keptFor - 1)
+				synctest.Wait()
+				assert.True(t, isKept(form), "it was read again")
+				time.Sleep(1)
+				synctest.Wait()
+				assert.False(t, isKept(form))
+
+				known := get(d, path, http.Header{"Accept": {accept}, "If-None-Match": {`"other", ` + tag}})
+				assert.Equal(t, http.StatusNotModified, known.Code)
+				assert.Contains(t, get(d, root, nil).Body.String(), d.all[paths[0]].hash())
+				assert.False(t, isKept(document.json), "its hash is enough")
+				assert.False(t, isKept(document.protobuf))
+
+				again := get(d, path, http.Header{"Accept": {accept}, "If-None-Match": {`"other"`}})
+				assert.Equal(t, first.Body.Bytes(), again.Body.Bytes())
+				time.Sleep(keptFor)
+				synctest.Wait()
+			}
+		}
+	})
+}
+
+func isKept(t *text) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.body != nil
+}
+
+func TestATimerDoesNotKeepDocumentsOfBefore(t *testing.T) {
+	t.Parallel()
+	d := New(served(t))
+	get(d, pathV2, nil)
+	before := weak.Make(d.v2.json)
+	d = d.Next(nil, nil)
+	runtime.GC()
+	assert.Nil(t, before.Value())
+	runtime.KeepAlive(d)
 }

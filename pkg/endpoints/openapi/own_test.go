@@ -164,9 +164,9 @@ func TestKubectlReadsVersion2InProtobuf(t *testing.T) {
 	readJSON(t, "testdata/own.json", &real)
 	versions, types := served(t)
 	d := New(append(versions, ofWidgets("v1", returns(real.Schemas["v1"]))), types)
-	for _, accepted := range []string{typeProtobuf, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", typeProtobuf + ", application/json"} {
+	for _, accepted := range []string{typeProtobufV2, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", typeProtobufV2 + ", application/json"} {
 		w := get(d, pathV2, http.Header{"Accept": {accepted}})
-		assert.Equal(t, typeProtobuf, w.Header().Get("Content-Type"), accepted)
+		assert.Equal(t, typeProtobufV2, w.Header().Get("Content-Type"), accepted)
 		document := &openapi_v2.Document{}
 		require.NoError(t, proto.Unmarshal(w.Body.Bytes(), document), accepted)
 		models, err := openapi.NewOpenAPIData(document)
@@ -195,7 +195,7 @@ func TestVersion2IsFoundByTypeAndTag(t *testing.T) {
 	t.Parallel()
 	d := New(served(t))
 	for accepted, want := range map[string]string{
-		"": "application/json", "*/*": "application/json", "application/json;q=0.5, " + typeProtobuf: typeProtobuf, "text/html": "",
+		"": "application/json", "*/*": "application/json", "application/json;q=0.5, " + typeProtobufV2: typeProtobufV2, "text/html": "",
 	} {
 		w := get(d, pathV2, http.Header{"Accept": {accepted}})
 		assert.Equal(t, want, w.Header().Get("Content-Type"), accepted)
@@ -214,7 +214,7 @@ func TestASchemaThatVersion2DoesNotKnowIsOnlyInJSON(t *testing.T) {
 	t.Parallel()
 	d := New([]Version{ofWidgets("v1", returns(map[string]any{"type": "object", "unheardOf": true}))}, nil)
 	assert.Equal(t, http.StatusOK, get(d, pathV2, nil).Code)
-	w := get(d, pathV2, http.Header{"Accept": {typeProtobuf}})
+	w := get(d, pathV2, http.Header{"Accept": {typeProtobufV2}})
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 	assert.Contains(t, w.Body.String(), "unheardOf")
 }

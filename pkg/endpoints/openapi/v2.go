@@ -4,20 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
-
-	openapi_v2 "github.com/google/gnostic-models/openapiv2"
-	"google.golang.org/protobuf/proto"
-
-	"kube2014/pkg/endpoints/accept"
 )
-
-// typeProtobuf is the type of version 2 in protobuf. Clients may write the first "." after "v2" as "@".
-const typeProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 // documentV2 is an OpenAPI document of version 2.
 type documentV2 struct {
@@ -115,41 +105,4 @@ func (d documentV2) parameter(p parameterV2) parameterV2 {
 	name := p.Name + "-" + base64.RawURLEncoding.EncodeToString(sum[:6])
 	d.Parameters[name] = p
 	return parameterV2{Ref: "#/parameters/" + name}
-}
-
-// inProtobuf returns the same document in protobuf, with the hash that it has in JSON. It fails if the schema of an own
-// kind says what version 2 does not know.
-func inProtobuf(document encoded) (encoded, error) {
-	parsed, err := openapi_v2.ParseDocument(document.body)
-	if err != nil {
-		return encoded{}, fmt.Errorf("parse OpenAPI version 2: %w", err)
-	}
-	text, err := proto.Marshal(parsed)
-	if err != nil {
-		return encoded{}, fmt.Errorf("write OpenAPI version 2 in protobuf: %w", err)
-	}
-	return encoded{text, document.hash}, nil
-}
-
-func (d *Documents) serveV2(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Vary", "Accept")
-	// Package mime knows no types with "@".
-	for _, accepted := range accept.Parse([]string{strings.ReplaceAll(strings.Join(r.Header.Values("Accept"), ","), "@", ".")}) {
-		switch {
-		case accepted.IsJSON():
-			w.Header().Set("Content-Type", "application/json")
-			write(w, r, d.json())
-			return
-		case accepted.Type == typeProtobuf:
-			document, err := d.protobuf()
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusServiceUnavailable)
-				return
-			}
-			w.Header().Set("Content-Type", typeProtobuf)
-			write(w, r, document)
-			return
-		}
-	}
-	w.WriteHeader(http.StatusNotAcceptable)
 }
