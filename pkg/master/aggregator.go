@@ -88,11 +88,11 @@ func describedOf(rows []*rest.Resource) (versions []openapi.Version) {
 // without a Go type are left out.
 func typesOf(rows []*rest.Resource) map[schema.GroupVersionKind]any {
 	types := map[schema.GroupVersionKind]any{
-		{Version: v1.Version, Kind: "Status"}: &metav1.Status{}, {Version: v1.Version, Kind: "DeleteOptions"}: &metav1.DeleteOptions{},
-		{Version: v1.Version, Kind: "WatchEvent"}: &metav1.WatchEvent{},
+		{Version: v1.Version, Kind: "Status"}: &metav1.Status{},
 	}
 	for _, row := range rows {
-		for _, kind := range []schema.GroupVersionKind{row.Kind, row.Kind.GroupVersion().WithKind(row.Kind.Kind + "List")} {
+		for _, name := range []string{row.Kind.Kind, row.Kind.Kind + "List", "DeleteOptions", "WatchEvent"} {
+			kind := row.Kind.GroupVersion().WithKind(name)
 			if object, err := row.Types().New(kind); err == nil {
 				types[kind] = object
 			}

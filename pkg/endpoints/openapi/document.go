@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,16 +28,24 @@ type builder struct {
 	schemas
 	paths   map[string]map[string]operation
 	version Version
-	kindOf  map[string]string // by resource
+	kindOf  map[string]string  // by resource
+	deleted map[groupKind]bool // whose objects are the answers to their DELETE
 }
 
 func newBuilder(types kindTypes, isV2 bool) *builder {
-	return &builder{schemas: schemas{types, map[string]any{}, map[groupKind]own{}, isV2}, paths: map[string]map[string]operation{}}
+	return &builder{schemas: schemas{types, map[string]any{}, map[groupKind]own{}, isV2}, paths: map[string]map[string]operation{}, deleted: map[groupKind]bool{}}
 }
 
 func newDocument(version Version, types kindTypes) document {
 	b := newBuilder(types, false)
 	b.addVersion(version)
+	for _, schema := range b.byName { // what all versions share is of this one and of the oldest
+		if o, isOurs := schema.(*object); isOurs && len(o.Kinds) > 1 {
+			o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(kind groupKind) bool {
+				return kind.Group != "" && (kind.Group != version.Group || kind.Version != version.GroupVersion.Version)
+			})
+		}
+	}
 	d := document{OpenAPI: "3.0.0", Info: info{"kube2014", version.GroupVersion.Version}, Paths: b.paths}
 	d.Components.Schemas = b.byName
 	return d
@@ -47,6 +56,9 @@ func (b *builder) addVersion(version Version) {
 	b.version, b.kindOf = version, map[string]string{}
 	for _, row := range version.Rows {
 		b.addOwn(row)
+		if s, ok := row.Storage.(interface{ DeleteReturnsDeletedObject() bool }); ok && s.DeleteReturnsDeletedObject() {
+			b.deleted[groupKind(row.Kind)] = true
+		}
 	}
 	for _, resource := range version.Resources {
 		b.add(resource)
@@ -70,35 +82,42 @@ func (b *builder) add(r metav1.APIResource) {
 		all, id = "/namespaces/{namespace}/"+name, "Namespaced"+id
 	}
 	_, isOwn := b.own[kind]
+	add := func(verb, path, id string) {
+		description := describe(verb, b.kindOf[name], sub)
+		if verb == "list" && slices.Contains(r.Verbs, "watch") && !isOwn {
+			description = strings.Replace(description, "list", "list or watch", 1)
+		}
+		b.operation(verb, path, id, kind, description)
+	}
 	one := strings.TrimSuffix(all+"/{name}/"+sub, "/")
 	for _, verb := range r.Verbs {
 		switch {
 		case verb == "list":
-			b.operation(verb, all, id, kind)
+			add(verb, all, id)
 			if r.Namespaced {
-				b.operation(verb, everywhere, r.Kind+"ForAllNamespaces", kind)
+				add(verb, everywhere, r.Kind+"ForAllNamespaces")
 			}
 		case verb == "watch" && isOwn: // these paths are old
 		case verb == "watch":
-			b.operation("watchlist", "/watch"+all, id+"List", kind)
-			b.operation("watch", "/watch"+one, id, kind)
+			add("watchlist", "/watch"+all, id+"List")
+			add("watch", "/watch"+one, id)
 			if r.Namespaced {
-				b.operation("watchlist", "/watch"+everywhere, r.Kind+"ListForAllNamespaces", kind)
+				add("watchlist", "/watch"+everywhere, r.Kind+"ListForAllNamespaces")
 			}
 		case verb == "deletecollection":
-			b.operation(verb, all, "Collection"+id, kind)
+			add(verb, all, "Collection"+id)
 		case verb == "create" && !isSub:
-			b.operation(verb, all, id, kind)
+			add(verb, all, id)
 		case sub == "log":
-			b.operation("log", one, id+"Log", kind)
+			add("log", one, id+"Log")
 		default:
-			b.operation(verb, one, id+title(sub), kind)
+			add(verb, one, id+title(sub))
 		}
 	}
 }
 
-func (b *builder) operation(verb, path, id string, kind groupKind) {
-	group, _, _ := strings.Cut(cmp.Or(b.version.Group, "core"), ".")
+func (b *builder) operation(verb, path, id string, kind groupKind, description string) {
+	group := inCamelCase(cmp.Or(b.version.Group, "core"))
 	version := b.version.GroupVersion.Version
 	request, answer := b.bodies(verb, kind)
 	operations := b.paths[b.version.Path()+path]
@@ -106,12 +125,14 @@ func (b *builder) operation(verb, path, id string, kind groupKind) {
 		operations = map[string]operation{}
 		b.paths[b.version.Path()+path] = operations
 	}
+	_, isOwn := b.own[kind]
 	operations[verbs[verb].method] = operation{
 		Tags:        []string{group + "_" + version},
+		Description: description,
 		ID:          verbs[verb].word + title(group) + title(version) + id,
-		Parameters:  parameters(path, verb),
+		Parameters:  parameters(path, verb, kind.Kind),
 		RequestBody: request,
-		Responses:   responses(verb, answer),
+		Responses:   responses(verb, answer, isOwn),
 		Action:      verbs[verb].action,
 		Kind:        kind,
 	}
@@ -122,4 +143,13 @@ func title(word string) string {
 		return ""
 	}
 	return strings.ToUpper(word[:1]) + word[1:]
+}
+
+// inCamelCase returns the name of a group in ids, such as rbacAuthorization.
+func inCamelCase(group string) string {
+	first, rest, _ := strings.Cut(strings.TrimSuffix(group, ".k8s.io"), ".")
+	for word := range strings.SplitSeq(rest, ".") {
+		first += title(word)
+	}
+	return first
 }

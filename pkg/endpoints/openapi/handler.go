@@ -62,7 +62,7 @@ func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]a
 		if old := d.all[path]; old != nil && slices.Equal(old.rows, version.Rows) {
 			next.all[path] = old
 		} else {
-			next.all[path] = describe(version, known)
+			next.all[path] = newVersion(version, known)
 		}
 	}
 	next.v2 = newDescribed(nil, func() any { return newDocumentV2(versions, known) }, inProtobufV2)
@@ -86,9 +86,9 @@ func newDescribed(rows []*rest.Resource, document func() any, inProtobuf func(js
 	return d
 }
 
-// describe returns the document of a version. The hash is that of its text or, if it has own kinds, of what it is made
+// newVersion returns the document of a version. The hash is that of its text or, if it has own kinds, of what it is made
 // of: there may be very many, which nobody will read.
-func describe(version Version, types kindTypes) *described {
+func newVersion(version Version, types kindTypes) *described {
 	d := newDescribed(version.Rows, func() any { return newDocument(version, types) }, inProtobufV3)
 	if slices.ContainsFunc(version.Rows, func(row *rest.Resource) bool { return row.Schema != nil }) {
 		d.hash = sync.OnceValue(func() string {

@@ -1,8 +1,10 @@
 package openapi
 
 import (
+	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +15,7 @@ import (
 
 type operation struct {
 	Tags        []string            `json:"tags"`
+	Description string              `json:"description"`
 	ID          string              `json:"operationId"`
 	Parameters  []parameter         `json:"parameters"`
 	RequestBody *body               `json:"requestBody,omitempty"`
@@ -36,41 +39,62 @@ type body struct {
 
 type response struct {
 	Description string           `json:"description"`
-	Content     map[string]media `json:"content"`
+	Content     map[string]media `json:"content,omitempty"`
 }
 
 type media struct {
 	Schema object `json:"schema"`
 }
 
-// verbs has the properties of an operation: its method, its action, the word in its id, and
-// the structs that define its query parameters.
+// verbs has the properties of an operation: its method, its action, the word in its id, its description, the codes of its
+// answers, and the structs that define its query parameters.
 var verbs = map[string]struct {
-	method, action, word string
-	options              []any
+	method, action, word, description string
+	codes                             []int
+	options                           []any
 }{
-	"create":           {"post", "post", "create", []any{metav1.CreateOptions{}}},
-	"delete":           {"delete", "delete", "delete", []any{metav1.DeleteOptions{}}},
-	"deletecollection": {"delete", "deletecollection", "delete", []any{metav1.DeleteOptions{}, metav1.ListOptions{}}},
-	"get":              {"get", "get", "read", nil},
-	"list":             {"get", "list", "list", []any{metav1.ListOptions{}}},
-	"log":              {"get", "get", "read", []any{corev1.PodLogOptions{}}},
-	"patch":            {"patch", "patch", "patch", []any{metav1.PatchOptions{}}},
-	"update":           {"put", "put", "replace", []any{metav1.UpdateOptions{}}},
-	"watch":            {"get", "watch", "watch", []any{metav1.ListOptions{}}},
-	"watchlist":        {"get", "watchlist", "watch", []any{metav1.ListOptions{}}},
+	"create":           {"post", "post", "create", "create{of}{a}{kind}", []int{200, 201, 202, 401}, []any{metav1.CreateOptions{}}},
+	"delete":           {"delete", "delete", "delete", "delete{a}{kind}", []int{200, 202, 401}, []any{metav1.DeleteOptions{}}},
+	"deletecollection": {"delete", "deletecollection", "delete", "delete collection of {kind}", okay, []any{metav1.DeleteOptions{}, metav1.ListOptions{}}},
+	"get":              {"get", "get", "read", "read{of} the specified {kind}", okay, nil},
+	"list":             {"get", "list", "list", "list objects of kind {kind}", okay, []any{metav1.ListOptions{}}},
+	"log":              {"get", "get", "read", "read{of} the specified {kind}", okay, []any{corev1.PodLogOptions{}}},
+	"patch":            {"patch", "patch", "patch", "partially update{of} the specified {kind}", []int{200, 201, 401}, []any{metav1.PatchOptions{}}},
+	"update":           {"put", "put", "replace", "replace{of} the specified {kind}", []int{200, 201, 401}, []any{metav1.UpdateOptions{}}},
+	"watch": {"get", "watch", "watch", "watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list operation " +
+		"instead, filtered to a single item with the 'fieldSelector' parameter.", okay, []any{metav1.ListOptions{}}},
+	"watchlist": {"get", "watchlist", "watch", "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list " +
+		"operation instead.", okay, []any{metav1.ListOptions{}}},
+}
+
+var okay = []int{200, 401}
+
+// describe returns the description of an operation on a kind, or on a subresource of it.
+func describe(verb, kind, sub string) string {
+	of, a := "", " a "
+	if sub != "" {
+		of = " " + sub + " of"
+	}
+	switch {
+	case strings.HasSuffix(kind, "s") && !strings.HasSuffix(kind, "ss"): // Endpoints
+		a = " "
+	case strings.ContainsRune("AEIOU", rune(kind[0])):
+		a = " an "
+	}
+	return strings.NewReplacer("{of}", of, "{a}", a, "{kind}", kind).Replace(verbs[verb].description)
 }
 
 // notHere are options that only the real server has.
-var notHere = []string{"force", "ignoreStoreReadErrorWithClusterBreakingPotential", "shardSelector"}
+var notHere = []string{"ignoreStoreReadErrorWithClusterBreakingPotential", "shardSelector"}
 
 // parameters returns the parameters of an operation, sorted by name: those of its path and its options, and pretty.
-func parameters(path, verb string) []parameter {
+func parameters(path, verb, kind string) []parameter {
 	value := object{Type: "string", UniqueItems: true}
-	all := []parameter{{"pretty", "query", "If 'true', the answer is indented.", false, value}}
-	for _, name := range []string{"name", "namespace"} {
+	all := []parameter{{"pretty", "query", "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser " +
+		"or command-line HTTP tool (curl and wget).", false, value}}
+	for name, text := range map[string]string{"name": "name of the " + kind, "namespace": "object name and auth scope, such as for teams and projects"} {
 		if strings.Contains(path, "{"+name+"}") {
-			all = append(all, parameter{name, "path", name + " of the object", true, value})
+			all = append(all, parameter{name, "path", text, true, value})
 		}
 	}
 	var options []markers.Field
@@ -94,42 +118,59 @@ func parameters(path, verb string) []parameter {
 }
 
 // bodies returns the body of a request, nil if it has none, and the answer's schema.
-func (s *schemas) bodies(verb string, kind groupKind) (*body, object) {
+func (b *builder) bodies(verb string, kind groupKind) (*body, object) {
+	_, isOwn := b.own[kind]
+	data := []string{"*/*"}
+	if isOwn {
+		data = []string{typeJSON, "application/yaml"}
+	}
 	switch verb {
 	case "create", "update":
-		same := s.kind(kind)
-		return &body{typed(same, "application/json", "application/yaml"), true}, same
+		same := b.kind(kind)
+		return &body{typed(same, data...), true}, same
 	case "patch":
-		formats := []string{"application/json-patch+json", "application/merge-patch+json"}
-		if _, isOwn := s.own[kind]; !isOwn {
+		formats := []string{"application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"}
+		if !isOwn {
 			formats = append(formats, "application/strategic-merge-patch+json")
 		}
-		return &body{typed(s.of(reflect.TypeFor[metav1.Patch]()), formats...), true}, s.kind(kind)
+		return &body{typed(b.of(reflect.TypeFor[metav1.Patch]()), formats...), true}, b.kind(kind)
 	case "delete", "deletecollection":
-		options := typed(s.of(reflect.TypeFor[metav1.DeleteOptions]()), "application/json", "application/yaml")
-		answer := s.of(reflect.TypeFor[metav1.Status]())
-		if verb == "delete" && !s.isV2 {
-			answer = object{OneOf: []object{s.kind(kind), answer}}
+		options := typed(b.of(reflect.TypeFor[metav1.DeleteOptions]()), data...)
+		if verb == "delete" && b.deleted[kind] {
+			return &body{options, false}, b.kind(kind)
 		}
-		return &body{options, false}, answer
+		return &body{options, false}, b.of(reflect.TypeFor[metav1.Status]())
 	case "list":
 		kind.Kind += "List"
 	case "log":
 		return nil, object{Type: "string"}
 	case "watch", "watchlist":
-		return nil, s.of(reflect.TypeFor[metav1.WatchEvent]())
+		return nil, b.of(reflect.TypeFor[metav1.WatchEvent]())
 	}
-	return nil, s.kind(kind)
+	return nil, b.kind(kind)
 }
 
-func responses(verb string, answer object) map[string]response {
-	switch verb {
-	case "create":
-		return map[string]response{"201": {"Created", typed(answer, "application/json")}}
-	case "log":
-		return map[string]response{"200": {"OK", typed(answer, "text/plain")}}
+// responses returns the answers of an operation by their codes.
+func responses(verb string, answer object, isOwn bool) map[string]response {
+	types := []string{typeJSON}
+	if !isOwn {
+		types = append(types, "application/vnd.kubernetes.protobuf")
+		switch verb {
+		case "list", "watch", "watchlist":
+			types = append(types, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+		case "log":
+			types = append(types, "text/plain") // the only one in truth: the real server lists all
+		}
 	}
-	return map[string]response{"200": {"OK", typed(answer, "application/json")}}
+	all := map[string]response{}
+	for _, code := range verbs[verb].codes {
+		r := response{Description: http.StatusText(code)}
+		if code != http.StatusUnauthorized {
+			r.Content = typed(answer, types...)
+		}
+		all[strconv.Itoa(code)] = r
+	}
+	return all
 }
 
 func typed(schema object, types ...string) map[string]media {

@@ -104,7 +104,7 @@ func TestAnOwnKindHasNeitherStrategicMergeNorTheOldPathsOfWatches(t *testing.T) 
 	assert.Len(t, document.Paths, 3)
 	patch := document.Paths["/apis/stable.example.com/v1/namespaces/{namespace}/widgets/{name}"]["patch"]
 	types, _ := contentOf(patch.RequestBody.Content)
-	assert.Equal(t, []string{"application/json-patch+json", "application/merge-patch+json"}, types)
+	assert.Equal(t, []string{"application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"}, types)
 	assert.Equal(t, object{Ref: components + "com.example.stable.v1.Widget"}, patch.Responses["200"].Content["application/json"].Schema)
 }
 

@@ -23,6 +23,7 @@ type operationV2 struct {
 	Produces   []string              `json:"produces"`
 	Schemes    []string              `json:"schemes"`
 	Tags       []string              `json:"tags"`
+	Text       string                `json:"description"`
 	ID         string                `json:"operationId"`
 	Parameters []parameterV2         `json:"parameters,omitempty"`
 	Responses  map[string]responseV2 `json:"responses"`
@@ -43,7 +44,7 @@ type parameterV2 struct {
 
 type responseV2 struct {
 	Description string  `json:"description"`
-	Schema      *object `json:"schema"`
+	Schema      *object `json:"schema,omitempty"`
 }
 
 func newDocumentV2(versions []Version, types kindTypes) documentV2 {
@@ -63,7 +64,7 @@ func newDocumentV2(versions []Version, types kindTypes) documentV2 {
 }
 
 func (d documentV2) operation(o operation) operationV2 {
-	v2 := operationV2{Consumes: []string{"*/*"}, Schemes: []string{"https"}, Tags: o.Tags, ID: o.ID, Responses: map[string]responseV2{},
+	v2 := operationV2{Consumes: []string{"*/*"}, Schemes: []string{"https"}, Tags: o.Tags, Text: o.Description, ID: o.ID, Responses: map[string]responseV2{},
 		Action: o.Action, Kind: o.Kind}
 	if o.RequestBody != nil {
 		types, of := contentOf(o.RequestBody.Content)
@@ -76,7 +77,9 @@ func (d documentV2) operation(o operation) operationV2 {
 	}
 	for code, r := range o.Responses {
 		types, of := contentOf(r.Content)
-		v2.Produces = types
+		if of != nil {
+			v2.Produces = types
+		}
 		v2.Responses[code] = responseV2{r.Description, of}
 	}
 	return v2

@@ -176,6 +176,9 @@ func (s *Store[T]) remove(key rest.Key, version uint64) error {
 	return rest.StatusError(err, s.resource, key.Name)
 }
 
+// DeleteReturnsDeletedObject reports whether the answer to a delete is the object, or a status.
+func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.AnswersDeleted }
+
 // deleted returns the answer to a delete that has removed the object.
 func (s *Store[T]) deleted(object T) rest.Answer {
 	if s.AnswersDeleted {
