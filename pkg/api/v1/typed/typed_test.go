@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -139,6 +140,24 @@ func TestObjectsOfOneKindCanBeComparedWhoeverAskedForTheType(t *testing.T) {
 	for _, other := range of {
 		assert.Same(t, of[0].Schema, other.Schema)
 	}
+}
+
+func TestTypesThatReferToThemselvesAreCompared(t *testing.T) {
+	t.Parallel()
+	of := Of(reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]())
+	definition := func(kind string) *typed.TypedValue {
+		value, err := of.FromYAML(typed.YAMLObject(`{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"properties":{"spec":{"type":"` + kind + `"}}}}}]}}`))
+		require.NoError(t, err)
+		return value
+	}
+	compared, err := definition("object").Compare(definition("string"))
+	require.NoError(t, err)
+	assert.Equal(t, `.spec.versions`, compared.Modified.String())
+	merged, err := definition("object").Merge(definition("string"))
+	require.NoError(t, err)
+	compared, err = merged.Compare(definition("string"))
+	require.NoError(t, err)
+	assert.True(t, compared.IsSame())
 }
 
 func TestAnOwnKindIsMergedByItsSchema(t *testing.T) {
