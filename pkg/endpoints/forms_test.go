@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -193,15 +194,22 @@ func TestAWatchInProtobufTellsTheSame(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte(line), &want))
 				types = append(types, events[i].Type)
 				assert.Equal(t, want.Type, events[i].Type)
-				assert.Equal(t, withoutUID(decoded(t, string(want.Object))), withoutUID(decoded(t, string(events[i].Object.Raw))))
+				assert.Equal(t, without(decoded(t, string(want.Object))), without(decoded(t, string(events[i].Object.Raw))))
 			}
 			assert.Equal(t, []string{"BOOKMARK", "ADDED", "MODIFIED", "DELETED"}, types)
 		})
 	}
 }
 
-func withoutUID(object runtime.Object) runtime.Object {
-	object.(metav1.Object).SetUID("")
+// without returns an object without its uid, and the times of its managers.
+func without(object runtime.Object) runtime.Object {
+	meta := object.(metav1.Object)
+	meta.SetUID("")
+	managers := slices.Clone(meta.GetManagedFields())
+	for i := range managers {
+		managers[i].Time = nil
+	}
+	meta.SetManagedFields(managers)
 	return object
 }
 

@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,14 +62,42 @@ func (a storedAnswer) isLarge(encoder storage.Encoder) bool {
 // appendJSON appends the parts of the object's JSON as an item of a list. All answers and events get it here.
 func (a storedAnswer) appendJSON(parts [][]byte, forOne bool) ([][]byte, error) {
 	item, err := a.item(a.codec, forOne)
-	return append(parts, item), err
+	if err != nil || len(a.stored.Meta().ManagedFields) == 0 {
+		return append(parts, item), err
+	}
+	end, err := a.endOfMetadata(item)
+	return append(parts, item[:end], v1.AppendManagedFields(nil, a.stored.Object), item[end:]), err
+}
+
+// endOfMetadata returns where the last brace of the metadata in an item is.
+func (a storedAnswer) endOfMetadata(item []byte) (int, error) {
+	depth, quoted := 0, false
+	for i := len(a.codec.BeforeMetadata); i < len(item); i++ {
+		switch c := item[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i, nil
+			}
+		}
+	}
+	return len(item), errors.New("an item does not begin with its metadata")
 }
 
 // appendMessage appends the parts of the object's protobuf message, which begins with the metadata. All answers and events get
 // it here.
 func (a storedAnswer) appendMessage(parts [][]byte, forOne bool) ([][]byte, error) {
 	item, err := a.item(v1.Protobuf{Codec: a.codec}, forOne)
-	return append(parts, item), err
+	if parts = append(parts, item); len(a.stored.Meta().ManagedFields) > 0 {
+		parts = append(parts, v1.AppendManagedFieldsMessage(nil, a.stored.Object))
+	}
+	return parts, err
 }
 
 func (a storedAnswer) Encode() (conversion.Encoded, error) {
@@ -136,29 +165,19 @@ func (a storedAnswer) Metadata() ([]byte, error) {
 	if a.isLarge(a.codec) { // the garbage collector watches the metadata of all objects
 		return v1.EncodeMetadata(a.stored.Object.(*api.Any))
 	}
-	var buffer [1][]byte
-	parts, err := a.appendJSON(buffer[:0], false)
+	item, err := a.stored.Item(a.codec)
 	if err != nil {
 		return nil, err
 	}
-	item := parts[0]
-	text, depth, quoted := item[len(a.codec.BeforeMetadata):], 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case quoted:
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return text[:i+1], nil
-			}
-		}
+	end, err := a.endOfMetadata(item)
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.New("an item does not begin with its metadata")
+	begin := len(a.codec.BeforeMetadata)
+	if len(a.stored.Meta().ManagedFields) == 0 {
+		return item[begin : end+1], nil
+	}
+	return append(v1.AppendManagedFields(slices.Clone(item[begin:end]), a.stored.Object), '}'), nil
 }
 
 // unstoredAnswer implements Answer for an object that was created for one request.

@@ -163,14 +163,12 @@ func (c *Codec) Decodes() bool {
 // Identity implements storage.Encoder.
 func (c *Codec) Identity() any { return c.identity }
 
-// EncodeItem returns a stored object's compact JSON as an item of a list: without its kind, unless it has no Go type.
+// EncodeItem returns a stored object's compact JSON as an item of a list: without its kind, unless it has no Go type, and without its
+// managed fields.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
 	converted, err := c.Out(object.(api.Object))
 	if err != nil {
 		return nil, err
-	}
-	if managed := ManagedFields(object.(api.Object)); len(managed) > 0 {
-		converted.(metav1.Object).SetManagedFields(managed)
 	}
 	if own, ok := converted.(*unstructured.Unstructured); ok {
 		return c.EncodeUnstructured(own)

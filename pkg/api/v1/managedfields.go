@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"time"
 	"unique"
@@ -94,3 +95,16 @@ func appendMember(text []byte, name, value string) []byte {
 	quoted, _ := json.Marshal(value) // texts can be encoded
 	return append(append(text, name...), quoted...)
 }
+
+// AppendManagedFieldsMessage appends the managed fields of an object as field 1 of a message, the metadata, which has nothing else.
+func AppendManagedFieldsMessage(message []byte, object api.Object) []byte {
+	var all []byte
+	for _, e := range ManagedFields(object) {
+		entry, _ := e.Marshal() // it has no invalid values
+		all = append(binary.AppendUvarint(append(all, managedFieldsTag...), uint64(len(entry))), entry...)
+	}
+	return append(appendField(message, 1, len(all)), all...)
+}
+
+// managedFieldsTag is that of field 17 of metadata.
+var managedFieldsTag = binary.AppendUvarint(nil, 17<<3|2)

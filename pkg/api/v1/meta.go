@@ -47,7 +47,7 @@ func EncodeMetadata(object *api.Any) ([]byte, error) {
 		return nil, err
 	}
 	outMeta(&partial.ObjectMeta, object)
-	partial.Labels = object.Labels
+	partial.Labels, partial.ManagedFields = object.Labels, ManagedFields(object)
 	return json.Marshal(partial.ObjectMeta)
 }
 
