@@ -35,11 +35,7 @@ func (v *version) FromStored(object *unstructured.Unstructured) (*unstructured.U
 	if err := v.definition.complete(object); err != nil {
 		return nil, err
 	}
-	converted, err := v.convert(context.Background(), []*unstructured.Unstructured{object})
-	if err != nil {
-		return nil, err
-	}
-	return converted[0], nil
+	return v.from(object)
 }
 
 // complete drops what the schema of a stored object does not know, and sets its defaults.
@@ -61,7 +57,12 @@ func (d *Definition) complete(object *unstructured.Unstructured) error {
 
 // ToStored implements v1.Versions.
 func (v *version) ToStored(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	converted, err := v.definition.version(v.definition.stored()).convert(context.Background(), []*unstructured.Unstructured{object})
+	return v.definition.version(v.definition.stored()).from(object)
+}
+
+// from returns an object in the version. It does not change the given one, which may have it already.
+func (v *version) from(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	converted, err := v.convert(context.Background(), []*unstructured.Unstructured{object})
 	if err != nil {
 		return nil, err
 	}

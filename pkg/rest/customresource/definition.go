@@ -76,7 +76,7 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 	row := rest.Resource{GroupVersion: groupVersion, Kind: groupVersion.WithKind(names.Kind), Name: names.Plural, Singular: names.Singular,
 		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		Stored: storedKind(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
-		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode, Type: v.typed(), In: d.in}}
+		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode, Type: v.typed(), From: v.from, In: d.in}}
 	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, v)
 	if c := d.crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
 		row.Untyped.Codec.Converts, row.Untyped.Prepare = true, v.prepare

@@ -116,7 +116,14 @@ func (k kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (ru
 		in = &unstructured.Unstructured{Object: members.members.Unstructured().(map[string]any)}
 	}
 	if k.Untyped.Codec != nil {
-		return k.convertUntyped(in, version)
+		if from.GroupVersion() == version {
+			return in, nil
+		}
+		to, err := k.in(version)
+		if err != nil {
+			return nil, err
+		}
+		return to.Untyped.From(in.(*unstructured.Unstructured))
 	}
 	if own, ok := in.(*unstructured.Unstructured); ok {
 		object, err := k.New(from)
@@ -140,32 +147,6 @@ func (k kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (ru
 	}
 	in.GetObjectKind().SetGroupVersionKind(version.WithKind(from.Kind))
 	return in, nil
-}
-
-func (k kind) convertUntyped(in runtime.Object, version schema.GroupVersion) (runtime.Object, error) {
-	kind := in.GetObjectKind().GroupVersionKind()
-	if kind.GroupVersion() == version {
-		return in, nil
-	}
-	from, err := k.in(kind.GroupVersion())
-	if err != nil {
-		return nil, err
-	}
-	to, err := k.in(version)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := from.Untyped.Codec.In(in)
-	if err != nil {
-		return nil, err
-	}
-	converted, err := to.Untyped.Codec.Out(stored)
-	if err == nil { // the store sets these
-		own, object := in.(*unstructured.Unstructured), converted.(*unstructured.Unstructured)
-		object.SetUID(own.GetUID())
-		object.SetResourceVersion(own.GetResourceVersion())
-	}
-	return converted, err
 }
 
 // in returns the row of another version of a kind without a Go type.
