@@ -1,18 +1,15 @@
 package api
 
-import (
-	"time"
-	"unique"
-)
+import "unique"
 
 // ManagedFields say which manager owns which fields of an object, as v1 has them. They are nil for an object that v1 has not
 // written yet: all of its fields are its creator's. They are read-only.
 type ManagedFields []ManagedFieldsEntry
 
-// ManagedFieldsEntry has the fields that one manager owns by one operation, and when it last changed them: zero if it is unknown.
+// ManagedFieldsEntry has the fields that one manager owns by one operation.
 type ManagedFieldsEntry struct {
 	Of   unique.Handle[Manager]
-	Time time.Time
+	Time int64 // when the manager last changed them, in Unix seconds; 0 if it is unknown
 }
 
 // Manager is an entry of managed fields without its time. Most objects that one program has made have the same: they share the text.

@@ -25,7 +25,7 @@ func inManagedFields(entries []metav1.ManagedFieldsEntry) api.ManagedFields {
 		in[i].Of = unique.Make(api.Manager{Name: e.Manager, Operation: string(e.Operation), APIVersion: e.APIVersion, Subresource: e.Subresource,
 			Fields: e.FieldsV1.GetRawString()})
 		if e.Time != nil {
-			in[i].Time = e.Time.UTC()
+			in[i].Time = e.Time.Unix()
 		}
 	}
 	return in
@@ -42,12 +42,14 @@ func ManagedFields(object api.Object) []metav1.ManagedFieldsEntry {
 		of := e.Of.Value()
 		entries[i] = metav1.ManagedFieldsEntry{Manager: of.Name, Operation: metav1.ManagedFieldsOperationType(of.Operation), APIVersion: of.APIVersion,
 			FieldsType: fieldsV1, FieldsV1: metav1.NewFieldsV1(of.Fields), Subresource: of.Subresource}
-		if !e.Time.IsZero() {
-			entries[i].Time = &metav1.Time{Time: e.Time}
+		if e.Time != 0 {
+			entries[i].Time = &metav1.Time{Time: timeOf(e)}
 		}
 	}
 	return entries
 }
+
+func timeOf(e api.ManagedFieldsEntry) time.Time { return time.Unix(e.Time, 0).UTC() }
 
 // The parts of the JSON of managed fields.
 const (
@@ -78,9 +80,8 @@ func appendEntry(text []byte, e api.ManagedFieldsEntry) []byte {
 	text = appendMember(text, `,"manager":`, of.Name)
 	text = appendMember(text, `,"operation":`, of.Operation)
 	text = appendMember(text, `,"apiVersion":`, of.APIVersion)
-	if !e.Time.IsZero() {
-		text = append(append(text, beforeTime...), e.Time.Format(time.RFC3339)...)
-		text = append(text, '"')
+	if e.Time != 0 {
+		text = append(timeOf(e).AppendFormat(append(text, beforeTime...), time.RFC3339), '"')
 	}
 	text = append(append(text, beforeFields...), of.Fields...)
 	text = append(appendMember(text, `,"subresource":`, of.Subresource), '}')

@@ -35,7 +35,7 @@ type entry struct {
 	Manager     string          `json:"manager,omitempty"`
 	Operation   string          `json:"operation,omitempty"`
 	APIVersion  string          `json:"apiVersion,omitempty"`
-	Time        time.Time       `json:"time,omitzero"`
+	Time        int64           `json:"time,omitempty"` // in Unix seconds
 	Fields      json.RawMessage `json:"fieldsV1,omitempty"`
 	Subresource string          `json:"subresource,omitempty"`
 }
