@@ -149,14 +149,15 @@ func (k kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (ru
 	return in, nil
 }
 
-// in returns the row of another version of a kind without a Go type.
+// in returns the row of another version of a kind without a Go type. As in today's server, the managed fields of an object are lost
+// if an entry has a version that there is not; of other kinds only that entry is.
 func (k kind) in(version schema.GroupVersion) (*rest.Resource, error) {
 	if version.Group == k.Kind.Group {
 		if row := k.Untyped.In(version.Version); row != nil {
 			return row, nil
 		}
 	}
-	return nil, runtime.NewNotRegisteredErrForKind("own kinds", version.WithKind(k.Kind.Kind))
+	return nil, fmt.Errorf("request to convert CR to an invalid group/version: %s", version)
 }
 
 // Convert implements runtime.ObjectConvertor. Nobody calls it.
