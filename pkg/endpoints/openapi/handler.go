@@ -24,6 +24,7 @@ const (
 	root     = "/openapi/v3"
 	pathV2   = "/openapi/v2"
 	typeJSON = "application/json"
+	typeYAML = "application/yaml"
 )
 
 // Version is a version of a group.

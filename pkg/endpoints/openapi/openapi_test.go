@@ -118,7 +118,7 @@ func written(t *testing.T) map[string]readDocument {
 	return documents
 }
 
-// real is what the real server's documents have, without the parameters notHere and answers in YAML. Of each schema
+// real is what the real server's documents have, without the parameters notHere. Of each schema
 // it has the digest.
 type real struct {
 	Operations  []string

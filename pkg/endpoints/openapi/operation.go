@@ -122,7 +122,7 @@ func (b *builder) bodies(verb string, kind groupKind) (*body, object) {
 	_, isOwn := b.own[kind]
 	data := []string{"*/*"}
 	if isOwn {
-		data = []string{typeJSON, "application/yaml"}
+		data = []string{typeJSON, typeYAML}
 	}
 	switch verb {
 	case "create", "update":
@@ -152,7 +152,7 @@ func (b *builder) bodies(verb string, kind groupKind) (*body, object) {
 
 // responses returns the answers of an operation by their codes.
 func responses(verb string, answer object, isOwn bool) map[string]response {
-	types := []string{typeJSON}
+	types := []string{typeJSON, typeYAML}
 	if !isOwn {
 		types = append(types, "application/vnd.kubernetes.protobuf")
 		switch verb {
