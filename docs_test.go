@@ -30,7 +30,7 @@ import (
 var sessions = map[string][]string{
 	"README.md":           {"## A tour with curl", "## A tour with kubectl", "## On etcd", "### Today's etcd", "## A cluster"},
 	"docs/tour.md":        {"## A POST", "## The loop", "## A GET", "## An error"},
-	"docs/second-door.md": {"## One pod, two doors", "## The way of a request", "## Two versions of one object", "## A namespace", "## A watch"},
+	"docs/second-door.md": {"## One pod, two doors", "## The way of a request", "## Two versions of one object", "## A namespace", "## A watch", "## The form of an answer", "## Whose a field is"},
 	"docs/extensions.md":  {"## A kind of your own"},
 	"docs/parts.md":       {"## The controllers"},
 	"docs/server.md":      {"## Who gets in", "## What is let in", "## What is seen"},
@@ -265,7 +265,7 @@ func TestTheTourInTheREADMEPrintsWhatItSays(t *testing.T) {
 func TestTheTourWithKubectlPrintsWhatItSays(t *testing.T) {
 	t.Parallel()
 	program := build(t, asUsersRunIt)
-	for document, headings := range map[string][]string{"README.md": {"## A tour with kubectl"}, "docs/second-door.md": {"## One pod, two doors", "## Two versions of one object", "## A namespace", "## A watch"},
+	for document, headings := range map[string][]string{"README.md": {"## A tour with kubectl"}, "docs/second-door.md": {"## One pod, two doors", "## Two versions of one object", "## A namespace", "## A watch", "## The form of an answer", "## Whose a field is"},
 		"docs/extensions.md": sessions["docs/extensions.md"]} {
 		checkSession(t, commandsIn(t, document, headings...), map[string]string{"127.0.0.1:8080": start(t, program).address})
 	}
@@ -354,7 +354,7 @@ func TestEveryDifferenceFromTodaysServerIsCitedByTheTestThatPinsIt(t *testing.T)
 	t.Parallel()
 	_, text := tests(t)
 	text += read(t, "compare/today/known.go")
-	checkRows(t, "docs/second-door.md", "K", 101, text)
+	checkRows(t, "docs/second-door.md", "K", 103, text)
 	numbers := difference.FindAllString(text, -1)
 	slices.Sort(numbers)
 	for _, number := range slices.Compact(numbers) {

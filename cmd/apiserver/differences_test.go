@@ -75,7 +75,7 @@ func TestK7WhatTheSecondDoorHasNotWrittenHasNoManagedFields(t *testing.T) {
 	assert.Contains(t, applied, `conflict with \"kube2014\" using v1: .metadata.labels.name`)
 }
 
-func TestK108NothingIsCreatedAtAStatus(t *testing.T) {
+func TestK103NothingIsCreatedAtAStatus(t *testing.T) {
 	t.Parallel()
 	d := onTwoMachines(t)
 	const services = "/api/v1/namespaces/default/services"
