@@ -66,7 +66,7 @@ func (a storedAnswer) appendJSON(parts [][]byte, forOne bool) ([][]byte, error) 
 		return append(parts, item), err
 	}
 	end, err := a.endOfMetadata(item)
-	return append(parts, item[:end], v1.AppendManagedFields(nil, a.stored.Object), item[end:]), err
+	return append(parts, item[:end], v1.ManagedFieldsJSON(a.stored.Object), item[end:]), err
 }
 
 // endOfMetadata returns where the last brace of the metadata in an item is.
@@ -95,7 +95,7 @@ func (a storedAnswer) endOfMetadata(item []byte) (int, error) {
 func (a storedAnswer) appendMessage(parts [][]byte, forOne bool) ([][]byte, error) {
 	item, err := a.item(v1.Protobuf{Codec: a.codec}, forOne)
 	if parts = append(parts, item); len(a.stored.Meta().ManagedFields) > 0 {
-		parts = append(parts, v1.AppendManagedFieldsMessage(nil, a.stored.Object))
+		parts = append(parts, v1.ManagedFieldsMessage(a.stored.Object))
 	}
 	return parts, err
 }
@@ -105,7 +105,7 @@ func (a storedAnswer) Encode() (conversion.Encoded, error) {
 	return conversion.EncodedPieces(append(parts, lineEnd)...), err
 }
 
-var lineEnd = []byte("\n")
+var lineEnd, lastBrace = []byte("\n"), []byte("}")
 
 // appendWhole appends the parts of the object's JSON with its kind.
 func (a storedAnswer) appendWhole(parts [][]byte, forOne bool) ([][]byte, error) {
@@ -177,7 +177,7 @@ func (a storedAnswer) Metadata() ([]byte, error) {
 	if len(a.stored.Meta().ManagedFields) == 0 {
 		return item[begin : end+1], nil
 	}
-	return append(v1.AppendManagedFields(slices.Clone(item[begin:end]), a.stored.Object), '}'), nil
+	return slices.Concat(item[begin:end], v1.ManagedFieldsJSON(a.stored.Object), lastBrace), nil
 }
 
 // unstoredAnswer implements Answer for an object that was created for one request.

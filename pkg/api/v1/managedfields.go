@@ -3,6 +3,7 @@ package v1
 import (
 	"encoding/binary"
 	"encoding/json"
+	"strings"
 	"time"
 	"unique"
 
@@ -59,20 +60,28 @@ const (
 	beforeFields  = `,"fieldsType":"FieldsV1","fieldsV1":`
 )
 
-// AppendManagedFields appends the managed fields of an object as the last member of its metadata in JSON, nothing if it has none.
-func AppendManagedFields(text []byte, object api.Object) []byte {
-	for i, e := range object.Meta().ManagedFields {
-		if i == 0 {
-			text = append(text, beforeEntries...)
-		} else {
+// ManagedFieldsJSON returns the managed fields of an object as the last member of its metadata in JSON, nil if it has none.
+func ManagedFieldsJSON(object api.Object) []byte {
+	all := object.Meta().ManagedFields
+	if len(all) == 0 {
+		return nil
+	}
+	text := append(make([]byte, 0, sizeOfManagedFields(all)), beforeEntries...)
+	for i, e := range all {
+		if i > 0 {
 			text = append(text, ',')
 		}
 		text = appendEntry(text, e)
 	}
-	if len(object.Meta().ManagedFields) > 0 {
-		text = append(text, afterEntries...)
+	return append(text, afterEntries...)
+}
+
+// sizeOfManagedFields is a little more than the size of managed fields in JSON or in a message.
+func sizeOfManagedFields(all api.ManagedFields) (size int) {
+	for _, e := range all {
+		size += 256 + len(e.Of.Value().Fields)
 	}
-	return text
+	return size
 }
 
 func appendEntry(text []byte, e api.ManagedFieldsEntry) []byte {
@@ -89,23 +98,49 @@ func appendEntry(text []byte, e api.ManagedFieldsEntry) []byte {
 	return text
 }
 
+// appendMember appends a member unless it is empty. Most values need no escapes.
 func appendMember(text []byte, name, value string) []byte {
 	if value == "" {
 		return text
 	}
+	text = append(text, name...)
+	if !strings.ContainsFunc(value, needsEscape) {
+		return append(append(append(text, '"'), value...), '"')
+	}
 	quoted, _ := json.Marshal(value) // texts can be encoded
-	return append(append(text, name...), quoted...)
+	return append(text, quoted...)
 }
 
-// AppendManagedFieldsMessage appends the managed fields of an object as field 1 of a message, the metadata, which has nothing else.
-func AppendManagedFieldsMessage(message []byte, object api.Object) []byte {
-	var all []byte
-	for _, e := range ManagedFields(object) {
-		entry, _ := e.Marshal() // it has no invalid values
+func needsEscape(c rune) bool {
+	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
+}
+
+// ManagedFieldsMessage returns the managed fields of an object as field 1 of a message, the metadata, which has nothing else.
+func ManagedFieldsMessage(object api.Object) []byte {
+	fields := object.Meta().ManagedFields
+	all, entry := make([]byte, 0, sizeOfManagedFields(fields)), []byte(nil)
+	for _, e := range fields {
+		entry = appendEntryMessage(entry[:0], e)
 		all = append(binary.AppendUvarint(append(all, managedFieldsTag...), uint64(len(entry))), entry...)
 	}
-	return append(appendField(message, 1, len(all)), all...)
+	return append(appendField(make([]byte, 0, len(all)+8), 1, len(all)), all...)
 }
 
 // managedFieldsTag is that of field 17 of metadata.
 var managedFieldsTag = binary.AppendUvarint(nil, 17<<3|2)
+
+// appendEntryMessage appends the message of a metav1.ManagedFieldsEntry.
+func appendEntryMessage(entry []byte, e api.ManagedFieldsEntry) []byte {
+	of := e.Of.Value()
+	entry = appendText(appendText(appendText(entry, 1, of.Name), 2, of.Operation), 3, of.APIVersion)
+	if e.Time != 0 {
+		seconds := binary.AppendUvarint([]byte{1 << 3}, uint64(e.Time))
+		entry = append(appendField(entry, 4, len(seconds)), seconds...)
+	}
+	entry = appendText(appendField(appendText(entry, 6, fieldsV1), 7, fieldSize(len(of.Fields))), 1, of.Fields)
+	return appendText(entry, 8, of.Subresource)
+}
+
+func appendText(message []byte, number byte, text string) []byte {
+	return append(appendField(message, number, len(text)), text...)
+}
