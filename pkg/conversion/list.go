@@ -2,7 +2,6 @@ package conversion
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 	"sync"
 )
@@ -60,36 +59,25 @@ func (c *Codec) EncodeList(items [][]byte) Encoded {
 }
 
 // EncodedList returns items between a head and a tail, with separators between them.
+// The pieces are assembled while they are sent.
 func EncodedList(head, separator, tail []byte, items [][]byte) Encoded {
-	return Assembled(func(yield func([]byte) bool) {
-		if !yield(head) {
-			return
-		}
-		for i, item := range items {
-			if i > 0 && !yield(separator) || !yield(item) {
-				return
-			}
-		}
-		yield(tail)
-	})
-}
-
-// Assembled joins many small parts. The pieces are assembled while they are sent.
-func Assembled(parts iter.Seq[[]byte]) Encoded {
-	size := 0
-	for part := range parts {
-		size += len(part)
+	size := len(head) + len(tail) + max(0, len(items)-1)*len(separator)
+	for _, item := range items {
+		size += len(item)
 	}
 	return Encoded{Size: size, Pieces: func(send func([]byte) bool) {
-		piece := make([]byte, 0, min(size, sendSize+sendSize/4))
-		for part := range parts {
-			if piece = append(piece, part...); len(piece) >= sendSize {
+		piece := append(make([]byte, 0, min(size, sendSize+sendSize/4)), head...)
+		for i, item := range items {
+			if i > 0 {
+				piece = append(piece, separator...)
+			}
+			if piece = append(piece, item...); len(piece) >= sendSize {
 				if !send(piece) {
 					return
 				}
 				piece = piece[:0]
 			}
 		}
-		send(piece)
+		send(append(piece, tail...))
 	}}
 }

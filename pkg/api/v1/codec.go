@@ -2,7 +2,6 @@ package v1
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,7 +34,7 @@ func EncodeList(apiVersion, kind string, meta ListMeta, n int, item AppendItem) 
 	if meta.Remaining != 0 {
 		head += `,"remainingItemCount":` + strconv.FormatInt(meta.Remaining, 10)
 	}
-	parts := append(make([][]byte, 0, 2*n+2), []byte(head+`},"items":[`))
+	parts := make([][]byte, 0, 2*n)
 	for i := range n {
 		if i > 0 {
 			parts = append(parts, comma)
@@ -44,13 +43,10 @@ func EncodeList(apiVersion, kind string, meta ListMeta, n int, item AppendItem) 
 			return encoded, err
 		}
 	}
-	return conversion.Assembled(slices.Values(append(parts, listEnd))), nil
+	return conversion.EncodedList([]byte(head+`},"items":[`), nil, []byte("]}\n"), parts), nil
 }
 
-var (
-	comma   = []byte(",")
-	listEnd = []byte("]}\n")
-)
+var comma = []byte(",")
 
 // Encode returns the JSON of an object of a versioned type, whose kind must be set.
 func Encode(object runtime.Object) (conversion.Encoded, error) {

@@ -99,12 +99,11 @@ func AppendEvent(before []byte, eventType string, envelope []byte, message [][]b
 
 // EncodeMessages returns a list of n messages in protobuf.
 func EncodeMessages(kind schema.GroupVersionKind, meta ListMeta, n int, item AppendItem) (conversion.Encoded, error) {
-	parts, heads := make([][]byte, 1, 2*n+3), make([]byte, 0, 4*n)
-	head, err := meta.message()
+	parts, heads := make([][]byte, 0, 2*n), make([]byte, 0, 4*n)
+	metadata, err := meta.message()
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
-	parts = append(parts, append(appendField(nil, 1, len(head)), head...))
 	for i := range n {
 		begin, at := len(parts), len(heads)
 		if parts, err = item(append(parts, nil), i); err != nil {
@@ -113,8 +112,9 @@ func EncodeMessages(kind schema.GroupVersionKind, meta ListMeta, n int, item App
 		heads = appendField(heads, 2, sizeOf(parts[begin+1:]))
 		parts[begin] = heads[at:]
 	}
-	parts[0] = appendField(EnvelopeOf(kind), 2, sizeOf(parts))
-	return conversion.Assembled(slices.Values(append(parts, envelopeEnd))), nil
+	head := appendField(EnvelopeOf(kind), 2, fieldSize(len(metadata))+sizeOf(parts))
+	head = append(appendField(head, 1, len(metadata)), metadata...)
+	return conversion.EncodedList(head, nil, envelopeEnd, parts), nil
 }
 
 // message returns the metadata of a list in protobuf.

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-
-	"kube2014/pkg/api"
 )
 
 // decoder decodes objects in protobuf.
@@ -67,7 +65,7 @@ func TestAnItemInProtobufMayBeContinued(t *testing.T) {
 	require.NoError(t, err)
 	item, err := Protobuf{codec}.EncodeItem(stored)
 	require.NoError(t, err)
-	want, err := codec.Out(stored.(api.Object))
+	want, err := codec.Out(stored)
 	require.NoError(t, err)
 	assert.Equal(t, want, decode(t, codec.Kind, EncodeProtobuf(codec.Envelope, [][]byte{item}).Bytes()))
 
