@@ -97,7 +97,7 @@ var libraries = map[string][]string{
 	"github.com/robfig/cron":               {"pkg/rest/batch", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
 	"google.golang.org/grpc":               {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine":    {"pkg/storage/storagetest"},
-	"github.com/stretchr/testify":          {"pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
+	"github.com/stretchr/testify":          {"compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
 	"k8s.io/api":                           {"pkg/api/v1"}, // but see of2014
 	"k8s.io/apimachinery":                  {"pkg/api/v1"},
 	"k8s.io/kube-aggregator":               {"pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},

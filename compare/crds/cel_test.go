@@ -38,7 +38,7 @@ func TestTheRulesOfGatewayAPIHoldAsOnKubeAPIServer(t *testing.T) {
 				if i == 0 {
 					want = results
 				}
-				assert.Equal(t, want, results, s.name)
+				assert.Equal(t, want, results, s.Name)
 			}
 			require.NotEmpty(t, want)
 			t.Logf("%d results", len(want))
@@ -64,7 +64,7 @@ current-context: it
 clusters: [{name: it, cluster: {server: %q, insecure-skip-tls-verify: %t}}]
 users: [{name: me, user: {token: %q}}]
 contexts: [{name: it, context: {cluster: it, user: me}}]
-`, s.url, s.token != "", s.token), 0o600))
+`, s.URL, s.Token != "", s.Token), 0o600))
 	run := exec.Command(tests, "-test.v", "-test.timeout", hangs.String())
 	run.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	output, err := run.CombinedOutput()

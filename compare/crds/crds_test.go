@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
+	"kube2014/compare/serverstest"
 	"kube2014/compare/today"
 )
 
@@ -50,10 +51,10 @@ func TestTheDefinitionsOfOtherProjectsBehaveAsOnKubeAPIServer(t *testing.T) {
 				}
 			}
 			for _, k := range kinds {
-				c.compare("the definition is deleted", request{method: http.MethodDelete, path: atCRDs + "/" + k.name})
+				c.compare("the definition is deleted", request{Method: http.MethodDelete, Path: atCRDs + "/" + k.name})
 				for _, s := range append(both, theirs) {
-					eventually(t, k.name+" is gone", func() bool {
-						return !s.finds(atCRDs+"/"+k.name) && !s.finds(k.versions[0].collection) // in other words (K87)
+					serverstest.Eventually(t, k.name+" is gone", func() bool {
+						return !s.Finds(atCRDs+"/"+k.name) && !s.Finds(k.versions[0].collection) // in other words (K87)
 					})
 				}
 			}
@@ -78,10 +79,10 @@ func (c *comparison) compare(what string, r request) answer {
 
 func (c *comparison) compareEach(what string, requestTo func(*server) request) answer {
 	r := requestTo(c.theirs)
-	want := c.theirs.do(c.T, r)
-	name := fmt.Sprintf("%s: %s %s", what, r.method, r.path)
+	want := c.theirs.Do(c.T, r)
+	name := fmt.Sprintf("%s: %s %s", what, r.Method, r.Path)
 	for i, s := range c.ours {
-		c.steps[i] = append(c.steps[i], today.Step{Name: name, Want: normal(c.T, want), Got: normal(c.T, s.do(c.T, requestTo(s)))})
+		c.steps[i] = append(c.steps[i], today.Step{Name: name, Want: normal(c.T, want), Got: normal(c.T, s.Do(c.T, requestTo(s)))})
 	}
 	return want
 }
@@ -89,7 +90,7 @@ func (c *comparison) compareEach(what string, requestTo func(*server) request) a
 // compareLater compares what kube-apiserver's controllers make some time after a kind is served, or gone.
 func (c *comparison) compareLater(what, path string) {
 	for end := time.Now().Add(later); ; time.Sleep(pause) {
-		c.compare(what, request{method: http.MethodGet, path: path})
+		c.compare(what, request{Method: http.MethodGet, Path: path})
 		agree := true
 		for _, steps := range c.steps {
 			agree = agree && len(today.Differences(steps[len(steps)-1:], nil)) == 0
@@ -104,7 +105,7 @@ func (c *comparison) compareLater(what, path string) {
 }
 
 func (c *comparison) installs(definition []byte) (k kind) {
-	c.compare("a definition is created", request{method: http.MethodPost, path: atCRDs, contentType: onYAML, body: definition})
+	c.compare("a definition is created", request{Method: http.MethodPost, Path: atCRDs, ContentType: onYAML, Body: definition})
 	k = kindOf(c.T, definition)
 	for _, s := range append(c.ours, c.theirs) {
 		s.untilServed(c.T, k)
@@ -121,57 +122,57 @@ func (c *comparison) lives(v version, given []object) {
 	}
 	assert.Greater(c.T, c.right, before, "kube-apiserver takes an object of %s %s", v.apiVersion, v.kind)
 	for _, w := range v.wrongs(v.named("wrong", full), mistakes) {
-		c.compare(w.mistake, request{method: http.MethodPost, path: v.collection + "?fieldValidation=Strict", body: inJSON(w.object)})
-		c.compare(w.mistake+", told", request{method: http.MethodPost, path: v.collection + "?dryRun=All&fieldValidation=Warn", body: inJSON(w.object)})
+		c.compare(w.mistake, request{Method: http.MethodPost, Path: v.collection + "?fieldValidation=Strict", Body: inJSON(w.object)})
+		c.compare(w.mistake+", told", request{Method: http.MethodPost, Path: v.collection + "?dryRun=All&fieldValidation=Warn", Body: inJSON(w.object)})
 	}
-	c.compare("all are deleted", request{method: http.MethodDelete, path: v.collection})
-	c.compare("none is left", request{method: http.MethodGet, path: v.collection})
+	c.compare("all are deleted", request{Method: http.MethodDelete, Path: v.collection})
+	c.compare("none is left", request{Method: http.MethodGet, Path: v.collection})
 }
 
 func (c *comparison) life(v version, o object) {
 	path := v.collection + "/" + o["metadata"].(object)["name"].(string)
-	get := request{method: http.MethodGet, path: path}
-	c.compare("create strictly", request{method: http.MethodPost, path: v.collection + "?dryRun=All&fieldValidation=Strict", body: inJSON(o)})
-	if created := c.compare("create", request{method: http.MethodPost, path: v.collection, contentType: onYAML, body: inYAML(c.T, o)}); created.status != http.StatusCreated {
+	get := request{Method: http.MethodGet, Path: path}
+	c.compare("create strictly", request{Method: http.MethodPost, Path: v.collection + "?dryRun=All&fieldValidation=Strict", Body: inJSON(o)})
+	if created := c.compare("create", request{Method: http.MethodPost, Path: v.collection, ContentType: onYAML, Body: inYAML(c.T, o)}); created.Status != http.StatusCreated {
 		return
 	}
 	c.right++
 	c.compare("get", get)
-	c.compare("list", request{method: http.MethodGet, path: v.collection})
-	c.compare("list as a table", request{method: http.MethodGet, path: v.collection, accept: asTable})
-	c.compare("merge", request{method: http.MethodPatch, path: path, contentType: "application/merge-patch+json",
-		body: []byte(`{"metadata": {"labels": {"a": "b"}}, "spec": {"unknownField": 1}}`)})
-	c.compare("patch", request{method: http.MethodPatch, path: path, contentType: "application/json-patch+json",
-		body: []byte(`[{"op": "add", "path": "/metadata/annotations", "value": {"c": "d"}}]`)})
-	c.compare("patch a field that is not there", request{method: http.MethodPatch, path: path, contentType: "application/json-patch+json",
-		body: []byte(`[{"op": "replace", "path": "/spec/not/there", "value": 1}]`)})
-	c.compare("update without a version", request{method: http.MethodPut, path: path, body: inJSON(o)})
+	c.compare("list", request{Method: http.MethodGet, Path: v.collection})
+	c.compare("list as a table", request{Method: http.MethodGet, Path: v.collection, Accept: asTable})
+	c.compare("merge", request{Method: http.MethodPatch, Path: path, ContentType: "application/merge-patch+json",
+		Body: []byte(`{"metadata": {"labels": {"a": "b"}}, "spec": {"unknownField": 1}}`)})
+	c.compare("patch", request{Method: http.MethodPatch, Path: path, ContentType: "application/json-patch+json",
+		Body: []byte(`[{"op": "add", "path": "/metadata/annotations", "value": {"c": "d"}}]`)})
+	c.compare("patch a field that is not there", request{Method: http.MethodPatch, Path: path, ContentType: "application/json-patch+json",
+		Body: []byte(`[{"op": "replace", "path": "/spec/not/there", "value": 1}]`)})
+	c.compare("update without a version", request{Method: http.MethodPut, Path: path, Body: inJSON(o)})
 	c.updates("update", get, path, func(read object) { read["metadata"].(object)["labels"] = object{"e": "f"} })
 	if v.status {
-		c.compare("get the status", request{method: http.MethodGet, path: path + "/status"})
+		c.compare("get the status", request{Method: http.MethodGet, Path: path + "/status"})
 		c.updates("update the status", get, path+"/status", func(read object) {
 			delete(read, "spec")
 			read["status"] = v.made(true)["status"]
 		})
-		c.compare("merge into the status", request{method: http.MethodPatch, path: path + "/status", contentType: "application/merge-patch+json",
-			body: []byte(`{"status": {"conditions": [{"type": 7}]}}`)})
+		c.compare("merge into the status", request{Method: http.MethodPatch, Path: path + "/status", ContentType: "application/merge-patch+json",
+			Body: []byte(`{"status": {"conditions": [{"type": 7}]}}`)})
 	}
 	if v.scale {
-		c.compare("get the scale", request{method: http.MethodGet, path: path + "/scale"})
-		c.compare("scale", request{method: http.MethodPatch, path: path + "/scale", contentType: "application/merge-patch+json", body: []byte(`{"spec": {"replicas": 3}}`)})
+		c.compare("get the scale", request{Method: http.MethodGet, Path: path + "/scale"})
+		c.compare("scale", request{Method: http.MethodPatch, Path: path + "/scale", ContentType: "application/merge-patch+json", Body: []byte(`{"spec": {"replicas": 3}}`)})
 	}
-	c.compare("delete", request{method: http.MethodDelete, path: path})
+	c.compare("delete", request{Method: http.MethodDelete, Path: path})
 	c.compare("get what is gone", get)
-	c.compare("create again", request{method: http.MethodPost, path: v.collection, body: inJSON(o)})
+	c.compare("create again", request{Method: http.MethodPost, Path: v.collection, Body: inJSON(o)})
 }
 
 // updates changes what was read on each server, which has versions of its own.
 func (c *comparison) updates(what string, get request, path string, change func(read object)) {
 	c.compareEach(what, func(s *server) request {
 		var read object
-		require.NoError(c.T, json.Unmarshal(s.do(c.T, get).body, &read))
+		require.NoError(c.T, json.Unmarshal(s.Do(c.T, get).Body, &read))
 		change(read)
-		return request{method: http.MethodPut, path: path, body: inJSON(read)}
+		return request{Method: http.MethodPut, Path: path, Body: inJSON(read)}
 	})
 }
 
@@ -194,7 +195,7 @@ func (c *comparison) report() {
 	for i, s := range c.ours {
 		for _, difference := range today.Differences(c.steps[i], nil) {
 			want, got := apart(difference.Want, difference.Got)
-			c.Errorf("%s: %s\nkube-apiserver:\n%s\nours:\n%s", s.name, difference.Name, want, got)
+			c.Errorf("%s: %s\nkube-apiserver:\n%s\nours:\n%s", s.Name, difference.Name, want, got)
 		}
 	}
 }
@@ -202,13 +203,13 @@ func (c *comparison) report() {
 // normal puts an answer into a text without managed fields, in which all members of objects, and mistakes of an object, are
 // in one order.
 func normal(t *testing.T, a answer) string {
-	text := fmt.Sprintf("status %d\nContent-Type: %s\n", a.status, a.header.Get("Content-Type"))
-	for _, warning := range slices.Sorted(slices.Values(a.header.Values("Warning"))) {
+	text := fmt.Sprintf("status %d\nContent-Type: %s\n", a.Status, a.Header.Get("Content-Type"))
+	for _, warning := range slices.Sorted(slices.Values(a.Header.Values("Warning"))) {
 		text += "Warning: " + warning + "\n"
 	}
 	var read any
-	if yaml.Unmarshal(a.body, &read) != nil {
-		return text + string(a.body)
+	if yaml.Unmarshal(a.Body, &read) != nil {
+		return text + string(a.Body)
 	}
 	data, err := json.MarshalIndent(inOrder(read), "", " ")
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/bench/measure"
+	"kube2014/compare/serverstest"
 )
 
 const (
@@ -56,7 +57,7 @@ func TestTheFiguresOfOwnResourcesAreTold(t *testing.T) {
 
 func (s *server) megabytes(t *testing.T) float64 {
 	time.Sleep(quiet)
-	bytes, err := measure.Server{PID: s.pid}.ResidentMemory()
+	bytes, err := measure.Server{PID: s.PID}.ResidentMemory()
 	require.NoError(t, err)
 	return float64(bytes) / 1e6
 }
@@ -64,10 +65,10 @@ func (s *server) megabytes(t *testing.T) float64 {
 // servedAfter creates a definition, and returns how long after the answer its objects can be listed.
 func (s *server) servedAfter(t *testing.T, definition []byte) (kind, time.Duration) {
 	k := kindOf(t, definition)
-	created := s.do(t, request{method: http.MethodPost, path: atCRDs, contentType: onYAML, body: definition})
+	created := s.Do(t, request{Method: http.MethodPost, Path: atCRDs, ContentType: onYAML, Body: definition})
 	answered := time.Now()
-	require.Equal(t, http.StatusCreated, created.status, "%s", created.body)
-	eventually(t, k.name+" is served", func() bool { return s.finds(k.versions[0].collection) })
+	require.Equal(t, http.StatusCreated, created.Status, "%s", created.Body)
+	serverstest.Eventually(t, k.name+" is served", func() bool { return s.Finds(k.versions[0].collection) })
 	return k, time.Since(answered)
 }
 
@@ -93,12 +94,12 @@ func installedFigures(t *testing.T, s *server) {
 	for _, k := range kinds {
 		v := k.versions[0]
 		for _, o := range append([]object{v.made(true), v.made(false)}, given[v.apiVersion+" "+v.kind]...) {
-			if s.do(t, request{method: http.MethodPost, path: v.collection, body: inJSON(v.named("one", o))}).status == http.StatusCreated {
+			if s.Do(t, request{Method: http.MethodPost, Path: v.collection, Body: inJSON(v.named("one", o))}).Status == http.StatusCreated {
 				taken++
 				break
 			}
 		}
-		s.do(t, request{method: http.MethodGet, path: v.collection})
+		s.Do(t, request{Method: http.MethodGet, Path: v.collection})
 	}
 	used := s.megabytes(t)
 	t.Logf("%d definitions: %.1f MB idle, %.1f MB with them, %.2f MB each; %.1f MB after %d objects, %.2f MB each",
@@ -160,8 +161,8 @@ func rateFigures(t *testing.T, s *server) {
 		group.Go(func() {
 			for i := 0; time.Now().Before(end); i++ {
 				body := inJSON(v.named(fmt.Sprintf("one-%d-%d", client, i), right))
-				if created, err := s.try(request{method: http.MethodPost, path: v.collection, body: body}); err != nil || created.status != http.StatusCreated {
-					t.Errorf("%d %v: %s", created.status, err, created.body)
+				if created, err := s.Try(request{Method: http.MethodPost, Path: v.collection, Body: body}); err != nil || created.Status != http.StatusCreated {
+					t.Errorf("%d %v: %s", created.Status, err, created.Body)
 					return
 				}
 				n.Add(1)
@@ -175,17 +176,17 @@ func rateFigures(t *testing.T, s *server) {
 // startFigures starts a server that has many definitions, and asks for the objects of each.
 func startFigures(t *testing.T, start func() *server) {
 	s := start()
-	empty := s.ready
+	empty := s.Ready
 	var kinds []kind
 	for i := range atStart {
 		k, _ := s.servedAfter(t, small(i, 1))
 		kinds = append(kinds, k)
 	}
-	s.stop()
+	s.Stop()
 	begin := time.Now()
 	s = start()
 	for _, k := range kinds {
-		eventually(t, k.name+" is served", func() bool { return s.finds(k.versions[0].collection) })
+		serverstest.Eventually(t, k.name+" is served", func() bool { return s.Finds(k.versions[0].collection) })
 	}
-	t.Logf("start to ready: %v with none, %v with %d definitions; %v until each was listed; %.1f MB", empty, s.ready, atStart, time.Since(begin), s.megabytes(t))
+	t.Logf("start to ready: %v with none, %v with %d definitions; %v until each was listed; %.1f MB", empty, s.Ready, atStart, time.Since(begin), s.megabytes(t))
 }

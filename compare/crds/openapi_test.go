@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"kube2014/compare/serverstest"
 )
 
 // TestOpenAPIIsThatOfKubeAPIServer compares all operations and schemas that both have.
@@ -42,14 +44,14 @@ spec:
 		s := start()
 		servers = append(servers, s)
 		s.install(t, definition)
-		eventually(t, s.name+" describes widgets", func() bool {
-			return strings.Contains(string(s.do(t, request{method: http.MethodGet, path: "/openapi/v2"}).body), "com.example.stable.v1.Widget") &&
-				s.finds("/openapi/v3/apis/stable.example.com/v1")
+		serverstest.Eventually(t, s.Name+" describes widgets", func() bool {
+			return strings.Contains(string(s.Do(t, request{Method: http.MethodGet, Path: "/openapi/v2"}).Body), "com.example.stable.v1.Widget") &&
+				s.Finds("/openapi/v3/apis/stable.example.com/v1")
 		})
 	}
 	real, own := servers[0], servers[1]
 	var index struct{ Paths map[string]any }
-	require.NoError(t, json.Unmarshal(own.do(t, request{method: http.MethodGet, path: "/openapi/v3"}).body, &index))
+	require.NoError(t, json.Unmarshal(own.Do(t, request{Method: http.MethodGet, Path: "/openapi/v3"}).Body, &index))
 	require.Contains(t, index.Paths, "apis/stable.example.com/v1")
 	paths := []string{"/openapi/v2"}
 	for path := range index.Paths {
@@ -74,7 +76,7 @@ func describedAt(t *testing.T, s *server, path string) map[string]any {
 		Definitions, Parameters map[string]any
 		Components              struct{ Schemas map[string]any }
 	}
-	require.NoError(t, json.Unmarshal(s.do(t, request{method: http.MethodGet, path: path}).body, &document))
+	require.NoError(t, json.Unmarshal(s.Do(t, request{Method: http.MethodGet, Path: path}).Body, &document))
 	all := map[string]any{}
 	for _, schemas := range []map[string]any{document.Definitions, document.Components.Schemas} {
 		for name, schema := range schemas {
