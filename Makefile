@@ -19,6 +19,8 @@ ONLY         ?=
 FUZZ         ?= 300000
 HISTORIES    ?= 100
 CLIENTS      ?= 5000
+MANAGERS     ?= 10000
+SEED         ?= 1
 WATCHERS     ?= 1000
 PLATFORMS    ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # The name of an archive for setup-envtest: the version of the API, with a patch version that today's server will not have.
@@ -42,7 +44,7 @@ SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.
 	-enable_admission_plugins AlwaysPullImages \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
 
-.PHONY: help envtest release archives envtest-suites run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions crds check cover clean
+.PHONY: help envtest release archives envtest-suites run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions managers crds check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -155,9 +157,10 @@ long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubect
 	$(GO) test -p 1 -count=1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## long, decisions, crds, etcd-3.6, fuzz, histories, clients, parts, conformance, envtest-suites, browser, watches, chaos and soak, one after the other: an hour
+proof: bin/kubectl ## long, decisions, managers, crds, etcd-3.6, fuzz, histories, clients, parts, conformance, envtest-suites, browser, watches, chaos and soak, one after the other: an hour
 	@$(MAKE) --no-print-directory long
 	@$(MAKE) --no-print-directory decisions
+	@$(MAKE) --no-print-directory managers
 	@$(MAKE) --no-print-directory crds
 	@$(MAKE) --no-print-directory etcd-3.6
 	@$(MAKE) --no-print-directory fuzz
@@ -248,6 +251,9 @@ compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:800
 decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who may do what, and tell what differs from the recordings; takes one or two minutes
 	$(GO) build -o bin/decisions ./compare/decisions
 	@exec bin/decisions
+
+managers: bin/etcd bin/kube-apiserver ## let random managers take MANAGERS=10000 steps with SEED=1 on ours and on today's kube-apiserver, and compare who owns what
+	KUBE2014_MANAGERS=$(MANAGERS) KUBE2014_MANAGERS_SEED=$(SEED) $(GO) test -count=1 -v -timeout 1h ./compare/managers
 
 # The tests of gateway-api are compiled in its own module, which takes minutes the first time.
 crds: bin/etcd bin/kube-apiserver ## use the CustomResourceDefinitions of other projects on ours and on today's kube-apiserver, and measure both
