@@ -60,6 +60,7 @@ type Untyped struct {
 	Type func() (typed.ParseableType, error)
 	// From converts an object of another version to that of the row. It does not change the object.
 	From func(*unstructured.Unstructured) (*unstructured.Unstructured, error)
+	Versions []schema.GroupVersion // all of the kind
 	// In returns the row of the kind in another version, nil if there is none.
 	In func(version string) *Resource
 }

@@ -83,13 +83,14 @@ func setTexts(into map[string]any, name string, values map[string]string) {
 var inAny = []string{"name", "namespace", "uid", "creationTimestamp", "labels", "annotations", "resourceVersion", "selfLink", "managedFields"}
 
 func (c withoutType) In(object runtime.Object) (api.Object, error) {
-	stored, err := c.versions.ToStored(object.(*unstructured.Unstructured))
+	own := object.(*unstructured.Unstructured)
+	stored, err := c.versions.ToStored(own)
 	if err != nil {
 		return nil, err
 	}
 	in := &api.Any{Kind: c.stored, ID: stored.GetName(), Labels: stored.GetLabels()}
 	in.Namespace, in.UID, in.CreationTime, in.Annotations = stored.GetNamespace(), string(stored.GetUID()), stored.GetCreationTimestamp().Time, stored.GetAnnotations()
-	in.ManagedFields = inManagedFields(stored.GetManagedFields())
+	in.ManagedFields = inManagedFields(own.GetManagedFields()) // a conversion may drop an empty list, which says that nobody is known
 	members := maps.Clone(stored.Object)
 	metadata := maps.Clone(members["metadata"].(map[string]any)) // GetName has read it
 	for _, name := range inAny {

@@ -77,6 +77,9 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		Stored: storedKind(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
 		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode, Type: v.typed(), From: v.from, In: d.in}}
+	for _, other := range d.crd.Spec.Versions {
+		row.Untyped.Versions = append(row.Untyped.Versions, schema.GroupVersion{Group: groupVersion.Group, Version: other.Name})
+	}
 	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, v)
 	if c := d.crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
 		row.Untyped.Codec.Converts, row.Untyped.Prepare = true, v.prepare

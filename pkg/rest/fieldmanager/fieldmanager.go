@@ -41,18 +41,18 @@ type Fields []string
 func New(row rest.Resource, subresource string, reset, only Fields) *Manager {
 	k := kind{row}
 	return &Manager{k,
-		sync.OnceValue(func() *managedfields.FieldManager { return k.manager(subresource, k.filters(reset, only)) }),
+		sync.OnceValue(func() *managedfields.FieldManager { return k.manager(subresource, k.filters(subresource, reset, only)) }),
 		sync.OnceValue(func() *managedfields.FieldManager { return k.manager("", nil) })}
 }
 
 // filters returns the filter of the fields that may have an owner, by version.
-func (k kind) filters(reset, only Fields) map[fieldpath.APIVersion]fieldpath.Filter {
+func (k kind) filters(subresource string, reset, only Fields) map[fieldpath.APIVersion]fieldpath.Filter {
 	filter := fieldpath.NewExcludeSetFilter(reset.set())
 	if only != nil {
 		filter = only.filter()
 	}
 	filters := map[fieldpath.APIVersion]fieldpath.Filter{}
-	for _, version := range k.versions() {
+	for _, version := range k.versions(subresource) {
 		filters[fieldpath.APIVersion(version.String())] = filter
 	}
 	return filters

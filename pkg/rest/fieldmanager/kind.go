@@ -21,8 +21,12 @@ import (
 // kind is what apimachinery asks of a kind, in all its versions. It is safe for concurrent use.
 type kind struct{ rest.Resource }
 
-// versions returns the versions of the kind whose fields managers may own.
-func (k kind) versions() []schema.GroupVersion {
+// versions returns the versions of the kind in which requests reset fields: as in today's server, of a kind without a Go type that
+// are the other ones only for a subresource.
+func (k kind) versions(subresource string) []schema.GroupVersion {
+	if k.Untyped.Codec != nil && subresource != "" {
+		return k.Untyped.Versions
+	}
 	return append([]schema.GroupVersion{k.Kind.GroupVersion()}, v1.OtherVersions(k.Kind, k.Types())...)
 }
 
