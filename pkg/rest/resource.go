@@ -59,7 +59,7 @@ type Untyped struct {
 	// Type returns the type by which objects are compared and merged.
 	Type func() (typed.ParseableType, error)
 	// From converts an object of another version to that of the row. It does not change the object.
-	From func(*unstructured.Unstructured) (*unstructured.Unstructured, error)
+	From     func(*unstructured.Unstructured) (*unstructured.Unstructured, error)
 	Versions []schema.GroupVersion // all of the kind
 	// In returns the row of the kind in another version, nil if there is none.
 	In func(version string) *Resource
