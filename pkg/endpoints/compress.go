@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 
 	"kube2014/pkg/conversion"
 )
@@ -23,15 +24,25 @@ func acceptsGzip(header http.Header) bool {
 	return false
 }
 
+// compressors are reused: to make one takes a third of the time of an answer of 200 KB.
+var compressors = sync.Pool{New: func() any {
+	compressor, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // there is no such level
+	}
+	return compressor
+}}
+
 // writeCompressed writes a text compressed. If that fails, the client is gone.
 func writeCompressed(w io.Writer, body conversion.Encoded) {
-	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	compressor := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(compressor)
+	compressor.Reset(w)
+	defer compressor.Reset(nil) // the connection must not stay in memory
 	for piece := range body.Pieces {
-		if err == nil {
-			_, err = compressed.Write(piece)
+		if _, err := compressor.Write(piece); err != nil {
+			return
 		}
 	}
-	if err == nil {
-		_ = compressed.Close()
-	}
+	_ = compressor.Close()
 }
