@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -194,7 +195,10 @@ func (s seeing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(request)
 }
 
+// clientsetFor returns typed clients, which prefer protobuf, as Kubernetes' own programs do.
 func clientsetFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	clients, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	return clients
