@@ -42,13 +42,13 @@ func FuzzManagedFields(f *testing.F) {
 		`{"f:spec":{"f:containers":{"k:{\"name\":` + deep(`[`, ``, `]`, 500_000) + `}":{}}}}`,
 		`{` + strings.Repeat(`"f:a":{},`, 200_000) + `"f:a":{}}`, `{"f:` + strings.Repeat("x", 2_000_000) + `":{}}`, "{\"f:\xff\":{}}", "{\"f:\\ud800\":{}}", "\x00",
 	} {
-		for way := range ways {
-			f.Add(uint8(way), "m", fields)
+		for _, way := range waysOf(fields) {
+			f.Add(way, "m", fields)
 		}
 	}
 	for _, manager := range []string{"", strings.Repeat("m", 2_000_000), "\x00", "\xff", "a\nb", "kube2014", "before-first-apply", `"`} {
-		for way := range ways {
-			f.Add(uint8(way), manager, `{"f:metadata":{"f:labels":{"f:a":{}}}}`)
+		for _, way := range waysOf(manager) {
+			f.Add(way, manager, `{"f:metadata":{"f:labels":{"f:a":{}}}}`)
 		}
 	}
 	f.Fuzz(func(t *testing.T, way uint8, manager, fields string) {
@@ -72,8 +72,8 @@ func FuzzManagedFieldsEntries(f *testing.F) {
 		`[{"manager":"m","operation":"Update","apiVersion":"autoscaling/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}]`,
 		`[{"manager":"m","operation":"Apply","apiVersion":"none/v9","fieldsType":"FieldsV1","fieldsV1":{"f:a":{}}}]`,
 	} {
-		for way := range ways {
-			f.Add(uint8(way), entries, int64(len(entries)), int32(0))
+		for _, way := range waysOf(entries) {
+			f.Add(way, entries, int64(len(entries)), int32(0))
 		}
 	}
 	for _, seconds := range []int64{1 << 62, -1 << 63, 253402300800} {
@@ -120,6 +120,18 @@ var ways = []way{
 	{http.MethodPut, inProtobuf, "", ""},
 }
 
+// waysOf returns the numbers of ways to send a text: of a long one only some, which differ most.
+func waysOf(text string) []uint8 {
+	if len(text) > 10_000 {
+		return []uint8{1, 5, inProto + 1}
+	}
+	var all []uint8
+	for way := range ways {
+		all = append(all, uint8(way))
+	}
+	return all
+}
+
 func sendsEntries(t *testing.T, w way, text string, entries ...metav1.ManagedFieldsEntry) {
 	d, path := attacked(t), Pods+"/web"+w.subresource
 	if w.method == http.MethodPost {
@@ -141,6 +153,7 @@ func sendsEntries(t *testing.T, w way, text string, entries ...metav1.ManagedFie
 		require.Equal(t, http.StatusOK, got.Status)
 		assert.True(t, json.Valid([]byte(got.Text)), "the answer is JSON")
 		bounded(t, got)
+		sameInProtobuf(t, got, d.Must("GET", Pods+"/"+name, "", "Accept", inProtobuf))
 		notAtFault(t, d.Patch(Pods+"/"+name+"?fieldManager=g", MergePatch, `{"metadata":{"labels":{"x":"y"}}}`))
 		notAtFault(t, d.Patch(Pods+"/"+name+"?fieldManager=h&force=true", applyPatch, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"`+name+`","labels":{"a":"d"}}}`))
 		notAtFault(t, d.Patch(Pods+"/"+name+"?fieldManager=h", applyPatch, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"`+name+`"}}`))
@@ -169,6 +182,22 @@ func bounded(t *testing.T, answer Answer) {
 	assert.LessOrEqual(t, size, 2*fieldmanager.MaxSize, "the size of the managed fields")
 }
 
+// sameInProtobuf checks that an answer in protobuf has the managed fields of the one in JSON.
+func sameInProtobuf(t *testing.T, inJSON, answer Answer) {
+	t.Helper()
+	envelope, isOne := strings.CutPrefix(answer.Text, "k8s\x00")
+	require.True(t, isOne)
+	var unknown runtime.Unknown
+	require.NoError(t, unknown.Unmarshal([]byte(envelope)))
+	var pod corev1.Pod
+	require.NoError(t, pod.Unmarshal(unknown.Raw))
+	want, err := json.Marshal(inJSON.Meta().ManagedFields)
+	require.NoError(t, err)
+	got, err := json.Marshal(pod.ManagedFields)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), string(got))
+}
+
 func protobufPod(t *testing.T, method string, entries []metav1.ManagedFieldsEntry) string {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{"a": "c"}, ManagedFields: entries},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
@@ -180,4 +209,38 @@ func protobufPod(t *testing.T, method string, entries []metav1.ManagedFieldsEntr
 	envelope, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: raw}).Marshal()
 	require.NoError(t, err)
 	return "k8s\x00" + string(envelope)
+}
+
+// FuzzConfigurations applies texts to objects of some kinds, and to their subresources.
+func FuzzConfigurations(f *testing.F) {
+	for kind, apiKind := range []string{"Pod", "Service", "Node", "ReplicationController", "Endpoints"} {
+		head := "apiVersion: v1\nkind: " + apiKind + "\nmetadata: {name: web}\n"
+		for _, rest := range []string{
+			"", "spec: {}", "spec: null", "spec: []", "status: {phase: Running, conditions: [{type: A, status: 'True'}]}", "metadata: {name: web, labels: {a: b, a: c}}",
+			"spec: {containers: [{name: c, image: i}, {name: c, image: j}]}", "spec: {containers: [{image: i}]}", "spec: {containers: [1, null, {name: {a: b}}]}",
+			"spec: {ports: [{port: 80}, {port: 80, protocol: UDP}, {port: x}]}", "spec: {replicas: 1e99, selector: {a: 1}}", "x: &a [*a]", "x: &a {<<: *a}",
+			"spec: {containers: [{name: c, resources: {limits: {cpu: 1e999999999}}}]}", "subsets: [{addresses: [{ip: 1.2.3.4}]}]", "---\n{}", "\x00", "metadata: {finalizers: [a.b/c, a.b/c]}",
+		} {
+			f.Add(uint8(kind), "", true, head+rest)
+			f.Add(uint8(kind), "/status", false, head+rest)
+		}
+	}
+	f.Add(uint8(3), "/scale", true, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: web}\nspec: {replicas: 3}")
+	f.Add(uint8(0), "", true, strings.Repeat("[", 200_000))
+	f.Add(uint8(0), "", true, "a: "+strings.Repeat("{a: ", 9_000)+"1"+strings.Repeat("}", 9_000))
+	f.Fuzz(func(t *testing.T, kind uint8, subresource string, force bool, text string) {
+		if subresource != "/status" && subresource != "/scale" {
+			subresource = ""
+		}
+		d, path := attacked(t), pathOf(kind)+"/web"
+		for _, query := range []string{"?fieldManager=f", fmt.Sprintf("?fieldManager=g&force=%t", force)} {
+			answer := d.Patch(path+subresource+query, applyPatch, text)
+			notAtFault(t, answer)
+			assert.Less(t, len(answer.Text), 100_000+20*len(text))
+		}
+		if got := d.Do("GET", path, ""); got.Status == http.StatusOK {
+			bounded(t, got)
+			notAtFault(t, d.Patch(path, MergePatch, `{"metadata":{"labels":{"x":"y"}}}`))
+		}
+	})
 }
