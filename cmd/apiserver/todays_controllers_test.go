@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/compare/today"
 	clientv1 "kube2014/pkg/client/v1"
 )
 
@@ -32,9 +31,6 @@ func TestKubectlPrintsTheSameWithTodaysControllers(t *testing.T) {
 					ca, caKey := f.pair("ca", authority)
 					signing := f.signingFlags()
 					addresses, known := addressesOn(name, session)
-					if where == "in place" {
-						known = slices.Concat(known, today.KnownWithoutControllers[session.Name])
-					}
 					flags = slices.Concat(flags, store(t), own, addresses, signing, []string{"-scheduler", "none", "-authorization_mode", "RBAC",
 						"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})
 					_, _, address, url := secureProgram(t, unhurried, flags...)

@@ -11,12 +11,6 @@ import (
 // server.
 var KnownOfKubectl = map[string][]Edit{}
 
-// KnownWithoutControllers has what kubectl prints otherwise on a server without controllers of its own: today's
-// controller of aggregated roles applies their rules, and is refused.
-var KnownWithoutControllers = map[string][]Edit{
-	"config": {{"K7", "28 $K auth can-i get pods --as system:serviceaccount:default:robot", `exit 0\nstdout:\nyes`, "exit 1\nstdout:\nno"}},
-}
-
 // KnownInMemory has what kubectl prints otherwise on a server without etcd.
 var KnownInMemory = map[string][]Edit{
 	"other kinds": {{"K1", "40 $K get componentstatuses -o name | LC_ALL=C sort", `componentstatus/etcd-0\n`, ""}},

@@ -155,7 +155,7 @@ func TestAServerThatDiffersInAllThatIsKnownIsAsItShouldBe(t *testing.T) {
 			sessions++
 			check(session.asRecorded(), known)
 		}
-		for _, known := range []map[string][]Edit{KnownWithoutSecurePort, KnownWithoutAddresses, KnownWithoutControllers, KnownInMemory} {
+		for _, known := range []map[string][]Edit{KnownWithoutSecurePort, KnownWithoutAddresses, KnownInMemory} {
 			check(session.asRecorded(), known[session.Name])
 		}
 	}
