@@ -21,8 +21,8 @@ var alwaysAdmitting = []string{"-admission_control", "AlwaysAdmit"}
 // withoutDefaulters are flags of a server that stores pods and nodes as clients send them.
 var withoutDefaulters = []string{"-disable_admission_plugins", "TaintNodesByCondition,Priority,DefaultTolerationSeconds,RuntimeClass"}
 
-// ownMasks replace what two servers cannot have in common.
-var ownMasks = regexp.MustCompile(`"(uid|resourceVersion|creationTimestamp|[a-z]*[tT]ime|created)":("[^"]*"|\d+)|[0-9a-f]{8}-[0-9a-f-]{27}|web-[a-z0-9]{5}\b`)
+// ownMasks replace what two servers cannot have in common. The order of managed fields depends on the second in which they were written.
+var ownMasks = regexp.MustCompile(`"managedFields":\[[^]]*\]|"(uid|resourceVersion|creationTimestamp|[a-z]*[tT]ime|created)":("[^"]*"|\d+)|[0-9a-f]{8}-[0-9a-f-]{27}|web-[a-z0-9]{5}\b`)
 
 func withoutOwn(text string) string { return ownMasks.ReplaceAllString(text, "MASKED") }
 

@@ -25,7 +25,7 @@ func inManagedFields(entries []metav1.ManagedFieldsEntry) api.ManagedFields {
 	for i, e := range entries {
 		in[i].Of = unique.Make(api.Manager{Name: e.Manager, Operation: string(e.Operation), APIVersion: e.APIVersion, Subresource: e.Subresource,
 			Fields: e.FieldsV1.GetRawString()})
-		if e.Time != nil {
+		if e.Time != nil && !e.Time.IsZero() {
 			in[i].Time = e.Time.Unix()
 		}
 	}

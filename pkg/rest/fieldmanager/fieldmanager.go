@@ -143,7 +143,9 @@ func (m *Manager) derive(live rest.Object) []metav1.ManagedFieldsEntry {
 	}
 	entries := whole.GetManagedFields()
 	for i := range entries {
-		entries[i].Time = &created
+		if entries[i].Time = &created; created.IsZero() { // that of an object of 2014 may be unknown
+			entries[i].Time = nil
+		}
 	}
 	live.SetManagedFields(entries)
 	return entries
