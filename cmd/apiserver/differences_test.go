@@ -90,6 +90,9 @@ func TestK103NothingIsCreatedAtAStatus(t *testing.T) {
 	assert.NotContains(t, created, `"deletionTimestamp"`)
 	headless := strings.Replace(service(""), `"ports"`, `"clusterIP":"None","ports"`, 1)
 	assert.Contains(t, d.mustAsk(201, "POST", services, strings.Replace(headless, `"x"`, `"y"`, 1)), "f:clusterIPs")
+
+	d.mustAsk(201, "POST", podsPath, pod("x", ""))
+	assert.Contains(t, d.mustAsk(200, "PATCH", podsPath+"/x/status", `{"status":{"phase":null}}`, "Content-Type: application/merge-patch+json"), `"phase":"Pending"`)
 }
 
 func TestK8DiscoveryIsInJSON(t *testing.T) {

@@ -217,16 +217,12 @@ func (c *chooser) create() step {
 // put changes what a server has. Half of the requests name the version that they change.
 func (c *chooser) put() step {
 	version := pick(c, c.versions...)
-	change, withVersion, created := c.some(c.fields), c.chance(50), c.named(c.configuration(version, 100))
+	change, withVersion, created := c.some(c.fields), c.chance(50), c.configuration(version, 100)
 	without := ""
 	if c.chance(40) {
 		without = pick(c, c.fields...)
 	}
-	return step{method: "PUT", version: version, agent: c.agent(), query: c.writing(), body: func(name string, current object) []byte {
-		if current == nil || current["apiVersion"] != version {
-			return created(name, nil)
-		}
-		current = copied(current)
+	return step{method: "PUT", version: version, agent: c.agent(), query: c.writing(), body: c.whole(version, created, func(name string, current object) {
 		if without != "" {
 			remove(current, parsed(without))
 		}
@@ -234,8 +230,20 @@ func (c *chooser) put() step {
 		if !withVersion && !c.needsVersion() {
 			delete(current["metadata"].(object), "resourceVersion")
 		}
+	})}
+}
+
+// whole returns the body of a PUT: a changed copy of what a server has or, if that is nothing, what it creates.
+func (c *chooser) whole(version string, created object, change func(name string, current object)) func(string, object) []byte {
+	create := c.named(created)
+	return func(name string, current object) []byte {
+		if current == nil || current["apiVersion"] != version {
+			return create(name, nil)
+		}
+		current = copied(current)
+		change(name, current)
 		return inJSON(current)
-	}}
+	}
 }
 
 // needsVersion reports whether a PUT without a resourceVersion is refused: nothing else is learnt then.
@@ -351,15 +359,9 @@ func (c *chooser) ofStatus() step {
 		whole := copied(o)
 		merge(whole, parsed(c.base))
 		merge(whole, object{"apiVersion": version, "kind": c.name})
-		created := c.named(whole)
-		s.body = func(name string, current object) []byte {
-			if current == nil || current["apiVersion"] != version {
-				return created(name, nil)
-			}
-			current = copied(current)
+		s.body = c.whole(version, whole, func(name string, current object) {
 			merge(current, parsed(c.replaced(name, string(inJSON(o)))))
-			return inJSON(current)
-		}
+		})
 	}
 	return s
 }
@@ -438,16 +440,10 @@ func (c *chooser) byHand() step {
 		change := c.some(c.fields)
 		created := c.configuration(version, 100)
 		merge(created, object{"metadata": object{"managedFields": value}})
-		create := c.named(created)
-		s.body = func(name string, current object) []byte {
-			if current == nil || current["apiVersion"] != version {
-				return create(name, nil)
-			}
-			current = copied(current)
+		s.body = c.whole(version, created, func(name string, current object) {
 			merge(current, parsed(c.replaced(name, string(inJSON(change)))))
 			current["metadata"].(object)["managedFields"] = value
-			return inJSON(current)
-		}
+		})
 	case 3:
 		s.method, s.collection, s.subresource = "POST", true, ""
 		created := c.configuration(version, 100)

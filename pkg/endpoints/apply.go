@@ -3,7 +3,6 @@ package endpoints
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,8 +35,7 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 	if err != nil {
 		return err
 	}
-	warned := false
-	answer, created, err := r.change(storage, len(options.DryRun) > 0, options, nil, func(current rest.Object) (rest.Object, error) {
+	return r.change(storage, len(options.DryRun) > 0, options, nil, func(current rest.Object) (rest.Object, error) {
 		object, err := applier.Apply(current, configuration.DeepCopy(), options.FieldManager, options.Force != nil && *options.Force)
 		if err != nil {
 			return nil, err
@@ -45,9 +43,8 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 		if twice != nil && r.fieldValidation() == metav1.FieldValidationStrict {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding YAML: %v", twice))
 		}
-		if twice != nil && !warned && r.fieldValidation() == metav1.FieldValidationWarn {
+		if twice != nil && r.fieldValidation() == metav1.FieldValidationWarn {
 			r.warnOf(twice)
-			warned = true
 		}
 		if uid := object.GetUID(); current == nil && uid != "" {
 			return nil, apierrors.NewConflict(r.resource.GroupResource(), r.info.Name,
@@ -59,10 +56,6 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 		r.dropDuplicateOwners(object, asAdmitted)
 		return object, nil
 	})
-	if created {
-		return r.respond(http.StatusCreated, answer, err)
-	}
-	return r.respond(http.StatusOK, answer, err)
 }
 
 // configuration decodes a configuration in YAML, and returns an error too for a field that is given twice.

@@ -52,7 +52,7 @@ func (r *call) patch() error {
 	if err != nil {
 		return err
 	}
-	answer, _, err := r.change(storage, len(options.DryRun) > 0, &options, r.manager(options.FieldManager), func(current rest.Object) (rest.Object, error) {
+	return r.change(storage, len(options.DryRun) > 0, &options, r.manager(options.FieldManager), func(current rest.Object) (rest.Object, error) {
 		patched := storage.New()
 		if current == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Group: r.info.APIGroup, Resource: r.info.Resource}, r.info.Name)
@@ -63,7 +63,6 @@ func (r *call) patch() error {
 		}
 		return patched, err
 	})
-	return r.respond(http.StatusOK, answer, err)
 }
 
 // patched fills into with the patched object. It reports the duplicate fields of the patch, and the

@@ -75,32 +75,33 @@ func (r *call) update() error {
 		return err
 	}
 	r.dropDuplicateOwners(object, asSent)
-	answer, created, err := r.change(storage, len(options.DryRun) > 0, &options, r.manager(options.FieldManager), func(rest.Object) (rest.Object, error) {
+	return r.change(storage, len(options.DryRun) > 0, &options, r.manager(options.FieldManager), func(rest.Object) (rest.Object, error) {
 		return object.DeepCopyObject().(rest.Object), nil
 	})
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return r.respond(status, answer, err)
 }
 
-// change updates an object for a manager. Without one it applies the change of one, and may create the object.
-func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object, manager *string, change rest.Change) (answer rest.Answer, created bool, err error) {
+// change answers with the object that results when a manager changes it. Without a manager the change is an applied configuration,
+// which may create the object.
+func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object, manager *string, change rest.Change) error {
 	permitted := func(current rest.Object) (rest.Object, error) {
-		if authorize := request.RecordOf(r.Context()).Authorize; current == nil && authorize != nil {
-			if err := authorize("create"); err != nil {
-				return nil, rest.StatusError(err, r.resource.GroupResource(), r.info.Name)
-			}
+		object, err := change(current)
+		if authorize := request.RecordOf(r.Context()).Authorize; err == nil && current == nil && authorize != nil {
+			err = rest.StatusError(authorize("create"), r.resource.GroupResource(), r.info.Name)
 		}
-		return change(current)
+		return object, err
 	}
-	err = r.admit(admission.Update, dryRun, options, func(admission rest.Admission) error {
+	status, answer := http.StatusOK, rest.Answer(nil)
+	err := r.admit(admission.Update, dryRun, options, func(admission rest.Admission) error {
+		var created bool
+		var err error
 		answer, created, err = storage.Update(r.Context(), r.key(), permitted,
 			rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn, Manager: manager, ForceCreate: manager == nil && r.info.Subresource == ""})
+		if created {
+			status = http.StatusCreated
+		}
 		return err
 	})
-	return answer, created, err
+	return r.respond(status, answer, err)
 }
 
 // agreeOnName refuses an object whose name or namespace differs from the path's. An object without a

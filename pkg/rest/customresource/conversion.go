@@ -62,31 +62,50 @@ func (v *version) ToStored(object *unstructured.Unstructured) (*unstructured.Uns
 
 // from returns an object in the version. It does not change the given one, which may have it already.
 func (v *version) from(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	converted, err := v.convert(context.Background(), []*unstructured.Unstructured{object})
+	return one(object, v.convert)
+}
+
+// as is from without a look at the schema of the version, as today's server converts to find who owns which field.
+func (v *version) as(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return one(object, v.converted)
+}
+
+func one(object *unstructured.Unstructured, by func(context.Context, []*unstructured.Unstructured) ([]*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	converted, err := by(context.Background(), []*unstructured.Unstructured{object})
 	if err != nil {
 		return nil, err
 	}
 	return converted[0], nil
 }
 
-// convert returns objects in the version, which may be their own.
-func (v *version) convert(ctx context.Context, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+// converted returns objects in the version, which may be their own.
+func (v *version) converted(ctx context.Context, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	if !slices.ContainsFunc(objects, v.isOther) {
 		return objects, nil
 	}
 	converted, err := v.definition.converter.Convert(ctx, objects, v.row.GroupVersion)
 	if err != nil { // today's server shows the words of a webhook, without a reason
-		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
+		err = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
-	s, err := v.schema()
+	return converted, err
+}
+
+// convert is converted, and drops what the schema of the version does not know.
+func (v *version) convert(ctx context.Context, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	converted, err := v.converted(ctx, objects)
 	if err != nil {
 		return nil, err
 	}
 	for i, object := range converted {
-		if v.isOther(objects[i]) {
-			if _, err := s.coerce(object, coercion{}); err != nil {
-				return nil, err
-			}
+		if !v.isOther(objects[i]) {
+			continue
+		}
+		s, err := v.schema()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.coerce(object, coercion{}); err != nil {
+			return nil, err
 		}
 	}
 	return converted, nil

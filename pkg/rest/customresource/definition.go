@@ -76,7 +76,7 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 	row := rest.Resource{GroupVersion: groupVersion, Kind: groupVersion.WithKind(names.Kind), Name: names.Plural, Singular: names.Singular,
 		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		Stored: storedKind(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
-		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode, Type: v.typed(), From: v.from, In: d.in}}
+		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode, Type: v.typed(), From: v.as, In: d.in}}
 	for _, other := range d.crd.Spec.Versions {
 		row.Untyped.Versions = append(row.Untyped.Versions, schema.GroupVersion{Group: groupVersion.Group, Version: other.Name})
 	}

@@ -15,14 +15,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
 )
 
-// MaxSize bounds the managed fields of an object, in bytes. Today's server has a bound by its store.
-const MaxSize = 1 << 20
+// Bounds of the managed fields of an object: in bytes, where today's server has that of its store, and in entries, as the time that
+// they take grows with the square of their number.
+const (
+	MaxSize    = 1 << 20
+	MaxEntries = 1000
+)
 
 // June2014 is the manager of the fields that the first door writes.
 const June2014 = "kube2014"
@@ -67,11 +72,7 @@ func (k kind) manager(subresource string, filters map[fieldpath.APIVersion]field
 func (f Fields) set() *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, path := range f {
-		var elements []any
-		for name := range strings.SplitSeq(path, ".") {
-			elements = append(elements, name)
-		}
-		set.Insert(fieldpath.MakePathOrDie(elements...))
+		set.Insert(fieldpath.MakePathOrDie(elements(path)...))
 	}
 	return set
 }
@@ -79,23 +80,30 @@ func (f Fields) set() *fieldpath.Set {
 func (f Fields) filter() fieldpath.Filter {
 	var matchers []*fieldpath.SetMatcher
 	for _, path := range f {
-		var elements []any
-		for name := range strings.SplitSeq(path, ".") {
-			if name == "*" {
-				elements = append(elements, fieldpath.MatchAnyPathElement())
-			} else {
-				elements = append(elements, name)
-			}
-		}
-		matchers = append(matchers, fieldpath.MakePrefixMatcherOrDie(elements...))
+		matchers = append(matchers, fieldpath.MakePrefixMatcherOrDie(elements(path)...))
 	}
 	return fieldpath.NewIncludeMatcherFilter(matchers...)
 }
 
+func elements(path string) (elements []any) {
+	for name := range strings.SplitSeq(path, ".") {
+		if name == "*" {
+			elements = append(elements, fieldpath.MatchAnyPathElement())
+		} else {
+			elements = append(elements, name)
+		}
+	}
+	return elements
+}
+
 // Update makes a manager the owner of the fields that it has changed from live, which is an empty object for a new one.
 // Both objects are those of the caller. If the managed fields of live are nil, and nothing has changed, they are nil afterwards.
-func (m *Manager) Update(live, object rest.Object, manager string) {
-	derived := m.derive(live)
+// The error is about too many entries.
+func (m *Manager) Update(live, object rest.Object, manager string) *field.Error {
+	if sent := len(object.GetManagedFields()); sent > MaxEntries {
+		return field.TooMany(field.NewPath("metadata", "managedFields"), sent, MaxEntries)
+	}
+	derived := m.Complete(live)
 	_, err := m.tracker().Update(live, object, manager)
 	if derived != nil {
 		live.SetManagedFields(nil)
@@ -106,12 +114,13 @@ func (m *Manager) Update(live, object rest.Object, manager string) {
 	case derived != nil && Same(derived, entries):
 		object.SetManagedFields(nil)
 	}
+	return nil
 }
 
 // Apply returns the object that results when a manager applies a configuration to live, which it changes. Live is an empty object
 // for a new one. The error is a conflict if another manager owns a field with another value, unless it is forced.
 func (m *Manager) Apply(live rest.Object, configuration *unstructured.Unstructured, manager string, force bool) (rest.Object, error) {
-	m.derive(live)
+	m.Complete(live)
 	applied, err := m.tracker().Apply(live, configuration, manager, force)
 	if err != nil {
 		if status := apierrors.APIStatus(nil); errors.As(err, &status) {
@@ -124,16 +133,13 @@ func (m *Manager) Apply(live rest.Object, configuration *unstructured.Unstructur
 		object.SetManagedFields([]metav1.ManagedFieldsEntry{})
 	}
 	if tooLarge(object.GetManagedFields()) {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the managed fields of the object would have more than %d bytes", MaxSize))
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the managed fields of the object would have more than %d entries or %d bytes", MaxEntries, MaxSize))
 	}
 	return object, nil
 }
 
-// Complete sets the managed fields of an object that v1 has not written yet: all fields are its creator's.
-func (m *Manager) Complete(live rest.Object) { m.derive(live) }
-
-// derive sets the managed fields of an object that v1 has not written yet, and returns them: all fields are its creator's.
-func (m *Manager) derive(live rest.Object) []metav1.ManagedFieldsEntry {
+// Complete sets the managed fields of an object that v1 has not written yet, and returns them: all fields are its creator's.
+func (m *Manager) Complete(live rest.Object) []metav1.ManagedFieldsEntry {
 	if live.GetManagedFields() != nil || live.GetUID() == "" {
 		return nil
 	}
@@ -151,8 +157,11 @@ func (m *Manager) derive(live rest.Object) []metav1.ManagedFieldsEntry {
 	return entries
 }
 
-// Check returns an error for managed fields that cannot be read.
+// Check returns an error for managed fields that cannot be read, or are too many.
 func Check(entries []metav1.ManagedFieldsEntry) error {
+	if len(entries) > MaxEntries {
+		return fmt.Errorf("there are more than %d entries", MaxEntries)
+	}
 	for _, e := range entries {
 		if !json.Valid(e.FieldsV1.GetRawBytes()) {
 			return errors.New("fieldsV1 is not JSON")
@@ -166,7 +175,7 @@ func tooLarge(entries []metav1.ManagedFieldsEntry) bool {
 	for _, e := range entries {
 		size += len(e.FieldsV1.GetRawBytes()) + len(e.Manager)
 	}
-	return size > MaxSize
+	return size > MaxSize || len(entries) > MaxEntries
 }
 
 // Same reports whether entries are the same but for their times.

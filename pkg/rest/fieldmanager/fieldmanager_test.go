@@ -215,6 +215,19 @@ func TestManagedFieldsHaveABound(t *testing.T) {
 	require.NoError(t, err)
 	_, err = applied(t, m, m.kind.empty(), fmt.Sprintf(applies, text), "me", true)
 	assert.True(t, apierrors.IsRequestEntityTooLargeError(err))
+
+	crowd := configMapWith(t, "", "{}")
+	for i := range MaxEntries + 1 {
+		crowd.ManagedFields = append(crowd.ManagedFields, metav1.ManagedFieldsEntry{Manager: fmt.Sprint("m", i), Operation: metav1.ManagedFieldsOperationApply,
+			APIVersion: "v1", FieldsType: fieldsV1, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)})
+	}
+	require.Error(t, Check(crowd.ManagedFields))
+	assert.Equal(t, "metadata.managedFields: Too many: 1001: must have at most 1000 items", m.Update(object, crowd.DeepCopy(), "me").Error())
+	crowd.ManagedFields = crowd.ManagedFields[1:]
+	require.NoError(t, Check(crowd.ManagedFields))
+	assert.Nil(t, m.Update(object, crowd.DeepCopy(), "m1"))
+	_, err = applied(t, m, crowd, fmt.Sprintf(applies, "{}"), "one more", true)
+	assert.True(t, apierrors.IsRequestEntityTooLargeError(err))
 }
 
 func TestManagedFieldsThatCannotBeReadAreErrors(t *testing.T) {

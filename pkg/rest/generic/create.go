@@ -78,7 +78,11 @@ func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (
 	if options.Admission != nil || options.Manager != nil {
 		s.Strategy.Default(object)
 	}
-	s.track(object, s.empty(), options.Manager)
+	if options.Manager != nil {
+		if err := s.track(object, s.empty(), *options.Manager); err != nil {
+			return object, err
+		}
+	}
 	object, err := mutate(object, nil, options)
 	if err != nil {
 		return object, err

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kube2014/pkg/api/v1/validation"
@@ -97,7 +98,9 @@ func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, 
 			return nil, err
 		}
 		if options.Manager != nil {
-			s.managers.Update(before, changed, *options.Manager)
+			if err := s.managers.Update(before, changed, *options.Manager); err != nil {
+				return nil, rest.Invalid(scaleKind.GroupKind(), key.Name, field.ErrorList{err})
+			}
 		}
 		if changed, err = mutate(changed, before, options); err != nil {
 			return nil, err

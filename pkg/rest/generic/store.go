@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
@@ -134,11 +135,12 @@ func (s *Store[T]) Apply(current rest.Object, configuration *unstructured.Unstru
 	return s.managers.Apply(current, configuration, manager, force)
 }
 
-// track makes a manager the owner of the fields of an object that differ from the old one. Without a manager it does nothing.
-func (s *Store[T]) track(object, old T, manager *string) {
-	if manager != nil {
-		s.managers.Update(old, object, *manager)
+// track makes a manager the owner of the fields of an object that differ from the old one.
+func (s *Store[T]) track(object, old T, manager string) error {
+	if err := s.managers.Update(old, object, manager); err != nil {
+		return rest.Invalid(s.invalid, object.GetName(), field.ErrorList{err})
 	}
+	return nil
 }
 
 // Track makes a manager the owner of the fields of an internal object that differ from the stored one. Both are without errors.
@@ -151,7 +153,9 @@ func (s *Store[T]) Track(before *storage.Object, next api.Object, manager string
 	if err != nil {
 		return
 	}
-	s.managers.Update(live, object, manager)
+	if s.track(object, live, manager) != nil {
+		return
+	}
 	if now, err := s.Codec.In(object); err == nil {
 		next.Meta().ManagedFields = now.Meta().ManagedFields
 	}

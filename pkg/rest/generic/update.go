@@ -145,7 +145,11 @@ func (s *Store[T]) admitChanged(object, old T, options rest.WriteOptions) (T, er
 		return object, nil
 	}
 	s.Strategy.Default(object)
-	s.track(object, old, options.Manager)
+	if options.Manager != nil {
+		if err := s.track(object, old, *options.Manager); err != nil {
+			return object, err
+		}
+	}
 	return mutate(object, old, options)
 }
 

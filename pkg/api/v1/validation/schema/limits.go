@@ -146,7 +146,7 @@ func (w *walk) fixed(now, old reflect.Value, all []fixed) {
 	for _, f := range all {
 		after, before := now.FieldByIndex(f.index).Interface(), old.FieldByIndex(f.index).Interface()
 		if !check.Same(after, before) {
-			w.add(field.Invalid(f.path, after, "field is immutable"))
+			w.errors.Add(field.Invalid(f.path, after, "field is immutable"))
 		}
 	}
 }

@@ -18,7 +18,7 @@ const mostErrors = 100
 
 // Check adds the errors of an object, which is a pointer to a struct of k8s.io/api, in the order of its fields, and of its
 // update unless the old one is nil. It is called after the rules of the kind: a field that these have an error about, or that
-// is in a field of which they have one, gets no other one. Metadata, status and empty values are not checked. Check is safe
+// is in a field of which they have one, gets no other one, but that it may not change. Metadata, status and empty values are not checked. Check is safe
 // for concurrent use.
 func Check(c *check.Errors, now, old any) {
 	v, before := reflect.ValueOf(now).Elem(), reflect.Indirect(reflect.ValueOf(old))
