@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,6 +37,9 @@ const June2014 = "kube2014"
 type Manager struct {
 	kind           kind
 	tracker, whole func() *managedfields.FieldManager // whole tracks all fields
+	subresource    string
+	skip           map[string]bool // the fields that get no owner
+	some           bool            // only some others get one
 }
 
 // Fields selects fields by their paths, such as "metadata.labels": those below a path are of it. "*" is any element.
@@ -44,10 +48,14 @@ type Fields []string
 // New returns the manager of a row or, by the name of a subresource, of that. Requests do not change the fields in reset or,
 // if it is not nil, those that are not in only: these fields get no owner.
 func New(row rest.Resource, subresource string, reset, only Fields) *Manager {
-	k := kind{row}
+	k, skip := kind{row}, map[string]bool{}
+	for _, path := range slices.Concat(nobodys, reset) {
+		skip[path] = true
+	}
 	return &Manager{k,
 		sync.OnceValue(func() *managedfields.FieldManager { return k.manager(subresource, k.filters(subresource, reset, only)) }),
-		sync.OnceValue(func() *managedfields.FieldManager { return k.manager("", nil) })}
+		sync.OnceValue(func() *managedfields.FieldManager { return k.manager("", nil) }),
+		subresource, skip, only != nil}
 }
 
 // filters returns the filter of the fields that may have an owner, by version.
@@ -102,6 +110,12 @@ func elements(path string) (elements []any) {
 func (m *Manager) Update(live, object rest.Object, manager string) *field.Error {
 	if sent := len(object.GetManagedFields()); sent > MaxEntries {
 		return field.TooMany(field.NewPath("metadata", "managedFields"), sent, MaxEntries)
+	}
+	if live.GetUID() == "" {
+		if entries, ok := m.created(object, manager); ok && !tooLarge(entries) {
+			object.SetManagedFields(entries)
+			return nil
+		}
 	}
 	derived := m.Complete(live)
 	_, err := m.tracker().Update(live, object, manager)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/randfill"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	v1 "kube2014/pkg/api/v1"
@@ -43,6 +44,7 @@ func newFiller(seed int64) *randfill.Filler {
 		func(r *runtime.RawExtension, c randfill.Continue) {
 			*r = runtime.RawExtension{Raw: []byte(`{"a":` + fmt.Sprint(c.Intn(2)) + `}`)}
 		},
+		func(v *apiextensionsv1.JSON, c randfill.Continue) { v.Raw = []byte([]string{`{"a":1}`, `"x"`, `[]`}[c.Intn(3)]) },
 		// Few values, so that two objects have the same keys.
 		func(s *string, c randfill.Continue) { *s = few(c) },
 		func(i *int32, c randfill.Continue) { *i = c.Int31n(2) },
@@ -251,5 +253,42 @@ func BenchmarkOwn(b *testing.B) {
 	for b.Loop() {
 		_, err := OfSchema(schema)
 		require.NoError(b, err)
+	}
+}
+
+func TestTheFieldsOfANewObjectAreThoseInWhichItDiffersFromAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	stripped := fieldpath.NewSet(fieldpath.MakePathOrDie("kind"), fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("metadata", "labels"))
+	for kind, of := range v1.Scheme.AllKnownTypes() {
+		if _, is := reflect.New(of).Interface().(metav1.Object); !is {
+			continue
+		}
+		t.Run(kind.String(), func(t *testing.T) {
+			found := 0
+			for seed := range int64(20) {
+				object, err := v1.Scheme.New(kind)
+				require.NoError(t, err)
+				newFiller(seed).Fill(object)
+				got, ok := Fields(object, map[string]bool{"kind": true, "apiVersion": true, "metadata.labels": true})
+				if !ok {
+					continue
+				}
+				found++
+				empty, err := v1.Scheme.New(kind)
+				require.NoError(t, err)
+				from, err := Of(of).FromStructured(empty, typed.AllowDuplicates)
+				require.NoError(t, err)
+				to, err := Of(of).FromStructured(object, typed.AllowDuplicates)
+				require.NoError(t, err)
+				difference, err := from.Compare(to)
+				require.NoError(t, err)
+				want, err := fieldpath.NewExcludeSetFilter(stripped).Filter(difference.Added.Union(difference.Modified)).ToJSON()
+				require.NoError(t, err)
+				require.Equal(t, string(want), string(got), "seed %d", seed)
+			}
+			if kind.Kind != "CustomResourceDefinition" { // schemas have values of any form
+				require.Greater(t, found, 15)
+			}
+		})
 	}
 }
