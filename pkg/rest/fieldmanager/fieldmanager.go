@@ -111,6 +111,9 @@ func (m *Manager) Update(live, object rest.Object, manager string) *field.Error 
 	if sent := len(object.GetManagedFields()); sent > MaxEntries {
 		return field.TooMany(field.NewPath("metadata", "managedFields"), sent, MaxEntries)
 	}
+	if manager == m.kind.creator() && live.GetManagedFields() == nil && object.GetManagedFields() == nil {
+		return nil // all is its creator's until another changes it
+	}
 	if live.GetUID() == "" {
 		if entries, ok := m.created(object, manager); ok && !tooLarge(entries) {
 			object.SetManagedFields(entries)
