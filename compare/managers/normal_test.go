@@ -152,6 +152,7 @@ var known = []struct {
 	// The definition ends there when its storage is ready, which takes a minute if it changes.
 	{kind: "CustomResourceDefinition", want: regexp.MustCompile(`"deletionTimestamp"`), got: regexp.MustCompile(`"deletionTimestamp"|status (201|404)`), ends: true},
 	// Controllers change definitions at other times there.
+	{kind: "CustomResourceDefinition", want: regexp.MustCompile(`"acceptedNames"`), got: regexp.MustCompile(`(?s)"f:acceptedNames".{0,500}"f:shortNames"`), ends: true},
 	{kind: "CustomResourceDefinition", want: regexp.MustCompile(`"reason": "Installing"`), got: regexp.MustCompile(`"InitialNamesAccepted"`), ends: true},
 	{kind: "CustomResourceDefinition", want: regexp.MustCompile(`.`), got: regexp.MustCompile(`the object has been modified`), ends: true},
 	{kind: "CustomResourceDefinition", want: regexp.MustCompile(`the object has been modified`), got: regexp.MustCompile(`.`), ends: true},

@@ -44,7 +44,9 @@ func newFiller(seed int64) *randfill.Filler {
 		func(r *runtime.RawExtension, c randfill.Continue) {
 			*r = runtime.RawExtension{Raw: []byte(`{"a":` + fmt.Sprint(c.Intn(2)) + `}`)}
 		},
-		func(v *apiextensionsv1.JSON, c randfill.Continue) { v.Raw = []byte([]string{`{"a":1}`, `"x"`, `[]`}[c.Intn(3)]) },
+		func(v *apiextensionsv1.JSON, c randfill.Continue) {
+			v.Raw = []byte([]string{`{"a":1}`, `"x"`, `[]`}[c.Intn(3)])
+		},
 		// Few values, so that two objects have the same keys.
 		func(s *string, c randfill.Continue) { *s = few(c) },
 		func(i *int32, c randfill.Continue) { *i = c.Int31n(2) },
