@@ -212,3 +212,24 @@ func TestNoSpellingOfAPathGetsAroundThePolicy(t *testing.T) {
 	}
 	assert.Equal(t, "do-not-show", s.pod("web").Labels["hidden"], "it is still there")
 }
+
+func TestWhoMayUpdateButNotCreateCreatesNothing(t *testing.T) {
+	t.Parallel()
+	s := openSecure(t, "-authorization_mode", "RBAC", "-token_auth_file", filesOf(t).write("tokens", tokensOf("changer", "creator")))
+	s.grant("changer", ruleOn("services", "update patch"))
+	const path, service = "/api/v1/namespaces/default/services/x", `{"apiVersion":"v1","kind":"Service","metadata":{"name":"x"},"spec":{"ports":[{"port":80}]}}`
+	for _, row := range []struct {
+		method, query, mediaType, body string
+		status                         int
+	}{
+		{"PUT", "", "application/json", service, http.StatusForbidden},
+		{"PATCH", "?fieldManager=m", "application/apply-patch+yaml", service, http.StatusForbidden},
+		{"PATCH", "", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, http.StatusNotFound},
+	} {
+		status, text := s.ask(t, bearer("changer-token").as("Content-Type: "+row.mediaType), row.method, path+row.query, row.body)
+		assert.Equal(t, row.status, status, text)
+	}
+	s.grant("creator", ruleOn("services", "patch create"))
+	status, text := s.ask(t, bearer("creator-token").as("Content-Type: application/apply-patch+yaml"), "PATCH", path+"?fieldManager=m", service)
+	assert.Equal(t, http.StatusCreated, status, text)
+}
