@@ -18,7 +18,7 @@ func (m *Manager) created(object rest.Object, manager string) (entries []metav1.
 	if m.kind.Untyped.Codec != nil || m.some || len(object.GetManagedFields()) > 0 || manager == "" {
 		return nil, false
 	}
-	text, ok := typed.Fields(object, m.skip)
+	text, ok := typed.Fields(object, m.skip())
 	if !ok || string(text) == "{}" {
 		return []metav1.ManagedFieldsEntry{}, ok
 	}

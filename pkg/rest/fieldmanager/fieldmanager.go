@@ -38,8 +38,8 @@ type Manager struct {
 	kind           kind
 	tracker, whole func() *managedfields.FieldManager // whole tracks all fields
 	subresource    string
-	skip           map[string]bool // the fields that get no owner
-	some           bool            // only some others get one
+	skip           func() map[string]bool // the fields that get no owner
+	some           bool                   // only some others get one
 }
 
 // Fields selects fields by their paths, such as "metadata.labels": those below a path are of it. "*" is any element.
@@ -48,14 +48,19 @@ type Fields []string
 // New returns the manager of a row or, by the name of a subresource, of that. Requests do not change the fields in reset or,
 // if it is not nil, those that are not in only: these fields get no owner.
 func New(row rest.Resource, subresource string, reset, only Fields) *Manager {
-	k, skip := kind{row}, map[string]bool{}
-	for _, path := range slices.Concat(nobodys, reset) {
-		skip[path] = true
-	}
+	k := kind{row}
 	return &Manager{k,
 		sync.OnceValue(func() *managedfields.FieldManager { return k.manager(subresource, k.filters(subresource, reset, only)) }),
 		sync.OnceValue(func() *managedfields.FieldManager { return k.manager("", nil) }),
-		subresource, skip, only != nil}
+		subresource,
+		sync.OnceValue(func() map[string]bool {
+			skip := map[string]bool{}
+			for _, path := range slices.Concat(nobodys, reset) {
+				skip[path] = true
+			}
+			return skip
+		}),
+		only != nil}
 }
 
 // filters returns the filter of the fields that may have an owner, by version.

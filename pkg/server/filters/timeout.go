@@ -83,7 +83,7 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 //go:noinline
 func growStack() byte {
 	var room [20 << 10]byte
-	return room[len(os.Args)]
+	return room[len(os.Args)%len(room)] // an index that the compiler does not know keeps the room
 }
 
 // requestedTimeout returns the timeout in the query, bounded by a maximum, which is the default.
