@@ -26,7 +26,7 @@ func main() {
 	flag.StringVar(&c.programs, "programs", "bin", "the folder with apiserver, kube-apiserver, kubectl and etcd")
 	flag.StringVar(&c.testdata, "sessions", "testdata/today/kubectl.json", "the recorded kubectl commands")
 	docs := flag.String("docs", "docs", "where compare.md and its plot are written; empty: nowhere")
-	only := flag.String("only", "", "measure only these groups, and write nothing: kubectl, start, posts, lists, reads, watch, secure")
+	only := flag.String("only", "", "measure only these groups, and write nothing: kubectl, start, writes, lists, reads, watch, secure")
 	flag.Parse()
 	measure.Exit(measure.Within(limit, func(run *measure.Run) error {
 		c.Run = run
@@ -56,7 +56,7 @@ var groups = []struct {
 	name    string
 	measure func(*comparison, []*side) error
 }{
-	{"posts", measurePosts},
+	{"writes", measureWrites},
 	{"lists", measureListSizes}, // leaves 10,000 pods
 	{"reads", measureReads},
 	{"watch", measureWatches},

@@ -34,6 +34,21 @@ func post(name string, i, hostPort int) []byte {
 		`"spec":{"containers":[{"name":"nginx","image":"nginx:1.8","ports":[{"hostPort":%d,"containerPort":80}]}]}}`, name, i%100, hostPort+i/machines))
 }
 
+// extraPod is a pod that runs on a machine from the start, so that nobody else writes it. The annotation is all that
+// tells one from another.
+func extraPod(i int, run string) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":{"name":"web","tier":"front"},"annotations":{"run":%q}},`+
+		`"spec":{"nodeName":"m0001","containers":[{"name":"nginx","image":"nginx:1.8","ports":[{"containerPort":80}]}]}}`, extraName(i), run)
+}
+
+func create(i int) []byte  { return request("POST", podsPath, extraPod(i, "none")) }
+func replace(i int) []byte { return request("PUT", podsPath+"/"+extraName(i), extraPod(i, "put")) }
+
+func apply(i int) []byte {
+	return measure.Request("PATCH", podsPath+"/"+extraName(i)+"?fieldManager=applier&force=true", extraPod(i, "apply"),
+		"Authorization: Bearer "+token, "Content-Type: application/apply-patch+yaml")
+}
+
 func podName(i int) string { return fmt.Sprintf("pod-%06d", i) }
 
 // create creates the pods from one number to another.
@@ -52,10 +67,22 @@ func (s *side) createAndDelete(n int) (float64, error) {
 	return float64(n) / took.Seconds(), s.deleteExtra(n)
 }
 
+// createAndWrite creates n more pods, passes on how many of them it wrote again in a second, and deletes them.
+func (s *side) createAndWrite(n int, write func(i int) []byte) (float64, error) {
+	if _, err := s.SendAll(connections, n, create); err != nil {
+		return 0, err
+	}
+	took, err := s.SendAll(connections, n, write)
+	if err != nil {
+		return 0, err
+	}
+	return float64(n) / took.Seconds(), s.deleteExtra(n)
+}
+
 func extraName(i int) string { return fmt.Sprintf("extra-%06d", i) }
 
 func (s *side) deleteExtra(n int) error {
-	_, err := s.SendAll(connections, n, func(i int) []byte { return request("DELETE", podsPath+"/"+extraName(i), nil) })
+	_, err := s.SendAll(connections, n, func(i int) []byte { return request("DELETE", podsPath+"/"+extraName(i)+"?gracePeriodSeconds=0", nil) })
 	return err
 }
 

@@ -8,13 +8,17 @@ import (
 
 const (
 	large    = 10000 // pods
-	few      = 500   // pods that one turn of POSTs creates
+	few      = 500   // pods that one turn of writes creates
 	getsLast = 800 * time.Millisecond
 )
 
-// measurePosts measures POSTs to servers without pods.
-func measurePosts(c *comparison, sides []*side) error {
-	return c.byTurns(sides, posts("POST of pods", goals{inMemory: 5, onEtcd2: 0.7, onEtcd3: 1.2}))
+// measureWrites measures servers without pods.
+func measureWrites(c *comparison, sides []*side) error {
+	again := func(what string, goal float64, write func(i int) []byte) measurement {
+		return measurement{what, perSecond, goals{inMemory: goal}, func(s *side, _ int) (float64, error) { return s.createAndWrite(few, write) }}
+	}
+	return c.byTurns(sides, posts("POST of pods", goals{inMemory: 3, onEtcd2: 0.7, onEtcd3: 1.2}),
+		again("PUT of pods", 3, replace), again("apply of pods, by a second manager", 2, apply))
 }
 
 func posts(what string, goals goals) measurement {

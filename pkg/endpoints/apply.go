@@ -61,7 +61,7 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 // configuration decodes a configuration in YAML, and returns an error too for a field that is given twice.
 func (r *call) configuration(body []byte) (_ *unstructured.Unstructured, twice, err error) {
 	var members map[string]any
-	text, err := bodies.FromYAML(body)
+	text, twice, err := bodies.FromYAML(body)
 	if wrong := (*bodies.Malformed)(nil); errors.As(err, &wrong) {
 		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: error converting YAML to JSON: %v", wrong))
 	}
@@ -76,9 +76,6 @@ func (r *call) configuration(body []byte) (_ *unstructured.Unstructured, twice, 
 	}
 	if err := r.checkNesting(bodies.Nesting, text); err != nil {
 		return nil, nil, err
-	}
-	if r.fieldValidation() != metav1.FieldValidationIgnore {
-		_, twice = yaml.YAMLToJSONStrict(body)
 	}
 	return &unstructured.Unstructured{Object: members}, twice, nil
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"kube2014/pkg/api/v1/quantity"
 	"kube2014/pkg/endpoints/bodies"
@@ -31,7 +30,7 @@ func (r *call) decodeBody(into rest.Object) error {
 	if bodies.Type(r.Header) == bodies.Protobuf {
 		return r.fromProtobuf(body, into)
 	}
-	text, err := bodies.JSON(r.Header, body)
+	text, twice, err := bodies.JSON(r.Header, body)
 	if wrong := (*bodies.Malformed)(nil); errors.As(err, &wrong) {
 		return r.unrecognized(wrong, body)
 	}
@@ -43,10 +42,8 @@ func (r *call) decodeBody(into rest.Object) error {
 		return err
 	}
 	request.ObserverFrom(r.Context()).RequestObject(text)
-	if bodies.Type(r.Header) == bodies.YAML && r.fieldValidation() != metav1.FieldValidationIgnore {
-		if _, err := yaml.YAMLToJSONStrict(body); err != nil { // a field is given twice
-			unknown = append([]error{err}, unknown...)
-		}
+	if twice != nil && r.fieldValidation() != metav1.FieldValidationIgnore {
+		unknown = append([]error{twice}, unknown...)
 	}
 	return r.reportUnknown(unknown, func(err error) error { return r.cannotHandle(r.resource.Kind, err) })
 }
@@ -229,7 +226,7 @@ func (r *call) decodeDeletion(body []byte) (deletion metav1.DeleteOptions, err e
 		deletion.Kind = envelope.Kind
 		return deletion, nil
 	}
-	text, err := bodies.JSON(r.Header, body)
+	text, _, err := bodies.JSON(r.Header, body)
 	if wrong := (*bodies.Malformed)(nil); errors.As(err, &wrong) {
 		return deletion, apierrors.NewBadRequest(wrong.Error())
 	}

@@ -102,15 +102,16 @@ func Read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// JSON returns a body in JSON or YAML as JSON. The error is *Malformed if it is neither.
-func JSON(header http.Header, body []byte) ([]byte, error) {
+// JSON returns a body in JSON or YAML as JSON, and as FromYAML an error for fields that are given twice in YAML. The error is *Malformed
+// if it is neither.
+func JSON(header http.Header, body []byte) (text []byte, twice, err error) {
 	switch Type(header) {
 	case "", "application/json":
-		return body, nil
+		return body, nil, nil
 	case YAML:
 		return FromYAML(body)
 	}
-	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
+	return nil, nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
 		Reason: metav1.StatusReasonUnsupportedMediaType,
 		Message: "the body of the request was in an unknown format - accepted media types include: " +
 			"application/json, application/yaml, application/vnd.kubernetes.protobuf"}}

@@ -1,6 +1,7 @@
 package bodies
 
 import (
+	"bytes"
 	"fmt"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -11,24 +12,37 @@ import (
 // Malformed is the error for a body that does not have the format of its type.
 type Malformed struct{ error }
 
-// FromYAML converts YAML to JSON. With its aliases expanded it may not exceed the maximum size of a body. The error is *Malformed if
-// it is no YAML.
-func FromYAML(body []byte) ([]byte, error) {
-	var root yamlv3.Node
-	if err := yamlv3.Unmarshal(body, &root); err == nil {
-		e := expansion{sizes: map[*yamlv3.Node]int{}}
-		switch size := e.sizeOf(&root); {
-		case e.endless != "":
-			return nil, &Malformed{fmt.Errorf("yaml: anchor '%s' value contains itself", e.endless)}
-		case size > MaxSize:
-			return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d, with all aliases", MaxSize))
+// FromYAML converts YAML to JSON. With its aliases expanded it may not exceed the maximum size of a body. Twice is an error that
+// names the fields that are given twice, of which the last one counts. The error is *Malformed if it is no YAML.
+func FromYAML(body []byte) (text []byte, twice, err error) {
+	if bytes.ContainsRune(body, '*') { // nothing else is an alias
+		if err := checkAliases(body); err != nil {
+			return nil, nil, err
 		}
 	}
-	text, err := yaml.YAMLToJSON(body)
-	if err != nil {
-		return nil, &Malformed{err}
+	text, twice = yaml.YAMLToJSONStrict(body)
+	if twice == nil {
+		return text, nil, nil
 	}
-	return text, nil
+	if text, err = yaml.YAMLToJSON(body); err != nil {
+		return nil, nil, &Malformed{err}
+	}
+	return text, twice, nil
+}
+
+func checkAliases(body []byte) error {
+	var root yamlv3.Node
+	if yamlv3.Unmarshal(body, &root) != nil {
+		return nil // to convert it fails too
+	}
+	e := expansion{sizes: map[*yamlv3.Node]int{}}
+	switch size := e.sizeOf(&root); {
+	case e.endless != "":
+		return &Malformed{fmt.Errorf("yaml: anchor '%s' value contains itself", e.endless)}
+	case size > MaxSize:
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d, with all aliases", MaxSize))
+	}
+	return nil
 }
 
 // expansion computes the size of a YAML text with its aliases expanded.
