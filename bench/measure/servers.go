@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Server is a program that was started, and how to talk to it.
@@ -48,8 +49,10 @@ func (r *Run) Start(program string, args ...string) (Server, error) {
 	}()
 	r.AtEnd(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
-		<-drained                               // Wait closes the pipe
+		kill := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		<-drained // Wait closes the pipe
 		_ = cmd.Wait()
+		kill.Stop()
 	})
 	<-said
 	at := servesAt.FindStringSubmatch(first)

@@ -135,18 +135,23 @@ func (c *Cache) ListAt(selection Selection, version uint64) (*List, error) {
 }
 
 // FirstFree implements Reader. Its cost depends on the number of skipped candidates, not
-// on the number of objects.
+// on the number of objects. While candidates are made, the cache is not locked: who makes them may read it.
 func (c *Cache) FirstFree(candidates iter.Seq[api.Object]) (api.Object, error) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
 	var wanted []api.Claim // one slice for all: there may be thousands of machines
 	for candidate := range candidates {
 		wanted = candidate.AppendClaims(wanted[:0])
-		if _, owner := c.claims.conflict(candidate.Key(), wanted); owner == nil {
+		if c.isFree(candidate.Key(), wanted) {
 			return candidate, nil
 		}
 	}
 	return nil, nil
+}
+
+func (c *Cache) isFree(key api.Key, wanted []api.Claim) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	_, owner := c.claims.conflict(key, wanted)
+	return owner == nil
 }
 
 // Version implements Reader.

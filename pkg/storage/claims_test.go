@@ -56,3 +56,19 @@ func TestATaskWithoutAMachineTakesNoHostPorts(t *testing.T) {
 	assert.Zero(t, ports.Len())
 	ports.Release(unplaced)
 }
+
+// A read lock that is taken twice waits for who wants to write in between, who waits for the first.
+func TestTheCacheIsNotLockedWhileCandidatesAreMade(t *testing.T) {
+	t.Parallel()
+	cache := NewCache(0)
+	put(t, cache, makeTask("a", nil, 80))
+	free, err := cache.FirstFree(func(send func(api.Object) bool) {
+		cache.Expect(7) // waits until nobody has the lock
+		if send(makeTask("b", nil, 80)) {
+			cache.Expect(8)
+			send(makeTask("b", nil, 81))
+		}
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []int{81}, free.(*api.Task).HostPorts())
+}
