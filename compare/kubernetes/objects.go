@@ -34,17 +34,17 @@ func post(name string, i, hostPort int) []byte {
 		`"spec":{"containers":[{"name":"nginx","image":"nginx:1.8","ports":[{"hostPort":%d,"containerPort":80}]}]}}`, name, i%100, hostPort+i/machines))
 }
 
-// extraPod is a pod that runs on a machine from the start, so that nobody else writes it. The annotation is all that
-// tells one from another.
+// extraPod returns a pod that has its machine from the start, so that nobody else writes it. Its writes differ in the
+// annotation.
 func extraPod(i int, run string) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":{"name":"web","tier":"front"},"annotations":{"run":%q}},`+
 		`"spec":{"nodeName":"m0001","containers":[{"name":"nginx","image":"nginx:1.8","ports":[{"containerPort":80}]}]}}`, extraName(i), run)
 }
 
-func create(i int) []byte  { return request("POST", podsPath, extraPod(i, "none")) }
-func replace(i int) []byte { return request("PUT", podsPath+"/"+extraName(i), extraPod(i, "put")) }
+func createExtra(i int) []byte  { return request("POST", podsPath, extraPod(i, "none")) }
+func replaceExtra(i int) []byte { return request("PUT", podsPath+"/"+extraName(i), extraPod(i, "put")) }
 
-func apply(i int) []byte {
+func applyExtra(i int) []byte {
 	return measure.Request("PATCH", podsPath+"/"+extraName(i)+"?fieldManager=applier&force=true", extraPod(i, "apply"),
 		"Authorization: Bearer "+token, "Content-Type: application/apply-patch+yaml")
 }
@@ -69,7 +69,7 @@ func (s *side) createAndDelete(n int) (float64, error) {
 
 // createAndWrite creates n more pods, passes on how many of them it wrote again in a second, and deletes them.
 func (s *side) createAndWrite(n int, write func(i int) []byte) (float64, error) {
-	if _, err := s.SendAll(connections, n, create); err != nil {
+	if _, err := s.SendAll(connections, n, createExtra); err != nil {
 		return 0, err
 	}
 	took, err := s.SendAll(connections, n, write)

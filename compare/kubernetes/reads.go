@@ -18,7 +18,7 @@ func measureWrites(c *comparison, sides []*side) error {
 		return measurement{what, perSecond, goals{inMemory: goal}, func(s *side, _ int) (float64, error) { return s.createAndWrite(few, write) }}
 	}
 	return c.byTurns(sides, posts("POST of pods", goals{inMemory: 3, onEtcd2: 0.7, onEtcd3: 1.2}),
-		again("PUT of pods", 3, replace), again("apply of pods, by a second manager", 2, apply))
+		again("PUT of pods", 3, replaceExtra), again("apply of pods, by a second manager", 2, applyExtra))
 }
 
 func posts(what string, goals goals) measurement {
