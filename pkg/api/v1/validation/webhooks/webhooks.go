@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,11 +66,13 @@ func Check(c *check.Errors, at *field.Path, hooks []admissionregistrationv1.Muta
 		w, at := &hooks[i], at.Index(i)
 		c.Add(utilvalidation.IsFullyQualifiedName(at.Child("name"), w.Name)...)
 		for i := range w.Rules {
-			checkRule(c, at.Child("rules").Index(i), &w.Rules[i])
+			CheckRule(c, at.Child("rules").Index(i), &w.Rules[i])
 		}
 		checkPolicies(c, at, w)
 		checkClient(c, at.Child("clientConfig"), &w.ClientConfig)
-		checkConditions(c, at.Child("matchConditions"), w.MatchConditions)
+		CheckConditions(c, at.Child("matchConditions"), w.MatchConditions, func(expression string) plugincel.CompilationResult {
+			return Compiler().CompileCELExpression(&matchconditions.MatchCondition{Expression: expression}, Variables, environment.NewExpressions)
+		})
 		checkVersions(c, at.Child("admissionReviewVersions"), w.AdmissionReviewVersions)
 		if w.Name != "" {
 			names.Check(c, at.Child("name"), w.Name)
@@ -91,7 +94,8 @@ func checkPolicies(c *check.Errors, at *field.Path, w *admissionregistrationv1.M
 	check.IfSupported(c, at.Child("reinvocationPolicy"), w.ReinvocationPolicy, admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
 }
 
-func checkRule(c *check.Errors, at *field.Path, rule *admissionregistrationv1.RuleWithOperations) {
+// CheckRule checks which requests a rule is about.
+func CheckRule(c *check.Errors, at *field.Path, rule *admissionregistrationv1.RuleWithOperations) {
 	checkList(c, at.Child("operations"), rule.Operations, "operations")
 	for i, operation := range rule.Operations {
 		check.Supported(c, at.Child("operations").Index(i), operation, admissionregistrationv1.OperationAll, admissionregistrationv1.Connect,
@@ -199,7 +203,8 @@ func checkService(c *check.Errors, at *field.Path, service *admissionregistratio
 	}
 }
 
-func checkConditions(c *check.Errors, at *field.Path, conditions []admissionregistrationv1.MatchCondition) {
+// CheckConditions checks the conditions of a webhook or of a policy, whose expressions it compiles.
+func CheckConditions(c *check.Errors, at *field.Path, conditions []admissionregistrationv1.MatchCondition, compile func(expression string) plugincel.CompilationResult) {
 	if len(conditions) > maxConditions {
 		c.Add(field.TooMany(at, len(conditions), maxConditions))
 		return
@@ -208,12 +213,23 @@ func checkConditions(c *check.Errors, at *field.Path, conditions []admissionregi
 	for i, condition := range conditions {
 		at := at.Index(i)
 		if expression := strings.TrimSpace(condition.Expression); c.Require(at.Child("expression"), expression) {
-			c.Add(checkExpression(at.Child("expression"), expression)...)
+			CheckCompiled(c, at.Child("expression"), expression, compile(expression))
 		}
 		if c.Require(at.Child("name"), condition.Name) {
 			c.Qualified(at.Child("name"), condition.Name)
 			names.Check(c, at.Child("name"), condition.Name)
 		}
+	}
+}
+
+// CheckCompiled adds the error of a compiled expression, if it has one.
+func CheckCompiled(c *check.Errors, at *field.Path, expression string, compiled plugincel.CompilationResult) {
+	switch err := compiled.Error; {
+	case err == nil:
+	case err.Type == apiservercel.ErrorTypeInvalid:
+		c.Add(field.Invalid(at, expression, err.Detail))
+	default:
+		c.Add(field.InternalError(at, err))
 	}
 }
 
@@ -225,16 +241,5 @@ func Environment() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()) // which makes it once
 }
 
-func checkExpression(at *field.Path, expression string) field.ErrorList {
-	compiled := plugincel.NewCompiler(Environment()).CompileCELExpression(&matchconditions.MatchCondition{Expression: expression}, Variables, environment.NewExpressions)
-	switch err := compiled.Error; {
-	case err == nil:
-		return nil
-	case err.Type == apiservercel.ErrorTypeRequired:
-		return field.ErrorList{field.Required(at, err.Detail)}
-	case err.Type == apiservercel.ErrorTypeInvalid:
-		return field.ErrorList{field.Invalid(at, expression, err.Detail)}
-	default:
-		return field.ErrorList{field.InternalError(at, err)}
-	}
-}
+// Compiler returns the compiler of expressions that know no variables of a policy. It is made once, as that takes milliseconds.
+var Compiler = sync.OnceValue(func() plugincel.Compiler { return plugincel.NewCompiler(Environment()) })
