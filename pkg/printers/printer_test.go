@@ -131,7 +131,8 @@ func TestEachPrinterFindsItsFields(t *testing.T) {
 	for i, printer := range []Printer{HorizontalPodAutoscalers, CertificateRequests, PriorityClasses, RuntimeClasses, Leases, Components, ConfigMaps, Secrets, ResourceQuotas,
 		PodTemplates, ResourceClaims, ResourceSlices, PodDisruptionBudgets, Endpoints, EndpointSlices, Events, FlowSchemas, PriorityLevels, Ingresses, IngressClasses,
 		NetworkPolicies, Jobs, CronJobs, IPAddresses, ServiceCIDRs, Nodes, Namespaces, Pods, Named, ReplicationControllers, Scales, Services, Volumes, Claims,
-		StorageClasses, AttributesClasses, Attachments, CSINodes, CSIDrivers, Deployments, ReplicaSets, StatefulSets, DaemonSets, ControllerRevisions, MutatingWebhooks, ValidatingWebhooks, byDefault} {
+		StorageClasses, AttributesClasses, Attachments, CSINodes, CSIDrivers, Deployments, ReplicaSets, StatefulSets, DaemonSets, ControllerRevisions, MutatingWebhooks, ValidatingWebhooks,
+		ValidatingPolicies, MutatingPolicies, ValidatingPolicyBindings, MutatingPolicyBindings, byDefault} {
 		assert.NotPanics(t, func() { assert.NotEmpty(t, printer.Table().ColumnDefinitions) }, i)
 	}
 }
