@@ -1,91 +1,71 @@
-// Package admissionregistration has the webhooks and policies of admission as objects. Webhooks are called by package
-// admission/plugin/webhook. Nothing obeys policies yet (K98), and each answer about them warns of that.
+// Package admissionregistration has the webhooks and the policies of admission as objects. Packages admission/plugin/webhook and
+// admission/plugin/policy obey them.
 package admissionregistration
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api/v1/validation/check"
-	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
-// Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
+// Resources returns the table of the group. Everybody may make all objects the parameters of policies.
+func Resources(b generic.Base) []rest.Resource { return Guarded(b, nil) }
+
+// Guarded is Resources for clients of whom only readers may do that. Readers may be nil, for Resources.
+func Guarded(b generic.Base, readers *Readers) []rest.Resource {
 	b.Objects = readBack{b.Objects}
-	return slices.Concat(
-		policies[*admissionregistrationv1.MutatingAdmissionPolicy](b, "MutatingAdmissionPolicy", "mutatingadmissionpolicies"),
-		policies[*admissionregistrationv1.MutatingAdmissionPolicyBinding](b, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings"),
-		mutating.Rows(b),
-		policies[*admissionregistrationv1.ValidatingAdmissionPolicy](b, "ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-		policies[*admissionregistrationv1.ValidatingAdmissionPolicyBinding](b, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
-		validating.Rows(b),
-	)
+	var ofPolicy, ofMutating, ofValidating permission
+	mutatingPolicies, validatingPolicies := build(b, mutatingPolicy), build(b, validatingPolicy)
+	if readers != nil {
+		ofPolicy = readers.ofPolicy
+		ofMutating, ofValidating = readers.ofBinding(mutatingPolicies, refusedMutating), readers.ofBinding(validatingPolicies, refusedValidating)
+	}
+	return slices.Concat(mutatingPolicies.guarded(ofPolicy), build(b, mutatingBinding).guarded(ofMutating), build(b, mutating).rows,
+		validatingPolicies.guarded(ofPolicy), build(b, validatingBinding).guarded(ofValidating), build(b, validating).rows)
 }
 
 func row(kind, name string, printer printers.Printer) rest.Resource {
 	return rest.ClusterScoped(admissionregistrationv1.SchemeGroupVersion, kind, name, printer).In("api-extensions")
 }
 
-func policies[T rest.Object](b generic.Base, kind, name string) []rest.Resource {
-	rows := generic.Kind[T]{Row: row(kind, name, printers.Printer{}), Counted: true}.Rows(b)
-	for i := range rows {
-		rows[i].Warning = kind + " has no effect: this server does not obey it yet"
-	}
-	return rows
+// static is the end of names that today's server keeps for objects in files.
+const static = ".static.k8s.io"
+
+// built is the storage of a kind with its rows.
+type built[T rest.Object] struct {
+	*generic.Store[T]
+	rows []rest.Resource
 }
 
-var (
-	mutating = configurations("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", printers.MutatingWebhooks,
-		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []admissionregistrationv1.MutatingWebhook {
-			return o.Webhooks
-		},
-		func(o *admissionregistrationv1.MutatingWebhookConfiguration) {
-			for i := range o.Webhooks {
-				webhooks.Default(&o.Webhooks[i])
-			}
-		})
-
-	validating = configurations("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", printers.ValidatingWebhooks,
-		func(o *admissionregistrationv1.ValidatingWebhookConfiguration) []admissionregistrationv1.MutatingWebhook {
-			return webhooks.OfValidating(o.Webhooks)
-		},
-		func(o *admissionregistrationv1.ValidatingWebhookConfiguration) {
-			for i, of := range webhooks.OfValidating(o.Webhooks) {
-				webhooks.Default(&of)
-				w := &o.Webhooks[i]
-				w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.TimeoutSeconds =
-					of.FailurePolicy, of.MatchPolicy, of.NamespaceSelector, of.ObjectSelector, of.TimeoutSeconds
-			}
-		})
-)
-
-// configurations returns the kind of the configurations of webhooks, whose generation counts the changes of these.
-func configurations[T rest.Object](kind, name string, printer printers.Printer, of func(T) []admissionregistrationv1.MutatingWebhook, defaults func(T)) generic.Kind[T] {
-	var none T
-	return generic.Kind[T]{
-		Row:            row(kind, name, printer),
-		RequireVersion: true,
-		Prepare: func(now, old T) {
-			if rest.Object(old) == rest.Object(none) {
-				now.SetGeneration(1)
-			} else if !check.Same(of(now), of(old)) {
-				now.SetGeneration(old.GetGeneration() + 1)
-			}
-		},
-		Default: defaults,
-		Rules:   func(c *check.Errors, now, _ T) { webhooks.Check(c, field.NewPath("webhooks"), of(now)) },
+// build builds a kind that warns of the names of objects in files.
+func build[T rest.Object](b generic.Base, kind generic.Kind[T]) built[T] {
+	store, rows := kind.Build(b)
+	store.Strategy.Warnings = func(object, _ T) []string {
+		if !strings.HasSuffix(object.GetName(), static) {
+			return nil
+		}
+		return []string{fmt.Sprintf("metadata.name: names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", static)}
 	}
+	return built[T]{store, rows}
 }
 
-// readBack is a store that reads after each change, so that the cache of this process has it, by which webhooks are called: the
+// guarded returns the rows. Clients write the objects, but for their status, only with the permission, unless it is nil.
+func (b built[T]) guarded(permission permission) []rest.Resource {
+	if permission != nil {
+		b.rows[0].Storage = guarded[T]{b.Store, b.rows[0], permission}
+	}
+	return b.rows
+}
+
+// readBack is a store that reads after each change, so that the cache of this process has it, which the plugins obey: the
 // next request obeys the change.
 type readBack struct{ storage.Interface }
 

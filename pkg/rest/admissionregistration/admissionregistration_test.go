@@ -12,28 +12,32 @@ import (
 	"kube2014/pkg/storage/memory"
 )
 
-func open(t *testing.T) *Door {
+func open(t *testing.T, readers *admissionregistration.Readers) *Door {
 	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
-	return OpenWith(t, admissionregistration.Resources(b)...)
+	return OpenWith(t, admissionregistration.Guarded(b, readers)...)
 }
 
 const group = "/apis/admissionregistration.k8s.io/v1"
 
-func TestWebhooksAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
+func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
 	t.Parallel()
-	open(t).Replay(t, "testdata/recorded.jsonl")
+	open(t, nil).Replay(t, "testdata/recorded.jsonl")
 }
 
-// K98: nobody is to rely on a policy that decides nothing.
-func TestEachAnswerAboutAPolicyWarnsThatItIsNotObeyed(t *testing.T) {
+func TestANameOfAnObjectInAFileIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	const path = group + "/validatingadmissionpolicies"
-	for _, answer := range []Answer{
-		d.Must("POST", path, `{"metadata":{"name":"a"},"spec":{"validations":[{"expression":"true"}]}}`),
-		d.Must("GET", path+"/a", ""), d.Must("GET", path, ""),
+	d := open(t, nil)
+	want := []string{`299 - "metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based configurations and cannot be managed via the API"`}
+	for name, spec := range map[string]string{
+		"mutatingwebhookconfigurations": `{}`, "validatingwebhookconfigurations": `{}`,
+		"mutatingadmissionpolicybindings": `{"policyName":"p"}`, "validatingadmissionpolicybindings": `{"policyName":"p","validationActions":["Deny"]}`,
 	} {
-		assert.Equal(t, []string{`299 - "ValidatingAdmissionPolicy has no effect: this server does not obey it yet"`}, answer.Header["Warning"])
+		body := `{"metadata":{"name":"a.static.k8s.io"},"spec":` + spec + `}`
+		if spec == `{}` {
+			body = `{"metadata":{"name":"a.static.k8s.io"}}`
+		}
+		assert.Equal(t, want, d.Must("POST", group+"/"+name, body).Header["Warning"], name)
+		assert.Equal(t, want, d.Must("PATCH", group+"/"+name+"/a.static.k8s.io", `{"metadata":{"labels":{"a":"b"}}}`, "Content-Type", MergePatch).Header["Warning"], name)
 	}
-	assert.Empty(t, d.Must("GET", group+"/validatingwebhookconfigurations", "").Header["Warning"])
+	assert.Empty(t, d.Must("POST", group+"/mutatingwebhookconfigurations", `{"metadata":{"name":"b"}}`).Header["Warning"])
 }

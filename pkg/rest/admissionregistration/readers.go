@@ -1,0 +1,189 @@
+package admissionregistration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/server/request"
+)
+
+// Readers decides who may make objects the parameters of policies, which may tell what is in them: who may read them, and
+// the members of system:masters. All fields must be set. It is safe for concurrent use.
+type Readers struct {
+	Authorizer authorizer.Authorizer
+	Catalogs   rest.Catalogs
+}
+
+// permission returns an error if the caller may not store an object. Old is nil for a new one.
+type permission func(ctx context.Context, now, old rest.Object) *field.Error
+
+// ofPolicy is the permission for a policy: the caller must be allowed to read all objects of its kind of parameters, if that is another one than before.
+func (r *Readers) ofPolicy(ctx context.Context, now, old rest.Object) *field.Error {
+	kind, before := paramKindOf(now), paramKindOf(old)
+	if kind == nil || before != nil && *kind == *before {
+		return nil
+	}
+	wanted := authorizer.Attributes{Verb: "get", Name: "*", Namespace: "*"}
+	_ = r.find(kind, &wanted) // as in today's server, an unknown kind is no mistake
+	mayRead, err := r.mayRead(ctx, wanted)
+	if err == nil && !mayRead {
+		err = fmt.Errorf(`user %v must have "get" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)`, request.UserFrom(ctx), kind.Kind, kind.APIVersion)
+	}
+	return forbidden("paramKind", err)
+}
+
+// What a caller is told who may not read the parameters of a binding. Today's server takes the user for the verb in the second one.
+const (
+	refusedValidating = `user %[1]v does not have "%[2]s" permission on the object referenced by paramRef`
+	refusedMutating   = `user %[2]s does not have "%[1]v" permission on the object referenced by paramRef`
+)
+
+// ofBinding returns the permission for a binding to one of the policies: the caller must be allowed to read its parameters. As in today's
+// server, that is so for each update.
+func (r *Readers) ofBinding(policies rest.Getter, refused string) permission {
+	return func(ctx context.Context, now, _ rest.Object) *field.Error {
+		name, ref := refOf(now)
+		if ref == nil {
+			return nil
+		}
+		wanted := authorizer.Attributes{Verb: "get", Name: ref.Name, Namespace: ref.Namespace}
+		if ref.Name == "" {
+			wanted.Verb = "list"
+		}
+		unknown := r.findOfPolicy(ctx, policies, name, &wanted)
+		mayRead, err := r.mayRead(ctx, wanted)
+		switch who := request.UserFrom(ctx); {
+		case err != nil:
+			err = fmt.Errorf("failed to authorize request: %w", err)
+		case mayRead:
+		case unknown != nil:
+			err = fmt.Errorf(`%w to determine minimum required permissions and user %v does not have "%s" permission for all groups, versions and resources`, unknown, who, wanted.Verb)
+		default:
+			err = fmt.Errorf(refused, who, wanted.Verb)
+		}
+		return forbidden("paramRef", err)
+	}
+}
+
+// findOfPolicy is find for the kind of the parameters of a policy.
+func (r *Readers) findOfPolicy(ctx context.Context, policies rest.Getter, name string, wanted *authorizer.Attributes) error {
+	var policy rest.Object
+	answer, err := policies.Get(ctx, rest.Key{Name: name})
+	if err == nil {
+		object, readErr := answer.Object()
+		policy, _ = object.(rest.Object)
+		err = readErr
+	}
+	kindErr := r.find(paramKindOf(policy), wanted)
+	if err != nil {
+		return fmt.Errorf("unable to get policy %s", name)
+	}
+	return kindErr
+}
+
+// find sets the resource of a kind, "*" for what is not known. The kind may be nil.
+func (r *Readers) find(kind *admissionregistrationv1.ParamKind, wanted *authorizer.Attributes) error {
+	wanted.APIGroup, wanted.APIVersion, wanted.Resource = "*", "*", "*"
+	if kind == nil {
+		return nil
+	}
+	version, err := schema.ParseGroupVersion(kind.APIVersion)
+	if err != nil {
+		return fmt.Errorf("unable to parse paramKind &{%s %s}", kind.APIVersion, kind.Kind)
+	}
+	wanted.APIGroup, wanted.APIVersion = version.Group, version.Version
+	for row := range r.Catalogs.Rows() {
+		if row.GroupVersion == version && row.Kind == version.WithKind(kind.Kind) && !strings.Contains(row.Name, "/") {
+			wanted.Resource = row.Name
+			return nil
+		}
+	}
+	return fmt.Errorf("unable to resolve paramKind &{%s %s}", kind.APIVersion, kind.Kind)
+}
+
+func (r *Readers) mayRead(ctx context.Context, wanted authorizer.Attributes) (bool, error) {
+	wanted.User, wanted.IsResource = request.UserFrom(ctx), true
+	if slices.Contains(wanted.User.Groups, user.Masters) {
+		return true, nil
+	}
+	decision, _, err := r.Authorizer.Authorize(ctx, wanted)
+	return decision == authorizer.Allow, err
+}
+
+func forbidden(name string, why error) *field.Error {
+	if why == nil {
+		return nil
+	}
+	return field.Forbidden(field.NewPath("spec", name), why.Error())
+}
+
+// paramKindOf returns the kind of the parameters of a policy, nil for none or without a policy.
+func paramKindOf(policy rest.Object) *admissionregistrationv1.ParamKind {
+	switch policy := policy.(type) {
+	case *admissionregistrationv1.MutatingAdmissionPolicy:
+		return policy.Spec.ParamKind
+	case *admissionregistrationv1.ValidatingAdmissionPolicy:
+		return policy.Spec.ParamKind
+	}
+	return nil
+}
+
+func refOf(binding rest.Object) (policy string, ref *admissionregistrationv1.ParamRef) {
+	switch binding := binding.(type) {
+	case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
+		return binding.Spec.PolicyName, binding.Spec.ParamRef
+	case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
+		return binding.Spec.PolicyName, binding.Spec.ParamRef
+	}
+	return "", nil
+}
+
+// guarded is a storage that stores an object only with a permission.
+type guarded[T rest.Object] struct {
+	*generic.Store[T]
+	row        rest.Resource
+	permission permission
+}
+
+// Create implements rest.Creater.
+func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	options.Admission = guard{options.Admission, ctx, g.row, g.permission}
+	return g.Store.Create(ctx, key, object, options)
+}
+
+// Update implements rest.Updater. It may create an object too.
+func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
+	options.Admission = guard{options.Admission, ctx, g.row, g.permission}
+	return g.Store.Update(ctx, key, change, options)
+}
+
+// guard is an admission that first asks for the permission to store a valid object, as the last rule of its kind.
+type guard struct {
+	admission  rest.Admission // may be nil
+	ctx        context.Context
+	row        rest.Resource
+	permission permission
+}
+
+// Mutate implements rest.Admission.
+func (g guard) Mutate(object, old rest.Object) (rest.Object, error) {
+	return rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
+}
+
+// Validate implements rest.Admission.
+func (g guard) Validate(object, old rest.Object) error {
+	if err := g.permission(g.ctx, object, old); err != nil {
+		return rest.Invalid(g.row.Kind.GroupKind(), object.GetName(), field.ErrorList{err})
+	}
+	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
+}
