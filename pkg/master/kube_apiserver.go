@@ -84,7 +84,8 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
-	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base), admissionregistration.Resources(base))...)
+	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base),
+		admissionregistration.Resources(base, &admissionregistration.Readers{Authorizer: m.rights, Catalogs: m.catalogs}))...)
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}

@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/policy"
 	"kube2014/pkg/admission/plugin/resourcequota"
 	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/admission/plugin/webhook"
@@ -134,7 +135,9 @@ var pluginTable = []struct {
 	{plugin.NameCertificateSigning, plugin.NewCertificateSigning, true},
 	{plugin.NameCertificateSubject, plugin.NewCertificateSubjectRestriction, true},
 	{plugin.NameDefaultIngressClass, plugin.NewDefaultIngressClass, true},
+	{policy.NameMutating, policy.NewMutating, true},
 	{webhook.NameMutating, webhook.NewMutating, true},
+	{policy.NameValidating, policy.NewValidating, true},
 	{webhook.NameValidating, webhook.NewValidating, true},
 	{plugin.NameAlwaysDeny, plugin.NewAlwaysDeny, false},
 	{resourcequota.Name, resourcequota.New, true},

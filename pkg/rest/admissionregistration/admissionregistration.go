@@ -16,17 +16,14 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Resources returns the table of the group. Everybody may make all objects the parameters of policies.
-func Resources(b generic.Base) []rest.Resource { return Guarded(b, nil) }
-
-// Guarded is Resources for clients of whom only readers may do that. Readers may be nil, for Resources.
-func Guarded(b generic.Base, readers *Readers) []rest.Resource {
+// Resources returns the table of the group. Only readers may make objects the parameters of policies; nil means everybody.
+func Resources(b generic.Base, readers *Readers) []rest.Resource {
 	b.Objects = readBack{b.Objects}
 	var ofPolicy, ofMutating, ofValidating permission
 	mutatingPolicies, validatingPolicies := build(b, mutatingPolicy), build(b, validatingPolicy)
 	if readers != nil {
 		ofPolicy = readers.ofPolicy
-		ofMutating, ofValidating = readers.ofBinding(mutatingPolicies, refusedMutating), readers.ofBinding(validatingPolicies, refusedValidating)
+		ofMutating, ofValidating = readers.ofBinding(mutatingPolicies), readers.ofBinding(validatingPolicies)
 	}
 	return slices.Concat(mutatingPolicies.guarded(ofPolicy), build(b, mutatingBinding).guarded(ofMutating), build(b, mutating).rows,
 		validatingPolicies.guarded(ofPolicy), build(b, validatingBinding).guarded(ofValidating), build(b, validating).rows)

@@ -14,7 +14,7 @@ import (
 
 func open(t *testing.T, readers *admissionregistration.Readers) *Door {
 	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
-	return OpenWith(t, admissionregistration.Guarded(b, readers)...)
+	return OpenWith(t, admissionregistration.Resources(b, readers)...)
 }
 
 const group = "/apis/admissionregistration.k8s.io/v1"

@@ -37,20 +37,14 @@ func (r *Readers) ofPolicy(ctx context.Context, now, old rest.Object) *field.Err
 	_ = r.find(kind, &wanted) // as in today's server, an unknown kind is no mistake
 	mayRead, err := r.mayRead(ctx, wanted)
 	if err == nil && !mayRead {
-		err = fmt.Errorf(`user %v must have "get" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)`, request.UserFrom(ctx), kind.Kind, kind.APIVersion)
+		err = fmt.Errorf(`user %q must have "get" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)`, request.UserFrom(ctx).Name, kind.Kind, kind.APIVersion)
 	}
 	return forbidden("paramKind", err)
 }
 
-// What a caller is told who may not read the parameters of a binding. Today's server takes the user for the verb in the second one.
-const (
-	refusedValidating = `user %[1]v does not have "%[2]s" permission on the object referenced by paramRef`
-	refusedMutating   = `user %[2]s does not have "%[1]v" permission on the object referenced by paramRef`
-)
-
 // ofBinding returns the permission for a binding to one of the policies: the caller must be allowed to read its parameters. As in today's
 // server, that is so for each update.
-func (r *Readers) ofBinding(policies rest.Getter, refused string) permission {
+func (r *Readers) ofBinding(policies rest.Getter) permission {
 	return func(ctx context.Context, now, _ rest.Object) *field.Error {
 		name, ref := refOf(now)
 		if ref == nil {
@@ -62,14 +56,14 @@ func (r *Readers) ofBinding(policies rest.Getter, refused string) permission {
 		}
 		unknown := r.findOfPolicy(ctx, policies, name, &wanted)
 		mayRead, err := r.mayRead(ctx, wanted)
-		switch who := request.UserFrom(ctx); {
+		switch who := request.UserFrom(ctx).Name; {
 		case err != nil:
 			err = fmt.Errorf("failed to authorize request: %w", err)
 		case mayRead:
 		case unknown != nil:
-			err = fmt.Errorf(`%w to determine minimum required permissions and user %v does not have "%s" permission for all groups, versions and resources`, unknown, who, wanted.Verb)
+			err = fmt.Errorf(`%w to determine minimum required permissions and user %q does not have "%s" permission for all groups, versions and resources`, unknown, who, wanted.Verb)
 		default:
-			err = fmt.Errorf(refused, who, wanted.Verb)
+			err = fmt.Errorf(`user %q does not have "%s" permission on the object referenced by paramRef`, who, wanted.Verb)
 		}
 		return forbidden("paramRef", err)
 	}
@@ -99,7 +93,7 @@ func (r *Readers) find(kind *admissionregistrationv1.ParamKind, wanted *authoriz
 	}
 	version, err := schema.ParseGroupVersion(kind.APIVersion)
 	if err != nil {
-		return fmt.Errorf("unable to parse paramKind &{%s %s}", kind.APIVersion, kind.Kind)
+		return fmt.Errorf("unable to parse paramKind %s, Kind=%s", kind.APIVersion, kind.Kind)
 	}
 	wanted.APIGroup, wanted.APIVersion = version.Group, version.Version
 	for row := range r.Catalogs.Rows() {
@@ -108,7 +102,7 @@ func (r *Readers) find(kind *admissionregistrationv1.ParamKind, wanted *authoriz
 			return nil
 		}
 	}
-	return fmt.Errorf("unable to resolve paramKind &{%s %s}", kind.APIVersion, kind.Kind)
+	return fmt.Errorf("unable to resolve paramKind %s, Kind=%s", kind.APIVersion, kind.Kind)
 }
 
 func (r *Readers) mayRead(ctx context.Context, wanted authorizer.Attributes) (bool, error) {

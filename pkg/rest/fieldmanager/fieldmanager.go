@@ -35,7 +35,7 @@ const June2014 = "kube2014"
 
 // Manager tracks the fields of the objects of a row. It is safe for concurrent use.
 type Manager struct {
-	kind           kind
+	kind           Kind
 	tracker, whole func() *managedfields.FieldManager // whole tracks all fields
 	subresource    string
 	skip           func() map[string]bool // the fields that get no owner
@@ -48,7 +48,7 @@ type Fields []string
 // New returns the manager of a row or, by the name of a subresource, of that. Requests do not change the fields in reset or,
 // if it is not nil, those that are not in only: these fields get no owner.
 func New(row rest.Resource, subresource string, reset, only Fields) *Manager {
-	k := kind{row}
+	k := Kind{row}
 	return &Manager{k,
 		sync.OnceValue(func() *managedfields.FieldManager { return k.manager(subresource, k.filters(subresource, reset, only)) }),
 		sync.OnceValue(func() *managedfields.FieldManager { return k.manager("", nil) }),
@@ -64,7 +64,7 @@ func New(row rest.Resource, subresource string, reset, only Fields) *Manager {
 }
 
 // filters returns the filter of the fields that may have an owner, by version.
-func (k kind) filters(subresource string, reset, only Fields) map[fieldpath.APIVersion]fieldpath.Filter {
+func (k Kind) filters(subresource string, reset, only Fields) map[fieldpath.APIVersion]fieldpath.Filter {
 	filter := fieldpath.NewExcludeSetFilter(reset.set())
 	if only != nil {
 		filter = only.filter()
@@ -76,7 +76,7 @@ func (k kind) filters(subresource string, reset, only Fields) map[fieldpath.APIV
 	return filters
 }
 
-func (k kind) manager(subresource string, filters map[fieldpath.APIVersion]fieldpath.Filter) *managedfields.FieldManager {
+func (k Kind) manager(subresource string, filters map[fieldpath.APIVersion]fieldpath.Filter) *managedfields.FieldManager {
 	manager, err := managedfields.NewDefaultCRDFieldManager(k, k, k, k, k.Kind, k.Kind.GroupVersion(), subresource, filters)
 	utilruntime.Must(err) // fails only without a type converter
 	return manager
@@ -216,7 +216,7 @@ func Same(a, b []metav1.ManagedFieldsEntry) bool {
 }
 
 // creator returns the name of the manager of objects that v1 has not written.
-func (k kind) creator() string {
+func (k Kind) creator() string {
 	switch k.Stored {
 	case api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return June2014

@@ -18,26 +18,26 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// kind is what apimachinery asks of a kind, in all its versions. It is safe for concurrent use.
-type kind struct{ rest.Resource }
+// Kind is what apimachinery asks of a kind, in all its versions. It is safe for concurrent use.
+type Kind struct{ rest.Resource }
 
 // versions returns the versions of the kind in which requests reset fields: as in today's server, of a kind without a Go type that
 // are the other ones only for a subresource.
-func (k kind) versions(subresource string) []schema.GroupVersion {
+func (k Kind) versions(subresource string) []schema.GroupVersion {
 	if k.Untyped.Codec != nil && subresource != "" {
 		return k.Untyped.Versions
 	}
 	return append([]schema.GroupVersion{k.Kind.GroupVersion()}, v1.OtherVersions(k.Kind, k.Types())...)
 }
 
-func (k kind) empty() rest.Object {
+func (k Kind) empty() rest.Object {
 	object, err := k.New(k.Kind)
 	utilruntime.Must(err) // it is the kind of the row
 	return object.(rest.Object)
 }
 
 // New implements runtime.ObjectCreater.
-func (k kind) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+func (k Kind) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	var object runtime.Object = &unstructured.Unstructured{}
 	if k.Untyped.Codec == nil {
 		var err error
@@ -50,10 +50,10 @@ func (k kind) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 }
 
 // Default implements runtime.ObjectDefaulter. The storage sets the defaults.
-func (kind) Default(runtime.Object) {}
+func (Kind) Default(runtime.Object) {}
 
 // ObjectToTyped implements managedfields.TypeConverter. An object with a Go type has no fields that its type does not have.
-func (k kind) ObjectToTyped(object runtime.Object, options ...smd.ValidationOptions) (*smd.TypedValue, error) {
+func (k Kind) ObjectToTyped(object runtime.Object, options ...smd.ValidationOptions) (*smd.TypedValue, error) {
 	of, err := k.typeOf(object.GetObjectKind().GroupVersionKind())
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (k kind) ObjectToTyped(object runtime.Object, options ...smd.ValidationOpti
 	return smd.AsTypedUnvalidated(members, of.Schema, of.TypeRef), nil
 }
 
-func (k kind) typeOf(kind schema.GroupVersionKind) (smd.ParseableType, error) {
+func (k Kind) typeOf(kind schema.GroupVersionKind) (smd.ParseableType, error) {
 	if k.Untyped.Codec != nil {
 		row, err := k.in(kind.GroupVersion())
 		if err != nil {
@@ -85,7 +85,7 @@ func (k kind) typeOf(kind schema.GroupVersionKind) (smd.ParseableType, error) {
 }
 
 // TypedToObject implements managedfields.TypeConverter.
-func (kind) TypedToObject(of *smd.TypedValue) (runtime.Object, error) {
+func (Kind) TypedToObject(of *smd.TypedValue) (runtime.Object, error) {
 	members := of.AsValue()
 	if !members.IsMap() {
 		return nil, errors.New("an object has members")
@@ -114,7 +114,7 @@ func (u *unconverted) GetObjectKind() schema.ObjectKind {
 func (u *unconverted) DeepCopyObject() runtime.Object { return &unconverted{members: u.members} }
 
 // ConvertToVersion implements runtime.ObjectConvertor.
-func (k kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
+func (k Kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
 	from, version := in.GetObjectKind().GroupVersionKind(), to.(schema.GroupVersion)
 	if members, ok := in.(*unconverted); ok {
 		in = &unstructured.Unstructured{Object: members.members.Unstructured().(map[string]any)}
@@ -155,7 +155,7 @@ func (k kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (ru
 
 // in returns the row of another version of a kind without a Go type. As in today's server, the managed fields of an object are lost
 // if an entry has a version that there is not; of other kinds only that entry is.
-func (k kind) in(version schema.GroupVersion) (*rest.Resource, error) {
+func (k Kind) in(version schema.GroupVersion) (*rest.Resource, error) {
 	if version.Group == k.Kind.Group {
 		if row := k.Untyped.In(version.Version); row != nil {
 			return row, nil
@@ -165,9 +165,9 @@ func (k kind) in(version schema.GroupVersion) (*rest.Resource, error) {
 }
 
 // Convert implements runtime.ObjectConvertor. Nobody calls it.
-func (kind) Convert(_, _, _ any) error { return errors.ErrUnsupported }
+func (Kind) Convert(_, _, _ any) error { return errors.ErrUnsupported }
 
 // ConvertFieldLabel implements runtime.ObjectConvertor. Nobody calls it.
-func (kind) ConvertFieldLabel(schema.GroupVersionKind, string, string) (string, string, error) {
+func (Kind) ConvertFieldLabel(schema.GroupVersionKind, string, string) (string, string, error) {
 	return "", "", errors.ErrUnsupported
 }

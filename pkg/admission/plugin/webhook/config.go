@@ -12,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 
+	"kube2014/pkg/admission/plugin/expressions"
+	"kube2014/pkg/admission/plugin/matching"
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/webhook"
@@ -27,13 +28,11 @@ type hook struct {
 	configuration string // the name of its object
 	version       string // of its reviews
 	post          func(ctx context.Context, review, answer any) error
-	rules         []admissionregistrationv1.RuleWithOperations
-	namespaces    labels.Selector
-	objects       labels.Selector
-	conditions    matchconditions.Matcher // nil for none
-	failOpen      bool                    // a request is admitted if the webhook fails
-	ifNeeded      bool                    // it is called again after later changes by others
-	hasEffects    bool                    // also in a dry run, which it cannot be asked about
+	criteria      matching.Criteria
+	conditions    expressions.Conditions
+	failOpen      bool // a request is admitted if the webhook fails
+	ifNeeded      bool // it is called again after later changes by others
+	hasEffects    bool // also in a dry run, which it cannot be asked about
 }
 
 // configure adds the webhooks of one object in the configuration of the plugin. The error names a field.
@@ -75,7 +74,11 @@ func withoutValues(of *field.Error) error {
 // an error is complete but for its selectors and how to call it.
 func (p *common) newHook(at *field.Path, w *admissionregistrationv1.MutatingWebhook) (*hook, error) {
 	webhooks.Default(w)
-	h := &hook{name: w.Name, rules: w.Rules, conditions: newConditions(p.callType, w)}
+	h := &hook{name: w.Name, conditions: newConditions(w)}
+	h.criteria.Equivalent = *w.MatchPolicy == admissionregistrationv1.Equivalent
+	for _, rule := range w.Rules {
+		h.criteria.Rules = append(h.criteria.Rules, matching.Rule{RuleWithOperations: rule})
+	}
 	h.failOpen = *w.FailurePolicy == admissionregistrationv1.Ignore
 	h.ifNeeded = *w.ReinvocationPolicy == admissionregistrationv1.IfNeededReinvocationPolicy
 	h.hasEffects = w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun
@@ -88,10 +91,10 @@ func (p *common) newHook(at *field.Path, w *admissionregistrationv1.MutatingWebh
 		return h, wrong(at.Child("admissionReviewVersions"), "has none that is known here")
 	}
 	var err error
-	if h.namespaces, err = selector(at.Child("namespaceSelector"), w.NamespaceSelector); err != nil {
+	if h.criteria.Namespaces, err = selector(at.Child("namespaceSelector"), w.NamespaceSelector); err != nil {
 		return h, err
 	}
-	if h.objects, err = selector(at.Child("objectSelector"), w.ObjectSelector); err != nil {
+	if h.criteria.Objects, err = selector(at.Child("objectSelector"), w.ObjectSelector); err != nil {
 		return h, err
 	}
 	timeout := time.Duration(min(*w.TimeoutSeconds, webhooks.MaxTimeout)) * time.Second
@@ -110,7 +113,7 @@ func (p *common) newHook(at *field.Path, w *admissionregistrationv1.MutatingWebh
 // fails lets each call fail, whatever the selectors are.
 func (h *hook) fails(why error) {
 	log.Printf("the admission webhook %q of %q cannot be called: %v", h.name, h.configuration, why)
-	h.namespaces, h.objects = labels.Everything(), labels.Everything()
+	h.criteria.Namespaces, h.criteria.Objects = labels.Everything(), labels.Everything()
 	h.post = func(context.Context, any, any) error { return why }
 }
 

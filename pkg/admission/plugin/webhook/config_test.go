@@ -150,8 +150,9 @@ func TestWhatIsLeftOutIsAsInTodaysServer(t *testing.T) {
 	h := p.(*mutating).file[0]
 	assert.False(t, h.failOpen)
 	assert.False(t, h.ifNeeded)
-	assert.True(t, h.objects.Empty())
-	assert.True(t, h.namespaces.Empty())
+	assert.True(t, h.criteria.Equivalent)
+	assert.True(t, h.criteria.Objects.Empty())
+	assert.True(t, h.criteria.Namespaces.Empty())
 	assert.False(t, p.Handles(admission.Create), "there are no rules")
 
 	text := configurationOf("Mutating", least)

@@ -28,6 +28,12 @@ func matcher(t *testing.T, changes fields) *hook {
 	return p.(*mutating).file[0]
 }
 
+func wants(t *testing.T, h *hook, a *admission.Attributes) bool {
+	_, matches, err := (&common{}).matches(t.Context(), h, a)
+	require.NoError(t, err)
+	return matches
+}
+
 func TestARuleSaysWhatAWebhookWantsToKnow(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -62,7 +68,7 @@ func TestARuleSaysWhatAWebhookWantsToKnow(t *testing.T) {
 				if strings.Contains(what, "nodes") {
 					namespace = ""
 				}
-				assert.Equal(t, want, h.wants(about(admission.Operation(operation), what, namespace)), "%s: %s", row.rule, one)
+				assert.Equal(t, want, wants(t, h, about(admission.Operation(operation), what, namespace)), "%s: %s", row.rule, one)
 			}
 		}
 	}
@@ -74,9 +80,9 @@ func TestOneRuleOfSeveralIsEnough(t *testing.T) {
 		return fields{"operations": []string{operation}, "apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{resource}}
 	}
 	h := matcher(t, fields{"rules": []fields{rule("CREATE", "pods"), rule("DELETE", "nodes")}})
-	assert.True(t, h.wants(about(admission.Create, "/v1/pods", "default")))
-	assert.True(t, h.wants(about(admission.Delete, "/v1/nodes", "")))
-	assert.False(t, h.wants(about(admission.Delete, "/v1/pods", "default")), "no rule has both")
+	assert.True(t, wants(t, h, about(admission.Create, "/v1/pods", "default")))
+	assert.True(t, wants(t, h, about(admission.Delete, "/v1/nodes", "")))
+	assert.False(t, wants(t, h, about(admission.Delete, "/v1/pods", "default")), "no rule has both")
 	p := common{file: []*hook{h}}
 	assert.True(t, p.Handles(admission.Create))
 	assert.True(t, p.Handles(admission.Delete))
@@ -116,8 +122,6 @@ func TestLabelsSelectWhatAWebhookWantsToKnow(t *testing.T) {
 		a := about(admission.Update, "/v1/pods", row.namespace)
 		a.Object, a.OldObject = row.object, row.old
 		h := matcher(t, fields{"rules": rules, row.selector: row.value})
-		got, err := (&common{}).matches(t.Context(), h, a)
-		require.NoError(t, err)
-		assert.Equal(t, row.want, got, "%s %v in %q", row.selector, row.value, row.namespace)
+		assert.Equal(t, row.want, wants(t, h, a), "%s %v in %q", row.selector, row.value, row.namespace)
 	}
 }

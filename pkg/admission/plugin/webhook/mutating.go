@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"time"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/matching"
 )
 
 // mutating is the plugin MutatingAdmissionWebhook.
@@ -20,26 +19,32 @@ type mutating struct{ *common }
 // Admit implements admission.MutationInterface. It calls one webhook after another.
 func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	state := admission.Memory[rounds](a, p)
-	if err := state.begin(a, p.hooks); err != nil {
-		return err
+	if !a.Reinvoked() {
+		hooks, err := p.hooks()
+		if err != nil {
+			return err
+		}
+		state.hooks = hooks
 	}
-	defer state.end(a)
+	state.Begin(a)
+	defer state.End(a)
 	for i, h := range state.hooks {
-		if a.Reinvoked() && !state.again[i] {
+		if a.Reinvoked() && !state.Again[i] {
 			continue
 		}
-		if matched, err := p.matches(ctx, h, a); err != nil {
+		view, matched, err := p.matches(ctx, h, a)
+		if err != nil {
 			return err
 		} else if !matched {
 			continue
 		}
-		changed, err := p.call(ctx, a, h, i)
+		changed, err := p.call(ctx, a, view, h, i)
 		if changed {
-			state.changed()
+			state.Changed()
 			a.Reinvoke()
 		}
 		if h.ifNeeded {
-			state.called[i] = true
+			state.Called[i] = true
 		}
 		if err != nil {
 			return err
@@ -49,8 +54,8 @@ func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 }
 
 // call lets a webhook change the object, and reports whether it has.
-func (p *mutating) call(ctx context.Context, a *admission.Attributes, h *hook, index int) (changed bool, err error) {
-	request, err := newRequest(a)
+func (p *mutating) call(ctx context.Context, a *admission.Attributes, view matching.View, h *hook, index int) (changed bool, err error) {
+	request, err := newRequest(view, a)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
@@ -64,7 +69,7 @@ func (p *mutating) call(ctx context.Context, a *admission.Attributes, h *hook, i
 	if err == nil {
 		h.report(a, response)
 		if response.Allowed {
-			changed, err = h.patch(a, request.Object.Raw, response)
+			changed, err = p.patch(a, view, h, request.Object.Raw, response)
 		} else {
 			err = h.denied(response.Result)
 		}
@@ -86,32 +91,6 @@ func (h *hook) mutation(changed bool) string {
 
 // rounds is the state of a request during its two rounds. The keys are indices of webhooks.
 type rounds struct {
-	hooks  []*hook        // of both rounds
-	called map[int]bool   // webhooks that are called again if the object changes
-	again  map[int]bool   // webhooks of the second round
-	last   runtime.Object // the object after the last round, nil if no webhook is called again
-}
-
-// begin begins a round. The first round resets the state, as a request may be retried.
-func (r *rounds) begin(a *admission.Attributes, hooks func() ([]*hook, error)) (err error) {
-	if !a.Reinvoked() {
-		*r = rounds{called: map[int]bool{}, again: map[int]bool{}}
-		r.hooks, err = hooks()
-	} else if r.last != nil && !apiequality.Semantic.DeepEqual(r.last, a.Object) {
-		r.changed() // by another plugin
-	}
-	return err
-}
-
-// changed adds the called webhooks to the second round.
-func (r *rounds) changed() {
-	maps.Copy(r.again, r.called)
-	clear(r.called)
-}
-
-// end ends a round.
-func (r *rounds) end(a *admission.Attributes) {
-	if r.last = nil; len(r.called) > 0 && a.Object != nil {
-		r.last = a.Object.DeepCopyObject()
-	}
+	plugin.Rounds[int]
+	hooks []*hook // of both rounds
 }

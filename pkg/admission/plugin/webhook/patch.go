@@ -16,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin/matching"
 	"kube2014/pkg/api/v1/patch"
 	"kube2014/pkg/api/v1/quantity"
 )
@@ -24,9 +25,9 @@ import (
 const maxObject = 3 << 20
 
 // patch replaces the object of the attributes by a patched one, if the response has a patch, and reports
-// whether it differs. Before is the JSON of the object. The error is failed or broken; then nothing
+// whether it differs. Before is the JSON of the object in the view. The error is failed or broken; then nothing
 // has changed.
-func (h *hook) patch(a *admission.Attributes, before []byte, response *admissionv1.AdmissionResponse) (changed bool, err error) {
+func (p *common) patch(a *admission.Attributes, view matching.View, h *hook, before []byte, response *admissionv1.AdmissionResponse) (changed bool, err error) {
 	if len(response.Patch) == 0 {
 		return false, nil
 	}
@@ -47,24 +48,32 @@ func (h *hook) patch(a *admission.Attributes, before []byte, response *admission
 	if err != nil {
 		return false, h.internal("sent a patch that cannot be applied")
 	}
-	object, err := h.read(after, a)
+	object, err := h.read(after, view)
 	if err != nil {
 		return false, err
 	}
-	changed = !apiequality.Semantic.DeepEqual(a.Object, object)
+	if err := checkIdentity(object, a); err != nil {
+		return false, &broken{err}
+	}
+	if apiequality.Semantic.DeepEqual(view.Object, object) {
+		return false, nil
+	}
+	if object, err = p.matcher.Back(object, view.Version, a); err != nil {
+		return false, h.internal("patched the object to one that cannot be converted")
+	}
 	a.Object = object
-	return changed, nil
+	return true, nil
 }
 
 // read decodes a patched object, which has the type of the one before.
-func (h *hook) read(text []byte, a *admission.Attributes) (admission.Object, error) {
+func (h *hook) read(text []byte, view matching.View) (admission.Object, error) {
 	if len(text) > maxObject {
 		return nil, h.internal("patched the object to one of more than %d bytes", maxObject)
 	}
 	if err := quantity.CheckJSON(text); err != nil {
 		return nil, h.internal("patched the object: %v", err)
 	}
-	object := reflect.New(reflect.TypeOf(a.Object).Elem()).Interface().(admission.Object)
+	object := reflect.New(reflect.TypeOf(view.Object).Elem()).Interface().(admission.Object)
 	err := kjson.UnmarshalCaseSensitivePreserveInts(text, object)
 	var mistyped *json.UnmarshalTypeError
 	kind := object.GetObjectKind()
@@ -74,13 +83,10 @@ func (h *hook) read(text []byte, a *admission.Attributes) (admission.Object, err
 		return nil, h.internal("patched %s to a value of another type", mistyped.Field)
 	case err != nil:
 		return nil, h.internal("patched the object to one that cannot be read")
-	case patched.Kind != "" && patched.Kind != a.Kind.Kind, !patched.GroupVersion().Empty() && patched.GroupVersion() != a.Kind.GroupVersion():
+	case patched.Kind != "" && patched.Kind != view.Kind.Kind, !patched.GroupVersion().Empty() && patched.GroupVersion() != view.Kind.GroupVersion():
 		return nil, h.internal("patched the object to one of another kind")
 	}
-	kind.SetGroupVersionKind(a.Object.GetObjectKind().GroupVersionKind()) // the object before may have none
-	if err := checkIdentity(object, a); err != nil {
-		return nil, &broken{err}
-	}
+	kind.SetGroupVersionKind(view.Kind)
 	return object, nil
 }
 

@@ -18,14 +18,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin/matching"
 )
 
 // patching patches a pod by operations.
 func patching(t testing.TB, a *admission.Attributes, operations string) (bool, error) {
-	before, err := encode(a.Object, a.Kind)
+	p := &common{}
+	view, err := p.matcher.View(matching.Version{Resource: a.Resource, Kind: a.Kind}, a)
+	require.NoError(t, err)
+	before, err := encode(view.Object)
 	require.NoError(t, err)
 	patchType := admissionv1.PatchTypeJSONPatch
-	return (&hook{name: "a.b.c"}).patch(a, before, &admissionv1.AdmissionResponse{Patch: []byte(operations), PatchType: &patchType})
+	return p.patch(a, view, &hook{name: "a.b.c"}, before, &admissionv1.AdmissionResponse{Patch: []byte(operations), PatchType: &patchType})
 }
 
 func ofPod(pod *corev1.Pod) *admission.Attributes {

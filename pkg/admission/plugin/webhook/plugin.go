@@ -16,11 +16,13 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/matching"
 	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/rest"
@@ -90,10 +92,11 @@ type common struct {
 	callType string
 	kind     schema.GroupVersionKind // of the configurations
 	file     []*hook                 // those of the configuration of the plugin
-	stored   *configurations
+	stored   *plugin.Made[*hook]
 	observe  func(Call) // may be nil
 
 	objects storage.Interface // nil for none, in tests
+	matcher matching.Matcher
 	resolve webhook.ServiceResolver
 	rights  authorizer.Authorizer
 }
@@ -109,7 +112,7 @@ var (
 
 func newCommon(callType, kind, resource string) *common {
 	p := &common{callType: callType, kind: admissionregistrationv1.SchemeGroupVersion.WithKind(kind), resolve: noServices}
-	p.stored = newConfigurations(resource, p.kind, p.newHooks)
+	p.stored = plugin.NewMade(resource, p.kind, p.storedHooks)
 	return p
 }
 
@@ -121,8 +124,8 @@ func noServices(context.Context, string, string, int32) (string, error) {
 func (p *common) set(observe func(Call)) { p.observe = observe }
 
 // SetObjects implements plugin.WantsObjects.
-func (p *common) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
-	p.objects, p.stored.Store = untraced, untraced
+func (p *common) SetObjects(_, untraced storage.Interface, catalogs rest.Catalogs) {
+	p.objects, p.stored.Store, p.matcher = untraced, untraced, matching.NewMatcher(untraced, catalogs)
 }
 
 // SetAuthorizer implements plugin.WantsAuthorizer.
@@ -142,17 +145,20 @@ func (p *common) hooks() ([]*hook, error) {
 	if p.objects == nil {
 		return p.file, nil
 	}
-	stored, err := p.stored.hooks()
-	if err != nil || len(p.file) == 0 {
-		return stored, err
+	stored, err := p.stored.Now()
+	if err != nil {
+		return nil, err
 	}
-	return slices.Concat(p.file, stored), nil
+	if len(p.file) == 0 {
+		return stored.All, nil
+	}
+	return slices.Concat(p.file, stored.All), nil
 }
 
 // Handles implements admission.Interface.
 func (p *common) Handles(operation admission.Operation) bool {
 	hooks, err := p.hooks()
-	return err != nil || slices.ContainsFunc(hooks, func(h *hook) bool { return h.handles(operation) })
+	return err != nil || slices.ContainsFunc(hooks, func(h *hook) bool { return h.criteria.Handles(operation) })
 }
 
 // Idle implements admission.Idler.
@@ -178,14 +184,15 @@ func (p *common) newHooks(configuration string, of []admissionregistrationv1.Mut
 	return hooks
 }
 
-// matches reports whether a webhook must be called for a change.
-func (p *common) matches(ctx context.Context, h *hook, a *admission.Attributes) (bool, error) {
-	if !h.wants(a) {
-		return false, nil
+// matches reports whether a webhook must be called for a change, and what it is to see of it.
+func (p *common) matches(ctx context.Context, h *hook, a *admission.Attributes) (view matching.View, matches bool, err error) {
+	in, matches, err := p.matcher.Match(&h.criteria, a)
+	if err != nil || !matches {
+		return view, false, err
 	}
-	inNamespace, err := p.selectsNamespace(h, a)
-	if err != nil || !inNamespace {
-		return false, err
+	if view, err = p.matcher.View(in, a); err != nil {
+		return view, false, apierrors.NewInternalError(err)
 	}
-	return p.meets(ctx, h, a)
+	matches, err = p.meets(ctx, h, view, a)
+	return view, matches, err
 }

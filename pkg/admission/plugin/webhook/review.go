@@ -5,69 +5,31 @@ import (
 	"errors"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/auth/user/userinfo"
+	"kube2014/pkg/admission/plugin/matching"
 )
 
-// newRequest returns the request of all reviews of a change, without the uid of a call.
-func newRequest(a *admission.Attributes) (*admissionv1.AdmissionRequest, error) {
-	kind, resource := metav1.GroupVersionKind(a.Kind), metav1.GroupVersionResource(a.Resource)
-	r := &admissionv1.AdmissionRequest{
-		Kind: kind, Resource: resource, SubResource: a.Subresource, RequestKind: &kind, RequestResource: &resource, RequestSubResource: a.Subresource,
-		Name: a.Name, Namespace: namespaceOf(a), Operation: admissionv1.Operation(a.Operation), UserInfo: userinfo.Of(a.User), DryRun: &a.DryRun,
+// newRequest returns the request of all reviews of a view of a change, without the uid of a call.
+func newRequest(view matching.View, a *admission.Attributes) (*admissionv1.AdmissionRequest, error) {
+	r, err := matching.NewRequest(view.Version, a)
+	if err == nil && view.Object != nil {
+		r.Object.Raw, err = encode(view.Object)
 	}
-	var err error
-	if a.Object != nil {
-		r.Object.Raw, err = encode(a.Object, a.Kind)
-	}
-	if err == nil && a.OldObject != nil {
-		r.OldObject.Raw, err = encode(a.OldObject, a.Kind)
-	}
-	if err == nil && a.Options != nil {
-		r.Options.Raw, err = encodeOptions(a.Options)
+	if err == nil && view.OldObject != nil {
+		r.OldObject.Raw, err = encode(view.OldObject)
 	}
 	return r, err
 }
 
-// namespaceOf returns the namespace of a change as webhooks see it: that of a namespace is itself.
-func namespaceOf(a *admission.Attributes) string {
-	if isNamespace(a) {
-		return a.Name
-	}
-	return a.Namespace
-}
-
-func withKind(object runtime.Object, kind schema.GroupVersionKind) runtime.Object {
-	object = object.DeepCopyObject() // the original must not be changed
-	object.GetObjectKind().SetGroupVersionKind(kind)
-	return object
-}
-
-func encode(object runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
-	text, err := json.Marshal(withKind(object, kind))
+func encode(object runtime.Object) ([]byte, error) {
+	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, errors.New("the object cannot be encoded")
 	}
 	return text, nil
-}
-
-// encodeOptions returns the JSON of a request's options. For webhooks, a patch is an update.
-func encodeOptions(options runtime.Object) ([]byte, error) {
-	kind := "UpdateOptions"
-	switch of := options.(type) {
-	case *metav1.CreateOptions:
-		kind = "CreateOptions"
-	case *metav1.DeleteOptions:
-		kind = "DeleteOptions"
-	case *metav1.PatchOptions:
-		options = &metav1.UpdateOptions{DryRun: of.DryRun, FieldManager: of.FieldManager, FieldValidation: of.FieldValidation}
-	}
-	return encode(options, metav1.SchemeGroupVersion.WithKind(kind))
 }
 
 // checkResponse returns the error of an invalid response in the words of today's server, without its values. One of v1beta1 need

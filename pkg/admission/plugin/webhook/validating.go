@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin/matching"
 )
 
 // validating is the plugin ValidatingAdmissionWebhook.
@@ -24,19 +25,21 @@ func (p *validating) Validate(ctx context.Context, a *admission.Attributes) erro
 		return err
 	}
 	var hooks []*hook
+	var requests []*admissionv1.AdmissionRequest
+	in := map[matching.Version]*admissionv1.AdmissionRequest{}
 	for _, h := range known {
-		if matched, err := p.matches(ctx, h, a); err != nil {
+		view, matched, err := p.matches(ctx, h, a)
+		if err != nil {
 			return err
-		} else if matched {
-			hooks = append(hooks, h)
+		} else if !matched {
+			continue
 		}
-	}
-	if len(hooks) == 0 {
-		return nil
-	}
-	request, err := newRequest(a)
-	if err != nil {
-		return apierrors.NewInternalError(err)
+		if in[view.Version] == nil {
+			if in[view.Version], err = newRequest(view, a); err != nil {
+				return apierrors.NewInternalError(err)
+			}
+		}
+		hooks, requests = append(hooks, h), append(requests, in[view.Version])
 	}
 	type answer struct {
 		response *admissionv1.AdmissionResponse
@@ -48,7 +51,7 @@ func (p *validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	for i, h := range hooks {
 		all.Go(func() {
 			start := time.Now()
-			response, err := h.call(ctx, request, false)
+			response, err := h.call(ctx, requests[i], false)
 			answers[i] = answer{response, err, time.Since(start)}
 		})
 	}

@@ -66,9 +66,29 @@ func applyAll(operations jsonpatch.Patch, text []byte) (after []byte, err error)
 		}
 	}()
 	if after, err = operations.Apply(text); err != nil {
-		return nil, unprocessable(err)
+		return nil, &inapplicable{unprocessable(err), err}
 	}
 	return after, nil
+}
+
+// inapplicable is the status of a JSON patch that cannot be applied, and why.
+type inapplicable struct {
+	error
+	why error
+}
+
+// Unwrap lets callers find both.
+func (i *inapplicable) Unwrap() []error { return []error{i.error, i.why} }
+
+// IsFailedTest reports whether a JSON patch cannot be applied because a test of it failed.
+func IsFailedTest(err error) bool { return errors.Is(err, jsonpatch.ErrTestFailed) }
+
+// Why returns why a JSON patch cannot be applied, for people.
+func Why(err error) error {
+	if of := (*inapplicable)(nil); errors.As(err, &of) {
+		return of.why
+	}
+	return err
 }
 
 // deepest returns the number of members in the longest path of a JSON patch.

@@ -61,9 +61,9 @@ func CheckValidating(c *check.Errors, now, old *admissionregistrationv1.Validati
 	at, spec := field.NewPath("spec"), &now.Spec
 	var before *admissionregistrationv1.MutatingAdmissionPolicySpec
 	if old != nil {
-		before = common(&old.Spec)
+		before = Common(&old.Spec)
 	}
-	e := checkCommon(c, common(spec), before, len(spec.Variables) > 0, nil)
+	e := checkCommon(c, Common(spec), before, len(spec.Variables) > 0, nil)
 	if len(spec.Validations)+len(spec.AuditAnnotations) == 0 {
 		const needed = "validations or auditAnnotations must contain at least one item"
 		c.Add(field.Required(at.Child("validations"), needed), field.Required(at.Child("auditAnnotations"), needed))
@@ -97,8 +97,8 @@ func CheckMutating(c *check.Errors, now, old *admissionregistrationv1.MutatingAd
 	check.RequireSupported(c, at.Child("reinvocationPolicy"), spec.ReinvocationPolicy, admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
 }
 
-// common returns what policies of both kinds have. It shares everything that pointers and slices lead to.
-func common(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.MutatingAdmissionPolicySpec {
+// Common returns what policies of both kinds have. It shares everything that pointers and slices lead to.
+func Common(s *admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.MutatingAdmissionPolicySpec {
 	return &admissionregistrationv1.MutatingAdmissionPolicySpec{FailurePolicy: s.FailurePolicy, ParamKind: s.ParamKind, MatchConstraints: s.MatchConstraints,
 		MatchConditions: s.MatchConditions, Variables: s.Variables}
 }

@@ -1,0 +1,144 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin"
+)
+
+// mutating is the plugin MutatingAdmissionPolicy.
+type mutating struct{ *common }
+
+// Handles implements admission.Interface. A delete has no object to change.
+func (*mutating) Handles(operation admission.Operation) bool { return operation != admission.Delete }
+
+// Admit implements admission.MutationInterface. One policy after another changes the object; those that fail are told together.
+func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
+	uses, err := p.uses(a)
+	if err != nil {
+		return err
+	}
+	state := admission.Memory[plugin.Rounds[useKey]](a, p)
+	state.Begin(a)
+	defer state.End(a)
+	var problems failures
+	for _, u := range uses {
+		if u.wrong != nil {
+			problems.add(u, u.wrong, "")
+		}
+	}
+	for _, u := range uses {
+		if u.wrong != nil {
+			continue
+		}
+		before := a.Object
+		var status *apierrors.StatusError
+		called, err := p.change(ctx, u, a, state)
+		switch late := inTime(ctx); {
+		case late != nil:
+			return late
+		case errors.As(err, &status):
+			return err
+		case err != nil:
+			problems.add(u, err, metav1.StatusReasonInvalid)
+		}
+		if !called {
+			continue
+		}
+		if !apiequality.Semantic.DeepEqual(before, a.Object) {
+			state.Changed()
+			a.Reinvoke()
+		}
+		if u.ifNeeded {
+			state.Called[u.key()] = true
+		}
+	}
+	return problems.status(a)
+}
+
+// change lets a policy change the object, and reports whether the policy was asked. A failure changes nothing more.
+func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, state *plugin.Rounds[useKey]) (called bool, err error) {
+	in, change, err := p.input(ctx, u, a)
+	if err != nil {
+		return false, err
+	}
+	if meets, err := in.Meets(u.conditions); err != nil || !meets {
+		return false, err
+	}
+	if a.Reinvoked() && !state.Again[u.key()] {
+		return false, nil
+	}
+	var errs []error
+	for i := range u.mutations {
+		object, err := p.patch(&u.mutations[i], in, change, a)
+		if err == nil {
+			change.SetObject(object)
+			object, err = p.matcher.Back(object, u.in, a)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		a.Object = object
+	}
+	return true, errors.Join(errs...)
+}
+
+// failures are the errors of policies, of which the failure policy is *Fail*.
+type failures struct {
+	all    []metav1.StatusCause
+	reason metav1.StatusReason // of the first
+}
+
+func (f *failures) add(u use, err error, reason metav1.StatusReason) {
+	if u.failOpen {
+		return
+	}
+	message := fmt.Sprintf("policy %q denied request: %s", u.name, err)
+	if u.binding != nil {
+		message = fmt.Sprintf("policy '%s' with binding '%s' denied request: %s", u.name, u.binding.name, err)
+	}
+	if len(f.all) == 0 {
+		f.reason = reason
+	}
+	f.all = append(f.all, metav1.StatusCause{Message: message})
+}
+
+// status returns the error of the request, in the form of today's server: its code is that of a forbidden request, whatever the reason.
+func (f *failures) status(a *admission.Attributes) error {
+	if len(f.all) == 0 {
+		return nil
+	}
+	err := admission.Forbidden(a, errors.New("admission request denied by policy")).(*apierrors.StatusError)
+	err.ErrStatus.Message = f.all[0].Message
+	if f.reason != "" {
+		err.ErrStatus.Reason = f.reason
+	}
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, f.all...)
+	return err
+}
+
+// useKey tells the uses of a request apart.
+type useKey struct {
+	policy, binding string
+	params          types.NamespacedName
+}
+
+func (u use) key() useKey {
+	key := useKey{policy: u.name, binding: u.binding.name}
+	if u.params != nil {
+		if of, err := meta.Accessor(u.params); err == nil {
+			key.params = types.NamespacedName{Namespace: of.GetNamespace(), Name: of.GetName()}
+		}
+	}
+	return key
+}
