@@ -235,9 +235,7 @@ func send(s *serverstest.Server, r serverstest.Request) serverstest.Answer {
 func (h *history) told(a serverstest.Answer) string {
 	text := fmt.Sprintf("status %d\n", a.Status)
 	for _, warning := range slices.Sorted(slices.Values(a.Header.Values("Warning"))) {
-		if strings.Contains(warning, " field ") || strings.Contains(warning, "managedFields") { // K84
-			text += "Warning: " + warning + "\n"
-		}
+		text += "Warning: " + warning + "\n"
 	}
 	return text + h.normalAnswer(a.Body)
 }

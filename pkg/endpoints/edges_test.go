@@ -78,12 +78,13 @@ func TestYAMLThatContainsItselfIsABadRequest(t *testing.T) {
 }
 
 // K84.
-func TestWhatIsOddInAnObjectIsTakenWithoutAWarning(t *testing.T) {
+func TestAnOddAddressInAStatusIsTakenWithoutAWarning(t *testing.T) {
 	t.Parallel()
-	odd := `{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80},{"containerPort":80}]}]}}`
-	assert.Empty(t, Open(t).Must("POST", Pods, odd).Header["Warning"])
-	noPair := `{"metadata":{"name":"x"},"type":"kubernetes.io/tls","data":{"tls.crt":"","tls.key":""}}`
-	assert.Empty(t, Open(t).Must("POST", "/api/v1/namespaces/default/secrets", noPair).Header["Warning"])
+	d := Open(t)
+	d.Must("POST", Services, `{"metadata":{"name":"x"},"spec":{"type":"LoadBalancer","ports":[{"port":80}]}}`)
+	patched := d.Patch(Services+"/x/status", MergePatch, `{"status":{"loadBalancer":{"ingress":[{"ip":"010.0.0.1"}]}}}`)
+	assert.Equal(t, 200, patched.Status)
+	assert.Empty(t, patched.Header["Warning"])
 }
 
 // K85: a PUT is a conflict on today's server as well.

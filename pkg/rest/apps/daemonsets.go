@@ -11,15 +11,17 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
 var daemonsets = generic.Kind[*appsv1.DaemonSet]{
-	Row:     rest.InNamespaces(group, "DaemonSet", "daemonsets", printers.DaemonSets, "ds").In("all"),
-	Counted: true,
-	Prepare: countTemplates,
+	Row:      rest.InNamespaces(group, "DaemonSet", "daemonsets", printers.DaemonSets, "ds").In("all"),
+	Counted:  true,
+	Warnings: warnings.DaemonSet,
+	Prepare:  countTemplates,
 	Default: func(o *appsv1.DaemonSet) {
 		spec, strategy := &o.Spec, &o.Spec.UpdateStrategy
 		spec.RevisionHistoryLimit = cmp.Or(spec.RevisionHistoryLimit, new(int32(10)))

@@ -9,6 +9,7 @@ import (
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
@@ -16,8 +17,9 @@ import (
 )
 
 var deployments = generic.Kind[*appsv1.Deployment]{
-	Row:     rest.InNamespaces(group, "Deployment", "deployments", printers.Deployments, "deploy").In("all"),
-	Counted: true,
+	Row:      rest.InNamespaces(group, "Deployment", "deployments", printers.Deployments, "deploy").In("all"),
+	Counted:  true,
+	Warnings: warnings.Deployment,
 	Scale: func(o *appsv1.Deployment) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
 	},

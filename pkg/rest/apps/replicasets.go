@@ -7,14 +7,16 @@ import (
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
 var replicasets = generic.Kind[*appsv1.ReplicaSet]{
-	Row:     rest.InNamespaces(group, "ReplicaSet", "replicasets", printers.ReplicaSets, "rs").In("all"),
-	Counted: true,
+	Row:      rest.InNamespaces(group, "ReplicaSet", "replicasets", printers.ReplicaSets, "rs").In("all"),
+	Counted:  true,
+	Warnings: warnings.ReplicaSet,
 	Scale: func(o *appsv1.ReplicaSet) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
 	},

@@ -11,15 +11,17 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/api/v1/validation/podspec"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
 var statefulsets = generic.Kind[*appsv1.StatefulSet]{
-	Row:     rest.InNamespaces(group, "StatefulSet", "statefulsets", printers.StatefulSets, "sts").In("all"),
-	Counted: true,
-	Name:    apivalidation.NameIsDNSLabel,
+	Row:      rest.InNamespaces(group, "StatefulSet", "statefulsets", printers.StatefulSets, "sts").In("all"),
+	Counted:  true,
+	Warnings: warnings.StatefulSet,
+	Name:     apivalidation.NameIsDNSLabel,
 	Scale: func(o *appsv1.StatefulSet) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
 	},

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -21,8 +22,9 @@ import (
 const maxCronJobName = 52
 
 var cronjobs = generic.Kind[*batchv1.CronJob]{
-	Row:     rest.InNamespaces(group, "CronJob", "cronjobs", printers.CronJobs, "cj").In("all"),
-	Counted: true,
+	Row:      rest.InNamespaces(group, "CronJob", "cronjobs", printers.CronJobs, "cj").In("all"),
+	Counted:  true,
+	Warnings: warnings.CronJob,
 	Default: func(o *batchv1.CronJob) {
 		spec := &o.Spec
 		spec.ConcurrencyPolicy = cmp.Or(spec.ConcurrencyPolicy, batchv1.AllowConcurrent)

@@ -15,15 +15,17 @@ import (
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
 
 var jobs = generic.Kind[*batchv1.Job]{
-	Row:     rest.InNamespaces(group, "Job", "jobs", printers.Jobs).In("all"),
-	Counted: true,
-	Prepare: generateSelector,
+	Row:      rest.InNamespaces(group, "Job", "jobs", printers.Jobs).In("all"),
+	Counted:  true,
+	Warnings: warnings.Job,
+	Prepare:  generateSelector,
 	Default: func(o *batchv1.Job) {
 		spec := &o.Spec
 		if spec.Parallelism == nil {

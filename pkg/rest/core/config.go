@@ -9,6 +9,7 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
@@ -22,10 +23,11 @@ var configMaps = generic.Kind[*corev1.ConfigMap]{
 }
 
 var secrets = generic.Kind[*corev1.Secret]{
-	Row:     coreRow("Secret", "secrets", "secrets", printers.Secrets),
-	Default: defaults.Secret,
-	Rules:   validation.Secret,
-	Fields:  func(secret *corev1.Secret) fields.Set { return fields.Set{"type": string(secret.Type)} },
+	Row:      coreRow("Secret", "secrets", "secrets", printers.Secrets),
+	Default:  defaults.Secret,
+	Rules:    validation.Secret,
+	Warnings: warnings.Secret,
+	Fields:   func(secret *corev1.Secret) fields.Set { return fields.Set{"type": string(secret.Type)} },
 }
 
 var serviceAccounts = generic.Kind[*corev1.ServiceAccount]{
@@ -62,7 +64,8 @@ var podTemplates = generic.Kind[*corev1.PodTemplate]{
 			countGeneration(template, template.Template, old.Template)
 		}
 	},
-	Default: defaults.PodTemplate,
+	Default:  defaults.PodTemplate,
+	Warnings: warnings.PodTemplate,
 	Rules: func(c *check.Errors, now, _ *corev1.PodTemplate) {
 		validation.PodTemplate(c, &now.Template, field.NewPath("template"))
 	},

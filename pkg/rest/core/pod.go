@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
@@ -68,6 +69,7 @@ func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {
 			countGeneration(pod, pod.Spec, old.Spec)
 		},
 		ValidateUpdate: validation.ValidatePodUpdate,
+		Warnings:       warnings.Pod,
 		Resets:         fieldmanager.Fields{"status"},
 		Fields:         podFields,
 		MachineField:   "spec.nodeName",

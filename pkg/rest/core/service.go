@@ -7,6 +7,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
@@ -40,6 +41,7 @@ func serviceStrategy() generic.Strategy[*corev1.Service] {
 			dropUnneeded(&service.Spec, &old.Spec)
 		},
 		ValidateUpdate:      validation.ValidateServiceUpdate,
+		Warnings:            warnings.Service,
 		AllowCreateOnUpdate: true,
 		Resets:              fieldmanager.Fields{"status"},
 		Fields:              serviceFields,

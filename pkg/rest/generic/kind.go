@@ -43,6 +43,9 @@ type Kind[T rest.Object] struct {
 	// StatusRules are the rules for updates of the status.
 	StatusRules func(c *check.Errors, now, old T)
 
+	// Warnings is that of Strategy. Those who write the status get none.
+	Warnings func(now, old T) []string
+
 	// These are as in Strategy and in Store, also for the subresources.
 	Fields              func(T) fields.Set
 	Dependents          Dependents
@@ -102,6 +105,7 @@ func (k Kind[T]) strategy() Strategy[T] {
 			}
 		},
 		ValidateUpdate:      func(now, old T) field.ErrorList { return validation.Update(now, old, k.rules) },
+		Warnings:            k.Warnings,
 		AllowCreateOnUpdate: k.AllowCreateOnUpdate,
 		Resets:              append(fieldmanager.Fields{"status"}, k.Resets...),
 		Fields:              k.Fields,

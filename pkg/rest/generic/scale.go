@@ -122,7 +122,7 @@ func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, 
 		}
 		object.SetManagedFields(append([]metav1.ManagedFieldsEntry{}, entries...))
 		return object, nil
-	}, rest.WriteOptions{DryRun: options.DryRun})
+	}, rest.WriteOptions{DryRun: options.DryRun, Warn: options.Warn})
 	answer, err = s.answer(answer, err)
 	return answer, false, err
 }

@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/api/v1/validation/podspec"
+	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -28,8 +29,9 @@ var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
 		}
 		copySource(spec)
 	},
-	Default: defaults.PersistentVolumeClaim,
-	Rules:   claimRules,
+	Default:  defaults.PersistentVolumeClaim,
+	Rules:    claimRules,
+	Warnings: warnings.PersistentVolumeClaim,
 }
 
 // isCopied reports whether the data of a claim come from another claim or from a snapshot.
