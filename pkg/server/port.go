@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"kube2014/pkg/util"
 )
@@ -22,6 +23,10 @@ func (e *ListenError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ListenError) Unwrap() error { return e.Err }
+
+// idleTimeout is how long a connection waits for its next request. Go's client closes one that is idle for 90 seconds: if the server was first, a
+// POST that is just being sent would be lost.
+const idleTimeout = 2 * time.Minute
 
 // port is an open port and its server.
 type port struct {
@@ -75,6 +80,7 @@ func (s *Server) newPort(listener net.Listener, handler http.Handler, serving *S
 		TLSConfig:                    serving.TLS,
 		ReadTimeout:                  s.config.ReadTimeout,
 		WriteTimeout:                 s.config.WriteTimeout,
+		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               1 << 20,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is a request like any other
 		ConnState:                    note,
