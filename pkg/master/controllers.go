@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/controller/namespace"
 	"kube2014/pkg/controller/resourcequota"
 	"kube2014/pkg/controller/serviceaccount"
+	"kube2014/pkg/controller/validatingadmissionpolicystatus"
 	"kube2014/pkg/controller/volumeprotection"
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest"
@@ -66,6 +67,10 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		}},
 		{options.TokensController, func(c *clientv1.Client) func(context.Context, int) {
 			return serviceaccount.NewTokensController(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("TokensController")}, signer(issuer), certificate).Run
+		}},
+		{options.PolicyStatus, func(c *clientv1.Client) func(context.Context, int) {
+			return validatingadmissionpolicystatus.NewStatusController(validatingadmissionpolicystatus.Config{Client: c, Resources: rest.Derived(rest.APIResources, catalogs),
+				Around: p.tracer.Work("StatusController")}).Run
 		}},
 	} {
 		if !o.Runs(c.name) || c.name == options.TokensController && issuer == nil || c.name == options.ClusterRoleAggregation && !p.o.Authorization.Has(options.RBAC) {

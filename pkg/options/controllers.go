@@ -24,9 +24,10 @@ const (
 	QuotaController          = "resourcequota-controller"
 	RootCAPublisher          = "root-ca-certificate-publisher-controller"
 	ClusterRoleAggregation   = "clusterrole-aggregation-controller"
+	PolicyStatus             = "validatingadmissionpolicy-status-controller"
 )
 
-var controllers = []string{ClusterRoleAggregation, EndpointSliceMirroring, GarbageCollector, NamespaceController, VolumeProtection, ClaimProtection, QuotaController, RootCAPublisher, ServiceAccountController, TokensController, ClassProtection}
+var controllers = []string{ClusterRoleAggregation, EndpointSliceMirroring, GarbageCollector, NamespaceController, VolumeProtection, ClaimProtection, QuotaController, RootCAPublisher, ServiceAccountController, TokensController, PolicyStatus, ClassProtection}
 
 // ControllerOptions select the controllers that run in the apiserver.
 type ControllerOptions struct {

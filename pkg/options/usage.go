@@ -157,6 +157,7 @@ the controllers of the server:
                        root-ca-certificate-publisher-controller,
                        serviceaccount-controller, serviceaccount-token-controller
                        (with a signing key),
+                       validatingadmissionpolicy-status-controller,
                        volumeattributesclass-protection-controller; none if it is
                        empty (default *; none with -trace)
   -enable_garbage_collector  let deleted objects wait for the garbage collector, here or

@@ -168,6 +168,18 @@ func (r *Resource) APIResource() metav1.APIResource {
 // ownVerbs are the verbs that come later in the documents of kinds without a Go type.
 var ownVerbs = map[string]int{"create": 1, "update": 2, "watch": 3}
 
+// APIResources returns resources as discovery shows them, with their groups and versions.
+func APIResources(rows []*Resource) (resources []metav1.APIResource) {
+	for _, row := range rows {
+		resource := row.APIResource()
+		if resource.Version == "" {
+			resource.Group, resource.Version = row.GroupVersion.Group, row.GroupVersion.Version
+		}
+		resources = append(resources, resource)
+	}
+	return resources
+}
+
 // Deletable returns the resources whose objects a client can list and delete: one for each kind in the store.
 func Deletable(rows []*Resource) (resources []metav1.APIResource) {
 	for row := range firstOfEachKind(slices.Values(rows)) {

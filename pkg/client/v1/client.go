@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -124,6 +125,18 @@ func (c *Client) ClusterRoles() Resource[*rbacv1.ClusterRole] {
 	r := resource[rbacv1.ClusterRole](c, nil, "clusterroles", "ClusterRole")
 	r.version = rbacv1.SchemeGroupVersion
 	return r
+}
+
+// ValidatingAdmissionPolicies returns the policies that check objects.
+func (c *Client) ValidatingAdmissionPolicies() Resource[*admissionregistrationv1.ValidatingAdmissionPolicy] {
+	r := resource[admissionregistrationv1.ValidatingAdmissionPolicy](c, nil, "validatingadmissionpolicies", "ValidatingAdmissionPolicy")
+	r.version = admissionregistrationv1.SchemeGroupVersion
+	return r
+}
+
+// OpenAPI decodes the document in OpenAPI 3.0 of a version of a group.
+func (c *Client) OpenAPI(ctx context.Context, version schema.GroupVersion, document any) error {
+	return c.do(ctx, request{method: http.MethodGet, version: version, under: []string{"openapi", "v3"}, accept: "application/json"}, document)
 }
 
 // Namespaces are the namespaces, and what only they can do.

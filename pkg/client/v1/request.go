@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ const (
 // request is a request for objects of a version.
 type request struct {
 	method      string
+	under       []string // the segments above that of the version
 	version     schema.GroupVersion
 	path        []string // the segments below that of the version
 	accept      string   // the type of the answer
@@ -86,7 +88,7 @@ func (r request) url(host string) (string, error) {
 	if r.version.Group == "" {
 		root = []string{"api", r.version.Version}
 	}
-	address = address.JoinPath(append(root, r.path...)...)
+	address = address.JoinPath(slices.Concat(r.under, root, r.path)...)
 	address.RawQuery = r.query.Encode()
 	return address.String(), nil
 }
