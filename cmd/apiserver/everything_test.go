@@ -24,12 +24,13 @@ import (
 	"kube2014/pkg/webhook/webhooktest"
 )
 
-// everything is what a server has on: TLS, users, rights, plugins, webhooks among them, and an audit.
+// everything is what a server has on: TLS, users, rights, plugins, webhooks and policies among them, and an audit.
 type everything struct {
 	flags     []string
 	authority *certtest.Pair
-	log       string        // of the audit
-	answers   *atomic.Int64 // to the clients
+	sees      *httptest.Server // a webhook that checks what another one has changed
+	log       string           // of the audit
+	answers   *atomic.Int64    // to the clients
 }
 
 const noPlugins = `apiVersion: apiserver.config.k8s.io/v1
@@ -70,12 +71,13 @@ func everythingOn(t *testing.T) everything {
 	sees := hook(t, func(asked *admissionv1.AdmissionRequest, says *admissionv1.AdmissionResponse) {
 		says.Allowed = asked.Operation != admissionv1.Create || strings.Contains(string(asked.Object.Raw), `"noted":"yes"`)
 	})
-	plugins := noPlugins + webhookOf("Mutating", notes, 10, "Fail") + webhookOf("Validating", sees, 10, "Fail")
+	plugins := noPlugins + webhookOf("Mutating", notes, 10, "Fail")
 	return everything{append(flags, "-token_auth_file", f.write("tokens.csv", "admin-token,admin,1,system:masters\nworker-token,worker,2\n"), "-authorization_mode", "RBAC",
-		"-admission_control", "NamespaceExists,AlwaysPullImages,LimitRanger,MutatingAdmissionWebhook,ValidatingAdmissionWebhook,ResourceQuota", "-admission_control_config_file", f.write("admission.yaml", plugins),
+		"-admission_control", "NamespaceExists,AlwaysPullImages,LimitRanger,MutatingAdmissionWebhook,MutatingAdmissionPolicy,ValidatingAdmissionPolicy,ValidatingAdmissionWebhook,ResourceQuota",
+		"-admission_control_config_file", f.write("admission.yaml", plugins),
 		"-audit_log_path", log, "-audit_policy_file", f.write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"),
 		"-audit_log_maxsize", "100000", // all lines are in one file
-	), authority, log, &atomic.Int64{}}
+	), authority, sees, log, &atomic.Int64{}}
 }
 
 // limited is a task as the limits want it.
@@ -97,7 +99,16 @@ func (e everything) client(t *testing.T, url string) *client.Client {
 		require.NoError(t, resp.Body.Close())
 		return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
 	}, "the worker is given a role")
+	const policies = "/apis/admissionregistration.k8s.io/v1/"
+	const newPods = `"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}`
 	for path, body := range map[string]string{
+		validating: asks("pods", "/pods", fmt.Sprintf(`"url": %q, "caBundle": %q`, e.sees.URL, base64.StdEncoding.EncodeToString(webhooktest.CA(e.sees))), ""),
+		policies + "mutatingadmissionpolicies": `{"metadata": {"name": "marks"}, "spec": {"reinvocationPolicy": "IfNeeded", ` + newPods + `,
+			"mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{metadata: Object.metadata{annotations: {'marked': request.userInfo.username}}}"}}]}}`,
+		policies + "mutatingadmissionpolicybindings": `{"metadata": {"name": "marks"}, "spec": {"policyName": "marks"}}`,
+		policies + "validatingadmissionpolicies": `{"metadata": {"name": "sees"}, "spec": {` + newPods + `, "variables": [{"name": "notes", "expression": "object.metadata.annotations"}],
+			"validations": [{"expression": "variables.notes.noted == 'yes' && variables.notes.marked == request.userInfo.username"}]}}`,
+		policies + "validatingadmissionpolicybindings": `{"metadata": {"name": "sees"}, "spec": {"policyName": "sees", "validationActions": ["Deny"]}}`,
 		todaysLimits: `{"metadata": {"name": "far"}, "spec": {"limits": [{"type": "Container", "max": {"memory": "1Ti"}}]}}`,
 		todaysQuotas: `{"metadata": {"name": "far"}, "spec": {"hard": {"pods": "100000", "services": "100000", "replicationcontrollers": "100000"}}}`,
 	} {
@@ -106,7 +117,7 @@ func (e everything) client(t *testing.T, url string) *client.Client {
 			require.NoError(t, err)
 			require.NoError(t, resp.Body.Close())
 			return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
-		}, "there are limits, far away")
+		}, "there are limits, far away, webhooks and policies")
 	}
 	worker := &client.Client{Host: url, HTTP: &http.Client{Transport: unbusy{transport, "worker-token", e.answers}}}
 	eventually(t, func() bool {

@@ -107,3 +107,36 @@ const checks = `log etcd autoregister-completion poststarthook/start-apiserver-a
 	poststarthook/apiservice-status-remote-available-controller poststarthook/apiservice-registration-controller
 	poststarthook/apiservice-discovery-controller poststarthook/kube-apiserver-autoregistration
 	poststarthook/apiservice-openapi-controller poststarthook/apiservice-openapiv3-controller `
+
+// KnownOfPolicies has what webhooks and policies answer here otherwise than on the recorded server.
+var KnownOfPolicies = []Edit{
+	{"K86", "429 PATCH /api/v1/namespaces/default/configmaps/l2", `(?s)(\n {6}\{\n +"reason": "FieldValueInvalid".*?\n {6}\})\n {6}\{.*?\n {6}\}`, "$1"},
+	{"K98", "486 PATCH /apis/apps/v1/namespaces/default/deployments/d/scale", `(?s).*`, scaled},
+	{"K98", "596 GET /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/check-bad", `("observedGeneration": 2)`, "$1\n    \"typeChecking\": {}"},
+	{"K99", "230 POST /apis/example.com/v1/limits", `(?s)(  "max": 2\n)(.*)\}\n$`, "$2$1}\n"},
+}
+
+// scaled is the answer to a policy that applies a configuration at a scale.
+const scaled = `status 200
+Content-Type: application/json
+JSON on one line: true, ends its last line: true
+
+{
+  "kind": "Scale"
+  "apiVersion": "autoscaling/v1"
+  "metadata": {
+    "name": "d"
+    "namespace": "default"
+    "uid": "UID"
+    "resourceVersion": "RV"
+    "creationTimestamp": "TIME"
+  }
+  "spec": {
+    "replicas": 4
+  }
+  "status": {
+    "replicas": 0
+    "selector": "a=b"
+  }
+}
+`

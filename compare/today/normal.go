@@ -58,7 +58,7 @@ var answerMasks = masks(
 	`"resourceVersion": "[1-9]\d*"`, `"resourceVersion": "RV"`,
 	`Too large resource version: \d+, current: \d+`, "Too large resource version: RV, current: RV",
 	`"(creationTimestamp|deletionTimestamp|lastTransitionTime)": "\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"`, `"$1": "TIME"`,
-	`"g-[bcdfghjklmnpqrstvwxz2456789]{5}"`, `"g-RANDOM"`,
+	`\bg-[bcdfghjklmnpqrstvwxz2456789]{5}\b`, `g-RANDOM`,
 	`(?m)^( +)"\d+[smhdy](\d+[smhdy])?"$`, `$1"AGE"`, // a cell of a table
 	`"serverAddress": "[0-9.]+:\d+"`, `"serverAddress": "ADDRESS"`,
 	`"(git\w+|buildDate|goVersion|platform)": ".*"`, `"$1": "BUILD"`,

@@ -130,6 +130,13 @@ type Request struct {
 	Status                                  int
 	Headers                                 map[string]string
 	Answer                                  string
+
+	User  string  // who is impersonated
+	Later bool    // a controller makes what is answered: it is asked until it is as recorded, for a minute
+	Asked []Asked // webhooks meanwhile
+
+	Hook     string          // the path of a webhook that answers otherwise from now on; then there is no request
+	Response json.RawMessage // how it answers
 }
 
 // LoadRequests reads testdata/today/answers.json.
@@ -205,15 +212,15 @@ func (r Request) send(ctx context.Context, client *http.Client, server string) (
 			req.Header.Set(name, value)
 		}
 	}
+	if r.User != "" {
+		req.Header.Set("Impersonate-User", r.User)
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		return "", err
 	}
 	defer resp.Body.Close()
 	body, err := r.read(resp)
-	header := func(name string) string { // of several values the recording has the last one
-		values := append([]string{""}, resp.Header.Values(name)...)
-		return values[len(values)-1]
-	}
+	header := func(name string) string { return strings.Join(resp.Header.Values(name), "\n") }
 	return answerText(resp.StatusCode, header, body), err
 }

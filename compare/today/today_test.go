@@ -35,7 +35,7 @@ func replayed(t *testing.T, alter func(n int, answer *Request)) []Step {
 		answer.Headers = maps.Clone(answer.Headers)
 		alter(next, &answer)
 		for name, value := range answer.Headers {
-			w.Header().Set(name, value)
+			w.Header()[name] = strings.Split(value, "\n")
 		}
 		w.WriteHeader(answer.Status)
 		fmt.Fprint(w, answer.Answer)

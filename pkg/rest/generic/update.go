@@ -202,7 +202,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 		errs = validation.MetadataUpdate(object, old)
 	}
 	if len(errs) > 0 {
-		return rest.Invalid(s.invalid, old.GetName(), errs)
+		return rest.Invalid(s.invalid, object.GetName(), errs)
 	}
 	s.Strategy.Canonicalize(object)
 	return nil

@@ -59,30 +59,39 @@ func (m *Matcher) Match(c *Criteria, a *admission.Attributes) (in Version, match
 
 // find returns the version of a change that a rule names: that of the request if it can be.
 func (m *Matcher) find(rules []Rule, equivalent bool, a *admission.Attributes) (in Version, found bool) {
-	if in = (Version{a.Resource, a.Kind}); anyMatches(rules, in, a) {
-		return in, true
+	in = Version{a.Resource, a.Kind}
+	isNamed := false // but for the version
+	for i := range rules {
+		if rule := &rules[i]; names(rule, a) {
+			if hasVersion(rule, in) {
+				return in, true
+			}
+			isNamed = true
+		}
 	}
-	if !equivalent || m.versions == nil {
+	if !isNamed || !equivalent || m.versions == nil {
 		return in, false
 	}
 	if of := m.versions()[named{a.Resource, a.Subresource}]; of != nil {
 		for _, other := range of.others {
-			if anyMatches(rules, other, a) {
-				return other, true
+			for i := range rules {
+				if rule := &rules[i]; names(rule, a) && hasVersion(rule, other) {
+					return other, true
+				}
 			}
 		}
 	}
 	return in, false
 }
 
-func anyMatches(rules []Rule, in Version, a *admission.Attributes) bool {
-	for i := range rules {
-		if rule := &rules[i]; has(rule.Operations, admissionregistrationv1.OperationType(a.Operation)) && has(rule.APIGroups, in.Resource.Group) &&
-			has(rule.APIVersions, in.Resource.Version) && inScope(rule.Scope, a) && hasResource(rule.Resources, a) && hasName(rule.ResourceNames, a.Name) {
-			return true
-		}
-	}
-	return false
+// names reports whether a rule names a change, in whatever version: all versions of a resource have one name.
+func names(rule *Rule, a *admission.Attributes) bool {
+	return has(rule.Operations, admissionregistrationv1.OperationType(a.Operation)) && hasResource(rule.Resources, a) && inScope(rule.Scope, a) &&
+		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, a.Name))
+}
+
+func hasVersion(rule *Rule, in Version) bool {
+	return has(rule.APIGroups, in.Resource.Group) && has(rule.APIVersions, in.Resource.Version)
 }
 
 // has reports whether a list has a value, or "*".

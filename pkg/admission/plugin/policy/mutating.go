@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +29,7 @@ func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	state := admission.Memory[plugin.Rounds[useKey]](a, p)
 	state.Begin(a)
 	defer state.End(a)
-	var problems failures
+	before, problems := a.Object, failures{}
 	for _, u := range uses {
 		if u.wrong != nil {
 			problems.add(u, u.wrong, "")
@@ -40,44 +39,38 @@ func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 		if u.wrong != nil {
 			continue
 		}
-		before := a.Object
-		var status *apierrors.StatusError
-		called, err := p.change(ctx, u, a, state)
-		switch late := inTime(ctx); {
-		case late != nil:
-			return late
-		case errors.As(err, &status):
+		errs := p.change(ctx, u, a, state)
+		if err := inTime(ctx); err != nil {
 			return err
-		case err != nil:
+		}
+		for _, err := range errs {
+			if status := (*apierrors.StatusError)(nil); errors.As(err, &status) {
+				return err
+			}
 			problems.add(u, err, metav1.StatusReasonInvalid)
 		}
-		if !called {
-			continue
-		}
-		if !apiequality.Semantic.DeepEqual(before, a.Object) {
-			state.Changed()
-			a.Reinvoke()
-		}
-		if u.ifNeeded {
-			state.Called[u.key()] = true
-		}
+	}
+	if a.Object != before { // as in today's server, also the last policy sees its own change again
+		state.Changed()
+		a.Reinvoke()
 	}
 	return problems.status(a)
 }
 
-// change lets a policy change the object, and reports whether the policy was asked. A failure changes nothing more.
-func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, state *plugin.Rounds[useKey]) (called bool, err error) {
+// change lets a policy change the object. A mutation that fails changes nothing.
+func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, state *plugin.Rounds[useKey]) (errs []error) {
 	in, change, err := p.input(ctx, u, a)
 	if err != nil {
-		return false, err
+		return []error{err}
 	}
-	if meets, err := in.Meets(u.conditions); err != nil || !meets {
-		return false, err
+	switch meets, err := in.Meets(u.conditions); {
+	case err != nil:
+		return []error{err}
+	case !meets, a.Reinvoked() && !state.Again[u.key()]:
+		return nil
+	case u.ifNeeded:
+		state.Called[u.key()] = true
 	}
-	if a.Reinvoked() && !state.Again[u.key()] {
-		return false, nil
-	}
-	var errs []error
 	for i := range u.mutations {
 		object, err := p.patch(&u.mutations[i], in, change, a)
 		if err == nil {
@@ -90,7 +83,7 @@ func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, s
 		}
 		a.Object = object
 	}
-	return true, errors.Join(errs...)
+	return errs
 }
 
 // failures are the errors of policies, of which the failure policy is *Fail*.

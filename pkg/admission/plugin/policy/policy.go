@@ -76,7 +76,7 @@ func newPolicy(stored runtime.Object) []*policy {
 		for _, a := range of.Spec.AuditAnnotations {
 			p.annotations = append(p.annotations, annotation{compile(policies.AuditAnnotation(a.ValueExpression)), a.Key})
 		}
-		return []*policy{p}
+		return []*policy{p.compiled()}
 	case *admissionregistrationv1.MutatingAdmissionPolicy:
 		policies.DefaultMutating(of)
 		p, compile := begin(of.Name, &of.Spec)
@@ -89,9 +89,17 @@ func newPolicy(stored runtime.Object) []*policy {
 				p.mutations = append(p.mutations, mutation{compile(policies.ApplyConfiguration(m.ApplyConfiguration.Expression)), false})
 			}
 		}
-		return []*policy{p}
+		return []*policy{p.compiled()}
 	}
 	return nil
+}
+
+// compiled returns a policy whose expressions are compiled, without the compilers, which take more memory than all else.
+func (p *policy) compiled() *policy {
+	if common, err := shared(); err == nil && p.variables != nil && p.variables != common {
+		p.variables.Compiler, p.variables.ConditionCompiler, p.variables.MutatingCompiler = nil, nil, nil
+	}
+	return p
 }
 
 // begin returns what policies of both kinds have, and a function that compiles their other expressions. If a policy is broken, that does nothing.

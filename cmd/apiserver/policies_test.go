@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"kube2014/compare/today"
+	"kube2014/pkg/webhook/webhooktest"
+)
+
+// The recorded server takes seconds to obey a change of a policy, ours obeys with the next request.
+func TestWebhooksAndPoliciesDecideAsOnTodaysServer(t *testing.T) {
+	t.Parallel()
+	requests, err := today.LoadRequests("../../testdata/today/policies.json")
+	require.NoError(t, err)
+	for name, store := range flagsFor {
+		t.Run("backend="+name, func(t *testing.T) {
+			t.Parallel()
+			f := filesOf(t)
+			flags, authority := f.secureFlags()
+			_, _, _, url := secureProgram(t, unhurried, slices.Concat(flags, store(t), likeRecorded, []string{"-authorization_mode", "RBAC", "-controllers", "validatingadmissionpolicy-status-controller",
+				"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")})...)
+			hooks := &today.Webhooks{}
+			server := webhooktest.Serve(t, hooks.ServeHTTP)
+			hooks.URL, hooks.CA = server.URL, base64.StdEncoding.EncodeToString(webhooktest.CA(server))
+			client := clientWith(t, authority.Pool(), nil)
+			client.Transport = unbusy{client.Transport, "admin-token", &atomic.Int64{}}
+			steps, err := hooks.Replay(t.Context(), client, url, requests, today.KnownOfPolicies)
+			require.NoError(t, err)
+			noneDiffers(t, steps, today.KnownOfPolicies)
+		})
+	}
+}
+
+func TestTheFirstDoorAsksPoliciesIfTheirPluginsAreNamed(t *testing.T) {
+	t.Parallel()
+	const group = "/apis/admissionregistration.k8s.io/v1/"
+	for flags, refuses := range map[string]bool{"": false, "-admission_control MutatingAdmissionPolicy,ValidatingAdmissionPolicy": true} {
+		d := openDoors(t, append(strings.Fields(flags), "-scheduler", "none")...)
+		spec := func(rest string) string {
+			return `{"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["pods"]}]},` + rest + `}}`
+		}
+		d.send(http.StatusCreated, "POST", group+"mutatingadmissionpolicies", spec(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":
+			"[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'by': 'policy'}}]"}}]`))
+		d.send(http.StatusCreated, "POST", group+"mutatingadmissionpolicybindings", `{"metadata":{"name":"p"},"spec":{"policyName":"p"}}`)
+		d.send(http.StatusCreated, "POST", group+"validatingadmissionpolicies", spec(`"validations":[{"expression":"object == null ? oldObject.metadata.name != 'kept' : object.metadata.name != 'refused'"}]`))
+		d.send(http.StatusCreated, "POST", group+"validatingadmissionpolicybindings", `{"metadata":{"name":"p"},"spec":{"policyName":"p","validationActions":["Deny"]}}`)
+		status := http.StatusOK
+		if refuses {
+			status = http.StatusBadRequest
+		}
+		d.send(http.StatusOK, "POST", tasksPath, taskNamed("kept"))
+		assert.Equal(t, refuses, d.pod("kept").Annotations["by"] == "policy", "the first door knows no annotations")
+		d.send(status, "POST", tasksPath, taskNamed("refused"))
+		d.send(status, "DELETE", taskPath("kept"), "")
+	}
+}
