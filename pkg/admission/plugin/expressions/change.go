@@ -31,8 +31,8 @@ func NewChange(view matching.View, a *admission.Attributes, namespace func() (*c
 	return &Change{view, a, namespace, rights{of}, map[string]any{}}
 }
 
-// SetObject replaces the object, after a change by a policy.
-func (c *Change) SetObject(object admission.Object) {
+// setObject replaces the object.
+func (c *Change) setObject(object admission.Object) {
 	c.Object = object
 	delete(c.values, plugincel.ObjectVarName)
 }

@@ -12,12 +12,15 @@ import (
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"kube2014/pkg/admission"
 )
 
 // Input is a change with the parameters and the variables of a policy. It is for one goroutine.
 type Input struct {
 	activation activation
 	context    context.Context
+	composed   plugincel.CompositionContext // nil without variables
 }
 
 // NewInput returns an input. Params are nil for none. The variables are those that a compiler has stored; they may be nil.
@@ -30,10 +33,24 @@ func NewInput(ctx context.Context, c *Change, params runtime.Object, variables *
 		}
 	}
 	if variables != nil {
-		composition := variables.CreateContext(ctx)
-		in.context, in.activation.variables = composition, composition.Variables(&in.activation)
+		in.composed = variables.CreateContext(ctx)
+		in.context = in.composed
 	}
+	in.forget()
 	return in, nil
+}
+
+// forget lets variables be evaluated again.
+func (in *Input) forget() {
+	if in.composed != nil {
+		in.activation.variables = in.composed.Variables(&in.activation)
+	}
+}
+
+// SetObject replaces the object of the change.
+func (in *Input) SetObject(object admission.Object) {
+	in.activation.setObject(object)
+	in.forget()
 }
 
 // IsFatal reports whether no further expression of the same budget can be evaluated after an error of Evaluate.
@@ -55,8 +72,8 @@ func (in *Input) Evaluate(expression *plugincel.CompilationResult, budget *int64
 		return nil, &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Cause: apiservercel.ErrOutOfBudget,
 			Detail: fmt.Sprintf("runtime cost could not be calculated for expression: %v, no further expression will be run", text)}
 	}
-	if composition, ok := in.context.(plugincel.CompositionContext); ok {
-		*budget -= composition.GetAndResetCost()
+	if in.composed != nil {
+		*budget -= in.composed.GetAndResetCost()
 	}
 	if *budget -= int64(min(*details.ActualCost(), celconfig.RuntimeCELCostBudget+1)); *budget < 0 {
 		return nil, errOutOfBudget
@@ -70,10 +87,16 @@ func (in *Input) Evaluate(expression *plugincel.CompilationResult, budget *int64
 // Conditions are the compiled match conditions of a webhook or a policy.
 type Conditions []plugincel.CompilationResult
 
-// Meets reports whether a change meets the conditions: not if one is false. The error joins those of the conditions that could not be evaluated.
+// Meets reports whether a change meets the conditions, which know no namespace: not if one is false. The error joins those of the conditions that could not be evaluated.
 func (in *Input) Meets(conditions Conditions) (bool, error) {
+	if len(conditions) == 0 {
+		return true, nil
+	}
 	in.activation.matches = true
-	defer func() { in.activation.matches = false }()
+	defer func() {
+		in.activation.matches = false
+		in.forget()
+	}()
 	var errs []error
 	budget := int64(celconfig.RuntimeCELCostBudgetMatchConditions)
 	for i := range conditions {

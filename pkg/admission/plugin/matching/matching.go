@@ -99,10 +99,6 @@ func has[Value ~string](list []Value, value Value) bool {
 	return slices.Contains(list, "*") || slices.Contains(list, value)
 }
 
-func hasName(names []string, name string) bool {
-	return len(names) == 0 || slices.Contains(names, name)
-}
-
 func hasResource(resources []string, a *admission.Attributes) bool {
 	return slices.ContainsFunc(resources, func(entry string) bool {
 		resource, sub, _ := strings.Cut(entry, "/")

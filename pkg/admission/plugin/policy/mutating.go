@@ -74,7 +74,7 @@ func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, s
 	for i := range u.mutations {
 		object, err := p.patch(&u.mutations[i], in, change, a)
 		if err == nil {
-			change.SetObject(object)
+			in.SetObject(object)
 			object, err = p.matcher.Back(object, u.in, a)
 		}
 		if err != nil {

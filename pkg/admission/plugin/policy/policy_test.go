@@ -74,6 +74,18 @@ func TestAChangeIsObeyedByTheNextRequest(t *testing.T) {
 	assert.Empty(t, w.denied(newConfigMap(nil)))
 }
 
+func TestVariablesAreThoseOfTheObjectAsItIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := changes("configmaps", "Object{data: {'a': variables.a + '2'}}", "[JSONPatch{op: 'add', path: '/data/b', value: variables.a + '3'}]")
+	spec.Variables = []admissionregistrationv1.Variable{{Name: "a", Expression: "object.data.a"}}
+	spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "c", Expression: "variables.a == '1' && namespaceObject == null"}}
+	w.mutates("p", spec)
+	object, err := w.decide(t.Context(), "ConfigMap", "configmaps", newConfigMap(map[string]string{"a": "1"}))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"a": "12", "b": "123"}, object.(*corev1.ConfigMap).Data)
+}
+
 // K98: those of today's server stay as they were when the first policy with their kind is deleted.
 func TestParametersAreThoseOfNow(t *testing.T) {
 	t.Parallel()

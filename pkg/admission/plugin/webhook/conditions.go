@@ -4,7 +4,6 @@ import (
 	"context"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
 
@@ -16,21 +15,14 @@ import (
 
 // newConditions compiles the conditions of a webhook.
 func newConditions(w *admissionregistrationv1.MutatingWebhook) (all expressions.Conditions) {
-	if len(w.MatchConditions) == 0 {
-		return nil
-	}
-	compiler := plugincel.NewCompiler(webhooks.Environment())
 	for i := range w.MatchConditions {
-		all = append(all, compiler.CompileCELExpression((*matchconditions.MatchCondition)(&w.MatchConditions[i]), webhooks.Variables, environment.StoredExpressions))
+		all = append(all, webhooks.Compiler().CompileCELExpression((*matchconditions.MatchCondition)(&w.MatchConditions[i]), webhooks.Variables, environment.StoredExpressions))
 	}
 	return all
 }
 
 // meets reports whether a change meets the conditions of a webhook. If they cannot be evaluated, the failure policy applies.
 func (p *common) meets(ctx context.Context, h *hook, view matching.View, a *admission.Attributes) (bool, error) {
-	if len(h.conditions) == 0 {
-		return true, nil
-	}
 	in, err := expressions.NewInput(ctx, expressions.NewChange(view, a, nil, p.rights), nil, nil)
 	if err != nil {
 		return false, err
