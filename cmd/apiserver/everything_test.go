@@ -99,16 +99,15 @@ func (e everything) client(t *testing.T, url string) *client.Client {
 		require.NoError(t, resp.Body.Close())
 		return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
 	}, "the worker is given a role")
-	const policies = "/apis/admissionregistration.k8s.io/v1/"
 	const newPods = `"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}`
 	for path, body := range map[string]string{
 		validating: asks("pods", "/pods", fmt.Sprintf(`"url": %q, "caBundle": %q`, e.sees.URL, base64.StdEncoding.EncodeToString(webhooktest.CA(e.sees))), ""),
-		policies + "mutatingadmissionpolicies": `{"metadata": {"name": "marks"}, "spec": {"reinvocationPolicy": "IfNeeded", ` + newPods + `,
+		registrations + "mutatingadmissionpolicies": `{"metadata": {"name": "marks"}, "spec": {"reinvocationPolicy": "IfNeeded", ` + newPods + `,
 			"mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{metadata: Object.metadata{annotations: {'marked': request.userInfo.username}}}"}}]}}`,
-		policies + "mutatingadmissionpolicybindings": `{"metadata": {"name": "marks"}, "spec": {"policyName": "marks"}}`,
-		policies + "validatingadmissionpolicies": `{"metadata": {"name": "sees"}, "spec": {` + newPods + `, "variables": [{"name": "notes", "expression": "object.metadata.annotations"}],
+		registrations + "mutatingadmissionpolicybindings": `{"metadata": {"name": "marks"}, "spec": {"policyName": "marks"}}`,
+		registrations + "validatingadmissionpolicies": `{"metadata": {"name": "sees"}, "spec": {` + newPods + `, "variables": [{"name": "notes", "expression": "object.metadata.annotations"}],
 			"validations": [{"expression": "variables.notes.noted == 'yes' && variables.notes.marked == request.userInfo.username"}]}}`,
-		policies + "validatingadmissionpolicybindings": `{"metadata": {"name": "sees"}, "spec": {"policyName": "sees", "validationActions": ["Deny"]}}`,
+		registrations + "validatingadmissionpolicybindings": `{"metadata": {"name": "sees"}, "spec": {"policyName": "sees", "validationActions": ["Deny"]}}`,
 		todaysLimits: `{"metadata": {"name": "far"}, "spec": {"limits": [{"type": "Container", "max": {"memory": "1Ti"}}]}}`,
 		todaysQuotas: `{"metadata": {"name": "far"}, "spec": {"hard": {"pods": "100000", "services": "100000", "replicationcontrollers": "100000"}}}`,
 	} {

@@ -41,17 +41,16 @@ func TestWebhooksAndPoliciesDecideAsOnTodaysServer(t *testing.T) {
 
 func TestTheFirstDoorAsksPoliciesIfTheirPluginsAreNamed(t *testing.T) {
 	t.Parallel()
-	const group = "/apis/admissionregistration.k8s.io/v1/"
 	for flags, refuses := range map[string]bool{"": false, "-admission_control MutatingAdmissionPolicy,ValidatingAdmissionPolicy": true} {
 		d := openDoors(t, append(strings.Fields(flags), "-scheduler", "none")...)
 		spec := func(rest string) string {
 			return `{"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["pods"]}]},` + rest + `}}`
 		}
-		d.send(http.StatusCreated, "POST", group+"mutatingadmissionpolicies", spec(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":
+		d.send(http.StatusCreated, "POST", registrations+"mutatingadmissionpolicies", spec(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":
 			"[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'by': 'policy'}}]"}}]`))
-		d.send(http.StatusCreated, "POST", group+"mutatingadmissionpolicybindings", `{"metadata":{"name":"p"},"spec":{"policyName":"p"}}`)
-		d.send(http.StatusCreated, "POST", group+"validatingadmissionpolicies", spec(`"validations":[{"expression":"object == null ? oldObject.metadata.name != 'kept' : object.metadata.name != 'refused'"}]`))
-		d.send(http.StatusCreated, "POST", group+"validatingadmissionpolicybindings", `{"metadata":{"name":"p"},"spec":{"policyName":"p","validationActions":["Deny"]}}`)
+		d.send(http.StatusCreated, "POST", registrations+"mutatingadmissionpolicybindings", `{"metadata":{"name":"p"},"spec":{"policyName":"p"}}`)
+		d.send(http.StatusCreated, "POST", registrations+"validatingadmissionpolicies", spec(`"validations":[{"expression":"object == null ? oldObject.metadata.name != 'kept' : object.metadata.name != 'refused'"}]`))
+		d.send(http.StatusCreated, "POST", registrations+"validatingadmissionpolicybindings", `{"metadata":{"name":"p"},"spec":{"policyName":"p","validationActions":["Deny"]}}`)
 		status := http.StatusOK
 		if refuses {
 			status = http.StatusBadRequest

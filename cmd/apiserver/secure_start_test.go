@@ -81,8 +81,8 @@ func TestEachFlagThatIsMissingHereIsNamedAsKubeAPIServers(t *testing.T) {
 	}
 	said = append(said, `apiserver: -authorization_mode: "Node" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC`,
 		`apiserver: -admission_control: "PodSecurity" is not one of AlwaysAdmit, AlwaysDeny, AlwaysPullImages, CertificateApproval, CertificateSigning, CertificateSubjectRestriction, `+
-			`DefaultIngressClass, DefaultStorageClass, DefaultTolerationSeconds, LimitRanger, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, `+
-			`PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionWebhook (apiserver -h lists the flags)`)
+			`DefaultIngressClass, DefaultStorageClass, DefaultTolerationSeconds, LimitRanger, MutatingAdmissionPolicy, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, `+
+			`PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook (apiserver -h lists the flags)`)
 	assert.ElementsMatch(t, said, lines)
 }
 

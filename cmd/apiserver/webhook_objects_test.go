@@ -194,7 +194,8 @@ func TestNoWebhookIsAskedAboutItsOwnConfiguration(t *testing.T) {
 		e.send(201, "POST", mutating, everything)
 		e.send(403, "POST", configMaps, aConfigMap("a", ""))
 		e.send(200, "PATCH", mutating+"/hooks", `{"metadata":{"labels":{"a":"b"}}}`)
-		e.send(201, "POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"a"},"spec":{"validations":[{"expression":"true"}]}}`)
+		e.send(201, "POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"a"},"spec":{"validations":[{"expression":"true"}],"matchConstraints":{"resourceRules":[
+{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}]}}}`)
 		e.send(200, "DELETE", registrations+"validatingadmissionpolicies/a", "")
 		e.send(200, "DELETE", mutating+"/hooks", "")
 		e.send(200, "DELETE", validating, "")
