@@ -2,14 +2,17 @@ package main
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"kube2014/compare/today"
 	"kube2014/pkg/webhook/webhooktest"
@@ -60,4 +63,27 @@ func TestTheFirstDoorAsksPoliciesIfTheirPluginsAreNamed(t *testing.T) {
 		d.send(status, "POST", tasksPath, taskNamed("refused"))
 		d.send(status, "DELETE", taskPath("kept"), "")
 	}
+}
+
+// Who makes a config map in order to decide about one is asked about that too.
+func TestAWebhookThatCallsBackIsEndedByTheNumberOfRequests(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	e := startExtended(t, "-max_mutating_requests_inflight", strconv.Itoa(most), "-controllers=")
+	e.ready()
+	var asked atomic.Int64
+	calls := hook(t, func(_ *admissionv1.AdmissionRequest, says *admissionv1.AdmissionResponse) {
+		name := fmt.Sprint("map-", asked.Add(1))
+		resp, err := http.Post(e.url+configMaps, "application/json", strings.NewReader(aConfigMap(name, "")))
+		says.Allowed = err == nil && resp.StatusCode == http.StatusCreated
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+	})
+	e.send(201, "POST", validating, asksAbout("/configmaps", calls, ""))
+	e.send(400, "POST", configMaps, aConfigMap("first", ""))
+	assert.LessOrEqual(t, asked.Load(), int64(most))
+	assert.GreaterOrEqual(t, asked.Load(), int64(most/2), "it did call back")
+	e.send(200, "DELETE", validating, "")
+	e.send(201, "POST", configMaps, aConfigMap("first", ""))
 }

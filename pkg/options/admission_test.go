@@ -28,7 +28,7 @@ func chainOf(t *testing.T, args ...string) (names []string, err error) {
 func TestPluginsAreAskedInTheOrderOfTheFlagButAQuotaLast(t *testing.T) {
 	t.Parallel()
 	const defaults = "TaintNodesByCondition,Priority,DefaultTolerationSeconds,DefaultStorageClass,StorageObjectInUseProtection,PersistentVolumeClaimResize,RuntimeClass," +
-		"CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass,MutatingAdmissionWebhook,ValidatingAdmissionWebhook"
+		"CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass,MutatingAdmissionPolicy,MutatingAdmissionWebhook,ValidatingAdmissionPolicy,ValidatingAdmissionWebhook"
 	for given, wanted := range map[string]string{
 		"": "NamespaceLifecycle,LimitRanger,ServiceAccount," + defaults + ",ResourceQuota",
 		"-controllers=-serviceaccount-controller": "NamespaceLifecycle,LimitRanger," + defaults + ",ResourceQuota",
@@ -87,8 +87,8 @@ func TestPluginsAreNamedInOneWayOnly(t *testing.T) {
 func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 	t.Parallel()
 	const all = "AlwaysAdmit, AlwaysDeny, AlwaysPullImages, CertificateApproval, CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DefaultStorageClass, " +
-		"DefaultTolerationSeconds, LimitRanger, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, " +
-		"ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionWebhook"
+		"DefaultTolerationSeconds, LimitRanger, MutatingAdmissionPolicy, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, " +
+		"ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook"
 	_, err := Parse([]string{"-admission_control", "AlwaysAdmit,PodSecurity,AlwaysAdmit"})
 	assert.EqualError(t, err, `-admission_control: "PodSecurity" is not one of `+all)
 	_, err = Parse([]string{"-admission_control", "LimitRanger,PodSecurityPolicy"})

@@ -38,7 +38,7 @@ func TestControllersAreSelectedAsInTodaysControllerManager(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, o.Controllers.Any())
 	_, err = Parse([]string{"-controllers", "*,-nope"})
-	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of clusterrole-aggregation-controller, endpointslice-mirroring-controller, garbage-collector-controller, namespace-controller, persistentvolume-protection-controller, persistentvolumeclaim-protection-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, serviceaccount-token-controller, volumeattributesclass-protection-controller, nor one of them after a -`)
+	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of clusterrole-aggregation-controller, endpointslice-mirroring-controller, garbage-collector-controller, namespace-controller, persistentvolume-protection-controller, persistentvolumeclaim-protection-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, serviceaccount-token-controller, validatingadmissionpolicy-status-controller, volumeattributesclass-protection-controller, nor one of them after a -`)
 }
 
 func TestTheCertificateOfPodsIsThatOfTheFlagOrTheLastOneShown(t *testing.T) {

@@ -27,6 +27,10 @@ import (
 const (
 	maxAnnotations     = 20
 	maxValueExpression = 5 << 10
+
+	// Compiled, an expression takes 50 KB and more. Today's server has no bound.
+	maxExpressions = 256
+	maxText        = 100_000 // of all expressions of a policy, in bytes
 )
 
 // DefaultValidating sets the missing fields of a policy.
@@ -63,6 +67,16 @@ func CheckValidating(c *check.Errors, now, old *admissionregistrationv1.Validati
 	if old != nil {
 		before = Common(&old.Spec)
 	}
+	var texts []string
+	for _, v := range spec.Validations {
+		texts = append(texts, v.Expression, v.MessageExpression)
+	}
+	for _, a := range spec.AuditAnnotations {
+		texts = append(texts, a.ValueExpression)
+	}
+	if !checkSize(c, Common(spec), texts) {
+		return
+	}
 	e := checkCommon(c, Common(spec), before, len(spec.Variables) > 0, nil)
 	if len(spec.Validations)+len(spec.AuditAnnotations) == 0 {
 		const needed = "validations or auditAnnotations must contain at least one item"
@@ -89,12 +103,47 @@ func CheckMutating(c *check.Errors, now, old *admissionregistrationv1.MutatingAd
 	if old != nil {
 		before = &old.Spec
 	}
+	var texts []string
+	for _, m := range spec.Mutations {
+		if m.JSONPatch != nil {
+			texts = append(texts, m.JSONPatch.Expression)
+		}
+		if m.ApplyConfiguration != nil {
+			texts = append(texts, m.ApplyConfiguration.Expression)
+		}
+	}
+	if !checkSize(c, spec, texts) {
+		return
+	}
 	e := checkCommon(c, spec, before, true, mutable)
 	c.Some(at.Child("mutations"), len(spec.Mutations), "mutations must contain at least one item")
 	for i := range spec.Mutations {
 		e.checkMutation(at.Child("mutations").Index(i), &spec.Mutations[i])
 	}
 	check.RequireSupported(c, at.Child("reinvocationPolicy"), spec.ReinvocationPolicy, admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
+}
+
+// checkSize reports whether a policy is small enough to be compiled: its texts and what policies of both kinds have.
+func checkSize(c *check.Errors, spec *admissionregistrationv1.MutatingAdmissionPolicySpec, texts []string) bool {
+	for _, v := range spec.Variables {
+		texts = append(texts, v.Expression)
+	}
+	for _, condition := range spec.MatchConditions {
+		texts = append(texts, condition.Expression)
+	}
+	number, size := 0, 0
+	for _, text := range texts {
+		if size += len(text); text != "" {
+			number++
+		}
+	}
+	if number > maxExpressions {
+		c.Add(field.Forbidden(field.NewPath("spec"), fmt.Sprintf("must not have more than %d expressions", maxExpressions)))
+	}
+	if size > maxText {
+		c.Add(field.Forbidden(field.NewPath("spec"), fmt.Sprintf("must not have expressions of more than %d bytes together", maxText)))
+	}
+	return number <= maxExpressions && size <= maxText
 }
 
 // Common returns what policies of both kinds have. It shares everything that pointers and slices lead to.

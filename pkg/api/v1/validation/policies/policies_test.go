@@ -42,6 +42,27 @@ func TestAPolicyHasAtMost20AuditAnnotations(t *testing.T) {
 	}
 }
 
+// K98.
+func TestAPolicyIsSmallEnoughToBeCompiled(t *testing.T) {
+	t.Parallel()
+	many := func(n int) string { return strings.TrimSuffix(strings.Repeat(`{"expression":"true"},`, n), ",") }
+	long := func(n int) string {
+		return `{"expression":"'` + strings.Repeat("x", n) + `' != ''"},{"expression":"true","messageExpression":"'` + strings.Repeat("y", n) + `'"}`
+	}
+	for validations, want := range map[string]string{
+		many(256): "", many(257): "must not have more than 256 expressions", long(40_000): "", long(50_000): "must not have expressions of more than 100000 bytes together",
+	} {
+		var c check.Errors
+		policies.CheckValidating(&c, policyOf(t, `"validations":[`+validations+`]`), nil)
+		if want == "" {
+			assert.Empty(t, c.List)
+			continue
+		}
+		require.Len(t, c.List, 1)
+		assert.Equal(t, "spec: Forbidden: "+want, c.List[0].Error())
+	}
+}
+
 func TestConditionsAreCheckedAgainOnlyIfTheyOrTheParametersChange(t *testing.T) {
 	t.Parallel()
 	const wrong = `"validations":[{"expression":"true"}],"matchConditions":[{"name":"a","expression":"unknown"}]`
