@@ -113,8 +113,13 @@ var KnownOfPolicies = []Edit{
 	{"K86", "429 PATCH /api/v1/namespaces/default/configmaps/l2", `(?s)(\n {6}\{\n +"reason": "FieldValueInvalid".*?\n {6}\})\n {6}\{.*?\n {6}\}`, "$1"},
 	{"K98", "486 PATCH /apis/apps/v1/namespaces/default/deployments/d/scale", `(?s).*`, scaled},
 	{"K98", "596 GET /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/check-bad", `("observedGeneration": 2)`, "$1\n    \"typeChecking\": {}"},
+	{"K103", "602 POST /api/v1/namespaces/default/pods", `( +)"status": \{\}`, pending},
+	{"K103", "607 POST /api/v1/namespaces/default/pods", `( +)"status": \{\}`, pending},
 	{"K99", "230 POST /apis/example.com/v1/limits", `(?s)(  "max": 2\n)(.*)\}\n$`, "$2$1}\n"},
 }
+
+// pending is the status of a new pod.
+const pending = "${1}\"status\": {\n${1}  \"phase\": \"Pending\"\n${1}}"
 
 // scaled is the answer to a policy that applies a configuration at a scale.
 const scaled = `status 200

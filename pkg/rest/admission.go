@@ -13,6 +13,12 @@ type Admission interface {
 	Validate(object, old Object) error
 }
 
+// Defaulter is a storage of objects with defaults.
+type Defaulter interface {
+	// Default sets the missing fields of an object of its type, as before an object is admitted.
+	Default(object Object)
+}
+
 // WriteOptions are the options of a create or an update.
 type WriteOptions struct {
 	DryRun    bool              // nothing is stored

@@ -114,6 +114,13 @@ func (s *Store[T]) get(key rest.Key) (*storage.Object, error) {
 }
 
 // key returns the key of a stored object.
+// Default implements rest.Defaulter.
+func (s *Store[T]) Default(object rest.Object) {
+	if typed, ok := object.(T); ok { // what a subresource takes may be of another type
+		s.Strategy.Default(typed)
+	}
+}
+
 func (s *Store[T]) key(of rest.Key) api.Key {
 	return api.Key{Kind: s.stored, Namespace: of.Namespace, ID: of.Name}
 }

@@ -36,13 +36,20 @@ func (m *Matcher) View(in Version, a *admission.Attributes) (v View, err error) 
 	return v, err
 }
 
-// Back returns a new object of a view as that of the request, which it is to replace.
-func (m *Matcher) Back(object admission.Object, in Version, a *admission.Attributes) (admission.Object, error) {
+// Replace replaces the object of the request by one of a view, with its defaults, so that the next one sees a whole object.
+func (m *Matcher) Replace(object admission.Object, in Version, a *admission.Attributes) error {
 	back, err := m.convert(object, a, in.Kind, a.Kind)
-	if err == nil {
-		back.GetObjectKind().SetGroupVersionKind(a.Object.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return err
 	}
-	return back, err
+	back.GetObjectKind().SetGroupVersionKind(a.Object.GetObjectKind().GroupVersionKind())
+	if kind := m.Kind(a); kind != nil {
+		if defaulter, ok := kind.Storage.(rest.Defaulter); ok {
+			defaulter.Default(back)
+		}
+	}
+	a.Object = back
+	return nil
 }
 
 // Kind returns what is known of the kind of a change in all its versions, nil if its resource has just gone.

@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/expressions"
 )
 
 // mutating is the plugin MutatingAdmissionPolicy.
@@ -72,18 +73,27 @@ func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, s
 		state.Called[u.key()] = true
 	}
 	for i := range u.mutations {
-		object, err := p.patch(&u.mutations[i], in, change, a)
-		if err == nil {
-			in.SetObject(object)
-			object, err = p.matcher.Back(object, u.in, a)
-		}
-		if err != nil {
+		if err := p.mutate(&u.mutations[i], in, change, a); err != nil {
 			errs = append(errs, err)
-			continue
 		}
-		a.Object = object
 	}
 	return errs
+}
+
+// mutate replaces the object of a change, also for the expressions that follow.
+func (p *mutating) mutate(m *mutation, in *expressions.Input, change *expressions.Change, a *admission.Attributes) error {
+	object, err := p.patch(m, in, change, a)
+	if err == nil {
+		err = p.matcher.Replace(object, change.Version, a)
+	}
+	if err != nil {
+		return err
+	}
+	view, err := p.matcher.View(change.Version, a)
+	if err == nil {
+		in.SetObject(view.Object)
+	}
+	return err
 }
 
 // failures are the errors of policies, of which the failure policy is *Fail*.

@@ -58,10 +58,9 @@ func (p *common) patch(a *admission.Attributes, view matching.View, h *hook, bef
 	if apiequality.Semantic.DeepEqual(view.Object, object) {
 		return false, nil
 	}
-	if object, err = p.matcher.Back(object, view.Version, a); err != nil {
+	if err := p.matcher.Replace(object, view.Version, a); err != nil {
 		return false, h.internal("patched the object to one that cannot be converted")
 	}
-	a.Object = object
 	return true, nil
 }
 
