@@ -54,20 +54,13 @@ func (p *validating) Validate(ctx context.Context, a *admission.Attributes) erro
 			if one.failed && u.failOpen {
 				continue
 			}
-			if u.act(a, one) {
-				denied = firstOf(denied, func() error { return u.deny(a, one) })
+			if u.act(a, one) && denied == nil {
+				denied = u.deny(a, one)
 			}
 		}
 	}
 	found.publish(a)
 	return denied
-}
-
-func firstOf(first error, next func() error) error {
-	if first != nil {
-		return first
-	}
-	return next()
 }
 
 // decide returns what a policy has found, and notes its annotations.
