@@ -108,6 +108,15 @@ func TestAConnectionIsLeftAloneWhenTheTimeOfItsRequestIsOver(t *testing.T) {
 	})
 }
 
+func TestD50TheAnswerToAChangeOfJune2014IsNotLostAfterTenSeconds(t *testing.T) {
+	t.Parallel()
+	for method, set := range map[string]int{"POST": 1, "PUT": 1, "DELETE": 1, "GET": 0} {
+		connection := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		chainOf(bear, server.Config{}).ServeHTTP(connection, httptest.NewRequest(method, "/bear?keeps=1", nil))
+		assert.Equal(t, set, connection.set, method)
+	}
+}
+
 func TestAFlushBeginsTheAnswer(t *testing.T) {
 	t.Parallel()
 	streamed := toys{"/toy": func(w http.ResponseWriter, _ *http.Request) {

@@ -28,6 +28,10 @@ const tooLate = "request did not complete within the allotted timeout"
 func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info := &request.RecordOf(req.Context()).Info
+		control := http.NewResponseController(w)
+		if info.KeepsTime && req.Method != http.MethodGet { // what a change has done is told, however long its steps took together
+			_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
+		}
 		if info.KeepsTime || info.Unlimited || (info.Verb == "get" && !getsWait) {
 			next.ServeHTTP(w, req)
 			return
@@ -37,8 +41,7 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 			fail(w, req, err)
 			return
 		}
-		control := http.NewResponseController(w)
-		_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
+		_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime))
 		if req.ContentLength == 0 {
 			_ = control.SetReadDeadline(time.Time{}) // the deadline was for the request
 		}
