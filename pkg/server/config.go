@@ -35,7 +35,7 @@ type Config struct {
 	RequestTimeout     time.Duration // of requests that are not long-running
 	GetsWait           bool          // GETs may block on another process, so they time out
 	ReadTimeout        time.Duration // to read a request
-	WriteTimeout       time.Duration // to answer one that keeps the limits of 2014
+	WriteTimeout       time.Duration // to answer one that keeps the limits of 2014, and changes nothing
 	MaxReads           int           // limit of concurrent requests that only read, at all ports; 0 for none
 	MaxChanges         int           // limit of all other concurrent requests; 0 for none
 	DrainTimeout       time.Duration // for requests in flight when the server ends

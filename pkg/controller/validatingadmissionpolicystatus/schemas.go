@@ -18,23 +18,34 @@ import (
 
 // schemas finds the types of kinds in the server's OpenAPI. It is for one policy: each type gets a name of its own.
 type schemas struct {
-	client *clientv1.Client
-	known  int
+	client    *clientv1.Client
+	documents map[schema.GroupVersion]components
+	known     int
 }
 
-// typeOf returns the type of a kind, nil if there is none. The error is temporary.
-func (s *schemas) typeOf(ctx context.Context, kind schema.GroupVersionKind) (*apiservercel.DeclType, error) {
+// in returns the schemas of a version of a group, nil if there is none.
+func (s *schemas) in(ctx context.Context, version schema.GroupVersion) (components, error) {
+	if all, known := s.documents[version]; known {
+		return all, nil
+	}
 	var document struct {
 		Components struct {
 			Schemas components `json:"schemas"`
 		} `json:"components"`
 	}
-	if err := s.client.OpenAPI(ctx, kind.GroupVersion(), &document); apierrors.IsNotFound(err) {
-		return nil, nil
-	} else if err != nil {
+	if err := s.client.OpenAPI(ctx, version, &document); err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	all := document.Components.Schemas
+	s.documents[version] = document.Components.Schemas
+	return s.documents[version], nil
+}
+
+// typeOf returns the type of a kind, nil if there is none. The error is that of the server.
+func (s *schemas) typeOf(ctx context.Context, kind schema.GroupVersionKind) (*apiservercel.DeclType, error) {
+	all, err := s.in(ctx, kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
 	for _, one := range all {
 		var kinds []schema.GroupVersionKind
 		if err := one.Extensions.GetObject("x-kubernetes-group-version-kind", &kinds); err != nil || !slices.Contains(kinds, kind) {

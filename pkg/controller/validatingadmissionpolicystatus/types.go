@@ -3,6 +3,7 @@ package validatingadmissionpolicystatus
 import (
 	"context"
 	"fmt"
+	"log"
 	"slices"
 	"strings"
 
@@ -17,12 +18,13 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// maxTypes bounds the types that the expressions of a policy are checked with.
+// maxTypes bounds the types of one rule that the expressions of a policy are checked with.
 const maxTypes = 10
 
-// check returns the warnings of today's server about the expressions of a policy, none if a type is unknown. The error is temporary.
+// check returns the warnings of today's server about the expressions of a policy. A kind whose type is unknown is passed over; parameters of an
+// unknown type are of any type. The error is that of the server.
 func (c *StatusController) check(ctx context.Context, policy *admissionregistrationv1.ValidatingAdmissionPolicy) (warnings []admissionregistrationv1.ExpressionWarning, err error) {
-	s := schemas{client: c.config.Client}
+	s := schemas{client: c.config.Client, documents: map[schema.GroupVersion]components{}}
 	var params *apiservercel.DeclType
 	if kind := policy.Spec.ParamKind; kind != nil {
 		if params, err = s.typeOf(ctx, schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)); err != nil {
@@ -39,7 +41,8 @@ func (c *StatusController) check(ctx context.Context, policy *admissionregistrat
 		}
 		checker, err := newChecker(kind, object, params, policy)
 		if err != nil {
-			return nil, err
+			log.Printf("the types of %v cannot be checked: %v", kind, err)
+			continue
 		}
 		checkers = append(checkers, checker)
 	}
@@ -64,7 +67,7 @@ func (c *StatusController) check(ctx context.Context, policy *admissionregistrat
 	return warnings, nil
 }
 
-// kinds returns the first kinds that the rules of a policy name, sorted. A wildcard or a subresource names none.
+// kinds returns the first kinds that each rule of a policy names, sorted. A wildcard or a subresource names none.
 func (c *StatusController) kinds(of *admissionregistrationv1.MatchResources) (kinds []schema.GroupVersionKind) {
 	if of == nil {
 		return nil
@@ -73,17 +76,22 @@ func (c *StatusController) kinds(of *admissionregistrationv1.MatchResources) (ki
 		if slices.ContainsFunc(slices.Concat(rule.APIGroups, rule.APIVersions), func(name string) bool { return strings.Contains(name, "*") }) {
 			continue
 		}
+		var own []schema.GroupVersionKind
 		for _, resource := range c.config.Resources() {
 			kind := schema.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}
 			if slices.Contains(rule.APIGroups, kind.Group) && slices.Contains(rule.APIVersions, kind.Version) && slices.Contains(rule.Resources, resource.Name) &&
-				!strings.Contains(resource.Name, "/") && len(kinds) < maxTypes && !slices.Contains(kinds, kind) {
-				kinds = append(kinds, kind)
+				!strings.Contains(resource.Name, "/") {
+				own = append(own, kind)
 			}
 		}
+		slices.SortFunc(own, compareKinds)
+		kinds = append(kinds, own[:min(len(own), maxTypes)]...)
 	}
-	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
-	return kinds
+	slices.SortFunc(kinds, compareKinds)
+	return slices.Compact(kinds)
 }
+
+func compareKinds(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }
 
 // checker checks expressions about objects of one kind. It is for one goroutine.
 type checker struct {

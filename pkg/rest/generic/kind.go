@@ -166,10 +166,11 @@ type Part struct {
 	rest.Getter
 	rest.Updater
 	rest.Applier
+	rest.Defaulter
 }
 
 // PartOf returns the part of a subresource, with a strategy.
 func PartOf[T rest.Object](store *Store[T], subresource string, strategy Strategy[T]) Part {
 	own := store.Part(subresource, strategy)
-	return Part{own, own, own}
+	return Part{own, own, own, own}
 }

@@ -113,7 +113,6 @@ func (s *Store[T]) get(key rest.Key) (*storage.Object, error) {
 	return stored, rest.StatusError(err, s.resource, key.Name)
 }
 
-// key returns the key of a stored object.
 // Default implements rest.Defaulter.
 func (s *Store[T]) Default(object rest.Object) {
 	if typed, ok := object.(T); ok { // what a subresource takes may be of another type
@@ -121,6 +120,7 @@ func (s *Store[T]) Default(object rest.Object) {
 	}
 }
 
+// key returns the key of a stored object.
 func (s *Store[T]) key(of rest.Key) api.Key {
 	return api.Key{Kind: s.stored, Namespace: of.Namespace, ID: of.Name}
 }

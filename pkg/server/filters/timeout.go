@@ -23,13 +23,13 @@ const tooLate = "request did not complete within the allotted timeout"
 
 // WithTimeout answers 504 if a request takes longer than a timeout. Its handler continues until it notices
 // the end of its context; its answer is discarded. Requests without a time limit, such as watches, pass
-// through. So do GETs of one object unless they may block: a goroutine for each would make them a quarter
+// through. So do requests of 2014, whose steps end by themselves, and GETs of one object unless they may block: a goroutine for each would make them a quarter
 // slower. A client may request a shorter timeout: ?timeout=1s.
 func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		info := &request.RecordOf(req.Context()).Info
 		control := http.NewResponseController(w)
-		if info.KeepsTime && req.Method != http.MethodGet { // what a change has done is told, however long its steps took together
+		if info.KeepsTime && req.Method != http.MethodGet { // its steps may take longer together than the 10 seconds of 2014
 			_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
 		}
 		if info.KeepsTime || info.Unlimited || (info.Verb == "get" && !getsWait) {

@@ -87,7 +87,8 @@ func (in *Input) Evaluate(expression *plugincel.CompilationResult, budget *int64
 // Conditions are the compiled match conditions of a webhook or a policy.
 type Conditions []plugincel.CompilationResult
 
-// Meets reports whether a change meets the conditions, which know no namespace: not if one is false. The error joins those of the conditions that could not be evaluated.
+// Meets reports whether all conditions are true. For them, the namespace is null. If one is false, the errors of the others do not count.
+// The error joins those of the conditions that could not be evaluated, or is a fatal one; then the result is false.
 func (in *Input) Meets(conditions Conditions) (bool, error) {
 	if len(conditions) == 0 {
 		return true, nil

@@ -73,8 +73,8 @@ func (m *Matcher) find(rules []Rule, equivalent bool, a *admission.Attributes) (
 		return in, false
 	}
 	if of := m.versions()[named{a.Resource, a.Subresource}]; of != nil {
-		for _, other := range of.others {
-			for i := range rules {
+		for i := range rules { // an earlier rule counts more
+			for _, other := range of.others {
 				if rule := &rules[i]; names(rule, a) && hasVersion(rule, other) {
 					return other, true
 				}

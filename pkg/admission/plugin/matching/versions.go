@@ -102,7 +102,7 @@ func newVersions(rows []*rest.Resource) versions {
 		name, sub, _ := strings.Cut(row.Name, "/")
 		resource := row.GroupVersion.WithResource(name)
 		all[named{resource, sub}] = &inVersions{kind: fieldmanager.Kind{Resource: *row}}
-		if row.Stored != "" {
+		if row.Stored != "" && sub == "" {
 			stored[resource], same[row.Stored] = row.Stored, append(same[row.Stored], resource)
 		}
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
@@ -46,11 +48,9 @@ func newWorld(t testing.TB) *world {
 	chain, err := plugins.New([]string{NameMutating, NameValidating}, nil)
 	require.NoError(t, err)
 	catalog := &rest.Catalog{}
-	for kind, name := range map[string]string{"ConfigMap": "configmaps", "Pod": "pods"} {
-		row := rest.Resource{GroupVersion: corev1.SchemeGroupVersion, Kind: corev1.SchemeGroupVersion.WithKind(kind), Name: name, Namespaced: true}
-		if kind == "ConfigMap" {
-			row.Stored = "configmaps"
-		}
+	for kind, stored := range map[string]api.Kind{"ConfigMap": "configmaps", "Pod": api.TaskKind, "Service": api.ServiceKind} {
+		row := rest.InNamespaces(corev1.SchemeGroupVersion, kind, strings.ToLower(kind)+"s", printers.Printer{})
+		row.Stored = stored
 		catalog.Install(row)
 	}
 	chain.Each(func(_ string, p admission.Interface) {

@@ -51,7 +51,7 @@ func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 			problems.add(u, err, metav1.StatusReasonInvalid)
 		}
 	}
-	if a.Object != before { // as in today's server, also the last policy sees its own change again
+	if a.Object != before { // as in today's server, also a policy to be called again that was the last
 		state.Changed()
 		a.Reinvoke()
 	}

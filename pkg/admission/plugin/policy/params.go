@@ -98,55 +98,51 @@ func (r *paramReader) of(kind *admissionregistrationv1.ParamKind, b *binding, a 
 	case b.params.Namespace != "":
 		return nil, errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
 	}
-	stored, err := r.stored(row.Stored, namespace, b.params)
+	stored, selector, err := r.stored(row.Stored, namespace, b.params)
 	if err != nil {
 		return nil, err
 	}
-	if deny := b.params.ParameterNotFoundAction; len(stored) == 0 && deny != nil && *deny == admissionregistrationv1.DenyAction {
-		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
-	}
 	codec := row.Codec()
 	for _, one := range stored {
-		object, err := codec.Out(one.Object)
+		object, err := rest.Stored(codec, one).Object() // a webhook converts each once
 		if err != nil {
 			return nil, err
 		}
-		object.GetObjectKind().SetGroupVersionKind(row.Kind)
-		found = append(found, object)
+		if selector.Matches(labels.Set(object.(rest.Object).GetLabels())) { // those of a stored service of 2014 are others
+			found = append(found, object)
+		}
+	}
+	if deny := b.params.ParameterNotFoundAction; len(found) == 0 && deny != nil && *deny == admissionregistrationv1.DenyAction {
+		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
 	}
 	return found, nil
 }
 
-func (r *paramReader) stored(kind api.Kind, namespace string, by *admissionregistrationv1.ParamRef) ([]*storage.Object, error) {
+// stored returns the objects of which a selector selects the parameters.
+func (r *paramReader) stored(kind api.Kind, namespace string, by *admissionregistrationv1.ParamRef) ([]*storage.Object, labels.Selector, error) {
 	cache, err := r.cached()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch {
 	case by.Name != "" && by.Selector != nil:
-		return nil, errors.New("paramRef.name and paramRef.selector are mutually exclusive")
+		return nil, nil, errors.New("paramRef.name and paramRef.selector are mutually exclusive")
 	case by.Name != "":
 		one, err := cache.Get(api.Key{Kind: kind, Namespace: namespace, ID: by.Name})
 		if api.KindOf(err) == api.NotFound {
-			return nil, nil
+			return nil, nil, nil
 		}
-		return []*storage.Object{one}, err
+		return []*storage.Object{one}, labels.Everything(), err
 	case by.Selector == nil:
-		return nil, errors.New("one of name or selector must be provided")
+		return nil, nil, errors.New("one of name or selector must be provided")
 	}
 	selector, err := metav1.LabelSelectorAsSelector(by.Selector)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	list, err := cache.List(storage.Selection{Kind: kind, Namespace: namespace})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []*storage.Object
-	for _, one := range list.Items {
-		if selector.Matches(labels.Set(one.GetLabels())) {
-			all = append(all, one)
-		}
-	}
-	return all, nil
+	return list.Items, selector, nil
 }

@@ -184,6 +184,11 @@ func (p *common) uses(a *admission.Attributes) (all []use, err error) {
 			}
 			own := use{policy: one.policy, binding: b, in: in}
 			params, wrong := reader.of(one.paramKind, b, a)
+			if wrong == nil && len(params) > 0 {
+				if _, err := p.matcher.View(in, a); err != nil {
+					wrong = fmt.Errorf("failed to convert object version: %w", err)
+				}
+			}
 			if wrong = cmp.Or(b.broken, wrong); wrong != nil {
 				own.wrong = fmt.Errorf("failed to configure binding: %w", wrong)
 				all = append(all, own)
@@ -201,7 +206,7 @@ func (p *common) uses(a *admission.Attributes) (all []use, err error) {
 func (p *common) input(ctx context.Context, u use, a *admission.Attributes) (*expressions.Input, *expressions.Change, error) {
 	view, err := p.matcher.View(u.in, a)
 	if err != nil {
-		return nil, nil, fmt.Errorf("failed to convert object version: %w", err)
+		return nil, nil, err
 	}
 	change := expressions.NewChange(view, a, func() (*corev1.Namespace, error) { return p.matcher.Namespace(a) }, p.rights)
 	in, err := expressions.NewInput(ctx, change, u.params, u.variables)

@@ -106,6 +106,39 @@ func TestParametersAreThoseOfNow(t *testing.T) {
 	assert.Contains(t, w.denied(object), "failed expression")
 }
 
+func TestParametersAreSelectedByTheLabelsThatTheAPIShows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spec := checks("configmaps", "params.metadata.name != 'labelled'")
+	spec.ParamKind = &admissionregistrationv1.ParamKind{APIVersion: "v1", Kind: "Service"}
+	w.validates("p", spec)
+	w.update(validatingKind.GroupVersion().WithKind("ValidatingAdmissionPolicyBinding"), "validatingadmissionpolicybindings", &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "p",
+			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			ParamRef:          &admissionregistrationv1.ParamRef{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}}})
+	kind := corev1.SchemeGroupVersion.WithKind("Service")
+	w.put(kind, string(api.ServiceKind), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "selecting", Namespace: "default"}, Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}})
+	assert.Empty(t, w.denied(newConfigMap(nil)), "it selects pods with such a label, and has none itself")
+	w.put(kind, string(api.ServiceKind), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "labelled", Namespace: "default", Labels: map[string]string{"a": "b"}}})
+	assert.NotEmpty(t, w.denied(newConfigMap(nil)))
+}
+
+func TestAnnotationsThatCostTooMuchTogetherAreOneFailureOfTheirPolicy(t *testing.T) {
+	t.Parallel()
+	const list = "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50]"
+	costly := list + ".all(a, " + list + ".all(b, " + list + ".all(c, " + list + ".all(d, d > 0)))) ? 'a' : 'b'"
+	for action, denied := range map[admissionregistrationv1.ValidationAction]bool{admissionregistrationv1.Deny: true, admissionregistrationv1.Audit: false} {
+		w, spec := newWorld(t), checks("configmaps", "true")
+		spec.AuditAnnotations = []admissionregistrationv1.AuditAnnotation{{Key: "cheap", ValueExpression: "'yes'"}}
+		for i := range 12 { // each may cost a tenth of all
+			spec.AuditAnnotations = append(spec.AuditAnnotations, admissionregistrationv1.AuditAnnotation{Key: fmt.Sprint("costly", i), ValueExpression: costly})
+		}
+		w.validates("p", spec, action)
+		assert.Equal(t, denied, w.denied(newConfigMap(nil)) != "", action)
+		assert.NotContains(t, w.annotations, "p/cheap")
+	}
+}
+
 func TestAPolicyThatTheServerCannotReadFailsAsItsFailurePolicySays(t *testing.T) {
 	t.Parallel()
 	noPolicy := admissionregistrationv1.Ignore

@@ -28,7 +28,7 @@ func (*validating) Handles(admission.Operation) bool { return true }
 
 // problem is what a policy has found in a change, or why it cannot decide.
 type problem struct {
-	index   int // of the validation
+	index   int // of the validation, -1 for an annotation, whose failure no action of a binding softens
 	message string
 	reason  metav1.StatusReason
 	failed  bool // the failure policy applies
@@ -77,10 +77,15 @@ func (p *validating) decide(ctx context.Context, u use, a *admission.Attributes,
 		return nil
 	}
 	problems, fatal := u.validate(in)
+	if fatal == nil {
+		var others []problem
+		others, fatal = u.annotate(in, found)
+		problems = append(problems, others...)
+	}
 	if fatal != nil {
 		return []problem{{message: fatal.Error(), failed: true}}
 	}
-	return append(problems, u.annotate(in, found)...)
+	return problems
 }
 
 // validate evaluates the validations, and the messages of those that fail. A fatal error is the only one.
@@ -203,22 +208,21 @@ const maxAnnotation = 10 << 10
 // annotations are the values of each key, without repetition.
 type annotations map[string][]string
 
-// annotate evaluates the annotations of a policy.
-func (u use) annotate(in *expressions.Input, found annotations) (problems []problem) {
-	budget := int64(celconfig.RuntimeCELCostBudget)
+// annotate evaluates the annotations of a policy. A fatal error is the only one, and nothing is noted then.
+func (u use) annotate(in *expressions.Input, found annotations) (problems []problem, fatal error) {
+	budget, values := int64(celconfig.RuntimeCELCostBudget), make([]ref.Val, len(u.annotations))
 	for i := range u.annotations {
-		of := &u.annotations[i]
-		value, err := in.Evaluate(&of.expression, &budget)
-		if err != nil {
+		var err error
+		if values[i], err = in.Evaluate(&u.annotations[i].expression, &budget); expressions.IsFatal(err) {
+			return nil, err
+		} else if err != nil {
 			problems = append(problems, problem{index: -1, message: err.Error(), failed: true})
-			if expressions.IsFatal(err) {
-				return problems
-			}
-			continue
 		}
-		found.add(u.name+"/"+of.key, value)
 	}
-	return problems
+	for i, value := range values {
+		found.add(u.name+"/"+u.annotations[i].key, value)
+	}
+	return problems, nil
 }
 
 func (f annotations) add(key string, value ref.Val) {

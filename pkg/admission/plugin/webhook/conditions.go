@@ -23,6 +23,9 @@ func newConditions(w *admissionregistrationv1.MutatingWebhook) (all expressions.
 
 // meets reports whether a change meets the conditions of a webhook. If they cannot be evaluated, the failure policy applies.
 func (p *common) meets(ctx context.Context, h *hook, view matching.View, a *admission.Attributes) (bool, error) {
+	if len(h.conditions) == 0 {
+		return true, nil
+	}
 	in, err := expressions.NewInput(ctx, expressions.NewChange(view, a, nil, p.rights), nil, nil)
 	if err != nil {
 		return false, err
