@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"crypto/x509"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"kube2014/pkg/auth/user"
 )
@@ -15,7 +18,45 @@ type FrontProxy struct {
 	Roots           func() *x509.CertPool // the authorities of the proxy's certificate; called for each request
 	AllowedNames    []string              // the common names that the certificate may have; empty for any
 	UsernameHeaders []string              // the first one with a value names the user
+	UIDHeaders      []string              // the first one with a value is the user's UID
 	GroupHeaders    []string              // all their values are groups
+	ExtraPrefixes   []string              // of headers that have extra data of the user: the rest of the name is the key
+}
+
+// take returns the user whom headers name, with "" if they name none, and removes these headers.
+func (p FrontProxy) take(headers http.Header) *user.Info {
+	who := &user.Info{}
+	for _, name := range p.UsernameHeaders {
+		who.Name = cmp.Or(who.Name, headers.Get(name))
+	}
+	for _, name := range p.UIDHeaders {
+		who.UID = cmp.Or(who.UID, headers.Get(name))
+	}
+	for _, name := range p.GroupHeaders {
+		groups := slices.DeleteFunc(slices.Clone(headers.Values(name)), func(group string) bool { return group == "" })
+		who.Groups = append(who.Groups, groups...)
+	}
+	names := slices.Concat(p.UsernameHeaders, p.UIDHeaders, p.GroupHeaders)
+	for _, prefix := range p.ExtraPrefixes {
+		for _, name := range slices.Sorted(maps.Keys(headers)) {
+			if len(name) < len(prefix) || !strings.EqualFold(name[:len(prefix)], prefix) {
+				continue
+			}
+			names = append(names, name)
+			key := strings.ToLower(name[len(prefix):])
+			if decoded, err := url.PathUnescape(key); err == nil {
+				key = decoded
+			}
+			if who.Extra == nil {
+				who.Extra = map[string][]string{}
+			}
+			who.Extra[key] = append(who.Extra[key], headers[name]...)
+		}
+	}
+	for _, name := range names {
+		headers.Del(name)
+	}
+	return who
 }
 
 // RequestHeader trusts the headers of a request that comes from a front proxy. It removes them
@@ -26,17 +67,7 @@ type FrontProxy struct {
 func RequestHeader(proxy FrontProxy) Request {
 	certificates := newVerifier(proxy.Roots)
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
-		who := &user.Info{}
-		for _, name := range proxy.UsernameHeaders {
-			who.Name = cmp.Or(who.Name, req.Header.Get(name))
-		}
-		for _, name := range proxy.GroupHeaders {
-			groups := slices.DeleteFunc(slices.Clone(req.Header.Values(name)), func(group string) bool { return group == "" })
-			who.Groups = append(who.Groups, groups...)
-		}
-		for _, name := range slices.Concat(proxy.UsernameHeaders, proxy.GroupHeaders) {
-			req.Header.Del(name)
-		}
+		who := proxy.take(req.Header)
 		certificate, err := certificates.verify(req)
 		if certificate == nil {
 			return nil, false, err

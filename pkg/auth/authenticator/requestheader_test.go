@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/util/certtest"
@@ -54,6 +55,62 @@ func TestOnlyAFrontProxyIsBelieved(t *testing.T) {
 			assert.NotContains(t, row.req.Header, name, "%s: somebody behind it might believe this", row.name)
 		}
 	}
+}
+
+func TestAFrontProxyTellsUIDAndExtraDataOfAUser(t *testing.T) {
+	t.Parallel()
+	proxies := certtest.Authority(t, "proxies")
+	proxy := RequestHeader(FrontProxy{Roots: proxies.Pool, UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"x-remote-uid", "X-Uid"},
+		GroupHeaders: []string{"X-Remote-Group"}, ExtraPrefixes: []string{"x-remote-extra-", "X-More-"}})
+	for _, row := range []struct {
+		name    string
+		headers []string
+		uid     string
+		extra   map[string][]string
+	}{
+		{"neither", nil, "", nil},
+		{"a uid", []string{"X-Remote-Uid: 7"}, "7", nil},
+		{"the second uid, as the first is empty", []string{"X-Remote-Uid: ", "X-Uid: 8"}, "8", nil},
+		{"the first of two", []string{"X-Uid: 8", "X-Remote-Uid: 7", "X-Remote-Uid: 9"}, "7", nil},
+		{"values of a key, also an empty one", []string{"X-Remote-Extra-Scopes: a", "X-Remote-Extra-scopes: ", "X-REMOTE-EXTRA-SCOPES: b,c"}, "", map[string][]string{"scopes": {"a", "", "b,c"}}},
+		{"a key that is encoded", []string{"X-Remote-Extra-Example.com%2FUser%20ID: a"}, "", map[string][]string{"example.com/user id": {"a"}}},
+		{"a key that cannot be decoded", []string{"X-Remote-Extra-A%zz: a"}, "", map[string][]string{"a%zz": {"a"}}},
+		{"a key without a name", []string{"X-Remote-Extra-: a"}, "", map[string][]string{"": {"a"}}},
+		{"one key with two prefixes, and in two forms", []string{"X-More-ab: c", "X-Remote-Extra-ab: b", "X-Remote-Extra-%61b: a"}, "", map[string][]string{"ab": {"a", "b", "c"}}},
+		{"others", []string{"X-Remote-Extra: a", "X-Remote: b", "Impersonate-Extra-a: c"}, "", nil},
+	} {
+		for _, certificate := range []*certtest.Pair{proxies.Client(t, "proxy", nil), proxies.Client(t, "eve", func(c *x509.Certificate) { c.ExtKeyUsage = nil; certtest.Expired(c) })} {
+			req := shows(certificate)
+			for _, header := range append(row.headers, "X-Remote-User: ann", "X-Other: stays") {
+				name, value, _ := strings.Cut(header, ": ")
+				req.Header.Add(name, value)
+			}
+			who, ok, err := proxy.AuthenticateRequest(req)
+			if certificate.Leaf.Subject.CommonName == "eve" {
+				assert.False(t, ok, row.name)
+				assert.Error(t, err, row.name)
+			} else {
+				require.NoError(t, err, row.name)
+				assert.Equal(t, &user.Info{Name: "ann", UID: row.uid, Extra: row.extra}, who, row.name)
+			}
+			for name := range req.Header {
+				assert.NotRegexp(t, "^X-(Remote-(User|Uid|Extra-)|Uid$|More-)", name, "%s: somebody behind it might believe this", row.name)
+			}
+			assert.Equal(t, "stays", req.Header.Get("X-Other"), row.name)
+		}
+	}
+}
+
+func TestHeadersThatAFrontProxyIsNotConfiguredToSendTellNothing(t *testing.T) {
+	t.Parallel()
+	proxies := certtest.Authority(t, "proxies")
+	req := shows(proxies.Client(t, "proxy", nil))
+	for _, name := range []string{"X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-A"} {
+		req.Header.Set(name, "ann")
+	}
+	who, _, err := RequestHeader(FrontProxy{Roots: proxies.Pool, UsernameHeaders: []string{"X-Remote-User"}}).AuthenticateRequest(req)
+	require.NoError(t, err)
+	assert.Equal(t, &user.Info{Name: "ann"}, who)
 }
 
 func TestWithoutNamesEveryCertificateOfItsAuthorityIsTheProxy(t *testing.T) {
