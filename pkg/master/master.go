@@ -59,9 +59,10 @@ type Master struct {
 	serving    context.Context // ends when the server is about to end
 	endServing func()
 
-	rights    authorizer.United
-	tokens    authenticator.Token // nil without bearer tokens
-	admission *admission.Chain
+	rights      authorizer.United
+	tokens      authenticator.Token // nil without bearer tokens
+	admission   *admission.Chain
+	aggregation options.Aggregation
 }
 
 // New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to narration.
@@ -97,10 +98,11 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 		profiling = errors.New("-profiling: it is served beside today's API, which is off")
 	}
 	serving := o.SecureServing.ApplyTo(config, &o.Authentication)
-	var authentication, authorization, plugins, kubelets error
+	var authentication, authorization, plugins, kubelets, aggregation error
 	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
 	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles)
 	m.admission, plugins = o.Admission.ApplyTo()
+	m.aggregation, aggregation = o.Aggregator.ApplyTo()
 	if o.Parts.Has(options.PartKubelet) {
 		o.Kubelet.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			return m.Parts.dialKubelet(ctx, network, address)
@@ -108,7 +110,7 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	}
 	m.Kubelets, kubelets = o.Kubelet.ApplyTo()
 	m.generic = config
-	return config, errors.Join(audit, profiling, serving, authentication, authorization, plugins, kubelets)
+	return config, errors.Join(audit, profiling, serving, authentication, authorization, plugins, kubelets, aggregation)
 }
 
 // CreateServerChain creates the servers over the registries, each with the next one behind it: aggregator, master,

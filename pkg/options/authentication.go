@@ -4,6 +4,8 @@ import (
 	"errors"
 	"flag"
 	"log"
+	"slices"
+	"strings"
 	"time"
 
 	"kube2014/pkg/auth/authenticator"
@@ -36,6 +38,10 @@ type AuthenticationOptions struct {
 	ServiceAccounts *serviceaccount.Authenticator
 	Discovery       *serviceaccount.Discovery
 
+	// ClientCA and ProxyCA are who signs the certificates of clients, and of FrontProxy; nil for none. ApplyTo sets these fields.
+	ClientCA, ProxyCA *certs.CABundle
+	FrontProxy        authenticator.FrontProxy
+
 	anonymousByUser, secure bool
 }
 
@@ -44,7 +50,20 @@ type RequestHeaderOptions struct {
 	ClientCAFile    string // the authorities of the proxy's certificate
 	AllowedNames    util.StringList
 	UsernameHeaders util.StringList
+	UIDHeaders      util.StringList
 	GroupHeaders    util.StringList
+	ExtraPrefixes   util.StringList
+}
+
+// headerNames is a flag with names of headers, or what they begin with.
+type headerNames struct{ *util.StringList }
+
+// Set appends names.
+func (n headerNames) Set(text string) error {
+	if strings.ContainsAny(text, " \t:") {
+		return errors.New("has a character that no name of a header has")
+	}
+	return n.StringList.Set(text)
 }
 
 func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
@@ -56,8 +75,10 @@ func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(value[time.Duration]{&o.WebhookCacheTTL, asDuration}, "authentication_token_webhook_cache_ttl", "")
 	flags.StringVar(&o.RequestHeader.ClientCAFile, "requestheader_client_ca_file", "", "")
 	flags.Var(&o.RequestHeader.AllowedNames, "requestheader_allowed_names", "")
-	flags.Var(&o.RequestHeader.UsernameHeaders, "requestheader_username_headers", "")
-	flags.Var(&o.RequestHeader.GroupHeaders, "requestheader_group_headers", "")
+	flags.Var(headerNames{&o.RequestHeader.UsernameHeaders}, "requestheader_username_headers", "")
+	flags.Var(headerNames{&o.RequestHeader.UIDHeaders}, "requestheader_uid_headers", "")
+	flags.Var(headerNames{&o.RequestHeader.GroupHeaders}, "requestheader_group_headers", "")
+	flags.Var(headerNames{&o.RequestHeader.ExtraPrefixes}, "requestheader_extra_headers_prefix", "")
 	o.ServiceAccountLookup = true
 	flags.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
 	flags.Var(value[bool]{&o.ServiceAccountLookup, asBool}, "service_account_lookup", "")
@@ -71,18 +92,24 @@ func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) 
 	errs.addIf(o.SigningKeyFile != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_signing_key_file", "service_account_issuer"))
 	errs.addIf(o.ServiceAccountKeysURI != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_jwks_uri", "service_account_issuer"))
 	if !given["secure_port"] {
-		return append(errs, allNeed(given, "secure_port", "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
-			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "requestheader_allowed_names",
-			"requestheader_username_headers", "requestheader_group_headers", "service_account_key_file", "service_account_lookup")...)
+		return append(errs, allNeed(given, "secure_port", append(requestHeaderFlags, "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
+			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "service_account_key_file", "service_account_lookup")...)...)
 	}
 	if !given["authentication_token_webhook_config_file"] {
 		errs = append(errs, allNeed(given, "authentication_token_webhook_config_file", "authentication_token_webhook_cache_ttl")...)
 	}
 	if !given["requestheader_client_ca_file"] {
-		errs = append(errs, allNeed(given, "requestheader_client_ca_file", "requestheader_allowed_names", "requestheader_username_headers", "requestheader_group_headers")...)
+		errs = append(errs, allNeed(given, "requestheader_client_ca_file", requestHeaderFlags...)...)
 	}
+	uids := o.RequestHeader.UIDHeaders
+	errs.addIf(len(uids) > 0 && !slices.ContainsFunc(uids, func(name string) bool { return strings.EqualFold(name, "X-Remote-Uid") }),
+		"-requestheader_uid_headers: X-Remote-Uid is not among them: the aggregator needs it")
 	return errs
 }
+
+// requestHeaderFlags are the flags that need a front proxy.
+var requestHeaderFlags = []string{"requestheader_allowed_names", "requestheader_username_headers", "requestheader_uid_headers", "requestheader_group_headers",
+	"requestheader_extra_headers_prefix"}
 
 // wantsClientCerts reports whether clients authenticate by certificates.
 func (o *AuthenticationOptions) wantsClientCerts() bool {
@@ -96,15 +123,18 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 	var users []authenticator.Request
 	var errs []error
 	if o.RequestHeader.ClientCAFile != "" {
-		roots, err := certs.CAPool("-requestheader_client_ca_file", o.RequestHeader.ClientCAFile)
+		var err error
+		o.ProxyCA, err = certs.ReadCABundle("-requestheader_client_ca_file", o.RequestHeader.ClientCAFile)
 		errs = append(errs, inFlag("requestheader_client_ca_file", err))
-		users = append(users, authenticator.RequestHeader(authenticator.FrontProxy{Roots: roots, AllowedNames: o.RequestHeader.AllowedNames,
-			UsernameHeaders: orDefault(o.RequestHeader.UsernameHeaders, "X-Remote-User"), GroupHeaders: orDefault(o.RequestHeader.GroupHeaders, "X-Remote-Group")}))
+		o.FrontProxy = authenticator.FrontProxy{Roots: o.ProxyCA.Pool, AllowedNames: o.RequestHeader.AllowedNames, UsernameHeaders: orDefault(o.RequestHeader.UsernameHeaders, "X-Remote-User"),
+			UIDHeaders: o.RequestHeader.UIDHeaders, GroupHeaders: orDefault(o.RequestHeader.GroupHeaders, "X-Remote-Group"), ExtraPrefixes: o.RequestHeader.ExtraPrefixes}
+		users = append(users, authenticator.RequestHeader(o.FrontProxy))
 	}
 	if o.ClientCAFile != "" {
-		roots, err := certs.CAPool("-client_ca_file", o.ClientCAFile)
+		var err error
+		o.ClientCA, err = certs.ReadCABundle("-client_ca_file", o.ClientCAFile)
 		errs = append(errs, inFlag("client_ca_file", err))
-		users = append(users, authenticator.X509(roots))
+		users = append(users, authenticator.X509(o.ClientCA.Pool))
 	}
 	tokens, err := o.tokens()
 	errs = append(errs, err)

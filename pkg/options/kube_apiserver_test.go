@@ -61,9 +61,10 @@ func TestTheCommandLineOfAMasterOf2018IsTakenWithWarnings(t *testing.T) {
 	assert.Equal(t, []string{
 		ignored("-admission_control: Initializers"), ignored("-admission_control: NodeRestriction"), ignored("--allow-privileged"),
 		ignored("-authorization_mode: Node"), ignored("--enable-bootstrap-token-auth"), ignored("--kubelet-preferred-address-types"),
-		ignored("--proxy-client-cert-file"), ignored("--proxy-client-key-file"), ignored("--requestheader-extra-headers-prefix"),
 		ignored("-runtime_config: api/all=true"), ignored("-runtime_config: admissionregistration.k8s.io/v1beta1"), ignored("--v"), ignored("--logtostderr"),
 	}, o.Warnings)
+	assert.Equal(t, options.AggregatorOptions{ProxyClientCertFile: "/pki/proxy.crt", ProxyClientKeyFile: "/pki/proxy.key"}, o.Aggregator)
+	assert.Equal(t, []string{"X-Remote-Extra-"}, []string(o.Authentication.RequestHeader.ExtraPrefixes))
 	assert.Equal(t, []string{options.RBAC}, []string(o.Authorization.Modes))
 	assert.Equal(t, []string{"NamespaceLifecycle", "LimitRanger", "ServiceAccount", "DefaultStorageClass", "DefaultTolerationSeconds",
 		"MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota"}, []string(o.Admission.Plugins))

@@ -29,6 +29,7 @@ type ServerRunOptions struct {
 	Admission       AdmissionOptions
 	Kubelet         KubeletOptions
 	APIEnablement   APIEnablementOptions
+	Aggregator      AggregatorOptions
 	Controllers     ControllerOptions
 	Services        ServiceOptions
 	Parts           PartsOptions
@@ -45,7 +46,7 @@ type group interface {
 }
 
 func (o *ServerRunOptions) groups() []group {
-	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Controllers, &o.Services, &o.Parts}
+	return []group{&o.Generic, &o.Etcd, &o.SecureServing, &o.InsecureServing, &o.Audit, &o.Features, &o.Authentication, &o.Authorization, &o.Admission, &o.Kubelet, &o.APIEnablement, &o.Aggregator, &o.Controllers, &o.Services, &o.Parts}
 }
 
 // ErrHelp is the error of a command line with -h or -help.

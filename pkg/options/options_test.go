@@ -96,6 +96,24 @@ func TestNoTimeIsNegative(t *testing.T) {
 		"-shutdown_delay_duration: -1s is negative\n-event_ttl: -1s is negative\n-kubelet_timeout: -1s is not more than 0")
 }
 
+func TestAFrontProxyIsConfiguredWholly(t *testing.T) {
+	t.Parallel()
+	o, err := Parse(strings.Fields("-secure_port 0 -requestheader_client_ca_file ca -requestheader_uid_headers=x-uid,x-remote-uid -requestheader_extra_headers_prefix=X-Remote-Extra-,X-More- -requestheader_extra_headers_prefix X-"))
+	require.NoError(t, err)
+	assert.Equal(t, RequestHeaderOptions{ClientCAFile: "ca", UIDHeaders: util.StringList{"x-uid", "x-remote-uid"}, ExtraPrefixes: util.StringList{"X-Remote-Extra-", "X-More-", "X-"}},
+		o.Authentication.RequestHeader)
+	_, err = Parse(strings.Fields("-secure_port 0 -requestheader_client_ca_file ca -requestheader_uid_headers x-uid"))
+	assert.EqualError(t, err, "-requestheader_uid_headers: X-Remote-Uid is not among them: the aggregator needs it")
+	_, err = Parse(strings.Fields("-secure_port 0 -requestheader_uid_headers X-Remote-Uid -requestheader_extra_headers_prefix X-"))
+	assert.EqualError(t, err, "-requestheader_uid_headers: it needs -requestheader_client_ca_file\n-requestheader_extra_headers_prefix: it needs -requestheader_client_ca_file")
+	_, err = Parse(strings.Fields("-requestheader_uid_headers X-Remote-Uid -requestheader_extra_headers_prefix X-"))
+	assert.EqualError(t, err, "-requestheader_uid_headers: it needs -secure_port\n-requestheader_extra_headers_prefix: it needs -secure_port")
+	_, err = Parse([]string{"-secure_port", "0", "-requestheader_client_ca_file", "ca", "-requestheader_username_headers", "X-A, X-B", "-requestheader_uid_headers", "a:b",
+		"-requestheader_extra_headers_prefix", "X-,,"})
+	assert.EqualError(t, err, `-requestheader_username_headers: "X-A, X-B" has a character that no name of a header has`+"\n"+
+		`-requestheader_uid_headers: "a:b" has a character that no name of a header has`+"\n"+`-requestheader_extra_headers_prefix: "X-,," has an empty value between its commas`)
+}
+
 func TestNoFlagIsKnownAndNot(t *testing.T) {
 	t.Parallel()
 	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {

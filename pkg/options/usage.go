@@ -73,8 +73,11 @@ who sends a request:
   -requestheader_allowed_names LIST  the common names that it may have (default: any)
   -requestheader_username_headers LIST  where the proxy names the user
                        (default: X-Remote-User)
+  -requestheader_uid_headers LIST  where it names the user's UID, such as X-Remote-Uid
   -requestheader_group_headers LIST  where it names the groups
                        (default: X-Remote-Group)
+  -requestheader_extra_headers_prefix LIST  what headers with further data of the user
+                       begin with, such as X-Remote-Extra-
   -service_account_key_file FILE  whose keys sign the tokens of service accounts; may
                        be repeated (default: the signing key)
   -service_account_signing_key_file FILE  the private key of the tokens that service
@@ -145,6 +148,13 @@ how kubelets are reached:
   -kubelet_client_certificate FILE  the server's certificate for them
   -kubelet_client_key FILE  its key
   -kubelet_timeout TIME  how long they may take to answer (default 1s)
+
+how other servers are reached:
+  -proxy_client_cert_file FILE  the server's certificate for servers of APIServices, by
+                       which they believe it who sends a request
+  -proxy_client_key_file FILE  its key; both files are read again when they change
+  -enable_aggregator_routing  send requests to the endpoints of a service, not to its
+                       cluster IP
 
 the controllers of the server:
   -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;

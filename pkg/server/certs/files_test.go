@@ -97,29 +97,30 @@ func TestThePairsFirstErrorNamesTheFileAndWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAPoolHasAllCertificatesOfItsFile(t *testing.T) {
+func TestABundleHasAllCertificatesOfItsFile(t *testing.T) {
 	t.Parallel()
 	one, two := certtest.Authority(t, "one"), certtest.Authority(t, "two")
 	file, _ := one.Files(t)
 	certtest.Replace(t, file, append(append([]byte("a comment\n"), one.CertPEM...), two.CertPEM...))
-	pool, err := certs.CAPool("-client_ca_file", file)
+	bundle, err := certs.ReadCABundle("-client_ca_file", file)
 	require.NoError(t, err)
 	wanted := one.Pool()
 	wanted.AddCert(two.Leaf)
-	assert.True(t, wanted.Equal(pool()))
+	assert.True(t, wanted.Equal(bundle.Pool()))
+	assert.Equal(t, []*x509.Certificate{one.Leaf, two.Leaf}, bundle.Certificates())
 }
 
-func TestAFileWithoutACertificateIsNoPool(t *testing.T) {
+func TestAFileWithoutACertificateIsNoBundle(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ca")
-	_, err := certs.CAPool("-client_ca_file", file)
+	_, err := certs.ReadCABundle("-client_ca_file", file)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	for _, content := range [][]byte{{}, []byte("text"), certtest.Authority(t, "ca").KeyPEM} {
 		require.NoError(t, os.WriteFile(file, content, 0o600))
-		_, err = certs.CAPool("-client_ca_file", file)
+		_, err = certs.ReadCABundle("-client_ca_file", file)
 		assert.EqualError(t, err, file+" has no certificate (BEGIN CERTIFICATE)")
 	}
 	require.NoError(t, os.WriteFile(file, block("CERTIFICATE", []byte("secret")), 0o600))
-	_, err = certs.CAPool("-client_ca_file", file)
+	_, err = certs.ReadCABundle("-client_ca_file", file)
 	assert.EqualError(t, err, file+": certificate 1 cannot be read")
 }

@@ -4,7 +4,6 @@ package certs
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 
 	"kube2014/pkg/util"
 	"kube2014/pkg/util/pems"
@@ -18,23 +17,15 @@ type GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 // read again when a file changes. The files may be replaced one after the other: the previous pair stays
 // until they match. Open connections keep theirs. The error is that of the first read.
 func ServingCertificate(certFile, keyFile string) (GetCertificate, error) {
-	pair, err := util.Reload("the server's certificate", func() (*tls.Certificate, error) {
-		return pems.ReadPair(certFile, keyFile)
-	}, certFile, keyFile)
+	pair, err := ReadPair("the server's certificate", certFile, keyFile)
 	if err != nil {
 		return nil, err
 	}
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(), nil }, nil
 }
 
-// CAPool returns a function that returns the certificates of authorities in a PEM file. They are read again
-// when the file changes; while it cannot be read, the previous ones stay. What names their purpose in the log,
-// such as the flag. The function is safe for concurrent use; the pool is read-only. The error is that of the
-// first read: a file without a certificate is one.
-func CAPool(what, file string) (func() *x509.CertPool, error) {
-	pool, err := util.Reload(what, func() (*x509.CertPool, error) { return pems.ReadPool(file) }, file)
-	if err != nil {
-		return nil, err
-	}
-	return pool.Get, nil
+// ReadPair reads a certificate as ServingCertificate does, and again when a file changes. What names its purpose in the log,
+// such as the flag.
+func ReadPair(what, certFile, keyFile string) (*util.Reloaded[*tls.Certificate], error) {
+	return util.Reload(what, func() (*tls.Certificate, error) { return pems.ReadPair(certFile, keyFile) }, certFile, keyFile)
 }

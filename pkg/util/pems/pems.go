@@ -75,11 +75,16 @@ func Pool(name string, text []byte) (*x509.CertPool, error) {
 	if err != nil {
 		return nil, err
 	}
+	return PoolOf(all), nil
+}
+
+// PoolOf returns certificates as a pool.
+func PoolOf(all []*x509.Certificate) *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, certificate := range all {
 		pool.AddCert(certificate)
 	}
-	return pool, nil
+	return pool
 }
 
 // ReadPool is Pool for a file.
