@@ -99,6 +99,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	m.addBuiltIn(link, base)
 	m.addServiceRanges(link)
 	m.addKubernetesService(link)
+	m.addAuthenticationInfo(link)
 	if m.Loops.mayBeFree != nil {
 		link.AddLoop(m.Loops.PlaceOnChange)
 	}
