@@ -221,6 +221,7 @@ func TestNoSecretIsToldAtTheStart(t *testing.T) {
 		for _, flag := range [][]string{{"-token_auth_file"}, {"-client_ca_file"}, {"-requestheader_client_ca_file"}, {"-service_account_key_file"}, {"-authentication_token_webhook_config_file"},
 			{"-authorization_mode", "ABAC", "-authorization_policy_file"}, {"-authorization_mode", "Webhook", "-authorization_webhook_config_file"},
 			{"-kubelet_https", "-kubelet_certificate_authority"}, {"-kubelet_https", "-kubelet_client_key", own[7], "-kubelet_client_certificate"}, {"-kubelet_https", "-kubelet_client_certificate", own[5], "-kubelet_client_key"},
+			{"-proxy_client_key_file", own[7], "-proxy_client_cert_file"}, {"-proxy_client_cert_file", own[5], "-proxy_client_key_file"},
 			{"-tls_cert_file"}, {"-tls_private_key_file"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_cafile"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_certfile", own[5], "-etcd_keyfile"}} {
 			o, err := options.Parse(slices.Concat(own, flag, []string{paths[name]}))
 			if err == nil {

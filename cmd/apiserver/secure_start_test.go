@@ -102,8 +102,8 @@ func TestAllThatIsWrongIsToldAtOnceAndNothingListens(t *testing.T) {
 		"files": {[]string{"-port", port, "-secure_port", "0", "-bind_address", "127.0.0.1", "-tls_cert_file", own[5], "-tls_private_key_file", w.path("other.key"), "-token_auth_file", w.path("no-tokens"),
 			"-authorization_mode", "ABAC,Webhook", "-authorization_policy_file", w.write("policy", "{\"user\":\"a\"}\n\n{\"user\":}\n"), "-authorization_webhook_config_file", w.write("hook", "{}"),
 			"-client_ca_file", w.write("no-ca", "none"), "-requestheader_client_ca_file", w.path("sa.pub"), "-service_account_key_file", w.path("tokens"),
-			"-authentication_token_webhook_config_file", w.path("no-hook")},
-			[]string{"tls_cert_file", "token_auth_file", "authorization_policy_file", "authorization_webhook_config_file", "client_ca_file", "requestheader_client_ca_file", "service_account_key_file", "authentication_token_webhook_config_file"}},
+			"-authentication_token_webhook_config_file", w.path("no-hook"), "-proxy_client_cert_file", w.path("clients.crt"), "-proxy_client_key_file", w.path("other.key")},
+			[]string{"tls_cert_file", "token_auth_file", "authorization_policy_file", "authorization_webhook_config_file", "client_ca_file", "requestheader_client_ca_file", "service_account_key_file", "authentication_token_webhook_config_file", "proxy_client_cert_file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := refusedStart(t, row.flags...)

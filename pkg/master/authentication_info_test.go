@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,10 +81,11 @@ func (i *informed) version() uint64 {
 	return version
 }
 
-// authorityFile returns an authority, as a file and as text.
+// authorityFile returns an authority, as a file that also has its key, and as text.
 func authorityFile(t *testing.T, name string) (file, text string) {
 	authority := certtest.Authority(t, name)
 	file, _ = authority.Files(t)
+	certtest.Replace(t, file, slices.Concat(authority.KeyPEM, []byte("a comment\n"), authority.CertPEM))
 	return file, string(authority.CertPEM)
 }
 
@@ -94,8 +96,10 @@ func TestServersBehindTheAggregatorAreToldWhomThisOneTrusts(t *testing.T) {
 	i := newInformed(t)
 	clientsFile, clients := authorityFile(t, "clients")
 	proxiesFile, proxies := authorityFile(t, "proxies")
-	require.NoError(t, i.server("", "", authenticator.FrontProxy{}).sync())
-	assert.Nil(t, i.data(), "there is nothing to say")
+	empty := i.version()
+	expired, _ := certtest.Authority(t, "x").Client(t, "expired", certtest.Expired).Files(t)
+	require.NoError(t, i.server(expired, "", authenticator.FrontProxy{}).sync())
+	assert.Equal(t, empty, i.version(), "there is nothing to say")
 	require.NoError(t, i.server(clientsFile, "", authenticator.FrontProxy{}).sync())
 	assert.Equal(t, map[string]string{"client-ca-file": clients}, i.data())
 	require.NoError(t, i.server("", proxiesFile, aProxy).sync())
