@@ -10,7 +10,6 @@ import (
 	"kube2014/pkg/admission/v1beta1"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/trace"
-	"kube2014/pkg/webhook"
 )
 
 // openAdmission initializes the plugins, and installs them at both doors. A plugin says by an interface, such as
@@ -27,7 +26,7 @@ func (m *Master) openAdmission() {
 			wants.SetAuthorizer(m.rights)
 		}
 		if wants, ok := p.(admissionwebhook.WantsServices); ok && m.Second != nil {
-			wants.SetServices(webhook.NewServiceResolver(services{m}))
+			wants.SetServices(m.resolve())
 		}
 		if wants, ok := p.(plugin.WantsObjects); ok {
 			wants.SetObjects(m.Stores.Objects, trace.Untraced(m.Stores.Objects), m.catalogs)

@@ -6,14 +6,10 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/registry"
-	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/admissionregistration"
 	"kube2014/pkg/rest/apps"
 	"kube2014/pkg/rest/autoscaling"
@@ -51,19 +47,6 @@ func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 		m.readDecisive()
 	}
 	return err
-}
-
-// lookup returns an object of a resource of the core group.
-func (m *Master) lookup(ctx context.Context, resource, namespace, name string) (metav1.Object, error) {
-	answer, err := m.built.Snapshot().Find(corev1.SchemeGroupVersion, resource).Storage.(rest.Getter).Get(ctx, rest.Key{Namespace: namespace, Name: name})
-	if err != nil {
-		return nil, err
-	}
-	object, err := answer.Object()
-	if err != nil {
-		return nil, err
-	}
-	return object.(metav1.Object), nil
 }
 
 // CreateKubeAPIServer creates the link of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.

@@ -27,7 +27,7 @@ import (
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/webhook"
+	"kube2014/pkg/util/services"
 )
 
 // The names of the plugins.
@@ -58,7 +58,7 @@ func Observe(plugin admission.Interface, observe func(Call)) {
 
 // WantsServices is a plugin that needs the addresses of services before the first request.
 type WantsServices interface {
-	SetServices(webhook.ServiceResolver)
+	SetServices(services.Resolver)
 }
 
 // NewMutating creates the plugin that may change objects. It is an admission.Factory.
@@ -97,7 +97,7 @@ type common struct {
 
 	objects storage.Interface // nil for none, in tests
 	matcher matching.Matcher
-	resolve webhook.ServiceResolver
+	resolve services.Resolver
 	rights  authorizer.Authorizer
 }
 
@@ -132,7 +132,7 @@ func (p *common) SetObjects(_, untraced storage.Interface, catalogs rest.Catalog
 func (p *common) SetAuthorizer(of authorizer.Authorizer) { p.rights = of }
 
 // SetServices implements WantsServices.
-func (p *common) SetServices(resolve webhook.ServiceResolver) { p.resolve = resolve }
+func (p *common) SetServices(resolve services.Resolver) { p.resolve = resolve }
 
 // ReadOnce implements plugin.ReadsOnce.
 func (p *common) ReadOnce() error {

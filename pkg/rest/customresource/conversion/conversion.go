@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kube2014/pkg/webhook"
+	"kube2014/pkg/util/services"
 )
 
 // Converter converts the objects of one CustomResourceDefinition between its versions. It is safe for concurrent use.
@@ -21,7 +21,7 @@ type Converter struct {
 
 // New returns the converter of a CustomResourceDefinition, which must be valid and have its defaults. It keeps nothing of it.
 // An error is of a CA bundle or a URL that cannot be used.
-func New(crd *apiextensionsv1.CustomResourceDefinition, resolve webhook.ServiceResolver) (*Converter, error) {
+func New(crd *apiextensionsv1.CustomResourceDefinition, resolve services.Resolver) (*Converter, error) {
 	c := &Converter{group: crd.Spec.Group, versions: map[string]bool{}}
 	for i := range crd.Spec.Versions {
 		c.versions[crd.Spec.Versions[i].Name] = true

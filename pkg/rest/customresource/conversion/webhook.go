@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/util/services"
 	"kube2014/pkg/webhook"
 )
 
@@ -32,7 +33,7 @@ type hook struct {
 	version string // of its reviews, "" if it has none that is known here
 }
 
-func newHook(config *apiextensionsv1.WebhookConversion, resolve webhook.ServiceResolver) (*hook, error) {
+func newHook(config *apiextensionsv1.WebhookConversion, resolve services.Resolver) (*hook, error) {
 	h := &hook{}
 	for _, version := range config.ConversionReviewVersions {
 		if version == "v1" || version == "v1beta1" {
