@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"pkg/apiserver", "pkg/client", "pkg/quota", "pkg/server", "pkg/storage"},
 	{"pkg/controller", "pkg/kubelet", "pkg/proxy", "pkg/registry", "pkg/rest", "pkg/scheduler"},
 	{"pkg/admission/plugin", "pkg/admission/v1beta1", "pkg/endpoints", "pkg/extensions", "pkg/metrics/store"},
-	{"pkg/client/servertest", "pkg/endpoints/endpointstest", "pkg/options", "pkg/trace"},
+	{"pkg/aggregator", "pkg/client/servertest", "pkg/endpoints/endpointstest", "pkg/options", "pkg/trace"},
 	{"bench/measure", "bench/size", "pkg/master"},
 	{"bench", "browser", "clients", "cmd", "compare", "kubebuilder", "secure"},
 }

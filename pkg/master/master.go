@@ -9,6 +9,7 @@ import (
 	"net"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/aggregator"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
@@ -52,6 +53,7 @@ type Master struct {
 	aggregated  rest.Catalog  // the kinds of the aggregator itself
 	catalogs    rest.Catalogs // of all servers of today's API
 	definitions *extensions.Server
+	aggregator  *aggregator.Server
 	lifecycle   core.Lifecycle // the store, as the built-in kinds use it
 
 	securePort uint16 // set before loops and hooks run
@@ -138,7 +140,7 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	config.Guards = m.tracer.Guards(config.Guards)
 	m.observeLayers()
 	if m.Second != nil {
-		config.Mux, config.Page = chain.Server.(*endpoints.Server), ui.Handler()
+		config.Mux, config.Page = m.aggregator, ui.Handler()
 	}
 	config.Listening = m.announce
 	if m.o.Parts.Around() || m.runsControllers() {

@@ -137,10 +137,11 @@ func (c Catalogs) Stored(kind api.Kind) *Resource {
 }
 
 // Derived returns a function that returns the result of compute for the resources of the catalogs. It
-// caches the result until one of the catalogs changes.
-func Derived[T any](compute func(rows []*Resource) T, catalogs Catalogs) func() T {
+// caches the result until one of the catalogs changes, or a value that others return.
+func Derived[T any](compute func(rows []*Resource) T, catalogs Catalogs, others ...func() any) func() T {
 	type derived struct {
 		from  []*Snapshot
+		also  []any
 		value T
 	}
 	var last atomic.Pointer[derived]
@@ -149,7 +150,10 @@ func Derived[T any](compute func(rows []*Resource) T, catalogs Catalogs) func() 
 		for _, catalog := range catalogs {
 			next.from = append(next.from, catalog.Snapshot())
 		}
-		if known := last.Load(); known != nil && slices.Equal(known.from, next.from) {
+		for _, other := range others {
+			next.also = append(next.also, other())
+		}
+		if known := last.Load(); known != nil && slices.Equal(known.from, next.from) && slices.Equal(known.also, next.also) {
 			return known.value
 		}
 		var rows []*Resource // not Rows: the rows must be those of the snapshots

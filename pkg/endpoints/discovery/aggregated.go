@@ -24,16 +24,18 @@ func aggregate(versions []Version) apidiscovery.APIGroupDiscoveryList {
 			i = len(list.Items)
 			list.Items = append(list.Items, apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: version.Group}})
 		}
-		list.Items[i].Versions = append(list.Items[i].Versions, apidiscovery.APIVersionDiscovery{
-			Version:   version.GroupVersion.Version,
-			Resources: aggregateResources(version.Resources),
-			Freshness: apidiscovery.DiscoveryFreshnessCurrent,
-		})
+		described := version.Remote
+		if described == nil {
+			described = &apidiscovery.APIVersionDiscovery{Version: version.GroupVersion.Version, Resources: Aggregate(version.Resources),
+				Freshness: apidiscovery.DiscoveryFreshnessCurrent}
+		}
+		list.Items[i].Versions = append(list.Items[i].Versions, *described)
 	}
 	return list
 }
 
-func aggregateResources(resources []metav1.APIResource) []apidiscovery.APIResourceDiscovery {
+// Aggregate returns resources as they are in the document of all versions.
+func Aggregate(resources []metav1.APIResource) []apidiscovery.APIResourceDiscovery {
 	var all []apidiscovery.APIResourceDiscovery
 	for _, resource := range resources {
 		kind := &metav1.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}

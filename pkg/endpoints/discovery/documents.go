@@ -27,7 +27,9 @@ func New(versions []Version) *Documents {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
 	var unnamed, named []Version
 	for _, version := range versions {
-		d.handlers[version.Path()] = plain(encode(version.list()))
+		if version.Remote == nil { // the other server has its own
+			d.handlers[version.Path()] = plain(encode(version.list()))
+		}
 		if version.Group == "" {
 			legacy.Versions = append(legacy.Versions, version.GroupVersion.Version)
 			unnamed = append(unnamed, version)

@@ -36,7 +36,7 @@ func recordedVersions(t *testing.T) []Version {
 		if list.Kind == "APIResourceList" {
 			named, err := schema.ParseGroupVersion(list.GroupVersion)
 			require.NoError(t, err)
-			versions = append(versions, Version{named, list.APIResources})
+			versions = append(versions, Version{GroupVersion: named, Resources: list.APIResources})
 		}
 	}
 	require.Len(t, versions, 4)
@@ -150,7 +150,7 @@ func TestAnAggregatedDocumentThatTheClientHasIsNotSentAgain(t *testing.T) {
 
 func TestASubresourceIsListedUnderItsResource(t *testing.T) {
 	t.Parallel()
-	resources := aggregateResources([]metav1.APIResource{
+	resources := Aggregate([]metav1.APIResource{
 		{Name: "nodes", SingularName: "node", Kind: "Node", Verbs: metav1.Verbs{"get"}},
 		{Name: "pods", SingularName: "pod", Namespaced: true, Kind: "Pod", Verbs: metav1.Verbs{"get"}},
 		{Name: "nodes/status", Kind: "Node", Verbs: metav1.Verbs{"get", "update"}},

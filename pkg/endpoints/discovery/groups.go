@@ -3,6 +3,7 @@
 package discovery
 
 import (
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -14,6 +15,8 @@ type Version struct {
 	// "pods/status", comes after its resource. Group and Version are set only where
 	// they differ from where the resource is served.
 	Resources []metav1.APIResource
+	// Remote is what another server says that it serves in the version. It is nil if this server serves the version.
+	Remote *apidiscovery.APIVersionDiscovery
 }
 
 // groupPath returns the path of a group: the one without a name is at /api, each other one at /apis/NAME.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"kube2014/pkg/endpoints/discovery"
 	"kube2014/pkg/rest"
@@ -39,6 +40,17 @@ type Documents struct {
 	all   map[string]*described // by path
 	v2    *described
 	index func() []byte
+
+	remote map[string]string // the URLs of the documents of other servers, by path
+}
+
+// Remote is a version of a group that another server serves.
+type Remote struct {
+	schema.GroupVersion
+	// URL is that of its document of version 3 at this server, "" for none.
+	URL string
+	// V2 returns the document of version 2 of the server.
+	V2 func() (*spec.Swagger, error)
 }
 
 // described is a document, in JSON and in protobuf.
@@ -55,9 +67,10 @@ func New(versions []Version, types map[schema.GroupVersionKind]any) *Documents {
 	return new(Documents).Next(versions, types)
 }
 
-// Next is New. The documents of versions whose rows are those of now are kept.
-func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]any) *Documents {
-	next, known := &Documents{all: map[string]*described{}}, newKindTypes(types)
+// Next is New. The documents of versions whose rows are those of now are kept. The versions of other servers are in the index, and in the
+// document of version 2; their own documents of version 3 are not served here.
+func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]any, remotes ...Remote) *Documents {
+	next, known := &Documents{all: map[string]*described{}, remote: map[string]string{}}, newKindTypes(types)
 	for _, version := range versions {
 		path := root + version.Path()
 		if old := d.all[path]; old != nil && slices.Equal(old.rows, version.Rows) {
@@ -67,6 +80,15 @@ func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]a
 		}
 	}
 	next.v2 = newDescribed(nil, func() any { return newDocumentV2(versions, known) }, inProtobufV2)
+	for _, remote := range remotes {
+		if remote.URL != "" {
+			next.remote[root+discovery.Version{GroupVersion: remote.GroupVersion}.Path()] = remote.URL
+		}
+	}
+	if len(remotes) > 0 {
+		next.v2 = newDescribed(nil, func() any { return merge(newDocumentV2(versions, known), remotes) }, inProtobufV2)
+		next.v2.hash = next.v2.hashNow // the others may change
+	}
 	next.index = sync.OnceValue(next.makeIndex)
 	return next
 }
@@ -80,11 +102,13 @@ func newDescribed(rows []*rest.Resource, document func() any, inProtobuf func(js
 		}
 		return inProtobuf(json)
 	})
-	d.hash = sync.OnceValue(func() string {
-		json, _ := d.json.get() // without an error: encode has none
-		return hashOf(json)
-	})
+	d.hash = sync.OnceValue(d.hashNow)
 	return d
+}
+
+func (d *described) hashNow() string {
+	json, _ := d.json.get() // without an error: encode has none
+	return hashOf(json)
 }
 
 // newVersion returns the document of a version. The hash is that of its text or, if it has own kinds, of what it is made
@@ -113,6 +137,9 @@ func (d *Documents) makeIndex() []byte {
 	index := map[string]location{}
 	for path, document := range d.all {
 		index[strings.TrimPrefix(path, root+"/")] = location{document.url(path)}
+	}
+	for path, url := range d.remote {
+		index[strings.TrimPrefix(path, root+"/")] = location{url}
 	}
 	return encode(map[string]any{"paths": index})
 }

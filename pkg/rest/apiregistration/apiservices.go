@@ -22,11 +22,17 @@ import (
 // Kind is the stored kind.
 const Kind = "apiservices.apiregistration.k8s.io"
 
-// Services is the store of the APIServices.
-type Services = generic.Store[*apiregistrationv1.APIService]
+// Services is the store of the APIServices, and that of their status.
+type Services struct {
+	*generic.Store[*apiregistrationv1.APIService]
+	Status rest.Updater
+}
 
 // Resources returns the store, and the table of the group.
-func Resources(b generic.Base) (*Services, []rest.Resource) { return apiservices.Build(b) }
+func Resources(b generic.Base) (*Services, []rest.Resource) {
+	store, rows := apiservices.Build(b)
+	return &Services{store, rows[1].Storage.(rest.Updater)}, rows
+}
 
 var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 	Row:            row(),
@@ -35,8 +41,8 @@ var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 	RequireVersion: true,
 	Default:        func(s *apiregistrationv1.APIService) { apiregistrationv1.SetObjectDefaults_APIService(s) },
 	Prepare: func(now, old *apiregistrationv1.APIService) {
-		if old == nil || (old.Spec.Service == nil) != (now.Spec.Service == nil) {
-			helper.SetAPIServiceCondition(now, available(now))
+		if now.Spec.Service == nil && (old == nil || old.Spec.Service != nil) {
+			helper.SetAPIServiceCondition(now, helper.NewLocalAvailableAPIServiceCondition())
 		}
 	},
 	PrepareStatus: func(now, old *apiregistrationv1.APIService) { metav1.ResetObjectMetaForStatus(now, old) },
@@ -66,13 +72,4 @@ func internal(service *apiregistrationv1.APIService) *apiregistration.APIService
 	converted := &apiregistration.APIService{}
 	utilruntime.Must(apiregistrationv1.Convert_v1_APIService_To_apiregistration_APIService(service, converted, nil)) // it only copies
 	return converted
-}
-
-// available returns the condition of a service: nothing is sent to other servers yet.
-func available(service *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition {
-	if service.Spec.Service == nil {
-		return helper.NewLocalAvailableAPIServiceCondition()
-	}
-	return apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, LastTransitionTime: metav1.Now(),
-		Reason: "NotAggregated", Message: "this server sends no requests to other servers"}
 }

@@ -2,19 +2,20 @@ package apiregistration
 
 import (
 	"cmp"
+	"slices"
 	"strings"
-
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// priority orders a version: its group among the groups, and itself in the group. A higher one comes first.
-type priority struct{ group, version int32 }
+// Priority orders a version: its group among the groups, and itself in the group. A higher one comes first.
+type Priority struct{ Group, Version int32 }
 
 // priorities are those of today's server for built-in kinds.
-var priorities = map[schema.GroupVersion]priority{
+var priorities = map[schema.GroupVersion]Priority{
+	{Group: apiregistrationv1.GroupName, Version: "v1"}:    {20000, 1},
 	{Group: "", Version: "v1"}:                             {18000, 1},
 	{Group: "apps", Version: "v1"}:                         {17800, 15},
 	{Group: "events.k8s.io", Version: "v1"}:                {17750, 15},
@@ -39,23 +40,28 @@ var priorities = map[schema.GroupVersion]priority{
 }
 
 // ofDefinitions is the priority of the kinds of CustomResourceDefinitions.
-var ofDefinitions = priority{1000, 100}
+var ofDefinitions = Priority{1000, 100}
 
-func priorityOf(of schema.GroupVersion) (p priority, isBuiltIn bool) {
+// PriorityOf returns the priority of a version of this server.
+func PriorityOf(of schema.GroupVersion) (p Priority, isBuiltIn bool) {
 	if p, isBuiltIn = priorities[of]; isBuiltIn {
 		return p, true
 	}
 	return ofDefinitions, false
 }
 
-// Compare orders versions as discovery shows them: the group of the APIServices themselves, then groups by their priority and
-// name, and the versions of a group by their priority and name.
-func Compare(a, b schema.GroupVersion) int {
-	own := func(of schema.GroupVersion) int {
-		return map[bool]int{true: 0, false: 1}[of.Group == apiregistrationv1.GroupName]
+// Sort sorts versions as discovery shows them: groups by the highest priority of their versions and by name, and the versions of a group by
+// their priority and name.
+func Sort[V any](versions []V, of func(V) (schema.GroupVersion, Priority)) {
+	groups := map[string]int32{}
+	for _, v := range versions {
+		version, p := of(v)
+		groups[version.Group] = max(groups[version.Group], p.Group)
 	}
-	first, _ := priorityOf(a)
-	second, _ := priorityOf(b)
-	return cmp.Or(own(a)-own(b), int(second.group-first.group), strings.Compare(a.Group, b.Group), int(second.version-first.version),
-		-version.CompareKubeAwareVersionStrings(a.Version, b.Version))
+	slices.SortFunc(versions, func(v, w V) int {
+		a, first := of(v)
+		b, second := of(w)
+		return cmp.Or(cmp.Compare(groups[b.Group], groups[a.Group]), strings.Compare(a.Group, b.Group), cmp.Compare(second.Version, first.Version),
+			-version.CompareKubeAwareVersionStrings(a.Version, b.Version))
+	})
 }

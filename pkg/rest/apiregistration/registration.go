@@ -118,13 +118,13 @@ func wait(ctx context.Context, services *Services, seen uint64, changed <-chan s
 }
 
 func localService(version schema.GroupVersion) *apiregistrationv1.APIService {
-	p, isBuiltIn := priorityOf(version)
+	p, isBuiltIn := PriorityOf(version)
 	how := Continuously
 	if isBuiltIn {
 		how = OnStart
 	}
 	return &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version.Version + "." + version.Group, Labels: map[string]string{automanaged: string(how)}},
-		Spec:       apiregistrationv1.APIServiceSpec{Group: version.Group, Version: version.Version, GroupPriorityMinimum: p.group, VersionPriority: p.version},
+		Spec:       apiregistrationv1.APIServiceSpec{Group: version.Group, Version: version.Version, GroupPriorityMinimum: p.Group, VersionPriority: p.Version},
 	}
 }

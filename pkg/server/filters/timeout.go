@@ -32,7 +32,7 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 		if info.KeepsTime && req.Method != http.MethodGet { // its steps may take longer together than the 10 seconds of 2014
 			_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
 		}
-		if info.KeepsTime || info.Unlimited || (info.Verb == "get" && !getsWait) {
+		if info.KeepsTime || info.Unlimited || (info.Verb == "get" && !getsWait && !info.Waits) {
 			next.ServeHTTP(w, req)
 			return
 		}

@@ -27,6 +27,7 @@ type Info struct {
 	SelectsByField bool // the query may have a fieldSelector, and the handler honours it
 	Unlimited      bool // it has no time limit
 	KeepsTime      bool // it has a time limit of its own, not that of the chain
+	Waits          bool // even its GET may block on another process
 }
 
 // NewInfo parses a request to today's API. It does not check whether the resource in the path exists. Today's

@@ -1,0 +1,135 @@
+package aggregator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+
+	"kube2014/pkg/rest"
+	"kube2014/pkg/util/services"
+)
+
+// attempts is how many addresses of a service are tried at once: one of several may be away.
+const attempts = 5
+
+// failedDiscovery is the reason of a server that is not there, or does not say what it serves.
+const failedDiscovery = "FailedDiscoveryCheck"
+
+// condition returns the condition of an APIService, in the words of today's server.
+func condition(status apiregistrationv1.ConditionStatus, reason string, err error) apiregistrationv1.APIServiceCondition {
+	message := "all checks passed"
+	if err != nil {
+		message = err.Error()
+	}
+	return apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: status, LastTransitionTime: metav1.Now(), Reason: reason, Message: message}
+}
+
+// check returns what the condition of an APIService must be: what is wrong with its service, or else with its server, which must list the
+// resources of the version (K104).
+func (s *Server) check(ctx context.Context, v *Version) (list *metav1.APIResourceList, status apiregistrationv1.ConditionStatus, reason string, err error) {
+	at := v.spec.Service
+	service, err := s.Reader.Service(ctx, at.Namespace, at.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, apiregistrationv1.ConditionFalse, "ServiceNotFound", fmt.Errorf("service/%s in %q is not present", at.Name, at.Namespace)
+	case err != nil:
+		return nil, apiregistrationv1.ConditionUnknown, "ServiceAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
+	case service.Spec.Type == corev1.ServiceTypeClusterIP, service.Spec.Type == "":
+		if status, reason, err := s.checkEndpoints(ctx, at, service); err != nil {
+			return nil, status, reason, err
+		}
+	}
+	if list, err = v.listed(ctx); err != nil {
+		return nil, apiregistrationv1.ConditionFalse, failedDiscovery, err
+	}
+	return list, apiregistrationv1.ConditionTrue, "Passed", nil
+}
+
+// checkEndpoints returns an error if a service has no ready address of the port.
+func (s *Server) checkEndpoints(ctx context.Context, at *apiregistrationv1.ServiceReference, service *corev1.Service) (status apiregistrationv1.ConditionStatus, reason string, err error) {
+	port := services.PortOf(service, *at.Port)
+	if port == nil {
+		return apiregistrationv1.ConditionFalse, "ServicePortError", fmt.Errorf("service/%s in %q is not listening on port %d", at.Name, at.Namespace, *at.Port)
+	}
+	slices, err := services.SlicesOf(ctx, s.Reader, at.Namespace, at.Name)
+	switch {
+	case err != nil:
+		return apiregistrationv1.ConditionUnknown, "EndpointsAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
+	case len(slices) == 0:
+		return apiregistrationv1.ConditionFalse, "EndpointsNotFound", fmt.Errorf("cannot find endpointslices for service/%s in %q", at.Name, at.Namespace)
+	case len(services.ReadyAddresses(slices, port.Name)) == 0:
+		return apiregistrationv1.ConditionFalse, "MissingEndpoints", fmt.Errorf("endpointslices for service/%s in %q have no addresses with port name %q", at.Name, at.Namespace, port.Name)
+	}
+	return "", "", nil
+}
+
+// listed returns the resources that the server lists for the version. It asks several addresses at once, and returns the last error if none
+// of them answers.
+func (v *Version) listed(ctx context.Context) (*metav1.APIResourceList, error) {
+	if v.broken != nil {
+		return nil, v.broken
+	}
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	type answer struct {
+		list *metav1.APIResourceList
+		err  error
+	}
+	answers := make(chan answer, attempts)
+	for range attempts {
+		go func() {
+			list, err := v.listedAtOne(ctx)
+			answers <- answer{list, err}
+		}()
+	}
+	var last answer
+	for range attempts {
+		if last = <-answers; last.err == nil {
+			break
+		}
+	}
+	return last.list, last.err
+}
+
+func (v *Version) listedAtOne(ctx context.Context) (*metav1.APIResourceList, error) {
+	answer, at, err := v.remote.get(ctx, v.Path(), http.Header{"Accept": {"application/json"}})
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
+		return nil, fmt.Errorf("failing or missing response from %v: bad status from %v: %d", at, at, answer.StatusCode)
+	}
+	list := &metav1.APIResourceList{}
+	switch err := decode(answer.Body, list); {
+	case err != nil:
+		return nil, fmt.Errorf("failing or missing response from %v: %w", at, err)
+	case list.GroupVersion != v.groupVersion().String():
+		return nil, fmt.Errorf("failing or missing response from %v: it lists the resources of %q", at, list.GroupVersion)
+	}
+	return list, nil
+}
+
+// report writes the condition of an APIService, unless it is there already.
+func (s *Server) report(ctx context.Context, v *Version, condition apiregistrationv1.APIServiceCondition) error {
+	if now := v.stored; now != nil && now.Status == condition.Status && now.Reason == condition.Reason && now.Message == condition.Message {
+		return nil
+	}
+	_, _, err := s.Services.Status.Update(ctx, rest.Key{Name: v.name()}, func(current rest.Object) (rest.Object, error) {
+		service := current.(*apiregistrationv1.APIService)
+		if service.UID == v.uid && service.Spec.Service != nil {
+			helper.SetAPIServiceCondition(service, condition)
+		}
+		return service, nil
+	}, rest.AsServer())
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

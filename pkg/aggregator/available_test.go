@@ -1,0 +1,67 @@
+package aggregator_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+func answering(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "https://elsewhere.example.com/")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// K104: today's server is content with any answer of success.
+func TestAServerThatDoesNotListItsResourcesIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for why, row := range map[string]struct {
+		handler http.HandlerFunc
+		host    string
+		tells   string
+	}{
+		"it is broken":             {answering(500, ""), "", "bad status from"},
+		"it redirects":             {answering(302, ""), "", ": 302"},
+		"it sends rubbish":         {answering(200, "rubbish"), "", "the document is not the expected JSON"},
+		"it sends nothing":         {answering(204, ""), "", "the document is not the expected JSON"},
+		"it never ends":            {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "", "the document has more than 16777216 bytes"},
+		"it is of another group":   {answering(200, `{"groupVersion":"other.com/v1"}`), "", `it lists the resources of "other.com/v1"`},
+		"it has the wrong name":    {list, "other.default.svc", "x509: certificate is valid for other.default.svc, not api.default.svc"},
+		"it hangs":                 {func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }, "", "context deadline exceeded"},
+		"it closes the connection": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "", "failing or missing response from https://"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			f := open(t)
+			var hosts []string
+			if row.host != "" {
+				hosts = []string{row.host}
+			}
+			f.serve(f.other(row.handler, hosts...))
+			condition := f.register("")
+			assert.Equal(t, apiregistrationv1.ConditionFalse, condition.Status)
+			assert.Equal(t, "FailedDiscoveryCheck", condition.Reason)
+			assert.Contains(t, condition.Message, row.tells)
+			for _, path := range []string{"/apis/example.com/v1", "/apis/example.com/v1/things", "/openapi/v3/apis/example.com/v1"} {
+				status, body, _ := f.get(path)
+				assert.Equal(t, []any{503, "service unavailable\n"}, []any{status, body}, path)
+			}
+			status, _, _ := f.get("/api/v1/pods")
+			assert.Equal(t, 200, status, "another group is served")
+		})
+	}
+}
+
+func endless(w http.ResponseWriter) {
+	for {
+		if _, err := io.WriteString(w, strings.Repeat("x", 1<<20)); err != nil {
+			return
+		}
+	}
+}

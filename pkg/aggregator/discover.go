@@ -1,0 +1,137 @@
+package aggregator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/endpoints/discovery"
+)
+
+// maxDocument bounds the documents of other servers, in bytes.
+const maxDocument = 16 << 20
+
+// wanted is what this server accepts: one document of all versions.
+const wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+
+// discover returns what the server serves in the version: as its document of all versions says, or else as the list says.
+func (v *Version) discover(ctx context.Context, list *metav1.APIResourceList) found {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	found, err := v.inDocumentOfAll(ctx)
+	if err != nil {
+		found.resources, found.tag = discovery.Aggregate(list.APIResources), ""
+	}
+	found.isFresh, found.openAPI = true, v.describedAt(ctx)
+	return found
+}
+
+var errNotAll = errors.New("there is no document of all versions")
+
+// inDocumentOfAll returns what the document of all versions of the server says of this one.
+func (v *Version) inDocumentOfAll(ctx context.Context) (found, error) {
+	header := http.Header{"Accept": {wanted}}
+	if v.found.tag != "" {
+		header.Set("If-None-Match", v.found.tag)
+	}
+	path := "/apis"
+	if v.spec.Group == "" {
+		path = "/api"
+	}
+	answer, _, err := v.remote.get(ctx, path, header)
+	if err != nil {
+		return found{}, err
+	}
+	defer answer.Body.Close()
+	switch {
+	case answer.StatusCode == http.StatusNotModified:
+		return v.found, nil
+	case answer.StatusCode != http.StatusOK || !isOfAll(answer.Header.Get("Content-Type")):
+		return found{}, errNotAll
+	}
+	var list apidiscovery.APIGroupDiscoveryList
+	if err := decode(answer.Body, &list); err != nil {
+		return found{}, err
+	}
+	next := found{tag: answer.Header.Get("ETag")}
+	for _, group := range list.Items {
+		for _, version := range group.Versions {
+			if group.Name == v.spec.Group && version.Version == v.spec.Version {
+				next.resources = completed(version.Resources)
+			}
+		}
+	}
+	return next, nil
+}
+
+func isOfAll(contentType string) bool {
+	_, parameters, err := mime.ParseMediaType(contentType)
+	return err == nil && parameters["g"] == apidiscovery.GroupName && parameters["as"] == "APIGroupDiscoveryList"
+}
+
+// completed returns resources with the kinds of answers that are missing: some clients expect them.
+func completed(resources []apidiscovery.APIResourceDiscovery) []apidiscovery.APIResourceDiscovery {
+	for i := range resources {
+		if resources[i].ResponseKind == nil {
+			resources[i].ResponseKind = &metav1.GroupVersionKind{}
+		}
+		for j := range resources[i].Subresources {
+			if sub := &resources[i].Subresources[j]; sub.ResponseKind == nil {
+				sub.ResponseKind = &metav1.GroupVersionKind{}
+			}
+		}
+	}
+	return resources
+}
+
+// describedAt returns the URL of the description of the version in OpenAPI v3, "" for none.
+func (v *Version) describedAt(ctx context.Context) string {
+	var index struct {
+		Paths map[string]struct {
+			URL string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	if err := v.remote.document(ctx, "/openapi/v3", &index); err != nil {
+		return ""
+	}
+	url := index.Paths[strings.TrimPrefix(v.Path(), "/")].URL
+	if path, _, _ := strings.Cut(url, "?"); path != "/openapi/v3"+v.Path() {
+		return ""
+	}
+	return url
+}
+
+// document reads a document in JSON.
+func (r *remote) document(ctx context.Context, path string, into any) error {
+	answer, _, err := r.get(ctx, path, http.Header{"Accept": {"application/json"}})
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s is answered with %d", path, answer.StatusCode)
+	}
+	return decode(answer.Body, into)
+}
+
+// decode decodes a document in JSON. The error does not repeat it.
+func decode(body io.Reader, into any) error {
+	text, err := io.ReadAll(io.LimitReader(body, maxDocument+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > maxDocument:
+		return fmt.Errorf("the document has more than %d bytes", maxDocument)
+	case json.Unmarshal(text, into) != nil:
+		return errors.New("the document is not the expected JSON")
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package aggregator
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/endpoints/discovery"
+	"kube2014/pkg/endpoints/openapi"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/apiregistration"
+)
+
+// installDocuments lets the server serve discovery and OpenAPI of all servers.
+func (s *Server) installDocuments() {
+	remote := func() any { return s.Snapshot() }
+	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(s.versions(rows)) }, s.Catalogs, remote)
+	s.Documents = func(path string) http.Handler { return documents().Handler(path) }
+	var described atomic.Pointer[openapi.Documents]
+	described.Store(&openapi.Documents{})
+	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents {
+		ours := slices.DeleteFunc(slices.Clone(rows), func(row *rest.Resource) bool { return s.Snapshot().byPath[row.GroupVersion] != nil })
+		next := described.Load().Next(describedOf(ours), typesOf(ours), s.described()...)
+		described.Store(next)
+		return next
+	}, s.Catalogs, remote)
+	description := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { descriptions().ServeHTTP(w, req) })
+	s.Handle("/openapi/v3", description)
+	s.HandlePrefix("/openapi/v3/", description)
+	s.Handle("/openapi/v2", description)
+}
+
+// versions returns the versions of this server's resources, and those of other servers, in the order of discovery. That of another server
+// replaces one of this server.
+func (s *Server) versions(rows []*rest.Resource) []discovery.Version {
+	others := s.Snapshot()
+	versions := slices.DeleteFunc(versionsOf(rows), func(version discovery.Version) bool { return others.byPath[version.GroupVersion] != nil })
+	for _, v := range others.byPath {
+		versions = append(versions, discovery.Version{GroupVersion: v.groupVersion(), Remote: v.discovered()})
+	}
+	apiregistration.Sort(versions, func(version discovery.Version) (schema.GroupVersion, apiregistration.Priority) {
+		if v := others.byPath[version.GroupVersion]; v != nil {
+			return version.GroupVersion, apiregistration.Priority{Group: v.spec.GroupPriorityMinimum, Version: v.spec.VersionPriority}
+		}
+		p, _ := apiregistration.PriorityOf(version.GroupVersion)
+		return version.GroupVersion, p
+	})
+	return versions
+}
+
+// discovered returns what the version has, as its server has said last: stale if it was not asked since, or did not answer.
+func (v *Version) discovered() *apidiscovery.APIVersionDiscovery {
+	if !v.found.isFresh {
+		return &apidiscovery.APIVersionDiscovery{Version: v.spec.Version, Freshness: apidiscovery.DiscoveryFreshnessStale}
+	}
+	return &apidiscovery.APIVersionDiscovery{Version: v.spec.Version, Resources: v.found.resources, Freshness: apidiscovery.DiscoveryFreshnessCurrent}
+}
+
+// described returns the versions of the servers that are available, for OpenAPI.
+func (s *Server) described() (remotes []openapi.Remote) {
+	for _, v := range s.Snapshot().Versions() {
+		if v.isAvailable && v.broken == nil {
+			remotes = append(remotes, openapi.Remote{GroupVersion: v.groupVersion(), URL: v.found.openAPI, V2: func() (*spec.Swagger, error) {
+				ctx, cancel := context.WithTimeout(s.Serving, discoveryTimeout)
+				defer cancel()
+				document := &spec.Swagger{}
+				return document, v.remote.document(ctx, "/openapi/v2", document)
+			}})
+		}
+	}
+	return remotes
+}
+
+// versionsOf returns the versions of resources.
+func versionsOf(rows []*rest.Resource) (versions []discovery.Version) {
+	for _, row := range rows {
+		i := slices.IndexFunc(versions, func(version discovery.Version) bool { return version.GroupVersion == row.GroupVersion })
+		if i < 0 {
+			i = len(versions)
+			versions = append(versions, discovery.Version{GroupVersion: row.GroupVersion})
+		}
+		versions[i].Resources = append(versions[i].Resources, row.APIResource())
+	}
+	return versions
+}
+
+// describedOf returns the versions of resources, for OpenAPI.
+func describedOf(rows []*rest.Resource) (versions []openapi.Version) {
+	byVersion := map[schema.GroupVersion][]*rest.Resource{}
+	for _, row := range rows {
+		byVersion[row.GroupVersion] = append(byVersion[row.GroupVersion], row)
+	}
+	for _, version := range versionsOf(rows) {
+		versions = append(versions, openapi.Version{Version: version, Rows: byVersion[version.GroupVersion]})
+	}
+	return versions
+}
+
+// typesOf returns an object of each kind of the resources, of their lists, and of the kinds that all share. Kinds
+// without a Go type are left out.
+func typesOf(rows []*rest.Resource) map[schema.GroupVersionKind]any {
+	types := map[schema.GroupVersionKind]any{
+		{Version: v1.Version, Kind: "Status"}: &metav1.Status{},
+	}
+	for _, row := range rows {
+		for _, name := range []string{row.Kind.Kind, row.Kind.Kind + "List", "DeleteOptions", "WatchEvent"} {
+			kind := row.Kind.GroupVersion().WithKind(name)
+			if object, err := row.Types().New(kind); err == nil {
+				types[kind] = object
+			}
+		}
+	}
+	return types
+}

@@ -1,0 +1,101 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"time"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/server/request"
+)
+
+// discoveryTimeout bounds a request for what a server serves: clients ask each version for it.
+const discoveryTimeout = 5 * time.Second
+
+// unavailable answers a request for a server that is away, in the words of today's server.
+func unavailable(w http.ResponseWriter) {
+	http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+}
+
+// proxy sends a request to the server of the version, as its user.
+func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
+	if !v.isAvailable {
+		unavailable(w)
+		return
+	}
+	if v.broken != nil {
+		http.Error(w, v.broken.Error(), http.StatusInternalServerError)
+		return
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	defer context.AfterFunc(s.Serving, cancel)()
+	if strings.TrimSuffix(req.URL.Path, "/") == v.Path() {
+		ctx, cancel = context.WithTimeout(ctx, discoveryTimeout)
+		defer cancel()
+	}
+	address, err := v.remote.address(ctx)
+	if err != nil {
+		log.Printf("the server of %s is not reached: %s", v.name(), api.Printable(err.Error(), ' '))
+		unavailable(w)
+		return
+	}
+	who, isUpgrade := request.UserFrom(ctx), isUpgrade(req)
+	if request.RecordOf(ctx).Info.Unlimited {
+		control := http.NewResponseController(w)
+		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{}) // a connection without deadlines needs none
+	}
+	proxy := httputil.ReverseProxy{
+		Transport: v.remote.http,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "https", address, address
+			r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+			r.SetXForwarded()
+			r.Out.Header["X-Forwarded-Host"], r.Out.Header["X-Forwarded-Uri"] = []string{address}, []string{r.In.URL.Path} // as of today's server
+			identify(r.Out, who)
+		},
+		ModifyResponse: refuseRedirects,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, fmt.Sprintf("error trying to reach service: %v", err), http.StatusServiceUnavailable)
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // the client sees that the answer ends
+	}
+	if isUpgrade {
+		proxy.Transport = v.remote.upgrading
+	}
+	proxy.ServeHTTP(w, req.WithContext(ctx))
+}
+
+// isUpgrade reports whether a request wants to speak another protocol.
+func isUpgrade(req *http.Request) bool {
+	for _, value := range req.Header.Values("Connection") {
+		if strings.Contains(strings.ToLower(value), "upgrade") {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseRedirects replaces an answer that sends the client elsewhere, and removes what pages of other origins may do, about which this
+// server decides.
+func refuseRedirects(answer *http.Response) error {
+	for name := range answer.Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			answer.Header.Del(name)
+		}
+	}
+	if answer.StatusCode < 300 || answer.StatusCode > 399 || answer.Header.Get("Location") == "" {
+		return nil
+	}
+	const why = "the backend attempted to redirect this request, which is not permitted"
+	_ = answer.Body.Close() // nobody reads it
+	answer.StatusCode, answer.Header = http.StatusBadGateway, http.Header{}
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewBufferString(why)), int64(len(why))
+	return nil
+}

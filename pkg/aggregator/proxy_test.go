@@ -1,0 +1,137 @@
+package aggregator_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestARequestGoesToTheOtherServerAsItsUser(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.serve(f.other(http.HandlerFunc(serve)))
+	assert.Equal(t, "Passed", f.register("").Reason)
+	status, body, _ := f.get("/apis/example.com/v1/things?b=2&a=1", "X-Remote-User", "mallory", "X-Remote-Group", "system:masters", "X-Remote-Extra-Scope", "all",
+		"X-Remote-Uid", "0", "Impersonate-User", "mallory", "Authorization", "Bearer secret", "X-Mine", "kept")
+	require.Equal(t, 200, status, body)
+	var seen struct {
+		URI, Proxy string
+		Header     http.Header
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &seen))
+	assert.Equal(t, "/apis/example.com/v1/things?b=2&a=1", seen.URI)
+	assert.Equal(t, "proxy", seen.Proxy)
+	for name, values := range map[string][]string{"X-Remote-User": {"alice"}, "X-Remote-Uid": {"7"}, "X-Remote-Group": {"dev", "ops"}, "X-Remote-Extra-Example.com%2fscope": {"a", "b"},
+		"X-Remote-Extra-Scope": nil, "Impersonate-User": nil, "Authorization": nil, "X-Mine": {"kept"}} {
+		assert.Equal(t, values, seen.Header[name], name)
+	}
+}
+
+func TestAnAnswerIsPassedOnAsItIs(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		switch req.URL.Path {
+		case "/apis/example.com/v1":
+			list(w, req)
+		case "/apis/example.com/v1/elsewhere":
+			http.Redirect(w, req, "https://elsewhere.example.com/", http.StatusFound)
+		case "/apis/example.com/v1/cut":
+			_, _ = w.Write([]byte("cut"))
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		default:
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			w.Header().Set("X-Theirs", "kept")
+			http.Error(w, "a teapot", http.StatusTeapot)
+		}
+	})))
+	f.register("")
+	status, body, header := f.get("/apis/example.com/v1/things")
+	assert.Equal(t, []any{418, "a teapot\n", "kept", ""}, []any{status, body, header.Get("X-Theirs"), header.Get("Access-Control-Allow-Origin")})
+	status, body, header = f.get("/apis/example.com/v1/elsewhere")
+	assert.Equal(t, []any{502, "the backend attempted to redirect this request, which is not permitted", ""}, []any{status, body, header.Get("Location")})
+	status, body, _ = f.get("/apis/example.com/v1/cut")
+	assert.Equal(t, []any{200, "cut"}, []any{status, body})
+}
+
+func TestAWatchIsPassedOnEventByEventAndEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	next := make(chan string)
+	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if !req.URL.Query().Has("watch") {
+			list(w, req)
+			return
+		}
+		for {
+			select {
+			case event := <-next:
+				_, _ = w.Write([]byte(event + "\n"))
+				_ = http.NewResponseController(w).Flush()
+			case <-req.Context().Done():
+				close(next)
+				return
+			}
+		}
+	})))
+	f.register("")
+	go func() { next <- "first" }()
+	res, err := http.Get(f.url + "/apis/example.com/v1/things?watch=1")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	events := bufio.NewScanner(res.Body)
+	require.True(t, events.Scan())
+	assert.Equal(t, "first", events.Text())
+	next <- "second"
+	require.True(t, events.Scan())
+	assert.Equal(t, "second", events.Text())
+	f.end()
+	<-next // the other server has noticed
+	assert.False(t, events.Scan())
+}
+
+func TestAConnectionIsUpgraded(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Upgrade") == "" {
+			list(w, req)
+			return
+		}
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello "+req.Header.Get("X-Remote-User")+"\n")
+		_, _ = io.Copy(conn, buffered)
+	})))
+	f.register("")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /apis/example.com/v1/things/x/connect HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	require.NoError(t, err)
+	reader := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(reader, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 101, answer.StatusCode)
+	_, err = io.WriteString(conn, "ping\n")
+	require.NoError(t, err)
+	for _, want := range []string{"hello alice\n", "ping\n"} {
+		line, err := reader.ReadString('\n')
+		require.NoError(t, err)
+		assert.Equal(t, want, line)
+	}
+	f.end()
+	_, err = reader.ReadByte()
+	assert.ErrorIs(t, err, io.EOF)
+}

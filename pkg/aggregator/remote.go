@@ -1,0 +1,117 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"kube2014/pkg/auth/user"
+	"kube2014/pkg/util/pems"
+	"kube2014/pkg/util/services"
+)
+
+// remote is another server. It is safe for concurrent use.
+type remote struct {
+	spec    apiregistrationv1.APIServiceSpec
+	resolve services.Resolver
+
+	http      *http.Transport
+	upgrading *http.Transport // speaks HTTP/1.1 only, which alone can be upgraded
+}
+
+// newRemote returns the server that the spec of an APIService names. An error names a field.
+func newRemote(spec apiregistrationv1.APIServiceSpec, resolve services.Resolver, certificate func() (*tls.Certificate, error)) (*remote, error) {
+	security := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		ServerName:         spec.Service.Name + "." + spec.Service.Namespace + ".svc",
+		InsecureSkipVerify: spec.InsecureSkipTLSVerify,
+	}
+	if len(bytes.TrimSpace(spec.CABundle)) > 0 {
+		var err error
+		if security.RootCAs, err = pems.Pool("spec.caBundle", spec.CABundle); err != nil {
+			return nil, err
+		}
+	}
+	if certificate != nil {
+		security.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate() }
+	}
+	return &remote{spec, resolve, newTransport(security, true), newTransport(security, false)}, nil
+}
+
+func newTransport(security *tls.Config, http2 bool) *http.Transport {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(http2)
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSClientConfig:        security.Clone(),
+		TLSHandshakeTimeout:    dialTimeout,
+		Protocols:              protocols,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: dialTimeout, PingTimeout: dialTimeout},
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+		DisableCompression:     true, // the answer is passed on as it is
+	}
+}
+
+const (
+	dialTimeout = 15 * time.Second
+	maxIdle     = 64 // connections to a server that speaks HTTP/1.1 only
+)
+
+// address returns where the server is now.
+func (r *remote) address(ctx context.Context) (string, error) {
+	port := int32(443)
+	if r.spec.Service.Port != nil {
+		port = *r.spec.Service.Port
+	}
+	return r.resolve(ctx, r.spec.Service.Namespace, r.spec.Service.Name, port)
+}
+
+// close closes the idle connections.
+func (r *remote) close() {
+	r.http.CloseIdleConnections()
+	r.upgrading.CloseIdleConnections()
+}
+
+// path returns the path of the version.
+func pathOf(spec apiregistrationv1.APIServiceSpec) string {
+	if spec.Group == "" {
+		return "/api/" + spec.Version
+	}
+	return "/apis/" + spec.Group + "/" + spec.Version
+}
+
+// self is the user as whom this server asks others for what they serve.
+var self = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.Masters}}
+
+// get asks the server itself for a path. Redirects are not followed.
+func (r *remote) get(ctx context.Context, path string, header http.Header) (*http.Response, *url.URL, error) {
+	address, err := r.address(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := &url.URL{Scheme: "https", Host: address, Path: path}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	identify(req, self)
+	client := &http.Client{Transport: r.http, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(req)
+	if err != nil {
+		return nil, at, fmt.Errorf("failing or missing response from %v: %w", at, err)
+	}
+	return answer, at, nil
+}

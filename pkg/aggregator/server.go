@@ -1,0 +1,287 @@
+// Package aggregator is the outermost of the servers of today's API. An APIService that names a service sends the requests for a version of a
+// group to another server, as their user. All servers show what they serve as one API.
+package aggregator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+
+	"kube2014/pkg/api"
+	"kube2014/pkg/endpoints"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/apiregistration"
+	"kube2014/pkg/server/request"
+	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
+	"kube2014/pkg/util/services"
+	"kube2014/pkg/util/workqueue"
+)
+
+// Config is what a Server needs.
+type Config struct {
+	// Endpoints serves the APIServices, and the paths that all servers share.
+	Endpoints *endpoints.Server
+	Services  *apiregistration.Services
+	Catalogs  rest.Catalogs // of all servers of today's API in this process
+	Reader    services.Reader
+	Resolve   services.Resolver
+	// SlicesKind and ServicesKind are the stored kinds that are followed.
+	SlicesKind, ServicesKind api.Kind
+	// Certificate returns what this server shows to others, by which they trust the names of users. Nil: it shows nothing.
+	Certificate func() (*tls.Certificate, error)
+	// Serving ends when this server is about to end; requests to others end then.
+	Serving context.Context
+	// Around is put around the work on one APIService, for a trace. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
+}
+
+// Server is the aggregator. It serves nothing of other servers until Follow has read the APIServices. It is safe for concurrent use.
+type Server struct {
+	*endpoints.Server
+	Config
+
+	queue    *workqueue.Queue // names of APIServices whose servers are looked at
+	followed chan struct{}    // closed when all APIServices have been read
+
+	mu       sync.Mutex // held by writers of the snapshot
+	snapshot atomic.Pointer[Snapshot]
+}
+
+// Snapshot has the versions of other servers at one moment. It does not change.
+type Snapshot struct {
+	byName map[string]*Version // by the name of the APIService
+	byPath map[schema.GroupVersion]*Version
+}
+
+// New returns a server that knows no other server yet.
+func New(config Config) *Server {
+	s := &Server{Server: config.Endpoints, Config: config, queue: workqueue.New("aggregator"), followed: make(chan struct{})}
+	s.snapshot.Store(&Snapshot{})
+	s.installDocuments()
+	return s
+}
+
+// Snapshot returns the versions that other servers serve now.
+func (s *Server) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// Followed reports whether all APIServices have been read.
+func (s *Server) Followed() bool {
+	select {
+	case <-s.followed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Serves implements request.Server.
+func (s *Server) Serves(req *http.Request, record *request.Record) bool {
+	if v := s.find(req.URL.Path); v != nil {
+		info := record.Today(req)
+		info.IsServed, info.Waits, info.Unlimited = true, true, info.Unlimited || isUpgrade(req)
+		record.Row = v
+		return true
+	}
+	return s.Server.Serves(req, record)
+}
+
+// ServeHTTP answers a request whose record Serves has completed.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if v, isRemote := request.RecordOf(req.Context()).Row.(*Version); isRemote {
+		s.proxy(w, req, v)
+		return
+	}
+	s.Server.ServeHTTP(w, req)
+}
+
+// find returns the version of another server that a path belongs to, nil for none.
+func (s *Server) find(path string) *Version {
+	snapshot := s.Snapshot()
+	if len(snapshot.byPath) == 0 || s.Hides != nil && s.Hides(path) {
+		return nil
+	}
+	path, _ = strings.CutPrefix(path, "/openapi/v3")
+	parts := strings.SplitN(strings.Trim(path, "/"), "/", 4)
+	switch {
+	case parts[0] == "api":
+		return snapshot.byPath[schema.GroupVersion{Version: "v1"}]
+	case parts[0] == "apis" && len(parts) > 2:
+		return snapshot.byPath[schema.GroupVersion{Group: parts[1], Version: parts[2]}]
+	}
+	return nil
+}
+
+// retryPeriod is the time between two attempts to follow, while the store is unavailable.
+const retryPeriod = time.Second / 4
+
+// workers is how many servers are looked at at once: one that hangs must not delay the others.
+const workers = 16
+
+// Run follows the APIServices and what is behind them, and looks at their servers, until the context ends.
+func (s *Server) Run(ctx context.Context) {
+	go s.follow(ctx, apiregistration.Kind, s.apply)
+	go s.follow(ctx, s.ServicesKind, func(changed map[api.Key]*storage.Object, _ bool) {
+		for key := range changed {
+			s.reconsider(key.Namespace, key.ID)
+		}
+	})
+	go s.follow(ctx, s.SlicesKind, func(changed map[api.Key]*storage.Object, _ bool) {
+		for key, object := range changed {
+			s.reconsider(key.Namespace, object.GetLabels()[discoveryv1.LabelServiceName])
+		}
+	})
+	s.queue.Run(ctx, workers, workqueue.Sync(s.sync).Inside(s.Around))
+}
+
+// follow calls apply with all objects of a kind, and then with those that change; of a deleted one it gets the last state that was seen.
+func (s *Server) follow(ctx context.Context, kind api.Kind, apply func(changed map[api.Key]*storage.Object, isAll bool)) {
+	for logged := ""; ; {
+		if err := s.followOnce(ctx, kind, apply); ctx.Err() == nil && err.Error() != logged {
+			logged = err.Error()
+			log.Printf("the %s are read again: %v", kind, err)
+		}
+		if !util.Sleep(ctx, retryPeriod) {
+			return
+		}
+	}
+}
+
+func (s *Server) followOnce(ctx context.Context, kind api.Kind, apply func(changed map[api.Key]*storage.Object, isAll bool)) error {
+	all := storage.Selection{Kind: kind}
+	list, err := s.Services.Objects.List(all)
+	if err != nil {
+		return err
+	}
+	watcher, err := s.Services.Objects.Watch(all, list.Version)
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	listed := map[api.Key]*storage.Object{}
+	for _, object := range list.Items {
+		listed[object.Key()] = object
+	}
+	apply(listed, true)
+	for {
+		changes, err := watcher.Next(ctx)
+		if err != nil {
+			return err
+		}
+		changed := map[api.Key]*storage.Object{}
+		for _, change := range changes {
+			changed[change.Key()] = change.After
+		}
+		apply(changed, false)
+	}
+}
+
+// apply takes over changed APIServices: all of them, or those that have changed, nil for one that was deleted.
+func (s *Server) apply(changed map[api.Key]*storage.Object, isAll bool) {
+	s.change(func(byName map[string]*Version) {
+		if isAll {
+			for name := range byName {
+				if changed[api.Key{Kind: apiregistration.Kind, ID: name}] == nil {
+					drop(byName, name)
+				}
+			}
+		}
+		for key, object := range changed {
+			if err := s.read(byName, key.ID, object); err != nil {
+				log.Printf("the APIService %s is not served: %s", key.ID, api.Printable(err.Error(), ' '))
+			}
+		}
+	})
+	if !s.Followed() {
+		close(s.followed)
+	}
+}
+
+// change publishes a new snapshot.
+func (s *Server) change(change func(byName map[string]*Version)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Snapshot()
+	next := &Snapshot{byName: maps.Clone(now.byName), byPath: map[schema.GroupVersion]*Version{}}
+	if next.byName == nil {
+		next.byName = map[string]*Version{}
+	}
+	if change(next.byName); maps.Equal(next.byName, now.byName) {
+		return
+	}
+	for _, v := range next.byName {
+		next.byPath[v.groupVersion()] = v
+	}
+	s.snapshot.Store(next)
+}
+
+func drop(byName map[string]*Version, name string) {
+	if v := byName[name]; v != nil && v.remote != nil {
+		v.remote.close()
+	}
+	delete(byName, name)
+}
+
+var errOwnGroup = errors.New("the group of the APIServices is served by this server")
+
+// read takes over one APIService, nil for a deleted one. A server goes on as before unless its spec has changed.
+func (s *Server) read(byName map[string]*Version, name string, object *storage.Object) error {
+	var service *apiregistrationv1.APIService
+	if object != nil {
+		decoded, err := s.Services.Codec.Out(object.Object)
+		if err != nil {
+			return err
+		}
+		service = decoded.(*apiregistrationv1.APIService)
+	}
+	before := byName[name]
+	if service == nil || service.Spec.Service == nil || service.Spec.Group == apiregistrationv1.GroupName {
+		drop(byName, name)
+		if service != nil && service.Spec.Service != nil {
+			return errOwnGroup
+		}
+		return nil
+	}
+	next := &Version{uid: service.UID, spec: service.Spec, stored: helper.GetAPIServiceConditionByType(service, apiregistrationv1.Available)}
+	next.isAvailable = next.stored != nil && next.stored.Status == apiregistrationv1.ConditionTrue
+	if before != nil && before.uid == next.uid && equality.Semantic.DeepEqual(before.spec, next.spec) {
+		next.remote, next.broken, next.found = before.remote, before.broken, before.found
+	} else {
+		drop(byName, name)
+		next.remote, next.broken = newRemote(service.Spec, s.Resolve, s.Certificate)
+		s.queue.Add(name)
+	}
+	byName[name] = next
+	return nil
+}
+
+// reconsider looks again at the servers behind a service.
+func (s *Server) reconsider(namespace, service string) {
+	for name, v := range s.Snapshot().byName {
+		if v.spec.Service.Namespace == namespace && v.spec.Service.Name == service {
+			s.queue.Add(name)
+		}
+	}
+}
+
+// Versions returns the versions of other servers, sorted by name.
+func (s *Snapshot) Versions() (versions []*Version) {
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		versions = append(versions, s.byName[name])
+	}
+	return versions
+}
