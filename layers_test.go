@@ -108,7 +108,7 @@ var libraries = map[string][]string{
 	"golang.org/x/sys":                     {"pkg/util/orphan"},
 	"golang.org/x/time":                    {"pkg/audit"},
 	"github.com/google/uuid":               {"pkg/audit"},
-	"github.com/prometheus/client_golang":  {"pkg/metrics"},
+	"github.com/prometheus/client_golang":  {"pkg/kubelet/server", "pkg/metrics"},
 	"github.com/prometheus/client_model":   {},
 	"k8s.io/client-go":                     {"pkg/api/v1/validation/policies", "pkg/rest/customresource"},
 	"k8s.io/kube-openapi":                  {"pkg/api/v1/typed", "pkg/controller/validatingadmissionpolicystatus", "pkg/rest/apiextensions"},

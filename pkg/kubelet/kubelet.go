@@ -35,9 +35,11 @@ type Kubelet struct {
 	probing   sync.WaitGroup // the running probes
 	outage    outage
 	running   context.Context // of Run
+	began     time.Time       // of Run
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows; held before that of a worker
 	workers map[string]*podWorker
+	used    float64 // by pods that are gone, in seconds of one core
 }
 
 // New returns the kubelet of a machine.
@@ -78,7 +80,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	if err != nil {
 		return &ListenError{address, util.SystemError(err)}
 	}
-	k.running = ctx
+	k.running, k.began = ctx, time.Now()
 	if k.Listening != nil {
 		k.Listening(listener.Addr())
 	}
@@ -134,11 +136,12 @@ func (k *Kubelet) all() []*podWorker {
 	return slices.Collect(maps.Values(k.workers))
 }
 
-// setWorker sets the worker of a key; nil is none.
+// setWorker sets the worker of a key; nil removes the one that there is.
 func (k *Kubelet) setWorker(key string, w *podWorker) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if w == nil {
+		k.used += k.workers[key].usage(time.Now()).CPU
 		delete(k.workers, key)
 		return
 	}

@@ -14,6 +14,7 @@ import (
 // start starts a container, for the first time or again.
 func (w *podWorker) start(c *container) {
 	if c.phase() == cri.Exited {
+		w.leave(c)
 		c.last, c.before = c.terminated(), c.run
 		c.attempt++
 		if !c.changed {
@@ -111,6 +112,7 @@ func (w *podWorker) redefine() {
 			w.stop(gone, 0, "Stopping container "+gone.name)
 		}
 		gone.stopProbes()
+		w.leave(gone)
 	}
 }
 

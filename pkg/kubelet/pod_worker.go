@@ -28,6 +28,7 @@ type podWorker struct {
 	pod        *corev1.Pod // as it was last seen; shared
 	containers []*container
 	status     corev1.PodStatus // as it should be; replaced, never changed
+	used       float64          // by earlier runs of its containers, in seconds of one core
 	over       bool             // no container will run again
 	ended      bool             // it was over before this kubelet started
 	expired    bool             // it has exceeded its deadline

@@ -32,6 +32,7 @@ func (r *fakeRuntime) Start(spec cri.Spec) cri.Container {
 }
 
 func (c *fakeContainer) State() cri.State                              { return c.state }
+func (c *fakeContainer) Usage(time.Time) cri.Usage                     { return cri.Usage{CPU: 1} }
 func (c *fakeContainer) Log(int) ([]cri.LogLine, int, <-chan struct{}) { return nil, 0, nil }
 func (c *fakeContainer) Stop(time.Duration) {
 	c.state.Phase, c.state.FinishedAt = cri.Exited, time.Now()
@@ -69,6 +70,7 @@ func TestAPodThatIsChangedRunsWhatItSaysNow(t *testing.T) {
 	w.sync(version("3", "", changed, c), time.Now())
 	w.sync(version("3", "", changed, c), time.Now())
 	assert.Equal(t, []string{"a exited", "b exited", "b running", "c running"}, runtime.phases())
+	assert.EqualValues(t, 4, w.usage(time.Now()).CPU, "what ended counts too")
 	assert.Equal(t, []int32{1, 0}, []int32{w.status.ContainerStatuses[0].RestartCount, w.status.ContainerStatuses[1].RestartCount})
 	assert.Equal(t, []string{"b", "c"}, []string{w.status.ContainerStatuses[0].Name, w.status.ContainerStatuses[1].Name})
 

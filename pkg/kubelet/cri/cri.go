@@ -40,6 +40,8 @@ type Spec struct {
 // concurrent use.
 type Container interface {
 	State() State
+	// Usage returns what the container uses at a time, which is now or was just before.
+	Usage(at time.Time) Usage
 	// Log returns the lines that were written from a number on; the first one has number 0, and old
 	// ones may be gone. It also returns the number of the next line, and a channel that is closed
 	// when there may be more, nil if no more will come.
@@ -75,6 +77,12 @@ type State struct {
 	ExitCode   int32
 	Reason     string // why it has exited; empty for Completed or Error, as the exit code says
 	Message    string
+}
+
+// Usage is what a container uses.
+type Usage struct {
+	CPU    float64 // since its start, in seconds of one core
+	Memory float64 // its working set, in bytes; 0 unless it runs
 }
 
 // LogLine is a line of a container's log, without its end.

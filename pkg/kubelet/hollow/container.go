@@ -19,8 +19,9 @@ const killedCode = 137
 // container is a container that exists in memory.
 type container struct {
 	pod, node, name, image string
-	ports                  []string // the addresses to listen on
-	paths                  paths    // of its probes
+	uses                   cri.Usage // in each second
+	ports                  []string  // the addresses to listen on
+	paths                  paths     // of its probes
 	changed                func()
 	warn                   func(reason, message string)
 	listen                 func(network, address string) (net.Listener, error)
@@ -43,7 +44,7 @@ var _ cri.Container = (*container)(nil)
 func newContainer(spec cri.Spec, listen func(network, address string) (net.Listener, error)) *container {
 	return &container{
 		pod: spec.Pod.Name, node: spec.Node, name: spec.Name, image: spec.Container.Image,
-		ports: addressesOf(spec), paths: pathsOf(spec.Container), listen: listen,
+		uses: usesOf(spec.Container), ports: addressesOf(spec), paths: pathsOf(spec.Container), listen: listen,
 		changed: spec.Changed, warn: spec.Warn,
 		health: readHealth(spec.Pod, spec.Name, spec.Warn),
 		state:  cri.State{Phase: cri.Created, ID: idOf(spec), ImageID: imageIDOf(spec.Container.Image)},

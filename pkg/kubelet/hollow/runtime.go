@@ -18,6 +18,9 @@
 // fails with a 503: if two probes ask for the same path, either annotation fails both. Nothing fails a
 // probe that only opens a connection.
 //
+// A container that runs seems to use what it requested when it started: each second so much of a core, and so
+// much memory. For what it did not request, that is 10m and 10Mi.
+//
 // A container logs that it has started, where it listens, each request but those of probes that
 // succeed, and its end.
 package hollow

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -374,4 +375,35 @@ func TestWhatIsStartedAgainIsAnotherContainer(t *testing.T) {
 		assert.Len(t, ids, 3)
 		assert.Equal(t, "hollow://1.0", (&hollow.Runtime{}).Version())
 	})
+}
+
+func TestAContainerUsesWhatItRequestedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	requested := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m"), corev1.ResourceMemory: resource.MustParse("1Gi")}
+	for name, row := range map[string]struct {
+		requests corev1.ResourceList
+		uses     cri.Usage // in a second
+	}{
+		"what it requested": {requested, cri.Usage{CPU: .25, Memory: 1 << 30}},
+		"only a CPU":        {corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}, cri.Usage{CPU: 2, Memory: 10 << 20}},
+		"nothing":           {nil, cri.Usage{CPU: .01, Memory: 10 << 20}},
+		"zero":              {corev1.ResourceList{corev1.ResourceCPU: {}, corev1.ResourceMemory: {}}, cri.Usage{CPU: .01, Memory: 10 << 20}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := start(&hollow.Runtime{StartAfter: time.Second}, map[string]string{"exit-after": "10s"}, func(spec *cri.Spec) { spec.Container.Resources.Requests = row.requests })
+				began := time.Now().Add(time.Second)
+				assert.Equal(t, cri.Usage{}, s.Usage(time.Now()), "it does not run yet")
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				assert.Equal(t, cri.Usage{CPU: 4 * row.uses.CPU, Memory: row.uses.Memory}, s.Usage(time.Now()))
+				assert.Equal(t, cri.Usage{Memory: row.uses.Memory}, s.Usage(began.Add(-time.Millisecond)), "never less than nothing")
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				assert.Equal(t, cri.Usage{CPU: 10 * row.uses.CPU}, s.Usage(time.Now()), "it has exited")
+				s.end()
+			})
+		})
+	}
 }

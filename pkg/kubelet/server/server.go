@@ -1,5 +1,5 @@
-// Package server serves information about the pods of a machine over HTTP: as in June 2014, and the logs as
-// today.
+// Package server serves information about the pods of a machine over HTTP: as in June 2014, and the logs and
+// what they use as today.
 package server
 
 import (
@@ -23,6 +23,8 @@ type Host interface {
 	Pods() []Pod
 	// Pod returns the pod of a key, NAMESPACE/NAME, nil if there is none.
 	Pod(key string) Pod
+	// Usage returns what the machine and its pods use at a time, which is now or was just before.
+	Usage(at time.Time) Usage
 }
 
 // Pod is a pod of the machine. It is safe for concurrent use.
@@ -52,6 +54,7 @@ func New(host Host) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok") })
 	mux.HandleFunc("GET /pods", s.servePods)
+	mux.Handle("GET /metrics/resource", resourceMetrics(host))
 	mux.HandleFunc("GET /podInfo", s.servePodInfo)
 	mux.HandleFunc("GET /containerInfo", s.serveContainerInfo)
 	mux.HandleFunc("GET /logs/{$}", s.serveLogNames)
