@@ -92,6 +92,10 @@ bin/etcd-3.4: tools/etcd3.4/go.mod
 bin/etcd-3.6: tools/etcd3.6/go.mod
 	$(GO) build -modfile=$< -o $@ go.etcd.io/etcd/server/v3
 
+# For tests: it asks our kubelets what their pods use.
+bin/metrics-server: tools/metrics-server/go.mod
+	$(GO) build -modfile=$< -o $@ sigs.k8s.io/metrics-server/cmd/metrics-server
+
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
 bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/kube-scheduler: tools/kubernetes/go.mod ## build today's programs; the first time takes minutes

@@ -71,6 +71,25 @@ func ours(t *testing.T, program, name string, flags ...string) *Server {
 	return s
 }
 
+// AsKubeAPIServer starts our program under that name, with TLS: its flags are today's, and objects are in memory.
+func AsKubeAPIServer(t *testing.T, program string, flags ...string) *Server {
+	dir := t.TempDir()
+	renamed := filepath.Join(dir, "kube-apiserver")
+	require.NoError(t, os.Link(program, renamed))
+	port, err := measure.FreePort()
+	require.NoError(t, err)
+	s := &Server{Name: "ours as kube-apiserver", URL: "https://" + net.JoinHostPort("127.0.0.1", port), Token: token}
+	s.start(t, renamed, append([]string{"--bind-address", "127.0.0.1", "--secure-port", port, "--cert-dir", dir, "--token-auth-file", tokens(t, dir)}, flags...)...)
+	return s
+}
+
+// tokens writes a file with the token of an administrator.
+func tokens(t *testing.T, dir string) string {
+	file := filepath.Join(dir, "tokens.csv")
+	require.NoError(t, os.WriteFile(file, []byte(token+",admin,1,"+all+"\n"), 0o600))
+	return file
+}
+
 // StartEtcd starts an etcd that ends with the test, and returns its URL.
 func StartEtcd(t *testing.T) string {
 	etcd, err := etcdtest.Start(t.TempDir())
@@ -86,14 +105,13 @@ func Todays(t *testing.T, etcd string) *Server {
 	require.NoError(t, err)
 	der, err := x509.MarshalECPrivateKey(key)
 	require.NoError(t, err)
-	keyFile, tokenFile := filepath.Join(dir, "key.pem"), filepath.Join(dir, "tokens.csv")
+	keyFile := filepath.Join(dir, "key.pem")
 	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
-	require.NoError(t, os.WriteFile(tokenFile, []byte(token+",admin,1,"+all+"\n"), 0o600))
 	port, err := measure.FreePort()
 	require.NoError(t, err)
 	s := &Server{Name: "kube-apiserver", URL: "https://" + net.JoinHostPort("127.0.0.1", port), Token: token}
 	s.start(t, filepath.Join(bin, "kube-apiserver"), "--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", port, "--cert-dir", dir,
-		"--token-auth-file", tokenFile, "--service-account-issuer", "https://kubernetes.default.svc",
+		"--token-auth-file", tokens(t, dir), "--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", keyFile, "--service-account-signing-key-file", keyFile,
 		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount")
 	return s
