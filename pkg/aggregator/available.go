@@ -3,6 +3,7 @@ package aggregator
 import (
 	"context"
 	"fmt"
+	"log"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/util/services"
 )
@@ -32,23 +34,26 @@ func condition(status apiregistrationv1.ConditionStatus, reason string, err erro
 
 // check returns what the condition of an APIService must be: what is wrong with its service, or else with its server, which must list the
 // resources of the version (K104).
-func (s *Server) check(ctx context.Context, v *Version) (list *metav1.APIResourceList, status apiregistrationv1.ConditionStatus, reason string, err error) {
+func (s *Server) check(ctx context.Context, v *Version) (next found, status apiregistrationv1.ConditionStatus, reason string, err error) {
+	next = v.found
+	next.isFresh, next.addresses = false, nil
 	at := v.spec.Service
 	service, err := s.Reader.Service(ctx, at.Namespace, at.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, apiregistrationv1.ConditionFalse, "ServiceNotFound", fmt.Errorf("service/%s in %q is not present", at.Name, at.Namespace)
+		return next, apiregistrationv1.ConditionFalse, "ServiceNotFound", fmt.Errorf("service/%s in %q is not present", at.Name, at.Namespace)
 	case err != nil:
-		return nil, apiregistrationv1.ConditionUnknown, "ServiceAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
+		return next, apiregistrationv1.ConditionUnknown, "ServiceAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
 	case service.Spec.Type == corev1.ServiceTypeClusterIP, service.Spec.Type == "":
 		if status, reason, err := s.checkEndpoints(ctx, at, service); err != nil {
-			return nil, status, reason, err
+			return next, status, reason, err
 		}
 	}
-	if list, err = v.listed(ctx); err != nil {
-		return nil, apiregistrationv1.ConditionFalse, failedDiscovery, err
+	list, err := v.listed(ctx, &next)
+	if err != nil {
+		return next, apiregistrationv1.ConditionFalse, failedDiscovery, err
 	}
-	return list, apiregistrationv1.ConditionTrue, "Passed", nil
+	return v.discover(ctx, next, list), apiregistrationv1.ConditionTrue, "Passed", nil
 }
 
 // checkEndpoints returns an error if a service has no ready address of the port.
@@ -69,11 +74,14 @@ func (s *Server) checkEndpoints(ctx context.Context, at *apiregistrationv1.Servi
 	return "", "", nil
 }
 
-// listed returns the resources that the server lists for the version. It asks several addresses at once, and returns the last error if none
-// of them answers.
-func (v *Version) listed(ctx context.Context) (*metav1.APIResourceList, error) {
+// listed looks up where the server is, and returns the resources that it lists for the version. It asks several addresses at once, and returns
+// the last error if none of them answers.
+func (v *Version) listed(ctx context.Context, next *found) (_ *metav1.APIResourceList, err error) {
 	if v.broken != nil {
 		return nil, v.broken
+	}
+	if next.addresses, err = v.remote.addresses(ctx); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -84,7 +92,7 @@ func (v *Version) listed(ctx context.Context) (*metav1.APIResourceList, error) {
 	answers := make(chan answer, attempts)
 	for range attempts {
 		go func() {
-			list, err := v.listedAtOne(ctx)
+			list, err := v.listedAt(ctx, services.Any(next.addresses))
 			answers <- answer{list, err}
 		}()
 	}
@@ -97,8 +105,8 @@ func (v *Version) listed(ctx context.Context) (*metav1.APIResourceList, error) {
 	return last.list, last.err
 }
 
-func (v *Version) listedAtOne(ctx context.Context) (*metav1.APIResourceList, error) {
-	answer, at, err := v.remote.get(ctx, v.Path(), http.Header{"Accept": {"application/json"}})
+func (v *Version) listedAt(ctx context.Context, address string) (*metav1.APIResourceList, error) {
+	answer, at, err := v.remote.get(ctx, address, v.Path(), http.Header{"Accept": {"application/json"}})
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +129,7 @@ func (s *Server) report(ctx context.Context, v *Version, condition apiregistrati
 	if now := v.stored; now != nil && now.Status == condition.Status && now.Reason == condition.Reason && now.Message == condition.Message {
 		return nil
 	}
+	log.Printf("the APIService %s: available is %s, %s: %s", v.name(), condition.Status, condition.Reason, api.Printable(condition.Message, ' '))
 	_, _, err := s.Services.Status.Update(ctx, rest.Key{Name: v.name()}, func(current rest.Object) (rest.Object, error) {
 		service := current.(*apiregistrationv1.APIService)
 		if service.UID == v.uid && service.Spec.Service != nil {

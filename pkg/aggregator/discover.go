@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/endpoints/discovery"
+	"kube2014/pkg/util/services"
 )
 
 // maxDocument bounds the documents of other servers, in bytes.
@@ -23,21 +24,21 @@ const maxDocument = 16 << 20
 const wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
 // discover returns what the server serves in the version: as its document of all versions says, or else as the list says.
-func (v *Version) discover(ctx context.Context, list *metav1.APIResourceList) found {
+func (v *Version) discover(ctx context.Context, next found, list *metav1.APIResourceList) found {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	found, err := v.inDocumentOfAll(ctx)
-	if err != nil {
-		found.resources, found.tag = discovery.Aggregate(list.APIResources), ""
+	address, err := services.Any(next.addresses), error(nil)
+	if next.resources, next.tag, err = v.inDocumentOfAll(ctx, address); err != nil {
+		next.resources = discovery.Aggregate(list.APIResources)
 	}
-	found.isFresh, found.openAPI = true, v.describedAt(ctx)
-	return found
+	next.isFresh, next.openAPI = true, v.describedAt(ctx, address)
+	return next
 }
 
 var errNotAll = errors.New("there is no document of all versions")
 
-// inDocumentOfAll returns what the document of all versions of the server says of this one.
-func (v *Version) inDocumentOfAll(ctx context.Context) (found, error) {
+// inDocumentOfAll returns what the document of all versions of the server says of this one, and its tag.
+func (v *Version) inDocumentOfAll(ctx context.Context, address string) (resources []apidiscovery.APIResourceDiscovery, tag string, err error) {
 	header := http.Header{"Accept": {wanted}}
 	if v.found.tag != "" {
 		header.Set("If-None-Match", v.found.tag)
@@ -46,30 +47,29 @@ func (v *Version) inDocumentOfAll(ctx context.Context) (found, error) {
 	if v.spec.Group == "" {
 		path = "/api"
 	}
-	answer, _, err := v.remote.get(ctx, path, header)
+	answer, _, err := v.remote.get(ctx, address, path, header)
 	if err != nil {
-		return found{}, err
+		return nil, "", err
 	}
 	defer answer.Body.Close()
 	switch {
 	case answer.StatusCode == http.StatusNotModified:
-		return v.found, nil
+		return v.found.resources, v.found.tag, nil
 	case answer.StatusCode != http.StatusOK || !isOfAll(answer.Header.Get("Content-Type")):
-		return found{}, errNotAll
+		return nil, "", errNotAll
 	}
 	var list apidiscovery.APIGroupDiscoveryList
 	if err := decode(answer.Body, &list); err != nil {
-		return found{}, err
+		return nil, "", err
 	}
-	next := found{tag: answer.Header.Get("ETag")}
 	for _, group := range list.Items {
 		for _, version := range group.Versions {
 			if group.Name == v.spec.Group && version.Version == v.spec.Version {
-				next.resources = completed(version.Resources)
+				resources = completed(version.Resources)
 			}
 		}
 	}
-	return next, nil
+	return resources, answer.Header.Get("ETag"), nil
 }
 
 func isOfAll(contentType string) bool {
@@ -93,13 +93,13 @@ func completed(resources []apidiscovery.APIResourceDiscovery) []apidiscovery.API
 }
 
 // describedAt returns the URL of the description of the version in OpenAPI v3, "" for none.
-func (v *Version) describedAt(ctx context.Context) string {
+func (v *Version) describedAt(ctx context.Context, address string) string {
 	var index struct {
 		Paths map[string]struct {
 			URL string `json:"serverRelativeURL"`
 		} `json:"paths"`
 	}
-	if err := v.remote.document(ctx, "/openapi/v3", &index); err != nil {
+	if err := v.remote.document(ctx, address, "/openapi/v3", &index); err != nil {
 		return ""
 	}
 	url := index.Paths[strings.TrimPrefix(v.Path(), "/")].URL
@@ -110,8 +110,8 @@ func (v *Version) describedAt(ctx context.Context) string {
 }
 
 // document reads a document in JSON.
-func (r *remote) document(ctx context.Context, path string, into any) error {
-	answer, _, err := r.get(ctx, path, http.Header{"Accept": {"application/json"}})
+func (r *remote) document(ctx context.Context, address, path string, into any) error {
+	answer, _, err := r.get(ctx, address, path, http.Header{"Accept": {"application/json"}})
 	if err != nil {
 		return err
 	}

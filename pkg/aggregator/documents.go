@@ -21,7 +21,7 @@ import (
 // installDocuments lets the server serve discovery and OpenAPI of all servers.
 func (s *Server) installDocuments() {
 	remote := func() any { return s.Snapshot() }
-	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(s.versions(rows)) }, s.Catalogs, remote)
+	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(s.Snapshot().versions(rows)) }, s.Catalogs, remote)
 	s.Documents = func(path string) http.Handler { return documents().Handler(path) }
 	var described atomic.Pointer[openapi.Documents]
 	described.Store(&openapi.Documents{})
@@ -39,8 +39,7 @@ func (s *Server) installDocuments() {
 
 // versions returns the versions of this server's resources, and those of other servers, in the order of discovery. That of another server
 // replaces one of this server.
-func (s *Server) versions(rows []*rest.Resource) []discovery.Version {
-	others := s.Snapshot()
+func (others *Snapshot) versions(rows []*rest.Resource) []discovery.Version {
 	versions := slices.DeleteFunc(versionsOf(rows), func(version discovery.Version) bool { return others.byPath[version.GroupVersion] != nil })
 	for _, v := range others.byPath {
 		versions = append(versions, discovery.Version{GroupVersion: v.groupVersion(), Remote: v.discovered()})
@@ -63,6 +62,27 @@ func (v *Version) discovered() *apidiscovery.APIVersionDiscovery {
 	return &apidiscovery.APIVersionDiscovery{Version: v.spec.Version, Resources: v.found.resources, Freshness: apidiscovery.DiscoveryFreshnessCurrent}
 }
 
+// Deletable returns the resources of other servers whose objects a client can list and delete, each in its preferred version, as far as they
+// are known, and the versions of servers that do not say now what they serve.
+func (s *Server) Deletable() (resources []metav1.APIResource, stale []schema.GroupVersion) {
+	known, others := map[schema.GroupResource]bool{}, s.Snapshot()
+	for _, version := range others.versions(nil) {
+		if version.Remote.Freshness != apidiscovery.DiscoveryFreshnessCurrent {
+			stale = append(stale, version.GroupVersion)
+		}
+		for _, r := range others.byPath[version.GroupVersion].found.resources {
+			at := version.WithResource(r.Resource).GroupResource()
+			if known[at] || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "delete") {
+				continue
+			}
+			known[at] = true
+			resources = append(resources, metav1.APIResource{Name: r.Resource, Group: version.Group, Version: version.GroupVersion.Version, Kind: r.ResponseKind.Kind,
+				Namespaced: r.Scope == apidiscovery.ScopeNamespace, Verbs: r.Verbs})
+		}
+	}
+	return resources, stale
+}
+
 // described returns the versions of the servers that are available, for OpenAPI.
 func (s *Server) described() (remotes []openapi.Remote) {
 	for _, v := range s.Snapshot().Versions() {
@@ -70,8 +90,12 @@ func (s *Server) described() (remotes []openapi.Remote) {
 			remotes = append(remotes, openapi.Remote{GroupVersion: v.groupVersion(), URL: v.found.openAPI, V2: func() (*spec.Swagger, error) {
 				ctx, cancel := context.WithTimeout(s.Serving, discoveryTimeout)
 				defer cancel()
+				address, err := v.address(ctx)
+				if err != nil {
+					return nil, err
+				}
 				document := &spec.Swagger{}
-				return document, v.remote.document(ctx, "/openapi/v2", document)
+				return document, v.remote.document(ctx, address, "/openapi/v2", document)
 			}})
 		}
 	}

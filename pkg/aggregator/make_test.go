@@ -42,11 +42,11 @@ type front struct {
 	authority *certtest.Pair
 	url       string
 	end       context.CancelFunc // as if the server were about to end
-	t         *testing.T
+	t         testing.TB
 }
 
 // open returns an aggregator that follows its APIServices.
-func open(t *testing.T) *front {
+func open(t testing.TB) *front {
 	f := &front{Door: Open(t), authority: certtest.Authority(t, "authority"), t: t}
 	proxy := f.authority.Client(t, "proxy", nil)
 	store, rows := apiregistration.Resources(generic.Base{Objects: f.Store, Turns: &generic.Turns{}, Now: func() time.Time { return Now }})

@@ -40,7 +40,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		ctx, cancel = context.WithTimeout(ctx, discoveryTimeout)
 		defer cancel()
 	}
-	address, err := v.remote.address(ctx)
+	address, err := v.address(ctx)
 	if err != nil {
 		log.Printf("the server of %s is not reached: %s", v.name(), api.Printable(err.Error(), ' '))
 		unavailable(w)
@@ -61,7 +61,10 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 			identify(r.Out, who)
 		},
 		ModifyResponse: refuseRedirects,
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
+			if req.Context().Err() == nil { // it may be away
+				s.queue.Add(v.name())
+			}
 			http.Error(w, fmt.Sprintf("error trying to reach service: %v", err), http.StatusServiceUnavailable)
 		},
 		ErrorLog: log.New(io.Discard, "", 0), // the client sees that the answer ends

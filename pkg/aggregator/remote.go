@@ -67,8 +67,8 @@ const (
 	maxIdle     = 64 // connections to a server that speaks HTTP/1.1 only
 )
 
-// address returns where the server is now.
-func (r *remote) address(ctx context.Context) (string, error) {
+// addresses returns where the server is now.
+func (r *remote) addresses(ctx context.Context) ([]string, error) {
 	port := int32(443)
 	if r.spec.Service.Port != nil {
 		port = *r.spec.Service.Port
@@ -93,12 +93,8 @@ func pathOf(spec apiregistrationv1.APIServiceSpec) string {
 // self is the user as whom this server asks others for what they serve.
 var self = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.Masters}}
 
-// get asks the server itself for a path. Redirects are not followed.
-func (r *remote) get(ctx context.Context, path string, header http.Header) (*http.Response, *url.URL, error) {
-	address, err := r.address(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+// get asks the server at an address for a path, itself. Redirects are not followed.
+func (r *remote) get(ctx context.Context, address, path string, header http.Header) (*http.Response, *url.URL, error) {
 	at := &url.URL{Scheme: "https", Host: address, Path: path}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"kube2014/pkg/util/services"
 )
 
 // Version is a version of a group that another server serves. It does not change.
@@ -22,8 +24,9 @@ type Version struct {
 	found       found
 }
 
-// found is what a server says that it serves in a version.
+// found is where a server is, and what it says that it serves in a version.
 type found struct {
+	addresses []string // none if they were not looked up
 	resources []apidiscovery.APIResourceDiscovery
 	isFresh   bool   // the server has said so when it was last asked
 	tag       string // of its document, "" for none
@@ -39,23 +42,31 @@ func (v *Version) name() string { return v.spec.Version + "." + v.spec.Group }
 // Path returns the path of the version.
 func (v *Version) Path() string { return pathOf(v.spec) }
 
+// address returns where the server is, as it was found when it was last looked at.
+func (v *Version) address(ctx context.Context) (string, error) {
+	addresses, err := v.found.addresses, error(nil)
+	if len(addresses) == 0 {
+		addresses, err = v.remote.addresses(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
+	return services.Any(addresses), nil
+}
+
 // resync is the time between two looks at a server.
 const resync = 30 * time.Second
 
-// sync looks at the server of an APIService: whether it is there, and what it serves. It returns an error if it is not there, to look
-// again soon.
+// While a server fails, it is looked at again after a pause.
+const minPause, maxPause = 50 * time.Millisecond, 5 * time.Second
+
+// sync looks at the server of an APIService: whether it is there, and what it serves.
 func (s *Server) sync(ctx context.Context, name string) error {
 	v := s.Snapshot().byName[name]
 	if v == nil {
 		return nil
 	}
-	s.queue.AddAfter(name, resync)
-	list, status, reason, err := s.check(ctx, v)
-	found := v.found
-	found.isFresh = false
-	if err == nil {
-		found = v.discover(ctx, list)
-	}
+	found, status, reason, err := s.check(ctx, v)
 	s.change(func(byName map[string]*Version) {
 		now := byName[name]
 		if now == nil || now.remote != v.remote {
@@ -63,15 +74,21 @@ func (s *Server) sync(ctx context.Context, name string) error {
 		}
 		next := *now
 		next.found, next.isAvailable = found, status == apiregistrationv1.ConditionTrue // at once: who reads the condition can use it
-		if !reflect.DeepEqual(*now, next) { // what is derived from a snapshot stays
+		if !reflect.DeepEqual(*now, next) {                                             // what is derived from a snapshot stays
 			byName[name] = &next
 		}
 	})
-	if reported := s.report(ctx, v, condition(status, reason, err)); reported != nil {
-		return reported
+	s.queue.AddAfter(name, v.pause(reason, time.Now()))
+	return s.report(ctx, v, condition(status, reason, err))
+}
+
+// pause returns the time until a server is looked at again. One that has failed is asked soon, and then less and less often.
+func (v *Version) pause(reason string, now time.Time) time.Duration {
+	switch {
+	case reason != failedDiscovery:
+		return resync
+	case v.stored == nil || v.stored.Reason != reason:
+		return minPause
 	}
-	if reason == failedDiscovery {
-		return err
-	}
-	return nil
+	return min(max(now.Sub(v.stored.LastTransitionTime.Time)/4, minPause), maxPause)
 }

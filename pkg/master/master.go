@@ -152,7 +152,7 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 			return err
 		}
 		if m.runsControllers() {
-			if err := m.Parts.addControllers(m.o.Controllers, m.o.SecureServing, m.catalogs); err != nil {
+			if err := m.Parts.addControllers(m.o.Controllers, m.o.SecureServing, m.catalogs, m.aggregator); err != nil {
 				return err
 			}
 		}

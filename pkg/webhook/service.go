@@ -53,7 +53,11 @@ func NewConfigured(at *field.Path, config admissionregistrationv1.WebhookClientC
 	}
 	namespace, name := service.Namespace, service.Name
 	return NewAtService(target.String(), authorities, func(ctx context.Context) (string, error) {
-		return resolve(ctx, namespace, name, port)
+		addresses, err := resolve(ctx, namespace, name, port)
+		if err != nil {
+			return "", err
+		}
+		return services.Any(addresses), nil
 	}), target.String(), nil
 }
 

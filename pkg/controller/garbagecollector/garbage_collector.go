@@ -30,6 +30,8 @@ type Config struct {
 	Recorder record.EventRecorder
 	// Resources returns the resources whose objects can be listed and deleted, at present.
 	Resources func() []metav1.APIResource
+	// Others returns the same of other servers. The collector does not wait for their objects. Nil: there are none.
+	Others func() []metav1.APIResource
 	// Around is put around the work on one object, for a trace. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }

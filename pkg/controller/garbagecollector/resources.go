@@ -43,7 +43,12 @@ type monitors struct {
 
 // follow begins to follow new resources, and ends to follow those that are gone.
 func (gc *GarbageCollector) follow(ctx context.Context) {
-	current := slices.DeleteFunc(slices.Clone(gc.config.Resources()), isIgnored)
+	var others []metav1.APIResource
+	if gc.config.Others != nil {
+		others = gc.config.Others()
+	}
+	ours := gc.config.Resources()
+	current := slices.DeleteFunc(slices.Concat(ours, others), isIgnored)
 	gc.monitors.mu.Lock()
 	defer gc.monitors.mu.Unlock()
 	for at, one := range gc.monitors.all {
@@ -61,6 +66,7 @@ func (gc *GarbageCollector) follow(ctx context.Context) {
 			continue
 		}
 		one := &resource{at: at, kind: schema.GroupKind{Group: r.Group, Kind: r.Kind}, namespaced: r.Namespaced, isNamespaces: r.Group == "" && r.Name == "namespaces", gc: gc}
+		one.synced.Store(!slices.ContainsFunc(ours, func(r metav1.APIResource) bool { return clientv1.ResourceOf(r) == at }))
 		gc.monitors.all[at] = one
 		var own context.Context
 		own, one.stop = context.WithCancel(ctx)

@@ -19,7 +19,13 @@ type condition struct {
 }
 
 var conditions = []condition{
-	{kind: corev1.NamespaceDeletionDiscoveryFailure, okReason: "ResourcesDiscovered", okMessage: "All resources successfully discovered"},
+	{kind: corev1.NamespaceDeletionDiscoveryFailure, okReason: "ResourcesDiscovered", okMessage: "All resources successfully discovered",
+		badReason: "DiscoveryFailed", badMessage: "Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s", items: func(left *remains) (all []string) {
+			for _, version := range left.stale {
+				all = append(all, fmt.Sprintf("%v: stale GroupVersion discovery: %[1]v", version))
+			}
+			return all
+		}},
 	{kind: corev1.NamespaceDeletionGVParsingFailure, okReason: "ParsedGroupVersions", okMessage: "All legacy kube types successfully parsed"},
 	{kind: corev1.NamespaceDeletionContentFailure, okReason: "ContentDeleted", okMessage: "All content successfully deleted, may be waiting on finalization",
 		badReason: "ContentDeletionFailed", badMessage: "Failed to delete all resource types, %d remaining: %s", items: func(left *remains) (errs []string) {

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clientv1 "kube2014/pkg/client/v1"
 )
@@ -17,15 +18,24 @@ type remains struct {
 	objects    map[string]int // by RESOURCE.GROUP
 	finalizers map[string]int // the objects that have one
 	errs       []error
+	stale      []schema.GroupVersion // may have more
 }
 
-func (r *remains) isEmpty() bool { return len(r.objects) == 0 && len(r.errs) == 0 }
+func (r *remains) isEmpty() bool { return len(r.objects) == 0 && len(r.errs) == 0 && len(r.stale) == 0 }
 
 // deleteAll deletes all objects in a namespace: the pods first, as they may use the others until they have ended.
 func (n *NamespaceController) deleteAll(ctx context.Context, namespace string) *remains {
 	left := &remains{objects: map[string]int{}, finalizers: map[string]int{}}
+	resources := n.config.Resources()
+	if n.config.Others != nil {
+		var others []metav1.APIResource
+		others, left.stale = n.config.Others()
+		resources = slices.Concat(resources, slices.DeleteFunc(others, func(r metav1.APIResource) bool {
+			return slices.Contains(left.stale, schema.GroupVersion{Group: r.Group, Version: r.Version})
+		}))
+	}
 	for _, pods := range []bool{true, false} {
-		for _, resource := range n.config.Resources() {
+		for _, resource := range resources {
 			if isPods := resource.Group == "" && resource.Name == "pods"; resource.Namespaced && isPods == pods {
 				if err := n.deleteIn(ctx, namespace, resource, left); err != nil {
 					left.errs = append(left.errs, err)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
@@ -29,6 +30,8 @@ type Config struct {
 	Informers *informers.Informers
 	// Resources returns the resources whose objects can be listed and deleted, at present.
 	Resources func() []metav1.APIResource
+	// Others returns the same of other servers, and the versions of those that do not say now what they serve. Nil: there are none.
+	Others func() (resources []metav1.APIResource, stale []schema.GroupVersion)
 	// Grace is the time from the deletion of a namespace until what is in it is deleted. Until then, a client may finalize
 	// the namespace itself. Today's controller waits 5 seconds.
 	Grace time.Duration

@@ -21,42 +21,45 @@ type Reader interface {
 	Endpoints(ctx context.Context, namespace, name string) (*corev1.Endpoints, error)
 }
 
-// Resolver returns the address, HOST:PORT, at which the port of a service is reached now. It is safe for concurrent use.
-type Resolver func(ctx context.Context, namespace, name string, port int32) (string, error)
+// Resolver returns the addresses, HOST:PORT, at which the port of a service is reached now: one at least. It is safe for concurrent use.
+type Resolver func(ctx context.Context, namespace, name string, port int32) ([]string, error)
 
-// NewResolver returns a resolver. The address is that of the external name, the cluster IP, or a ready endpoint if there is no
-// cluster IP or only endpoints are wanted. An error is that of the lookup, or service unavailable if the service has no such port or
-// no ready endpoint.
+// NewResolver returns a resolver. The address is that of the external name, or the cluster IP; or there are those of the ready endpoints if there
+// is no cluster IP, or only endpoints are wanted. An error is that of the lookup, or service unavailable if the service has no such port or no
+// ready endpoint.
 func NewResolver(reader Reader, onlyEndpoints bool) Resolver {
-	return func(ctx context.Context, namespace, name string, port int32) (string, error) {
+	return func(ctx context.Context, namespace, name string, port int32) ([]string, error) {
 		service, err := reader.Service(ctx, namespace, name)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		switch service.Spec.Type {
 		case corev1.ServiceTypeExternalName:
-			return Address(service.Spec.ExternalName, port), nil
+			return []string{Address(service.Spec.ExternalName, port)}, nil
 		case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
 		default:
-			return "", fmt.Errorf("unsupported service type %q", service.Spec.Type)
+			return nil, fmt.Errorf("unsupported service type %q", service.Spec.Type)
 		}
 		of := PortOf(service, port)
 		switch ip := service.Spec.ClusterIP; {
 		case of == nil:
-			return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, name))
+			return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, name))
 		case ip != "" && ip != corev1.ClusterIPNone && !onlyEndpoints:
-			return Address(ip, port), nil
+			return []string{Address(ip, port)}, nil
 		}
 		slices, err := SlicesOf(ctx, reader, namespace, name)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if ready := ReadyAddresses(slices, of.Name); len(ready) > 0 {
-			return ready[rand.IntN(len(ready))], nil
+			return ready, nil
 		}
-		return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
 }
+
+// Any returns one of some addresses.
+func Any(addresses []string) string { return addresses[rand.IntN(len(addresses))] }
 
 // PortOf returns the port of a service with a number, nil for none.
 func PortOf(service *corev1.Service, number int32) *corev1.ServicePort {
