@@ -98,7 +98,7 @@ func (p *common) newHook(at *field.Path, w *admissionregistrationv1.MutatingWebh
 		return h, err
 	}
 	timeout := time.Duration(min(*w.TimeoutSeconds, webhooks.MaxTimeout)) * time.Second
-	server, _, err := webhook.NewConfigured(at.Child("clientConfig"), w.ClientConfig, timeout, func(ctx context.Context, namespace, name string, port int32) (string, error) {
+	server, _, err := webhook.NewConfigured(at.Child("clientConfig"), w.ClientConfig, timeout, func(ctx context.Context, namespace, name string, port int32) ([]string, error) {
 		return p.resolve(ctx, namespace, name, port) // which is set after the configuration of the plugin is read
 	})
 	if err != nil {

@@ -117,8 +117,8 @@ func newCommon(callType, kind, resource string) *common {
 }
 
 // noServices resolves nothing, at a server without today's API.
-func noServices(context.Context, string, string, int32) (string, error) {
-	return "", errors.New("this server has no services")
+func noServices(context.Context, string, string, int32) ([]string, error) {
+	return nil, errors.New("this server has no services")
 }
 
 func (p *common) set(observe func(Call)) { p.observe = observe }
