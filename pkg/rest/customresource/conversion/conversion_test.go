@@ -131,12 +131,12 @@ func TestAServiceIsResolvedAndNamedInItsCertificate(t *testing.T) {
 	away := true
 	c, err := New(definition(&apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"}, ClientConfig: &apiextensionsv1.WebhookClientConfig{
 		CABundle: authority.CertPEM, Service: &apiextensionsv1.ServiceReference{Namespace: "system", Name: "hook", Path: &path, Port: &port}}}),
-		func(_ context.Context, namespace, name string, port int32) (string, error) {
+		func(_ context.Context, namespace, name string, port int32) ([]string, error) {
 			assert.Equal(t, "system/hook:8443", fmt.Sprintf("%s/%s:%d", namespace, name, port))
 			if away {
-				return "", fmt.Errorf("no endpoints available for service %q", name)
+				return nil, fmt.Errorf("no endpoints available for service %q", name)
 			}
-			return server.Listener.Addr().String(), nil
+			return []string{server.Listener.Addr().String()}, nil
 		})
 	require.NoError(t, err)
 	_, err = c.Convert(t.Context(), []*unstructured.Unstructured{widget("a", "v1")}, v2)
