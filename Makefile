@@ -3,6 +3,7 @@
 GO           ?= go
 PORT         ?= 8080
 SECURE_PORT  ?= 6443
+EXTENSION_PORT ?= 6444
 MACHINES     ?= 127.0.0.1,127.0.0.2
 SCHEDULER    ?=
 RUN          ?= scheduler,controller_manager,kubelet,proxy
@@ -37,14 +38,22 @@ SHORT        := $(GO) test -short -vet=off -p 2 -timeout 20m
 COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(SCHEDULER),-scheduler $(SCHEDULER)) $(if $(TRACE),-trace)
 # The files are those that bin/secure makes.
-SECURE_FLAGS := -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.0.1 \
+SECURE_FLAGS = -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.0.1 \
 	-tls_cert_file data/secure/apiserver.crt -tls_private_key_file data/secure/apiserver.key \
 	-client_ca_file data/secure/ca.crt -token_auth_file data/secure/tokens.csv -authorization_mode RBAC \
 	-service_account_signing_key_file data/secure/apiserver.key -service_account_issuer https://kubernetes.default.svc \
 	-enable_admission_plugins AlwaysPullImages \
-	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml
+	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml \
+	-proxy_client_cert_file data/secure/aggregator.crt -proxy_client_key_file data/secure/aggregator.key $(FRONT_PROXY)
+# Whom a server takes for a proxy that names users: the aggregator.
+FRONT_PROXY := -requestheader_client_ca_file data/secure/front-proxy-ca.crt -requestheader_allowed_names aggregator \
+	-requestheader_extra_headers_prefix X-Remote-Extra-
+EXTENSION_FLAGS = -insecure=false -secure_port $(EXTENSION_PORT) -bind_address 127.0.0.1 -scheduler none \
+	-tls_cert_file data/secure/extension.crt -tls_private_key_file data/secure/extension.key \
+	-client_ca_file data/secure/ca.crt $(FRONT_PROXY) \
+	-authorization_mode Webhook -authorization_webhook_config_file data/secure/reviews.kubeconfig
 
-.PHONY: help envtest release archives envtest-suites run cluster part secure kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions managers crds check cover clean
+.PHONY: help envtest release archives envtest-suites run cluster part secure extension kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions managers crds check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +72,9 @@ part: build ## run parts around a server in another process; RUN=scheduler,contr
 secure: build ## run it with TLS, users and rights, made in data/secure; SECURE_PORT=6443, and the variables of run but PORT
 	@bin/secure -port $(SECURE_PORT)
 	@exec bin/apiserver $(SECURE_FLAGS) $(COMMON_FLAGS)
+
+extension: build ## run a second server, behind that of make secure: docs/aggregator.md; EXTENSION_PORT=6444
+	@exec bin/apiserver $(EXTENSION_FLAGS)
 
 kubeconfig: ## write data/kubeconfig for PORT=8080; eval "$(make kubeconfig)" lets kubectl use it
 	@mkdir -p data

@@ -32,6 +32,7 @@ var sessions = map[string][]string{
 	"docs/tour.md":        {"## A POST", "## The loop", "## A GET", "## An error"},
 	"docs/second-door.md": {"## One pod, two doors", "## The way of a request", "## Two versions of one object", "## A namespace", "## A watch", "## The form of an answer", "## Whose a field is"},
 	"docs/extensions.md":  {"## A kind of your own"},
+	"docs/aggregator.md":  {"## A server behind this one"},
 	"docs/parts.md":       {"## The controllers"},
 	"docs/server.md":      {"## Who gets in", "## What is let in", "## What is seen"},
 }

@@ -23,9 +23,15 @@ import (
 // the folder of its files. They are made once: what knows the port is made again when the server
 // has one.
 func makeSecure(t *testing.T) (files string, s *server) {
+	dir, s := makeSecureIn(t)
+	return filepath.Join(dir, "data", "secure"), s
+}
+
+// makeSecureIn is makeSecure. It returns the folder in which make is run.
+func makeSecureIn(t *testing.T) (dir string, s *server) {
 	makefile, err := filepath.Abs("Makefile")
 	require.NoError(t, err)
-	dir := filepath.Join(t.TempDir(), `it's "here"`)
+	dir = filepath.Join(t.TempDir(), `it's "here"`)
 	bin := filepath.Join(dir, "bin")
 	require.NoError(t, os.MkdirAll(bin, 0o755))
 	require.NoError(t, os.Symlink(build(t, unhurried), filepath.Join(bin, "apiserver")))
@@ -39,15 +45,14 @@ func makeSecure(t *testing.T) (files string, s *server) {
 	again := exec.Command(filepath.Join(bin, "secure"), "-port", port)
 	again.Dir = dir
 	printedBy(t, again)
-	files = filepath.Join(dir, "data", "secure")
-	untilReady(t, s, files)
-	return files, s
+	untilReady(t, s, filepath.Join(dir, "data", "secure"), "ca.crt")
+	return dir, s
 }
 
 // untilReady waits until a server says that it is ready.
-func untilReady(t *testing.T, s *server, files string) {
+func untilReady(t *testing.T, s *server, files, authority string) {
 	roots := x509.NewCertPool()
-	require.True(t, roots.AppendCertsFromPEM([]byte(read(t, filepath.Join(files, "ca.crt")))))
+	require.True(t, roots.AppendCertsFromPEM([]byte(read(t, filepath.Join(files, authority)))))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	defer client.CloseIdleConnections()
 	for answer := ""; answer != "ok"; {
@@ -94,6 +99,27 @@ func TestWhoGetsInPrintsWhatItSays(t *testing.T) {
 	require.NoError(t, os.Symlink(files, plain))
 	checkSession(t, commandsIn(t, "docs/server.md", sessions["docs/server.md"]...), map[string]string{"127.0.0.1:6443": s.address, "data/secure": plain})
 	assert.NotContains(t, strings.Join(s.stop(), "\n"), "panic")
+}
+
+func TestAServerBehindTheAggregatorPrintsWhatItSays(t *testing.T) {
+	t.Parallel()
+	dir, s := makeSecureIn(t)
+	makefile, err := filepath.Abs("Makefile")
+	require.NoError(t, err)
+	command := exec.Command("make", "--no-print-directory", "-f", makefile, "-o", "build", "extension", "EXTENSION_PORT=0")
+	command.Dir = dir
+	behind := startCommand(t, command, func(error) {}) // make ends by the signal too
+	files := filepath.Join(dir, "data", "secure")
+	untilReady(t, behind, files, "front-proxy-ca.crt")
+	plain := filepath.Join(t.TempDir(), "secure") // the words of a shell
+	require.NoError(t, os.Symlink(files, plain))
+	_, port, err := net.SplitHostPort(behind.address)
+	require.NoError(t, err)
+	aggregated := filepath.Join(t.TempDir(), "aggregated.yaml")
+	require.NoError(t, os.WriteFile(aggregated, []byte(strings.ReplaceAll(read(t, "api/examples/aggregated.yaml"), "6444", port)), 0o600))
+	checkSession(t, commandsIn(t, "docs/aggregator.md", sessions["docs/aggregator.md"]...), map[string]string{"127.0.0.1:6444": behind.address,
+		"data/secure": plain, "api/examples/aggregated.yaml": aggregated})
+	assert.NotContains(t, strings.Join(append(s.stop(), behind.stop()...), "\n"), "panic")
 }
 
 // The names of the chain are those of the code, in its order.

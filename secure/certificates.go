@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -33,23 +34,42 @@ func makeCertificates(dir string) error {
 	admin := template("admin", x509.KeyUsageDigitalSignature, x509.ExtKeyUsageClientAuth)
 	admin.Subject.Organization = []string{"system:masters"}
 
-	errs := []error{writePEM(filepath.Join(dir, caFile), "CERTIFICATE", signer.certificate.Raw)}
-	for _, one := range []struct {
-		template  *x509.Certificate
-		cert, key string
-	}{{server, serverCert, serverKey}, {admin, adminCert, adminKey}} {
-		made, err := newPair(one.template, signer)
-		if err != nil {
-			return err
-		}
-		key, err := x509.MarshalPKCS8PrivateKey(made.key)
-		if err != nil {
-			return err
-		}
-		errs = append(errs, writePEM(filepath.Join(dir, one.cert), "CERTIFICATE", made.certificate.Raw),
-			writePEM(filepath.Join(dir, one.key), "PRIVATE KEY", key))
+	return errors.Join(signer.write(dir, server, serverCert, serverKey), signer.write(dir, admin, adminCert, adminKey),
+		writePEM(filepath.Join(dir, caFile), "CERTIFICATE", signer.certificate.Raw))
+}
+
+// makeAggregation makes what a second server behind the first one needs, unless it is there: another authority, the certificate by which the
+// second server knows the first one, and its own. Who has a certificate of this authority could name himself anybody, so it is not that of users.
+func makeAggregation(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, frontProxyCA)); !os.IsNotExist(err) {
+		return err
 	}
-	return errors.Join(errs...)
+	authority := template("kube2014 front proxy", x509.KeyUsageCertSign)
+	authority.IsCA = true
+	signer, err := newPair(authority, nil)
+	if err != nil {
+		return err
+	}
+	extension := template("extension", x509.KeyUsageDigitalSignature, x509.ExtKeyUsageServerAuth)
+	extension.DNSNames, extension.IPAddresses = []string{"extension.default.svc", "localhost"}, []net.IP{net.IPv4(127, 0, 0, 1)}
+	aggregator := template("aggregator", x509.KeyUsageDigitalSignature, x509.ExtKeyUsageClientAuth)
+	if err := errors.Join(signer.write(dir, extension, extensionCert, extensionKey), signer.write(dir, aggregator, aggregatorCert, aggregatorKey)); err != nil {
+		return err
+	}
+	return writePEM(filepath.Join(dir, frontProxyCA), "CERTIFICATE", signer.certificate.Raw) // last: all is there then
+}
+
+// write writes a new certificate that the pair has signed, and its key.
+func (p *pair) write(dir string, template *x509.Certificate, cert, key string) error {
+	made, err := newPair(template, p)
+	if err != nil {
+		return err
+	}
+	text, err := x509.MarshalPKCS8PrivateKey(made.key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writePEM(filepath.Join(dir, cert), "CERTIFICATE", made.certificate.Raw), writePEM(filepath.Join(dir, key), "PRIVATE KEY", text))
 }
 
 func template(name string, usage x509.KeyUsage, extended ...x509.ExtKeyUsage) *x509.Certificate {

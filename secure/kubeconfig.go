@@ -44,8 +44,8 @@ func readTokens(path string) ([]token, error) {
 type m = map[string]any
 
 // writeKubeconfig writes a kubeconfig with a context for the user of the certificate, and one
-// for each other user of a token. It returns their names. Paths in a kubeconfig are relative to
-// its folder.
+// for each other user of a token. It returns their names. Another one leads the user of the certificate to
+// the reviews of rights. Paths in a kubeconfig are relative to its folder.
 func writeKubeconfig(dir string, port uint, tokens []token) ([]string, error) {
 	const cluster, admin = "kube2014", "admin"
 	var names []string
@@ -63,14 +63,21 @@ func writeKubeconfig(dir string, port uint, tokens []token) ([]string, error) {
 			known[one.user] = true
 		}
 	}
-	text, err := yaml.Marshal(m{"apiVersion": "v1", "kind": "Config", "current-context": admin, "users": users, "contexts": contexts,
-		"clusters": []m{{"name": cluster, "cluster": m{"server": fmt.Sprintf("https://127.0.0.1:%d", port), "certificate-authority": caFile}}}})
-	if err != nil {
+	server := fmt.Sprintf("https://127.0.0.1:%d", port)
+	write := func(file, path string, users, contexts []m) error {
+		text, err := yaml.Marshal(m{"apiVersion": "v1", "kind": "Config", "current-context": admin, "users": users, "contexts": contexts,
+			"clusters": []m{{"name": cluster, "cluster": m{"server": server + path, "certificate-authority": caFile}}}})
+		if err != nil {
+			return err
+		}
+		file = filepath.Join(dir, file)
+		if err := writeFile(file+".new", text); err != nil {
+			return err
+		}
+		return os.Rename(file+".new", file)
+	}
+	if err := write(kubeconfigFile, "", users, contexts); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, kubeconfigFile)
-	if err := writeFile(path+".new", text); err != nil {
-		return nil, err
-	}
-	return names, os.Rename(path+".new", path)
+	return names, write(reviewsFile, "/apis/authorization.k8s.io/v1/subjectaccessreviews", users[:1], contexts[:1])
 }

@@ -20,6 +20,13 @@ const (
 	adminKey       = "admin.key"
 	tokensFile     = "tokens.csv"
 	kubeconfigFile = "kubeconfig"
+
+	frontProxyCA   = "front-proxy-ca.crt" // what follows is made if this is not there
+	aggregatorCert = "aggregator.crt"
+	aggregatorKey  = "aggregator.key"
+	extensionCert  = "extension.crt"
+	extensionKey   = "extension.key"
+	reviewsFile    = "reviews.kubeconfig"
 )
 
 // Files that a user may change: they are not written again.
@@ -61,6 +68,9 @@ func prepare(dir string, port uint) ([]string, error) {
 	_, err := os.Stat(dir)
 	if os.IsNotExist(err) {
 		err = makeOnce(dir)
+	}
+	if err == nil {
+		err = makeAggregation(dir)
 	}
 	if err == nil {
 		err = writeExamples(dir)

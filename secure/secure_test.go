@@ -34,7 +34,7 @@ func TestTheFilesAreMadeOnceForTheirOwnerOnly(t *testing.T) {
 	require.Zero(t, run([]string{"-dir", dir}, &out, &log), log.String())
 	assert.Contains(t, out.String(), `["admin" "alice" "bob"]`)
 	first := contents(t, dir)
-	assert.Len(t, first, 8)
+	assert.Len(t, first, 14)
 	for name := range first {
 		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -50,7 +50,8 @@ func TestTheFilesAreMadeOnceForTheirOwnerOnly(t *testing.T) {
 	require.Zero(t, run([]string{"-dir", dir, "-port", "7443"}, &out, &log), log.String())
 	second := contents(t, dir)
 	assert.Equal(t, strings.Replace(first[kubeconfigFile], ":6443", ":7443", 1), second[kubeconfigFile])
-	first[kubeconfigFile] = second[kubeconfigFile]
+	assert.Equal(t, strings.Replace(first[reviewsFile], ":6443/apis/", ":7443/apis/", 1), second[reviewsFile])
+	first[kubeconfigFile], first[reviewsFile] = second[kubeconfigFile], second[reviewsFile]
 	assert.Equal(t, first, second)
 	for line := range strings.Lines(first[tokensFile]) {
 		token, _, _ := strings.Cut(line, ",")
@@ -95,15 +96,36 @@ func TestTheAuthoritySignsTheServerAndTheAdmin(t *testing.T) {
 	assert.Error(t, err, "it is no server's")
 }
 
+func TestAnotherAuthoritySignsTheAggregatorAndTheServerBehindIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, makeAggregation(dir))
+	files := contents(t, dir)
+	require.NoError(t, makeAggregation(dir))
+	assert.Equal(t, files, contents(t, dir), "they are made once")
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM([]byte(files[frontProxyCA])))
+	extension, err := tls.X509KeyPair([]byte(files[extensionCert]), []byte(files[extensionKey]))
+	require.NoError(t, err)
+	_, err = extension.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "extension.default.svc"})
+	assert.NoError(t, err)
+	aggregator, err := tls.X509KeyPair([]byte(files[aggregatorCert]), []byte(files[aggregatorKey]))
+	require.NoError(t, err)
+	_, err = aggregator.Leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	assert.NoError(t, err)
+}
+
 func TestEachUserOfTheTokenFileHasAContext(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir() // is there: nothing is made in it but the kubeconfig
+	dir := t.TempDir() // is there: nothing is made in it but what earlier versions did not have
 	tokens := filepath.Join(dir, tokensFile)
 	require.NoError(t, os.WriteFile(tokens, []byte("a,carol,1\nb,\"the \"\"one\"\": x\",2\nc,carol,1\nd,admin,3\n"), 0o600))
 	names, err := prepare(dir, 1)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"admin", "carol", `the "one": x`}, names)
-	assert.Len(t, contents(t, dir), 3)
+	files := contents(t, dir)
+	assert.Len(t, files, 9)
+	assert.NotContains(t, files, caFile)
 }
 
 func TestWhatIsWrongIsToldWithoutSecrets(t *testing.T) {
