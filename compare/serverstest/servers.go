@@ -99,7 +99,10 @@ func StartEtcd(t *testing.T) string {
 }
 
 // Todays starts kube-apiserver on an etcd.
-func Todays(t *testing.T, etcd string) *Server {
+func Todays(t *testing.T, etcd string) *Server { return TodaysWith(t, etcd, token) }
+
+// TodaysWith starts it with more flags, of which --token-auth-file has the token of a user who may do everything.
+func TodaysWith(t *testing.T, etcd, token string, flags ...string) *Server {
 	dir := t.TempDir()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -110,10 +113,10 @@ func Todays(t *testing.T, etcd string) *Server {
 	port, err := measure.FreePort()
 	require.NoError(t, err)
 	s := &Server{Name: "kube-apiserver", URL: "https://" + net.JoinHostPort("127.0.0.1", port), Token: token}
-	s.start(t, filepath.Join(bin, "kube-apiserver"), "--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", port, "--cert-dir", dir,
+	s.start(t, filepath.Join(bin, "kube-apiserver"), append([]string{"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", port, "--cert-dir", dir,
 		"--token-auth-file", tokens(t, dir), "--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", keyFile, "--service-account-signing-key-file", keyFile,
-		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount")
+		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount"}, flags...)...)
 	return s
 }
 
