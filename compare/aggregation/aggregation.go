@@ -20,7 +20,7 @@ type Step struct {
 	As      string   `json:",omitempty"` // who asks: a token's user, a certificate, or nobody; admin if it is empty
 	Headers []string `json:",omitempty"` // lines like "Name: value"
 	Body    string   `json:",omitempty"`
-	Until   string   `json:",omitempty"` // it is asked until the answer has this text, as controllers work beside it
+	Until   string   `json:",omitempty"` // it is asked until the answer has this text, or has it no more if "!" is before it, as controllers work beside it
 	Pick    string   `json:",omitempty"` // which part of the answer counts: a key of picks; all if it is empty
 	Lines   int      `json:",omitempty"` // how many are read of a body that does not end
 	Say     string   `json:",omitempty"` // a line that is sent when the protocol has changed

@@ -8,7 +8,7 @@ import (
 // discovery is about the documents of all groups.
 func discovery() (steps []Step) {
 	documents := func(until string) {
-		steps = append(steps, ask("GET /apis").pick("groups").until(until), ask("GET /apis", v2).pick("groups").until(until), ask("GET /apis", v2beta1).pick("groups"))
+		steps = append(steps, ask("GET /apis", v2).pick("groups").until(until), ask("GET /apis").pick("groups").until("List"))
 	}
 	groupsOf := func(names ...string) {
 		for _, name := range names {
@@ -16,28 +16,32 @@ func discovery() (steps []Step) {
 		}
 	}
 	steps = append(steps, external("a"), external("b"))
-	documents("Kind")
+	documents("List")
+	steps = append(steps, ask("GET /apis", v2beta1), ask("GET /apis", v2beta1+", application/json").pick("groups"), ask("GET /apis", v2+";profile=nopeer").pick("groups"), ask("GET /apis", jsonAccept+", "+strings.TrimPrefix(v2, "Accept: ")).pick("groups"))
 	// One server, then two versions at two servers.
 	steps = append(steps, remote("v1.a.example.com", "a", "a", ca), condition("v1.a.example.com", available))
-	steps = append(steps, ask("GET /apis", v2).pick("groups").until(`"resource": "things"`))
-	documents(`a.example.com`)
-	steps = append(steps, remote("v2.a.example.com", "b", "b", ca), condition("v2.a.example.com", available), ask("GET /apis", v2).pick("groups").until(`"version": "v2"`))
-	documents(`v2`)
+	documents(`"resource": "things"`)
+	steps = append(steps, remote("v2.a.example.com", "b", "b", ca), condition("v2.a.example.com", available))
+	documents(`"version": "v2",
+   "resources"`)
 	groupsOf("a.example.com")
 	for _, priorities := range []string{`{"spec":{"versionPriority":100}}`, `{"spec":{"versionPriority":10,"groupPriorityMinimum":17900}}`, `{"spec":{"groupPriorityMinimum":1}}`} {
-		steps = append(steps, send("PATCH "+apiServices+"/v2.a.example.com", priorities), remote("v1.m.example.com", "b", "b", ca), condition("v1.m.example.com", available),
-			ask("GET /apis", v2).pick("groups").until("m.example.com"))
-		documents("m.example.com")
-		steps = append(steps, send("DELETE "+apiServices+"/v1.m.example.com", ""))
-		steps = append(steps, ask("GET /apis", v2).pick("groups"))
+		steps = append(steps, send("PATCH "+apiServices+"/v1.a.example.com", priorities), remote("v1.m.example.com", "b", "b", ca), condition("v1.m.example.com", available))
+		documents(`"name": "m.example.com"
+ },
+ "versions": [
+  {
+   "version": "v1",
+   "resources"`)
+		steps = append(steps, ask("GET /apis/a.example.com"), send("DELETE "+apiServices+"/v1.m.example.com", ""))
+		documents("!m.example.com")
 	}
 	// A server that goes away is stale.
-	steps = append(steps, script("b", "/apis/a.example.com/v2", 500, ""), touch("v2.a.example.com", "1"), condition("v2.a.example.com", "FailedDiscoveryCheck"),
-		ask("GET /apis", v2).pick("groups").until("Stale"))
-	documents("a.example.com")
+	steps = append(steps, script("b", "/apis/a.example.com/v2", 500, ""), touch("v2.a.example.com", "1"), condition("v2.a.example.com", "FailedDiscoveryCheck"))
+	documents("Stale")
 	groupsOf("a.example.com")
-	steps = append(steps, ask("GET /apis/a.example.com/v2"), script("b", "/apis/a.example.com/v2", 0, ""), touch("v2.a.example.com", "2"), condition("v2.a.example.com", available),
-		ask("GET /apis", v2).pick("groups").until(`"freshness": "Current"`))
+	steps = append(steps, ask("GET /apis/a.example.com/v2"), script("b", "/apis/a.example.com/v2", 0, ""), touch("v2.a.example.com", "2"), condition("v2.a.example.com", available))
+	documents("!Stale")
 	// A server with the newest discovery, which tells of more groups than it should.
 	item := func(group, version, resource string) string {
 		return fmt.Sprintf(`{"metadata":{"name":%q,"creationTimestamp":null},"versions":[{"version":%q,"freshness":"Current","resources":[{"resource":%q,"responseKind":{"group":%q,"version":%q,"kind":"Gadget"},"scope":"Cluster","singularResource":"gadget","verbs":["list"],"shortNames":["gd"],`+
@@ -50,8 +54,11 @@ func discovery() (steps []Step) {
 		group := version + ".example.com"
 		steps = append(steps, script("b", "/apis", 200, list(version, item("liar.example.com", "v1", "lies"), item(group, "v1", "gadgets"), item(group, "v3", "hidden"), item("apps", "v1", "deployments")),
 			"Content-Type: application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "Etag: \"ours\""),
-			remote("v1."+group, "b", "b", ca), condition("v1."+group, available), ask("GET /apis", v2).pick("groups").until("gadgets"))
-		documents("gadgets")
+			remote("v1."+group, "b", "b", ca), condition("v1."+group, available))
+		documents(`"version": "v1",
+   "resources": [
+    {
+     "resource": "gadgets"`)
 		groupsOf(group, "liar.example.com")
 	}
 	// Documents that are none.
@@ -99,7 +106,7 @@ func openapi() (steps []Step) {
 	}
 	steps = append(steps, ask("HEAD /openapi/v3/apis/a.example.com/v1"), ask("GET /openapi/v3/apis/a.example.com/v1", "If-None-Match: \"3\""), ask("GET /openapi/v3/apis/a.example.com/v1").as("bob"), ask("GET /openapi/v3/apis/a.example.com/v1").as("nobody"))
 	// The documents follow the extension server and its APIService.
-	steps = append(steps, send("DELETE "+apiServices+"/v1.a.example.com", ""), ask("GET /openapi/v3", jsonAccept).pick("openapi"), ask("GET /openapi/v2", jsonAccept).pick("openapi"), ask("GET /openapi/v3/apis/a.example.com/v1"),
+	steps = append(steps, send("DELETE "+apiServices+"/v1.a.example.com", ""), ask("GET /openapi/v3", jsonAccept).pick("openapi").until("!a.example.com"), ask("GET /openapi/v2", jsonAccept).pick("openapi").until("!/a.example.com/v1/things"), ask("GET /openapi/v3/apis/a.example.com/v1").until("status 404"),
 		Step{Own: "a", Until: "/openapi/v2 "}, Step{Own: "b", Until: "/openapi/v3 "})
 	return steps
 }
@@ -119,7 +126,7 @@ func local() (steps []Step) {
 		return []Step{send("PATCH "+apiServices+"/"+name, `{"spec":{"service":null,"caBundle":null}}`), condition(name, "Local")}
 	}
 	moved := func(name, service string) Step {
-		return send("PATCH "+apiServices+"/"+name, fmt.Sprintf(`{"spec":{"service":{"namespace":"default","name":%q,"port":$PORT_%s},"caBundle":"$CA"}}`, service, service))
+		return send("PATCH "+apiServices+"/"+name, fmt.Sprintf(`{"spec":{"service":{"namespace":"default","name":%q,"port":$PORT_a},"caBundle":"$CA"}}`, service))
 	}
 	steps = []Step{external("a"),
 		locally("v1.nothing.example.com"), condition("v1.nothing.example.com", "Local"), ask("GET /apis/nothing.example.com/v1"), ask("GET /apis/nothing.example.com").until("status 200"), ask(gadgets("nothing.example.com")), ask("GET /apis").pick("groups"), ask("GET /apis", v2).pick("groups"),
@@ -139,8 +146,9 @@ func local() (steps []Step) {
 		moved("v1.apps", "a"), condition("v1.apps", available), ask(deployments).until("a saw"), ask("GET /apis/apps/v1"), ask("GET /apis", v2).pick("groups"))
 	steps = append(steps, backTo("v1.apps")...)
 	steps = append(steps, ask(deployments).until("DeploymentList"), send("DELETE "+apiServices+"/v1.apps", ""), ask(deployments))
-	steps = append(steps, moved("v1.apiregistration.k8s.io", "a"), condition("v1.apiregistration.k8s.io", available), ask("GET "+apiServices+"/v1.apiregistration.k8s.io").pick("conditions"))
-	steps = append(steps, backTo("v1.apiregistration.k8s.io")...)
+	const own = "v1.apiregistration.k8s.io"
+	steps = append(steps, ask("GET "+apiServices+"/"+own), remote(own, "a", "a", ca), condition(own, available), ask("GET "+apiServices+"/"+own).pick("conditions"), ask("GET /apis/apiregistration.k8s.io/v1").pick("nothing"),
+		ask("GET /apis/apiregistration.k8s.io"), ask("GET /apis").pick("groups"), send("DELETE "+apiServices+"/"+own, ""))
 	steps = append(steps, moved("v1.", "a"), condition("v1.", available), ask("GET /api/v1/namespaces/default/pods").until("a saw"), ask("GET /api/v1"), ask("GET /api"), ask("GET /version").pick("nothing"))
 	steps = append(steps, backTo("v1.")...)
 	return append(steps, ask("GET /api/v1/namespaces/default/pods").until("PodList"), Step{Own: "a", Until: "/api/v1 "})

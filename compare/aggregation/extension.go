@@ -1,7 +1,6 @@
 package aggregation
 
 import (
-	"cmp"
 	"compress/gzip"
 	"crypto/tls"
 	"crypto/x509"
@@ -214,7 +213,10 @@ func requestText(r *http.Request, body string) string {
 			}
 		}
 	}
-	return text.String() + certificateText(r) + cmp.Or("\n"+body, "")
+	if body != "" {
+		body = "\n\n" + body
+	}
+	return text.String() + certificateText(r) + body
 }
 
 func ownText(r *http.Request) string {

@@ -62,9 +62,9 @@ var varies = []struct {
 	{regexp.MustCompile(`"resourceVersion": "\d+"`), `"resourceVersion": "RV"`},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`(hash=|")[0-9A-F]{128}`), "${1}HASH"},
-	{regexp.MustCompile(`Bearer \S+`), "Bearer TOKEN"},
+	{regexp.MustCompile(`X509SHA256=[0-9a-f]{64}`), "X509SHA256=HASH"},
+	{regexp.MustCompile(`stream ID \d+`), "stream ID N"},
 	{regexp.MustCompile(`(?m)^Traceparent: .*$`), "Traceparent: TRACE"},
-	{regexp.MustCompile(`(\[::1\]|127\.0\.0\.1):53\b`), "DNS"},
 }
 
 func normal(text string) string {
@@ -109,7 +109,7 @@ func groups(body []byte) (text string, ok bool) {
 		Kind          string
 		Groups, Items []json.RawMessage
 	}
-	if json.Unmarshal(body, &list) != nil || list.Kind == "" {
+	if json.Unmarshal(body, &list) != nil || !strings.HasSuffix(list.Kind, "List") {
 		return "", false
 	}
 	for _, item := range append(list.Groups, list.Items...) {

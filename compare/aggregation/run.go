@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	patience = 45 * time.Second       // with controllers
+	patience = 45 * time.Second      // with controllers
 	pause    = 50 * time.Millisecond // between two tries
 )
 
@@ -27,7 +27,7 @@ func (w *World) Record(server string, c *Chapter) {
 	w.server = server
 	for i := range c.Steps {
 		step := &c.Steps[i]
-		step.Answer = w.do(*step, func(got string) bool { return strings.Contains(got, step.Until) })
+		step.Answer = w.do(*step, step.isOver)
 	}
 }
 
@@ -45,6 +45,12 @@ func (w *World) Replay(server string, c Chapter, known []today.Edit) (steps []to
 		steps = append(steps, replayed)
 	}
 	return steps
+}
+
+// isOver tells whether a step that is asked again has the answer for which it waits.
+func (s Step) isOver(got string) bool {
+	text, gone := strings.CutPrefix(s.Until, "!")
+	return strings.Contains(got, text) != gone
 }
 
 // do returns the lines of the answer to a step that is good, or of the last one.
