@@ -50,11 +50,12 @@ func discovery() (steps []Step) {
 	list := func(version string, items ...string) string {
 		return `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/` + version + `","metadata":{},"items":[` + strings.Join(items, ",") + `]}`
 	}
-	for _, version := range []string{"v2", "v2beta1"} {
+	for i, version := range []string{"v2", "v2beta1"} {
+		server := []string{"c", "d"}[i]
 		group := version + ".example.com"
-		steps = append(steps, script("b", "/apis", 200, list(version, item("liar.example.com", "v1", "lies"), item(group, "v1", "gadgets"), item(group, "v3", "hidden"), item("apps", "v1", "deployments")),
+		steps = append(steps, external(server), script(server, "/apis", 200, list(version, item("liar.example.com", "v1", "lies"), item(group, "v1", "gadgets"), item(group, "v3", "hidden"), item("apps", "v1", "deployments")),
 			"Content-Type: application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "Etag: \"ours\""),
-			remote("v1."+group, "b", "b", ca), condition("v1."+group, available))
+			remote("v1."+group, server, server, ca), condition("v1."+group, available))
 		documents(`"version": "v1",
    "resources": [
     {
@@ -64,8 +65,9 @@ func discovery() (steps []Step) {
 	// Documents that are none.
 	for i, body := range []string{"rubbish", `{"kind":"APIGroupDiscoveryList","items":7}`, `{"kind":"Other"}`, list("v2")} {
 		group := fmt.Sprintf("bad%d.example.com", i)
-		steps = append(steps, script("b", "/apis", 200, body, "Content-Type: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
-			remote("v1."+group, "b", "b", ca), condition("v1."+group, available), ask("GET /apis", v2).pick("groups").until(group))
+		server := []string{"e", "e", "e", "f"}[i] // the last one is a list
+		steps = append(steps, external(server), script(server, "/apis", 200, body, "Content-Type: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+			remote("v1."+group, server, server, ca), condition("v1."+group, available), ask("GET /apis", v2).pick("groups").until(group))
 	}
 	for i, body := range []string{"rubbish", `{"kind":"APIResourceList","groupVersion":"other/v1","resources":[{"name":"x","kind":"X","verbs":["get"]},{"name":"y/status","kind":"Y","verbs":["get"]}]}`,
 		`{"kind":"APIResourceList","groupVersion":"","resources":[]}`} {
@@ -139,7 +141,7 @@ func local() (steps []Step) {
 		send("POST "+crds, definition("second.example.com")), condition("v1.second.example.com", "Local"), ask(gadgets("second.example.com")).until("status 200"),
 		remote("v1.second.example.com", "a", "a", ca), moved("v1.second.example.com", "a"), condition("v1.second.example.com", "Local"), ask(gadgets("second.example.com")).until("GadgetList"),
 		send("PATCH "+apiServices+"/v1.second.example.com", `{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}}}`), moved("v1.second.example.com", "a"),
-		condition("v1.second.example.com", "True"),
+		condition("v1.second.example.com", "Passed"), ask(gadgets("second.example.com")).until("a saw"),
 	}
 	const deployments = "GET /apis/apps/v1/namespaces/default/deployments"
 	steps = append(steps, ask("GET "+apiServices+"/v1.apps"), moved("v1.apps", "none"), condition("v1.apps", "ServiceNotFound"), ask(deployments).until("status 503"), ask("GET /apis/apps/v1"), ask("GET /apis/apps"), ask("GET /apis").pick("groups"),

@@ -22,7 +22,7 @@ import (
 const ClusterIPs = "127.7.0.0/24"
 
 // hosts has the addresses of the extension servers.
-var hosts = map[string]string{"a": "127.0.0.1", "b": "127.0.0.1", "elsewhere": "127.0.0.1", "cluster": "127.7.0.10"}
+var hosts = map[string]string{"a": "127.0.0.1", "b": "127.0.0.1", "c": "127.0.0.1", "d": "127.0.0.1", "e": "127.0.0.1", "f": "127.0.0.1", "elsewhere": "127.0.0.1", "cluster": "127.7.0.10"}
 
 // World is what is around a server: those who ask it, and the extension servers behind it.
 type World struct {
