@@ -98,10 +98,10 @@ var libraries = map[string][]string{
 	"github.com/robfig/cron":               {"pkg/rest/batch", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
 	"google.golang.org/grpc":               {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine":    {"pkg/storage/storagetest"},
-	"github.com/stretchr/testify":          {"compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
+	"github.com/stretchr/testify":          {"compare/aggregation", "compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
 	"k8s.io/api":                           {"pkg/api/v1"}, // but see of2014
 	"k8s.io/apimachinery":                  {"pkg/api/v1"},
-	"k8s.io/kube-aggregator":               {"pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},
+	"k8s.io/kube-aggregator":               {"compare/aggregation", "pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},
 	"k8s.io/apiextensions-apiserver":       {"pkg/api/v1", "pkg/extensions", "pkg/master", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/rest/customresource/conversion"},
 	"k8s.io/apiserver":                     {"pkg/admission/plugin/expressions", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/api/v1/validation/policies", "pkg/api/v1/validation/webhooks", "pkg/audit", "pkg/controller/validatingadmissionpolicystatus", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/server/filters"},
 	"gopkg.in/natefinch/lumberjack.v2":     {"pkg/audit"},
