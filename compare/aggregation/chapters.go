@@ -110,8 +110,6 @@ func conditions() []Step {
 		condition(name, "ServiceNotFound"),
 		send("POST "+services, `{"metadata":{"name":"other"},"spec":{"clusterIP":"None","ports":[{"name":"web","port":$PORT_cluster}]}}`),
 		condition(name, "EndpointsNotFound"),
-		send("POST "+slicesPath, strings.Replace(slice("web", ready), `"cluster"`, `"other"`, 1)),
-		condition(name, "FailedDiscoveryCheck"),
 		send("DELETE "+services+"/other", ""),
 		condition(name, "ServiceNotFound"),
 		external("other"),

@@ -16,7 +16,7 @@ import (
 )
 
 // unsaid are headers that are not written down: they vary, or ours have no such thing.
-var unsaid = []string{"Content-Length", "Date", "Last-Modified", "X-Kubernetes-Pf-Flowschema-Uid", "X-Kubernetes-Pf-Prioritylevel-Uid"}
+var unsaid = []string{"Accept-Ranges", "Content-Length", "Date", "Last-Modified", "X-Kubernetes-Pf-Flowschema-Uid", "X-Kubernetes-Pf-Prioritylevel-Uid", "Vary", "X-Content-Type-Options"}
 
 // most is how much of a body is written down.
 const most = 12_000
@@ -65,6 +65,7 @@ var varies = []struct {
 	{regexp.MustCompile(`X509SHA256=[0-9a-f]{64}`), "X509SHA256=HASH"},
 	{regexp.MustCompile(`stream ID \d+`), "stream ID N"},
 	{regexp.MustCompile(`(?m)^Traceparent: .*$`), "Traceparent: TRACE"},
+	{regexp.MustCompile(`(?m)^(Audit-Id: UID|Cache-Control: no-cache, private)\n`), ""}, // which each answer of today's server has
 }
 
 func normal(text string) string {

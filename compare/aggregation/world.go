@@ -7,9 +7,12 @@ import (
 	"encoding/asn1"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,13 +36,14 @@ type World struct {
 	clients    map[string]*http.Client
 	extensions map[string]*extension
 	hide, show *strings.Replacer // what is replaced in answers, and put in requests
+	ports      map[string]string // the names of the ports of extension servers, which are replaced too
 	server     string
 	steps      int
 }
 
 // NewWorld starts the extension servers. They end with the test.
 func NewWorld(t testing.TB) *World {
-	w := &World{t: t, tokens: map[string]string{}, clients: map[string]*http.Client{}, extensions: map[string]*extension{}}
+	w := &World{t: t, tokens: map[string]string{}, clients: map[string]*http.Client{}, extensions: map[string]*extension{}, ports: map[string]string{}}
 	clients, proxies, servers := certtest.Authority(t, "clients"), certtest.Authority(t, "proxies"), certtest.Authority(t, "servers")
 	aggregator, account := proxies.Client(t, "aggregator", nil), clients.Client(t, "account", nil)
 	dir := t.TempDir()
@@ -80,15 +84,31 @@ func NewWorld(t testing.TB) *World {
 		e := startExtension(t, name, address, shows, proxies.Pool())
 		w.extensions[name] = e
 		_, port, _ := strings.Cut(e.Listener.Addr().String(), ":")
-		hidden = append(hidden, port, "$PORT_"+name)
+		w.ports[port] = "$PORT_" + name
 	}
-	shown := make([]string, len(hidden))
+	var shown []string
 	for i := range hidden {
-		shown[i] = hidden[i^1]
+		shown = append(shown, hidden[i^1])
+	}
+	for _, port := range slices.SortedFunc(maps.Keys(w.ports), func(a, b string) int { return len(w.ports[b]) - len(w.ports[a]) }) { // elsewhere before e
+		shown = append(shown, w.ports[port], port)
 	}
 	w.hide, w.show = strings.NewReplacer(hidden...), strings.NewReplacer(shown...)
 	return w
 }
+
+// hidden returns an answer without what differs from world to world.
+func (w *World) hidden(answer string) string {
+	return port.ReplaceAllStringFunc(w.hide.Replace(answer), func(found string) string {
+		if name := w.ports[found[1:]]; name != "" {
+			return found[:1] + name
+		}
+		return found
+	})
+}
+
+// port matches what may be a port, with what stands before it.
+var port = regexp.MustCompile(`[: ]\d+\b`)
 
 // escaped returns a certificate as it stands in JSON.
 func escaped(p *certtest.Pair) string { return strings.ReplaceAll(string(p.CertPEM), "\n", `\n`) }

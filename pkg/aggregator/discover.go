@@ -23,15 +23,19 @@ const maxDocument = 16 << 20
 // wanted is what this server accepts: one document of all versions.
 const wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
-// discover returns what the server serves in the version: as its document of all versions says, or else as the list says.
+// discover returns what the server serves in the version: as its document of all versions says or, if there is none, as the list says. What
+// was known before is stale if the document cannot be read.
 func (v *Version) discover(ctx context.Context, next found, list *metav1.APIResourceList) found {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	address, err := services.Any(next.addresses), error(nil)
-	if next.resources, next.tag, err = v.inDocumentOfAll(ctx, address); err != nil {
-		next.resources = discovery.Aggregate(list.APIResources)
+	address := services.Any(next.addresses)
+	next.openAPI = v.describedAt(ctx, address)
+	switch resources, tag, err := v.inDocumentOfAll(ctx, address); {
+	case err == nil:
+		next.resources, next.tag, next.isFresh = resources, tag, true
+	case errors.Is(err, errNotAll):
+		next.resources, next.tag, next.isFresh = discovery.Aggregate(list.APIResources), "", true
 	}
-	next.isFresh, next.openAPI = true, v.describedAt(ctx, address)
 	return next
 }
 
@@ -55,12 +59,17 @@ func (v *Version) inDocumentOfAll(ctx context.Context, address string) (resource
 	switch {
 	case answer.StatusCode == http.StatusNotModified:
 		return v.found.resources, v.found.tag, nil
+	case answer.StatusCode == http.StatusServiceUnavailable:
+		return nil, "", fmt.Errorf("%s is answered with %d", path, answer.StatusCode)
 	case answer.StatusCode != http.StatusOK || !isOfAll(answer.Header.Get("Content-Type")):
 		return nil, "", errNotAll
 	}
 	var list apidiscovery.APIGroupDiscoveryList
 	if err := decode(answer.Body, &list); err != nil {
 		return nil, "", err
+	}
+	if list.Kind != "APIGroupDiscoveryList" {
+		return nil, "", fmt.Errorf("%s is a %q", path, list.Kind)
 	}
 	for _, group := range list.Items {
 		for _, version := range group.Versions {

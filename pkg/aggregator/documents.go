@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -85,8 +86,9 @@ func (s *Server) Deletable() (resources []metav1.APIResource, stale []schema.Gro
 
 // described returns the versions of the servers that are available, for OpenAPI.
 func (s *Server) described() (remotes []openapi.Remote) {
-	for _, v := range s.Snapshot().Versions() {
-		if v.isAvailable && v.broken == nil {
+	others := s.Snapshot()
+	for _, name := range slices.Sorted(maps.Keys(others.byName)) {
+		if v := others.byName[name]; others.byPath[v.groupVersion()] == v && v.isAvailable && v.broken == nil {
 			remotes = append(remotes, openapi.Remote{GroupVersion: v.groupVersion(), URL: v.found.openAPI, V2: func() (*spec.Swagger, error) {
 				ctx, cancel := context.WithTimeout(s.Serving, discoveryTimeout)
 				defer cancel()

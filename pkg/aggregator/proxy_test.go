@@ -34,6 +34,25 @@ func TestARequestGoesToTheOtherServerAsItsUser(t *testing.T) {
 	}
 }
 
+// K105: today's server writes path and query anew.
+func TestARequestIsPassedOnAsItIs(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.serve(f.other(http.HandlerFunc(serve)))
+	f.register("")
+	for _, uri := range []string{"/apis/example.com/v1/things/a%2Fb?b=2&a=%20", "/apis/example.com/v1/things//x/../y", "/apis/example.com/v1/"} {
+		_, body, _ := f.get(uri, "Forwarded", "for=mallory", "X-Forwarded-For", "10.0.0.1")
+		var seen struct {
+			URI    string
+			Header http.Header
+		}
+		require.NoError(t, json.Unmarshal([]byte(body), &seen), body)
+		assert.Equal(t, uri, seen.URI)
+		assert.Equal(t, []string{"10.0.0.1, 127.0.0.1"}, seen.Header["X-Forwarded-For"])
+		assert.Empty(t, seen.Header["Forwarded"])
+	}
+}
+
 func TestAnAnswerIsPassedOnAsItIs(t *testing.T) {
 	t.Parallel()
 	f := open(t)

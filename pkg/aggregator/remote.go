@@ -58,7 +58,6 @@ func newTransport(security *tls.Config, http2 bool) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
-		DisableCompression:     true, // the answer is passed on as it is
 	}
 }
 

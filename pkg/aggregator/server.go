@@ -5,7 +5,6 @@ package aggregator
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"log"
 	"maps"
 	"net/http"
@@ -135,21 +134,25 @@ const workers = 16
 // Run follows the APIServices and what is behind them, and looks at their servers, until the context ends.
 func (s *Server) Run(ctx context.Context) {
 	go s.follow(ctx, apiregistration.Kind, s.apply)
-	go s.follow(ctx, s.ServicesKind, func(changed map[api.Key]*storage.Object, _ bool) {
-		for key := range changed {
-			s.reconsider(key.Namespace, key.ID)
+	go s.follow(ctx, s.ServicesKind, func(changed []storage.Event, _ bool) {
+		for _, change := range changed {
+			s.reconsider(change.Key().Namespace, change.Key().ID)
 		}
 	})
-	go s.follow(ctx, s.SlicesKind, func(changed map[api.Key]*storage.Object, _ bool) {
-		for key, object := range changed {
-			s.reconsider(key.Namespace, object.GetLabels()[discoveryv1.LabelServiceName])
+	go s.follow(ctx, s.SlicesKind, func(changed []storage.Event, _ bool) {
+		for _, change := range changed {
+			for _, slice := range []*storage.Object{change.Before, change.After} {
+				if slice != nil {
+					s.reconsider(slice.Key().Namespace, slice.GetLabels()[discoveryv1.LabelServiceName])
+				}
+			}
 		}
 	})
 	s.queue.Run(ctx, workers, workqueue.Sync(s.sync).Inside(s.Around))
 }
 
-// follow calls apply with all objects of a kind, and then with those that change; of a deleted one it gets the last state that was seen.
-func (s *Server) follow(ctx context.Context, kind api.Kind, apply func(changed map[api.Key]*storage.Object, isAll bool)) {
+// follow calls apply with all objects of a kind, as if each were new, and then with those that change.
+func (s *Server) follow(ctx context.Context, kind api.Kind, apply func(changed []storage.Event, isAll bool)) {
 	for logged := ""; ; {
 		if err := s.followOnce(ctx, kind, apply); ctx.Err() == nil && err.Error() != logged {
 			logged = err.Error()
@@ -161,7 +164,7 @@ func (s *Server) follow(ctx context.Context, kind api.Kind, apply func(changed m
 	}
 }
 
-func (s *Server) followOnce(ctx context.Context, kind api.Kind, apply func(changed map[api.Key]*storage.Object, isAll bool)) error {
+func (s *Server) followOnce(ctx context.Context, kind api.Kind, apply func(changed []storage.Event, isAll bool)) error {
 	all := storage.Selection{Kind: kind}
 	list, err := s.Services.Objects.List(all)
 	if err != nil {
@@ -172,9 +175,9 @@ func (s *Server) followOnce(ctx context.Context, kind api.Kind, apply func(chang
 		return err
 	}
 	defer watcher.Stop()
-	listed := map[api.Key]*storage.Object{}
+	var listed []storage.Event
 	for _, object := range list.Items {
-		listed[object.Key()] = object
+		listed = append(listed, storage.Event{After: object})
 	}
 	apply(listed, true)
 	for {
@@ -182,27 +185,23 @@ func (s *Server) followOnce(ctx context.Context, kind api.Kind, apply func(chang
 		if err != nil {
 			return err
 		}
-		changed := map[api.Key]*storage.Object{}
-		for _, change := range changes {
-			changed[change.Key()] = change.After
-		}
-		apply(changed, false)
+		apply(changes, false)
 	}
 }
 
-// apply takes over changed APIServices: all of them, or those that have changed, nil for one that was deleted.
-func (s *Server) apply(changed map[api.Key]*storage.Object, isAll bool) {
+// apply takes over APIServices: all of them, or those that have changed.
+func (s *Server) apply(changed []storage.Event, isAll bool) {
 	s.change(func(byName map[string]*Version) {
 		if isAll {
 			for name := range byName {
-				if changed[api.Key{Kind: apiregistration.Kind, ID: name}] == nil {
+				if !slices.ContainsFunc(changed, func(change storage.Event) bool { return change.Key().ID == name }) {
 					drop(byName, name)
 				}
 			}
 		}
-		for key, object := range changed {
-			if err := s.read(byName, key.ID, object); err != nil {
-				log.Printf("the APIService %s is not served: %s", key.ID, api.Printable(err.Error(), ' '))
+		for _, change := range changed {
+			if err := s.read(byName, change.Key().ID, change.After); err != nil {
+				log.Printf("the APIService %s is not served: %s", change.Key().ID, api.Printable(err.Error(), ' '))
 			}
 		}
 	})
@@ -224,7 +223,9 @@ func (s *Server) change(change func(byName map[string]*Version)) {
 		return
 	}
 	for _, v := range next.byName {
-		next.byPath[v.groupVersion()] = v
+		if v.spec.Group != apiregistrationv1.GroupName { // which only this server serves
+			next.byPath[v.groupVersion()] = v
+		}
 	}
 	s.snapshot.Store(next)
 }
@@ -235,8 +236,6 @@ func drop(byName map[string]*Version, name string) {
 	}
 	delete(byName, name)
 }
-
-var errOwnGroup = errors.New("the group of the APIServices is served by this server")
 
 // read takes over one APIService, nil for a deleted one. A server goes on as before unless its spec has changed.
 func (s *Server) read(byName map[string]*Version, name string, object *storage.Object) error {
@@ -249,17 +248,17 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 		service = decoded.(*apiregistrationv1.APIService)
 	}
 	before := byName[name]
-	if service == nil || service.Spec.Service == nil || service.Spec.Group == apiregistrationv1.GroupName {
+	if service == nil || service.Spec.Service == nil {
 		drop(byName, name)
-		if service != nil && service.Spec.Service != nil {
-			return errOwnGroup
-		}
 		return nil
 	}
 	next := &Version{uid: service.UID, spec: service.Spec, stored: helper.GetAPIServiceConditionByType(service, apiregistrationv1.Available)}
 	next.isAvailable = next.stored != nil && next.stored.Status == apiregistrationv1.ConditionTrue
 	if before != nil && before.uid == next.uid && equality.Semantic.DeepEqual(before.spec, next.spec) {
 		next.remote, next.broken, next.found = before.remote, before.broken, before.found
+		if equality.Semantic.DeepEqual(before.stored, next.stored) { // somebody else has changed it
+			s.queue.Add(name)
+		}
 	} else {
 		drop(byName, name)
 		next.remote, next.broken = newRemote(service.Spec, s.Resolve, s.Certificate)
@@ -276,12 +275,4 @@ func (s *Server) reconsider(namespace, service string) {
 			s.queue.Add(name)
 		}
 	}
-}
-
-// Versions returns the versions of other servers, sorted by name.
-func (s *Snapshot) Versions() (versions []*Version) {
-	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
-		versions = append(versions, s.byName[name])
-	}
-	return versions
 }

@@ -111,6 +111,7 @@ func either(plain http.Handler, aggregated []byte) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", aggregatedType)
+		w.Header().Set("Cache-Control", "public")
 		w.Header().Set("ETag", tag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(aggregated))
 	})
