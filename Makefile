@@ -53,7 +53,7 @@ EXTENSION_FLAGS = -insecure=false -secure_port $(EXTENSION_PORT) -bind_address 1
 	-client_ca_file data/secure/ca.crt $(FRONT_PROXY) \
 	-authorization_mode Webhook -authorization_webhook_config_file data/secure/reviews.kubeconfig
 
-.PHONY: help envtest release archives envtest-suites run cluster part secure extension kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions managers crds check cover clean
+.PHONY: help envtest release archives envtest-suites run cluster part secure extension kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions managers crds aggregation check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,10 @@ bin/etcd-3.6: tools/etcd3.6/go.mod
 # For tests: it asks our kubelets what their pods use.
 bin/metrics-server: tools/metrics-server/go.mod
 	$(GO) build -modfile=$< -o $@ sigs.k8s.io/metrics-server/cmd/metrics-server
+
+# For tests: it serves a group of its own.
+bin/sample-apiserver: tools/sample-apiserver/go.mod
+	$(GO) build -modfile=$< -o $@ k8s.io/sample-apiserver
 
 # Each staging module of Kubernetes is replaced by the one that is published of it. The first
 # build takes some minutes.
@@ -173,11 +177,12 @@ long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubect
 	$(GO) test -p 1 -count=1 -timeout 30m $(RACE) ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
-proof: bin/kubectl ## long, decisions, managers, crds, etcd-3.6, fuzz, histories, clients, parts, conformance, envtest-suites, browser, watches, chaos and soak, one after the other: an hour
+proof: bin/kubectl ## long, decisions, managers, crds, aggregation, etcd-3.6, fuzz, histories, clients, parts, conformance, envtest-suites, browser, watches, chaos and soak, one after the other: an hour
 	@$(MAKE) --no-print-directory long
 	@$(MAKE) --no-print-directory decisions
 	@$(MAKE) --no-print-directory managers
 	@$(MAKE) --no-print-directory crds
+	@$(MAKE) --no-print-directory aggregation
 	@$(MAKE) --no-print-directory etcd-3.6
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory histories
@@ -274,6 +279,10 @@ managers: bin/etcd bin/kube-apiserver ## let random managers take MANAGERS=10000
 # The tests of gateway-api are compiled in its own module, which takes minutes the first time.
 crds: bin/etcd bin/kube-apiserver ## use the CustomResourceDefinitions of other projects on ours and on today's kube-apiserver, and measure both
 	KUBE2014_CRDS=1 $(GO) test -count=1 -v -timeout 1h ./compare/crds
+
+# One after the other, for one of them measures times.
+aggregation: bin/etcd bin/kubectl bin/metrics-server bin/sample-apiserver ## put other servers behind ours, Kubernetes' sample-apiserver, metrics-server and some that hang, and kill them under load
+	KUBE2014_AGGREGATION=1 $(GO) test -count=1 -parallel 1 -v -timeout 30m ./compare/aggregation
 
 check: ## gofmt, go vet, go mod tidy and staticcheck
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
