@@ -32,10 +32,7 @@ var usages = map[string]usage{
 type usage struct{ CPU, Memory string }
 
 func TestTodaysMetricsServerMeasuresOurKubelets(t *testing.T) {
-	if os.Getenv("KUBE2014_AGGREGATION") == "" {
-		t.Skip("KUBE2014_AGGREGATION=1 runs it")
-	}
-	t.Parallel()
+	onlyIfAsked(t)
 	authority := certtest.Authority(t, "proxies")
 	ca, _ := authority.Files(t)
 	proxy, proxyKey := authority.Client(t, "front-proxy", nil).Files(t)
@@ -45,7 +42,6 @@ func TestTodaysMetricsServerMeasuresOurKubelets(t *testing.T) {
 		"--requestheader-username-headers", "X-Remote-User", "--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-",
 		"--proxy-client-cert-file", proxy, "--proxy-client-key-file", proxyKey)
 	c := &cluster{s, writeKubeconfig(t, s)}
-	c.writeAuthentication(t, authority)
 	c.create(t, "/api/v1/namespaces/default/pods", pod("web", `{"requests": {"cpu": "250m", "memory": "64Mi"}}`))
 	c.create(t, "/api/v1/namespaces/default/pods", pod("idle", `{}`))
 
@@ -58,8 +54,8 @@ func TestTodaysMetricsServerMeasuresOurKubelets(t *testing.T) {
 		"service": {"namespace": "kube-system", "name": "metrics-server", "port": %s}}}`, metrics.port(t)))
 	serverstest.Eventually(t, "the server passes requests on", func() bool { return c.Finds(atMetrics + "/nodes") })
 	assert.True(t, c.measures(t, metricsServer{c.Server}), "through our server")
-	assert.Equal(t, [][]string{{"127.0.0.1", "270m", "6%", "84Mi", "1%"}, {"127.0.0.2", "10m", "0%", "10Mi", "0%"}}, c.kubectl(t, "top", "nodes", "--no-headers"))
-	assert.Equal(t, [][]string{{"idle", "10m", "10Mi"}, {"web", "250m", "64Mi"}}, c.kubectl(t, "top", "pods", "--no-headers"))
+	assert.Equal(t, [][]string{{"127.0.0.1", "270m", "6%", "84Mi", "1%"}, {"127.0.0.2", "10m", "0%", "10Mi", "0%"}}, fields(kubectl(t, c.kubeconfig, "top", "nodes", "--no-headers")))
+	assert.Equal(t, [][]string{{"idle", "10m", "10Mi"}, {"web", "250m", "64Mi"}}, fields(kubectl(t, c.kubeconfig, "top", "pods", "--no-headers")))
 }
 
 // cluster is our server with all its parts.
@@ -82,16 +78,6 @@ func writeKubeconfig(t *testing.T, s *serverstest.Server) string {
 	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
  clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: %q}}]}`, s.URL, s.Token)), 0o600))
 	return file
-}
-
-// writeAuthentication tells metrics-server whom to trust. It goes when the server itself writes this config map.
-func (c *cluster) writeAuthentication(t *testing.T, authority *certtest.Pair) {
-	object, err := json.Marshal(map[string]any{"metadata": map[string]string{"name": "extension-apiserver-authentication"}, "data": map[string]string{
-		"client-ca-file": string(authority.CertPEM), "requestheader-client-ca-file": string(authority.CertPEM), "requestheader-allowed-names": `["front-proxy"]`,
-		"requestheader-username-headers": `["X-Remote-User"]`, "requestheader-group-headers": `["X-Remote-Group"]`, "requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`}})
-	require.NoError(t, err)
-	got := c.Do(t, serverstest.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: object})
-	require.Contains(t, []int{http.StatusCreated, http.StatusConflict}, got.Status, "%s", got.Body)
 }
 
 func pod(name, resources string) string {
@@ -159,16 +145,4 @@ func inMilli(t *testing.T, u usage) usage {
 	memory, err := resource.ParseQuantity(u.Memory)
 	require.NoError(t, err)
 	return usage{fmt.Sprintf("%dm", cpu.MilliValue()), fmt.Sprintf("%dMi", memory.Value()>>20)}
-}
-
-// kubectl returns the fields of the lines that kubectl prints.
-func (c *cluster) kubectl(t *testing.T, args ...string) (lines [][]string) {
-	const program = "../../bin/kubectl"
-	require.FileExists(t, program, "make bin/kubectl builds it")
-	printed, err := exec.Command(program, append([]string{"--kubeconfig", c.kubeconfig}, args...)...).CombinedOutput()
-	require.NoError(t, err, string(printed))
-	for line := range strings.Lines(string(printed)) {
-		lines = append(lines, strings.Fields(line))
-	}
-	return lines
 }

@@ -142,7 +142,7 @@ func (s *Server) start(t *testing.T, program string, args ...string) {
 	})
 	t.Cleanup(s.Stop)
 	s.PID = command.Process.Pid
-	s.Client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 16}}
+	s.Client = NewClient()
 	Eventually(t, s.Name+" is ready", func() bool {
 		select {
 		case <-ended:
@@ -153,6 +153,11 @@ func (s *Server) start(t *testing.T, program string, args ...string) {
 	})
 	s.Ready = time.Since(begin)
 	Eventually(t, s.Name+" has a namespace", func() bool { return s.Finds("/api/v1/namespaces/default") })
+}
+
+// NewClient returns a client that trusts every server.
+func NewClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 16}}
 }
 
 // Finds reports whether there is something at a path.
