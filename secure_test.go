@@ -122,6 +122,18 @@ func TestAServerBehindTheAggregatorPrintsWhatItSays(t *testing.T) {
 	assert.NotContains(t, strings.Join(append(s.stop(), behind.stop()...), "\n"), "panic")
 }
 
+func TestTheRowOfServersIsMadeAsTheDocumentShowsIt(t *testing.T) {
+	t.Parallel()
+	row := textBlock.FindStringSubmatch(read(t, "docs/aggregator.md"))
+	require.NotEmpty(t, row)
+	made := read(t, "pkg/master/master.go")
+	for line := range strings.Lines(row[1]) {
+		_, after, found := strings.Cut(made, "\t"+line)
+		assert.True(t, found, "%s is not there, or not in this order", line)
+		made = after
+	}
+}
+
 // The names of the chain are those of the code, in its order.
 func TestTheTableOfTheChainIsInItsOrder(t *testing.T) {
 	t.Parallel()

@@ -45,11 +45,11 @@ func (others *Snapshot) versions(rows []*rest.Resource) []discovery.Version {
 	for _, v := range others.byPath {
 		versions = append(versions, discovery.Version{GroupVersion: v.groupVersion(), Remote: v.discovered()})
 	}
-	apiregistration.Sort(versions, func(version discovery.Version) (schema.GroupVersion, apiregistration.Priority) {
+	apiregistration.Sort(versions, func(version discovery.Version) (schema.GroupVersion, apiregistration.Priorities) {
 		if v := others.byPath[version.GroupVersion]; v != nil {
-			return version.GroupVersion, apiregistration.Priority{Group: v.spec.GroupPriorityMinimum, Version: v.spec.VersionPriority}
+			return version.GroupVersion, apiregistration.Priorities{Group: v.spec.GroupPriorityMinimum, Version: v.spec.VersionPriority}
 		}
-		p, _ := apiregistration.PriorityOf(version.GroupVersion)
+		p, _ := apiregistration.PrioritiesOf(version.GroupVersion)
 		return version.GroupVersion, p
 	})
 	return versions

@@ -173,8 +173,8 @@ func TestDiscoveryListsGroupsByPriorityAndVersionsByAge(t *testing.T) {
 		require.NoError(t, err)
 		versions = append(versions, version)
 	}
-	apiregistration.Sort(versions, func(version schema.GroupVersion) (schema.GroupVersion, apiregistration.Priority) {
-		p, _ := apiregistration.PriorityOf(version)
+	apiregistration.Sort(versions, func(version schema.GroupVersion) (schema.GroupVersion, apiregistration.Priorities) {
+		p, _ := apiregistration.PrioritiesOf(version)
 		return version, p
 	})
 	var sorted []string

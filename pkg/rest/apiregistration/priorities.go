@@ -10,11 +10,11 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// Priority orders a version: its group among the groups, and itself in the group. A higher one comes first.
-type Priority struct{ Group, Version int32 }
+// Priorities orders a version: its group among the groups, and itself in the group. A higher one comes first.
+type Priorities struct{ Group, Version int32 }
 
 // priorities are those of today's server for built-in kinds.
-var priorities = map[schema.GroupVersion]Priority{
+var priorities = map[schema.GroupVersion]Priorities{
 	{Group: apiregistrationv1.GroupName, Version: "v1"}:    {20000, 1},
 	{Group: "", Version: "v1"}:                             {18000, 1},
 	{Group: "apps", Version: "v1"}:                         {17800, 15},
@@ -40,10 +40,10 @@ var priorities = map[schema.GroupVersion]Priority{
 }
 
 // ofDefinitions is the priority of the kinds of CustomResourceDefinitions.
-var ofDefinitions = Priority{1000, 100}
+var ofDefinitions = Priorities{1000, 100}
 
-// PriorityOf returns the priority of a version of this server.
-func PriorityOf(of schema.GroupVersion) (p Priority, isBuiltIn bool) {
+// PrioritiesOf returns the priority of a version of this server.
+func PrioritiesOf(of schema.GroupVersion) (p Priorities, isBuiltIn bool) {
 	if p, isBuiltIn = priorities[of]; isBuiltIn {
 		return p, true
 	}
@@ -52,7 +52,7 @@ func PriorityOf(of schema.GroupVersion) (p Priority, isBuiltIn bool) {
 
 // Sort sorts versions as discovery shows them: groups by the highest priority of their versions and by name, and the versions of a group by
 // their priority and name.
-func Sort[V any](versions []V, of func(V) (schema.GroupVersion, Priority)) {
+func Sort[V any](versions []V, of func(V) (schema.GroupVersion, Priorities)) {
 	groups := map[string]int32{}
 	for _, v := range versions {
 		version, p := of(v)

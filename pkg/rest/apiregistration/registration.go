@@ -118,7 +118,7 @@ func wait(ctx context.Context, services *Services, seen uint64, changed <-chan s
 }
 
 func localService(version schema.GroupVersion) *apiregistrationv1.APIService {
-	p, isBuiltIn := PriorityOf(version)
+	p, isBuiltIn := PrioritiesOf(version)
 	how := Continuously
 	if isBuiltIn {
 		how = OnStart
