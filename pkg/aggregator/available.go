@@ -83,15 +83,15 @@ func (v *Version) listed(ctx context.Context, next *found) (_ *metav1.APIResourc
 	if next.addresses, err = v.remote.addresses(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
-	defer cancel()
 	type answer struct {
 		list *metav1.APIResourceList
 		err  error
 	}
 	answers := make(chan answer, attempts)
 	for range attempts {
-		go func() {
+		go func() { // not given up when another one is answered: the server would log an error
+			ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+			defer cancel()
 			list, err := v.listedAt(ctx, services.Any(next.addresses))
 			answers <- answer{list, err}
 		}()

@@ -4,7 +4,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -64,4 +66,26 @@ func endless(w http.ResponseWriter) {
 			return
 		}
 	}
+}
+
+func TestARequestForTheListIsNotGivenUpWhenAnotherIsAnswered(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	var asked atomic.Int32
+	registered, givenUp := make(chan struct{}), make(chan bool, 16)
+	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/apis/example.com/v1" && asked.Add(1) > 1 {
+			begin := time.Now()
+			select {
+			case <-registered:
+				givenUp <- false
+			case <-req.Context().Done():
+				givenUp <- time.Since(begin) < 4*time.Second // after five, it may be
+			}
+		}
+		serve(w, req)
+	})))
+	assert.Equal(t, apiregistrationv1.ConditionTrue, f.register("").Status)
+	close(registered)
+	assert.False(t, <-givenUp, "the server would log an error")
 }
