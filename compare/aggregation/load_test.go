@@ -1,7 +1,9 @@
 package aggregation_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -165,4 +167,43 @@ func (l *load) lostNothing(t *testing.T, s *serverstest.Server) {
 	assert.Empty(t, l.failures[:min(len(l.failures), 5)], "%d of the requests to other groups have failed", len(l.failures))
 	t.Logf("%d objects created, %d lost; %v refused; %d requests to other groups, %d failed, the slowest took %d ms; watches ended %d times",
 		len(l.created), lost, l.refused, l.others, len(l.failures), l.slowest.Milliseconds(), l.ends)
+}
+
+// event is one of a watch.
+type event struct {
+	Type   string
+	Object struct {
+		Message  string
+		Metadata struct{ Name, ResourceVersion string }
+	}
+}
+
+// watch calls seen with the events of a watch, until it or the context ends, or seen returns false.
+func watch(ctx context.Context, s *serverstest.Server, path string, seen func(event) bool) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Token)
+	answer, err := s.Client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the watch is answered with %d", answer.StatusCode)
+	}
+	for lines := bufio.NewReader(answer.Body); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		if !seen(e) {
+			return nil
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 const (
 	recording = "../../testdata/today/aggregation.json"
-	variable  = "KUBE2014_AGGREGATION" // the chapter that is recorded anew, the others are kept; or all
+	variable  = "KUBE2014_RECORD" // the chapter that is recorded anew, the others are kept; or all
 )
 
 func TestKubeAPIServerIsRecorded(t *testing.T) {

@@ -1,10 +1,7 @@
 package aggregation_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -219,43 +216,4 @@ func fields(text string) (lines [][]string) {
 		lines = append(lines, strings.Fields(line))
 	}
 	return lines
-}
-
-// event is one of a watch.
-type event struct {
-	Type   string
-	Object struct {
-		Message  string
-		Metadata struct{ Name, ResourceVersion string }
-	}
-}
-
-// watch calls seen with the events of a watch, until it or the context ends, or seen returns false.
-func watch(ctx context.Context, s *serverstest.Server, path string, seen func(event) bool) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+s.Token)
-	answer, err := s.Client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the watch is answered with %d", answer.StatusCode)
-	}
-	for lines := bufio.NewReader(answer.Body); ; {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return err
-		}
-		var e event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return err
-		}
-		if !seen(e) {
-			return nil
-		}
-	}
 }
