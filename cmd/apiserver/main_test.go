@@ -104,9 +104,9 @@ func patientEtcd3Store(etcdClient etcd3.Client, prefix string) *etcd3.Store {
 	return store
 }
 
-// unwatched are the flags of a program without controllers and own resources. On etcd2, their watches fetch each change, also those
+// unwatched are the flags of a program without controllers, own resources and other servers. On etcd2, their watches fetch each change, also those
 // that an etcd has when it starts again and does not tell; only the clock of users ends that.
-var unwatched = []string{"-controllers=", "-runtime_config", "apiextensions.k8s.io/v1=false"}
+var unwatched = []string{"-controllers=", "-runtime_config", "apiextensions.k8s.io/v1=false,apiregistration.k8s.io/v1=false"}
 
 // registries are those of an apiserver.
 type registries = master.Registries

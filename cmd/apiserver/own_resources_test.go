@@ -434,7 +434,7 @@ func TestAConversionWebhookConvertsOnTheWay(t *testing.T) {
 
 func TestOwnResourcesCanBeTurnedOff(t *testing.T) {
 	t.Parallel()
-	d := openDoors(t, "-runtime_config", "apiextensions.k8s.io/v1=false")
+	d := openDoors(t, "-runtime_config", "apiextensions.k8s.io/v1=false,apiregistration.k8s.io/v1=false")
 	d.send(http.StatusNotFound, "GET", crds, "")
 	d.send(http.StatusNotFound, "GET", gadgets, "")
 	d.send(http.StatusOK, "GET", todaysPods, "")

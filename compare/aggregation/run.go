@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	patience = 45 * time.Second       // with controllers
+	patience = 45 * time.Second      // with controllers
 	pause    = 50 * time.Millisecond // between two tries
 )
 

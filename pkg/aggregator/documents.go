@@ -88,7 +88,7 @@ func (s *Server) Deletable() (resources []metav1.APIResource, stale []schema.Gro
 func (s *Server) described() (remotes []openapi.Remote) {
 	others := s.Snapshot()
 	for _, name := range slices.Sorted(maps.Keys(others.byName)) {
-		if v := others.byName[name]; others.byPath[v.groupVersion()] == v && v.isAvailable && v.broken == nil {
+		if v := others.byName[name]; others.byPath[v.groupVersion()] == v && v.isAvailable && v.found.isFresh {
 			remotes = append(remotes, openapi.Remote{GroupVersion: v.groupVersion(), URL: v.found.openAPI, V2: func() (*spec.Swagger, error) {
 				ctx, cancel := context.WithTimeout(s.Serving, discoveryTimeout)
 				defer cancel()
@@ -97,7 +97,10 @@ func (s *Server) described() (remotes []openapi.Remote) {
 					return nil, err
 				}
 				document := &spec.Swagger{}
-				return document, v.remote.document(ctx, address, "/openapi/v2", document)
+				if err := v.remote.document(ctx, address, "/openapi/v2", document); err != nil {
+					return nil, err
+				}
+				return document, nil
 			}})
 		}
 	}

@@ -20,13 +20,16 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	own.Handle("/version", server.Version(m.config.Version))
 	own.Handle("/version/", server.Version(m.config.Version))
 	services, rows := apiregistration.Resources(m.base())
-	m.aggregated.Install(rows...)
 	built := m.built.Snapshot()
 	m.aggregator = aggregator.New(aggregator.Config{Endpoints: own, Services: services, Catalogs: m.catalogs, Reader: stored{m}, Resolve: m.resolve(),
 		ServicesKind: built.Find(corev1.SchemeGroupVersion, "services").Stored, SlicesKind: built.Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
 		Certificate: m.aggregation.ClientCertificate, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
 
 	link := &server.Link{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
+	if !m.o.APIEnablement.ServesAggregation() {
+		return link
+	}
+	m.aggregated.Install(rows...)
 	link.AddLoop(m.aggregator.Run)
 	link.AddPostStartHook("kube-apiserver-autoregistration", func(ctx context.Context) error {
 		return untilDone(ctx, func() error {

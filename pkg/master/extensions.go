@@ -24,7 +24,9 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 		NewConverter: func(crd *apiextensionsv1.CustomResourceDefinition) (customresource.Converter, error) {
 			return conversion.New(crd, m.resolve())
 		}})
-	endpoints.Incomplete = func() bool { return !m.definitions.Followed() || !m.aggregator.Followed() }
+	endpoints.Incomplete = func() bool {
+		return !m.definitions.Followed() || m.o.APIEnablement.ServesAggregation() && !m.aggregator.Followed()
+	}
 	m.Extensions.Install(m.definitions.Rows()...)
 	link.AddLoop(m.definitions.Follow)
 	link.AddLoop(m.definitions.Run)

@@ -22,8 +22,11 @@ func (o *APIEnablementOptions) addFlags(flags *flag.FlagSet) {
 
 func (o *APIEnablementOptions) validate(map[string]bool) problems { return nil }
 
-// Extensions is the name of the version of CustomResourceDefinitions.
-const Extensions = "apiextensions.k8s.io/v1"
+// The versions of CustomResourceDefinitions and of APIServices.
+const (
+	Extensions  = "apiextensions.k8s.io/v1"
+	APIServices = "apiregistration.k8s.io/v1"
+)
 
 // Serves reports whether a version is served.
 func (o *APIEnablementOptions) Serves(version string) bool {
@@ -33,10 +36,13 @@ func (o *APIEnablementOptions) Serves(version string) bool {
 // ServesExtensions reports whether CustomResourceDefinitions are served.
 func (o *APIEnablementOptions) ServesExtensions() bool { return !o.off[Extensions] }
 
+// ServesAggregation reports whether APIServices are served, and obeyed.
+func (o *APIEnablementOptions) ServesAggregation() bool { return !o.off[APIServices] }
+
 // isSwitch reports whether a pair of -runtime_config is about a version that can be turned off.
 func isSwitch(pair string) bool {
 	name, _, _ := strings.Cut(pair, "=")
-	return slices.Contains([]string{"api/" + v1.Version, "api/" + v1beta1.Version, Extensions}, name)
+	return slices.Contains([]string{"api/" + v1.Version, "api/" + v1beta1.Version, Extensions, APIServices}, name)
 }
 
 func (o *APIEnablementOptions) setRuntimeConfig(text string) error {
