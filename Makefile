@@ -33,7 +33,7 @@ TEST_CLIENTS := $(GO) -C clients test -count=1
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 # The packages in which goroutines meet. make test runs only these with the race detector, which compiles all that
 # they need once more; make long runs all with it.
-RACED        := /pkg/(admission|audit|auth|client|controller|endpoints|kubelet|metrics|proxy|registry|rest|scheduler|server|util|webhook)(/|$$)|/pkg/storage(/memory)?$$
+RACED        := /pkg/(admission|aggregator|audit|auth|client|controller|endpoints|kubelet|metrics|proxy|registry|rest|scheduler|server|util|webhook)(/|$$)|/pkg/storage(/memory)?$$
 SHORT        := $(GO) test -short -vet=off -p 2 -timeout 20m
 COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(SCHEDULER),-scheduler $(SCHEDULER)) $(if $(TRACE),-trace)

@@ -122,6 +122,24 @@ func TestWhatHasLostItsOwnerIsDeleted(t *testing.T) {
 	})
 }
 
+func TestObjectsOfOtherServersAreFollowedButNotWaitedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		isMap := func(r metav1.APIResource) bool { return r.Name == "configmaps" }
+		ours := slices.DeleteFunc(slices.Clone(b.Resources()), isMap)
+		others := append(slices.DeleteFunc(slices.Clone(b.Resources()), func(r metav1.APIResource) bool { return !isMap(r) }),
+			metav1.APIResource{Group: "example.com", Version: "v1", Name: "things", Kind: "Thing", Verbs: metav1.Verbs{"delete", "list"}}) // its server is away
+		require.Len(t, others, 2)
+		gc := NewGarbageCollector(Config{Client: b.Client(t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours }, Others: func() []metav1.APIResource { return others }})
+		servertest.Run(t, func(ctx context.Context) { gc.Run(ctx, 2) })
+		a := b.create("a")
+		b.create("child", refTo(a))
+		b.settle()
+		b.delete("a", metav1.DeletePropagationBackground)
+		b.settle()
+		assert.Empty(t, b.left())
+	})
+}
+
 func TestOwnersThatWereGoneBeforeTheStartAreGone(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		a := b.create("a")

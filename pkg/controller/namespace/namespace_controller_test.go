@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/informers"
@@ -28,6 +30,7 @@ type bench struct {
 	*servertest.Server
 	t      *testing.T
 	client *clientv1.Client
+	others func() ([]metav1.APIResource, []schema.GroupVersion)
 }
 
 func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
@@ -35,7 +38,7 @@ func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := servertest.Start(t)
-		b := &bench{server, t, server.Client(t, "test")}
+		b := &bench{Server: server, t: t, client: server.Client(t, "test")}
 		b.create("dev")
 		test(t, b)
 	})
@@ -61,7 +64,7 @@ func (b *bench) fill(namespace string, finalizers ...string) {
 func (b *bench) run() (stop func()) {
 	client := b.Client(b.t, "controller")
 	objects := informers.New(client, 0)
-	n := NewNamespaceController(Config{Client: client, Informers: objects, Resources: b.Resources})
+	n := NewNamespaceController(Config{Client: client, Informers: objects, Resources: b.Resources, Others: b.others})
 	return servertest.Run(b.t, func(ctx context.Context) {
 		objects.Run(ctx)
 		n.Run(ctx, 2)
@@ -171,6 +174,30 @@ func TestTheConditionsSayWhatIsLeft(t *testing.T) {
 	})
 }
 
+func TestANamespaceWaitsForServersThatDoNotSayWhatIsInIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		things := metav1.APIResource{Group: "example.com", Version: "v1", Name: "things", Kind: "Thing", Namespaced: true, Verbs: metav1.Verbs{"delete", "list"}}
+		stale := atomic.Bool{}
+		stale.Store(true)
+		b.others = func() ([]metav1.APIResource, []schema.GroupVersion) {
+			if stale.Load() {
+				return []metav1.APIResource{things}, []schema.GroupVersion{{Group: "example.com", Version: "v1"}}
+			}
+			return []metav1.APIResource{things}, nil
+		}
+		b.run()
+		b.fill("dev")
+		b.delete("dev")
+		b.settle()
+		assert.Zero(t, b.left("dev"), "what is known goes")
+		assert.Equal(t, "True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: example.com/v1: stale GroupVersion discovery: example.com/v1",
+			b.conditions("dev")[corev1.NamespaceDeletionDiscoveryFailure])
+		stale.Store(false)
+		b.settle()
+		assert.True(t, b.isGone("dev"))
+	})
+}
+
 func TestANamespaceThatEndsWithoutAHitchSaysSoInAllConditions(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
@@ -270,7 +297,7 @@ func TestAControllerThatIsEndedAtAnyRequestLeavesNothingToItsSuccessor(t *testin
 		ended := false
 		synctest.Test(t, func(t *testing.T) {
 			server := servertest.Start(t)
-			b := &bench{server, t, server.Client(t, "test")}
+			b := &bench{Server: server, t: t, client: server.Client(t, "test")}
 			b.create("dev")
 			b.fill("dev")
 			b.fill("default")
