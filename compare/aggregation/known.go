@@ -13,7 +13,7 @@ var otherwise = map[string]map[int]string{
 	"identity":  merged(kAll("K33", 42), kAll("K34", 51), kAll("K47", 17, 18), kAll("K96", 55, 56), kAll("K105", 43, 45)),
 	"local":     merged(kAll("K97", 4, 5, 6, 36, 53), kAll("K99", 18, 21, 25, 41)),
 	"openapi":   kAll("K106", 11, 15, 16, 24),
-	"proxied":   kAll("K105", 4, 7, 9, 10, 11, 12, 13, 21, 53, 57, 75, 76, 77, 80, 82),
+	"proxied":   kAll("K105", 4, 7, 10, 11, 12, 13, 21, 53, 57, 75, 76, 77, 80, 82),
 }
 
 func kAll(k string, steps ...int) map[int]string {

@@ -34,26 +34,30 @@ func condition(status apiregistrationv1.ConditionStatus, reason string, err erro
 
 // check returns what the condition of an APIService must be: what is wrong with its service, or else with its server, which must list the
 // resources of the version (K104).
-func (s *Server) check(ctx context.Context, v *Version) (next found, status apiregistrationv1.ConditionStatus, reason string, err error) {
+func (s *Server) check(ctx context.Context, v *Version) (next found, list *metav1.APIResourceList, status apiregistrationv1.ConditionStatus, reason string, err error) {
 	next = v.found
+	if status, reason, err = s.checkService(ctx, v.spec.Service); err == nil {
+		if list, err = v.listed(ctx, &next); err == nil {
+			return next, list, apiregistrationv1.ConditionTrue, "Passed", nil
+		}
+		status, reason = apiregistrationv1.ConditionFalse, failedDiscovery
+	}
 	next.isFresh, next.addresses = false, nil
-	at := v.spec.Service
+	return next, nil, status, reason, err
+}
+
+// checkService returns an error if a service cannot have a server.
+func (s *Server) checkService(ctx context.Context, at *apiregistrationv1.ServiceReference) (status apiregistrationv1.ConditionStatus, reason string, err error) {
 	service, err := s.Reader.Service(ctx, at.Namespace, at.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return next, apiregistrationv1.ConditionFalse, "ServiceNotFound", fmt.Errorf("service/%s in %q is not present", at.Name, at.Namespace)
+		return apiregistrationv1.ConditionFalse, "ServiceNotFound", fmt.Errorf("service/%s in %q is not present", at.Name, at.Namespace)
 	case err != nil:
-		return next, apiregistrationv1.ConditionUnknown, "ServiceAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
+		return apiregistrationv1.ConditionUnknown, "ServiceAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
 	case service.Spec.Type == corev1.ServiceTypeClusterIP, service.Spec.Type == "":
-		if status, reason, err := s.checkEndpoints(ctx, at, service); err != nil {
-			return next, status, reason, err
-		}
+		return s.checkEndpoints(ctx, at, service)
 	}
-	list, err := v.listed(ctx, &next)
-	if err != nil {
-		return next, apiregistrationv1.ConditionFalse, failedDiscovery, err
-	}
-	return v.discover(ctx, next, list), apiregistrationv1.ConditionTrue, "Passed", nil
+	return "", "", nil
 }
 
 // checkEndpoints returns an error if a service has no ready address of the port.

@@ -29,13 +29,15 @@ func (v *Version) discover(ctx context.Context, next found, list *metav1.APIReso
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
 	address := services.Any(next.addresses)
-	next.openAPI = v.describedAt(ctx, address)
 	switch resources, tag, err := v.inDocumentOfAll(ctx, address); {
 	case err == nil:
 		next.resources, next.tag, next.isFresh = resources, tag, true
 	case errors.Is(err, errNotAll):
 		next.resources, next.tag, next.isFresh = discovery.Aggregate(list.APIResources), "", true
+	default:
+		next.isFresh = false
 	}
+	next.openAPI = v.describedAt(ctx, address)
 	return next
 }
 

@@ -35,7 +35,6 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
-	defer context.AfterFunc(s.Serving, cancel)()
 	if strings.TrimSuffix(req.URL.Path, "/") == v.Path() {
 		ctx, cancel = context.WithTimeout(ctx, discoveryTimeout)
 		defer cancel()
@@ -48,6 +47,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 	}
 	who, isUpgrade := request.UserFrom(ctx), isUpgrade(req)
 	if request.RecordOf(ctx).Info.Unlimited {
+		defer context.AfterFunc(s.Serving, cancel)()
 		control := http.NewResponseController(w)
 		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{}) // a connection without deadlines needs none
 	}
@@ -55,6 +55,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		Transport: v.remote.http,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "https", address, address
+			r.Out.URL.RawPath = "" // the path is the one that the user may have
 			r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
 			r.SetXForwarded()
 			r.Out.Header["X-Forwarded-Host"], r.Out.Header["X-Forwarded-Uri"] = []string{address}, []string{r.In.URL.Path} // as of today's server

@@ -68,11 +68,7 @@ const (
 
 // addresses returns where the server is now.
 func (r *remote) addresses(ctx context.Context) ([]string, error) {
-	port := int32(443)
-	if r.spec.Service.Port != nil {
-		port = *r.spec.Service.Port
-	}
-	return r.resolve(ctx, r.spec.Service.Namespace, r.spec.Service.Name, port)
+	return r.resolve(ctx, r.spec.Service.Namespace, r.spec.Service.Name, *r.spec.Service.Port)
 }
 
 // close closes the idle connections.

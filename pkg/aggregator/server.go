@@ -246,6 +246,7 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 			return err
 		}
 		service = decoded.(*apiregistrationv1.APIService)
+		apiregistrationv1.SetObjectDefaults_APIService(service)
 	}
 	before := byName[name]
 	if service == nil || service.Spec.Service == nil {

@@ -66,15 +66,18 @@ func (s *Server) sync(ctx context.Context, name string) error {
 	if v == nil {
 		return nil
 	}
-	found, status, reason, err := s.check(ctx, v)
+	found, list, status, reason, err := s.check(ctx, v)
+	if err == nil {
+		found = v.discover(ctx, found, list)
+	}
 	s.change(func(byName map[string]*Version) {
 		now := byName[name]
 		if now == nil || now.remote != v.remote {
 			return
 		}
 		next := *now
-		next.found, next.isAvailable = found, status == apiregistrationv1.ConditionTrue // at once: who reads the condition can use it
-		if !reflect.DeepEqual(*now, next) {                                             // what is derived from a snapshot stays
+		next.found, next.isAvailable = found, err == nil // before it is reported: who reads the condition can use it
+		if !reflect.DeepEqual(*now, next) {              // what is derived from a snapshot stays
 			byName[name] = &next
 		}
 	})
