@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
@@ -26,7 +26,6 @@ import (
 	"kube2014/pkg/rest/apiregistration"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/util"
 	"kube2014/pkg/util/services"
 	"kube2014/pkg/util/workqueue"
 )
@@ -125,72 +124,20 @@ func (s *Server) find(path string) *Version {
 	return nil
 }
 
-// retryPeriod is the time between two attempts to follow, while the store is unavailable.
-const retryPeriod = time.Second / 4
-
 // workers is how many servers are looked at at once: one that hangs must not delay the others.
 const workers = 16
 
 // Run follows the APIServices and what is behind them, and looks at their servers, until the context ends.
 func (s *Server) Run(ctx context.Context) {
-	go s.follow(ctx, apiregistration.Kind, s.apply)
-	go s.follow(ctx, s.ServicesKind, func(changed []storage.Event, _ bool) {
-		for _, change := range changed {
-			s.reconsider(change.Key().Namespace, change.Key().ID)
-		}
-	})
-	go s.follow(ctx, s.SlicesKind, func(changed []storage.Event, _ bool) {
-		for _, change := range changed {
-			for _, slice := range []*storage.Object{change.Before, change.After} {
-				if slice != nil {
-					s.reconsider(slice.Key().Namespace, slice.GetLabels()[discoveryv1.LabelServiceName])
-				}
-			}
-		}
-	})
+	go storage.Follow(ctx, s.Services.Objects, apiregistration.Kind, s.apply)
+	for _, kind := range []api.Kind{s.ServicesKind, s.SlicesKind} {
+		go storage.Follow(ctx, s.Services.Objects, kind, s.reconsider)
+	}
 	s.queue.Run(ctx, workers, workqueue.Sync(s.sync).Inside(s.Around))
 }
 
-// follow calls apply with all objects of a kind, as if each were new, and then with those that change.
-func (s *Server) follow(ctx context.Context, kind api.Kind, apply func(changed []storage.Event, isAll bool)) {
-	for logged := ""; ; {
-		if err := s.followOnce(ctx, kind, apply); ctx.Err() == nil && err.Error() != logged {
-			logged = err.Error()
-			log.Printf("the %s are read again: %v", kind, err)
-		}
-		if !util.Sleep(ctx, retryPeriod) {
-			return
-		}
-	}
-}
-
-func (s *Server) followOnce(ctx context.Context, kind api.Kind, apply func(changed []storage.Event, isAll bool)) error {
-	all := storage.Selection{Kind: kind}
-	list, err := s.Services.Objects.List(all)
-	if err != nil {
-		return err
-	}
-	watcher, err := s.Services.Objects.Watch(all, list.Version)
-	if err != nil {
-		return err
-	}
-	defer watcher.Stop()
-	var listed []storage.Event
-	for _, object := range list.Items {
-		listed = append(listed, storage.Event{After: object})
-	}
-	apply(listed, true)
-	for {
-		changes, err := watcher.Next(ctx)
-		if err != nil {
-			return err
-		}
-		apply(changes, false)
-	}
-}
-
 // apply takes over APIServices: all of them, or those that have changed.
-func (s *Server) apply(changed []storage.Event, isAll bool) {
+func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
 	s.change(func(byName map[string]*Version) {
 		if isAll {
 			for name := range byName {
@@ -269,10 +216,22 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 	return nil
 }
 
-// reconsider looks again at the servers behind a service.
-func (s *Server) reconsider(namespace, service string) {
+// reconsider looks again at the servers behind services that have changed, or whose slices have.
+func (s *Server) reconsider(changed []storage.Event, _ uint64, _ bool) {
+	of := map[types.NamespacedName]bool{}
+	for _, change := range changed {
+		for _, object := range []*storage.Object{change.Before, change.After} {
+			switch {
+			case object == nil:
+			case object.Key().Kind == s.ServicesKind:
+				of[types.NamespacedName{Namespace: object.Key().Namespace, Name: object.Key().ID}] = true
+			default:
+				of[types.NamespacedName{Namespace: object.Key().Namespace, Name: object.GetLabels()[discoveryv1.LabelServiceName]}] = true
+			}
+		}
+	}
 	for name, v := range s.Snapshot().byName {
-		if v.spec.Service.Namespace == namespace && v.spec.Service.Name == service {
+		if of[types.NamespacedName{Namespace: v.spec.Service.Namespace, Name: v.spec.Service.Name}] {
 			s.queue.Add(name)
 		}
 	}

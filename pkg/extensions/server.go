@@ -21,7 +21,6 @@ import (
 	"kube2014/pkg/rest/customresource"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/util"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -75,55 +74,23 @@ func New(config Config) *Server {
 // Rows returns the rows of the definitions themselves.
 func (s *Server) Rows() []rest.Resource { return s.definitions.Rows() }
 
-// retryPeriod is the time between two attempts to read the definitions while the store is unavailable.
-const retryPeriod = time.Second / 4
-
 // Follow installs the resources of all definitions, and then follows each change, until the context ends.
 func (s *Server) Follow(ctx context.Context) {
-	for logged := ""; ; {
-		if err := s.follow(ctx); ctx.Err() == nil && err.Error() != logged {
-			logged = err.Error()
-			log.Printf("the definitions of resources are read again: %v", err)
+	storage.Follow(ctx, s.Base.Objects, apiextensions.Kind, func(changed []storage.Event, version uint64, isAll bool) {
+		current := map[string]*storage.Object{}
+		if isAll {
+			for name := range s.snapshot() {
+				current[name] = nil // unless it is there
+			}
 		}
-		if !util.Sleep(ctx, retryPeriod) {
-			return
+		for _, change := range changed {
+			current[change.Key().ID] = change.After
 		}
-	}
-}
-
-func (s *Server) follow(ctx context.Context) error {
-	all := storage.Selection{Kind: apiextensions.Kind}
-	list, err := s.Base.Objects.List(all)
-	if err != nil {
-		return err
-	}
-	watcher, err := s.Base.Objects.Watch(all, list.Version)
-	if err != nil {
-		return err
-	}
-	defer watcher.Stop()
-	current := map[string]*storage.Object{}
-	for name := range s.snapshot() {
-		current[name] = nil // unless it is in the list
-	}
-	for _, object := range list.Items {
-		current[object.Key().ID] = object
-	}
-	s.apply(current, list.Version)
-	if !s.Followed() {
-		close(s.followed)
-	}
-	for {
-		changes, err := watcher.Next(ctx)
-		if err != nil {
-			return err
+		s.apply(current, version)
+		if !s.Followed() {
+			close(s.followed)
 		}
-		changed := map[string]*storage.Object{}
-		for _, change := range changes {
-			changed[change.Key().ID] = change.After
-		}
-		s.apply(changed, watcher.Version())
-	}
+	})
 }
 
 // freeDelay is the time from the last change of a definition until memory is given back to the system: to decode and check a
