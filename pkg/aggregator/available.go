@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"net/http"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,17 +20,14 @@ import (
 	"kube2014/pkg/util/services"
 )
 
-// attempts is how many addresses of a service are tried at once: one of several may be away.
+// attempts is how many addresses of a service are tried at once at most: one of several may be away.
 const attempts = 5
-
-// failedDiscovery is the reason of a server that is not there, or does not say what it serves.
-const failedDiscovery = "FailedDiscoveryCheck"
 
 // condition returns the condition of an APIService, in the words of today's server.
 func condition(status apiregistrationv1.ConditionStatus, reason string, err error) apiregistrationv1.APIServiceCondition {
 	message := "all checks passed"
 	if err != nil {
-		message = err.Error()
+		message = api.Line(err.Error()) // it may repeat what another server says
 	}
 	return apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: status, LastTransitionTime: metav1.Now(), Reason: reason, Message: message}
 }
@@ -38,9 +38,13 @@ func (s *Server) check(ctx context.Context, v *Version) (next found, list *metav
 	next = v.found
 	if status, reason, err = s.checkService(ctx, v.spec.Service); err == nil {
 		if list, err = v.listed(ctx, &next); err == nil {
+			next.failing = time.Time{}
 			return next, list, apiregistrationv1.ConditionTrue, "Passed", nil
 		}
-		status, reason = apiregistrationv1.ConditionFalse, failedDiscovery
+		status, reason = apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck"
+		if next.failing.IsZero() {
+			next.failing = time.Now()
+		}
 	}
 	next.isFresh, next.addresses = false, nil
 	return next, nil, status, reason, err
@@ -66,13 +70,13 @@ func (s *Server) checkEndpoints(ctx context.Context, at *apiregistrationv1.Servi
 	if port == nil {
 		return apiregistrationv1.ConditionFalse, "ServicePortError", fmt.Errorf("service/%s in %q is not listening on port %d", at.Name, at.Namespace, *at.Port)
 	}
-	slices, err := services.SlicesOf(ctx, s.Reader, at.Namespace, at.Name)
+	behind, err := services.SlicesOf(ctx, s.Reader, at.Namespace, at.Name)
 	switch {
 	case err != nil:
 		return apiregistrationv1.ConditionUnknown, "EndpointsAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
-	case len(slices) == 0:
+	case len(behind) == 0:
 		return apiregistrationv1.ConditionFalse, "EndpointsNotFound", fmt.Errorf("cannot find endpointslices for service/%s in %q", at.Name, at.Namespace)
-	case len(services.ReadyAddresses(slices, port.Name)) == 0:
+	case len(services.ReadyAddresses(behind, port.Name)) == 0:
 		return apiregistrationv1.ConditionFalse, "MissingEndpoints", fmt.Errorf("endpointslices for service/%s in %q have no addresses with port name %q", at.Name, at.Namespace, port.Name)
 	}
 	return "", "", nil
@@ -91,17 +95,20 @@ func (v *Version) listed(ctx context.Context, next *found) (_ *metav1.APIResourc
 		list *metav1.APIResourceList
 		err  error
 	}
-	answers := make(chan answer, attempts)
-	for range attempts {
+	addresses := slices.Clone(next.addresses)
+	rand.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] })
+	addresses = addresses[:min(len(addresses), attempts)]
+	answers := make(chan answer, len(addresses))
+	for _, address := range addresses {
 		go func() { // not given up when another one is answered: the server would log an error
 			ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 			defer cancel()
-			list, err := v.listedAt(ctx, services.Any(next.addresses))
+			list, err := v.listedAt(ctx, address)
 			answers <- answer{list, err}
 		}()
 	}
 	var last answer
-	for range attempts {
+	for range addresses {
 		if last = <-answers; last.err == nil {
 			break
 		}
@@ -119,11 +126,14 @@ func (v *Version) listedAt(ctx context.Context, address string) (*metav1.APIReso
 		return nil, fmt.Errorf("failing or missing response from %v: bad status from %v: %d", at, at, answer.StatusCode)
 	}
 	list := &metav1.APIResourceList{}
-	switch err := decode(answer.Body, list); {
+	isNameless := func(r metav1.APIResource) bool { return r.Name == "" }
+	switch err := decode(answer.Body, maxList, list); {
 	case err != nil:
 		return nil, fmt.Errorf("failing or missing response from %v: %w", at, err)
 	case list.GroupVersion != v.groupVersion().String():
 		return nil, fmt.Errorf("failing or missing response from %v: it lists the resources of %q", at, list.GroupVersion)
+	case slices.ContainsFunc(list.APIResources, isNameless):
+		return nil, fmt.Errorf("failing or missing response from %v: it lists a resource without a name", at)
 	}
 	return list, nil
 }
@@ -133,7 +143,7 @@ func (s *Server) report(ctx context.Context, v *Version, condition apiregistrati
 	if now := v.stored; now != nil && now.Status == condition.Status && now.Reason == condition.Reason && now.Message == condition.Message {
 		return nil
 	}
-	log.Printf("the APIService %s: available is %s, %s: %s", v.name(), condition.Status, condition.Reason, api.Printable(condition.Message, ' '))
+	log.Printf("the APIService %s: available is %s, %s: %s", v.name(), condition.Status, condition.Reason, condition.Message)
 	_, _, err := s.Services.Status.Update(ctx, rest.Key{Name: v.name()}, func(current rest.Object) (rest.Object, error) {
 		service := current.(*apiregistrationv1.APIService)
 		if service.UID == v.uid && service.Spec.Service != nil {

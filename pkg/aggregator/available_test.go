@@ -1,7 +1,9 @@
 package aggregator_test
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	. "kube2014/pkg/endpoints/endpointstest"
 )
 
 func answering(status int, body string) http.HandlerFunc {
@@ -32,8 +36,10 @@ func TestAServerThatDoesNotListItsResourcesIsUnavailable(t *testing.T) {
 		"it redirects":             {answering(302, ""), "", ": 302"},
 		"it sends rubbish":         {answering(200, "rubbish"), "", "the document is not the expected JSON"},
 		"it sends nothing":         {answering(204, ""), "", "the document is not the expected JSON"},
-		"it never ends":            {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "", "the document has more than 16777216 bytes"},
+		"it never ends":            {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "", "the document has more than 1048576 bytes"},
 		"it is of another group":   {answering(200, `{"groupVersion":"other.com/v1"}`), "", `it lists the resources of "other.com/v1"`},
+		"it lists nothing, often":  {answering(200, `{"groupVersion":"example.com/v1","resources":[{},{}]}`), "", "it lists a resource without a name"},
+		"it repeats itself":        {answering(200, `{"groupVersion":"`+strings.Repeat("a", 1<<19)+`"}`), "", "it lists the resources of"},
 		"it has the wrong name":    {list, "other.default.svc", "x509: certificate is valid for other.default.svc, not api.default.svc"},
 		"it hangs":                 {func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }, "", "context deadline exceeded"},
 		"it closes the connection": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "", "failing or missing response from https://"},
@@ -50,6 +56,7 @@ func TestAServerThatDoesNotListItsResourcesIsUnavailable(t *testing.T) {
 			assert.Equal(t, apiregistrationv1.ConditionFalse, condition.Status)
 			assert.Equal(t, "FailedDiscoveryCheck", condition.Reason)
 			assert.Contains(t, condition.Message, row.tells)
+			assert.Less(t, len(condition.Message), 1100)
 			for _, path := range []string{"/apis/example.com/v1", "/apis/example.com/v1/things", "/openapi/v3/apis/example.com/v1"} {
 				status, body, _ := f.get(path)
 				assert.Equal(t, []any{503, "service unavailable\n"}, []any{status, body}, path)
@@ -73,7 +80,7 @@ func TestARequestForTheListIsNotGivenUpWhenAnotherIsAnswered(t *testing.T) {
 	f := open(t)
 	var asked atomic.Int32
 	registered, givenUp := make(chan struct{}), make(chan bool, 16)
-	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	server := f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/apis/example.com/v1" && asked.Add(1) > 1 {
 			begin := time.Now()
 			select {
@@ -84,7 +91,10 @@ func TestARequestForTheListIsNotGivenUpWhenAnotherIsAnswered(t *testing.T) {
 			}
 		}
 		serve(w, req)
-	})))
+	}))
+	f.serve(server)
+	subset := fmt.Sprintf(`{"addresses":[{"ip":"127.0.0.1"}],"ports":[{"port":%d}]}`, server.Listener.Addr().(*net.TCPAddr).Port)
+	assert.Equal(t, 200, f.Patch(Endpoints+"/api", MergePatch, `{"subsets":[`+subset+`,`+subset+`]}`).Status, "two addresses")
 	assert.Equal(t, apiregistrationv1.ConditionTrue, f.register("").Status)
 	close(registered)
 	assert.False(t, <-givenUp, "the server would log an error")

@@ -17,8 +17,13 @@ import (
 	"kube2014/pkg/util/services"
 )
 
-// maxDocument bounds the documents of other servers, in bytes.
-const maxDocument = 16 << 20
+// The bounds of documents of other servers, in bytes: of a list of the resources of a version, of a document of all versions, and of a
+// description in OpenAPI. In memory they may be fifty times as large.
+const (
+	maxList        = 1 << 20
+	maxOfAll       = 4 << 20
+	maxDescription = 16 << 20
+)
 
 // wanted is what this server accepts: one document of all versions.
 const wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
@@ -41,7 +46,7 @@ func (v *Version) discover(ctx context.Context, next found, list *metav1.APIReso
 	return next
 }
 
-var errNotAll = errors.New("there is no document of all versions")
+var errNotAll = errors.New("there is no document of all versions, or not of this one")
 
 // inDocumentOfAll returns what the document of all versions of the server says of this one, and its tag.
 func (v *Version) inDocumentOfAll(ctx context.Context, address string) (resources []apidiscovery.APIResourceDiscovery, tag string, err error) {
@@ -67,7 +72,7 @@ func (v *Version) inDocumentOfAll(ctx context.Context, address string) (resource
 		return nil, "", errNotAll
 	}
 	var list apidiscovery.APIGroupDiscoveryList
-	if err := decode(answer.Body, &list); err != nil {
+	if err := decode(answer.Body, maxOfAll, &list); err != nil {
 		return nil, "", err
 	}
 	if list.Kind != "APIGroupDiscoveryList" {
@@ -76,11 +81,11 @@ func (v *Version) inDocumentOfAll(ctx context.Context, address string) (resource
 	for _, group := range list.Items {
 		for _, version := range group.Versions {
 			if group.Name == v.spec.Group && version.Version == v.spec.Version {
-				resources = completed(version.Resources)
+				return completed(version.Resources), answer.Header.Get("ETag"), nil
 			}
 		}
 	}
-	return resources, answer.Header.Get("ETag"), nil
+	return nil, "", errNotAll
 }
 
 func isOfAll(contentType string) bool {
@@ -130,17 +135,17 @@ func (r *remote) document(ctx context.Context, address, path string, into any) e
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s is answered with %d", path, answer.StatusCode)
 	}
-	return decode(answer.Body, into)
+	return decode(answer.Body, maxDescription, into)
 }
 
 // decode decodes a document in JSON. The error does not repeat it.
-func decode(body io.Reader, into any) error {
-	text, err := io.ReadAll(io.LimitReader(body, maxDocument+1))
+func decode(body io.Reader, limit int64, into any) error {
+	text, err := io.ReadAll(io.LimitReader(body, limit+1))
 	switch {
 	case err != nil:
 		return err
-	case len(text) > maxDocument:
-		return fmt.Errorf("the document has more than %d bytes", maxDocument)
+	case int64(len(text)) > limit:
+		return fmt.Errorf("the document has more than %d bytes", limit)
 	case json.Unmarshal(text, into) != nil:
 		return errors.New("the document is not the expected JSON")
 	}

@@ -56,7 +56,7 @@ func open(t testing.TB) *front {
 	var serving context.Context
 	serving, f.end = context.WithCancel(t.Context())
 	f.server = aggregator.New(aggregator.Config{Endpoints: endpoints.New(f.Config, own), Services: store, Catalogs: rest.Catalogs{own, f.Catalog}, Reader: reader,
-		Resolve: services.NewResolver(reader, false), ServicesKind: "services", SlicesKind: f.Catalog.Snapshot().Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
+		Resolve: services.NewResolver(reader, false), ServicesKind: "service", EndpointsKind: "endpoints", SlicesKind: f.Catalog.Snapshot().Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
 		Certificate: func() (*tls.Certificate, error) { return &proxy.Certificate, nil }, Serving: serving})
 	go f.server.Run(t.Context())
 	chain := filters.WithRequestInfo(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,12 @@ import (
 // discoveryTimeout bounds a request for what a server serves: clients ask each version for it.
 const discoveryTimeout = 5 * time.Second
 
+// checkPause is the time from a request that has failed to the check of its server: many may fail at once.
+const checkPause = time.Second / 4
+
+// maxHops bounds how many servers a request passes: the last one may be this one again.
+const maxHops = 8
+
 // unavailable answers a request for a server that is away, in the words of today's server.
 func unavailable(w http.ResponseWriter) {
 	http.Error(w, "service unavailable", http.StatusServiceUnavailable)
@@ -27,6 +34,10 @@ func unavailable(w http.ResponseWriter) {
 func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 	if !v.isAvailable {
 		unavailable(w)
+		return
+	}
+	if strings.Count(strings.Join(req.Header["X-Forwarded-For"], ","), ",") >= maxHops {
+		http.Error(w, "the request goes round in circles", http.StatusLoopDetected)
 		return
 	}
 	if v.broken != nil {
@@ -64,7 +75,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		ModifyResponse: refuseRedirects,
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
 			if req.Context().Err() == nil { // it may be away
-				s.queue.Add(v.name())
+				s.queue.AddAfter(v.name(), checkPause)
 			}
 			http.Error(w, fmt.Sprintf("error trying to reach service: %v", err), http.StatusServiceUnavailable)
 		},
@@ -78,19 +89,15 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 
 // isUpgrade reports whether a request wants to speak another protocol.
 func isUpgrade(req *http.Request) bool {
-	for _, value := range req.Header.Values("Connection") {
-		if strings.Contains(strings.ToLower(value), "upgrade") {
-			return true
-		}
-	}
-	return false
+	tokens := strings.Split(strings.Join(req.Header["Connection"], ","), ",")
+	return req.Header.Get("Upgrade") != "" && slices.ContainsFunc(tokens, func(token string) bool { return strings.EqualFold(strings.TrimSpace(token), "upgrade") })
 }
 
-// refuseRedirects replaces an answer that sends the client elsewhere, and removes what pages of other origins may do, about which this
-// server decides.
+// refuseRedirects replaces an answer that sends the client elsewhere. It removes the audit id, and what pages of other origins may do, about which
+// this server decides.
 func refuseRedirects(answer *http.Response) error {
 	for name := range answer.Header {
-		if strings.HasPrefix(name, "Access-Control-") {
+		if strings.HasPrefix(name, "Access-Control-") || name == "Audit-Id" {
 			answer.Header.Del(name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,7 @@ func TestARequestGoesToTheOtherServerAsItsUser(t *testing.T) {
 	f.serve(f.other(http.HandlerFunc(serve)))
 	assert.Equal(t, "Passed", f.register("").Reason)
 	status, body, _ := f.get("/apis/example.com/v1/things?b=2&a=1", "X-Remote-User", "mallory", "X-Remote-Group", "system:masters", "X-Remote-Extra-Scope", "all",
-		"X-Remote-Uid", "0", "Impersonate-User", "mallory", "Authorization", "Bearer secret", "X-Mine", "kept")
+		"X-Remote-Uid", "0", "Impersonate-User", "mallory", "Authorization", "Bearer secret", "X_Remote_User", "mallory", "Sec-WebSocket-Protocol", "v4.channel, base64url.bearer.authorization.k8s.io.c2VjcmV0", "X-Mine", "kept")
 	require.Equal(t, 200, status, body)
 	var seen struct {
 		URI, Proxy string
@@ -29,7 +30,7 @@ func TestARequestGoesToTheOtherServerAsItsUser(t *testing.T) {
 	assert.Equal(t, "/apis/example.com/v1/things?b=2&a=1", seen.URI)
 	assert.Equal(t, "proxy", seen.Proxy)
 	for name, values := range map[string][]string{"X-Remote-User": {"alice"}, "X-Remote-Uid": {"7"}, "X-Remote-Group": {"dev", "ops"}, "X-Remote-Extra-Example.com%2fscope": {"a", "b"},
-		"X-Remote-Extra-Scope": nil, "Impersonate-User": nil, "Authorization": nil, "X-Mine": {"kept"}} {
+		"X-Remote-Extra-Scope": nil, "Impersonate-User": nil, "Authorization": nil, "X_Remote_User": nil, "Sec-Websocket-Protocol": {"v4.channel"}, "X-Mine": {"kept"}} {
 		assert.Equal(t, values, seen.Header[name], name)
 	}
 }
@@ -71,6 +72,7 @@ func TestAnAnswerIsPassedOnAsItIs(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		default:
+			w.WriteHeader(http.StatusEarlyHints)
 			w.Header().Set("Access-Control-Allow-Origin", "*")
 			w.Header().Set("X-Theirs", "kept")
 			http.Error(w, "a teapot", http.StatusTeapot)
@@ -157,4 +159,24 @@ func TestAConnectionIsUpgraded(t *testing.T) {
 	f.end()
 	_, err = reader.ReadByte()
 	assert.ErrorIs(t, err, io.EOF)
+}
+
+func TestARequestThatGoesRoundInCirclesEnds(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	var passed atomic.Int32
+	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/apis/example.com/v1" {
+			list(w, req)
+			return
+		}
+		passed.Add(1)
+		status, body, _ := f.get(req.RequestURI, "X-Forwarded-For", req.Header.Get("X-Forwarded-For"))
+		http.Error(w, body, status)
+	})))
+	f.register("")
+	status, body, _ := f.get("/apis/example.com/v1/things")
+	assert.Equal(t, 508, status)
+	assert.Contains(t, body, "the request goes round in circles")
+	assert.Less(t, passed.Load(), int32(20))
 }

@@ -42,7 +42,9 @@ func newRemote(spec apiregistrationv1.APIServiceSpec, resolve services.Resolver,
 	if certificate != nil {
 		security.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate() }
 	}
-	return &remote{spec, resolve, newTransport(security, true), newTransport(security, false)}, nil
+	upgrading := newTransport(security, false)
+	upgrading.ResponseHeaderTimeout = dialTimeout // such a request has no other limit
+	return &remote{spec, resolve, newTransport(security, true), upgrading}, nil
 }
 
 func newTransport(security *tls.Config, http2 bool) *http.Transport {
@@ -77,7 +79,7 @@ func (r *remote) close() {
 	r.upgrading.CloseIdleConnections()
 }
 
-// path returns the path of the version.
+// pathOf returns the path of a version.
 func pathOf(spec apiregistrationv1.APIServiceSpec) string {
 	if spec.Group == "" {
 		return "/api/" + spec.Version
@@ -85,7 +87,7 @@ func pathOf(spec apiregistrationv1.APIServiceSpec) string {
 	return "/apis/" + spec.Group + "/" + spec.Version
 }
 
-// self is the user as whom this server asks others for what they serve.
+// self is the user as whom this server asks others for what they serve. As one of the masters it may always ask.
 var self = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.Masters}}
 
 // get asks the server at an address for a path, itself. Redirects are not followed.

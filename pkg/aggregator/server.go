@@ -38,8 +38,8 @@ type Config struct {
 	Catalogs  rest.Catalogs // of all servers of today's API in this process
 	Reader    services.Reader
 	Resolve   services.Resolver
-	// SlicesKind and ServicesKind are the stored kinds that are followed.
-	SlicesKind, ServicesKind api.Kind
+	// SlicesKind, ServicesKind and EndpointsKind are the stored kinds that are followed.
+	SlicesKind, ServicesKind, EndpointsKind api.Kind
 	// Certificate returns what this server shows to others, by which they trust the names of users. Nil: it shows nothing.
 	Certificate func() (*tls.Certificate, error)
 	// Serving ends when this server is about to end; requests to others end then.
@@ -113,9 +113,14 @@ func (s *Server) find(path string) *Version {
 	if len(snapshot.byPath) == 0 || s.Hides != nil && s.Hides(path) {
 		return nil
 	}
-	path, _ = strings.CutPrefix(path, "/openapi/v3")
+	described, isDescription := strings.CutPrefix(path, "/openapi/v3/")
+	if isDescription {
+		path = described
+	}
 	parts := strings.SplitN(strings.Trim(path, "/"), "/", 4)
 	switch {
+	case isDescription && (parts[0] != "apis" || len(parts) != 3): // what is below is nobody's
+		return nil
 	case parts[0] == "api":
 		return snapshot.byPath[schema.GroupVersion{Version: "v1"}]
 	case parts[0] == "apis" && len(parts) > 2:
@@ -124,13 +129,13 @@ func (s *Server) find(path string) *Version {
 	return nil
 }
 
-// workers is how many servers are looked at at once: one that hangs must not delay the others.
-const workers = 16
+// workers is how many servers are looked at at once: those that hang do not delay the others, unless they are as many.
+const workers = 64
 
 // Run follows the APIServices and what is behind them, and looks at their servers, until the context ends.
 func (s *Server) Run(ctx context.Context) {
 	go storage.Follow(ctx, s.Services.Objects, apiregistration.Kind, s.apply)
-	for _, kind := range []api.Kind{s.ServicesKind, s.SlicesKind} {
+	for _, kind := range []api.Kind{s.ServicesKind, s.SlicesKind, s.EndpointsKind} {
 		go storage.Follow(ctx, s.Services.Objects, kind, s.reconsider)
 	}
 	s.queue.Run(ctx, workers, workqueue.Sync(s.sync).Inside(s.Around))
@@ -223,10 +228,10 @@ func (s *Server) reconsider(changed []storage.Event, _ uint64, _ bool) {
 		for _, object := range []*storage.Object{change.Before, change.After} {
 			switch {
 			case object == nil:
-			case object.Key().Kind == s.ServicesKind:
-				of[types.NamespacedName{Namespace: object.Key().Namespace, Name: object.Key().ID}] = true
-			default:
+			case object.Key().Kind == s.SlicesKind:
 				of[types.NamespacedName{Namespace: object.Key().Namespace, Name: object.GetLabels()[discoveryv1.LabelServiceName]}] = true
+			default:
+				of[types.NamespacedName{Namespace: object.Key().Namespace, Name: object.Key().ID}] = true
 			}
 		}
 	}

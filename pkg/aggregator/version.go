@@ -28,9 +28,10 @@ type Version struct {
 type found struct {
 	addresses []string // none if they were not looked up
 	resources []apidiscovery.APIResourceDiscovery
-	isFresh   bool   // the server has said so when it was last asked
-	tag       string // of its document, "" for none
-	openAPI   string // the URL of its description in OpenAPI v3, "" for none
+	isFresh   bool      // the server has said so when it was last asked
+	tag       string    // of its document, "" for none
+	openAPI   string    // the URL of its description in OpenAPI v3, "" for none
+	failing   time.Time // since when the server has not answered as it should; zero if it does, or cannot be there
 }
 
 func (v *Version) groupVersion() schema.GroupVersion {
@@ -67,6 +68,10 @@ func (s *Server) sync(ctx context.Context, name string) error {
 		return nil
 	}
 	found, list, status, reason, err := s.check(ctx, v)
+	if status == apiregistrationv1.ConditionUnknown { // the store is away: it goes on as before
+		s.queue.AddAfter(name, maxPause)
+		return nil
+	}
 	if err == nil {
 		found = v.discover(ctx, found, list)
 	}
@@ -81,17 +86,14 @@ func (s *Server) sync(ctx context.Context, name string) error {
 			byName[name] = &next
 		}
 	})
-	s.queue.AddAfter(name, v.pause(reason, time.Now()))
+	s.queue.AddAfter(name, found.pause(time.Now()))
 	return s.report(ctx, v, condition(status, reason, err))
 }
 
 // pause returns the time until a server is looked at again. One that has failed is asked soon, and then less and less often.
-func (v *Version) pause(reason string, now time.Time) time.Duration {
-	switch {
-	case reason != failedDiscovery:
+func (f found) pause(now time.Time) time.Duration {
+	if f.failing.IsZero() {
 		return resync
-	case v.stored == nil || v.stored.Reason != reason:
-		return minPause
 	}
-	return min(max(now.Sub(v.stored.LastTransitionTime.Time)/4, minPause), maxPause)
+	return min(max(now.Sub(f.failing)/4, minPause), maxPause)
 }

@@ -168,8 +168,8 @@ func (gc *GarbageCollector) deleteDependents(ctx context.Context, n *node, objec
 // deleted later.
 func (gc *GarbageCollector) orphan(ctx context.Context, n *node, object *metav1.PartialObjectMetadata) error {
 	for _, of := range gc.all() {
-		if n.namespace != "" && !of.namespaced {
-			continue // it cannot depend on an object in a namespace
+		if of.isOther || n.namespace != "" && !of.namespaced {
+			continue // it is not waited for, or cannot depend on an object in a namespace
 		}
 		list, err := of.objects(n.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -182,6 +182,18 @@ func (gc *GarbageCollector) orphan(ctx context.Context, n *node, object *metav1.
 			if err := gc.release(ctx, newNode(of, dependent), dependent, n.uid); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
+		}
+	}
+	for _, dependent := range gc.graph.dependentsOf(n.uid) {
+		if !dependent.resource.isOther {
+			continue
+		}
+		object, err := dependent.resource.objects(dependent.namespace).Get(ctx, dependent.name)
+		if err == nil {
+			err = gc.release(ctx, dependent, object, n.uid)
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
 		}
 	}
 	return gc.removeFinalizer(ctx, n, object, metav1.FinalizerOrphanDependents)

@@ -137,6 +137,12 @@ func TestObjectsOfOtherServersAreFollowedButNotWaitedFor(t *testing.T) {
 		b.delete("a", metav1.DeletePropagationBackground)
 		b.settle()
 		assert.Empty(t, b.left())
+		a = b.create("a")
+		b.create("child", refTo(a))
+		b.settle()
+		b.delete("a", metav1.DeletePropagationOrphan)
+		b.settle()
+		assert.Equal(t, []string{"child"}, b.left())
 	})
 }
 

@@ -22,6 +22,7 @@ type resource struct {
 	kind         schema.GroupKind
 	namespaced   bool
 	isNamespaces bool
+	isOther      bool // of another server, which may be away: its objects are not waited for
 	synced       atomic.Bool
 	stop         context.CancelFunc
 	gc           *GarbageCollector
@@ -66,7 +67,8 @@ func (gc *GarbageCollector) follow(ctx context.Context) {
 			continue
 		}
 		one := &resource{at: at, kind: schema.GroupKind{Group: r.Group, Kind: r.Kind}, namespaced: r.Namespaced, isNamespaces: r.Group == "" && r.Name == "namespaces", gc: gc}
-		one.synced.Store(!slices.ContainsFunc(ours, func(r metav1.APIResource) bool { return clientv1.ResourceOf(r) == at }))
+		one.isOther = !slices.ContainsFunc(ours, func(r metav1.APIResource) bool { return clientv1.ResourceOf(r) == at })
+		one.synced.Store(one.isOther)
 		gc.monitors.all[at] = one
 		var own context.Context
 		own, one.stop = context.WithCancel(ctx)

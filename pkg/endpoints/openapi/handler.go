@@ -87,7 +87,7 @@ func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]a
 	}
 	if len(remotes) > 0 {
 		next.v2 = newDescribed(nil, func() any { return merge(newDocumentV2(versions, known), remotes) }, inProtobufV2)
-		next.v2.hash = next.v2.hashNow // the others may change
+		next.v2.hash, next.v2.json.ages, next.v2.protobuf.ages = next.v2.hashNow, true, true // the others may change, or come back
 	}
 	next.index = sync.OnceValue(next.makeIndex)
 	return next

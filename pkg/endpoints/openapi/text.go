@@ -13,6 +13,7 @@ const keptFor = 5 * time.Minute
 // may be called from several goroutines.
 type text struct {
 	make func() ([]byte, error)
+	ages bool // it is forgotten a minute after it was made, read or not
 
 	mu     sync.Mutex
 	body   []byte      // nil if it must be made
@@ -24,24 +25,33 @@ func newText(make func() ([]byte, error)) *text { return &text{make: make} }
 func (t *text) get() ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.body == nil {
+	isNew := t.body == nil
+	if isNew {
 		body, err := t.make()
 		if err != nil {
 			return nil, err
 		}
 		t.body = body
 	}
-	if t.forget == nil {
+	switch {
+	case t.forget == nil:
 		self := weak.Make(t) // the timer does not keep the documents of a catalog that has changed
-		t.forget = time.AfterFunc(keptFor, func() {
+		t.forget = time.AfterFunc(t.keptFor(), func() {
 			if t := self.Value(); t != nil {
 				t.drop()
 			}
 		})
-	} else {
-		t.forget.Reset(keptFor)
+	case !t.ages || isNew:
+		t.forget.Reset(t.keptFor())
 	}
 	return t.body, nil
+}
+
+func (t *text) keptFor() time.Duration {
+	if t.ages {
+		return time.Minute
+	}
+	return keptFor
 }
 
 func (t *text) drop() {

@@ -120,7 +120,11 @@ type timedResponse struct {
 
 func (r *timedResponse) Header() http.Header { return r.header }
 
+// WriteHeader begins the answer. It drops informational answers: they are not the answer.
 func (r *timedResponse) WriteHeader(status int) {
+	if status < http.StatusOK && status != http.StatusSwitchingProtocols {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begin(status)
