@@ -24,7 +24,7 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	m.aggregator = aggregator.New(aggregator.Config{Endpoints: own, Services: services, Catalogs: m.catalogs, Reader: stored{m}, Resolve: m.resolve(),
 		ServicesKind: built.Find(corev1.SchemeGroupVersion, "services").Stored, SlicesKind: built.Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
 		EndpointsKind: built.Find(corev1.SchemeGroupVersion, "endpoints").Stored,
-		Certificate: m.aggregation.ClientCertificate, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
+		Certificate:   m.aggregation.ClientCertificate, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
 
 	link := &server.Link{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
 	if !m.o.APIEnablement.ServesAggregation() {
