@@ -101,7 +101,7 @@ func (v *Version) listed(ctx context.Context, next *found) (_ *metav1.APIResourc
 	answers := make(chan answer, len(addresses))
 	for _, address := range addresses {
 		go func() { // not given up when another one is answered: the server would log an error
-			ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+			ctx, cancel := context.WithTimeout(ctx, v.remote.timeout)
 			defer cancel()
 			list, err := v.listedAt(ctx, address)
 			answers <- answer{list, err}

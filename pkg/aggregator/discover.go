@@ -31,7 +31,7 @@ const wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 // discover returns what the server serves in the version: as its document of all versions says or, if there is none, as the list says. What
 // was known before is stale if the document cannot be read.
 func (v *Version) discover(ctx context.Context, next found, list *metav1.APIResourceList) found {
-	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.remote.timeout)
 	defer cancel()
 	address := services.Any(next.addresses)
 	switch resources, tag, err := v.inDocumentOfAll(ctx, address); {

@@ -90,7 +90,7 @@ func (s *Server) described() (remotes []openapi.Remote) {
 	for _, name := range slices.Sorted(maps.Keys(others.byName)) {
 		if v := others.byName[name]; others.byPath[v.groupVersion()] == v && v.isAvailable && v.found.isFresh {
 			remotes = append(remotes, openapi.Remote{GroupVersion: v.groupVersion(), URL: v.found.openAPI, V2: func() (*spec.Swagger, error) {
-				ctx, cancel := context.WithTimeout(s.Serving, discoveryTimeout)
+				ctx, cancel := context.WithTimeout(s.Serving, s.Timeout)
 				defer cancel()
 				address, err := v.address(ctx)
 				if err != nil {

@@ -45,8 +45,10 @@ type front struct {
 	t         testing.TB
 }
 
-// open returns an aggregator that follows its APIServices.
-func open(t testing.TB) *front {
+// open returns an aggregator that follows its APIServices, and waits for other servers as long as a slow machine needs.
+func open(t testing.TB) *front { return openWaiting(t, time.Minute) }
+
+func openWaiting(t testing.TB, timeout time.Duration) *front {
 	f := &front{Door: Open(t), authority: certtest.Authority(t, "authority"), t: t}
 	proxy := f.authority.Client(t, "proxy", nil)
 	store, rows := apiregistration.Resources(generic.Base{Objects: f.Store, Turns: &generic.Turns{}, Now: func() time.Time { return Now }})
@@ -57,7 +59,7 @@ func open(t testing.TB) *front {
 	serving, f.end = context.WithCancel(t.Context())
 	f.server = aggregator.New(aggregator.Config{Endpoints: endpoints.New(f.Config, own), Services: store, Catalogs: rest.Catalogs{own, f.Catalog}, Reader: reader,
 		Resolve: services.NewResolver(reader, false), ServicesKind: "service", EndpointsKind: "endpoints", SlicesKind: f.Catalog.Snapshot().Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
-		Certificate: func() (*tls.Certificate, error) { return &proxy.Certificate, nil }, Serving: serving})
+		Certificate: func() (*tls.Certificate, error) { return &proxy.Certificate, nil }, Serving: serving, Timeout: timeout})
 	go f.server.Run(t.Context())
 	chain := filters.WithRequestInfo(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		request.RecordOf(req.Context()).User = &user.Info{Name: "alice", UID: "7", Groups: []string{"dev", "ops"}, Extra: map[string][]string{"example.com/scope": {"a", "b"}}}

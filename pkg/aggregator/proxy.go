@@ -16,9 +16,6 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-// discoveryTimeout bounds a request for what a server serves: clients ask each version for it.
-const discoveryTimeout = 5 * time.Second
-
 // checkPause is the time from a request that has failed to the check of its server: many may fail at once.
 const checkPause = time.Second / 4
 
@@ -47,7 +44,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
 	if strings.TrimSuffix(req.URL.Path, "/") == v.Path() {
-		ctx, cancel = context.WithTimeout(ctx, discoveryTimeout)
+		ctx, cancel = context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 	}
 	address, err := v.address(ctx)

@@ -21,13 +21,14 @@ import (
 type remote struct {
 	spec    apiregistrationv1.APIServiceSpec
 	resolve services.Resolver
+	timeout time.Duration // as that of the configuration
 
 	http      *http.Transport
 	upgrading *http.Transport // speaks HTTP/1.1 only, which alone can be upgraded
 }
 
 // newRemote returns the server that the spec of an APIService names. An error names a field.
-func newRemote(spec apiregistrationv1.APIServiceSpec, resolve services.Resolver, certificate func() (*tls.Certificate, error)) (*remote, error) {
+func newRemote(spec apiregistrationv1.APIServiceSpec, c *Config) (*remote, error) {
 	security := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		ServerName:         spec.Service.Name + "." + spec.Service.Namespace + ".svc",
@@ -39,12 +40,12 @@ func newRemote(spec apiregistrationv1.APIServiceSpec, resolve services.Resolver,
 			return nil, err
 		}
 	}
-	if certificate != nil {
-		security.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate() }
+	if c.Certificate != nil {
+		security.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
 	}
 	upgrading := newTransport(security, false)
 	upgrading.ResponseHeaderTimeout = dialTimeout // such a request has no other limit
-	return &remote{spec, resolve, newTransport(security, true), upgrading}, nil
+	return &remote{spec, c.Resolve, c.Timeout, newTransport(security, true), upgrading}, nil
 }
 
 func newTransport(security *tls.Config, http2 bool) *http.Transport {

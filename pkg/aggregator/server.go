@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -42,6 +43,8 @@ type Config struct {
 	SlicesKind, ServicesKind, EndpointsKind api.Kind
 	// Certificate returns what this server shows to others, by which they trust the names of users. Nil: it shows nothing.
 	Certificate func() (*tls.Certificate, error)
+	// Timeout bounds each request for what another server serves; clients ask each version for it.
+	Timeout time.Duration
 	// Serving ends when this server is about to end; requests to others end then.
 	Serving context.Context
 	// Around is put around the work on one APIService, for a trace. Nil: nothing.
@@ -214,7 +217,7 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 		}
 	} else {
 		drop(byName, name)
-		next.remote, next.broken = newRemote(service.Spec, s.Resolve, s.Certificate)
+		next.remote, next.broken = newRemote(service.Spec, &s.Config)
 		s.queue.Add(name)
 	}
 	byName[name] = next

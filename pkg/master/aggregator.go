@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -12,6 +13,9 @@ import (
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
 )
+
+// discoveryTimeout is that of today's server.
+const discoveryTimeout = 5 * time.Second
 
 // createAggregatorServer creates the first link. It sends requests to other servers, and serves what is common to all servers of today's
 // API: discovery and OpenAPI, the version, and the health of the chain.
@@ -24,7 +28,7 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	m.aggregator = aggregator.New(aggregator.Config{Endpoints: own, Services: services, Catalogs: m.catalogs, Reader: stored{m}, Resolve: m.resolve(),
 		ServicesKind: built.Find(corev1.SchemeGroupVersion, "services").Stored, SlicesKind: built.Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
 		EndpointsKind: built.Find(corev1.SchemeGroupVersion, "endpoints").Stored,
-		Certificate:   m.aggregation.ClientCertificate, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
+		Certificate:   m.aggregation.ClientCertificate, Timeout: discoveryTimeout, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
 
 	link := &server.Link{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
 	if !m.o.APIEnablement.ServesAggregation() {
