@@ -80,14 +80,6 @@ func (r *remote) close() {
 	r.upgrading.CloseIdleConnections()
 }
 
-// pathOf returns the path of a version.
-func pathOf(spec apiregistrationv1.APIServiceSpec) string {
-	if spec.Group == "" {
-		return "/api/" + spec.Version
-	}
-	return "/apis/" + spec.Group + "/" + spec.Version
-}
-
 // self is the user as whom this server asks others for what they serve. As one of the masters it may always ask.
 var self = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.Masters}}
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"kube2014/pkg/endpoints/discovery"
 	"kube2014/pkg/util/services"
 )
 
@@ -41,7 +42,7 @@ func (v *Version) groupVersion() schema.GroupVersion {
 func (v *Version) name() string { return v.spec.Version + "." + v.spec.Group }
 
 // Path returns the path of the version.
-func (v *Version) Path() string { return pathOf(v.spec) }
+func (v *Version) Path() string { return discovery.Version{GroupVersion: v.groupVersion()}.Path() }
 
 // address returns where the server is, as it was found when it was last looked at.
 func (v *Version) address(ctx context.Context) (string, error) {

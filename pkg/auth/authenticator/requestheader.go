@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -43,10 +42,7 @@ func (p FrontProxy) take(headers http.Header) *user.Info {
 				continue
 			}
 			names = append(names, name)
-			key := strings.ToLower(name[len(prefix):])
-			if decoded, err := url.PathUnescape(key); err == nil {
-				key = decoded
-			}
+			key := user.ExtraKey(name[len(prefix):])
 			if who.Extra == nil {
 				who.Extra = map[string][]string{}
 			}

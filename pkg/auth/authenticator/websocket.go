@@ -24,32 +24,47 @@ var errNoProtocol = errors.New("the token is the only protocol of the web socket
 // of a known user from the request. An unknown token is an error.
 func WebSocket(tokens Token) Request {
 	return RequestFunc(func(req *http.Request) (*user.Info, bool, error) {
-		token, others := "", []string(nil)
-		for _, protocol := range strings.Split(strings.Join(req.Header.Values(protocols), ","), ",") {
-			switch encoded, isToken := strings.CutPrefix(strings.TrimSpace(protocol), tokenProtocol); {
-			case !isToken:
-				others = append(others, strings.TrimSpace(protocol))
-			case token != "":
-				return nil, false, ErrInvalidToken
-			default:
-				decoded, err := base64.RawURLEncoding.DecodeString(encoded)
-				if err != nil || len(decoded) == 0 {
-					return nil, false, ErrInvalidToken
-				}
-				token = string(decoded)
-			}
-		}
-		switch {
-		case token == "":
+		encoded, others := splitProtocols(req.Header)
+		if len(encoded) == 0 {
 			return nil, false, nil
+		}
+		token, err := base64.RawURLEncoding.DecodeString(encoded[0])
+		switch {
+		case err != nil, len(token) == 0, len(encoded) > 1:
+			return nil, false, ErrInvalidToken
 		case len(others) == 0:
 			return nil, false, errNoProtocol
 		}
-		who, err := ownerOf(req, tokens, token)
+		who, err := ownerOf(req, tokens, string(token))
 		if err != nil {
 			return nil, false, err
 		}
 		req.Header.Set(protocols, strings.Join(others, ", "))
 		return who, true, nil
 	})
+}
+
+// RemoveTokens removes the tokens among the protocols of a web socket from a request that somebody else will read.
+func RemoveTokens(header http.Header) {
+	tokens, others := splitProtocols(header)
+	switch {
+	case len(tokens) == 0:
+	case len(others) == 0:
+		header.Del(protocols)
+	default:
+		header.Set(protocols, strings.Join(others, ", "))
+	}
+}
+
+// splitProtocols returns the encoded tokens among the protocols of a web socket, and the other protocols.
+func splitProtocols(header http.Header) (tokens, others []string) {
+	for _, protocol := range strings.Split(strings.Join(header.Values(protocols), ","), ",") {
+		protocol = strings.TrimSpace(protocol)
+		if token, isToken := strings.CutPrefix(protocol, tokenProtocol); isToken {
+			tokens = append(tokens, token)
+		} else {
+			others = append(others, protocol)
+		}
+	}
+	return tokens, others
 }

@@ -2,6 +2,7 @@
 package user
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -35,6 +36,15 @@ func ConvertExtra[To, From ~[]string](extra map[string]From) map[string]To {
 		converted[key] = To(values)
 	}
 	return converted
+}
+
+// ExtraKey returns the key of extra data of which the name of a header has the rest: in lower case, percent-decoded if that is possible.
+func ExtraKey(rest string) string {
+	key := strings.ToLower(rest)
+	if decoded, err := url.PathUnescape(key); err == nil {
+		return decoded
+	}
+	return key
 }
 
 // Known returns the user with the group AllAuthenticated. A user who is anonymous, or already in

@@ -3,7 +3,6 @@ package filters
 import (
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -67,10 +66,7 @@ func impersonated(header http.Header) (*user.Info, error) {
 			continue
 		}
 		more = true
-		decoded, err := url.PathUnescape(strings.ToLower(key))
-		if err != nil {
-			decoded = strings.ToLower(key)
-		}
+		decoded := user.ExtraKey(key)
 		if wanted.Extra == nil {
 			wanted.Extra = map[string][]string{}
 		}
