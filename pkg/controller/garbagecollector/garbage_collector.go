@@ -168,10 +168,13 @@ func (gc *GarbageCollector) deleteDependents(ctx context.Context, n *node, objec
 // deleted later.
 func (gc *GarbageCollector) orphan(ctx context.Context, n *node, object *metav1.PartialObjectMetadata) error {
 	for _, of := range gc.all() {
-		if of.isOther || n.namespace != "" && !of.namespaced {
-			continue // it is not waited for, or cannot depend on an object in a namespace
+		if of.isOther && of.isKnown() || n.namespace != "" && !of.namespaced {
+			continue // the graph has its objects, or they cannot depend on an object in a namespace
 		}
 		list, err := of.objects(n.namespace).List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			continue // the resource has gone, with its objects
+		}
 		if err != nil {
 			return err
 		}

@@ -146,6 +146,46 @@ func TestObjectsOfOtherServersAreFollowedButNotWaitedFor(t *testing.T) {
 	})
 }
 
+func TestAnOwnerThatLeavesOrphansWaitsAWhileForTheFirstListOfAnotherServer(t *testing.T) {
+	for name, row := range map[string]struct {
+		after time.Duration // until the server lists its objects
+		left  []string
+	}{
+		"and they are released":              {2 * time.Second, []string{"child"}},
+		"but not for a server that has none": {time.Hour, []string{"child<owner"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *bench) {
+				owner, err := b.client.Secrets().Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "owner"}})
+				require.NoError(t, err)
+				b.create("child", metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: owner.Name, UID: owner.UID})
+				listed := time.Now().Add(row.after)
+				b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+					isList := req.UserAgent() == "collector" && strings.HasSuffix(req.URL.Path, "/configmaps")
+					if isList && time.Now().Before(listed) {
+						http.Error(w, "it starts", http.StatusServiceUnavailable)
+						return
+					}
+					next.ServeHTTP(w, req)
+				})
+				isMap := func(r metav1.APIResource) bool { return r.Name == "configmaps" }
+				all := b.Resources()
+				ours := slices.DeleteFunc(slices.Clone(all), isMap)
+				others := []metav1.APIResource{all[slices.IndexFunc(all, isMap)]}
+				gc := NewGarbageCollector(Config{Client: b.Client(t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours }, Others: func() []metav1.APIResource { return others }})
+				servertest.Run(t, func(ctx context.Context) { gc.Run(ctx, 2) })
+				orphan := metav1.DeletePropagationOrphan
+				require.NoError(t, b.client.Secrets().Delete(t.Context(), "owner", metav1.DeleteOptions{PropagationPolicy: &orphan}))
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				_, err = b.client.Secrets().Get(t.Context(), "owner")
+				assert.True(t, apierrors.IsNotFound(err), "the owner is gone")
+				assert.Equal(t, row.left, b.left())
+			})
+		})
+	}
+}
+
 func TestOwnersThatWereGoneBeforeTheStartAreGone(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		a := b.create("a")

@@ -23,7 +23,8 @@ type resource struct {
 	namespaced   bool
 	isNamespaces bool
 	isOther      bool // of another server, which may be away: its objects are not waited for
-	synced       atomic.Bool
+	since        time.Time
+	synced       atomic.Bool // the objects have been listed once
 	stop         context.CancelFunc
 	gc           *GarbageCollector
 }
@@ -66,9 +67,8 @@ func (gc *GarbageCollector) follow(ctx context.Context) {
 		if gc.monitors.all[at] != nil {
 			continue
 		}
-		one := &resource{at: at, kind: schema.GroupKind{Group: r.Group, Kind: r.Kind}, namespaced: r.Namespaced, isNamespaces: r.Group == "" && r.Name == "namespaces", gc: gc}
+		one := &resource{at: at, kind: schema.GroupKind{Group: r.Group, Kind: r.Kind}, namespaced: r.Namespaced, isNamespaces: r.Group == "" && r.Name == "namespaces", since: time.Now(), gc: gc}
 		one.isOther = !slices.ContainsFunc(ours, func(r metav1.APIResource) bool { return clientv1.ResourceOf(r) == at })
-		one.synced.Store(one.isOther)
 		gc.monitors.all[at] = one
 		var own context.Context
 		own, one.stop = context.WithCancel(ctx)
@@ -86,17 +86,24 @@ func (gc *GarbageCollector) followForever(ctx context.Context) {
 // followPeriod is how often the resources are looked at.
 const followPeriod = time.Second
 
-// hasSynced reports whether the objects of all resources have been listed once.
+// hasSynced reports whether the objects of all resources of this server have been listed once.
 func (gc *GarbageCollector) hasSynced() bool {
 	gc.monitors.mu.Lock()
 	defer gc.monitors.mu.Unlock()
 	for _, one := range gc.monitors.all {
-		if !one.synced.Load() {
+		if !one.isOther && !one.synced.Load() {
 			return false
 		}
 	}
 	return len(gc.monitors.all) > 0
 }
+
+// isKnown reports whether the graph has the objects of a resource of another server. One that cannot be listed counts as known after a while:
+// it must not hold the objects of all others.
+func (r *resource) isKnown() bool { return r.synced.Load() || time.Since(r.since) > listPatience }
+
+// listPatience is how long the first list of a resource is waited for: as by today's collector.
+const listPatience = 30 * time.Second
 
 // ofKind returns the resource of a kind, nil if none is followed.
 func (gc *GarbageCollector) ofKind(kind schema.GroupKind) *resource {
