@@ -38,7 +38,7 @@ type Version struct {
 // which has all of them. Each is created when it is first requested.
 type Documents struct {
 	all   map[string]*described // by path
-	v2    *described
+	v2    func() *described
 	index func() []byte
 
 	remote map[string]string // the URLs of the documents of other servers, by path
@@ -79,15 +79,17 @@ func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]a
 			next.all[path] = newVersion(version, known)
 		}
 	}
-	next.v2 = newDescribed(nil, func() any { return newDocumentV2(versions, known) }, inProtobufV2)
+	v2 := newDescribed(nil, func() any { return newDocumentV2(versions, known) }, inProtobufV2)
+	next.v2 = func() *described { return v2 }
 	for _, remote := range remotes {
 		if remote.URL != "" {
 			next.remote[root+discovery.Version{GroupVersion: remote.GroupVersion}.Path()] = remote.URL
 		}
 	}
 	if len(remotes) > 0 {
-		next.v2 = newDescribed(nil, func() any { return merge(newDocumentV2(versions, known), remotes) }, inProtobufV2)
-		next.v2.hash, next.v2.json.ages, next.v2.protobuf.ages = next.v2.hashNow, true, true // the others may change, or come back
+		next.v2 = eachMinute(func() *described { // the others may change, or come back
+			return newDescribed(nil, func() any { return merge(newDocumentV2(versions, known), remotes) }, inProtobufV2)
+		})
 	}
 	next.index = sync.OnceValue(next.makeIndex)
 	return next
@@ -102,13 +104,11 @@ func newDescribed(rows []*rest.Resource, document func() any, inProtobuf func(js
 		}
 		return inProtobuf(json)
 	})
-	d.hash = sync.OnceValue(d.hashNow)
+	d.hash = sync.OnceValue(func() string {
+		json, _ := d.json.get() // without an error: encode has none
+		return hashOf(json)
+	})
 	return d
-}
-
-func (d *described) hashNow() string {
-	json, _ := d.json.get() // without an error: encode has none
-	return hashOf(json)
 }
 
 // newVersion returns the document of a version. The hash is that of its text or, if it has own kinds, of what it is made
@@ -166,7 +166,7 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"`+hashOf(d.index())+`"`)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.index()))
 	case path == pathV2:
-		d.v2.serve(w, r, typeProtobufV2)
+		d.v2().serve(w, r, typeProtobufV2)
 	case document != nil:
 		document.serveVersion(w, r, path)
 	default:

@@ -164,7 +164,7 @@ func TestADocumentThatNobodyReadsIsForgottenButNotItsHash(t *testing.T) {
 	versions, types := served(t)
 	synctest.Test(t, func(t *testing.T) {
 		d := New(versions, types)
-		for path, document := range map[string]*described{paths[0]: d.all[paths[0]], pathV2: d.v2} {
+		for path, document := range map[string]*described{paths[0]: d.all[paths[0]], pathV2: d.v2()} {
 			for _, accept := range []string{typeJSON, typeProtobufV2 + "," + typeProtobufV3} {
 				header := http.Header{"Accept": {accept}}
 				first := get(d, path, header)
@@ -206,7 +206,7 @@ func TestATimerDoesNotKeepDocumentsOfBefore(t *testing.T) {
 	t.Parallel()
 	d := New(served(t))
 	get(d, pathV2, nil)
-	before := weak.Make(d.v2.json)
+	before := weak.Make(d.v2().json)
 	d = d.Next(nil, nil)
 	runtime.GC()
 	assert.Nil(t, before.Value())

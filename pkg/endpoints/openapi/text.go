@@ -13,7 +13,6 @@ const keptFor = 5 * time.Minute
 // may be called from several goroutines.
 type text struct {
 	make func() ([]byte, error)
-	ages bool // it is forgotten a minute after it was made, read or not
 
 	mu     sync.Mutex
 	body   []byte      // nil if it must be made
@@ -25,33 +24,24 @@ func newText(make func() ([]byte, error)) *text { return &text{make: make} }
 func (t *text) get() ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	isNew := t.body == nil
-	if isNew {
+	if t.body == nil {
 		body, err := t.make()
 		if err != nil {
 			return nil, err
 		}
 		t.body = body
 	}
-	switch {
-	case t.forget == nil:
+	if t.forget == nil {
 		self := weak.Make(t) // the timer does not keep the documents of a catalog that has changed
-		t.forget = time.AfterFunc(t.keptFor(), func() {
+		t.forget = time.AfterFunc(keptFor, func() {
 			if t := self.Value(); t != nil {
 				t.drop()
 			}
 		})
-	case !t.ages || isNew:
-		t.forget.Reset(t.keptFor())
+	} else {
+		t.forget.Reset(keptFor)
 	}
 	return t.body, nil
-}
-
-func (t *text) keptFor() time.Duration {
-	if t.ages {
-		return time.Minute
-	}
-	return keptFor
 }
 
 func (t *text) drop() {
